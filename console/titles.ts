@@ -1,6 +1,14 @@
 // Document titles for tabs, history and bookmarks: first the item that is shown, then the page.
+import type { Group } from '#api/routes.ts'
 import { shortenHex } from './parts/format.ts'
 import type { PageName, PageRoute } from './route.ts'
+
+export const groupTitles: Readonly<Record<Group, string>> = {
+  explorer: 'Explorer',
+  fx: 'FX',
+  validators: 'Validators',
+  markets: 'Markets',
+}
 
 type FormatItem = (parts: readonly string[], query: URLSearchParams) => string
 

@@ -1,14 +1,15 @@
 // The FX page: request a quote, see how it was priced, sign it with a wallet and check a signature. The id of the quote is
 // in the address, so that you can return to it.
-import { type UseQueryResult, useQuery } from '@tanstack/preact-query'
 import type { StoredQuote } from '#api/console.ts'
 import { operator } from '../operator.ts'
-import { NoKeyNote } from '../parts/no-key-note.tsx'
+import { DemoKeyButton } from '../parts/demo.tsx'
+import { noKeyYet } from '../parts/failures.ts'
 import { QueryResult } from '../parts/query-result.tsx'
 import { hrefOf, type PageProps } from '../route.ts'
 import { useRemember } from '../search/recent.ts'
 import { RecentLinks } from '../search/recent-links.tsx'
 import { useConsoleContext } from '../session.tsx'
+import { useCalls } from '../use-endpoint.ts'
 import { CheckSignature } from './fx/check-signature.tsx'
 import { QuoteCard } from './fx/quote-card.tsx'
 import { QuoteList } from './fx/quote-list.tsx'
@@ -32,7 +33,13 @@ export function Fx({ route }: PageProps) {
           The response that created the quote contains it. You can also request a new quote here.
         </div>
       )}
-      {key === '' ? <NoKeyNote /> : <RequestQuote />}
+      {key === '' ? (
+        <div className="note warn">
+          {noKeyYet} <DemoKeyButton />
+        </div>
+      ) : (
+        <RequestQuote />
+      )}
       {id === undefined && <RecentLinks page="fx" />}
       {id === undefined && session.signedIn && <QuoteList />}
       {id !== undefined && quoteIdPattern.test(id) && key !== '' && (
@@ -43,18 +50,15 @@ export function Fx({ route }: PageProps) {
 }
 
 /** A quote with its receipt: by the key that created it, or by the operator's session, which may read all quotes. */
-function useQuote(id: string): UseQueryResult<StoredQuote> {
-  const { client, key, session } = useConsoleContext()
-  return useQuery({
-    queryKey: ['quote', id, key, session.signedIn],
-    queryFn: async ({ signal }): Promise<StoredQuote> => {
-      if (session.signedIn) return operator.quote(id)
-      const [quote, receipt] = await Promise.all([
-        client.fx.quote({ id }, { signal }),
-        client.fx.receipt({ id }, { signal }),
-      ])
-      return { quote, receipt }
-    },
+function useQuote(id: string) {
+  const { signedIn } = useConsoleContext().session
+  return useCalls(['quote', id, signedIn], async ({ client, signal }): Promise<StoredQuote> => {
+    if (signedIn) return operator.quote(id)
+    const [quote, receipt] = await Promise.all([
+      client.fx.quote({ id }, { signal }),
+      client.fx.receipt({ id }, { signal }),
+    ])
+    return { quote, receipt }
   })
 }
 

@@ -6,6 +6,7 @@ import { operator } from '../operator.ts'
 import { Card } from '../parts/card.tsx'
 import { Form, TextField } from '../parts/controls.tsx'
 import { formatCount, formatTime } from '../parts/format.ts'
+import { Pager } from '../parts/pager.tsx'
 import { Failure, QueryResult } from '../parts/query-result.tsx'
 import { SignInHelp } from '../parts/sign-in-help.tsx'
 import { Table } from '../parts/table.tsx'
@@ -74,7 +75,7 @@ function AllKeys({ search, page }: AllKeysProps) {
           {({ keys: rows, total, pageSize }) => (
             <>
               {rows.length > 0 && <KeyTable keys={rows} changed={refresh} edit={setEditing} rotate={setRotating} />}
-              <Pager search={search} page={page} pages={Math.ceil(total / pageSize)} total={total} />
+              <KeyPager search={search} page={page} pages={Math.ceil(total / pageSize)} total={total} />
             </>
           )}
         </QueryResult>
@@ -90,7 +91,7 @@ function AllKeys({ search, page }: AllKeysProps) {
 function SearchForm({ search }: { readonly search: string }) {
   const [text, setText] = useState(search)
   return (
-    <Form className="row finder" onSubmit={() => go('keys', [], { q: text.trim() })}>
+    <Form className="row spaced" onSubmit={() => go('keys', [], { q: text.trim() })}>
       <TextField
         isWide
         label="Name or id"
@@ -105,25 +106,20 @@ function SearchForm({ search }: { readonly search: string }) {
   )
 }
 
-interface PagerProps extends AllKeysProps {
+interface KeyPagerProps extends AllKeysProps {
   readonly pages: number
   readonly total: number
 }
 
-function Pager({ search, page, pages, total }: PagerProps) {
-  const show = (other: number) => go('keys', [], { q: search, page: other === 1 ? undefined : other })
+function KeyPager({ search, page, pages, total }: KeyPagerProps) {
+  const show = (other: number) => () => go('keys', [], { q: search, page: other === 1 ? undefined : other })
   return (
-    <div className="row pager">
-      {(pages > 1 || page > 1) && (
-        <>
-          <button type="button" disabled={page <= 1} onClick={() => show(Math.min(page - 1, Math.max(1, pages)))}>
-            Newer
-          </button>
-          <button type="button" disabled={page >= pages} onClick={() => show(page + 1)}>
-            Older
-          </button>
-        </>
-      )}
+    <Pager
+      previous="Newer"
+      next="Older"
+      onPrevious={page > 1 ? show(Math.min(page - 1, Math.max(1, pages))) : undefined}
+      onNext={page < pages ? show(page + 1) : undefined}
+    >
       <span className="soft" role="status">
         {total === 0
           ? search === ''
@@ -131,31 +127,15 @@ function Pager({ search, page, pages, total }: PagerProps) {
             : 'No keys match. Search for a part of the name or the id.'
           : `Page ${page} of ${pages}, ${formatCount(total)} ${total === 1 ? 'key' : 'keys'}`}
       </span>
-    </div>
+    </Pager>
   )
 }
 
-interface TableProps {
+interface KeyTableProps {
   readonly keys: readonly KeyView[]
   changed(): void
   edit(key: KeyView): void
   rotate(key: KeyView): void
-}
-
-function KeyTable({ keys, changed, edit, rotate }: TableProps) {
-  const [error, setError] = useState<unknown>()
-  const revoke = async ({ id, name }: KeyView) => {
-    if (!window.confirm(`Revoke ${name} (${id})? Requests with this key are rejected immediately.`)) return
-    setError(undefined)
-    await operator.revokeKey(id).catch(setError)
-    changed()
-  }
-  return (
-    <>
-      {error !== undefined && <Failure error={error} />}
-      <KeyRows keys={keys} actions={{ Edit: edit, 'New secret': rotate, Revoke: revoke }} />
-    </>
-  )
 }
 
 type KeyAction = 'Edit' | 'New secret' | 'Revoke'
@@ -166,59 +146,85 @@ const actionsByState: Readonly<Record<KeyView['state'], readonly KeyAction[]>> =
   expired: ['Edit'],
 }
 
-interface RowsProps {
-  readonly keys: readonly KeyView[]
-  readonly actions: Readonly<Record<KeyAction, (key: KeyView) => unknown>>
-}
+const timeOrNever = (time: string | null): string => (time === null ? 'never' : formatTime(time))
 
-function KeyRows({ keys, actions }: RowsProps) {
+function KeyTable({ keys, changed, edit, rotate }: KeyTableProps) {
+  const [error, setError] = useState<unknown>()
+  const revoke = async ({ id, name }: KeyView) => {
+    if (!window.confirm(`Revoke ${name} (${id})? Requests with this key are rejected immediately.`)) return
+    setError(undefined)
+    await operator.revokeKey(id).catch(setError)
+    changed()
+  }
+  const actions: Readonly<Record<KeyAction, (key: KeyView) => unknown>> = {
+    Edit: edit,
+    'New secret': rotate,
+    Revoke: revoke,
+  }
   return (
-    <Table
-      name="API keys"
-      className="stacked"
-      columns={['Name', 'Plan', 'Interfaces', 'Status', 'Last used', 'Expires']}
-      hiddenColumn="Actions"
-    >
-      {keys.map((key) => (
-        <tr key={key.id}>
-          <td>
-            <a href={hrefOf('keys', [key.id])}>{key.name}</a> <div className="soft mono nowrap">{key.id}</div>
-          </td>
-          <td data-label="Plan">{key.plan}</td>
-          <td className="small" data-label="Interfaces">
-            {key.groups.join(', ')}
-            {key.admin && <span className="badge warn">admin</span>}
-          </td>
-          <td>
-            <span className={`badge status ${key.state === 'active' ? 'good' : ''}`}>{key.state}</span>
-            {key.state === 'active' && key.oldSecretUntil !== null && (
-              <div className="soft small">old secret works until {formatTime(key.oldSecretUntil)}</div>
-            )}
-          </td>
-          <td className="small nowrap" data-label="Last used">
-            {key.lastUsedAt === null ? 'never' : formatTime(key.lastUsedAt)}
-          </td>
-          <td className="small" data-label="Expires">
-            {key.expiresAt === null ? 'never' : formatTime(key.expiresAt)}
-          </td>
-          <td className="right nowrap">
-            {actionsByState[key.state].map((action) => (
-              <button
-                key={action}
-                type="button"
-                className="plain"
-                onClick={() => void actions[action](key)}
-                aria-label={`${action} ${key.name} ${key.id}`}
-              >
-                {action}
-              </button>
-            ))}
-          </td>
-        </tr>
-      ))}
-    </Table>
+    <>
+      {error !== undefined && <Failure error={error} />}
+      <Table
+        name="API keys"
+        className="stacked"
+        rows={keys}
+        columns={[
+          [
+            'Name',
+            ({ id, name }) => (
+              <>
+                <a href={hrefOf('keys', [id])}>{name}</a> <div className="soft mono nowrap">{id}</div>
+              </>
+            ),
+          ],
+          ['Plan', ({ plan }) => plan],
+          [
+            'Interfaces',
+            ({ groups, admin }) => (
+              <>
+                {groups.join(', ')}
+                {admin && <span className="badge warn">admin</span>}
+              </>
+            ),
+            'small',
+          ],
+          ['Status', (key) => <KeyState of={key} />],
+          ['Last used', ({ lastUsedAt }) => timeOrNever(lastUsedAt), 'small nowrap'],
+          ['Expires', ({ expiresAt }) => timeOrNever(expiresAt), 'small'],
+          [
+            'Actions',
+            (key) =>
+              actionsByState[key.state].map((action) => (
+                <button
+                  key={action}
+                  type="button"
+                  className="plain"
+                  onClick={() => void actions[action](key)}
+                  aria-label={`${action} ${key.name} ${key.id}`}
+                >
+                  {action}
+                </button>
+              )),
+            'nowrap',
+          ],
+        ]}
+      />
+    </>
   )
 }
+
+function KeyState({ of: { state, oldSecretUntil } }: { readonly of: KeyView }) {
+  return (
+    <>
+      <span className={`badge status ${state === 'active' ? 'good' : ''}`}>{state}</span>
+      {state === 'active' && oldSecretUntil !== null && (
+        <div className="soft small">old secret works until {formatTime(oldSecretUntil)}</div>
+      )}
+    </>
+  )
+}
+
+const limitText = (calls: number): string => (calls === 0 ? 'no limit' : formatCount(calls))
 
 function Plans() {
   const plans = useQuery({ queryKey: ['plans'], queryFn: operator.plans })
@@ -228,17 +234,13 @@ function Plans() {
         {({ plans: rows }) => (
           <Table
             name="All plans"
-            columns={['Plan', 'Requests per second', 'Requests per day']}
-            figures={['Requests per second', 'Requests per day']}
-          >
-            {rows.map(({ name, perSecond, perDay }) => (
-              <tr key={name}>
-                <td>{name}</td>
-                <td className="num">{perSecond === 0 ? 'no limit' : perSecond.toLocaleString('en')}</td>
-                <td className="num">{perDay === 0 ? 'no limit' : perDay.toLocaleString('en')}</td>
-              </tr>
-            ))}
-          </Table>
+            rows={rows}
+            columns={[
+              ['Plan', ({ name }) => name],
+              ['Requests per second', ({ perSecond }) => limitText(perSecond), 'num'],
+              ['Requests per day', ({ perDay }) => limitText(perDay), 'num'],
+            ]}
+          />
         )}
       </QueryResult>
       <p className="soft small">

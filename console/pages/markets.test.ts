@@ -27,11 +27,11 @@ describe('Markets page', { skip: noBrowser }, () => {
   test('shows the most traded open markets without a key, and searches while typing', async () => {
     const page = await browser.page('/#/markets', { key: '' })
     await page.getByRole('heading', { name: 'Most traded open markets' }).waitFor()
-    await page.locator('.found li').nth(19).waitFor()
+    await page.locator('tbody tr').nth(19).waitFor()
     await browser.accessible(page)
     await page.getByRole('searchbox').fill('harbour bridge toll')
     await page.getByRole('heading', { name: 'Markets matching “harbour bridge toll”' }).waitFor()
-    const links = page.locator('.found a')
+    const links = page.locator('tbody a')
     await links.nth(1).waitFor({ state: 'detached' })
     assert.equal(await links.count(), 1)
     assert.match(page.url(), /\?q=harbour\+bridge\+toll$/)
@@ -132,7 +132,7 @@ describe('Markets page', { skip: noBrowser }, () => {
     const options = { colorScheme: 'dark', viewport: { width: 360, height: 800 } } as const
     for (const path of ['/#/markets', `/#/markets/${slug}`]) {
       const page = await browser.page(path, options)
-      await page.locator('.found li, .changes li').first().waitFor()
+      await page.locator('tbody tr, .changes li').first().waitFor()
       const { wide, screen } = await page.evaluate(() => {
         const { scrollWidth: wide, clientWidth: screen } = document.documentElement
         return { wide, screen }

@@ -5,6 +5,7 @@ import type { Overview as Report, StreamView } from '#api/console.ts'
 import { groups } from '#api/routes.ts'
 import { readJson } from '../http.ts'
 import { operator } from '../operator.ts'
+import { Card } from '../parts/card.tsx'
 import { CoverageBar } from '../parts/coverage-bar.tsx'
 import { formatCount, formatDuration } from '../parts/format.ts'
 import { QueryResult } from '../parts/query-result.tsx'
@@ -12,6 +13,7 @@ import { SignInHelp } from '../parts/sign-in-help.tsx'
 import { useChainName } from '../parts/use-chains.ts'
 import { hrefOf } from '../route.ts'
 import { useConsoleContext } from '../session.tsx'
+import { groupTitles } from '../titles.ts'
 import { Live } from './overview/live.tsx'
 
 const refreshMs = 2000
@@ -52,7 +54,13 @@ export function Overview() {
                 <GroupCard key={group} group={group} report={data} />
               ))}
             </div>
-            {isOperatorReport(data) ? <Live report={data} /> : <SignInHint />}
+            {isOperatorReport(data) ? (
+              <Live report={data} />
+            ) : (
+              <div className="note">
+                Sign in to see requests, limits and sources. <SignInHelp />
+              </div>
+            )}
           </div>
         )}
       </QueryResult>
@@ -101,27 +109,17 @@ function Checks({ checks }: Pick<PublicStatus, 'checks'>) {
   )
 }
 
-const titles = {
-  explorer: 'Explorer',
-  fx: 'FX',
-  validators: 'Validators',
-  markets: 'Markets',
-} as const
-
 function GroupCard({ group, report }: { readonly group: (typeof groups)[number]; readonly report: Status }) {
   const streams = report.streams.filter((stream) => stream.group === group)
   return (
-    <section className="card" aria-labelledby={`group-${group}`}>
-      <h2 id={`group-${group}`}>
-        <a href={hrefOf(group)}>{titles[group]}</a>
-      </h2>
+    <Card id={`group-${group}`} title={<a href={hrefOf(group)}>{groupTitles[group]}</a>}>
       {streams.length === 0 && (
         <p className="soft">Nothing is configured. Add a source in tetrad.yaml or import a file.</p>
       )}
       {streams.map((stream) => (
         <Stream key={stream.name} stream={stream} report={report} />
       ))}
-    </section>
+    </Card>
   )
 }
 
@@ -216,12 +214,4 @@ const tones: Readonly<Record<StreamView['status'], string>> = {
   gaps: 'bad',
   'on demand': '',
   'not syncing': '',
-}
-
-function SignInHint() {
-  return (
-    <div className="note">
-      Sign in to see requests, limits and sources. <SignInHelp />
-    </div>
-  )
 }

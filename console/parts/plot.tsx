@@ -1,8 +1,8 @@
-// A line plot, over time or another axis, with the same figures in a table below for people who cannot see the plot.
+// A line plot over time, with the same figures in a table below for people who cannot see the plot.
 import { useEffect, useRef, useState } from 'preact/compat'
 import UPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
-import { Table } from './table.tsx'
+import { type Column, Table } from './table.tsx'
 import { widenRange } from './widen-range.ts'
 
 export interface Line {
@@ -22,10 +22,9 @@ export interface Mark {
 export interface PlotProps {
   /** Also the accessible name of the plot. */
   readonly title: string
-  /** Unix seconds when `time`, otherwise plain numbers; ascending. */
+  /** Unix seconds, ascending. */
   readonly xs: readonly number[]
   readonly lines: readonly Line[]
-  readonly time?: boolean
   readonly height?: number
   readonly marks?: readonly Mark[]
   /** Start the y axis at zero. */
@@ -49,15 +48,13 @@ const moment = (unix: number): string => new Date(unix * 1000).toISOString().sli
 const rowsMax = 500
 
 export function Plot(props: PlotProps) {
-  const { title, xs, lines, time = true, height = 220, format = plain, onPick } = props
-  const formatX = props.formatX ?? (time ? moment : plain)
+  const { title, xs, lines, height = 220, format = plain, formatX = moment, onPick } = props
   const box = useRef<HTMLDivElement>(null)
   const plot = useRef<UPlot>(null)
   const theme = useTheme()
   const latestOnPick = useRef(onPick)
   latestOnPick.current = onPick
   const empty = lines.every(({ values }) => values.every((value) => value === null))
-  const names = lines.map(({ label }) => label)
   const markTexts = props.marks?.map(({ x, label }) => `${x} ${label}`).join('\n')
   const labels = lines.map(({ label, steps }) => `${label}${steps ? '/' : ''}`).join('\n')
 
@@ -83,7 +80,7 @@ export function Plot(props: PlotProps) {
       created.destroy()
       plot.current = null
     }
-  }, [labels, markTexts, theme, height, time, empty])
+  }, [labels, markTexts, theme, height, empty])
 
   useEffect(() => {
     plot.current?.setData(dataOf(xs, lines))
@@ -95,21 +92,20 @@ export function Plot(props: PlotProps) {
       <div ref={box} role="img" aria-label={title} />
       <details>
         <summary>Show as a table</summary>
-        <Table name={`${title}: table`} columns={[time ? 'Time (UTC)' : 'x', ...names]} figures={names}>
-          {xs.slice(-rowsMax).map((x, row) => {
-            const index = Math.max(0, xs.length - rowsMax) + row
-            return (
-              <tr key={x}>
-                <td>{formatX(x)}</td>
-                {lines.map(({ label, values }) => (
-                  <td key={label} className="num">
-                    {formatOrDash(values[index], format)}
-                  </td>
-                ))}
-              </tr>
-            )
-          })}
-        </Table>
+        <Table
+          name={`${title}: table`}
+          rows={xs.slice(-rowsMax).map((x, row) => ({ x, at: Math.max(0, xs.length - rowsMax) + row }))}
+          columns={[
+            ['Time (UTC)', ({ x }) => formatX(x)],
+            ...lines.map(
+              ({ label, values }): Column<{ readonly at: number }> => [
+                label,
+                ({ at }) => formatOrDash(values[at], format),
+                'num',
+              ],
+            ),
+          ]}
+        />
       </details>
     </figure>
   )
@@ -126,7 +122,7 @@ const dataOf = (xs: readonly number[], lines: readonly Line[]): UPlot.AlignedDat
 type DrawnPlotProps = PlotProps & Required<Pick<PlotProps, 'format' | 'formatX'>>
 
 function optionsOf(
-  { lines, marks = [], time = true, fromZero = false, format, formatX }: DrawnPlotProps,
+  { lines, marks = [], fromZero = false, format, formatX }: DrawnPlotProps,
   width: number,
   height: number,
 ): UPlot.Options {
@@ -136,22 +132,13 @@ function optionsOf(
     width,
     height,
     scales: {
-      x: {
-        time,
-        ...(time && {
-          range: (plot: UPlot, min: number | null, max: number | null) => widenRange(...rangeOf(plot, min, max)),
-        }),
-      },
+      x: { range: (plot: UPlot, min: number | null, max: number | null) => widenRange(...rangeOf(plot, min, max)) },
       ...(fromZero && { y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] } }),
     },
     // All times are in UTC, as in the API.
     tzDate: (unix) => UPlot.tzDate(new Date(unix * 1000), 'Etc/UTC'),
     axes: [
-      {
-        ...axis,
-        values: (_plot, ticks, _axis, _space, step) =>
-          ticks.map((tick) => (time ? formatTick(tick, step) : formatX(tick))),
-      },
+      { ...axis, values: (_plot, ticks, _axis, _space, step) => ticks.map((tick) => formatTick(tick, step)) },
       { ...axis, size: 64, values: (_plot, ticks) => ticks.map(format) },
     ],
     series: [

@@ -1,6 +1,9 @@
-// A table with a header row, in a region that scrolls sideways.
+// A table in a region that scrolls sideways. On a narrow screen, a table with the class `stacked` shows each row as a list.
 import type { ReactNode } from 'preact/compat'
 import { Scroll } from './scroll.tsx'
+
+/** The title of a column, what it shows of a row, and the class of its cells: `num` aligns figures to the right. */
+export type Column<R> = readonly [title: string, cell: (row: R, index: number) => ReactNode, className?: string]
 
 export interface Sorting {
   readonly columns: readonly string[]
@@ -9,52 +12,61 @@ export interface Sorting {
   readonly onSort: (column: string) => void
 }
 
-interface TableProps {
+interface TableProps<R> {
   /** The accessible name of the region. */
   readonly name: string
-  readonly columns: readonly string[]
-  /** Names of the numeric columns, which are aligned to the right. */
-  readonly figures?: readonly string[]
-  /** The header of a last column, for screen readers only. */
-  readonly hiddenColumn?: string
+  readonly rows: readonly R[]
+  readonly columns: readonly Column<R>[]
   readonly className?: string
+  /** Whether the first column names the row. */
+  readonly hasRowHeaders?: boolean
   /** Makes some columns sortable. The caller sorts the rows. */
   readonly sorting?: Sorting
-  /** The rows. */
-  readonly children: ReactNode
 }
 
-export function Table({ name, columns, figures = [], hiddenColumn, className, sorting, children }: TableProps) {
+export function Table<R>({ name, rows, columns, className, hasRowHeaders = false, sorting }: TableProps<R>) {
   return (
     <Scroll name={name}>
       <table className={className}>
         <thead>
           <tr>
-            {columns.map((column) => (
+            {columns.map(([title, , cellClass]) => (
               <th
-                key={column}
+                key={title}
                 scope="col"
-                className={figures.includes(column) ? 'num' : undefined}
-                aria-sort={sorting?.by === column ? (sorting.isDescending ? 'descending' : 'ascending') : undefined}
+                className={cellClass === 'num' ? 'num' : undefined}
+                aria-sort={sorting?.by === title ? (sorting.isDescending ? 'descending' : 'ascending') : undefined}
               >
-                {sorting?.columns.includes(column) ? (
-                  <button type="button" className="plain sort" onClick={() => sorting.onSort(column)}>
-                    {column}
-                    {sorting.by === column && (sorting.isDescending ? ' ↓' : ' ↑')}
+                {sorting?.columns.includes(title) ? (
+                  <button type="button" className="plain sort" onClick={() => sorting.onSort(title)}>
+                    {title}
+                    {sorting.by === title && (sorting.isDescending ? ' ↓' : ' ↑')}
                   </button>
                 ) : (
-                  column
+                  title
                 )}
               </th>
             ))}
-            {hiddenColumn !== undefined && (
-              <th scope="col">
-                <span className="unseen">{hiddenColumn}</span>
-              </th>
-            )}
           </tr>
         </thead>
-        <tbody>{children}</tbody>
+        <tbody>
+          {rows.map((row, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: rows have no state of their own
+            <tr key={index}>
+              {columns.map(([title, cell, cellClass], at) =>
+                at === 0 && hasRowHeaders ? (
+                  <th key={title} scope="row">
+                    {cell(row, index)}
+                  </th>
+                ) : (
+                  <td key={title} className={cellClass} data-label={at === 0 ? undefined : title}>
+                    {cell(row, index)}
+                  </td>
+                ),
+              )}
+            </tr>
+          ))}
+        </tbody>
       </table>
     </Scroll>
   )

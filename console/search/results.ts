@@ -1,47 +1,41 @@
 // Searches all interfaces for a text. An interface that fails, or that the key may not use, has no results.
-import { keepPreviousData, type UseQueryResult, useQuery } from '@tanstack/preact-query'
+import type { UseQueryResult } from '@tanstack/preact-query'
 import type { Client, InputOf } from '#api/client.ts'
+import { type Network, networks } from '#api/wire/networks.ts'
 import { fetchTransaction } from '../pages/explorer/lookups.ts'
 import { formatCount, shortenHex } from '../parts/format.ts'
 import { hrefOf } from '../route.ts'
 import { useConsoleContext } from '../session.tsx'
+import { type Calling, useCalls } from '../use-endpoint.ts'
 import { interpretSearch, type SearchTargets } from './interpret.ts'
+import type { RecentItem } from './recent-items.ts'
 
-export interface SearchResult {
-  readonly kind: string
-  readonly label: string
-  readonly href: string
+export interface SearchResult extends RecentItem {
   readonly detail?: string | undefined
 }
 
 /** Results of each search. */
 const limit = 5
-const networks = ['mainnet', 'hoodi', 'holesky'] as const
 
 export function useSearchResults(text: string): UseQueryResult<readonly SearchResult[]> {
-  const { client, key, session } = useConsoleContext()
-  const chains = session.chains ?? []
-  return useQuery({
-    queryKey: ['search', text, key],
-    staleTime: 30_000,
-    placeholderData: keepPreviousData,
-    queryFn: async ({ signal }) => {
-      const searches = searchesFor(client, interpretSearch(text), chains, signal, key)
-      return (await Promise.all(searches.map((search) => search.catch(() => [])))).flat()
-    },
-  })
+  const { chains = [] } = useConsoleContext().session
+  return useCalls(
+    ['search', text],
+    async (calling) => (await settle(searchesFor(calling, interpretSearch(text), chains))).flat(),
+    { staleMs: 30_000, keepPrevious: true },
+  )
 }
+
+const settle = (searches: readonly Promise<SearchResult[]>[]): Promise<SearchResult[][]> =>
+  Promise.all(searches.map((search) => search.catch(() => [])))
 
 type Chains = readonly { readonly id: string; readonly name: string }[]
 
 function searchesFor(
-  client: Client,
-  targets: SearchTargets,
+  { client, key, signal }: Calling,
+  { address, transaction, quote, validatorIndex, pubkey, marketId, words }: SearchTargets,
   chains: Chains,
-  signal: AbortSignal,
-  key: string,
 ): Promise<SearchResult[]>[] {
-  const { address, transaction, quote, validatorIndex, pubkey, marketId, words } = targets
   const searches: Promise<SearchResult[]>[] = []
   const options = { signal }
   if (quote !== undefined)
@@ -85,7 +79,7 @@ async function transactions(hash: string, key: string): Promise<SearchResult[]> 
 
 async function validatorsWith(
   client: Client,
-  network: (typeof networks)[number],
+  network: Network,
   address: string,
   options: Options,
 ): Promise<SearchResult[]> {
@@ -145,20 +139,18 @@ const toMarket = ({ slug = '', question }: { readonly slug?: string; readonly qu
 
 /** Something to open before anything is typed: large pools, labelled addresses and markets. */
 export function useSuggestions(): readonly SearchResult[] {
-  const { client, key } = useConsoleContext()
-  const { data = [] } = useQuery({
-    queryKey: ['search suggestions', key],
-    staleTime: 60_000,
-    queryFn: async ({ signal }) => {
-      const searches = [
+  const { data = [] } = useCalls(
+    ['search suggestions'],
+    async ({ client, signal }) => {
+      const found = await settle([
         pools(client, 'pool', { limit: 2 }, { signal }),
         // A word that most label lists contain.
         labels(client, { q: 'exchange', limit: 50 }, { signal }),
         markets(client, { limit: 2 }, { signal }),
-      ]
-      const found = await Promise.all(searches.map((search) => search.catch(() => [])))
+      ])
       return found.flatMap((results) => results.slice(0, 2))
     },
-  })
+    { staleMs: 60_000 },
+  )
   return data
 }

@@ -1,15 +1,16 @@
 // The page of an entity of the label registry: its chains, its labelled addresses with sources, and whom they funded.
 import { Fragment } from 'preact/compat'
 import type { EntityView } from '#api/console.ts'
+import { AddressLink } from '../../parts/address-link.tsx'
 import { Card } from '../../parts/card.tsx'
-import { formatTime, shortenHex } from '../../parts/format.ts'
+import { formatTime } from '../../parts/format.ts'
 import { QueryResult } from '../../parts/query-result.tsx'
 import { Table } from '../../parts/table.tsx'
 import { useChainName } from '../../parts/use-chains.ts'
 import { hrefOf } from '../../route.ts'
 import { useRemember } from '../../search/recent.ts'
 import { FundingTable } from './funding-table.tsx'
-import { EvidenceLink } from './label-name.tsx'
+import { Described, EvidenceLink } from './label-name.tsx'
 import { useEntity } from './lookups.ts'
 
 export function Entity({ slug }: { readonly slug: string }) {
@@ -79,20 +80,15 @@ function EntityChains({ chains }: { readonly chains: EntityView['chains'] }) {
   const chainName = useChainName()
   return (
     <Card id="entity-chains" title="Chains">
-      <Table name="Chains of this entity" columns={['Chain', 'Description', 'Updated']}>
-        {chains.map(({ chainid, description, notes, updatedAt }) => (
-          <tr key={chainid}>
-            <td>
-              <a href={hrefOf('explorer', [chainid])}>{chainName(chainid)}</a>
-            </td>
-            <td>
-              {description}
-              {notes !== '' && <div className="soft small">{notes}</div>}
-            </td>
-            <td className="nowrap">{updatedAt.slice(0, 10)}</td>
-          </tr>
-        ))}
-      </Table>
+      <Table
+        name="Chains of this entity"
+        rows={chains}
+        columns={[
+          ['Chain', ({ chainid }) => <a href={hrefOf('explorer', [chainid])}>{chainName(chainid)}</a>],
+          ['Description', ({ description, notes }) => <Described text={description} notes={notes} />],
+          ['Updated', ({ updatedAt }) => updatedAt.slice(0, 10), 'nowrap'],
+        ]}
+      />
     </Card>
   )
 }
@@ -103,31 +99,25 @@ function AddressTable({ addresses }: { readonly addresses: EntityView['addresses
     <Table
       name="Addresses of this entity"
       className="stacked"
-      columns={['Label', 'Address', 'Chain', 'Source', 'Confidence', 'Updated']}
-    >
-      {addresses.map(({ chainid, address, labels }) => (
-        <Fragment key={`${chainid}/${address}`}>
-          {labels.map((label) => (
-            <tr key={label.source}>
-              <td>{label.name}</td>
-              <td>
-                <a className="mono" href={hrefOf('explorer', [chainid, address])} title={address}>
-                  {shortenHex(address)}
-                </a>
-              </td>
-              <td>{chainName(chainid)}</td>
-              <td data-label="Source">
-                {label.source} <EvidenceLink url={label.evidence} />
-              </td>
-              <td data-label="Confidence">{label.confidence} %</td>
-              <td className="nowrap" data-label="Updated">
-                {formatTime(label.updatedAt).slice(0, 10)}
-              </td>
-            </tr>
-          ))}
-        </Fragment>
-      ))}
-    </Table>
+      rows={addresses.flatMap(({ chainid, address, labels }) =>
+        labels.map((label) => ({ ...label, chainid, address })),
+      )}
+      columns={[
+        ['Label', ({ name }) => name],
+        ['Address', ({ chainid, address }) => <AddressLink chain={chainid} address={address} />],
+        ['Chain', ({ chainid }) => chainName(chainid)],
+        [
+          'Source',
+          ({ source, evidence }) => (
+            <>
+              {source} <EvidenceLink url={evidence} />
+            </>
+          ),
+        ],
+        ['Confidence', ({ confidence }) => `${confidence} %`],
+        ['Updated', ({ updatedAt }) => formatTime(updatedAt).slice(0, 10), 'nowrap'],
+      ]}
+    />
   )
 }
 

@@ -1,9 +1,10 @@
 // Stored first fundings as a table: who was funded, by whom, when and how much.
 import type { StoredFunding } from '#api/console.ts'
 import type { AddressLabel } from '#api/wire/trail.ts'
+import { AddressLink } from '../../parts/address-link.tsx'
 import { coins } from '../../parts/chains.ts'
 import { formatTime, shortenHex } from '../../parts/format.ts'
-import { Table } from '../../parts/table.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
 import { useChainName } from '../../parts/use-chains.ts'
 import { hrefOf } from '../../route.ts'
 
@@ -16,43 +17,31 @@ interface FundingTableProps {
 
 export function FundingTable({ name, fundings, hasTransactions }: FundingTableProps) {
   const chainName = useChainName()
+  const lastColumn: Column<StoredFunding> = hasTransactions
+    ? ['Transaction', ({ fundingTxn }) => <TransactionLink hash={fundingTxn} />]
+    : ['Finality', ({ finality }) => (finality === 'head' ? 'not finalized' : 'finalized')]
   return (
     <Table
       name={name}
       className="stacked"
+      rows={fundings}
       columns={[
-        ...['Funded address', 'Funded by', 'Amount', 'Time', 'Chain'],
-        ...(hasTransactions ? ['Transaction'] : ['Finality']),
+        [
+          'Funded address',
+          ({ chainid, address, label }) => <LabelledAddress {...{ chain: chainid, address, label }} />,
+        ],
+        [
+          'Funded by',
+          ({ chainid, fundingAddress, funderLabel }) => (
+            <LabelledAddress chain={chainid} address={fundingAddress} label={funderLabel} />
+          ),
+        ],
+        ['Amount', ({ chainid, value }) => coins(chainid, value), 'num'],
+        ['Time', ({ timeStamp }) => formatTime(Number(timeStamp)), 'nowrap'],
+        ['Chain', ({ chainid }) => chainName(chainid)],
+        lastColumn,
       ]}
-      figures={['Amount']}
-    >
-      {fundings.map((funding) => (
-        <tr key={`${funding.chainid}/${funding.address}`}>
-          <td>
-            <AddressLink chain={funding.chainid} address={funding.address} label={funding.label} />
-          </td>
-          <td data-label="Funded by">
-            <AddressLink chain={funding.chainid} address={funding.fundingAddress} label={funding.funderLabel} />
-          </td>
-          <td className="num" data-label="Amount">
-            {coins(funding.chainid, funding.value)}
-          </td>
-          <td className="nowrap" data-label="Time">
-            {formatTime(Number(funding.timeStamp))}
-          </td>
-          <td>{chainName(funding.chainid)}</td>
-          <td data-label={hasTransactions ? 'Transaction' : 'Finality'}>
-            {hasTransactions ? (
-              <TransactionLink hash={funding.fundingTxn} />
-            ) : funding.finality === 'head' ? (
-              'not finalized'
-            ) : (
-              'finalized'
-            )}
-          </td>
-        </tr>
-      ))}
-    </Table>
+    />
   )
 }
 
@@ -62,17 +51,15 @@ export const TransactionLink = ({ hash, isFull = false }: { readonly hash: strin
   </a>
 )
 
-interface AddressLinkProps {
+interface LabelledAddressProps {
   readonly chain: string
   readonly address: string
   readonly label: AddressLabel | undefined
 }
 
-const AddressLink = ({ chain, address, label }: AddressLinkProps) => (
+export const LabelledAddress = ({ chain, address, label }: LabelledAddressProps) => (
   <>
     {label && <div>{label.name}</div>}
-    <a className="mono" href={hrefOf('explorer', [chain, address])} title={address}>
-      {shortenHex(address)}
-    </a>
+    <AddressLink chain={chain} address={address} />
   </>
 )

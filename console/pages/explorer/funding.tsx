@@ -2,13 +2,13 @@
 import type { UseQueryResult } from '@tanstack/preact-query'
 import { ExplorerError, type ReplyOf } from '#api/client.ts'
 import type { Trail } from '#api/wire/trail.ts'
+import { AddressLink } from '../../parts/address-link.tsx'
 import { Card } from '../../parts/card.tsx'
 import { coins } from '../../parts/chains.ts'
 import { Facts } from '../../parts/facts.tsx'
 import { formatCount, formatDuration, formatTime } from '../../parts/format.ts'
 import { QueryResult } from '../../parts/query-result.tsx'
 import { useChains } from '../../parts/use-chains.ts'
-import { hrefOf } from '../../route.ts'
 import type { QueryReply } from '../../use-endpoint.ts'
 import { Confidence } from './confidence.tsx'
 import { ExplorerErrorNotice } from './error-notice.tsx'
@@ -50,11 +50,7 @@ function FundingFacts({ chain, reply, meta }: FundingReply & { readonly chain: s
   return (
     <Facts
       of={{
-        'Funded by': (
-          <a className="mono" href={hrefOf('explorer', [chain, fundingAddress])}>
-            {fundingAddress}
-          </a>
-        ),
+        'Funded by': <AddressLink chain={chain} address={fundingAddress} isFull />,
         Amount: <strong>{coins(chain, value, 18)}</strong>,
         Time: (
           <>

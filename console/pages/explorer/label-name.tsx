@@ -30,3 +30,11 @@ export function EvidenceLink({ url = '' }: { readonly url?: string | undefined }
     </a>
   )
 }
+
+/** The description of an entity, and notes about it. */
+export const Described = ({ text, notes }: { readonly text: string; readonly notes: string }) => (
+  <>
+    {text}
+    {notes !== '' && <div className="soft small">{notes}</div>}
+  </>
+)

@@ -6,6 +6,7 @@ import type { LabelRecord } from '#api/wire/explorer.ts'
 import { Card } from '../../parts/card.tsx'
 import { TextField } from '../../parts/controls.tsx'
 import { formatCount, formatTime } from '../../parts/format.ts'
+import { Pager } from '../../parts/pager.tsx'
 import { Busy, Failure } from '../../parts/query-result.tsx'
 import { Table } from '../../parts/table.tsx'
 import { useChainName } from '../../parts/use-chains.ts'
@@ -13,6 +14,7 @@ import { hrefOf } from '../../route.ts'
 import { useConsoleContext } from '../../session.tsx'
 import { useEndpoint } from '../../use-endpoint.ts'
 import { ExplorerErrorNotice } from './error-notice.tsx'
+import { Described } from './label-name.tsx'
 import { filterLabels, pageOf } from './label-pages.ts'
 
 interface LabelsProps {
@@ -77,36 +79,36 @@ function Browse({
   return (
     <>
       <TextField label="Filter" type="search" value={filter} onText={(text) => openPage(chain, text, 0)} />
-      <Table name="Labels" className="stacked" columns={['Name', 'Description', 'Updated']}>
-        {rows.map((label) => (
-          <tr key={label.labelslug}>
-            <td>
-              <a href={hrefOf('explorer', ['entity', label.labelslug])}>{label.labelname}</a>
-              <div className="soft small">{label.labelslug}</div>
-            </td>
-            <td>
-              {label.shortdescription}
-              {label.notes !== '' && <div className="soft small">{label.notes}</div>}
-            </td>
-            <td className="nowrap" data-label="Updated">
-              {formatTime(label.lastupdatedtimestamp).slice(0, 10)}
-            </td>
-          </tr>
-        ))}
-      </Table>
-      <div className="row pager">
-        <button type="button" disabled={page === 0} onClick={() => openPage(chain, filter, page - 1)}>
-          Previous
-        </button>
-        <button type="button" disabled={page >= pages - 1} onClick={() => openPage(chain, filter, page + 1)}>
-          Next
-        </button>
+      <Table
+        name="Labels"
+        className="stacked"
+        rows={rows}
+        columns={[
+          [
+            'Name',
+            ({ labelslug, labelname }) => (
+              <>
+                <a href={hrefOf('explorer', ['entity', labelslug])}>{labelname}</a>
+                <div className="soft small">{labelslug}</div>
+              </>
+            ),
+          ],
+          ['Description', ({ shortdescription, notes }) => <Described text={shortdescription} notes={notes} />],
+          ['Updated', ({ lastupdatedtimestamp }) => formatTime(lastupdatedtimestamp).slice(0, 10), 'nowrap'],
+        ]}
+      />
+      <Pager
+        previous="Previous"
+        next="Next"
+        onPrevious={page > 0 ? () => openPage(chain, filter, page - 1) : undefined}
+        onNext={page < pages - 1 ? () => openPage(chain, filter, page + 1) : undefined}
+      >
         <span className="soft" role="status">
           {matches.length === 0
             ? 'No labels match. Use fewer words.'
             : `Page ${page + 1} of ${pages}, ${formatCount(matches.length)} of ${formatCount(labels.length)} labels`}
         </span>
-      </div>
+      </Pager>
     </>
   )
 }

@@ -1,5 +1,6 @@
 // Search of labels by name, slug or address prefix, and a few example addresses.
 import type { FoundLabel } from '#api/wire/label-search.ts'
+import { AddressLink } from '../../parts/address-link.tsx'
 import { Card } from '../../parts/card.tsx'
 import { isNotFound } from '../../parts/failures.ts'
 import { QueryResult } from '../../parts/query-result.tsx'
@@ -53,27 +54,29 @@ function SearchResults({ labels }: { readonly labels: readonly FoundLabel[] }) {
   const chainName = useChainName()
   return (
     <>
-      <Table name="Matching labels" columns={['Name', 'Address', 'Chain', 'Source']}>
-        {labels.map((label) => (
-          <tr key={`${label.chainid}/${label.address ?? label.slug}`}>
-            <td>{label.name}</td>
-            <td>
-              {label.address === undefined ? (
-                <a href={hrefOf('explorer', ['entity', label.slug ?? ''])}>entity {label.slug}</a>
+      <Table
+        name="Matching labels"
+        rows={labels}
+        columns={[
+          ['Name', ({ name }) => name],
+          [
+            'Address',
+            ({ address, chainid, slug = '' }) =>
+              address === undefined ? (
+                <a href={hrefOf('explorer', ['entity', slug])}>entity {slug}</a>
               ) : (
-                <a className="mono" href={hrefOf('explorer', [label.chainid, label.address])}>
-                  {label.address}
-                </a>
-              )}
-            </td>
-            <td>{chainName(label.chainid)}</td>
-            <td className="soft">
-              {label.source}
-              {label.confidence !== undefined && `, confidence ${label.confidence} %`}
-            </td>
-          </tr>
-        ))}
-      </Table>
+                <AddressLink chain={chainid} address={address} isFull />
+              ),
+          ],
+          ['Chain', ({ chainid }) => chainName(chainid)],
+          [
+            'Source',
+            ({ source, confidence }) =>
+              `${source ?? ''}${confidence === undefined ? '' : `, confidence ${confidence} %`}`,
+            'soft',
+          ],
+        ]}
+      />
       {labels.length === rowsMax && (
         <p className="soft small">Only the first {rowsMax} results are shown. Add a word to narrow the search.</p>
       )}

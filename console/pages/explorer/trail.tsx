@@ -11,7 +11,7 @@ import { hrefOf } from '../../route.ts'
 import type { QueryReply } from '../../use-endpoint.ts'
 import { Confidence } from './confidence.tsx'
 import { adviceOf, ExplorerErrorNotice } from './error-notice.tsx'
-import { TransactionLink } from './funding-table.tsx'
+import { LabelledAddress, TransactionLink } from './funding-table.tsx'
 import { LabelName } from './label-name.tsx'
 import { deeper } from './steps.ts'
 import { TrailDiagram } from './trail-diagram.tsx'
@@ -132,27 +132,21 @@ function Hops({ trail }: { readonly trail: TrailRecord }) {
       <summary>Show as a table</summary>
       <Table
         name="Funding trail as a table"
-        columns={['Hop', 'Funded by', 'Amount', 'Time', 'Block', 'Transaction']}
-        figures={['Amount', 'Block']}
-      >
-        {trail.hops.map((hop, index) => (
-          <tr key={`${hop.fundingTxn} ${hop.fundingAddress}`}>
-            <td>{index + 1}</td>
-            <td>
-              {hop.label && <div>{hop.label.name}</div>}
-              <a className="mono" href={hrefOf('explorer', [trail.chainid, hop.fundingAddress])}>
-                {shortenHex(hop.fundingAddress)}
-              </a>
-            </td>
-            <td className="num">{coins(trail.chainid, hop.value, 18)}</td>
-            <td>{formatTime(Number(hop.timeStamp))}</td>
-            <td className="num">{formatCount(hop.block)}</td>
-            <td>
-              <TransactionLink hash={hop.fundingTxn} />
-            </td>
-          </tr>
-        ))}
-      </Table>
+        rows={trail.hops}
+        columns={[
+          ['Hop', (_hop, index) => index + 1],
+          [
+            'Funded by',
+            ({ fundingAddress, label }) => (
+              <LabelledAddress chain={trail.chainid} address={fundingAddress} label={label} />
+            ),
+          ],
+          ['Amount', ({ value }) => coins(trail.chainid, value, 18), 'num'],
+          ['Time', ({ timeStamp }) => formatTime(Number(timeStamp))],
+          ['Block', ({ block }) => formatCount(block), 'num'],
+          ['Transaction', ({ fundingTxn }) => <TransactionLink hash={fundingTxn} />],
+        ]}
+      />
     </details>
   )
 }

@@ -55,7 +55,7 @@ export function CheckSignature({
             spellcheck={false}
           />
         </label>
-        <div className="row gap-small">
+        <div className="row spaced">
           <TextField
             isWide
             label="Expected signer (optional address)"

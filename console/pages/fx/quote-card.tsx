@@ -1,17 +1,14 @@
 // The amounts, rate, fee and expiry of a quote.
 import { useEffect, useState } from 'preact/compat'
 import type { Quote } from '#api/wire/fx.ts'
+import { Card } from '../../parts/card.tsx'
 import { Facts, Mono } from '../../parts/facts.tsx'
 import { formatDuration, formatTime, subtractDecimals } from '../../parts/format.ts'
 
 export function QuoteCard({ quote }: { readonly quote: Quote }) {
   const { from, to } = quote
   return (
-    <section className="card fade" aria-labelledby="quote">
-      <div className="spread">
-        <h2 id="quote">Quote</h2>
-        <Countdown createdAt={quote.createdAt} expiresAt={quote.expiresAt} />
-      </div>
+    <Card id="quote" title="Quote" aside={<Countdown createdAt={quote.createdAt} expiresAt={quote.expiresAt} />}>
       <p className="big">
         {from.amount} {from.currency} → {to.amount} {to.currency}
       </p>
@@ -26,7 +23,7 @@ export function QuoteCard({ quote }: { readonly quote: Quote }) {
           'Quote id': <Mono text={quote.id} />,
         }}
       />
-    </section>
+    </Card>
   )
 }
 

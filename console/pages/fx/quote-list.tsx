@@ -4,6 +4,7 @@ import { useState } from 'preact/compat'
 import { operator } from '../../operator.ts'
 import { Card } from '../../parts/card.tsx'
 import { formatTime } from '../../parts/format.ts'
+import { Pager } from '../../parts/pager.tsx'
 import { QueryResult } from '../../parts/query-result.tsx'
 import { Table } from '../../parts/table.tsx'
 import { hrefOf } from '../../route.ts'
@@ -25,37 +26,23 @@ export function QuoteList() {
             {quotes.length > 0 && (
               <Table
                 name="Quotes"
-                columns={['Created', 'You pay', 'You receive', 'Rate', 'Expires', 'Key']}
-                figures={['You pay', 'You receive', 'Rate']}
-              >
-                {quotes.map(({ id, keyId, from, to, rate, createdAt, expiresAt }) => (
-                  <tr key={id}>
-                    <td>
-                      <a href={hrefOf('fx', [id])}>{formatTime(createdAt)}</a>
-                    </td>
-                    <td className="num">
-                      {from.amount} {from.currency}
-                    </td>
-                    <td className="num">
-                      {to.amount} {to.currency}
-                    </td>
-                    <td className="num">{String(rate)}</td>
-                    <td>{formatTime(expiresAt)}</td>
-                    <td className="mono">{keyId}</td>
-                  </tr>
-                ))}
-              </Table>
+                rows={quotes}
+                columns={[
+                  ['Created', ({ id, createdAt }) => <a href={hrefOf('fx', [id])}>{formatTime(createdAt)}</a>],
+                  ['You pay', ({ from }) => `${from.amount} ${from.currency}`, 'num'],
+                  ['You receive', ({ to }) => `${to.amount} ${to.currency}`, 'num'],
+                  ['Rate', ({ rate }) => String(rate), 'num'],
+                  ['Expires', ({ expiresAt }) => formatTime(expiresAt)],
+                  ['Key', ({ keyId }) => keyId, 'mono'],
+                ]}
+              />
             )}
-            {(hasMore || page > 1) && (
-              <p className="row pages">
-                <button type="button" disabled={page === 1} onClick={() => setPage(page - 1)}>
-                  Newer
-                </button>
-                <button type="button" disabled={!hasMore} onClick={() => setPage(page + 1)}>
-                  Older
-                </button>
-              </p>
-            )}
+            <Pager
+              previous="Newer"
+              next="Older"
+              onPrevious={page > 1 ? () => setPage(page - 1) : undefined}
+              onNext={hasMore ? () => setPage(page + 1) : undefined}
+            />
           </>
         )}
       </QueryResult>

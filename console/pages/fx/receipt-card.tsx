@@ -6,16 +6,10 @@ import { Facts, Mono } from '../../parts/facts.tsx'
 import { divideIntegers as divide, formatTime } from '../../parts/format.ts'
 import { Table } from '../../parts/table.tsx'
 
-export const ReceiptCard = ({ signed }: { readonly signed: SignedReceipt }) => (
-  <Card id="receipt" title="Price receipt">
-    <Figures signed={signed} />
-  </Card>
-)
-
 /** Parts per million as basis points, exactly. */
 const bps = (ppm: number): string => `${ppm / 100} bp`
 
-function Figures({ signed }: { readonly signed: SignedReceipt }) {
+export function ReceiptCard({ signed }: { readonly signed: SignedReceipt }) {
   const { receipt, signature } = signed
   const { mid, terms } = receipt
   const rates = [
@@ -23,22 +17,20 @@ function Figures({ signed }: { readonly signed: SignedReceipt }) {
     ...receipt.excluded.map((rate) => ({ ...rate, used: false })),
   ]
   return (
-    <>
-      <Table name="Rates behind the price" columns={['Source', 'Pair', 'Rate', 'Time', 'Used']} figures={['Rate']}>
-        {rates.map(({ source, base, quote, rate, at, used }) => (
-          <tr key={`${source} ${base} ${quote}`}>
-            <td>{source}</td>
-            <td>
-              {base}/{quote}
-            </td>
-            <td className="num mono">{rate}</td>
-            <td className="nowrap">{formatTime(at)}</td>
-            <td>{used ? 'yes' : <span className="warn">no: too far from the other sources</span>}</td>
-          </tr>
-        ))}
-      </Table>
+    <Card id="receipt" title="Price receipt">
+      <Table
+        name="Rates behind the price"
+        rows={rates}
+        columns={[
+          ['Source', ({ source }) => source],
+          ['Pair', ({ base, quote }) => `${base}/${quote}`],
+          ['Rate', ({ rate }) => <Mono text={rate} />, 'num'],
+          ['Time', ({ at }) => formatTime(at), 'nowrap'],
+          ['Used', ({ used }) => (used ? 'yes' : <span className="warn">no: too far from the other sources</span>)],
+        ]}
+      />
       <Facts
-        className="gap-small"
+        className="spaced"
         of={{
           'Mid rate': (
             <>
@@ -66,6 +58,6 @@ function Figures({ signed }: { readonly signed: SignedReceipt }) {
         </p>
         <Copyable title="receipt.json" text={JSON.stringify(signed, null, 2)} />
       </details>
-    </>
+    </Card>
   )
 }

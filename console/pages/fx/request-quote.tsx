@@ -96,7 +96,7 @@ function QuoteForm({ currencies, tenors }: QuoteFormProps) {
             />
           </div>
           {type === 'tradable' && (
-            <div className="row gap-small">
+            <div className="row spaced">
               <TextField
                 isWide
                 label="Recipient address"

@@ -75,16 +75,15 @@ function Fields({ quote, typedData: { domain, message } }: { readonly quote: Quo
     ['recipient', recipient, 'Address that receives the token'],
   ]
   return (
-    <Table name="Fields of the typed data" className="stacked" columns={['Field', 'Value', 'Meaning']}>
-      {rows.map(([field, value, meaning]) => (
-        <tr key={field}>
-          <td className="nowrap">
-            <code>{field}</code>
-          </td>
-          <td className="mono">{value}</td>
-          <td className="soft">{meaning}</td>
-        </tr>
-      ))}
-    </Table>
+    <Table
+      name="Fields of the typed data"
+      className="stacked"
+      rows={rows}
+      columns={[
+        ['Field', ([field]) => <code>{field}</code>, 'nowrap'],
+        ['Value', ([, value]) => value, 'mono'],
+        ['Meaning', ([, , meaning]) => meaning, 'soft'],
+      ]}
+    />
   )
 }

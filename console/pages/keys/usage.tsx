@@ -64,17 +64,13 @@ function Figures({ usage }: { readonly usage: KeyUsage }) {
       {endpoints.length > 0 && (
         <Table
           name="Requests by endpoint"
-          columns={['Endpoint', 'Accepted', 'Rejected']}
-          figures={['Accepted', 'Rejected']}
-        >
-          {endpoints.map(([endpoint, { accepted, refused }]) => (
-            <tr key={endpoint}>
-              <td className="mono">{endpoint}</td>
-              <td className="num">{formatCount(accepted)}</td>
-              <td className="num">{formatCount(refused)}</td>
-            </tr>
-          ))}
-        </Table>
+          rows={endpoints}
+          columns={[
+            ['Endpoint', ([endpoint]) => endpoint, 'mono'],
+            ['Accepted', ([, { accepted }]) => formatCount(accepted), 'num'],
+            ['Rejected', ([, { refused }]) => formatCount(refused), 'num'],
+          ]}
+        />
       )}
     </>
   )

@@ -1,16 +1,15 @@
 // The addresses in a market record with links to the explorer and, on request, their first funding. Records do not contain
 // the chain, so the user chooses it. Trails are requested one after another because of their rate limit.
-import { useQuery } from '@tanstack/preact-query'
 import { useState } from 'preact/compat'
 import type { Market } from '#api/wire/markets.ts'
 import type { Trail } from '#api/wire/trail.ts'
+import { AddressLink } from '../../parts/address-link.tsx'
 import { Card } from '../../parts/card.tsx'
 import { Choice } from '../../parts/controls.tsx'
 import { Failure } from '../../parts/query-result.tsx'
-import { Table } from '../../parts/table.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
 import { useChainName, useChains } from '../../parts/use-chains.ts'
-import { hrefOf } from '../../route.ts'
-import { useConsoleContext } from '../../session.tsx'
+import { useCalls } from '../../use-endpoint.ts'
 import { addressesIn, fieldLabel } from './market-values.ts'
 
 export function Addresses({ market }: { readonly market: Market }) {
@@ -25,6 +24,10 @@ export function Addresses({ market }: { readonly market: Market }) {
     mentions.map(({ address }) => address),
     showsFunding,
   )
+  const fundingColumn: Column<(typeof mentions)[number]> = [
+    'First funding',
+    ({ address }) => (trails.data ? describeTrailEnd(trails.data.get(address)) : trails.error ? '–' : 'loading…'),
+  ]
   return (
     <Card id="addresses-title" title="Addresses">
       {mentions.length === 0 ? (
@@ -39,22 +42,13 @@ export function Addresses({ market }: { readonly market: Market }) {
           </div>
           <Table
             name="Addresses of the market"
-            columns={['Role', 'Address', ...(showsFunding ? ['First funding'] : [])]}
-          >
-            {mentions.map(({ address, fields }) => (
-              <tr key={address}>
-                <td>{fields.map(fieldLabel).join(', ')}</td>
-                <td>
-                  <a className="mono" href={hrefOf('explorer', [chain, address])}>
-                    {address}
-                  </a>
-                </td>
-                {showsFunding && (
-                  <td>{trails.data ? describeTrailEnd(trails.data.get(address)) : trails.error ? '–' : 'loading…'}</td>
-                )}
-              </tr>
-            ))}
-          </Table>
+            rows={mentions}
+            columns={[
+              ['Role', ({ fields }) => fields.map(fieldLabel).join(', ')],
+              ['Address', ({ address }) => <AddressLink chain={chain} address={address} isFull />],
+              ...(showsFunding ? [fundingColumn] : []),
+            ]}
+          />
           {trails.error && <Failure error={trails.error} />}
         </>
       )}
@@ -62,22 +56,19 @@ export function Addresses({ market }: { readonly market: Market }) {
   )
 }
 
-function useTrails(chain: string, addresses: readonly string[], isEnabled: boolean) {
-  const { client, key } = useConsoleContext()
-  return useQuery({
-    queryKey: ['markets/trails', chain, addresses, key],
-    enabled: isEnabled,
-    staleTime: Number.POSITIVE_INFINITY,
-    queryFn: async ({ signal }) => {
+const useTrails = (chain: string, addresses: readonly string[], isEnabled: boolean) =>
+  useCalls(
+    ['markets/trails', chain, addresses],
+    async ({ client, signal }) => {
       const trails = new Map<string, Trail>()
       for (const address of addresses) {
-        const { result } = await client.explorer.trail({ chainid: chain, address }, { signal, retries: 3 })
+        const { result } = await client.explorer.trail({ chainid: chain, address }, { signal })
         trails.set(address, result)
       }
       return trails
     },
-  })
-}
+    { isEnabled, staleMs: Number.POSITIVE_INFINITY },
+  )
 
 function describeTrailEnd(trail: Trail | undefined): string {
   if (!trail) return ''

@@ -1,16 +1,16 @@
 // The page of an event: its description, and its markets with their prices and volumes. A record of an event contains only
 // references to its markets, so each market is requested on its own.
 import { useQueries } from '@tanstack/preact-query'
-import type { Event, Market } from '#api/wire/markets.ts'
+import type { Event } from '#api/wire/markets.ts'
 import { Card } from '../../parts/card.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { formatTime } from '../../parts/format.ts'
 import { QueryResult } from '../../parts/query-result.tsx'
-import { Table } from '../../parts/table.tsx'
 import { hrefOf } from '../../route.ts'
 import { useConsoleContext } from '../../session.tsx'
 import { useEndpoint } from '../../use-endpoint.ts'
-import { currencyOf, formatPercent, groupThousands, marketStatus, outcomesOf } from './market-values.ts'
+import { MarketBadge } from './market-badge.tsx'
+import { MarketTable } from './market-table.tsx'
 
 const marketsMax = 50
 const refreshMs = 15_000
@@ -85,41 +85,13 @@ function EventMarkets({ slugs }: { readonly slugs: readonly string[] }) {
   const failed = results.filter(({ isError }) => isError).length
   return (
     <>
-      <Table
+      <MarketTable
         name="Markets of this event: table"
-        columns={['Market', 'Status', 'Prices', 'Volume', 'Ends']}
-        figures={['Volume']}
-      >
-        {markets.map((market) => (
-          <EventMarket key={market.id} market={market} />
-        ))}
-      </Table>
+        markets={markets}
+        statusOf={(market) => <MarketBadge market={market} />}
+      />
       {results.some(({ isPending }) => isPending) && <p className="busy">Loading…</p>}
       {failed > 0 && <p className="note warn">{failed} markets could not be loaded. They are not in the list.</p>}
     </>
-  )
-}
-
-function EventMarket({ market }: { readonly market: Market }) {
-  const { label, tone } = marketStatus(market)
-  const volume = market.volumeNum === undefined ? '–' : groupThousands(String(market.volumeNum))
-  return (
-    <tr>
-      <td>
-        <a href={hrefOf('markets', [market.slug ?? ''])}>{market.question || market.slug}</a>
-      </td>
-      <td>
-        <span className={`badge status ${tone}`}>{label}</span>
-      </td>
-      <td>
-        {outcomesOf(market)
-          .map(({ name, price }) => `${name} ${price === undefined ? '–' : formatPercent(price)}`)
-          .join(', ')}
-      </td>
-      <td className="num">
-        {volume} {currencyOf(market)}
-      </td>
-      <td>{market.endDate && formatTime(market.endDate).slice(0, 10)}</td>
-    </tr>
   )
 }

@@ -1,14 +1,12 @@
 // Market search as you type; without a search, the most traded open markets.
 import { useEffect, useRef, useState } from 'preact/compat'
-import type { FoundMarket } from '#api/wire/market-search.ts'
 import { Card } from '../../parts/card.tsx'
 import { Form, TextField } from '../../parts/controls.tsx'
-import { formatTime } from '../../parts/format.ts'
 import { QueryResult } from '../../parts/query-result.tsx'
 import { hrefOf, type PageProps, type PageRoute, parseRoute } from '../../route.ts'
 import { RecentLinks } from '../../search/recent-links.tsx'
 import { useEndpoint } from '../../use-endpoint.ts'
-import { currencyOf, formatPercent, groupThousands, outcomesOf } from './market-values.ts'
+import { MarketTable } from './market-table.tsx'
 
 const rows = { default: 20, max: 50 } as const
 const debounceMs = 250
@@ -33,7 +31,17 @@ export function Find({ route }: PageProps) {
       <Card id="found-title" title={text === '' ? 'Most traded open markets' : `Markets matching “${text}”`}>
         <QueryResult of={query} waiting="Loading markets…">
           {({ reply: { markets } }) =>
-            markets.length === 0 ? <NoMatches text={text} /> : <MarketResults markets={markets} />
+            markets.length === 0 ? (
+              <NoMatches text={text} />
+            ) : (
+              <MarketTable
+                name="Found markets"
+                markets={markets}
+                statusOf={({ open }) => (
+                  <span className={`badge status ${open ? 'good' : ''}`}>{open ? 'open' : 'not open'}</span>
+                )}
+              />
+            )
           }
         </QueryResult>
         {query.data?.reply.markets.length === rows.default && !showMore && (
@@ -122,47 +130,5 @@ function NoMatches({ text }: { readonly text: string }) {
       No matches. Search matches the start of each word. Use fewer words, or see the{' '}
       <a href={hrefOf('markets')}>most traded markets</a>.
     </p>
-  )
-}
-
-function MarketResults({ markets }: { readonly markets: readonly FoundMarket[] }) {
-  return (
-    <ul className="found">
-      {markets.map((market) => (
-        <li key={market.id}>
-          <span className="question">
-            <a href={hrefOf('markets', [market.slug])}>{market.question || market.slug}</a>
-            {!market.open && <span className="badge status">not open</span>}
-          </span>
-          <FirstOutcome market={market} />
-          <span className="volume">
-            {market.volumeNum !== undefined && (
-              <>
-                {groupThousands(String(market.volumeNum))} {currencyOf(market)}{' '}
-                <span className="soft small">traded</span>
-              </>
-            )}
-          </span>
-          <span className="ends soft small">
-            {market.endDate !== undefined && `ends ${formatTime(market.endDate).slice(0, 10)}`}
-          </span>
-        </li>
-      ))}
-    </ul>
-  )
-}
-
-function FirstOutcome({ market }: { readonly market: FoundMarket }) {
-  const [first] = outcomesOf(market)
-  if (first?.price === undefined) return <span className="soft">no price</span>
-  return (
-    <span className="first">
-      <span>
-        {first.name} {formatPercent(first.price)}
-      </span>
-      <span className="track" aria-hidden="true">
-        <span style={{ width: `${first.share * 100}%` }} />
-      </span>
-    </span>
   )
 }

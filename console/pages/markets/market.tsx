@@ -1,7 +1,6 @@
 // The page of one market: outcomes, figures, history, related records, addresses and live changes.
 import { useMemo } from 'preact/compat'
 import type { ResponseMeta } from '#api/client.ts'
-import type { MarketChange } from '#api/wire/market-changes.ts'
 import type { Market as MarketRecord } from '#api/wire/markets.ts'
 import { Card } from '../../parts/card.tsx'
 import { formatTime } from '../../parts/format.ts'
@@ -13,9 +12,9 @@ import { Addresses } from './addresses.tsx'
 import { Changes } from './changes.tsx'
 import { type Live, useChanges, useLive } from './follow.ts'
 import { applyChanges, mergeChanges } from './history.ts'
+import { MarketBadge } from './market-badge.tsx'
 import { MarketFacts } from './market-facts.tsx'
 import { AsOfNotice, MarketHistory } from './market-history.tsx'
-import { marketStatus } from './market-values.ts'
 import { Outcomes } from './outcomes.tsx'
 import { RelatedRecords } from './related-records.tsx'
 import { bigintsAsText } from './values.ts'
@@ -76,7 +75,15 @@ export function Market({ slug, query }: MarketProps) {
                 <RelatedRecords market={market} />
                 <Addresses market={market} />
               </div>
-              <StoredChanges stored={stored} slug={slug} changes={changes} query={query} />
+              <QueryResult of={stored} waiting="Loading changes…">
+                {() => (
+                  <Changes
+                    {...{ slug, changes, query }}
+                    onOlder={stored.hasNextPage ? () => void stored.fetchNextPage() : undefined}
+                    isLoading={stored.isFetchingNextPage}
+                  />
+                )}
+              </QueryResult>
               <FullRecord market={market} />
             </>
           )
@@ -102,25 +109,6 @@ function MarketStatus({ market, meta }: { readonly market: MarketRecord; readonl
   )
 }
 
-interface StoredChangesProps extends MarketProps {
-  readonly stored: ReturnType<typeof useChanges>
-  readonly changes: readonly MarketChange[]
-}
-
-function StoredChanges({ stored, ...props }: StoredChangesProps) {
-  return (
-    <QueryResult of={stored} waiting="Loading changes…">
-      {() => (
-        <Changes
-          {...props}
-          onOlder={stored.hasNextPage ? () => void stored.fetchNextPage() : undefined}
-          isLoading={stored.isFetchingNextPage}
-        />
-      )}
-    </QueryResult>
-  )
-}
-
 interface MarketHeaderProps {
   readonly market: MarketRecord
   readonly slug: string
@@ -130,12 +118,11 @@ interface MarketHeaderProps {
 }
 
 function MarketHeader({ market, slug, live, isOffline, isPast }: MarketHeaderProps) {
-  const { label, tone } = marketStatus(market)
   return (
     <>
       <h1>{market.question || market.slug || slug}</h1>
       <p className="row tags">
-        <span className={`badge status ${tone}`}>{label}</span>
+        <MarketBadge market={market} />
         {market.category && <span className="badge">{market.category}</span>}
         {!isPast && <LiveStatus live={live} isOffline={isOffline} />}
         {market.slug !== undefined && market.slug !== slug && (

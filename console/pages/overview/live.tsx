@@ -1,6 +1,6 @@
 // The operator's part of the overview: live plots of requests, limits and ingest, and tables of sources and endpoints.
 import { useEffect, useState } from 'preact/compat'
-import type { Overview, SourceView } from '#api/console.ts'
+import type { Overview, RequestView, SourceView } from '#api/console.ts'
 import { Card } from '../../parts/card.tsx'
 import { formatCount, formatDuration } from '../../parts/format.ts'
 import { Plot } from '../../parts/plot.tsx'
@@ -23,7 +23,7 @@ export function Live({ report }: { readonly report: Overview }) {
   return (
     <>
       <ServerHistoryCard />
-      <h2 className="gap">Live: the last five minutes in this tab</h2>
+      <h2 className="spaced">Live: the last five minutes in this tab</h2>
       <div className="cards">
         {plots.map(({ id, title, name }) => (
           <Card key={id} id={id} title={title}>
@@ -46,37 +46,34 @@ function Sources({ sources }: { readonly sources: readonly SourceView[] }) {
       <Table
         name="All sources"
         className="stacked"
-        columns={['Source', 'Status', 'Last success', 'Latency', 'Details']}
-        figures={['Latency']}
-      >
-        {sources.map((source) => (
-          <Source key={`${source.group} ${source.kind} ${source.name}`} source={source} />
-        ))}
-      </Table>
+        rows={sources}
+        columns={[
+          [
+            'Source',
+            ({ group, kind, name }) => (
+              <>
+                {name} <span className="soft small">{`${group} ${kind}`}</span>
+              </>
+            ),
+          ],
+          ['Status', (source) => <SourceBadge source={source} />],
+          [
+            'Last success',
+            ({ lastGoodAt }) => (lastGoodAt === null ? '–' : `${formatDuration(secondsSince(lastGoodAt))} ago`),
+          ],
+          ['Latency', ({ latencyMs }) => (latencyMs === null ? '–' : `${latencyMs.toFixed(0)} ms`), 'num'],
+          ['Details', ({ message }) => message, 'soft'],
+        ]}
+      />
     </Card>
   )
 }
 
-function Source({ source }: { readonly source: SourceView }) {
-  const { group, kind, name, message, lastGoodAt, latencyMs } = source
+const secondsSince = (time: string): number => (Date.now() - Date.parse(time)) / 1000
+
+function SourceBadge({ source }: { readonly source: SourceView }) {
   const { label, tone } = stateOf(source)
-  return (
-    <tr>
-      <td>
-        {name} <span className="soft small">{`${group} ${kind}`}</span>
-      </td>
-      <td>
-        <span className={`badge status ${tone}`}>{label}</span>
-      </td>
-      <td data-label="Last success">
-        {lastGoodAt === null ? '–' : `${formatDuration((Date.now() - Date.parse(lastGoodAt)) / 1000)} ago`}
-      </td>
-      <td className="num" data-label="Latency">
-        {latencyMs === null ? '–' : `${latencyMs.toFixed(0)} ms`}
-      </td>
-      <td className="soft">{message}</td>
-    </tr>
-  )
+  return <span className={`badge status ${tone}`}>{label}</span>
 }
 
 function Requests({ report }: { readonly report: Overview }) {
@@ -85,22 +82,23 @@ function Requests({ report }: { readonly report: Overview }) {
     <Card id="all-requests" title="Requests since the server started">
       <Table
         name="All requests"
-        columns={['Endpoint', 'Responses', 'Mean time', 'Outcomes']}
-        figures={['Responses', 'Mean time']}
-      >
-        {rows.map(({ endpoint, answered, seconds, outcomes }) => (
-          <tr key={endpoint}>
-            <td className="mono">{endpoint}</td>
-            <td className="num">{formatCount(answered)}</td>
-            <td className="num">{answered === 0 ? '–' : `${((seconds / answered) * 1000).toFixed(1)} ms`}</td>
-            <td className="soft small">
-              {Object.entries(outcomes)
-                .map(([outcome, count]) => `${outcome} ${formatCount(count)}`)
-                .join(', ')}
-            </td>
-          </tr>
-        ))}
-      </Table>
+        rows={rows}
+        columns={[
+          ['Endpoint', ({ endpoint }) => endpoint, 'mono'],
+          ['Responses', ({ answered }) => formatCount(answered), 'num'],
+          [
+            'Mean time',
+            ({ answered, seconds }) => (answered === 0 ? '–' : `${((seconds / answered) * 1000).toFixed(1)} ms`),
+            'num',
+          ],
+          ['Outcomes', ({ outcomes }) => formatOutcomes(outcomes), 'soft small'],
+        ]}
+      />
     </Card>
   )
 }
+
+const formatOutcomes = (outcomes: RequestView['outcomes']): string =>
+  Object.entries(outcomes)
+    .map(([outcome, count]) => `${outcome} ${formatCount(count)}`)
+    .join(', ')

@@ -1,26 +1,21 @@
 // The operator's plots of the last hour and the last day, recorded by the server.
 import { useQuery } from '@tanstack/preact-query'
 import { useState } from 'preact/compat'
-import type { HistoryRange, ServerHistory } from '#api/console.ts'
+import type { HistoryRange, ServerHistory, TrafficHistory } from '#api/console.ts'
 import { type Group, groups } from '#api/routes.ts'
 import { operator } from '../../operator.ts'
 import { Card } from '../../parts/card.tsx'
 import { Choice, Tabs } from '../../parts/controls.tsx'
 import { type Line, Plot } from '../../parts/plot.tsx'
 import { QueryResult } from '../../parts/query-result.tsx'
+import { groupTitles } from '../../titles.ts'
 
 const refreshMs = 30_000
 const ranges = ['hour', 'day'] as const
 const rangeLabels: Readonly<Record<keyof ServerHistory, string>> = { hour: 'Last hour', day: 'Last day' }
 
 const scopes = ['all', ...groups] as const
-const scopeLabels: Readonly<Record<Group | 'all', string>> = {
-  all: 'All interfaces',
-  explorer: 'Explorer',
-  fx: 'FX',
-  validators: 'Validators',
-  markets: 'Markets',
-}
+const scopeLabels: Readonly<Record<Group | 'all', string>> = { all: 'All interfaces', ...groupTitles }
 
 export function ServerHistoryCard() {
   const [range, setRange] = useState<keyof ServerHistory>('hour')
@@ -54,41 +49,28 @@ interface HistoryPlotsProps {
 
 function HistoryPlots({ range: { times, traffic, lag }, scope, when }: HistoryPlotsProps) {
   const series = traffic[scope]
-  const percentiles: Line[] = (['p50', 'p95', 'p99'] as const).map((label) => ({ label, values: series[label] }))
-  const requests: Line[] = (['requests', 'errors', 'refused'] as const).map((label) => ({
-    label,
-    values: series[label],
-  }))
+  const linesOf = (names: readonly (keyof TrafficHistory)[]): Line[] =>
+    names.map((label) => ({ label, values: series[label] }))
   const streams = lag
     .filter(({ group, seconds }) => (scope === 'all' || scope === group) && seconds.some((age) => age !== null))
     .map(({ stream, seconds }) => ({ label: stream, values: seconds }))
+  const plots = [
+    {
+      title: 'Response time: 50, 95 and 99 % of the responses, ms',
+      name: 'Response time',
+      lines: linesOf(['p50', 'p95', 'p99']),
+    },
+    { title: 'Requests, errors and refusals per second', lines: linesOf(['requests', 'errors', 'refused']) },
+    { title: 'Age of the newest data', lines: streams, format: formatAge },
+  ]
   return (
     <div className="cards plain">
-      <section aria-labelledby="history-latency">
-        <h3 id="history-latency">Response time: 50, 95 and 99 % of the responses, ms</h3>
-        <Plot title={`Response time, ${when}`} xs={times} lines={percentiles} height={180} fromZero />
-      </section>
-      <section aria-labelledby="history-requests">
-        <h3 id="history-requests">Requests, errors and refusals per second</h3>
-        <Plot
-          title={`Requests, errors and refusals per second, ${when}`}
-          xs={times}
-          lines={requests}
-          height={180}
-          fromZero
-        />
-      </section>
-      <section aria-labelledby="history-lag">
-        <h3 id="history-lag">Age of the newest data</h3>
-        <Plot
-          title={`Age of the newest data, ${when}`}
-          xs={times}
-          lines={streams}
-          height={180}
-          fromZero
-          format={formatAge}
-        />
-      </section>
+      {plots.map(({ title, name = title, ...plot }) => (
+        <section key={title} aria-label={title}>
+          <h3>{title}</h3>
+          <Plot title={`${name}, ${when}`} xs={times} height={180} fromZero {...plot} />
+        </section>
+      ))}
     </div>
   )
 }

@@ -12,12 +12,7 @@ import { queryOf, type ValidatorsView } from './view.ts'
 const weeksMax = 53
 const [size, gap, left, top] = [15, 3, 32, 16]
 
-interface CalendarProps {
-  readonly index: number
-  readonly view: ValidatorsView
-}
-
-export function Calendar({ index, view }: CalendarProps) {
+export function Calendar({ index, view }: { readonly index: number; readonly view: ValidatorsView }) {
   const days = useEndpoint('validators.effectiveness', {
     validator_index_or_pubkey: index,
     network: view.network,

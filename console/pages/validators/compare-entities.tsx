@@ -1,17 +1,18 @@
 // Selection of two to four pools or operators to compare, and their validators.
 import type { UseQueryResult } from '@tanstack/preact-query'
-import { useMemo } from 'preact/compat'
+import type { Client } from '#api/client.ts'
+import type { Network } from '#api/wire/validators.ts'
 import type { EntityKind } from '#api/wire/validators-entities.ts'
 import { Choice } from '../../parts/controls.tsx'
 import { formatCount } from '../../parts/format.ts'
 import { QueryResult } from '../../parts/query-result.tsx'
-import { hrefOf } from '../../route.ts'
-import { useEndpoint } from '../../use-endpoint.ts'
-import { type Members, useMembers } from './members.ts'
+import { useCalls, useEndpoint } from '../../use-endpoint.ts'
 import type { ComparisonProps, Subject } from './side-by-side.ts'
 
 /** The maximum of one response. */
-const namesMax = 1000
+const perPage = 1000
+/** The maximum of one request about effectiveness. */
+const indicesMax = 10_000
 const ordinals = ['First', 'Second', 'Third', 'Fourth'] as const
 
 interface CompareEntitiesProps extends ComparisonProps {
@@ -21,25 +22,8 @@ interface CompareEntitiesProps extends ComparisonProps {
 }
 
 export function CompareEntities({ kind, names, network, networkChoice, onChoose, children }: CompareEntitiesProps) {
-  const all = useEndpoint('validators.entities', { network, kind, sort: 'name', limit: namesMax })
-  // One call for each possible name, because the number of hooks must not change.
-  const [first, second, third, fourth] = [
-    useMembers(network, kind, names[0]),
-    useMembers(network, kind, names[1]),
-    useMembers(network, kind, names[2]),
-    useMembers(network, kind, names[3]),
-  ]
-  const members = [first, second, third, fourth]
-  const nameText = names.join('\n')
-  const subjects = useMemo<readonly Subject[]>(() => {
-    const toHref = (name: string) => hrefOf('validators', [], { network, q: name })
-    const loaded = [first.data, second.data, third.data, fourth.data]
-    return nameText.split('\n').flatMap((name, at) => {
-      const indices = loaded[at]?.indices
-      return name === '' || indices === undefined ? [] : [{ name, indices, hrefOf: toHref }]
-    })
-  }, [first.data, second.data, third.data, fourth.data, nameText, network])
-  const empty = subjects.filter(({ indices }) => indices.length === 0)
+  const all = useEndpoint('validators.entities', { network, kind, sort: 'name', limit: perPage })
+  const members = useMembers(network, kind, names)
   const known = all.data?.reply.entities.map(({ name }) => name) ?? []
   const choose = (at: number, name: string) =>
     onChoose({ [kind]: names.toSpliced(at, 1, name).filter((other) => other !== '') })
@@ -59,18 +43,19 @@ export function CompareEntities({ kind, names, network, networkChoice, onChoose,
         ))}
       </section>
       <QueryResult of={all}>{() => null}</QueryResult>
-      {names.map((name, at) => (
-        <Loading key={name} name={name} query={members[at]} />
-      ))}
-      {empty.map(({ name }) => (
-        <p key={name} className="note">
-          {name} has no validators on {network}. Choose another {kind} or network.
-        </p>
-      ))}
       {names.length < 2 ? (
         <p className="note">Choose two to four {kind}s above.</p>
       ) : (
-        subjects.length === names.length && empty.length === 0 && children(subjects)
+        <QueryResult of={members} waiting="Loading the validators…">
+          {(subjects) => (
+            <>
+              {subjects.map((subject) => (
+                <MembersNote key={subject.name} {...{ subject, network, kind }} />
+              ))}
+              {subjects.every(({ indices }) => indices.length > 0) && children(subjects)}
+            </>
+          )}
+        </QueryResult>
       )}
     </>
   )
@@ -86,18 +71,52 @@ const optionsOf = (
   ...known.filter((name) => name === selected || !chosen.includes(name)),
 ]
 
-function Loading({ name, query }: { readonly name: string; readonly query: UseQueryResult<Members> | undefined }) {
-  if (!query) return null
+interface Members extends Subject {
+  /** There are more than one request about effectiveness accepts. */
+  readonly hasMore: boolean
+}
+
+const useMembers = (network: Network, kind: EntityKind, names: readonly string[]): UseQueryResult<readonly Members[]> =>
+  useCalls(
+    ['members', network, kind, names],
+    ({ client, signal }) => Promise.all(names.map((name) => readMembers(client, network, kind, name, signal))),
+    { staleMs: 60_000 },
+  )
+
+async function readMembers(
+  client: Client,
+  network: Network,
+  kind: EntityKind,
+  name: string,
+  signal: AbortSignal,
+): Promise<Members> {
+  const indices: number[] = []
+  const input = { network, ...(kind === 'pool' ? { pool: name } : { nodeOperator: name }), limit: perPage }
+  for await (const { validatorIndex } of client.records('validators.find', input, { signal })) {
+    if (indices.length === indicesMax) return { name, indices, hasMore: true }
+    indices.push(validatorIndex)
+  }
+  return { name, indices, hasMore: false }
+}
+
+interface MembersNoteProps {
+  readonly subject: Members
+  readonly network: Network
+  readonly kind: EntityKind
+}
+
+function MembersNote({ subject: { name, indices, hasMore }, network, kind }: MembersNoteProps) {
+  const count = formatCount(indices.length)
+  if (indices.length === 0)
+    return (
+      <p className="note">
+        {name} has no validators on {network}. Choose another {kind} or network.
+      </p>
+    )
+  if (!hasMore) return null
   return (
-    <QueryResult of={query} waiting={`Loading the validators of ${name}…`}>
-      {({ indices, hasMore }) =>
-        hasMore && (
-          <p className="note warn">
-            {name} has more than {formatCount(indices.length)} validators. Only the first {formatCount(indices.length)}{' '}
-            are compared.
-          </p>
-        )
-      }
-    </QueryResult>
+    <p className="note warn">
+      {name} has more than {count} validators. Only the first {count} are compared.
+    </p>
   )
 }

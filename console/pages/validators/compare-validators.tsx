@@ -15,15 +15,7 @@ interface CompareValidatorsProps extends ComparisonProps {
 export function CompareValidators({ indices, network, networkChoice, onChoose, children }: CompareValidatorsProps) {
   // Keyed by the indices as text, so that the plot is not redrawn when the array is new but equal.
   const of = indices.join()
-  const subjects = useMemo<readonly Subject[]>(
-    () => [
-      {
-        indices: of === '' ? [] : of.split(',').map(Number),
-        hrefOf: (index) => hrefOf('validators', [index], { network }),
-      },
-    ],
-    [of, network],
-  )
+  const subjects = useMemo<readonly Subject[]>(() => [{ indices: of === '' ? [] : of.split(',').map(Number) }], [of])
   return (
     <>
       <section className="card" aria-label="Validators to compare">

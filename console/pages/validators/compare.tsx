@@ -5,20 +5,27 @@ import { go, hrefOf, type PageProps } from '../../route.ts'
 import { CompareEntities } from './compare-entities.tsx'
 import { CompareValidators } from './compare-validators.tsx'
 import { Comparison } from './comparison.tsx'
-import { type Measure, measureLabels, measures } from './comparison-figures.tsx'
+import { type Measure, measures } from './comparison-figures.tsx'
 import { NetworkChoice, ViewControls } from './controls.tsx'
 import { type Chosen, indicesIn, namesIn, type Subject } from './side-by-side.ts'
 import { queryOf, type ValidatorsView } from './view.ts'
+
+const measureNames = Object.keys(measures) as Measure[]
 
 export function Compare({ route, view }: PageProps & { readonly view: ValidatorsView }) {
   const of = route.query.get('of') ?? ''
   const [pool, operator] = [namesIn(route.query.getAll('pool')), namesIn(route.query.getAll('operator'))]
   const selection: Chosen = { of, pool, operator }
   const kind = operator.length > 0 ? 'operator' : pool.length > 0 ? 'pool' : undefined
-  const measure = measures.find((name) => name === route.query.get('plot')) ?? 'effectiveness'
+  const measure = measureNames.find((name) => name === route.query.get('plot')) ?? 'effectiveness'
   const change = (to: { view?: ValidatorsView; selection?: Partial<Chosen>; plot?: Measure }) => {
     const plot = to.plot ?? measure
-    const query = { ...queryOf(to.view ?? view), ...selection, ...to.selection, plot: plot === measures[0] ? '' : plot }
+    const query = {
+      ...queryOf(to.view ?? view),
+      ...selection,
+      ...to.selection,
+      plot: plot === measureNames[0] ? '' : plot,
+    }
     go('validators', ['compare'], query)
   }
   const onView = (newView: ValidatorsView) => change({ view: newView })
@@ -33,8 +40,8 @@ export function Compare({ route, view }: PageProps & { readonly view: Validators
       <Tabs
         name="Plotted measure"
         value={measure}
-        options={measures}
-        labels={measureLabels}
+        options={measureNames}
+        labels={(name) => measures[name].label}
         onChoose={(plot) => change({ plot })}
       />
       <Comparison subjects={subjects} view={view} measure={measure} />

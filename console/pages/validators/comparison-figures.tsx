@@ -1,38 +1,27 @@
 // The plot of a comparison, with one line per validator, pool or operator, and its table, with one row each.
 import { useMemo } from 'preact/compat'
-import type { AggregateRecord } from '#api/wire/validators.ts'
+import type { AggregateRecord, Network } from '#api/wire/validators.ts'
 import { formatCount, formatUnits } from '../../parts/format.ts'
 import { Plot } from '../../parts/plot.tsx'
-import { Table } from '../../parts/table.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
+import { hrefOf } from '../../route.ts'
 import { type ChainClock, unixOf } from './chain-clock.ts'
 import { decimal, none, rating, share, slots } from './figures.tsx'
-import { alignRecords, assignRecords, type RecordsBySubject, type Subject, subjectNames } from './side-by-side.ts'
+import { alignRecords, assignRecords, type Subject, subjectNames } from './side-by-side.ts'
 
-export const measures = ['effectiveness', 'uptime', 'correctness', 'delay'] as const
-export type Measure = (typeof measures)[number]
-
-export const measureLabels: Readonly<Record<Measure, string>> = {
-  effectiveness: 'Effectiveness',
-  uptime: 'Uptime',
-  correctness: 'Correctness',
-  delay: 'Inclusion delay',
-}
-
-interface MeasureFormat {
-  readonly figure: (record: AggregateRecord) => number | null
-  readonly format: (value: number) => string
-}
-
-const measureFormats: Readonly<Record<Measure, MeasureFormat>> = {
-  effectiveness: { figure: ({ validatorEffectiveness }) => validatorEffectiveness ?? null, format: rating },
-  uptime: { figure: ({ uptime }) => uptime ?? null, format: share },
-  correctness: { figure: ({ avgCorrectness }) => avgCorrectness ?? null, format: share },
-  delay: { figure: ({ avgInclusionDelay }) => avgInclusionDelay ?? null, format: slots },
-}
+/** What the plot can show. The first one is the default. */
+export const measures = {
+  effectiveness: { label: 'Effectiveness', field: 'validatorEffectiveness', format: rating },
+  uptime: { label: 'Uptime', field: 'uptime', format: share },
+  correctness: { label: 'Correctness', field: 'avgCorrectness', format: share },
+  delay: { label: 'Inclusion delay', field: 'avgInclusionDelay', format: slots },
+} as const
+export type Measure = keyof typeof measures
 
 interface ComparedProps {
   readonly subjects: readonly Subject[]
-  readonly records: RecordsBySubject
+  /** The records of each subject, in the same order. */
+  readonly records: readonly (readonly AggregateRecord[])[]
 }
 
 interface LinesProps extends ComparedProps {
@@ -42,20 +31,20 @@ interface LinesProps extends ComparedProps {
 }
 
 export function ComparisonPlot({ subjects, records, measure, clock, windows }: LinesProps) {
-  const { figure, format } = measureFormats[measure]
+  const { label, field, format } = measures[measure]
   const { xs, lines } = useMemo(() => {
     const names = subjectNames(subjects)
-    const { epochs, values } = alignRecords(assignRecords(subjects, records), names, figure)
+    const { epochs, values } = alignRecords(assignRecords(subjects, records), names, (record) => record[field] ?? null)
     return {
       xs: epochs.map((epoch) => unixOf(clock, epoch)),
-      lines: names.map((label, at) => ({ label, values: values[at] ?? [] })),
+      lines: names.map((name, at) => ({ label: name, values: values[at] ?? [] })),
     }
-  }, [subjects, records, figure, clock])
+  }, [subjects, records, field, clock])
   if (xs.length === 0) return <p className="note">No duties in these days. Choose an earlier or a longer range.</p>
   return (
     <Plot
       key={measure}
-      title={`${measureLabels[measure]} per ${windows}: ${lines.map(({ label }) => label).join(', ')}`}
+      title={`${label} per ${windows}: ${lines.map((line) => line.label).join(', ')}`}
       xs={xs}
       lines={lines}
       height={280}
@@ -64,77 +53,57 @@ export function ComparisonPlot({ subjects, records, measure, clock, windows }: L
   )
 }
 
-type Column = readonly [title: string, format: (record: AggregateRecord) => string]
-
 const formatCountOrDash = (value: number | bigint | undefined): string =>
   value === undefined ? none : formatCount(value)
 const formatAmountOrDash = (value: number | bigint | undefined): string =>
   value === undefined ? none : formatUnits(value, 9, 9)
 const formatRatingOrDash = (value: number | undefined): string => (value === undefined ? none : value.toFixed(2))
 
-const columns: readonly Column[] = [
-  ['Effectiveness', ({ validatorEffectiveness }) => formatRatingOrDash(validatorEffectiveness)],
-  ['Attester', ({ attesterEffectiveness }) => formatRatingOrDash(attesterEffectiveness)],
-  ['Uptime', (record) => share(record.uptime)],
-  ['Correctness', (record) => share(record.avgCorrectness)],
-  ['Delay, slots', (record) => decimal(record.avgInclusionDelay)],
-  ['Missed votes', (record) => formatCountOrDash(record.sumMissedAttestations)],
+interface TotalsRow extends Partial<AggregateRecord> {
+  readonly name: string
+  readonly hasDuties: boolean
+}
+
+const totalsColumns: readonly Column<TotalsRow>[] = [
+  ['Effectiveness', ({ validatorEffectiveness }) => formatRatingOrDash(validatorEffectiveness), 'num'],
+  ['Attester', ({ attesterEffectiveness }) => formatRatingOrDash(attesterEffectiveness), 'num'],
+  ['Uptime', ({ uptime }) => share(uptime), 'num'],
+  ['Correctness', ({ avgCorrectness }) => share(avgCorrectness), 'num'],
+  ['Delay, slots', ({ avgInclusionDelay }) => decimal(avgInclusionDelay), 'num'],
+  ['Missed votes', ({ sumMissedAttestations }) => formatCountOrDash(sumMissedAttestations), 'num'],
   [
     'Blocks',
-    (record) => `${formatCountOrDash(record.proposedCount)} of ${formatCountOrDash(record.proposerDutiesCount)}`,
+    ({ proposedCount, proposerDutiesCount }) =>
+      [proposedCount, proposerDutiesCount].map(formatCountOrDash).join(' of '),
+    'num',
   ],
-  ['Penalties, ETH', (record) => formatAmountOrDash(record.estimatedPenalties)],
-  ['Balance change, ETH', (record) => formatAmountOrDash(record.earnings)],
+  ['Penalties, ETH', ({ estimatedPenalties }) => formatAmountOrDash(estimatedPenalties), 'num'],
+  ['Balance change, ETH', ({ earnings }) => formatAmountOrDash(earnings), 'num'],
 ]
 
-const titles = columns.map(([title]) => title)
-
-export function TotalsTable({ subjects, records }: ComparedProps) {
-  const rows = assignRecords(subjects, records)
+export function TotalsTable({ subjects, records, network }: ComparedProps & { readonly network: Network }) {
+  const assigned = new Map(assignRecords(subjects, records).map(({ name, record }) => [name, record]))
+  const areEntities = subjects[0]?.name !== undefined
+  const linkOf = (name: string) =>
+    areEntities ? hrefOf('validators', [], { network, q: name }) : hrefOf('validators', [name], { network })
   return (
     <Table
       name="Totals of the range"
       className="tight stacked"
-      columns={[subjects[0]?.name === undefined ? 'Validator' : 'Name', ...titles]}
-      figures={titles}
-    >
-      {subjects.flatMap((subject) =>
-        subjectNames([subject]).map((name) => (
-          <Row
-            key={name}
-            name={name}
-            href={subject.hrefOf(name)}
-            record={rows.find((row) => row.name === name)?.record}
-          />
-        )),
-      )}
-    </Table>
-  )
-}
-
-interface RowProps {
-  readonly name: string
-  readonly href: string
-  readonly record: AggregateRecord | undefined
-}
-
-function Row({ name, href, record }: RowProps) {
-  return (
-    <tr>
-      <th scope="row">
-        <a href={href}>{name}</a>
-      </th>
-      {record ? (
-        columns.map(([title, format]) => (
-          <td key={title} className="num" data-label={title}>
-            {format(record)}
-          </td>
-        ))
-      ) : (
-        <td colSpan={columns.length} className="soft">
-          No duties in these days
-        </td>
-      )}
-    </tr>
+      hasRowHeaders
+      rows={subjectNames(subjects).map((name) => ({ ...assigned.get(name), name, hasDuties: assigned.has(name) }))}
+      columns={[
+        [
+          areEntities ? 'Name' : 'Validator',
+          ({ name, hasDuties }) => (
+            <>
+              <a href={linkOf(name)}>{name}</a>
+              {!hasDuties && <div className="soft small">No duties in these days</div>}
+            </>
+          ),
+        ],
+        ...totalsColumns,
+      ]}
+    />
   )
 }

@@ -1,7 +1,8 @@
 // Controls for network, granularity and range. Every choice is part of the address, so it can be bookmarked and shared.
 import { type ReactNode, useState } from 'preact/compat'
+import { networks } from '#api/wire/networks.ts'
 import { Choice, TextField } from '../../parts/controls.tsx'
-import { type Granularity, granularities, networks, type Span, spans, type ValidatorsView } from './view.ts'
+import { type Granularity, granularities, type Span, spans, type ValidatorsView } from './view.ts'
 
 export const NetworkChoice = ({ view, onView }: Pick<ViewControlsProps, 'view' | 'onView'>) => (
   <Choice
@@ -12,23 +13,11 @@ export const NetworkChoice = ({ view, onView }: Pick<ViewControlsProps, 'view' |
   />
 )
 
-const spanLabels: Readonly<Record<Span | 'dates', string>> = {
-  '7': 'Last 7 days',
-  '30': 'Last 30 days',
-  '90': 'Last 90 days',
-  '365': 'Last 365 days',
-  all: 'All days',
-  dates: 'Custom dates',
-}
+const spanLabel = (span: Span | 'dates'): string =>
+  span === 'all' ? 'All days' : span === 'dates' ? 'Custom dates' : `Last ${span} days`
 
-const granularityLabels: Readonly<Record<Granularity, string>> = {
-  hour: 'Hours',
-  day: 'Days',
-  week: 'Weeks',
-  month: 'Months',
-  quarter: 'Quarters',
-  year: 'Years',
-}
+/** `hour` → `Hours`. */
+const granularityLabel = (granularity: Granularity): string => `${granularity.replace(/^./, (c) => c.toUpperCase())}s`
 
 interface ViewControlsProps {
   readonly view: ValidatorsView
@@ -54,7 +43,7 @@ export function ViewControls({
         label="Granularity"
         value={view.granularity}
         options={choices}
-        labels={granularityLabels}
+        labels={granularityLabel}
         onChoose={(granularity) => onView({ ...view, granularity })}
       />
       {hasDayType && (
@@ -70,7 +59,7 @@ export function ViewControls({
         label="Range"
         value={hasDates ? 'dates' : view.last}
         options={hasDates ? [...spans, 'dates'] : spans}
-        labels={spanLabels}
+        labels={spanLabel}
         onChoose={(last) => last !== 'dates' && onView({ ...view, last, from: '', to: '' })}
       />
       <DateField

@@ -35,31 +35,26 @@ export function CurrentDuties({ index, network }: { readonly index: number; read
       />
       <Table
         name="Attestations of the previous, the current and the next epoch"
-        columns={['Epoch', 'Slot', 'Time', 'Committee', 'State']}
-        figures={['Epoch', 'Slot', 'Committee']}
-      >
-        {attestations.map((attestation) => (
-          <AttestationRow key={attestation.epoch} attestation={attestation} />
-        ))}
-      </Table>
+        rows={attestations}
+        columns={[
+          ['Epoch', ({ epoch: number }) => number, 'num'],
+          ['Slot', ({ slot }) => slot, 'num'],
+          ['Time', ({ timestamp }) => formatTime(timestamp)],
+          ['Committee', ({ committee }) => committee, 'num'],
+          ['State', (attestation) => <AttestationState of={attestation} />],
+        ]}
+      />
       <p className="soft small">A missed attestation can still be included until the end of the next epoch.</p>
     </Card>
   )
 }
 
-function AttestationRow({ attestation }: { readonly attestation: CurrentAttestation }) {
-  const { epoch, slot, timestamp, committee, state, delay } = attestation
+function AttestationState({ of: { state, delay } }: { readonly of: CurrentAttestation }) {
   const [tone, label] = stateLabels[state]
   return (
-    <tr>
-      <td className="num">{epoch}</td>
-      <td className="num">{slot}</td>
-      <td>{formatTime(timestamp)}</td>
-      <td className="num">{committee}</td>
-      <td>
-        <span className={`badge ${tone}`}>{label}</span>
-        {delay !== null && delay > 1 && ` after ${delay} slots`}
-      </td>
-    </tr>
+    <>
+      <span className={`badge ${tone}`}>{label}</span>
+      {delay !== null && delay > 1 && ` after ${delay} slots`}
+    </>
   )
 }

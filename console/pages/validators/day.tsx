@@ -115,20 +115,15 @@ function Incidents({ incidents, day }: IncidentsProps) {
       <Table
         name="Incidents by epoch"
         className="stacked"
-        columns={['Epoch', 'Epoch start', 'Slot', 'Incident', 'Cause']}
-      >
-        {incidents.slice(0, rowsMax).map((incident) => (
-          <tr key={`${incident.epoch} ${incident.slot} ${incident.kind}`}>
-            <td data-label="Epoch">{incident.epoch}</td>
-            <td data-label="Epoch start">{formatTime(startOf.get(incident.epoch) ?? '')}</td>
-            <td data-label="Slot">{incident.slot}</td>
-            <td>{formatIncident(incident)}</td>
-            <td className={faultTone[incident.fault]} data-label="Cause">
-              {faultLabels[incident.fault]}
-            </td>
-          </tr>
-        ))}
-      </Table>
+        rows={incidents.slice(0, rowsMax)}
+        columns={[
+          ['Epoch', ({ epoch }) => epoch],
+          ['Epoch start', ({ epoch }) => formatTime(startOf.get(epoch) ?? '')],
+          ['Slot', ({ slot }) => slot],
+          ['Incident', formatIncident],
+          ['Cause', ({ fault }) => <span className={faultTone[fault]}>{faultLabels[fault]}</span>],
+        ]}
+      />
       {incidents.length > rowsMax && (
         <p className="soft">{formatCount(incidents.length - rowsMax)} more incidents are not shown.</p>
       )}

@@ -6,13 +6,15 @@ import type { EntityKind, RatedEntity } from '#api/wire/validators-entities.ts'
 import { Card } from '../../parts/card.tsx'
 import { Choice, Tabs } from '../../parts/controls.tsx'
 import { formatCount, gwei } from '../../parts/format.ts'
+import { Pager } from '../../parts/pager.tsx'
 import { QueryResult } from '../../parts/query-result.tsx'
 import { rangeOf } from '../../parts/spark-path.ts'
 import { Sparkline } from '../../parts/sparkline.tsx'
-import { Table } from '../../parts/table.tsx'
+import { type Sorting, Table } from '../../parts/table.tsx'
 import { go, hrefOf } from '../../route.ts'
 import { useEndpoint } from '../../use-endpoint.ts'
 import { none, rating, share } from './figures.tsx'
+import { SelectBox } from './select-box.tsx'
 import { entitiesMax } from './side-by-side.ts'
 
 type Input = InputOf<'validators.entities'>
@@ -96,7 +98,17 @@ export function EntityList({ title, network, kind, q, aside }: EntityListProps) 
                 }}
               />
             )}
-            <Pager offset={offset} total={reply.total} onOffset={setOffset} />
+            <Pager
+              onPrevious={offset > 0 ? () => setOffset(Math.max(0, offset - perPage)) : undefined}
+              onNext={offset + perPage < reply.total ? () => setOffset(offset + perPage) : undefined}
+            >
+              {reply.total > perPage && (
+                <span className="soft">
+                  {formatCount(offset + 1)} to {formatCount(Math.min(reply.total, offset + perPage))} of{' '}
+                  {formatCount(reply.total)}
+                </span>
+              )}
+            </Pager>
           </>
         )}
       </QueryResult>
@@ -138,51 +150,39 @@ interface EntityTableProps {
   readonly network: Network
   readonly kind: EntityKind
   readonly entities: readonly RatedEntity[]
-  readonly sorting: React.ComponentProps<typeof Table>['sorting'] & {}
+  readonly sorting: Sorting
 }
 
 function EntityTable({ title, network, kind, entities, sorting }: EntityTableProps) {
   const [selected, setSelected] = useState<readonly string[]>([])
-  const toggle = (name: string) =>
-    setSelected(selected.includes(name) ? selected.filter((other) => other !== name) : [...selected, name])
   const range = rangeOf(entities.map(({ history }) => history))
-  const figures = ['Validators', 'Effectiveness', 'Percentile', 'Uptime', 'Earnings per day']
   return (
     <>
       <Table
         name={`${title}: table`}
-        columns={['Compare', 'Name', ...figures, 'Effectiveness by day']}
-        figures={figures}
+        rows={entities}
         sorting={sorting}
-      >
-        {entities.map((entity) => (
-          <tr key={entity.name}>
-            <td>
-              <input
-                type="checkbox"
-                aria-label={`Compare ${entity.name}`}
-                checked={selected.includes(entity.name)}
-                disabled={selected.length >= entitiesMax && !selected.includes(entity.name)}
-                onChange={() => toggle(entity.name)}
-              />
-            </td>
-            <td>
-              <a href={hrefOf('validators', [], { network, q: entity.name })}>{entity.name}</a>
-            </td>
-            <td className="num">{entity.validators === null ? none : formatCount(entity.validators)}</td>
-            <td className="num">{rating(entity.validatorEffectiveness)}</td>
-            <td className="num">{percentile(entity.networkPercentile)}</td>
-            <td className="num">{share(entity.uptime)}</td>
-            <td className="num">
-              {entity.earningsPerDay === null ? none : gwei(Math.round(entity.earningsPerDay), 5)}
-            </td>
-            <td>
-              <Sparkline label={`Effectiveness of ${entity.name} by day`} values={entity.history} range={range} />
-            </td>
-          </tr>
-        ))}
-      </Table>
-      <p className="row pages">
+        columns={[
+          ['Compare', ({ name }) => <SelectBox {...{ name, selected, onSelect: setSelected, max: entitiesMax }} />],
+          ['Name', ({ name }) => <a href={hrefOf('validators', [], { network, q: name })}>{name}</a>],
+          ['Validators', ({ validators }) => (validators === null ? none : formatCount(validators)), 'num'],
+          ['Effectiveness', ({ validatorEffectiveness }) => rating(validatorEffectiveness), 'num'],
+          ['Percentile', ({ networkPercentile }) => percentile(networkPercentile), 'num'],
+          ['Uptime', ({ uptime }) => share(uptime), 'num'],
+          [
+            'Earnings per day',
+            ({ earningsPerDay }) => (earningsPerDay === null ? none : gwei(Math.round(earningsPerDay), 5)),
+            'num',
+          ],
+          [
+            'Effectiveness by day',
+            ({ name, history }) => (
+              <Sparkline label={`Effectiveness of ${name} by day`} values={history} range={range} />
+            ),
+          ],
+        ]}
+      />
+      <p className="row pager">
         <button
           type="button"
           className="main"
@@ -197,26 +197,3 @@ function EntityTable({ title, network, kind, entities, sorting }: EntityTablePro
 }
 
 export const percentile = (value: number | null | undefined): string => (value == null ? none : value.toFixed(0))
-
-interface PagerProps {
-  readonly offset: number
-  readonly total: number
-  readonly onOffset: (offset: number) => void
-}
-
-function Pager({ offset, total, onOffset }: PagerProps) {
-  if (total <= perPage) return null
-  return (
-    <p className="row pages">
-      <button type="button" disabled={offset === 0} onClick={() => onOffset(Math.max(0, offset - perPage))}>
-        Previous page
-      </button>
-      <button type="button" disabled={offset + perPage >= total} onClick={() => onOffset(offset + perPage)}>
-        Next page
-      </button>
-      <span className="soft">
-        {formatCount(offset + 1)} to {formatCount(Math.min(total, offset + perPage))} of {formatCount(total)}
-      </span>
-    </p>
-  )
-}

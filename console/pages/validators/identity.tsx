@@ -2,9 +2,10 @@
 import type { ReactNode } from 'preact/compat'
 import type { Network } from '#api/wire/validators.ts'
 import type { ValidatorMetadata } from '#api/wire/validators-metadata.ts'
+import { AddressLink } from '../../parts/address-link.tsx'
 import { Card } from '../../parts/card.tsx'
 import { Facts, Mono } from '../../parts/facts.tsx'
-import { ether, formatTime, shortenHex } from '../../parts/format.ts'
+import { ether, formatCount, formatTime } from '../../parts/format.ts'
 import { hrefOf } from '../../route.ts'
 import { useEndpoint } from '../../use-endpoint.ts'
 import { type ChainClock, unixOf } from './chain-clock.ts'
@@ -22,9 +23,14 @@ export function Identity({ metadata, network, clock }: IdentityProps) {
       {text}
     </a>
   )
-  const epochText = (epoch: number | null, otherwise: string) => (
-    <EpochText epoch={epoch} clock={clock} otherwise={otherwise} />
-  )
+  const epochText = (epoch: number | null, otherwise: string) =>
+    epoch === null ? (
+      <span className="soft">{otherwise}</span>
+    ) : (
+      <>
+        {clock && formatTime(unixOf(clock, epoch))} <span className="soft">epoch {formatCount(epoch)}</span>
+      </>
+    )
   return (
     <Card id="identity" title="Operator and lifecycle">
       <Facts
@@ -58,21 +64,6 @@ const Unknown = () => <span className="soft">unknown</span>
 const commaSeparated = (items: readonly ReactNode[]) =>
   items.flatMap((item, index) => (index === 0 ? [item] : [', ', item]))
 
-interface EpochTextProps {
-  readonly epoch: number | null
-  readonly clock: ChainClock | undefined
-  readonly otherwise: string
-}
-
-function EpochText({ epoch, clock, otherwise }: EpochTextProps) {
-  if (epoch === null) return <span className="soft">{otherwise}</span>
-  return (
-    <>
-      {clock && formatTime(unixOf(clock, epoch))} <span className="soft">epoch {epoch.toLocaleString('en')}</span>
-    </>
-  )
-}
-
 /** The execution chain of each network, where deposits are made. */
 const chains: Readonly<Record<Network, string>> = { mainnet: '1', hoodi: '560048', holesky: '17000' }
 const addressesMax = 8
@@ -104,26 +95,21 @@ export function ValidatorAddresses({ metadata, network }: ValidatorAddressesProp
   )
 }
 
-interface FundedAddressProps {
-  readonly address: string
-  readonly chainid: string
-}
-
 /** An address and its first funding. If that is unknown, this page still works, so no error is shown. */
-function FundedAddress({ address, chainid }: FundedAddressProps) {
+function FundedAddress({ address, chainid }: { readonly address: string; readonly chainid: string }) {
   const trail = useEndpoint('explorer.trail', { chainid, address, depth: 1 })
   const { label, hops } = trail.data?.reply.result ?? {}
   const hop = hops?.[0]
   return (
     <div className="funded">
-      <AddressLink address={address} chainid={chainid} />
+      <AddressLink chain={chainid} address={address} />
       {label && <span className="badge">{label.name}</span>}
       <div className="small soft">
         {trail.isPending && 'Loading the first funding…'}
         {!trail.isPending && !hop && 'First funding: unknown.'}
         {hop && (
           <>
-            First funded by <AddressLink address={hop.fundingAddress} chainid={chainid} />{' '}
+            First funded by <AddressLink chain={chainid} address={hop.fundingAddress} />{' '}
             {hop.label ? (
               <span className="badge" title={`Source: ${hop.label.source}, confidence ${hop.label.confidence} %`}>
                 {hop.label.name}
@@ -138,9 +124,3 @@ function FundedAddress({ address, chainid }: FundedAddressProps) {
     </div>
   )
 }
-
-const AddressLink = ({ address, chainid }: FundedAddressProps) => (
-  <a className="mono" href={hrefOf('explorer', [chainid, address])} title={address}>
-    {shortenHex(address)}
-  </a>
-)

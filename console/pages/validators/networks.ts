@@ -1,9 +1,8 @@
 // The default network of the validators page: the first one that this server has data of.
 import { useQuery } from '@tanstack/preact-query'
 import type { StreamView } from '#api/console.ts'
-import type { Network } from '#api/wire/validators.ts'
+import { type Network, networks } from '#api/wire/networks.ts'
 import { readJson } from '../../http.ts'
-import { networks } from './view.ts'
 
 type Streams = readonly Pick<StreamView, 'group' | 'name'>[]
 

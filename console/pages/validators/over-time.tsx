@@ -50,7 +50,7 @@ export function OverTime({ index, view, newest }: OverTimeProps) {
         name="Plotted measure"
         value={view.plot}
         options={plotNames}
-        labels={plotLabels}
+        labels={(name) => plots[name].label}
         onChoose={(plot) => onView({ ...view, plot })}
       />
       <QueryResult of={windows}>
@@ -97,38 +97,23 @@ function RangeSummary({ record }: { readonly record: EffectivenessRecord | undef
   )
 }
 
-const plotLabels: Readonly<Record<PlotName, string>> = {
-  effectiveness: 'Effectiveness',
-  votes: 'Uptime and correctness',
-  delay: 'Inclusion delay',
-}
-
-type Figure =
-  | 'validatorEffectiveness'
-  | 'attesterEffectiveness'
-  | 'proposerEffectiveness'
-  | 'uptime'
-  | 'avgCorrectness'
-  | 'avgInclusionDelay'
-
-const plotLines: Readonly<Record<PlotName, readonly (readonly [label: string, field: Figure])[]>> = {
-  effectiveness: [
-    ['Validator', 'validatorEffectiveness'],
-    ['Attester', 'attesterEffectiveness'],
-    ['Proposer', 'proposerEffectiveness'],
-  ],
-  votes: [
-    ['Uptime', 'uptime'],
-    ['Correctness', 'avgCorrectness'],
-  ],
-  delay: [['Inclusion delay', 'avgInclusionDelay']],
-}
-
-const formats: Readonly<Record<PlotName, (value: number) => string>> = {
-  effectiveness: rating,
-  votes: share,
-  delay: slots,
-}
+const plots = {
+  effectiveness: {
+    label: 'Effectiveness',
+    format: rating,
+    lines: {
+      Validator: 'validatorEffectiveness',
+      Attester: 'attesterEffectiveness',
+      Proposer: 'proposerEffectiveness',
+    },
+  },
+  votes: {
+    label: 'Uptime and correctness',
+    format: share,
+    lines: { Uptime: 'uptime', Correctness: 'avgCorrectness' },
+  },
+  delay: { label: 'Inclusion delay', format: slots, lines: { 'Inclusion delay': 'avgInclusionDelay' } },
+} as const satisfies Record<PlotName, object>
 
 interface WindowsProps {
   /** Newest first. */
@@ -141,7 +126,7 @@ function WindowPlot({ records, view, onView }: WindowsProps) {
   const { plot } = view
   const { windows, xs, lines } = useMemo(() => {
     const windows = records.toReversed()
-    const lines: Line[] = plotLines[plot]
+    const lines: Line[] = Object.entries(plots[plot].lines)
       .map(([label, field]) => ({ label, values: windows.map((record) => record[field]) }))
       .filter(({ values }) => values.some((value) => value !== null))
     return { windows, lines, xs: windows.map(({ startTimestamp }) => Date.parse(startTimestamp ?? '') / 1000) }
@@ -151,11 +136,11 @@ function WindowPlot({ records, view, onView }: WindowsProps) {
   return (
     <>
       <Plot
-        title={`${plotLabels[plot]} in ${windows.length} ${view.granularity}s`}
+        title={`${plots[plot].label} in ${windows.length} ${view.granularity}s`}
         xs={xs}
         lines={lines}
         height={260}
-        format={formats[plot]}
+        format={plots[plot].format}
         onPick={(index) => {
           const window = windows[index]
           if (window) onView(zoomInto(view, window))

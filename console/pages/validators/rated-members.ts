@@ -1,9 +1,9 @@
 // Validators of a search with their figures of a period. One batch is at most one page of the search and one request for
 // figures, so its cost does not grow with the size of a pool.
-import { type UseQueryResult, useQuery } from '@tanstack/preact-query'
+import type { UseQueryResult } from '@tanstack/preact-query'
 import type { InputOf, ReplyOf } from '#api/client.ts'
 import type { Network } from '#api/wire/validators.ts'
-import { useConsoleContext } from '../../session.tsx'
+import { useCalls } from '../../use-endpoint.ts'
 import { meanPercentile } from './mean-percentile.ts'
 import type { RatedMember } from './sort-members.ts'
 
@@ -34,12 +34,9 @@ export function useRatedMembers(
   period: NonNullable<InputOf<'validators.entities'>['period']>,
   after: number | undefined,
 ): UseQueryResult<MemberBatch> {
-  const { client, key, isReady } = useConsoleContext()
-  return useQuery({
-    queryKey: ['rated members', network, query, period, after, key],
-    enabled: isReady || key !== '',
-    staleTime: 60_000,
-    queryFn: async ({ signal }): Promise<MemberBatch> => {
+  return useCalls(
+    ['rated members', network, query, period, after],
+    async ({ client, signal }) => {
       const [found, summary] = await Promise.all([
         client.validators.find(
           { network, ...query, limit: batchSize, ...(after !== undefined && { after }) },
@@ -81,7 +78,8 @@ export function useRatedMembers(
         network: summary.network,
       }
     },
-  })
+    { staleMs: 60_000 },
+  )
 }
 
 const boundsOf = (days: DayRange | undefined) =>
@@ -100,12 +98,9 @@ export function useDailyFigures(
   indices: readonly number[],
   { days, network: whole }: Pick<MemberBatch, 'days' | 'network'>,
 ): UseQueryResult<ReadonlyMap<number, DailyFigures>> {
-  const { client, key } = useConsoleContext()
-  return useQuery({
-    queryKey: ['daily figures', network, indices, days, key],
-    enabled: indices.length > 0 && days !== undefined,
-    staleTime: 60_000,
-    queryFn: async ({ signal }) => {
+  return useCalls(
+    ['daily figures', network, indices, days],
+    async ({ client, signal }) => {
       const { first, last } = days as DayRange
       const lines = new Map(
         indices.map((index) => [index, Array.from({ length: last + 1 - first }, (): number | null => null)]),
@@ -130,5 +125,6 @@ export function useDailyFigures(
         [...lines].map(([index, values]) => [index, { values, percentile: meanPercentile(values, whole) }]),
       )
     },
-  })
+    { isEnabled: indices.length > 0 && days !== undefined, staleMs: 60_000 },
+  )
 }

@@ -3,6 +3,7 @@ import { useState } from 'preact/compat'
 import type { Network } from '#api/wire/validators.ts'
 import { Choice } from '../../parts/controls.tsx'
 import { formatCount, gwei } from '../../parts/format.ts'
+import { Pager } from '../../parts/pager.tsx'
 import { QueryResult } from '../../parts/query-result.tsx'
 import { rangeOf } from '../../parts/spark-path.ts'
 import { Sparkline } from '../../parts/sparkline.tsx'
@@ -11,8 +12,9 @@ import { go, hrefOf } from '../../route.ts'
 import { percentile, periodLabels, periods } from './entities.tsx'
 import { none, rating, share } from './figures.tsx'
 import { batchSize, type MemberBatch, type MemberQuery, useDailyFigures, useRatedMembers } from './rated-members.ts'
+import { SelectBox } from './select-box.tsx'
 import { comparedMax } from './side-by-side.ts'
-import { type MemberSort, type RatedMember, sortMembers } from './sort-members.ts'
+import { type MemberSort, sortMembers } from './sort-members.ts'
 import { StatusBadge } from './status-badge.tsx'
 
 const perPage = 25
@@ -85,14 +87,18 @@ const sortColumns: Readonly<Record<string, MemberSort>> = {
 }
 
 function Members({ title, network, batch }: MembersProps) {
-  const { members } = batch
   const [sort, setSort] = useState<MemberSort>('effectiveness')
   const [isDescending, setDescending] = useState(false)
   const [page, setPage] = useState(0)
   const [selected, setSelected] = useState<readonly number[]>([])
-  const toggle = (index: number) =>
-    setSelected(selected.includes(index) ? selected.filter((other) => other !== index) : [...selected, index])
-  const shown = sortMembers(members, sort, isDescending).slice(page * perPage, (page + 1) * perPage)
+  const { length } = batch.members
+  const shown = sortMembers(batch.members, sort, isDescending).slice(page * perPage, (page + 1) * perPage)
+  const daily = useDailyFigures(
+    network,
+    shown.map(({ validatorIndex }) => validatorIndex),
+    batch,
+  )
+  const range = rangeOf([...(daily.data?.values() ?? [])].map(({ values }) => values))
   const sorting: Sorting = {
     columns: Object.keys(sortColumns),
     by: Object.keys(sortColumns).find((column) => sortColumns[column] === sort) ?? '',
@@ -105,8 +111,48 @@ function Members({ title, network, batch }: MembersProps) {
   }
   return (
     <>
-      <MemberTable {...{ title, network, sorting, selected, batch, onToggle: toggle }} members={shown} />
-      <p className="row pages">
+      <Table
+        name={`${title}: table`}
+        rows={shown}
+        sorting={sorting}
+        columns={[
+          [
+            'Compare',
+            ({ validatorIndex: name }) => (
+              <SelectBox {...{ name, selected, onSelect: setSelected, max: comparedMax }} />
+            ),
+          ],
+          [
+            'Index',
+            ({ validatorIndex, validatorPubkey }) => (
+              <a href={hrefOf('validators', [validatorIndex], { network })} title={validatorPubkey}>
+                {validatorIndex}
+              </a>
+            ),
+          ],
+          ['Status', ({ status }) => <StatusBadge status={status} />],
+          ['Pool', ({ pool }) => pool ?? <span className="soft">unknown</span>],
+          ['Operators', ({ nodeOperators }) => nodeOperators.join(', ')],
+          ['Effectiveness', ({ effectiveness }) => rating(effectiveness), 'num'],
+          ['Percentile', ({ validatorIndex }) => percentile(daily.data?.get(validatorIndex)?.percentile), 'num'],
+          ['Uptime', ({ uptime }) => share(uptime), 'num'],
+          ['Earnings', ({ earnings }) => (earnings === null ? none : gwei(earnings, 5)), 'num'],
+          [
+            'Effectiveness by day',
+            ({ validatorIndex }) => (
+              <Sparkline
+                label={`Effectiveness of validator ${validatorIndex} by day`}
+                values={daily.data?.get(validatorIndex)?.values ?? []}
+                range={range}
+              />
+            ),
+          ],
+        ]}
+      />
+      <Pager
+        onPrevious={page > 0 ? () => setPage(page - 1) : undefined}
+        onNext={(page + 1) * perPage < length ? () => setPage(page + 1) : undefined}
+      >
         <button
           type="button"
           className="main"
@@ -115,78 +161,7 @@ function Members({ title, network, batch }: MembersProps) {
         >
           {selected.length === 0 ? 'Select up to ten to compare' : `Compare ${selected.length} selected`}
         </button>
-        {members.length > perPage && (
-          <>
-            <button type="button" disabled={page === 0} onClick={() => setPage(page - 1)}>
-              Previous page
-            </button>
-            <button type="button" disabled={(page + 1) * perPage >= members.length} onClick={() => setPage(page + 1)}>
-              Next page
-            </button>
-          </>
-        )}
-      </p>
+      </Pager>
     </>
-  )
-}
-
-interface MemberTableProps {
-  readonly title: string
-  readonly network: Network
-  readonly members: readonly RatedMember[]
-  readonly batch: MemberBatch
-  readonly sorting: Sorting
-  readonly selected: readonly number[]
-  readonly onToggle: (index: number) => void
-}
-
-function MemberTable({ title, network, members, batch, sorting, selected, onToggle }: MemberTableProps) {
-  const daily = useDailyFigures(
-    network,
-    members.map(({ validatorIndex }) => validatorIndex),
-    batch,
-  )
-  const range = rangeOf([...(daily.data?.values() ?? [])].map(({ values }) => values))
-  const figures = ['Effectiveness', 'Percentile', 'Uptime', 'Earnings']
-  return (
-    <Table
-      name={`${title}: table`}
-      columns={['Compare', 'Index', 'Status', 'Pool', 'Operators', ...figures, 'Effectiveness by day']}
-      figures={figures}
-      sorting={sorting}
-    >
-      {members.map((member) => (
-        <tr key={member.validatorIndex}>
-          <td>
-            <input
-              type="checkbox"
-              aria-label={`Compare ${member.validatorIndex}`}
-              checked={selected.includes(member.validatorIndex)}
-              disabled={selected.length >= comparedMax && !selected.includes(member.validatorIndex)}
-              onChange={() => onToggle(member.validatorIndex)}
-            />
-          </td>
-          <td title={member.validatorPubkey}>
-            <a href={hrefOf('validators', [member.validatorIndex], { network })}>{member.validatorIndex}</a>
-          </td>
-          <td>
-            <StatusBadge status={member.status} />
-          </td>
-          <td>{member.pool ?? <span className="soft">unknown</span>}</td>
-          <td>{member.nodeOperators.join(', ')}</td>
-          <td className="num">{rating(member.effectiveness)}</td>
-          <td className="num">{percentile(daily.data?.get(member.validatorIndex)?.percentile)}</td>
-          <td className="num">{share(member.uptime)}</td>
-          <td className="num">{member.earnings === null ? none : gwei(member.earnings, 5)}</td>
-          <td>
-            <Sparkline
-              label={`Effectiveness of validator ${member.validatorIndex} by day`}
-              values={daily.data?.get(member.validatorIndex)?.values ?? []}
-              range={range}
-            />
-          </td>
-        </tr>
-      ))}
-    </Table>
   )
 }

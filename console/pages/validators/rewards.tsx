@@ -138,12 +138,7 @@ function RewardTables({ record }: { readonly record: AggregateRecord }) {
 
 const amount = (value: bigint | undefined): string => (value === undefined ? 'unknown' : gwei(value, 9))
 
-interface PartTableProps {
-  readonly title: string
-  readonly part: StatementPart
-}
-
-function PartTable({ title, part }: PartTableProps) {
+function PartTable({ title, part }: { readonly title: string; readonly part: StatementPart }) {
   return (
     <div>
       <table>

@@ -2,11 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { alignRecords, assignRecords, indicesIn, namesIn, type Subject, subjectNames } from './side-by-side.ts'
 
-const hrefOf = (name: string) => name
 const uptime = (record: { uptime?: number }) => record.uptime ?? null
 
 test('records of several validators share one axis, with null where a validator has no record', () => {
-  const subjects: Subject[] = [{ indices: [7, 9], hrefOf }]
+  const subjects: Subject[] = [{ indices: [7, 9] }]
   const records = assignRecords(subjects, [
     [
       { validatorIndex: 7, startEpoch: 450, uptime: 0.9 },
@@ -26,15 +25,15 @@ test('records of several validators share one axis, with null where a validator 
 
 test('records of pools share one axis, each under the name of its pool', () => {
   const subjects: Subject[] = [
-    { name: 'North', indices: [1, 2], hrefOf },
-    { name: 'South', indices: [3], hrefOf },
-    { name: 'West', indices: [4], hrefOf },
-    { name: 'East', indices: [5], hrefOf },
+    { name: 'North', indices: [1, 2] },
+    { name: 'South', indices: [3] },
+    { name: 'West', indices: [4] },
+    { name: 'East', indices: [5] },
   ]
   const records = assignRecords(subjects, [
     [{ startEpoch: 225, uptime: 1 }],
     [{ startEpoch: 450, uptime: 0.5 }],
-    undefined,
+    [],
     [{ startEpoch: 450, uptime: 0.25 }],
   ])
   assert.deepEqual(alignRecords(records, subjectNames(subjects), uptime), {

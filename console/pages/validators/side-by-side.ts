@@ -1,5 +1,5 @@
-// Aligns the records of several validators, pools or operators, so that a plot can draw them over the same axis and a table can show
-// a row for each.
+// Aligns the records of several validators, pools or operators, so that a plot can draw them over the same axis and a
+// table can show a row for each.
 import type { ReactNode } from 'preact/compat'
 import type { AggregateRecord, Network } from '#api/wire/validators.ts'
 
@@ -8,7 +8,6 @@ export interface Subject {
   /** The name of the pool or operator; without it every validator is compared on its own. */
   readonly name?: string
   readonly indices: readonly number[]
-  readonly hrefOf: (name: string) => string
 }
 
 /** Pools or operators that are compared at a time. */
@@ -39,10 +38,11 @@ interface SubjectRecord {
   readonly record: AggregateRecord
 }
 
-/** The records of each subject, in the same order; undefined while they load. */
-export type RecordsBySubject = readonly (readonly AggregateRecord[] | undefined)[]
-
-export const assignRecords = (subjects: readonly Subject[], records: RecordsBySubject): SubjectRecord[] =>
+/** `records` are those of each subject, in the same order. */
+export const assignRecords = (
+  subjects: readonly Subject[],
+  records: readonly (readonly AggregateRecord[])[],
+): SubjectRecord[] =>
   subjects.flatMap(({ name }, at) =>
     (records[at] ?? []).map((record) => ({ name: name ?? String(record.validatorIndex), record })),
   )

@@ -9,8 +9,7 @@ export interface RatedMember extends FoundValidator {
   readonly earnings: number | null
 }
 
-export const memberSorts = ['validatorIndex', 'effectiveness', 'uptime', 'earnings'] as const
-export type MemberSort = (typeof memberSorts)[number]
+export type MemberSort = 'validatorIndex' | 'effectiveness' | 'uptime' | 'earnings'
 
 /** Members without a value are last in either order. */
 export const sortMembers = (

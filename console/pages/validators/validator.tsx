@@ -1,6 +1,6 @@
 // The page of one validator: operator, addresses, effectiveness over time, duties of a day, rewards.
 import { Fragment, useMemo } from 'preact/compat'
-import type { Network } from '#api/wire/validators.ts'
+import { type Network, networks } from '#api/wire/networks.ts'
 import type { ValidatorMetadata } from '#api/wire/validators-metadata.ts'
 import { isNotFound } from '../../parts/failures.ts'
 import { Failure, QueryResult } from '../../parts/query-result.tsx'
@@ -17,7 +17,7 @@ import { NetworkComparison } from './network-comparison.tsx'
 import { OverTime } from './over-time.tsx'
 import { Rewards } from './rewards.tsx'
 import { StatusBadge } from './status-badge.tsx'
-import { boundsOf, networks, queryOf, type ValidatorsView } from './view.ts'
+import { boundsOf, queryOf, type ValidatorsView } from './view.ts'
 
 /** `id` is an index or a public key. */
 export function Validator({ id, view }: { readonly id: string; readonly view: ValidatorsView }) {

@@ -1,8 +1,6 @@
 // Network, granularity, range and plots of the validators page, parsed from the query of the address and back.
-import type { EffectivenessRecord, Network } from '#api/wire/validators.ts'
-
-// Not imported from the contract, which would add the schema library to the console.
-export const networks = ['mainnet', 'hoodi', 'holesky'] as const satisfies readonly Network[]
+import { type Network, networks } from '#api/wire/networks.ts'
+import type { EffectivenessRecord } from '#api/wire/validators.ts'
 
 export const granularities = ['hour', 'day', 'week', 'month', 'quarter', 'year'] as const
 export type Granularity = (typeof granularities)[number]
