@@ -58,8 +58,7 @@ export function renderMarkdown(source: string, resolveLink: (href: string) => st
           const content = this.parser.parseInline(tokens)
           if (!isWide) return `<td>${content}</td>`
           const name = escapeHtml(plainText(header[column]?.text ?? ''))
-          // The element in the cell keeps the content together when the row is shown as a block.
-          return `<td role="cell" data-column="${name}"${text === '' ? ' class="empty"' : ''}><div>${content}</div></td>`
+          return `<td role="cell" data-label="${name}"${text === '' ? ' class="empty"' : ''}>${content}</td>`
         }
         const role = (name: string) => (isWide ? ` role="${name}"` : '')
         const titles = header
@@ -68,7 +67,7 @@ export function renderMarkdown(source: string, resolveLink: (href: string) => st
         const hasTitles = header.some(({ text }) => text !== '')
         const head = hasTitles ? `<thead${role('rowgroup')}><tr${role('row')}>${titles}</tr></thead>\n` : ''
         const body = rows.map((cells) => `<tr${role('row')}>${cells.map(cell).join('')}</tr>\n`).join('')
-        const table = `<table${isWide ? ' class="wide" role="table"' : ''}>${head}<tbody${role('rowgroup')}>${body}</tbody></table>`
+        const table = `<table${isWide ? ' class="wide stacked" role="table"' : ''}>${head}<tbody${role('rowgroup')}>${body}</tbody></table>`
         return `<div class="scroll" tabindex="0">${table}</div>\n`
       },
     },
