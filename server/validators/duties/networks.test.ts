@@ -1,8 +1,12 @@
 // Stored figures are only used with the hours and days they were added up by
 // (behaviour/validators.md#changed-hours-and-days).
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { Fault } from '#core/fault.ts'
+import { systemClock } from '#runtime/clock.ts'
 import type { Log } from '#runtime/log.ts'
 import { openContext, settingsWith, type TestContext } from '#test/context.ts'
 import { callHandler, perfect, register, writeEpochs } from '#test/validators-world.ts'
@@ -108,4 +112,30 @@ test('without a node, a network uses the chain time it was read with', async () 
   await updateDuties(context.duties, 'writeChain', { network: 'hoodi', chain })
   const { genesisUnix, slotSeconds, slotsPerEpoch } = (await withChainTimes(context)).validators.networks.hoodi
   assert.deepEqual([genesisUnix, slotSeconds, slotsPerEpoch], [1_700_000_000, 6, 8])
+})
+
+test('the nodes of several networks are asked at the same time', async () => {
+  const waiting: ServerResponse[] = []
+  let wasAborted = false
+  // Responds when both networks have asked.
+  const server = createServer((_, response) => {
+    response.once('close', () => {
+      wasAborted ||= !response.writableFinished
+    })
+    waiting.push(response)
+    if (waiting.length < 2) return
+    for (const open of waiting) if (!open.writableEnded) open.writeHead(404).end('{}')
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  try {
+    const urls = [`http://127.0.0.1:${(server.address() as AddressInfo).port}`]
+    await using context = await openContext({
+      validators: { networks: { mainnet: { beacon: { urls } }, hoodi: { beacon: { urls } } } },
+    })
+    await withChainTimes({ ...context, clock: systemClock })
+    assert.equal(wasAborted, false)
+  } finally {
+    server.closeAllConnections()
+    server.close()
+  }
 })

@@ -2,6 +2,7 @@
 // be on the same chain, so that data of two chains is never mixed (behaviour/validators.md#one-chain-per-network).
 import { type Network, networks } from '#api/wire/validators.ts'
 import type { ChainTime } from '#core/chain-time.ts'
+import type { NetworkSettings } from '#runtime/settings/validators.ts'
 import type { Settings } from '#runtime/settings.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
 import type { ChainIdentity } from '#sources/beacon/endpoint.ts'
@@ -15,29 +16,40 @@ const identityTimeoutMaxMs = 5000
 
 /**
  * Returns the settings with the genesis and slot times of the stored chain, or those of the nodes if none is stored
- * yet.
+ * yet. Asks the nodes of all networks at the same time.
  */
 export async function withChainTimes(
   context: Pick<ValidatorsContext, 'duties' | 'settings' | 'clock' | 'log'>,
 ): Promise<Settings> {
-  const changed = { ...context.settings.validators.networks }
-  for (const network of networks) {
-    const { urls, timeoutMs } = changed[network].beacon
-    const stored = await storedChain(context.duties, network)
-    const chain =
-      stored ??
-      (urls.length > 0
-        ? await readChainIdentity(context, network, urls, Math.min(timeoutMs, identityTimeoutMaxMs))
-        : undefined)
-    if (chain) {
-      const { genesisUnix, slotSeconds, slotsPerEpoch } = chain
-      changed[network] = { ...changed[network], genesisUnix, slotSeconds, slotsPerEpoch }
-    }
-    const problem = await describeWindowsMismatch(context.duties, network, changed[network])
-    if (problem !== undefined)
-      context.log.error({ network, reason: problem }, 'network disabled: its windows do not match the stored data')
-  }
-  return { ...context.settings, validators: { ...context.settings.validators, networks: changed } }
+  const { validators } = context.settings
+  const changed = await Promise.all(networks.map((network) => withChainTime(context, network)))
+  const timed = Object.fromEntries(networks.map((network, at) => [network, changed[at]]))
+  return { ...context.settings, validators: { ...validators, networks: { ...validators.networks, ...timed } } }
+}
+
+const timesOf = ({ genesisUnix, slotSeconds, slotsPerEpoch }: ChainIdentity) => ({
+  genesisUnix,
+  slotSeconds,
+  slotsPerEpoch,
+})
+
+async function withChainTime(
+  context: Pick<ValidatorsContext, 'duties' | 'settings' | 'clock' | 'log'>,
+  network: Network,
+): Promise<NetworkSettings> {
+  const settings = context.settings.validators.networks[network]
+  const { urls, timeoutMs } = settings.beacon
+  const stored = await storedChain(context.duties, network)
+  const chain =
+    stored ??
+    (urls.length > 0
+      ? await readChainIdentity(context, network, urls, Math.min(timeoutMs, identityTimeoutMaxMs))
+      : undefined)
+  const timed = chain ? { ...settings, ...timesOf(chain) } : settings
+  const problem = await describeWindowsMismatch(context.duties, network, timed)
+  if (problem !== undefined)
+    context.log.error({ network, reason: problem }, 'network disabled: its windows do not match the stored data')
+  return timed
 }
 
 /**
@@ -52,8 +64,7 @@ export async function adoptChain(
 ): Promise<void> {
   if (await storedChain(duties, network)) return
   await updateDuties(duties, 'writeChain', { network, chain })
-  const { genesisUnix, slotSeconds, slotsPerEpoch } = chain
-  Object.assign(time, { genesisUnix, slotSeconds, slotsPerEpoch })
+  Object.assign(time, timesOf(chain))
 }
 
 async function readChainIdentity(
