@@ -63,8 +63,9 @@ for (const form of ['trace_block', 'debug_traceBlockByNumber'] satisfies TraceFo
 }
 
 test('whole blocks are requested four at a time if they are large, and in growing batches if they are small', async () => {
-  const sizesOf = async (inputBytes: number) => {
-    const node = new SimulatedNode(chain, { traces: ['trace_block'], inputBytes })
+  const quiet = new SimulatedChain({ seed: 'quiet', busy: 4 })
+  quiet.mine(12)
+  const sizesOf = async (node: SimulatedNode) => {
     const sizes: Record<string, number[]> = { eth_getBlockByNumber: [], trace_block: [] }
     node.meanwhile = (body) => {
       const calls = [JSON.parse(body)].flat() as { readonly method: string }[]
@@ -73,9 +74,11 @@ test('whole blocks are requested four at a time if they are large, and in growin
     await readBlocks(rpcTo(node, false), 'trace_block', blocks)
     return sizes
   }
-  // The goal is 256 kiB per response. The first four traces have about 1.4 MB together, then 150 kB.
-  assert.deepEqual(await sizesOf(2000), { eth_getBlockByNumber: [4, 8], trace_block: [4, 4, 4] })
-  assert.deepEqual(await sizesOf(0), { eth_getBlockByNumber: [4, 8], trace_block: [4, 7, 1] })
+  const large = new SimulatedNode(chain, { traces: ['trace_block'], inputBytes: 2000 })
+  assert.deepEqual(await sizesOf(large), { eth_getBlockByNumber: [4, 8], trace_block: [4, 4, 4] })
+  const traced = quiet.blocks.slice(1).filter(({ transactions }) => transactions.length > 0).length
+  const small = new SimulatedNode(quiet, { traces: ['trace_block'] })
+  assert.deepEqual(await sizesOf(small), { eth_getBlockByNumber: [4, 8], trace_block: [4, traced - 4] })
 })
 
 test('large responses are not parsed on this thread', async () => {

@@ -37,6 +37,8 @@ export interface Counts {
 const bytesMax = 256 * 1024 * 1024
 /** Whole blocks in the first request, and in every request if their results are large (5). */
 const wholeBlocksMin = 4
+/** Of a response with whole blocks. Half of what is decoded on this thread, because sizes vary. */
+const wholeBytesGoal = inlineBytesMax / 2
 const backoffMaxMs = 15_000
 /** A refused connection costs nothing, so it is retried often. */
 const unreachableBackoffMaxMs = 1000
@@ -177,7 +179,7 @@ export class RpcEndpoint {
       const tooMuch = isAlone ? -1 : outcomes.findIndex(isTooMuch)
       if (tooMuch < 0) {
         size.succeed()
-        if (outcomes.every(({ is }) => is === 'result')) size.measure(part.length, bytes, inlineBytesMax)
+        if (outcomes.every(({ is }) => is === 'result')) size.measure(part.length, bytes, wholeBytesGoal)
         return outcomes
       }
       size.shrink(part.length)
