@@ -147,13 +147,11 @@ interface WatchRange extends Range {
 const allRows = (duties: StateReader, network: Network): Promise<WatchRange[]> =>
   rowsWhere(duties, 'where network = ?', [networkId(network)])
 
-async function rowsWhere(duties: StateReader, where: string, values: readonly number[]): Promise<WatchRange[]> {
-  const rows = await duties.all<{ validator: number; from_epoch: number; until_epoch: number }>(
-    `select validator, from_epoch, until_epoch from watch_ranges ${where}`,
+const rowsWhere = (duties: StateReader, where: string, values: readonly number[]): Promise<WatchRange[]> =>
+  duties.all<WatchRange>(
+    `select validator, from_epoch as "from", until_epoch as "until" from watch_ranges ${where}`,
     ...values,
   )
-  return rows.map(({ validator, from_epoch, until_epoch }) => ({ validator, from: from_epoch, until: until_epoch }))
-}
 
 /** The merged ranges of a validator, including those in which all validators were stored. */
 function groupRanges(rows: readonly WatchRange[]): (validator: number) => Range[] {

@@ -28,13 +28,11 @@ export const storeGapReasons = (
   })
 
 /** In ascending order. Some of them may have been filled since. */
-export async function readGapReasons(state: StateReader, network: Network): Promise<GapReason[]> {
-  const rows = await state.all<{ from_epoch: number; until_epoch: number; reason: string }>(
-    'select from_epoch, until_epoch, reason from epoch_gaps where network = ? order by from_epoch',
+export const readGapReasons = (state: StateReader, network: Network): Promise<GapReason[]> =>
+  state.all<GapReason>(
+    'select from_epoch as "from", until_epoch as "until", reason from epoch_gaps where network = ? order by from_epoch',
     network,
   )
-  return rows.map(({ from_epoch, until_epoch, reason }) => ({ from: from_epoch, until: until_epoch, reason }))
-}
 
 /** The reason of a gap that may have become smaller since; undefined: it was not tried yet. */
 export const findGapReason = (reasons: readonly GapReason[], { from, until }: Range): string | undefined =>
