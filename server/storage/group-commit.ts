@@ -17,44 +17,35 @@ export interface QueuedWrite {
   readonly reject: (error: unknown) => void
 }
 
-export class GroupCommit {
-  readonly #writeQueue: WriteQueue
-  readonly #commit: (members: readonly QueuedWrite[]) => Promise<void>
-  #waiting: QueuedWrite[] = []
+export type GroupCommit = <T>(work: (tx: StateWriter) => Promise<T>) => Promise<T>
 
-  /** `commit` settles the members. If it throws, the remaining members are rejected with the error. */
-  constructor(writeQueue: WriteQueue, commit: (members: readonly QueuedWrite[]) => Promise<void>) {
-    this.#writeQueue = writeQueue
-    this.#commit = commit
-  }
+/** `commit` settles the members. If it throws, the remaining members are rejected with the error. */
+export function createGroupCommit(
+  writeQueue: WriteQueue,
+  commit: (members: readonly QueuedWrite[]) => Promise<void>,
+): GroupCommit {
+  const waiting: QueuedWrite[] = []
 
-  async add<T>(work: (tx: StateWriter) => Promise<T>): Promise<T> {
-    this.#writeQueue.refuseIfFull(this.#waiting.length)
-    return new Promise<T>((resolve, reject) => {
-      this.#waiting.push({ work, resolve: resolve as QueuedWrite['resolve'], reject })
-      if (this.#waiting.length === 1) this.#begin()
-    })
-  }
-
-  #begin(): void {
-    const commit = this.#writeQueue.run(async () => {
-      await nextEventLoopTurn()
-      const batch = this.#waiting.splice(0)
-      for (let at = 0; at < batch.length; at += batchMax) {
-        await this.#commitBatch(batch.slice(at, at + batchMax))
-      }
-    }, 'short')
-    // The queue refused the batch, so its members would never be settled.
-    commit.catch((error: unknown) => {
-      for (const { reject } of this.#waiting.splice(0)) reject(error)
-    })
-  }
-
-  async #commitBatch(members: readonly QueuedWrite[]): Promise<void> {
-    try {
-      await this.#commit(members)
-    } catch (error) {
-      for (const { reject } of members) reject(error)
+  async function commitWaiting(): Promise<void> {
+    await nextEventLoopTurn()
+    const batch = waiting.splice(0)
+    for (let at = 0; at < batch.length; at += batchMax) {
+      const members = batch.slice(at, at + batchMax)
+      await commit(members).catch((error: unknown) => rejectAll(members, error))
     }
   }
+
+  return async <T>(work: (tx: StateWriter) => Promise<T>) => {
+    writeQueue.refuseIfFull(waiting.length)
+    return new Promise<T>((resolve, reject) => {
+      waiting.push({ work, resolve: resolve as QueuedWrite['resolve'], reject })
+      if (waiting.length > 1) return
+      // If the queue refuses the batch, its members would never be settled.
+      writeQueue.run(commitWaiting, 'short').catch((error: unknown) => rejectAll(waiting.splice(0), error))
+    })
+  }
+}
+
+function rejectAll(members: readonly QueuedWrite[], error: unknown): void {
+  for (const { reject } of members) reject(error)
 }

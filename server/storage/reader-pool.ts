@@ -1,7 +1,6 @@
 // A pool of readers with one queue: the next free reader takes the first waiting job. The queue is limited, and aborted
 // jobs leave it.
-import { Fault } from '#core/fault.ts'
-import { closedFault } from './write-queue.ts'
+import { closedFault, unavailable } from './write-queue.ts'
 
 export class ReaderPool<Reader> {
   readonly #name: string
@@ -40,7 +39,9 @@ export class ReaderPool<Reader> {
   }
 
   #acquire(signal: AbortSignal | undefined): Promise<Reader> {
-    if (this.#waiting.size >= this.#waitingMax) throw poolFullFault(this.#name, this.#waiting.size)
+    const { size } = this.#waiting
+    if (size >= this.#waitingMax)
+      throw unavailable(`${size} queries are waiting for ${this.#name}, which is the limit; send fewer at once`)
     return new Promise((resolve, reject) => {
       const grant = (reader: Reader) => {
         signal?.removeEventListener('abort', leave)
@@ -70,9 +71,3 @@ export class ReaderPool<Reader> {
     if (this.#closed && this.#free.length === this.#count) this.#over.resolve()
   }
 }
-
-const poolFullFault = (file: string, waiting: number): Fault =>
-  new Fault('store.unavailable', {
-    detail: `${waiting} queries are waiting for ${file}, which is the limit; send fewer at once`,
-    retryAfterMs: 1000,
-  })

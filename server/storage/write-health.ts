@@ -17,15 +17,10 @@ const testStream = 'write-check'
 
 type Store = 'state' | 'duties'
 
-interface Failing {
-  /** Unix milliseconds. */
-  readonly sinceMs: number
-  triedAtMs: number
-}
-
 export class WriteHealth {
   readonly #clock: Clock
-  readonly #failing = new Map<Store, Failing>()
+  /** `sinceMs` in Unix milliseconds, `triedAtMs` on the monotonic clock. */
+  readonly #failing = new Map<Store, { readonly sinceMs: number; triedAtMs: number }>()
 
   constructor(clock: Clock) {
     this.#clock = clock

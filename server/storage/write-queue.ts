@@ -81,17 +81,15 @@ export class WriteQueue {
 export const closedFault = (file: string): Fault =>
   new Fault('store.unavailable', { detail: `${file} is closed because the process is stopping` })
 
+/** For failures that may be over after a second. */
+export const unavailable = (detail: string, cause?: unknown): Fault =>
+  new Fault('store.unavailable', { detail, cause, retryAfterMs: 1000 })
+
 const queueFullFault = (file: string, waiting: number): Fault =>
-  new Fault('store.unavailable', {
-    detail: `${waiting} writes are waiting for ${file}, which is the limit; the disk is too slow or a write hangs`,
-    retryAfterMs: 1000,
-  })
+  unavailable(`${waiting} writes are waiting for ${file}, which is the limit; the disk is too slow or a write hangs`)
 
 /** Concurrent reads of results that may not fit in memory. */
 export const iterationsMax = 16
 
 export const tooManyIterations = (name: string): Fault =>
-  new Fault('store.unavailable', {
-    detail: `${iterationsMax} long reads of ${name} are running, which is the limit`,
-    retryAfterMs: 1000,
-  })
+  unavailable(`${iterationsMax} long reads of ${name} are running, which is the limit`)

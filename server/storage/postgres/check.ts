@@ -3,18 +3,10 @@ import { parsePostgresUrl } from './address.ts'
 import { renamePostgres } from './errors.ts'
 import { PostgresSession } from './session.ts'
 
-export interface PostgresCheck {
-  readonly name: string
-  readonly version: string
-  /** Settings that put acknowledged writes at risk. */
-  readonly risks: readonly string[]
-  readonly connections: { readonly used: number; readonly max: number }
-}
-
-/** Without synchronous_commit, because our sessions turn it on. */
+/** Settings that put acknowledged writes at risk. Without synchronous_commit, because our sessions turn it on. */
 const risky = { fsync: 'off', full_page_writes: 'off' } as const
 
-export async function checkPostgres(url: string): Promise<PostgresCheck> {
+export async function checkPostgres(url: string) {
   const address = parsePostgresUrl(url)
   let session: PostgresSession | undefined
   try {

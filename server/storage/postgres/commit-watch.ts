@@ -6,8 +6,8 @@
 //    (behaviour/operations.md#cache-invalidation). If the server refuses connections because it restarts, the limit is
 //    `refusedTicksMax`, because no process can write meanwhile.
 // 3. Seconds are counted by timer ticks, so that a busy process does not count as an outage.
-import { Fault } from '#core/fault.ts'
 import { systemClock } from '#runtime/clock.ts'
+import { unavailable } from '../write-queue.ts'
 import type { PostgresAddress } from './address.ts'
 import { ConnectionLost } from './errors.ts'
 import { PostgresSession } from './session.ts'
@@ -18,117 +18,101 @@ const refusedTicksMax = 15
 /** Then all connections are closed, because the network may drop packets. */
 const deadTicksMax = 6
 
-export class CommitWatch {
-  readonly #address: PostgresAddress
-  readonly #channel: string
-  readonly #onDead: () => void
-  readonly #stop: () => void
-  #session: PostgresSession | undefined
-  #pendingQuery: Promise<void> | undefined
+export type CommitWatch = Awaited<ReturnType<typeof openCommitWatch>>
+
+/** `onDead` is called after a long time without a reply. */
+export async function openCommitWatch(address: PostgresAddress, channel: string, onDead: () => void) {
+  let session: PostgresSession | undefined
+  let pendingQuery: Promise<void> | undefined
   /** The newest known number. */
-  #newestCommit = -1
-  #version = 0
-  #silentTicks = 0
-  #refusedTicks = 0
+  let newest = -1
+  let version = 0
+  let silentTicks = 0
+  let refusedTicks = 0
   /** Why the last query failed; undefined after a success. */
-  #failure: unknown
-  #closed = false
+  let failure: unknown
+  let isClosed = false
 
-  /** `onDead` is called after a long time without a reply. */
-  static async open(address: PostgresAddress, channel: string, onDead: () => void): Promise<CommitWatch> {
-    const watch = new CommitWatch(address, channel, onDead)
-    await watch.#poll()
-    return watch
-  }
-
-  private constructor(address: PostgresAddress, channel: string, onDead: () => void) {
-    this.#address = address
-    this.#channel = channel
-    this.#onDead = onDead
-    this.#stop = systemClock.every(tickMs, () => this.#tick())
-  }
-
-  get version(): number {
-    this.#throwIfSilent()
-    return this.#version
-  }
-
-  /** The number of the newest commit that is known. */
-  get newestCommit(): number {
-    this.#throwIfSilent()
-    return this.#newestCommit
-  }
-
-  /** Commits of this process are known at once. */
-  noteOwnCommit(number: number): void {
-    if (number > this.#newestCommit) this.#advance(number)
-  }
-
-  async close(): Promise<void> {
-    this.#closed = true
-    this.#stop()
-    await this.#session?.close()
-    await this.#pendingQuery
-    await this.#session?.close()
-  }
-
-  #tick(): void {
-    if (this.#failure instanceof ConnectionLost && this.#failure.refused) this.#refusedTicks += 1
-    else this.#silentTicks += 1
-    if (this.#silentTicks >= deadTicksMax && this.#silentTicks % deadTicksMax === 0) {
-      this.#onDead()
-      void this.#session?.close()
+  const stop = systemClock.every(tickMs, () => {
+    if (failure instanceof ConnectionLost && failure.refused) refusedTicks += 1
+    else silentTicks += 1
+    if (silentTicks >= deadTicksMax && silentTicks % deadTicksMax === 0) {
+      onDead()
+      void session?.close()
     }
-    void this.#poll()
-  }
+    void poll()
+  })
 
-  #poll(): Promise<void> {
-    this.#pendingQuery ??= this.#query().finally(() => {
-      this.#pendingQuery = undefined
+  function poll(): Promise<void> {
+    pendingQuery ??= query().finally(() => {
+      pendingQuery = undefined
     })
-    return this.#pendingQuery
+    return pendingQuery
   }
 
-  async #query(): Promise<void> {
+  async function query(): Promise<void> {
     try {
-      if (!this.#session || this.#session.lost) this.#session = await this.#listen()
-      const before = this.#newestCommit
-      const row = await this.#session.script<{ number: number }>(newestCommit)
+      if (!session || session.lost) session = await listen()
+      const before = newest
+      const row = await session.script<{ number: number }>(newestCommit)
       const number = row?.number ?? 0
       // If a newer number became known during the query, only a higher one is a change. Otherwise any other number is:
       // after a failover to a server that lacks commits, it is lower.
-      if (this.#newestCommit === before ? number !== before : number > this.#newestCommit) this.#advance(number)
-      this.#silentTicks = 0
-      this.#refusedTicks = 0
-      this.#failure = undefined
+      if (newest === before ? number !== before : number > newest) advance(number)
+      silentTicks = 0
+      refusedTicks = 0
+      failure = undefined
     } catch (error) {
-      this.#failure = error
+      failure = error
     }
   }
 
-  async #listen(): Promise<PostgresSession> {
-    const session = await PostgresSession.open(this.#address, 'read')
+  async function listen(): Promise<PostgresSession> {
+    const opened = await PostgresSession.open(address, 'read')
     // Do not wait for the next tick: a restarting server may be back sooner.
-    session.onLost = () => {
-      if (!this.#closed) void this.#poll()
+    opened.onLost = () => {
+      if (!isClosed) void poll()
     }
-    await session.listen(this.#channel, (payload) => {
-      const number = Number(payload)
-      if (number > this.#newestCommit) this.#advance(number)
-    })
-    return session
+    await opened.listen(channel, (payload) => noteCommit(Number(payload)))
+    return opened
   }
 
-  #advance(number: number): void {
-    this.#newestCommit = number
-    this.#version += 1
+  function noteCommit(number: number): void {
+    if (number > newest) advance(number)
   }
 
-  #throwIfSilent(): void {
-    if (this.#silentTicks < silentTicksMax && this.#refusedTicks < refusedTicksMax) return
-    const reason = this.#failure instanceof Error ? this.#failure.message : 'no reply'
-    const detail = `${this.#address.name} has not responded for ${this.#silentTicks + this.#refusedTicks} s, so cached data may be stale (${reason})`
-    throw new Fault('store.unavailable', { detail, retryAfterMs: 1000 })
+  function advance(number: number): void {
+    newest = number
+    version += 1
+  }
+
+  function throwIfSilent(): void {
+    if (silentTicks < silentTicksMax && refusedTicks < refusedTicksMax) return
+    const reason = failure instanceof Error ? failure.message : 'no reply'
+    const detail = `${address.name} has not responded for ${silentTicks + refusedTicks} s, so cached data may be stale (${reason})`
+    throw unavailable(detail)
+  }
+
+  await poll()
+  return {
+    version: () => {
+      throwIfSilent()
+      return version
+    },
+    /** The number of the newest commit that is known. */
+    newestCommit: () => {
+      throwIfSilent()
+      return newest
+    },
+    /** Commits of this process are known at once. */
+    noteOwnCommit: noteCommit,
+    async close() {
+      isClosed = true
+      stop()
+      await session?.close()
+      await pendingQuery
+      await session?.close()
+    },
   }
 }
 

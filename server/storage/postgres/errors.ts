@@ -1,7 +1,8 @@
 // Turns PostgreSQL errors that an operator can fix into faults with advice. Other errors, such as violated constraints or
 // invalid SQL, are bugs and stay unchanged.
 import { DatabaseError } from 'pg'
-import { Fault } from '#core/fault.ts'
+import type { Fault } from '#core/fault.ts'
+import { unavailable } from '../write-queue.ts'
 
 /** The connection was lost or could not be opened. Uncommitted statements have no effect. */
 export class ConnectionLost extends Error {
@@ -60,17 +61,15 @@ export const isReadOnly = (error: unknown): boolean => error instanceof Database
 export function renamePostgres(error: unknown, server: string): unknown {
   if (error instanceof ConnectionLost) {
     const detail = `${server} cannot be reached; check that it is running, and check its address (${error.message})`
-    return new Fault('store.unavailable', { detail, cause: error, retryAfterMs: 1000 })
+    return unavailable(detail, error)
   }
   const message = error instanceof DatabaseError ? messageOfSqlState(error.code) : undefined
   if (!message) return error
-  const detail = `${server} ${message} (PostgreSQL: ${(error as Error).message})`
-  return new Fault('store.unavailable', { detail, cause: error, retryAfterMs: 1000 })
+  return unavailable(`${server} ${message} (PostgreSQL: ${(error as Error).message})`, error)
 }
 
 export const inDoubt = (error: unknown, server: string): Fault =>
-  new Fault('store.unavailable', {
-    detail: `the connection to ${server} was lost during a commit, so it is unknown whether it succeeded (${(error as Error).message})`,
-    cause: error,
-    retryAfterMs: 1000,
-  })
+  unavailable(
+    `the connection to ${server} was lost during a commit, so it is unknown whether it succeeded (${(error as Error).message})`,
+    error,
+  )

@@ -7,32 +7,24 @@ import { ConnectionLost } from './errors.ts'
 export const outageWaitMs = 15_000
 const stepMs = 20
 
-export class OutageRetry {
-  readonly #waitMs: number
-  #sinceMs: number | undefined
+export type OutageRetry = <T>(work: () => Promise<T>) => Promise<T>
 
-  constructor(waitMs: number) {
-    this.#waitMs = waitMs
-  }
-
-  /** Repeats `work` while its connection is lost, until the time is up. */
-  async run<T>(work: () => Promise<T>): Promise<T> {
+/** Repeats `work` while its connection is lost, until the time is up. */
+export function createOutageRetry(waitMs: number): OutageRetry {
+  let sinceMs: number | undefined
+  return async (work) => {
     for (;;) {
       try {
         const result = await work()
-        this.#sinceMs = undefined
+        sinceMs = undefined
         return result
       } catch (error) {
-        if (!(error instanceof ConnectionLost && (await this.#waitToRetry()))) throw error
+        const nowMs = systemClock.monotonicMs()
+        if (!(error instanceof ConnectionLost)) throw error
+        sinceMs ??= nowMs
+        if (nowMs - sinceMs >= waitMs) throw error
+        await systemClock.sleep(stepMs)
       }
     }
-  }
-
-  async #waitToRetry(): Promise<boolean> {
-    const nowMs = systemClock.monotonicMs()
-    this.#sinceMs ??= nowMs
-    if (nowMs - this.#sinceMs >= this.#waitMs) return false
-    await systemClock.sleep(stepMs)
-    return true
   }
 }

@@ -11,18 +11,18 @@
 //    rolled back to its savepoint.
 import { crc32 } from 'node:zlib'
 import { systemRandom } from '#runtime/random.ts'
-import { GroupCommit, type QueuedWrite } from '../group-commit.ts'
+import { createGroupCommit, type GroupCommit, type QueuedWrite } from '../group-commit.ts'
 import { type InspectedStore, inspectStore, type MigrationEngine, migrateStore } from '../migrate.ts'
 import type { Migration, Row, State, StateReader, StateWriter, Value, WriteOptions } from '../state.ts'
 import { runGuarded } from '../transaction-guard.ts'
 import { closedFault, iterationsMax, tooManyIterations, WriteQueue } from '../write-queue.ts'
 import { type PostgresAddress, parsePostgresUrl } from './address.ts'
-import { CommitWatch, commitsTable } from './commit-watch.ts'
+import { type CommitWatch, commitsTable, openCommitWatch } from './commit-watch.ts'
 import { dialect, toPostgresSql } from './dialect.ts'
 import { inDoubt, renamePostgres } from './errors.ts'
-import { OutageRetry, outageWaitMs } from './outage.ts'
-import { SessionPool } from './pool.ts'
-import { Replicas } from './replicas.ts'
+import { createOutageRetry, type OutageRetry, outageWaitMs } from './outage.ts'
+import { createSessionPool, type SessionPool } from './pool.ts'
+import { createReplicas } from './replicas.ts'
 import { PostgresSession } from './session.ts'
 import { transaction } from './transaction.ts'
 
@@ -75,7 +75,7 @@ class PostgresState implements State {
   readonly engine = 'postgres'
   readonly #address: PostgresAddress
   readonly #readers: SessionPool
-  readonly #replicas: Replicas
+  readonly #replicas: ReturnType<typeof createReplicas>
   readonly #writeQueue: WriteQueue
   readonly #groupCommit: GroupCommit
   readonly #iterations = new Set<PostgresSession>()
@@ -95,15 +95,15 @@ class PostgresState implements State {
   constructor(address: PostgresAddress, { connections, replicas = [], waitMs = outageWaitMs }: PostgresOptions) {
     this.#address = address
     this.#waitMs = waitMs
-    this.#writeRetry = new OutageRetry(waitMs)
-    this.#iterationRetry = new OutageRetry(waitMs)
-    this.#readers = new SessionPool(address, 'read', connections, waitMs)
-    this.#replicas = new Replicas(
+    this.#writeRetry = createOutageRetry(waitMs)
+    this.#iterationRetry = createOutageRetry(waitMs)
+    this.#readers = createSessionPool(address, 'read', connections, waitMs)
+    this.#replicas = createReplicas(
       replicas.map((url) => parsePostgresUrl(url, address.subschema)),
       connections,
     )
     this.#writeQueue = new WriteQueue(address.name, writesWaitingMax)
-    this.#groupCommit = new GroupCommit(this.#writeQueue, (members) => this.#together(members))
+    this.#groupCommit = createGroupCommit(this.#writeQueue, (members) => this.#together(members))
   }
 
   async open(): Promise<void> {
@@ -119,7 +119,7 @@ class PostgresState implements State {
       `delete from state_commits where number < (select max(number) from state_commits) - ${commitsKept}`,
       'commit',
     )
-    this.#watch = await CommitWatch.open(this.#address, this.#channel, () => this.#drop())
+    this.#watch = await openCommitWatch(this.#address, this.#channel, () => this.#drop())
   }
 
   get<R = Row>(sql: string, ...values: Value[]): Promise<R | undefined> {
@@ -147,7 +147,7 @@ class PostgresState implements State {
   }
 
   get recent(): StateReader {
-    return this.#replicas.reader(this, () => this.#watching.newestCommit)
+    return this.#replicas.reader(this, () => this.#watching.newestCommit())
   }
 
   async *each<R = Row>(sql: string, ...values: Value[]): AsyncGenerator<R> {
@@ -155,7 +155,7 @@ class PostgresState implements State {
     if (this.#iterations.size >= iterationsMax) throw tooManyIterations(this.#address.name)
     let session: PostgresSession | undefined
     try {
-      session = await this.#iterationRetry.run(() => PostgresSession.open(this.#address, 'walk'))
+      session = await this.#iterationRetry(() => PostgresSession.open(this.#address, 'walk'))
       this.#iterations.add(session)
       await session.script('begin')
       await session.run(`declare walk no scroll cursor for ${sql}`, values)
@@ -173,7 +173,7 @@ class PostgresState implements State {
   }
 
   write<T>(work: (tx: StateWriter) => Promise<T>, { together = false }: WriteOptions = {}): Promise<T> {
-    if (together) return this.#groupCommit.add(work)
+    if (together) return this.#groupCommit(work)
     return this.#writeQueue.run(() => this.#transaction((session) => runAlone(session, work)))
   }
 
@@ -190,7 +190,7 @@ class PostgresState implements State {
   /** Invariant 3. An error of `work` is thrown after the rollback. If the connection was lost, `work` runs again. */
   async #transaction<T>(work: (session: PostgresSession) => Promise<T>): Promise<T> {
     try {
-      return await this.#writeRetry.run(() => this.#attempt(work))
+      return await this.#writeRetry(() => this.#attempt(work))
     } catch (error) {
       throw renamePostgres(error, this.#address.name)
     }
@@ -236,7 +236,7 @@ class PostgresState implements State {
   async #wasCommitted(): Promise<boolean> {
     const sql = 'select number from state_commits where writer = ? and number > ?'
     try {
-      const [row] = await new OutageRetry(this.#waitMs).run(async () => {
+      const [row] = await createOutageRetry(this.#waitMs)(async () => {
         const session = await this.#writeSession()
         await session.script(this.#begin)
         const rows = await session.rows<{ number: number }>(sql, [this.#name, this.#committed])
@@ -260,7 +260,7 @@ class PostgresState implements State {
   }
 
   version(): number {
-    return this.#watching.version
+    return this.#watching.version()
   }
 
   get #watching(): CommitWatch {

@@ -1,5 +1,4 @@
 // Copies a SQLite file while others write to it, and checks the integrity of a file.
-
 import { backup, DatabaseSync } from 'node:sqlite'
 import { errorMessage } from '#core/error-message.ts'
 import { PathError } from '#runtime/path-error.ts'

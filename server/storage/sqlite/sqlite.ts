@@ -11,7 +11,7 @@
 //    rolled back to its savepoint. If SQLite rolls back the whole transaction (full disk), all of them fail.
 // 6. In a server, a thread copies the WAL to the database file (checkpointer.ts).
 import { nextEventLoopTurn, systemClock } from '#runtime/clock.ts'
-import { GroupCommit, type QueuedWrite } from '../group-commit.ts'
+import { createGroupCommit, type GroupCommit, type QueuedWrite } from '../group-commit.ts'
 import { type InspectedStore, inspectStore, type MigrationEngine, migrateStore } from '../migrate.ts'
 import { ReaderPool } from '../reader-pool.ts'
 import type { Migration, Row, State, StateReader, StateWriter, Value, WriteOptions } from '../state.ts'
@@ -88,7 +88,7 @@ class SqliteState implements State {
     this.#options = options
     this.#writeQueue = new WriteQueue(file, writesWaitingMax)
     this.#snapshotPool = new ReaderPool(file, this.#snapshots, snapshotsWaitingMax)
-    this.#groupCommit = new GroupCommit(this.#writeQueue, (members) => this.#together(members))
+    this.#groupCommit = createGroupCommit(this.#writeQueue, (members) => this.#together(members))
   }
 
   async open(): Promise<void> {
@@ -145,7 +145,7 @@ class SqliteState implements State {
   }
 
   write<T>(work: (tx: StateWriter) => Promise<T>, { together = false }: WriteOptions = {}): Promise<T> {
-    return together ? this.#groupCommit.add(work) : this.#writeQueue.run(() => this.#writeAlone(work))
+    return together ? this.#groupCommit(work) : this.#writeQueue.run(() => this.#writeAlone(work))
   }
 
   async #writeAlone<T>(work: (tx: StateWriter) => Promise<T>): Promise<T> {
