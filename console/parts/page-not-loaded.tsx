@@ -15,21 +15,23 @@ export function PageNotLoaded() {
     staleTime: 0,
     gcTime: 0,
   })
-  const isBack = alive.isSuccess && alive.errorUpdateCount > 0
+  // Not `isError`: a query without data is pending again during each retry.
+  const wasDown = alive.errorUpdateCount > 0
+  const isBack = alive.isSuccess && wasDown
   useEffect(() => {
     if (isBack) reloadPage()
   }, [isBack])
-  if (alive.isPending || isBack) return <p className="busy">Loading…</p>
+  if (isBack || (alive.isPending && !wasDown)) return <p className="busy">Loading…</p>
   return (
     <>
       <h1>Page not loaded</h1>
       <div role="alert" className="note bad">
-        {alive.isError
+        {wasDown
           ? 'This page could not be loaded because the server does not respond. The console retries automatically.'
           : 'This page could not be loaded. The server may have a newer version of the console: reload to get it.'}
         <br />
-        <button type="button" className="plain" onClick={() => (alive.isError ? void alive.refetch() : reloadPage())}>
-          {alive.isError ? 'Try again' : 'Reload'}
+        <button type="button" className="plain" onClick={() => (wasDown ? void alive.refetch() : reloadPage())}>
+          {wasDown ? 'Try again' : 'Reload'}
         </button>
       </div>
     </>
