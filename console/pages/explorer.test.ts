@@ -32,7 +32,6 @@ describe('Explorer page', { skip: noBrowser }, () => {
     assert.equal(await nodes.count(), 4)
     assert.match((await nodes.nth(3).textContent()) ?? '', /3 hops back · labelled.+ Exchange/)
     await page.getByText('The trail leads to a labelled address').waitFor()
-    await browser.accessible(page)
 
     await page.getByText('Show as a table').click()
     await page
@@ -204,7 +203,7 @@ describe('Explorer page', { skip: noBrowser }, () => {
       const page = await open(path, { colorScheme: 'dark', viewport: { width: 360, height: 800 } })
       await page.locator('.trail a, .pager, td a').first().waitFor()
       assert.ok(await fits(page), path)
-      await browser.accessible(page)
+      await browser.accessibleStyle(page)
       await browser.leave(page)
     }
   })
@@ -226,7 +225,6 @@ describe('Explorer page', { skip: noBrowser }, () => {
     const svg = await textOf('SVG')
     assert.match(svg, /^<svg[^>]* xmlns="http:\/\/www.w3.org\/2000\/svg"/)
     assert.match(svg, /<rect[^>]* fill="(rgb|color)/)
-    await browser.accessible(page)
     await browser.leave(page)
   })
 

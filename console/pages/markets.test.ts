@@ -138,7 +138,7 @@ describe('Markets page', { skip: noBrowser }, () => {
         return { wide, screen }
       })
       assert.ok(wide <= screen, `${path}: ${wide} px`)
-      await browser.accessible(page)
+      await browser.accessibleStyle(page)
       await browser.leave(page)
     }
   })
@@ -150,6 +150,7 @@ describe('Markets page', { skip: noBrowser }, () => {
     await page.getByText('No market has this slug').waitFor()
     await page.getByRole('link', { name: 'Search for its words' }).click()
     assert.equal(await page.getByRole('searchbox').inputValue(), 'harbour bridge unknown')
+    await browser.leave(page)
   })
 
   test('an event page groups the markets of the event, with prices and volumes in their currency', async () => {

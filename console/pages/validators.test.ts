@@ -50,7 +50,6 @@ describe('Validators page', { skip: noBrowser }, () => {
       .getByRole('link', { name: pools[0] ?? '' })
       .click()
     await page.getByRole('heading', { name: `Validators in pool ${pools[0]}` }).waitFor()
-    await browser.accessible(page)
     await page
       .getByRole('link', { name: String(members[0]), exact: true })
       .last()
@@ -294,7 +293,6 @@ describe('Validators page', { skip: noBrowser }, () => {
     const [day, title] = [await square.getAttribute('data-day'), await square.locator('title').textContent()]
     await square.click()
     await page.getByRole('heading', { name: `Duties of UTC day ${day}, ${title?.slice(0, 10)}` }).waitFor()
-    await browser.accessible(page)
     await browser.leave(page)
   })
 
@@ -366,12 +364,12 @@ describe('Validators page', { skip: noBrowser }, () => {
     const isCut = (name: string) =>
       page.getByRole('region', { name }).evaluate((region) => region.scrollWidth > region.clientWidth)
     assert.equal(await isCut('Incidents by epoch'), false)
-    await browser.accessible(page)
+    await browser.accessibleStyle(page)
     await page.goto(new URL(`/#/validators/compare?of=${members.slice(0, 10).join()}`, browser.demo.url).href)
     await plot(page, /^Effectiveness per day/).waitFor()
     assert.ok(await fits(page))
     assert.equal(await isCut('Totals of the range'), false)
-    await browser.accessible(page)
+    await browser.accessibleStyle(page)
     await browser.leave(page)
   })
 })

@@ -35,6 +35,7 @@ describe('search', { skip: noBrowser }, () => {
     await page.getByRole('heading', { level: 1 }).waitFor()
     await page.keyboard.type('/exchange')
     assert.equal(await page.getByRole('dialog', { name: 'Search' }).getByRole('searchbox').inputValue(), 'exchange')
+    await browser.leave(page)
   })
 
   test('finds addresses, transactions, entities, labels, validators, pools, operators, markets and quotes', async () => {

@@ -100,7 +100,7 @@ describe('the documentation site', { skip: noBrowser }, () => {
   test('an endpoint can be called with the demo key, and the samples follow the form', async () => {
     const page = await browser.page('/docs/endpoints/fx.createQuote.html', {
       key: '',
-      permissions: ['clipboard-read', 'clipboard-write'],
+      before: (opened) => opened.context().grantPermissions(['clipboard-read', 'clipboard-write']),
     })
     await page.getByRole('button', { name: 'Use the demo key' }).click()
     await page.getByRole('button', { name: 'Send' }).click()
