@@ -9,13 +9,20 @@ import { type BrowserContext, type BrowserContextOptions, chromium, type Page } 
 import { buildConsole } from './console-build.ts'
 import { type DemoServer, openDemoServer } from './demo-server.ts'
 
-const chromiumPaths = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+/** Chromium without windows is first, because it takes a sixth less CPU time. */
+const chromiumPaths = [
+  process.env.CHROMIUM,
+  '/usr/bin/chromium-headless-shell',
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+]
 const chromiumPath = chromiumPaths.find((path) => path !== undefined && existsSync(path))
 
 /** For the `skip` option of tests: why there is no browser, or false. */
 export const noBrowser: string | false =
   chromiumPath === undefined &&
-  'Chromium not found: install the package `chromium`, or set CHROMIUM to the path of the program'
+  'Chromium not found: install the package `chromium-headless-shell` or `chromium`, or set CHROMIUM to the path of the program'
 
 export interface Browser extends AsyncDisposable {
   /** All test files of a process share it. Tests may add data, but must not depend on its absence. */
