@@ -108,7 +108,7 @@ test('connections are used again after a response, and after a refused one with 
   assert.ok(new Set(ports).size <= 2, String(ports))
 })
 
-test('a GET request on a connection that the server has closed is sent again on a new one', async () => {
+test('a query on a connection that the server has closed is sent again on a new one', async () => {
   const requestsOn = new WeakMap<object, number>()
   const methods: string[] = []
   await using server = await serve(({ method = '', socket }, response) => {
@@ -121,9 +121,11 @@ test('a GET request on a connection that the server has closed is sent again on 
   assert.equal(await fetchText(server.url, limits), 'text')
   assert.equal(await fetchText(server.url, limits), 'text')
   assert.deepEqual(methods, ['GET', 'GET', 'GET'])
+  assert.equal(await fetchText(server.url, { ...limits, method: 'POST', isQuery: true }), 'text')
+  assert.deepEqual(methods.slice(3), ['POST', 'POST'])
   // A request that may have an effect is not repeated.
   await assert.rejects(fetchText(server.url, { ...limits, method: 'POST' }), failsWith('network', /ECONNRESET/))
-  assert.deepEqual(methods.slice(3), ['POST'])
+  assert.deepEqual(methods.slice(5), ['POST'])
 })
 
 test('a refused response without an end is reported by its status and the start of its text', async () => {

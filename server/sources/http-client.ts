@@ -38,6 +38,8 @@ export interface FetchOptions {
   readonly signal?: AbortSignal
   readonly headers?: Readonly<Record<string, string>>
   readonly method?: 'GET' | 'POST'
+  /** A POST request that changes nothing at the source. Like a GET request, it may be sent twice. */
+  readonly isQuery?: true
   /** For servers that give the reason of an error only in its body. */
   readonly keepsErrorText?: true
   readonly body?: string
@@ -101,7 +103,7 @@ async function fetched<T>(
   // Why the request was ended here. The error that follows from it is of no interest.
   let ended: FetchError | undefined
   let exchange: ClientRequest | undefined
-  const { method = 'GET' } = options
+  const { method = 'GET', isQuery = method === 'GET' } = options
   const headers = { accept: '*/*', 'accept-encoding': 'gzip, deflate, br', 'user-agent': 'tetrad', ...options.headers }
   const send = (): Promise<IncomingMessage> =>
     new Promise((resolve, reject) => {
@@ -109,7 +111,7 @@ async function fetched<T>(
       exchange = sent
       sent.on('response', resolve)
       sent.on('error', (error) => {
-        const isRepeated = method === 'GET' && !ended && wasIdleConnectionClosed(sent, error)
+        const isRepeated = isQuery && !ended && wasIdleConnectionClosed(sent, error)
         if (isRepeated) resolve(send())
         else reject(error)
       })

@@ -206,7 +206,7 @@ export class BeaconEndpoint {
       label: `${this.name}${path}`,
       keepsErrorText: true,
       headers: { accept: accepts[accept], ...(body !== undefined && { 'content-type': 'application/json' }) },
-      ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
+      ...(body !== undefined && { method: 'POST', isQuery: true, body: JSON.stringify(body) }),
       ...(signal && { signal }),
       ...(allocate && { allocate }),
     }

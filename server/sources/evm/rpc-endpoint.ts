@@ -241,6 +241,7 @@ export class RpcEndpoint {
     try {
       return await this.#post(this.#settings.url, {
         method: 'POST',
+        isQuery: true,
         body,
         headers: { 'content-type': 'application/json', accept: 'application/json' },
         timeoutMs,

@@ -1,5 +1,8 @@
-// The JSON-RPC client with scripted nodes. `post` replaces HTTP except in the last test.
+// The JSON-RPC client with scripted nodes. `post` replaces HTTP except in the last two tests.
 import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { json } from 'node:stream/consumers'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Fault } from '#core/fault.ts'
@@ -405,4 +408,20 @@ test('results over HTTP are correct for every simulated fault', async () => {
       if (outcome.is === 'result') assert.equal((outcome.result as { hash: string }).hash, chain.blocks[at]?.hash)
     }
   }
+})
+
+test('connections that the node has closed meanwhile are no failures of the node', async (t) => {
+  const used = new WeakSet<object>()
+  const server = createServer(async (request, response) => {
+    if (used.has(request.socket)) return void request.socket.destroy()
+    used.add(request.socket)
+    const { id, method } = (await json(request)) as Request
+    response.end(JSON.stringify({ id, result: method === 'eth_chainId' ? '0x1' : method }))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const rpc = openRpc({ chain: '1', rpc: [settings(url)], clock: systemClock, backoffMs: 0 })
+  for (const method of ['a', 'b', 'c']) assert.deepEqual(await rpc.results(calls(method)), [method])
+  assert.equal(rpc.counts().rounds, 4)
 })
