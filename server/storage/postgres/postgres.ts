@@ -24,7 +24,7 @@ import { createOutageRetry, type OutageRetry, outageWaitMs } from './outage.ts'
 import { createSessionPool, type SessionPool } from './pool.ts'
 import { createReplicas } from './replicas.ts'
 import { PostgresSession } from './session.ts'
-import { transaction } from './transaction.ts'
+import { createTransaction } from './transaction.ts'
 
 const writesWaitingMax = 2000
 const rowsPerFetch = 1000
@@ -284,7 +284,7 @@ class PostgresState implements State {
 }
 
 const runAlone = <T>(session: PostgresSession, work: (tx: StateWriter) => Promise<T>): Promise<T> =>
-  runGuarded((guard) => transaction(session, guard), work)
+  runGuarded((guard) => createTransaction(session, guard), work)
 
 /** Invariant 5: returns the callback that settles the member after the commit. Starts and ends with a new savepoint. */
 async function inSavepoint(session: PostgresSession, { work, resolve, reject }: QueuedWrite): Promise<() => void> {

@@ -6,7 +6,7 @@ import type { PostgresSession } from './session.ts'
 /** From this number of rows on, COPY is faster, although it needs three more statements. */
 const copyRowsMin = 50
 
-export function transaction(session: PostgresSession, guard: TransactionGuard): StateWriter {
+export function createTransaction(session: PostgresSession, guard: TransactionGuard): StateWriter {
   const run = async <T>(work: () => Promise<T>): Promise<T> => {
     guard.checkOpen()
     try {

@@ -137,7 +137,7 @@ class SqliteState implements State {
       const { connection } = slot
       connection.run('begin')
       try {
-        return await work(snapshotReader(connection, this.#file))
+        return await work(createSnapshotReader(connection, this.#file))
       } finally {
         connection.rollback()
       }
@@ -190,7 +190,7 @@ class SqliteState implements State {
   }
 
   #run<T>(writer: Connection, work: (tx: StateWriter) => Promise<T>): Promise<T> {
-    return runGuarded((guard) => transaction(writer, guard, this.#file), work)
+    return runGuarded((guard) => createTransaction(writer, guard, this.#file), work)
   }
 
   async #begin(): Promise<Connection> {
@@ -253,7 +253,7 @@ class SqliteState implements State {
   }
 }
 
-function snapshotReader(connection: Connection, file: string): StateReader {
+function createSnapshotReader(connection: Connection, file: string): StateReader {
   const read = <T>(work: () => T): T => {
     try {
       return work()
@@ -267,7 +267,7 @@ function snapshotReader(connection: Connection, file: string): StateReader {
   }
 }
 
-function transaction(connection: Connection, guard: TransactionGuard, file: string): StateWriter {
+function createTransaction(connection: Connection, guard: TransactionGuard, file: string): StateWriter {
   const run = <T>(work: () => T): T => {
     guard.checkOpen()
     try {
