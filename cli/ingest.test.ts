@@ -18,7 +18,7 @@ async function stage(blocks: number, { finalLag = 6, finalityBlocks = 0, mode = 
   const url = await node.listen()
   const config = {
     explorer: {
-      chains: [{ id: '77', name: 'Simulated', mode, finalityBlocks, rpc: [{ url, batchMax: 10 }] }],
+      chains: [{ id: '77', name: 'Simulated', mode, finalityBlocks, rpc: [{ url, batchMax: 4 }] }],
       index: { rangeBlocks: 5, parallel: 3 },
     },
   }
