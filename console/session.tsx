@@ -33,6 +33,7 @@ interface ConsoleContext {
 }
 
 const keyStorageKey = 'tetrad-key'
+const retryMs = 3000
 const Context = createContext<ConsoleContext | undefined>(undefined)
 
 export function useConsoleContext(): ConsoleContext {
@@ -109,12 +110,23 @@ export function ConsoleContextProvider({ children }: { readonly children: ReactN
   )
 
   useEffect(() => {
-    operator
-      .session()
-      .then((first) => (hasChanged.current ? undefined : applySession(first)))
+    let timer: number | undefined
+    let isCancelled = false
+    const load = async () => {
+      try {
+        const first = await operator.session()
+        if (!hasChanged.current) await applySession(first)
+      } catch {
+        if (!isCancelled && !hasChanged.current) timer = window.setTimeout(load, retryMs)
+      }
       // The public pages work without the operator's calls.
-      .catch(() => {})
-      .finally(() => setReady(true))
+      setReady(true)
+    }
+    void load()
+    return () => {
+      isCancelled = true
+      window.clearTimeout(timer)
+    }
   }, [applySession])
 
   useSessionEnd(session.signedIn, (newSession) => {

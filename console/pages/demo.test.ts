@@ -81,4 +81,18 @@ describe('the demo in the console', { skip: noBrowser }, () => {
     assert.deepEqual([await page.getByRole('note').count(), await demoKeyButton(page).count()], [0, 0])
     await browser.leave(page)
   })
+
+  test('a page whose first request for the session failed asks again', async () => {
+    let failures = 0
+    const failOnce = async (page: Page) => {
+      await page.route('**/console/session', (route) => (failures++ === 0 ? route.abort() : route.continue()))
+    }
+    const page = await browser.page('/#/overview', { key: '', before: failOnce })
+    await page
+      .getByRole('note')
+      .getByText(/^Demo data\./)
+      .waitFor()
+    assert.equal(failures, 2)
+    await browser.leave(page)
+  })
 })
