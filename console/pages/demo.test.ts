@@ -92,7 +92,7 @@ describe('the demo in the console', { skip: noBrowser }, () => {
       .getByRole('note')
       .getByText(/^Demo data\./)
       .waitFor()
-    assert.equal(failures, 2)
+    assert.ok(failures >= 2)
     await browser.leave(page)
   })
 })
