@@ -19,7 +19,7 @@ const [seed] = seedsOf(1000, 1)
 const connections = 12
 const perConnection = 40
 const slowConnections = 30
-const turnMaxMs = 200
+const turnMaxMs = 1000
 const heapGrowthMax = 24 * 1024 * 1024
 /** Of the only caller, and of connections that were reset; behaviour/http.md#request-log. */
 const logLinesPerMinuteMax = 210
