@@ -1,6 +1,7 @@
 // The prediction markets of the demo. The server reads them over HTTP from a simulated feed, like real markets.
 import { fillDefaults } from '#core/schema-check.ts'
 import { readFeed } from '#markets/feeds/read-feed.ts'
+import { idleEventLoop } from '#runtime/pause-while-busy.ts'
 import { MarketFeed } from '#runtime/settings/markets.ts'
 import type { AppContext } from '#server/context.ts'
 import { startDemoFeed } from './markets/demo-feed.ts'
@@ -28,7 +29,7 @@ export const demoMarketSettings = (url: string): object => ({ markets: { feeds: 
 
 /** Reads the feed as of several past times and returns the sample market. */
 export async function readPastMarkets(context: AppContext, url: string): Promise<{ slug: string; pastSlug: string }> {
-  const options = { holder: 'demo', takeOver: true, signal: new AbortController().signal }
+  const options = { holder: 'demo', takeOver: true, signal: new AbortController().signal, eventLoop: idleEventLoop }
   for (const hours of hoursAgo) {
     const atMs = context.clock.now() - hours * 3_600_000
     const feed = feedOf(url)

@@ -31,6 +31,9 @@ const eventLoop: EventLoop = {
   },
 }
 
+/** For work that is done before the server listens: there are no requests to pause for. */
+export const idleEventLoop: EventLoop = { nowMs: () => 0, wait: async () => 0 }
+
 /** Returns a function to call between two transactions. */
 export function createPause(loop: EventLoop = eventLoop): () => Promise<void> {
   let workStartMs = loop.nowMs()

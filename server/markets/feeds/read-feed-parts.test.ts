@@ -77,7 +77,7 @@ test('a transaction has about 100 records, and the cursor moves after the last p
   await context[Symbol.asyncDispose]()
 })
 
-test('a pass pauses after each part', async () => {
+test('a pass pauses after each part and each batch of deferred documents', async () => {
   await using server = await serveScript({ body: events(0.5, 6) }, { body: [] })
   const { context, feed } = await contextFor(server.url)
   let [nowMs, pauses] = [0, 0]
@@ -93,8 +93,9 @@ test('a pass pauses after each part', async () => {
     },
   }
   await pass(context, feed, { eventLoop })
-  // Three parts of two events, and the empty last page.
-  assert.equal(pauses, 4)
+  // Three parts of two events, and the empty last page. Then the 119 documents in batches of ten, after two batches that
+  // find the markets below tags and events.
+  assert.equal(pauses, 4 + 2 + 12)
   await context[Symbol.asyncDispose]()
 })
 

@@ -54,7 +54,7 @@ export interface PassOptions {
   readonly full?: boolean
   readonly signal: AbortSignal
   readonly onPage?: (report: PassReport) => void
-  /** For tests. Default: that of the process. */
+  /** Decides when to pause for requests. Default: the event loop of the process. */
   readonly eventLoop?: EventLoop
 }
 
@@ -119,7 +119,7 @@ export async function readFeed(context: MarketsContext, feed: MarketFeed, option
     }
   } finally {
     // The first pass writes its documents once, at its end.
-    if (total.pass === 'full') await writeDeferred(context.state, () => context.clock.now(), signal)
+    if (total.pass === 'full') await writeDeferred(context.state, () => context.clock.now(), options)
     await releaseFeed(context, feed.id, options.holder)
   }
 }
@@ -267,12 +267,12 @@ async function writePage(
   renames: Renames,
   feedState: FeedState,
   page: PageOfPass,
-  { signal, eventLoop }: Pick<PassOptions, 'signal' | 'eventLoop'>,
+  options: Pick<PassOptions, 'signal' | 'eventLoop'>,
 ) {
   const { state, clock } = context
   const total = { changed: 0, written: 0 }
   const rejects: Reject[] = []
-  const pause = createPause(eventLoop)
+  const pause = createPause(options.eventLoop)
   for (const { records } of await splitPage(feed, renames, `${cleanUrl(feed.url)} page ${feedState.page + 1}`, page)) {
     const report = await state.write((tx) => writePart(tx, feed, feedState, records, clock.now()))
     total.changed += report.changed
@@ -281,7 +281,7 @@ async function writePage(
     await pause()
   }
   // The first pass writes them at its end.
-  if (!isFirstPass(feedState)) total.written += await writeDeferred(state, () => clock.now(), signal)
+  if (!isFirstPass(feedState)) total.written += await writeDeferred(state, () => clock.now(), options)
   const end = await state.write(async (tx) => {
     const nowMs = clock.now()
     await refuseIfTakenOver(tx, feed, feedState)

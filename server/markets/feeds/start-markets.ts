@@ -44,7 +44,7 @@ async function writeDeferredDocuments(context: MarketsContext, signal: AbortSign
       everyMs: catchUpAgainMs,
       timeoutMs: passMaxMs,
       backoffMaxMs,
-      work: (stop) => writeDeferred(context.state, () => context.clock.now(), stop),
+      work: (stop) => writeDeferred(context.state, () => context.clock.now(), { signal: stop }),
       report: (outcome) => {
         if (outcome.is === 'done') return done.abort()
         const { failures, error } = outcome

@@ -1,7 +1,7 @@
 // Finds the markets that show a changed record and writes their documents, plain and gzipped, at once or deferred.
 import { gzipSync } from 'node:zlib'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
-import { createPause } from '#runtime/pause-while-busy.ts'
+import { createPause, type EventLoop } from '#runtime/pause-while-busy.ts'
 import { putRow } from '#storage/put-row.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'
 import { EventLoopYielder, statementSteps } from '../event-loop-yielder.ts'
@@ -64,9 +64,13 @@ const raisedBatch = 200
 const documentsBatch = 10
 
 /** Writes deferred documents in batches and returns how many changed. An interrupted run can be continued. */
-export async function writeDeferred(state: State, nowMs: () => number, signal?: AbortSignal): Promise<number> {
+export async function writeDeferred(
+  state: State,
+  nowMs: () => number,
+  { signal, eventLoop }: { readonly signal?: AbortSignal; readonly eventLoop?: EventLoop } = {},
+): Promise<number> {
   if (!(await state.get('select 1 as one from market_deferred_documents limit 1'))) return 0
-  const pause = createPause()
+  const pause = createPause(eventLoop)
   while (!signal?.aborted && (await state.write(raiseDeferred))) await pause()
   for (let count = 0; ; await pause()) {
     if (signal?.aborted) return count
