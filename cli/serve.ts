@@ -106,10 +106,7 @@ async function openNodes(dataDir: string): Promise<DemoNodes> {
     import('#simulator/open-nodes-thread.ts'),
     import('#simulator/demo-seed.ts'),
   ])
-  const nodes = openNodesThread(demoSeed)
-  // At a first start, the server will read all epochs. An error is reported when it does.
-  if (!existsSync(dataDir)) nodes.simulatePast().catch(() => {})
-  return nodes
+  return openNodesThread(demoSeed, !existsSync(dataDir))
 }
 
 /** Fails early, before demo data is created or tables are migrated. */

@@ -32,7 +32,7 @@ import { depositorsOf } from './validators/behaviour.ts'
  */
 export async function loadExplorer(context: ExplorerContext, seed: string, urls?: ChainUrls): Promise<void> {
   await writeLabels(context, seed)
-  await using nodes = urls ? undefined : await openChainNodes(seed, Math.floor(context.clock.now() / 1000))
+  await using nodes = urls ? undefined : await openChainNodes(demoChains(seed), Math.floor(context.clock.now() / 1000))
   const { urls: used } = nodes ?? { urls: urls as ChainUrls }
   for (const plan of plans) await readChain(context, plan, used[plan.id])
 }

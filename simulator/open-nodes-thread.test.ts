@@ -19,7 +19,7 @@ test('the nodes on the thread respond, and continue a stored chain from its gene
 })
 
 test('the sources of the first start respond until they are closed', async () => {
-  await using nodes = openNodesThread(demoSeed)
+  await using nodes = openNodesThread(demoSeed, true)
   const createdMs = 1_790_000_000_000
   const { chains, markets, [Symbol.asyncDispose]: close } = await nodes.openPast(createdMs)
   const options = { timeoutMs: 60_000, bytesMax: 10_000_000 }

@@ -2,37 +2,34 @@
 // server starts and responds.
 import { openThread } from '#runtime/worker-thread.ts'
 import type { DemoNodes, NodeUrls } from './nodes.ts'
-import type { PastSources, PastUrls } from './past-sources.ts'
-import type { PastSourcesStart } from './past-sources-thread.ts'
+import type { PastUrls } from './past-sources.ts'
 
 /** Three times what the simulation needs. By default, V8 lets much more garbage accumulate before it collects it. */
 const resourceLimits = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 64 }
 
-/** The thread starts at once. With the system clock. */
-export function openNodesThread(seed: string): DemoNodes {
+/**
+ * The thread starts at once. With the system clock. A first start reads the past, which is then simulated while the code
+ * of the server is loaded.
+ */
+export function openNodesThread(seed: string, isFirstStart = false): DemoNodes {
   const thread = openThread(new URL('./nodes-thread.ts', import.meta.url), seed, { resourceLimits })
+  // Another thread, because the first start waits for both.
+  const pastThread = openThread(new URL('./past-sources-thread.ts', import.meta.url), seed)
   const urls = thread.call<NodeUrls>('urls', undefined)
-  // An error is reported by `urls()`.
-  urls.catch(() => {})
+  const simulatePast = () => thread.call<void>('simulatePast', undefined)
+  const started = [urls, ...(isFirstStart ? [simulatePast(), pastThread.call('start', undefined)] : [])]
+  // Errors are reported by later calls.
+  for (const call of started) call.catch(() => {})
   return {
     urls: () => urls,
     setGenesis: (network, genesisUnix) => thread.call('setGenesis', { network, genesisUnix }),
     setCreated: (atMs) => thread.call('setCreated', atMs),
-    simulatePast: () => thread.call('simulatePast', undefined),
+    simulatePast,
     forgetPast: () => thread.call('forgetPast', undefined),
-    openPast: (atMs) => openPastThread({ seed, atMs }),
-    [Symbol.asyncDispose]: () => thread.close(),
-  }
-}
-
-/** Another thread, because the first start waits for both. It ends with the sources. */
-async function openPastThread(start: PastSourcesStart): Promise<PastSources> {
-  const thread = openThread(new URL('./past-sources-thread.ts', import.meta.url), start)
-  try {
-    const urls = await thread.call<PastUrls>('urls', undefined)
-    return { ...urls, [Symbol.asyncDispose]: () => thread.close() }
-  } catch (error) {
-    await thread.close()
-    throw error
+    async openPast(atMs) {
+      const sources = await pastThread.call<PastUrls>('open', atMs)
+      return { ...sources, [Symbol.asyncDispose]: () => pastThread.close() }
+    },
+    [Symbol.asyncDispose]: async () => void (await Promise.all([thread.close(), pastThread.close()])),
   }
 }

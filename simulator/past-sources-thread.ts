@@ -1,18 +1,16 @@
-// The thread of the sources that only the first start of the demo reads.
+// The thread of the sources that only the first start of the demo reads. Its chains are simulated when it starts, before
+// their time is known.
 import { serveThread, threadStart } from '#runtime/worker-thread.ts'
+import { demoChains } from './explorer/chains.ts'
 import { openPastSources, type PastUrls } from './past-sources.ts'
 
-export interface PastSourcesStart {
-  readonly seed: string
-  readonly atMs: number
-}
-
-const { seed, atMs } = threadStart<PastSourcesStart>()
-const opening = openPastSources(seed, atMs)
+const seed = threadStart<string>()
+const simulated = demoChains(seed)
 
 serveThread({
-  urls: async () => {
-    const { chains, markets } = await opening
+  start: async () => ({ value: undefined }),
+  open: async (atMs: number) => {
+    const { chains, markets } = await openPastSources(seed, atMs, simulated)
     return { value: { chains, markets } satisfies PastUrls }
   },
 })

@@ -46,11 +46,10 @@ export const chainWithGap: ChainPlan = {
   read: [[0, 80], [140]],
 }
 
+type DemoChains = readonly [SimulatedChain, SimulatedChain]
+
 /** Each chain depends only on its seed. */
-export const demoChains = (seed: string): readonly [SimulatedChain, SimulatedChain] => [
-  demoChain(completeChain, seed),
-  demoChain(chainWithGap, seed),
-]
+export const demoChains = (seed: string): DemoChains => [demoChain(completeChain, seed), demoChain(chainWithGap, seed)]
 
 /** The regular accounts of chain 1. Other demo data uses them too. */
 export const demoAccounts = (seed: string): string[] =>
@@ -70,14 +69,13 @@ export interface ChainNodes extends AsyncDisposable {
 }
 
 /** The newest block of each chain has this time. */
-export async function openChainNodes(seed: string, nowUnix: number): Promise<ChainNodes> {
+export async function openChainNodes([complete, withGap]: DemoChains, nowUnix: number): Promise<ChainNodes> {
   await using opened = new AsyncDisposableStack()
   const open = (chain: SimulatedChain): Promise<string> => {
     const node = opened.use(createDemoNode(chain))
     node.laterSeconds = nowUnix - chain.head.timeUnix
     return node.listen()
   }
-  const [complete, withGap] = demoChains(seed)
   const urls = { '1': await open(complete), '137': await open(withGap) }
   const openResources = opened.move()
   return { urls, [Symbol.asyncDispose]: () => openResources.disposeAsync() }
