@@ -63,7 +63,7 @@ export interface StartOptions {
   readonly version?: string
   /** Throws if this data must not be served with these settings. Runs before anything is written. */
   readonly checkData?: (state: State) => Promise<void>
-  /** Runs after the databases are open and before the server listens. */
+  /** Runs after the databases are open, before the beacon nodes are asked for the times of their chains. */
   readonly prepare?: (context: AppContext) => Promise<void>
   /** Only for the demo: creates the key that the console gives to all visitors. */
   readonly createDemoKey?: (context: AppContext) => Promise<string>
@@ -93,13 +93,14 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   const threads = dutiesOnThreads(stores.duties, { dir: options.dataDir, options: options.settings.store })
   resources.defer(() => threads.close())
   const duties = leasedDuties(timedDuties(threads, clock, recordOperation))
+  const parts = { state, duties, clock, random, log }
+  await options.prepare?.(createContext({ ...parts, settings: options.settings }))
   // Genesis and slot times come from the beacon nodes.
-  const settings = await withChainTimes({ duties, settings: options.settings, clock, log })
-  const context = createContext({ state, duties, settings, clock, random, log })
+  const settings = await withChainTimes({ ...parts, settings: options.settings })
+  const context = createContext({ ...parts, settings })
   // From the primary, which has every change that the server has noticed, over one or two connections.
   const listStore = { ...settings.store, stateReplicas: [], stateConnections: 2 }
   context.explorer.listsOnThread = { dir: options.dataDir, options: listStore }
-  await options.prepare?.(context)
   const demoKey = await options.createDemoKey?.(context)
   // Create the key now, so that operators can record its public key before the first quote.
   if (settings.groups.fx.enabled) await getReceiptSigner(context)
@@ -127,7 +128,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     await Promise.all(loops)
   })
   const healthMonitor = new HealthMonitor(context)
-  const parts = {
+  const healthChecks = {
     ...storeChecks(context, writeHealth),
     limits: async () => (settings.limits === '' ? [] : [sharedLimitsFinding(hasSharedLimits)]),
     rates: () => rateFindings(context),
@@ -138,7 +139,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   const coverage = recentCoverage(context)
   const readiness: Readiness = {
     stopping: false,
-    findings: oncePerSecond(clock, () => findingsOf(healthMonitor, parts)),
+    findings: oncePerSecond(clock, () => findingsOf(healthMonitor, healthChecks)),
     reportReady: metrics.ready,
   }
   const history = settings.console.enabled ? new HistoryRecorder({ clock, metrics, coverage }) : undefined

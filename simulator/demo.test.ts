@@ -1,18 +1,22 @@
 import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { complete, fillDefaults } from '#core/schema-check.ts'
 import { systemClock } from '#runtime/clock.ts'
+import { silentLog } from '#runtime/log.ts'
 import { SettingsSchema } from '#runtime/settings.ts'
-import { moveCursor } from '#storage/coverage.ts'
+import { startServer } from '#server/app.ts'
 import type { Duties } from '#storage/duties.ts'
 import { createKey } from '#storage/keys.ts'
 import { stateWith } from '#test/authorization.ts'
-import { openContext, type TestContext } from '#test/context.ts'
+import { openContext, settingsWith, type TestContext } from '#test/context.ts'
 import { openDemoNodes } from '#test/demo-nodes.ts'
 import { onlyInLongRun } from '#test/long.ts'
 import { updateDuties } from '#validators/duties/store.ts'
 import { type Demo, startDemo } from './demo.ts'
-import { contentsOf, finishedCursor, startedCursor } from './demo-mark.ts'
+import { contentsOf } from './demo-mark.ts'
 import { startStandaloneSimulator } from './standalone.ts'
 
 test('a folder with keys only is empty; one with incomplete demo data is a demo', async () => {
@@ -31,20 +35,19 @@ test('the next start completes an interrupted load', { skip: onlyInLongRun }, as
   })
 })
 
-test('a server whose nodes responded late gets the times of the stored chain', async () => {
-  await using context = await openContext()
+test('a server has the times of the chain that was stored while it prepared', async () => {
+  await using cleanup = new AsyncDisposableStack()
+  const dataDir = await mkdtemp(join(tmpdir(), 'tetrad-prepare-'))
+  cleanup.defer(() => rm(dataDir, { recursive: true }))
   const chain = { genesisUnix: 1_700_000_000, genesisRoot: `0x${'22'.repeat(32)}`, slotSeconds: 5400, slotsPerEpoch: 4 }
-  await updateDuties(context.duties, 'writeChain', { network: 'mainnet', chain })
-  await context.state.write(async (tx) => {
-    for (const cursor of [startedCursor, finishedCursor]) await moveCursor(tx, cursor, context.clock.now())
+  const server = await startServer({
+    settings: settingsWith({ server: { port: 0 }, ingest: { enabled: false } }),
+    dataDir,
+    log: silentLog,
+    prepare: async ({ duties }) => void (await updateDuties(duties, 'writeChain', { network: 'mainnet', chain })),
   })
-  const demo = await startDemo()
-  try {
-    await demo.load(context)
-  } finally {
-    await demo.close()
-  }
-  const { genesisUnix, slotSeconds, slotsPerEpoch } = context.settings.validators.networks.mainnet
+  cleanup.defer(() => server.close())
+  const { genesisUnix, slotSeconds, slotsPerEpoch } = server.context.settings.validators.networks.mainnet
   assert.deepEqual({ ...chain, genesisUnix, slotSeconds, slotsPerEpoch }, chain)
 })
 

@@ -7,7 +7,6 @@ import { type Settings, SettingsSchema } from '#runtime/settings.ts'
 import type { AppContext } from '#server/context.ts'
 import { cursorOf, moveCursor } from '#storage/coverage.ts'
 import { issueKey } from '#storage/keys.ts'
-import { storedChain } from '#validators/duties/networks.ts'
 import { finishedCursor, startedCursor } from './demo-mark.ts'
 import { demoSeed } from './demo-seed.ts'
 import { loadExplorer } from './explorer.ts'
@@ -17,7 +16,6 @@ import type { DemoNodes } from './nodes.ts'
 import { openNodesThread } from './open-nodes-thread.ts'
 import type { PastSources } from './past-sources.ts'
 import { stoppedAt } from './stopped-clock.ts'
-import { demoNetworks } from './validators/windows.ts'
 import { type DemoValidators, type LoadOptions, startDemoValidators, validatorSamples } from './validators.ts'
 
 export { loadedShare } from './validators.ts'
@@ -54,12 +52,8 @@ export async function startDemo(nodes: DemoNodes = openNodesThread(demoSeed)): P
   return {
     settings,
     settingsOver,
-    async load(context, options) {
-      const demoContext = { ...context, settings: settingsOver(context.settings) }
-      const samples = await loadDemo(demoContext, nodes, validators, options)
-      await adoptStoredChains(context)
-      return samples
-    },
+    load: (context, options) =>
+      loadDemo({ ...context, settings: settingsOver(context.settings) }, nodes, validators, options),
     finish: validators.finish,
     close: async () => void (await Promise.all([feed.close(), validators.close()])),
   }
@@ -73,19 +67,6 @@ export async function createDemoKey({ state, clock, random }: AppContext): Promi
 function mergeSections(base: Settings, sections: object): Settings {
   const replaced = Object.entries(fillDefaults(SettingsSchema, sections)).filter(([section]) => section in sections)
   return { ...base, ...Object.fromEntries(replaced) }
-}
-
-/**
- * At the start of the server, the nodes may not have responded yet, and its settings have default times. Changes the
- * settings in place, as the ingest does in this case.
- */
-async function adoptStoredChains({ duties, settings }: Pick<AppContext, 'duties' | 'settings'>): Promise<void> {
-  for (const network of demoNetworks) {
-    const chain = await storedChain(duties, network)
-    if (!chain) continue
-    const { genesisUnix, slotSeconds, slotsPerEpoch } = chain
-    Object.assign(settings.validators.networks[network], { genesisUnix, slotSeconds, slotsPerEpoch })
-  }
 }
 
 /** An interrupted load is repeated with the same time, so that every write has the same result. */
