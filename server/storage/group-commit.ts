@@ -17,7 +17,7 @@ export interface QueuedWrite {
   readonly reject: (error: unknown) => void
 }
 
-export type GroupCommit = <T>(work: (tx: StateWriter) => Promise<T>) => Promise<T>
+type GroupCommit = <T>(work: (tx: StateWriter) => Promise<T>) => Promise<T>
 
 /** `commit` settles the members. If it throws, the remaining members are rejected with the error. */
 export function createGroupCommit(

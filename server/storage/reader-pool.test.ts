@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ReaderPool } from './reader-pool.ts'
+import { createReaderPool } from './reader-pool.ts'
 
 /** Work that ends on request and records its start. */
 function jobs() {
@@ -17,7 +17,7 @@ function jobs() {
 
 test('a long job occupies one reader, and other jobs use the other readers', async () => {
   const { begun, job, end, settled } = jobs()
-  const line = new ReaderPool('x', ['a', 'b'], 10)
+  const line = createReaderPool('x', ['a', 'b'], 10)
   const done = ['long', 'one', 'two', 'three'].map((name) => line.run(job(name)))
   for (const name of ['one', 'two', 'three']) {
     await settled()
@@ -31,7 +31,7 @@ test('a long job occupies one reader, and other jobs use the other readers', asy
 
 test('a job aborted before its start does not run; one that has started continues', async () => {
   const { begun, job, end, settled } = jobs()
-  const line = new ReaderPool('x', ['a'], 10)
+  const line = createReaderPool('x', ['a'], 10)
   const [first, second] = [new AbortController(), new AbortController()]
   const running = line.run(job('running'), first.signal)
   const gone = line.run(job('gone'), second.signal)
@@ -51,7 +51,7 @@ test('a job aborted before its start does not run; one that has started continue
 
 test('the queue is limited, and aborted jobs leave it', async () => {
   const { job, end, settled } = jobs()
-  const line = new ReaderPool('x', ['a'], 1)
+  const line = createReaderPool('x', ['a'], 1)
   const running = line.run(job('running'))
   const leaving = new AbortController()
   const gone = line.run(job('gone'), leaving.signal)
@@ -68,7 +68,7 @@ test('the queue is limited, and aborted jobs leave it', async () => {
 
 test('closing waits for accepted jobs and refuses new ones; failed jobs release their reader', async () => {
   const { job, end, settled } = jobs()
-  const line = new ReaderPool('x', ['a'], 10)
+  const line = createReaderPool('x', ['a'], 10)
   await assert.rejects(
     line.run(() => Promise.reject(new Error('failed'))),
     /failed/,
@@ -86,5 +86,5 @@ test('closing waits for accepted jobs and refuses new ones; failed jobs release 
   }
   assert.deepEqual(await Promise.all(taken), ['one', 'two'])
   await closing
-  await new ReaderPool('x', ['a'], 1).close()
+  await createReaderPool('x', ['a'], 1).close()
 })

@@ -8,73 +8,66 @@ import { strict as assert } from 'node:assert'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { Fault } from '#core/fault.ts'
 
-export type WriteLength = 'short' | 'long'
+type WriteLength = 'short' | 'long'
 
-export class WriteQueue {
-  readonly #name: string
-  readonly #waitingMax: number
-  readonly #currentWrite = new AsyncLocalStorage<{ over: boolean }>()
+export type WriteQueue = ReturnType<typeof createWriteQueue>
+
+/** `name` is the file in faults. */
+export function createWriteQueue(name: string, waitingMax: number) {
+  const currentWrite = new AsyncLocalStorage<{ over: boolean }>()
   /** Each starts one waiting write. */
-  readonly #starts: Readonly<Record<WriteLength, (() => void)[]>> = { short: [], long: [] }
+  const starts: Readonly<Record<WriteLength, (() => void)[]>> = { short: [], long: [] }
+  const onEmpty: (() => void)[] = []
   /** The length of the running write, if any. */
-  #running: WriteLength | undefined
+  let running: WriteLength | undefined
   /** Includes the running write. */
-  #waiting = 0
-  #closed = false
-  readonly #onEmpty: (() => void)[] = []
-
-  /** `name` is the file in faults. */
-  constructor(name: string, waitingMax: number) {
-    this.#name = name
-    this.#waitingMax = waitingMax
-  }
-
-  async run<T>(work: () => Promise<T>, length: WriteLength = 'long'): Promise<T> {
-    this.refuseIfFull(0)
-    this.#waiting += 1
-    const current = { over: false }
-    await this.#waitForTurn(length)
-    try {
-      return await this.#currentWrite.run(current, work)
-    } finally {
-      current.over = true
-      this.#waiting -= 1
-      this.#startNext(length)
-    }
-  }
+  let waiting = 0
+  let isClosed = false
 
   /** Throws what `run` would throw if `more` additional writes were waiting. */
-  refuseIfFull(more: number): void {
+  function refuseIfFull(more: number): void {
     // A write inside a write would wait for itself.
     assert(
-      this.#currentWrite.getStore()?.over !== false,
+      currentWrite.getStore()?.over !== false,
       'a write was started inside another one; use the existing transaction',
     )
-    if (this.#closed) throw closedFault(this.#name)
-    if (this.#waiting + more >= this.#waitingMax) throw queueFullFault(this.#name, this.#waiting + more)
+    if (isClosed) throw closedFault(name)
+    if (waiting + more >= waitingMax) throw queueFullFault(name, waiting + more)
   }
 
-  async #waitForTurn(length: WriteLength): Promise<void> {
-    if (this.#running) await new Promise<void>((resolve) => this.#starts[length].push(resolve))
-    this.#running = length
-  }
-
-  #startNext(ended: WriteLength): void {
-    const { short, long } = this.#starts
+  function startNext(ended: WriteLength): void {
+    const { short, long } = starts
     const next = ended === 'short' ? [long, short] : [short, long]
     const start = next[0]?.shift() ?? next[1]?.shift()
     if (start) {
       start()
       return
     }
-    this.#running = undefined
-    for (const resolve of this.#onEmpty.splice(0)) resolve()
+    running = undefined
+    for (const resolve of onEmpty.splice(0)) resolve()
   }
 
-  /** Accepts no more work and resolves when the accepted work is done. */
-  async close(): Promise<void> {
-    this.#closed = true
-    if (this.#running) await new Promise<void>((resolve) => this.#onEmpty.push(resolve))
+  return {
+    refuseIfFull,
+    async run<T>(work: () => Promise<T>, length: WriteLength = 'long'): Promise<T> {
+      refuseIfFull(0)
+      waiting += 1
+      const current = { over: false }
+      if (running) await new Promise<void>((resolve) => starts[length].push(resolve))
+      running = length
+      try {
+        return await currentWrite.run(current, work)
+      } finally {
+        current.over = true
+        waiting -= 1
+        startNext(length)
+      }
+    },
+    /** Accepts no more work and resolves when the accepted work is done. */
+    async close(): Promise<void> {
+      isClosed = true
+      if (running) await new Promise<void>((resolve) => onEmpty.push(resolve))
+    },
   }
 }
 

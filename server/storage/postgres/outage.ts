@@ -7,7 +7,7 @@ import { ConnectionLost } from './errors.ts'
 export const outageWaitMs = 15_000
 const stepMs = 20
 
-export type OutageRetry = <T>(work: () => Promise<T>) => Promise<T>
+type OutageRetry = <T>(work: () => Promise<T>) => Promise<T>
 
 /** Repeats `work` while its connection is lost, until the time is up. */
 export function createOutageRetry(waitMs: number): OutageRetry {

@@ -12,8 +12,6 @@ import { PostgresSession, type Purpose } from './session.ts'
 
 const waitingMax = 5000
 
-export type SessionPool = ReturnType<typeof createSessionPool>
-
 export function createSessionPool(address: PostgresAddress, purpose: Purpose, max: number, waitMs: number) {
   const outageRetry = createOutageRetry(waitMs)
   const idle: PostgresSession[] = []

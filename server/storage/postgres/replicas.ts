@@ -4,11 +4,11 @@
 //    Otherwise, the primary is used.
 // 2. A replica that fails is not used for `backoffMs`.
 import { systemClock } from '#runtime/clock.ts'
-import type { Row, State, StateReader, Value } from '../state.ts'
+import type { Row, StateReader, Value } from '../state.ts'
 import type { PostgresAddress } from './address.ts'
 import { newestCommit } from './commit-watch.ts'
 import { createSessionPool } from './pool.ts'
-import type { PostgresSession } from './session.ts'
+import { sessionReader } from './session.ts'
 
 const backoffMs = 5000
 
@@ -32,46 +32,32 @@ export function createReplicas(addresses: readonly PostgresAddress[], connection
     return undefined
   }
 
-  async function read<T>(
-    knownCommit: number,
-    work: (session: PostgresSession) => Promise<T>,
-    otherwise: () => Promise<T>,
-  ): Promise<T> {
-    const replica = nextAvailable()
-    if (!replica) return otherwise()
-    try {
-      const result = await replica.sessions.runOnce(async (session) => {
-        if (replica.number < knownCommit) {
-          const row = await session.script<{ number: number }>(newestCommit)
-          replica.number = Math.max(replica.number, row?.number ?? -1)
-        }
-        return replica.number >= knownCommit ? { is: await work(session) } : undefined
-      })
-      if (result) return result.is
-    } catch {
-      // If the query itself is wrong, the primary reports it.
-      replica.backoffUntilMs = systemClock.monotonicMs() + backoffMs
-    }
-    return otherwise()
-  }
-
   return {
     /** `knownCommit` is the newest commit that this process knows of. */
-    reader(primary: State, knownCommit: () => number): StateReader {
+    reader(primary: StateReader, knownCommit: () => number): StateReader {
+      const read = async <T>(work: (reader: StateReader) => Promise<T>): Promise<T> => {
+        const known = knownCommit()
+        const replica = nextAvailable()
+        if (!replica) return work(primary)
+        try {
+          const result = await replica.sessions.runOnce(async (session) => {
+            if (replica.number < known) {
+              const row = await session.script<{ number: number }>(newestCommit)
+              replica.number = Math.max(replica.number, row?.number ?? -1)
+            }
+            return replica.number >= known ? { is: await work(sessionReader((use) => use(session))) } : undefined
+          })
+          if (result) return result.is
+        } catch {
+          // If the query itself is wrong, the primary reports it.
+          replica.backoffUntilMs = systemClock.monotonicMs() + backoffMs
+        }
+        return work(primary)
+      }
       if (all.length === 0) return primary
       return {
-        get: <R = Row>(sql: string, ...values: Value[]) =>
-          read<R | undefined>(
-            knownCommit(),
-            async (session) => (await session.rows<R>(sql, values))[0],
-            () => primary.get<R>(sql, ...values),
-          ),
-        all: <R = Row>(sql: string, ...values: Value[]) =>
-          read(
-            knownCommit(),
-            (session) => session.rows<R>(sql, values),
-            () => primary.all<R>(sql, ...values),
-          ),
+        get: <R = Row>(sql: string, ...values: Value[]) => read((reader) => reader.get<R>(sql, ...values)),
+        all: <R = Row>(sql: string, ...values: Value[]) => read((reader) => reader.all<R>(sql, ...values)),
       }
     },
     close: () => Promise.all(all.map(({ sessions }) => sessions.close())),

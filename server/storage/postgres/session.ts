@@ -5,7 +5,7 @@
 // 3. It keeps the process alive only while a statement is running.
 import { Client, DatabaseError, type QueryResult } from 'pg'
 import { systemClock } from '#runtime/clock.ts'
-import type { Row, Value } from '../state.ts'
+import type { Row, StateReader, Value } from '../state.ts'
 import type { PostgresAddress } from './address.ts'
 import { BinaryQuery, takeBinaryRows } from './binary-rows.ts'
 import { CopyIn } from './copy.ts'
@@ -224,6 +224,12 @@ export class PostgresSession {
     await Promise.race([ended, systemClock.sleep(goodbyeMs, sent.signal)])
   }
 }
+
+/** Reads rows in sessions that `use` chooses. */
+export const sessionReader = (use: <T>(work: (session: PostgresSession) => Promise<T>) => Promise<T>): StateReader => ({
+  get: <R = Row>(sql: string, ...values: Value[]) => use(async (session) => (await session.rows<R>(sql, values))[0]),
+  all: <R = Row>(sql: string, ...values: Value[]) => use((session) => session.rows<R>(sql, values)),
+})
 
 const reasonOf = (error: unknown): string => {
   const text = error instanceof DatabaseError ? messageOfSqlState(error.code) : undefined

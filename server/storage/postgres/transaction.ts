@@ -1,7 +1,7 @@
 // The statements inside a transaction on PostgreSQL.
-import type { StateWriter, Value } from '../state.ts'
+import type { StateWriter } from '../state.ts'
 import type { TransactionGuard } from '../transaction-guard.ts'
-import type { PostgresSession } from './session.ts'
+import { type PostgresSession, sessionReader } from './session.ts'
 
 /** From this number of rows on, COPY is faster, although it needs three more statements. */
 const copyRowsMin = 50
@@ -16,8 +16,7 @@ export function createTransaction(session: PostgresSession, guard: TransactionGu
     }
   }
   return {
-    get: <R>(sql: string, ...values: Value[]) => run(async () => (await session.rows<R>(sql, values))[0]),
-    all: <R>(sql: string, ...values: Value[]) => run(() => session.rows<R>(sql, values)),
+    ...sessionReader((read) => run(() => read(session))),
     run: (sql, ...values) => run(() => session.run(sql, values)),
     /** COPY into a temporary table, then one insert (decisions/load-many-rows-with-copy.md). */
     insertMany: (into, columns, rows, onConflict = '') =>

@@ -5,7 +5,7 @@
 //    WAL again.
 // 2. If checkpoints fail or do not keep up, commits do them from `pagesMax` pages on, so that the WAL stays limited.
 // 3. Nothing here fails a write, because its commit is over.
-import { openThread, type WorkerThread } from '#runtime/worker-thread.ts'
+import { openThread } from '#runtime/worker-thread.ts'
 import type { Connection } from './connection.ts'
 
 /** The default of SQLite for its own checkpoints. */
@@ -15,44 +15,40 @@ const idleMs = 10_000
 /** About 64 MB. */
 export const pagesMax = 16_000
 
-export class Checkpointer {
-  readonly #thread: WorkerThread
-  #running: Promise<void> | undefined
+export function createCheckpointer(file: string) {
+  const resourceLimits = { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 16 }
+  const thread = openThread(new URL('./checkpoint-thread.ts', import.meta.url), file, { resourceLimits, idleMs })
+  let running: Promise<void> | undefined
   /** A commit has ended since the running checkpoint began. */
-  #isDue = false
-  #isClosed = false
+  let isDue = false
+  let isClosed = false
 
-  constructor(file: string) {
-    const resourceLimits = { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 16 }
-    this.#thread = openThread(new URL('./checkpoint-thread.ts', import.meta.url), file, { resourceLimits, idleMs })
+  function start(writer: Connection): void {
+    isDue = false
+    if (!isWalShort(writer)) running = checkpoint(writer)
   }
 
-  /** Call after every commit of the writer. */
-  afterCommit(writer: Connection): void {
-    this.#isDue = true
-    if (!this.#running && !this.#isClosed) this.#start(writer)
-  }
-
-  #start(writer: Connection): void {
-    this.#isDue = false
-    if (isWalShort(writer)) return
-    this.#running = this.#checkpoint(writer)
-  }
-
-  async #checkpoint(writer: Connection): Promise<void> {
+  async function checkpoint(writer: Connection): Promise<void> {
     try {
-      await this.#thread.call('checkpoint', undefined)
+      await thread.call('checkpoint', undefined)
     } catch {
       // Invariant 2.
     }
-    this.#running = undefined
-    if (this.#isDue && !this.#isClosed) this.#start(writer)
+    running = undefined
+    if (isDue && !isClosed) start(writer)
   }
 
-  async close(): Promise<void> {
-    this.#isClosed = true
-    await this.#running
-    await this.#thread.close()
+  return {
+    /** Call after every commit of the writer. */
+    afterCommit(writer: Connection): void {
+      isDue = true
+      if (!running && !isClosed) start(writer)
+    },
+    async close(): Promise<void> {
+      isClosed = true
+      await running
+      await thread.close()
+    },
   }
 }
 

@@ -12,7 +12,7 @@ import { type StoreLocation, tables } from '#test/state-suite/store-location.ts'
 import { stateSuite } from '#test/state-suite.ts'
 import { laterMigrations, upgradeSuite } from '#test/upgrade-suite.ts'
 import { stateMigrations } from '../migrations.ts'
-import { Checkpointer, pagesMax } from './checkpointer.ts'
+import { createCheckpointer, pagesMax } from './checkpointer.ts'
 import { Connection, statementsMax } from './connection.ts'
 import { openSqlite } from './sqlite.ts'
 
@@ -96,7 +96,7 @@ test('a commit succeeds even if the size of the WAL cannot be read (checkpointer
   const connection = Connection.open(location.file, 'write')
   connection.close()
   assert.throws(() => connection.countWalPages())
-  const checkpointer = new Checkpointer(location.file)
+  const checkpointer = createCheckpointer(location.file)
   checkpointer.afterCommit(connection)
   await checkpointer.close()
 })

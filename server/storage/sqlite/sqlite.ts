@@ -11,13 +11,13 @@
 //    rolled back to its savepoint. If SQLite rolls back the whole transaction (full disk), all of them fail.
 // 6. In a server, a thread copies the WAL to the database file (checkpointer.ts).
 import { nextEventLoopTurn, systemClock } from '#runtime/clock.ts'
-import { createGroupCommit, type GroupCommit, type QueuedWrite } from '../group-commit.ts'
+import { createGroupCommit, type QueuedWrite } from '../group-commit.ts'
 import { type InspectedStore, inspectStore, type MigrationEngine, migrateStore } from '../migrate.ts'
-import { ReaderPool } from '../reader-pool.ts'
-import type { Migration, Row, State, StateReader, StateWriter, Value, WriteOptions } from '../state.ts'
+import { createReaderPool } from '../reader-pool.ts'
+import type { Migration, Row, State, StateReader, StateWriter, Value } from '../state.ts'
 import { runGuarded, type TransactionGuard } from '../transaction-guard.ts'
-import { closedFault, iterationsMax, tooManyIterations, WriteQueue } from '../write-queue.ts'
-import { Checkpointer, pagesMax } from './checkpointer.ts'
+import { closedFault, createWriteQueue, iterationsMax, tooManyIterations } from '../write-queue.ts'
+import { createCheckpointer, pagesMax } from './checkpointer.ts'
 import { Connection, type ConnectionOptions } from './connection.ts'
 import { isBusy, renameSqlite } from './errors.ts'
 
@@ -55,9 +55,8 @@ export async function inspectSqlite(
   migrations: readonly Migration[],
   options: SqliteOptions,
 ): Promise<InspectedStore> {
-  const state = new SqliteState(file, options)
+  const state = await openSqliteState(file, options)
   try {
-    await state.open()
     return await inspectStore(state, file, migrations, engine)
   } catch (error) {
     await state.close()
@@ -65,94 +64,47 @@ export async function inspectSqlite(
   }
 }
 
-class SqliteState implements State {
-  readonly engine = 'sqlite'
-  readonly #file: string
-  readonly #options: SqliteOptions
-  readonly #writeQueue: WriteQueue
-  readonly #groupCommit: GroupCommit
-  #checkpointer: Checkpointer | undefined
-  #writer: Connection | undefined
-  #reader: Connection | undefined
-  #iterations = 0
+async function openSqliteState(file: string, options: SqliteOptions): Promise<State> {
+  using connections = new DisposableStack()
+  const openConnection = (purpose: 'read' | 'write') => retryWhileBusy(() => Connection.open(file, purpose, options))
+  const writer = connections.adopt(await openConnection('write'), (connection) => connection.close())
+  const reader = connections.adopt(await openConnection('read'), (connection) => connection.close())
+  if (options.checkpointsOnThread) writer.setAutoCheckpoint(pagesMax)
+  const checkpointer = options.checkpointsOnThread ? createCheckpointer(file) : undefined
+  const writeQueue = createWriteQueue(file, writesWaitingMax)
+  const groupCommit = createGroupCommit(writeQueue, writeTogether)
   /** Opened at the first use. */
-  readonly #snapshots: { connection: Connection | undefined }[] = Array.from({ length: snapshotsMax }, () => ({
-    connection: undefined,
-  }))
-  readonly #snapshotPool: ReaderPool<{ connection: Connection | undefined }>
+  const snapshots = Array.from({ length: snapshotsMax }, (): { connection?: Connection } => ({}))
+  const snapshotPool = createReaderPool(file, snapshots, snapshotsWaitingMax)
+  let iterations = 0
   /** Invariant 3: read once per turn. */
-  #version: number | undefined
+  let version: number | undefined
+  let isClosed = false
 
-  constructor(file: string, options: SqliteOptions) {
-    this.#file = file
-    this.#options = options
-    this.#writeQueue = new WriteQueue(file, writesWaitingMax)
-    this.#snapshotPool = new ReaderPool(file, this.#snapshots, snapshotsWaitingMax)
-    this.#groupCommit = createGroupCommit(this.#writeQueue, (members) => this.#together(members))
+  function readConnection(): Connection {
+    if (isClosed) throw closedFault(file)
+    return reader
   }
 
-  async open(): Promise<void> {
-    this.#writer = await this.#retryWhileBusy(() => Connection.open(this.#file, 'write', this.#options))
-    this.#reader = await this.#retryWhileBusy(() => Connection.open(this.#file, 'read', this.#options))
-    if (!this.#options.checkpointsOnThread) return
-    this.#writer.setAutoCheckpoint(pagesMax)
-    this.#checkpointer = new Checkpointer(this.#file)
-  }
-
-  get<R = Row>(sql: string, ...values: Value[]): Promise<R | undefined> {
-    return this.#retryWhileBusy(() => this.#readConnection.get<R>(sql, values))
-  }
-
-  all<R = Row>(sql: string, ...values: Value[]): Promise<R[]> {
-    return this.#retryWhileBusy(() => this.#readConnection.all<R>(sql, values))
-  }
-
-  get recent(): StateReader {
-    return this
-  }
-
-  async *each<R = Row>(sql: string, ...values: Value[]): AsyncGenerator<R> {
-    if (this.#iterations >= iterationsMax) throw tooManyIterations(this.#file)
-    this.#iterations += 1
-    let connection: Connection | undefined
-    try {
-      connection = await this.#retryWhileBusy(() => Connection.open(this.#file, 'read', this.#options))
-      let count = 0
-      for (const row of connection.iterate<R>(sql, values)) {
-        yield row
-        count += 1
-        if (count % rowsPerYield === 0) await nextEventLoopTurn()
+  /** Repeats `work` while another process has locked the file, until the time is up. */
+  async function retryWhileBusy<T>(work: () => T): Promise<T> {
+    let untilMs: number | undefined
+    for (;;) {
+      try {
+        return work()
+      } catch (error) {
+        untilMs ??= systemClock.monotonicMs() + options.busyWaitMs
+        if (!isBusy(error) || systemClock.monotonicMs() >= untilMs) throw renameSqlite(error, file)
       }
-    } catch (error) {
-      throw renameSqlite(error, this.#file)
-    } finally {
-      this.#iterations -= 1
-      connection?.close()
+      await systemClock.sleep(busyStepMs)
     }
   }
 
-  snapshot<T>(work: (reader: StateReader) => Promise<T>, signal?: AbortSignal): Promise<T> {
-    return this.#snapshotPool.run(async (slot) => {
-      slot.connection ??= await this.#retryWhileBusy(() => Connection.open(this.#file, 'read', this.#options))
-      const { connection } = slot
-      connection.run('begin')
-      try {
-        return await work(createSnapshotReader(connection, this.#file))
-      } finally {
-        connection.rollback()
-      }
-    }, signal)
-  }
-
-  write<T>(work: (tx: StateWriter) => Promise<T>, { together = false }: WriteOptions = {}): Promise<T> {
-    return together ? this.#groupCommit(work) : this.#writeQueue.run(() => this.#writeAlone(work))
-  }
-
-  async #writeAlone<T>(work: (tx: StateWriter) => Promise<T>): Promise<T> {
-    const writer = await this.#begin()
+  async function writeAlone<T>(work: (tx: StateWriter) => Promise<T>): Promise<T> {
+    await begin()
     try {
-      const result = await this.#run(writer, work)
-      await this.#commit(writer)
+      const result = await runInTransaction(work)
+      await commit()
       return result
     } catch (error) {
       writer.rollback()
@@ -161,12 +113,12 @@ class SqliteState implements State {
   }
 
   /** Invariant 5. */
-  async #together(members: readonly QueuedWrite[]): Promise<void> {
-    const writer = await this.#begin()
+  async function writeTogether(members: readonly QueuedWrite[]): Promise<void> {
+    await begin()
     const callbacks: (() => void)[] = []
     try {
-      for (const member of members) callbacks.push(await this.#inSavepoint(writer, member))
-      await this.#commit(writer)
+      for (const member of members) callbacks.push(await runInSavepoint(member))
+      await commit()
     } catch (error) {
       writer.rollback()
       throw error
@@ -175,10 +127,10 @@ class SqliteState implements State {
   }
 
   /** Returns the callback that settles the member after the commit. Throws if the whole transaction was rolled back. */
-  async #inSavepoint(writer: Connection, { work, resolve, reject }: QueuedWrite): Promise<() => void> {
+  async function runInSavepoint({ work, resolve, reject }: QueuedWrite): Promise<() => void> {
     writer.run('savepoint member')
     try {
-      const result = await this.#run(writer, work)
+      const result = await runInTransaction(work)
       writer.run('release member')
       return () => resolve(result as never)
     } catch (error) {
@@ -189,68 +141,79 @@ class SqliteState implements State {
     }
   }
 
-  #run<T>(writer: Connection, work: (tx: StateWriter) => Promise<T>): Promise<T> {
-    return runGuarded((guard) => createTransaction(writer, guard, this.#file), work)
+  const runInTransaction = <T>(work: (tx: StateWriter) => Promise<T>): Promise<T> =>
+    runGuarded((guard) => createTransaction(writer, guard, file), work)
+
+  const begin = () => retryWhileBusy(() => writer.run('begin immediate'))
+
+  async function commit(): Promise<void> {
+    await retryWhileBusy(() => writer.run('commit'))
+    version = undefined
+    checkpointer?.afterCommit(writer)
   }
 
-  async #begin(): Promise<Connection> {
-    const writer = this.#writer
-    if (!writer) throw closedFault(this.#file)
-    await this.#retryWhileBusy(() => writer.run('begin immediate'))
-    return writer
-  }
-
-  async #commit(writer: Connection): Promise<void> {
-    await this.#retryWhileBusy(() => writer.run('commit'))
-    this.#forgetVersion()
-    this.#checkpointer?.afterCommit(writer)
-  }
-
-  version(): number {
-    if (this.#version === undefined) {
+  const opened = connections.move()
+  const state: State = {
+    engine: 'sqlite',
+    get: <R = Row>(sql: string, ...values: Value[]) => retryWhileBusy(() => readConnection().get<R>(sql, values)),
+    all: <R = Row>(sql: string, ...values: Value[]) => retryWhileBusy(() => readConnection().all<R>(sql, values)),
+    get recent() {
+      return state
+    },
+    async *each<R = Row>(sql: string, ...values: Value[]): AsyncGenerator<R> {
+      if (iterations >= iterationsMax) throw tooManyIterations(file)
+      iterations += 1
+      let connection: Connection | undefined
       try {
-        this.#version = this.#readConnection.dataVersion()
+        connection = await openConnection('read')
+        let count = 0
+        for (const row of connection.iterate<R>(sql, values)) {
+          yield row
+          count += 1
+          if (count % rowsPerYield === 0) await nextEventLoopTurn()
+        }
       } catch (error) {
-        throw renameSqlite(error, this.#file)
+        throw renameSqlite(error, file)
+      } finally {
+        iterations -= 1
+        connection?.close()
       }
-      void nextEventLoopTurn().then(() => this.#forgetVersion())
-    }
-    return this.#version
-  }
-
-  #forgetVersion(): void {
-    this.#version = undefined
-  }
-
-  async close(): Promise<void> {
-    await Promise.all([this.#writeQueue.close(), this.#snapshotPool.close()])
-    await this.#checkpointer?.close()
-    for (const slot of this.#snapshots) slot.connection?.close()
-    this.#reader?.close()
-    this.#writer?.close()
-    this.#reader = undefined
-    this.#writer = undefined
-    this.#forgetVersion()
-  }
-
-  get #readConnection(): Connection {
-    if (!this.#reader) throw closedFault(this.#file)
-    return this.#reader
-  }
-
-  /** Repeats `work` while another process has locked the file, until the time is up. */
-  async #retryWhileBusy<T>(work: () => T): Promise<T> {
-    let untilMs: number | undefined
-    for (;;) {
-      try {
-        return work()
-      } catch (error) {
-        untilMs ??= systemClock.monotonicMs() + this.#options.busyWaitMs
-        if (!isBusy(error) || systemClock.monotonicMs() >= untilMs) throw renameSqlite(error, this.#file)
+    },
+    snapshot: (work, signal) =>
+      snapshotPool.run(async (slot) => {
+        slot.connection ??= await openConnection('read')
+        const { connection } = slot
+        connection.run('begin')
+        try {
+          return await work(createSnapshotReader(connection, file))
+        } finally {
+          connection.rollback()
+        }
+      }, signal),
+    write: (work, { together = false } = {}) => (together ? groupCommit(work) : writeQueue.run(() => writeAlone(work))),
+    version() {
+      if (version === undefined) {
+        try {
+          version = readConnection().dataVersion()
+        } catch (error) {
+          throw renameSqlite(error, file)
+        }
+        void nextEventLoopTurn().then(() => {
+          version = undefined
+        })
       }
-      await systemClock.sleep(busyStepMs)
-    }
+      return version
+    },
+    async close() {
+      await Promise.all([writeQueue.close(), snapshotPool.close()])
+      await checkpointer?.close()
+      for (const { connection } of snapshots) connection?.close()
+      isClosed = true
+      opened.dispose()
+      version = undefined
+    },
   }
+  return state
 }
 
 function createSnapshotReader(connection: Connection, file: string): StateReader {
