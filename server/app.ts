@@ -1,8 +1,8 @@
 // Composition root: opens the databases, creates the HTTP server and starts the ingesters. On close, everything is
 // stopped in reverse order.
 
-import { HistoryRecorder } from '#admin/history.ts'
-import { ProgressBoard } from '#admin/progress.ts'
+import { startHistoryRecorder } from '#admin/history.ts'
+import { createProgressBoard, type ProgressBoard } from '#admin/progress.ts'
 import { consoleRoutes } from '#admin/routes.ts'
 import { openapi } from '#api/openapi.ts'
 import type { Network } from '#api/wire/validators.ts'
@@ -14,9 +14,9 @@ import { getReceiptSigner } from '#fx/receipts/receipt-key.ts'
 import { openAuthorizer } from '#http/authorize.ts'
 import { createBadKeyThrottle } from '#http/bad-key-throttle.ts'
 import {
+  createHealthMonitor,
   documentRoute,
   findingsOf,
-  HealthMonitor,
   healthRoutes,
   isReady,
   oncePerSecond,
@@ -118,7 +118,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   )
   resources.defer(() => authorizer.close())
   const stop = new AbortController()
-  const progressBoard = new ProgressBoard(clock)
+  const progressBoard = createProgressBoard(clock)
   let url: string | undefined
   const operations = { dataDir: options.dataDir, version: options.version ?? 'unknown', url: () => url }
   resources.use(await startOperations(context, operations))
@@ -127,7 +127,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     stop.abort()
     await Promise.all(loops)
   })
-  const healthMonitor = new HealthMonitor(context)
+  const runCheck = createHealthMonitor(context)
   const healthChecks = {
     ...storeChecks(context, writeHealth),
     limits: async () => (settings.limits === '' ? [] : [sharedLimitsFinding(hasSharedLimits)]),
@@ -139,10 +139,10 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   const coverage = recentCoverage(context)
   const readiness: Readiness = {
     stopping: false,
-    findings: oncePerSecond(clock, () => findingsOf(healthMonitor, healthChecks)),
+    findings: oncePerSecond(clock, () => findingsOf(runCheck, healthChecks)),
     reportReady: metrics.ready,
   }
-  const history = settings.console.enabled ? new HistoryRecorder({ clock, metrics, coverage }) : undefined
+  const history = settings.console.enabled ? startHistoryRecorder({ clock, metrics, coverage }) : undefined
   resources.defer(() => history?.stop())
   const app = createApp(context, [...endpoints, ...extensions], authorizer, metrics)
   const httpServer = await startHttpServer(app, [
@@ -151,8 +151,8 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
       oncePerSecond(clock, async () => {
         const [findings, report, mirror] = await Promise.all([
           readiness.findings(),
-          healthMonitor.check('coverage', coverage),
-          healthMonitor.check('mirror', () => readMirrorStatus(context)),
+          runCheck('coverage', coverage),
+          runCheck('mirror', () => readMirrorStatus(context)),
         ])
         metrics.ready(!readiness.stopping && isReady(findings))
         // Without a report, export no stream metrics: old values would look current.

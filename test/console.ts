@@ -4,8 +4,8 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { HistoryRecorder } from '#admin/history.ts'
-import { ProgressBoard } from '#admin/progress.ts'
+import { startHistoryRecorder } from '#admin/history.ts'
+import { createProgressBoard } from '#admin/progress.ts'
 import { consoleRoutes } from '#admin/routes.ts'
 import { createLink } from '#admin/sessions.ts'
 import { openAuthorizer } from '#http/authorize.ts'
@@ -40,10 +40,10 @@ export async function openConsole(settings: object = {}, { built = true } = {}) 
   const metrics = openMetrics({ process: false })
   const authorizer = await openAuthorizer(context, (what) => metrics.limited(what), badKeyThrottle)
   const findings: Finding[] = [{ name: 'state store', ok: true, message: 'readable and writable' }]
-  const board = new ProgressBoard(context.clock)
+  const board = createProgressBoard(context.clock)
   const readiness = { stopping: false, findings: async () => findings, reportReady: () => {} }
   const coverage = recentCoverage(context)
-  const history = new HistoryRecorder({ clock: context.clock, metrics, coverage })
+  const history = startHistoryRecorder({ clock: context.clock, metrics, coverage })
   const paths = consoleRoutes(context, {
     ...{ version: '9.9.9', readiness, metrics, board, coverage, history, authorizer, badKeyThrottle, dir },
   })

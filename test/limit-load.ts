@@ -4,7 +4,7 @@
 import { once } from 'node:events'
 import { contract } from '#api/contract.ts'
 import { openSharedLimits } from '#http/shared-limits.ts'
-import { UsageCounter } from '#http/usage-counter.ts'
+import { openUsageCounter } from '#http/usage-counter.ts'
 import { openContext } from './context.ts'
 
 const [, , url = '', limits = '{}'] = process.argv
@@ -16,7 +16,7 @@ const caller = { keyId: 'k', ...(JSON.parse(limits) as { perSecond: number; perD
 
 await using context = await openContext()
 // The clock of the context does not advance, so replies are never too late on a busy machine.
-const usage = await UsageCounter.open(context)
+const usage = await openUsageCounter(context)
 const acceptedMs: { limited: number[]; other: number[] } = { limited: [], other: [] }
 let which: keyof typeof acceptedMs = 'limited'
 // Records the replies of Redis.

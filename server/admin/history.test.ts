@@ -5,7 +5,7 @@ import { openMetrics } from '#runtime/metrics.ts'
 import { openConsole } from '#test/console.ts'
 import { testNowMs } from '#test/context.ts'
 import { ManualClock } from '#test/manual-clock.ts'
-import { HistoryRecorder, percentileMs } from './history.ts'
+import { percentileMs, startHistoryRecorder } from './history.ts'
 
 const stream = (ageSeconds: number | null) => ({ group: 'fx', name: 'rates desk', ageSeconds }) as never
 
@@ -17,7 +17,7 @@ async function openRecorder() {
     if (age === null) throw new Error('no database')
     return { streams: [stream(age)] } as never
   }
-  const recorder = new HistoryRecorder({ clock, metrics, coverage })
+  const recorder = startHistoryRecorder({ clock, metrics, coverage })
   await recorder.read()
   return {
     clock,

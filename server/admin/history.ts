@@ -35,47 +35,29 @@ interface Sample {
   readonly streams: readonly Pick<StreamView, 'group' | 'name' | 'ageSeconds'>[]
 }
 
-export class HistoryRecorder {
-  readonly #parts: RecorderParts
-  readonly #stop: () => void
-  readonly #samples: Record<keyof typeof rings, Sample[]> = { hour: [], day: [] }
-  #minutes = 0
-  #pending: Promise<void>
+export type HistoryRecorder = ReturnType<typeof startHistoryRecorder>
 
-  constructor(parts: RecorderParts) {
-    this.#parts = parts
-    const { clock } = parts
-    this.#pending = this.#record(clock.now())
-    this.#stop = clock.every(minuteMs, () => {
-      const atMs = clock.now()
-      this.#pending = this.#pending.then(() => this.#record(atMs))
-    })
-  }
+export function startHistoryRecorder({ clock, metrics, coverage }: RecorderParts) {
+  const samples: Record<keyof typeof rings, Sample[]> = { hour: [], day: [] }
+  let minuteCount = 0
+  let pending = record(clock.now())
+  const stop = clock.every(minuteMs, () => {
+    const atMs = clock.now()
+    pending = pending.then(() => record(atMs))
+  })
 
-  stop(): void {
-    this.#stop()
-  }
-
-  /** Ends with a step from the newest copy until now, so that a new server has values at once. */
-  async read(): Promise<ServerHistory> {
-    await this.#pending
-    const now = await this.#sample(this.#parts.clock.now())
-    return { hour: toRange([...this.#samples.hour, now]), day: toRange([...this.#samples.day, now]) }
-  }
-
-  async #record(atMs: number): Promise<void> {
-    const sample = await this.#sample(atMs)
+  async function record(atMs: number): Promise<void> {
+    const sample = await takeSample(atMs)
     for (const [name, { minutes, steps }] of Object.entries(rings) as [keyof typeof rings, (typeof rings)['hour']][]) {
-      const ring = this.#samples[name]
-      if (this.#minutes % minutes === 0) ring.push(sample)
+      const ring = samples[name]
+      if (minuteCount % minutes === 0) ring.push(sample)
       // One more copy than steps, as the start of the first one.
       if (ring.length > steps + 1) ring.shift()
     }
-    this.#minutes += 1
+    minuteCount += 1
   }
 
-  async #sample(atMs: number): Promise<Sample> {
-    const { metrics, coverage } = this.#parts
+  async function takeSample(atMs: number): Promise<Sample> {
     const [totals, report] = await Promise.all([
       metrics.totals(),
       // A database that does not respond must not end the recording.
@@ -83,6 +65,16 @@ export class HistoryRecorder {
     ])
     const streams = report.streams.map(({ group, name, ageSeconds }) => ({ group, name, ageSeconds }))
     return { atMs, traffic: toTraffic(totals), streams }
+  }
+
+  return {
+    stop,
+    /** Ends with a step from the newest copy until now, so that a new server has values at once. */
+    async read(): Promise<ServerHistory> {
+      await pending
+      const now = await takeSample(clock.now())
+      return { hour: toRange([...samples.hour, now]), day: toRange([...samples.day, now]) }
+    },
   }
 }
 

@@ -5,7 +5,7 @@ import type { PassReport } from '#markets/feeds/read-feed.ts'
 import { openConsole } from '#test/console.ts'
 import { testNowMs } from '#test/context.ts'
 import { ManualClock } from '#test/manual-clock.ts'
-import { ProgressBoard } from './progress.ts'
+import { createProgressBoard } from './progress.ts'
 import { hostsOnly } from './sources.ts'
 
 const secretUrl = 'https://user:word@node.example/v3/verysecret?key=verysecret'
@@ -84,7 +84,7 @@ describe('GET /console/overview', () => {
 describe('progress', () => {
   test('a chain: 600 blocks in 10 s, 1400 to go → 60/s, 24 s', () => {
     const clock = new ManualClock(testNowMs)
-    const board = new ProgressBoard(clock)
+    const board = createProgressBoard(clock)
     const report = board.chain('1')
     report({ is: 'plan', blocks: 2000, finalUntil: 2000 })
     for (let at = 0; at < 6; at++) {
@@ -107,7 +107,7 @@ describe('progress', () => {
 
   test('a chain at its head: blocks of the last minute, nothing remaining', () => {
     const clock = new ManualClock(testNowMs)
-    const board = new ProgressBoard(clock)
+    const board = createProgressBoard(clock)
     const report = board.chain('1')
     report({ is: 'unfinalized', head: 1000, revertedBlocks: 0 })
     for (let at = 1; at <= 20; at++) {
@@ -122,7 +122,7 @@ describe('progress', () => {
 
   test('a network: each epoch counts once, up to the one before the last final one', () => {
     const clock = new ManualClock(testNowMs)
-    const board = new ProgressBoard(clock)
+    const board = createProgressBoard(clock)
     clock.advance(10_000)
     board.network('hoodi', { until: 110, finalizedEpoch: 201, written: 10 })
     clock.advance(10_000)
@@ -133,7 +133,7 @@ describe('progress', () => {
 
   test('a feed: records by page over several passes; its end is not known', () => {
     const clock = new ManualClock(testNowMs)
-    const board = new ProgressBoard(clock)
+    const board = createProgressBoard(clock)
     const report = (records: number) => ({ records }) as PassReport
     clock.advance(5000)
     board.feed({ source: 'main', is: 'page', report: report(200) })
@@ -147,7 +147,7 @@ describe('progress', () => {
 
   test('at most about a hundred samples are kept', () => {
     const clock = new ManualClock(testNowMs)
-    const board = new ProgressBoard(clock)
+    const board = createProgressBoard(clock)
     const report = board.chain('1')
     for (let at = 0; at < 5000; at++) {
       clock.advance(20)

@@ -20,132 +20,113 @@ export interface SourceProblem {
 }
 
 /** Counts what was read of one stream. */
-class StreamProgress {
-  readonly group: Group
-  readonly unit: ProgressView['unit']
-  done = 0
-  remaining: number | null = null
-  readonly #clock: Clock
-  #samples: { atMs: number; done: number }[]
-
-  constructor(group: Group, unit: ProgressView['unit'], clock: Clock, sinceMs: number) {
-    this.group = group
-    this.unit = unit
-    this.#clock = clock
-    this.#samples = [{ atMs: sinceMs, done: 0 }]
-  }
-
-  add(count: number): void {
-    if (count <= 0) return
-    const atMs = this.#clock.monotonicMs()
-    this.done += count
-    if (this.remaining !== null) this.remaining = Math.max(0, this.remaining - count)
-    const last = this.#samples.at(-1)
-    if (last && this.#samples.length > 1 && atMs - last.atMs < sampleMs) last.done = this.done
-    else this.#samples.push({ atMs, done: this.done })
-    this.#dropOld(atMs)
-  }
-
-  perSecond(): number {
-    const atMs = this.#clock.monotonicMs()
-    this.#dropOld(atMs)
-    const [first] = this.#samples
-    if (!first || atMs <= first.atMs) return 0
-    return ((this.done - first.done) * 1000) / (atMs - first.atMs)
-  }
+function createStreamProgress(group: Group, unit: ProgressView['unit'], clock: Clock, sinceMs: number) {
+  let samples = [{ atMs: sinceMs, done: 0 }]
 
   /** Keeps the last sample before the window, as the starting point. */
-  #dropOld(atMs: number): void {
-    const first = this.#samples.findLastIndex((sample) => sample.atMs <= atMs - windowMs)
-    if (first > 0) this.#samples = this.#samples.slice(first)
+  function dropOld(atMs: number): void {
+    const first = samples.findLastIndex((sample) => sample.atMs <= atMs - windowMs)
+    if (first > 0) samples = samples.slice(first)
   }
+
+  const progress = {
+    group,
+    unit,
+    done: 0,
+    remaining: null as number | null,
+    add(count: number): void {
+      if (count <= 0) return
+      const atMs = clock.monotonicMs()
+      progress.done += count
+      if (progress.remaining !== null) progress.remaining = Math.max(0, progress.remaining - count)
+      const last = samples.at(-1)
+      if (last && samples.length > 1 && atMs - last.atMs < sampleMs) last.done = progress.done
+      else samples.push({ atMs, done: progress.done })
+      dropOld(atMs)
+    },
+    perSecond(): number {
+      const atMs = clock.monotonicMs()
+      dropOld(atMs)
+      const [first] = samples
+      if (!first || atMs <= first.atMs) return 0
+      return ((progress.done - first.done) * 1000) / (atMs - first.atMs)
+    },
+  }
+  return progress
 }
 
-export class ProgressBoard {
-  readonly #clock: Clock
-  readonly #sinceMs: number
-  readonly #progress = new Map<string, StreamProgress>()
-  readonly #problems = new Map<string, SourceProblem>()
-  readonly #tookMs = new Map<string, number>()
+export type ProgressBoard = ReturnType<typeof createProgressBoard>
+
+export function createProgressBoard(clock: Clock) {
+  const sinceMs = clock.monotonicMs()
+  const progressByStream = new Map<string, ReturnType<typeof createStreamProgress>>()
+  const problems = new Map<string, SourceProblem>()
+  const tookMs = new Map<string, number>()
   /** Position of each stream at its last report. */
-  readonly #positions = new Map<string, number>()
-
-  constructor(clock: Clock) {
-    this.#clock = clock
-    this.#sinceMs = clock.monotonicMs()
-  }
-
-  /** The progress callback for the indexing loop of a chain. */
-  chain(id: string): (progress: ChainProgress) => void {
-    const reading = this.#progressOf(`chain ${id}`, 'explorer', 'blocks')
-    let head: number | undefined
-    return (progress) => {
-      if (progress.is === 'plan') reading.remaining = progress.blocks
-      if (progress.is === 'written') reading.add(progress.blocks)
-      if (progress.is !== 'unfinalized') return
-      // Unfinalized blocks are counted as the head advances.
-      if (head !== undefined) reading.add(progress.head - head)
-      head = progress.head
-      reading.remaining = 0
-    }
-  }
-
-  network(network: string, { until, finalizedEpoch, written }: NetworkProgress): void {
-    const name = `network ${network}`
-    const reading = this.#progressOf(name, 'validators', 'epochs')
-    const position = this.#positions.get(name)
-    reading.add(position === undefined ? written : until - position)
-    this.#positions.set(name, until)
-    // The last finalized epoch is not complete: its votes arrive in the next one.
-    reading.remaining = Math.max(0, finalizedEpoch - 1 - until)
-  }
-
-  feed(report: FeedReport): void {
-    const name = `feed ${report.source}`
-    const reading = this.#progressOf(name, 'markets', 'records')
-    if (report.is === 'page') {
-      const before = this.#positions.get(name) ?? 0
-      reading.add(report.report.records - before)
-      this.#positions.set(name, report.report.records)
-      return
-    }
-    this.#positions.delete(name)
-    if (report.is === 'done') this.#problems.delete(name)
-    else this.#problems.set(name, { failures: report.failures, reason: report.reason })
-  }
-
-  /** Records how long the last poll of the source took. */
-  rates({ source, tookMs }: RatePollReport): void {
-    this.#tookMs.set(source, Math.round(tookMs))
-  }
-
-  ratesTookMs(source: string): number | null {
-    return this.#tookMs.get(source) ?? null
-  }
-
-  problem(stream: string): SourceProblem | undefined {
-    return this.#problems.get(stream)
-  }
-
-  views(): ProgressView[] {
-    return [...this.#progress].map(([stream, reading]) => {
-      const perSecond = reading.perSecond()
-      const { group, unit, done, remaining } = reading
-      const eta = remaining === null ? null : remaining === 0 ? 0 : perSecond > 0 ? remaining / perSecond : null
-      return {
-        group,
-        stream,
-        unit,
-        done,
-        remaining,
-        perSecond: Number(perSecond.toFixed(3)),
-        etaSeconds: eta === null ? null : Math.ceil(eta),
-      }
-    })
-  }
+  const positions = new Map<string, number>()
 
   /** Streams come from the configuration, so the map stays small. */
-  #progressOf(name: string, group: Group, unit: ProgressView['unit']): StreamProgress {
-    return this.#progress.getOrInsertComputed(name, () => new StreamProgress(group, unit, this.#clock, this.#sinceMs))
+  const progressOf = (name: string, group: Group, unit: ProgressView['unit']) =>
+    progressByStream.getOrInsertComputed(name, () => createStreamProgress(group, unit, clock, sinceMs))
+
+  return {
+    /** The progress callback for the indexing loop of a chain. */
+    chain(id: string): (progress: ChainProgress) => void {
+      const reading = progressOf(`chain ${id}`, 'explorer', 'blocks')
+      let head: number | undefined
+      return (progress) => {
+        if (progress.is === 'plan') reading.remaining = progress.blocks
+        if (progress.is === 'written') reading.add(progress.blocks)
+        if (progress.is !== 'unfinalized') return
+        // Unfinalized blocks are counted as the head advances.
+        if (head !== undefined) reading.add(progress.head - head)
+        head = progress.head
+        reading.remaining = 0
+      }
+    },
+
+    network(network: string, { until, finalizedEpoch, written }: NetworkProgress): void {
+      const name = `network ${network}`
+      const reading = progressOf(name, 'validators', 'epochs')
+      const position = positions.get(name)
+      reading.add(position === undefined ? written : until - position)
+      positions.set(name, until)
+      // The last finalized epoch is not complete: its votes arrive in the next one.
+      reading.remaining = Math.max(0, finalizedEpoch - 1 - until)
+    },
+
+    feed(report: FeedReport): void {
+      const name = `feed ${report.source}`
+      const reading = progressOf(name, 'markets', 'records')
+      if (report.is === 'page') {
+        reading.add(report.report.records - (positions.get(name) ?? 0))
+        positions.set(name, report.report.records)
+        return
+      }
+      positions.delete(name)
+      if (report.is === 'done') problems.delete(name)
+      else problems.set(name, { failures: report.failures, reason: report.reason })
+    },
+
+    /** Records how long the last poll of the source took. */
+    rates: (report: RatePollReport) => void tookMs.set(report.source, Math.round(report.tookMs)),
+    ratesTookMs: (source: string) => tookMs.get(source) ?? null,
+    problem: (stream: string) => problems.get(stream),
+
+    views: () =>
+      [...progressByStream].map(([stream, reading]): ProgressView => {
+        const perSecond = reading.perSecond()
+        const { group, unit, done, remaining } = reading
+        const eta = remaining === null ? null : remaining === 0 ? 0 : perSecond > 0 ? remaining / perSecond : null
+        return {
+          group,
+          stream,
+          unit,
+          done,
+          remaining,
+          perSecond: Number(perSecond.toFixed(3)),
+          etaSeconds: eta === null ? null : Math.ceil(eta),
+        }
+      }),
   }
 }

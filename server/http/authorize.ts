@@ -11,9 +11,9 @@ import { networkOf } from './caller-network.ts'
 import type { Context } from './context.ts'
 import type { Caller, Handler, RawQuery } from './handler.ts'
 import { createKeyFinder } from './key-cache.ts'
-import { type LimitedCaller, type Limits, LocalLimits } from './limits.ts'
+import { createLocalLimits, type LimitedCaller, type Limits } from './limits.ts'
 import { openSharedLimits } from './shared-limits.ts'
-import { UsageCounter } from './usage-counter.ts'
+import { openUsageCounter } from './usage-counter.ts'
 
 /** What a request is authorized by. */
 export interface Credentials {
@@ -45,9 +45,9 @@ export async function openAuthorizer(
 ): Promise<Authorizer> {
   const { clock, settings } = context
   const { limits: url } = settings
-  const usage = await UsageCounter.open(context)
+  const usage = await openUsageCounter(context)
   const shared = url === '' ? undefined : await openSharedLimits(context, usage, { url, reportShared })
-  const limits: Limits = shared ?? new LocalLimits(clock, usage)
+  const limits: Limits = shared ?? createLocalLimits(clock, usage)
   const findKey = createKeyFinder(context)
 
   /** `key` is verified; undefined: a caller without a key. */

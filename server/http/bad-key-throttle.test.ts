@@ -17,10 +17,10 @@ import {
 } from '#test/authorization.ts'
 import { openContext } from '#test/context.ts'
 import { openAuthorizer } from './authorize.ts'
-import { BadKeyThrottle } from './bad-key-throttle.ts'
+import { createBadKeyThrottle } from './bad-key-throttle.ts'
 
 test('five bad keys within 30 s are allowed; then bad keys are throttled until the first one leaves the window', () => {
-  const throttle = new BadKeyThrottle(5, 30_000)
+  const throttle = createBadKeyThrottle({ keys: { badKeysMax: 5, badKeysWindowMs: 30_000 } })
   for (const atMs of [0, 1000, 2000, 3000, 4000]) assert.equal(throttle.countBadKey('a', atMs), 0)
   assert.equal(throttle.countBadKey('a', 5000), 25_000)
   assert.equal(throttle.countBadKey('b', 5000), 0)
@@ -33,7 +33,7 @@ test('at most five bad keys of one address get key.invalid within any 30 s', () 
   const timesMs = fc.array(fc.integer({ min: 0, max: 5000 }), { maxLength: 200, size: 'max' })
   fc.assert(
     fc.property(timesMs, (steps) => {
-      const throttle = new BadKeyThrottle(5, 30_000)
+      const throttle = createBadKeyThrottle({ keys: { badKeysMax: 5, badKeysWindowMs: 30_000 } })
       const answeredMs: number[] = []
       let nowMs = 0
       for (const step of steps) {
@@ -48,7 +48,7 @@ test('at most five bad keys of one address get key.invalid within any 30 s', () 
 })
 
 test('with too many addresses, bad keys of a new one are throttled', () => {
-  const throttle = new BadKeyThrottle(1, 30_000)
+  const throttle = createBadKeyThrottle({ keys: { badKeysMax: 1, badKeysWindowMs: 30_000 } })
   for (let n = 0; n < 100_000; n++) throttle.countBadKey(`a${n}`, 0)
   assert.equal(throttle.countBadKey('late', 1), 30_000)
 })

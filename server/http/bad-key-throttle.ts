@@ -9,27 +9,18 @@ import { SlidingWindows } from './sliding-window.ts'
 
 const networksMax = 100_000
 
-export class BadKeyThrottle {
-  readonly #badKeysMax: number
-  readonly #badKeys: SlidingWindows
+export type BadKeyThrottle = ReturnType<typeof createBadKeyThrottle>
 
-  constructor(badKeysMax: number, badKeysWindowMs: number) {
-    this.#badKeysMax = badKeysMax
-    this.#badKeys = new SlidingWindows(badKeysWindowMs, networksMax)
-  }
-
-  /** Counts a bad key and returns how long bad keys of this network are throttled; 0: not at all. */
-  countBadKey(network: string, tickMs: number): number {
-    const throttledMs = this.#refusedForMs(network, tickMs)
-    if (throttledMs > 0) return throttledMs
-    this.#badKeys.add(network, tickMs)
-    return this.#refusedForMs(network, tickMs)
-  }
-
-  #refusedForMs(network: string, tickMs: number): number {
-    return this.#badKeys.waitMs(network, this.#badKeysMax + 1, tickMs)
+export function createBadKeyThrottle({ keys }: Pick<Settings, 'keys'>) {
+  const badKeys = new SlidingWindows(keys.badKeysWindowMs, networksMax)
+  const waitMs = (network: string, tickMs: number) => badKeys.waitMs(network, keys.badKeysMax + 1, tickMs)
+  return {
+    /** Counts a bad key and returns how long bad keys of this network are throttled; 0: not at all. */
+    countBadKey(network: string, tickMs: number): number {
+      const throttledMs = waitMs(network, tickMs)
+      if (throttledMs > 0) return throttledMs
+      badKeys.add(network, tickMs)
+      return waitMs(network, tickMs)
+    },
   }
 }
-
-export const createBadKeyThrottle = ({ keys }: Settings): BadKeyThrottle =>
-  new BadKeyThrottle(keys.badKeysMax, keys.badKeysWindowMs)

@@ -10,18 +10,18 @@ import { ManualClock } from '#test/manual-clock.ts'
 import { noRedis, startRedis } from '#test/redis.ts'
 import { startProcess } from '#test/second-process.ts'
 import { noTinyDisk, tinyDisk } from '#test/tiny-disk.ts'
-import { type Finding, findingsOf, HealthMonitor, oncePerSecond, storeChecks } from './health.ts'
+import { createHealthMonitor, type Finding, findingsOf, oncePerSecond, storeChecks } from './health.ts'
 
 function openWatch() {
   const clock = new ManualClock(0)
   const lines: string[] = []
-  return { clock, lines, watch: new HealthMonitor({ clock, log: openLog('error', (line) => lines.push(line)) }) }
+  return { clock, lines, watch: createHealthMonitor({ clock, log: openLog('error', (line) => lines.push(line)) }) }
 }
 
 const finding = (name: string) => [{ name, ok: true, message: 'readable and writable' }]
 const silent = { name: 'hung', ok: false, message: 'check failed; see the log' }
 
-describe('HealthMonitor', () => {
+describe('createHealthMonitor', () => {
   test('waits five seconds for a check that hangs, and reports the others', async () => {
     const { clock, watch } = openWatch()
     const parts = { well: async () => finding('well'), hung: () => new Promise<never>(() => {}) }
@@ -36,7 +36,7 @@ describe('HealthMonitor', () => {
     let started = 0
     let finish = (_: object) => {}
     const ask = () =>
-      watch.check('slow', () => {
+      watch('slow', () => {
         started += 1
         return new Promise<object>((resolve) => {
           finish = resolve
@@ -56,9 +56,9 @@ describe('HealthMonitor', () => {
 
   test('logs a failing check once a minute', async () => {
     const { clock, lines, watch } = openWatch()
-    const fail = () => watch.check('broken', () => Promise.reject(new Error('no such luck')))
+    const fail = () => watch('broken', () => Promise.reject(new Error('no such luck')))
     for (let times = 0; times < 5; times += 1) assert.equal(await fail(), undefined)
-    await watch.check('another', () => Promise.reject(new Error('no luck either')))
+    await watch('another', () => Promise.reject(new Error('no luck either')))
     assert.equal(lines.length, 2)
     assert.match(lines[0] ?? '', /broken.*no such luck/)
     clock.advance(60_000)
@@ -118,7 +118,7 @@ test('checks of the databases run concurrently with other queries', async () => 
   const full = () => Promise.reject(new Error('too many are waiting'))
   const duties = { ...context.duties, query: full }
   assert.deepEqual(
-    await findingsOf(new HealthMonitor(context), storeChecks({ ...context, duties }, new WriteHealth(context.clock))),
+    await findingsOf(createHealthMonitor(context), storeChecks({ ...context, duties }, new WriteHealth(context.clock))),
     [...finding('state store'), ...finding('duties store')],
   )
 })

@@ -30,46 +30,43 @@ const checkTimeoutMs = 5000
 /** How often a failing check is logged. */
 const logIntervalMs = 60_000
 
-/** Runs health checks with a timeout. A check that is still running is not started again. */
-export class HealthMonitor {
-  readonly #context: Pick<Context, 'clock' | 'log'>
-  readonly #pending = new Map<string, Promise<object>>()
-  readonly #loggedAtMs = new Map<string, number>()
+/** Undefined if the check failed or timed out. */
+export type RunCheck = <T extends object>(component: string, run: () => Promise<T>) => Promise<T | undefined>
 
-  constructor(context: Pick<Context, 'clock' | 'log'>) {
-    this.#context = context
+/** Runs health checks with a timeout. A check that is still running is not started again. */
+export function createHealthMonitor({ clock, log }: Pick<Context, 'clock' | 'log'>): RunCheck {
+  const pending = new Map<string, Promise<object>>()
+  const loggedAtMs = new Map<string, number>()
+
+  function begin<T extends object>(component: string, run: () => Promise<T>): Promise<T> {
+    const result = run().finally(() => pending.delete(component))
+    result.catch(() => {})
+    pending.set(component, result)
+    return result
   }
 
-  /** Undefined if the check failed or timed out. */
-  async check<T extends object>(component: string, run: () => Promise<T>): Promise<T | undefined> {
-    const result = (this.#pending.get(component) as Promise<T> | undefined) ?? this.#begin(component, run)
+  function logFailure(component: string, error: unknown): void {
+    const nowMs = clock.monotonicMs()
+    if (nowMs - (loggedAtMs.get(component) ?? Number.NEGATIVE_INFINITY) < logIntervalMs) return
+    loggedAtMs.set(component, nowMs)
+    log.error({ component, ...failureFields(error) }, 'health check failed')
+  }
+
+  return async <T extends object>(component: string, run: () => Promise<T>) => {
+    const result = (pending.get(component) as Promise<T> | undefined) ?? begin(component, run)
     const settled = new AbortController()
-    const late = this.#context.clock.sleep(checkTimeoutMs, settled.signal).then(() => {
+    const late = clock.sleep(checkTimeoutMs, settled.signal).then(() => {
       throw new Error(`no result within ${checkTimeoutMs} ms`)
     })
     try {
       return await Promise.race([result, late])
     } catch (error) {
-      this.#log(component, error)
+      logFailure(component, error)
       return undefined
     } finally {
       late.catch(() => {})
       settled.abort()
     }
-  }
-
-  #begin<T extends object>(component: string, run: () => Promise<T>): Promise<T> {
-    const result = run().finally(() => this.#pending.delete(component))
-    result.catch(() => {})
-    this.#pending.set(component, result)
-    return result
-  }
-
-  #log(component: string, error: unknown): void {
-    const nowMs = this.#context.clock.monotonicMs()
-    if (nowMs - (this.#loggedAtMs.get(component) ?? Number.NEGATIVE_INFINITY) < logIntervalMs) return
-    this.#loggedAtMs.set(component, nowMs)
-    this.#context.log.error({ component, ...failureFields(error) }, 'health check failed')
   }
 }
 
@@ -98,13 +95,11 @@ export function oncePerSecond<T>(clock: Pick<Clock, 'monotonicMs'>, work: () => 
 
 /** The findings of all checks, and one for each check that failed. */
 export async function findingsOf(
-  monitor: HealthMonitor,
+  runCheck: RunCheck,
   checks: Readonly<Record<string, () => Promise<readonly Finding[]>>>,
 ): Promise<readonly Finding[]> {
   const failed = (name: string): Finding => ({ name, ok: false, message: 'check failed; see the log' })
-  const collected = Object.entries(checks).map(
-    async ([name, run]) => (await monitor.check(name, run)) ?? [failed(name)],
-  )
+  const collected = Object.entries(checks).map(async ([name, run]) => (await runCheck(name, run)) ?? [failed(name)])
   return (await Promise.all(collected)).flat()
 }
 

@@ -26,47 +26,38 @@ export interface Limits {
   consume(caller: LimitedCaller, endpoint: Endpoint): Awaitable<Fault | undefined>
 }
 
-export class LocalLimits implements Limits {
-  readonly #clock: Clock
-  readonly #usage: UsageCounter
+export function createLocalLimits(clock: Clock, usage: UsageCounter) {
   // Separate, so that many callers without keys cannot use up the space for callers with keys.
-  readonly #keys = new CallerWindows()
-  readonly #networks = new CallerWindows()
-
-  constructor(clock: Clock, usage: UsageCounter) {
-    this.#clock = clock
-    this.#usage = usage
-  }
-
-  consume(caller: LimitedCaller, endpoint: Endpoint): Fault | undefined {
-    const nowMs = this.#clock.now()
-    const tickMs = this.#clock.monotonicMs()
-    const rates = caller.network === undefined ? this.#keys : this.#networks
-    const name = caller.network ?? caller.keyId
-    const endpointPerSecond = endpoint.perSecond ?? 0
-    if (caller.perDay > 0 && this.#usage.acceptedOn(dayOf(nowMs), caller.keyId) >= caller.perDay) {
-      return dayLimitFault(caller, nowMs)
-    }
-    const overall = caller.perSecond > 0 ? rates.overall : undefined
-    const endpointWindows = endpointPerSecond > 0 ? rates.forEndpoint(endpoint) : undefined
-    const waitMs = overall?.waitMs(name, caller.perSecond, tickMs) ?? 0
-    const endpointWaitMs = endpointWindows?.waitMs(name, endpointPerSecond, tickMs) ?? 0
-    if (waitMs > 0 || endpointWaitMs > 0) return secondLimitFault(caller, endpoint, { waitMs, endpointWaitMs })
-    overall?.add(name, tickMs)
-    endpointWindows?.add(name, tickMs)
-    this.#usage.count(caller.keyId, endpoint.id, 'accepted', nowMs)
-    return undefined
+  const keys = createCallerWindows()
+  const networks = createCallerWindows()
+  return {
+    consume(caller: LimitedCaller, endpoint: Endpoint): Fault | undefined {
+      const nowMs = clock.now()
+      const tickMs = clock.monotonicMs()
+      const rates = caller.network === undefined ? keys : networks
+      const name = caller.network ?? caller.keyId
+      const endpointPerSecond = endpoint.perSecond ?? 0
+      if (caller.perDay > 0 && usage.acceptedOn(dayOf(nowMs), caller.keyId) >= caller.perDay) {
+        return dayLimitFault(caller, nowMs)
+      }
+      const overall = caller.perSecond > 0 ? rates.overall : undefined
+      const endpointWindows = endpointPerSecond > 0 ? rates.forEndpoint(endpoint) : undefined
+      const waitMs = overall?.waitMs(name, caller.perSecond, tickMs) ?? 0
+      const endpointWaitMs = endpointWindows?.waitMs(name, endpointPerSecond, tickMs) ?? 0
+      if (waitMs > 0 || endpointWaitMs > 0) return secondLimitFault(caller, endpoint, { waitMs, endpointWaitMs })
+      overall?.add(name, tickMs)
+      endpointWindows?.add(name, tickMs)
+      usage.count(caller.keyId, endpoint.id, 'accepted', nowMs)
+      return undefined
+    },
   }
 }
 
 /** Sliding windows over all endpoints, and for each endpoint with its own limit. */
-class CallerWindows {
-  readonly overall = new SlidingWindows(secondMs, namesMax)
-  readonly #byEndpoint = new Map<string, SlidingWindows>()
-
-  forEndpoint({ id }: Endpoint): SlidingWindows {
-    return this.#byEndpoint.getOrInsertComputed(id, () => new SlidingWindows(secondMs, namesMax))
-  }
+function createCallerWindows() {
+  const create = () => new SlidingWindows(secondMs, namesMax)
+  const byEndpoint = new Map<string, SlidingWindows>()
+  return { overall: create(), forEndpoint: ({ id }: Endpoint) => byEndpoint.getOrInsertComputed(id, create) }
 }
 
 export const dayLimitFault = ({ perDay }: LimitedCaller, nowMs: number): Fault =>

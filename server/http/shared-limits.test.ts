@@ -8,16 +8,16 @@ import type { Endpoint } from '#api/kit.ts'
 import type { Fault } from '#core/fault.ts'
 import { type Clock, systemClock } from '#runtime/clock.ts'
 import { openLog } from '#runtime/log.ts'
-import { createScript, Redis } from '#sources/redis.ts'
+import { createScript, openRedis } from '#sources/redis.ts'
 import { codeOf, fundedBy, makeKey, querying, quote } from '#test/authorization.ts'
 import { openContext, type TestContext, testNowMs } from '#test/context.ts'
 import { ManualClock } from '#test/manual-clock.ts'
 import { withOwnImports } from '#test/programs.ts'
 import { noRedis, type RedisServer, startRedis } from '#test/redis.ts'
 import { openAuthorizer } from './authorize.ts'
-import { type LimitedCaller, LocalLimits } from './limits.ts'
+import { createLocalLimits, type LimitedCaller } from './limits.ts'
 import { openSharedLimits } from './shared-limits.ts'
-import { UsageCounter } from './usage-counter.ts'
+import { openUsageCounter } from './usage-counter.ts'
 
 const limitedEndpoint: Endpoint = contract['explorer.fundedBy']
 const otherEndpoint: Endpoint = contract['fx.createQuote']
@@ -35,7 +35,7 @@ const timeFromKeys = `redis.call('MGET', 'seconds', 'micros')`
 async function timeOf({ url }: RedisServer) {
   const set = createScript(`redis.call('MSET', 'seconds', ARGV[1], 'micros', ARGV[2]) return {0}`)
   const wipe = createScript(`redis.call('FLUSHALL') return {0}`)
-  const redis = await Redis.open({
+  const redis = await openRedis({
     url,
     clock: new ManualClock(0),
     onConnect: async () => {},
@@ -83,10 +83,10 @@ describe('limits in Redis', { skip: noRedis }, () => {
     const manualClock = new ManualClock(testNowMs)
     const clock = still(manualClock)
     const [localCounter, sharedCounter] = [
-      await UsageCounter.open({ ...context, clock }),
-      await UsageCounter.open({ ...context, clock }),
+      await openUsageCounter({ ...context, clock }),
+      await openUsageCounter({ ...context, clock }),
     ]
-    const alone = new LocalLimits(clock, localCounter)
+    const alone = createLocalLimits(clock, localCounter)
     await time.at(clock.now())
     const shared = await openSharedLimits({ ...context, clock }, sharedCounter, {
       url: server.url,
@@ -154,7 +154,7 @@ describe('limits in Redis', { skip: noRedis }, () => {
     await using server = await startRedis()
     await using time = await timeOf(server)
     await using context = await openContext()
-    const counter = await UsageCounter.open(context)
+    const counter = await openUsageCounter(context)
     await time.at(testNowMs)
     const shared = await openSharedLimits(context, counter, { url: server.url, time: timeFromKeys })
     const ask = async (atMs: number) => {
@@ -173,7 +173,7 @@ describe('limits in Redis', { skip: noRedis }, () => {
     await using server = await startRedis()
     await using time = await timeOf(server)
     await using context = await openContext()
-    const counter = await UsageCounter.open(context)
+    const counter = await openUsageCounter(context)
     await time.at(testNowMs)
     const shared = await openSharedLimits(context, counter, { url: server.url, time: timeFromKeys })
     const ask = async (atMs: number, endpoint = otherEndpoint) => {
@@ -197,7 +197,7 @@ describe('limits in Redis', { skip: noRedis }, () => {
     await using context = await openContext()
     await time.at(testNowMs)
     const open = async () => {
-      const counter = await UsageCounter.open(context)
+      const counter = await openUsageCounter(context)
       return { counter, limits: await openSharedLimits(context, counter, { url: server.url, time: timeFromKeys }) }
     }
     const [one, two, three] = [await open(), await open(), await open()]

@@ -6,10 +6,10 @@
 // 3. When Redis fails, this process stores its counts at once, so that other processes can read them.
 import type { Endpoint } from '#api/kit.ts'
 import { Fault } from '#core/fault.ts'
-import { Redis } from '#sources/redis.ts'
+import { openRedis } from '#sources/redis.ts'
 import { dayOf } from '#storage/usage.ts'
 import type { Context } from './context.ts'
-import { dayLimitFault, type LimitedCaller, LocalLimits, secondLimitFault } from './limits.ts'
+import { createLocalLimits, dayLimitFault, type LimitedCaller, secondLimitFault } from './limits.ts'
 import { limitScript, registerScript, serverTime } from './limits-script.ts'
 import type { UsageCounter } from './usage-counter.ts'
 
@@ -31,10 +31,10 @@ export interface SharedOptions {
 export async function openSharedLimits(context: Context, usage: UsageCounter, options: SharedOptions) {
   const { clock, log } = context
   const { url, reportShared = () => {}, time = serverTime } = options
-  const local = new LocalLimits(clock, usage)
+  const local = createLocalLimits(clock, usage)
   const register = registerScript(time)
   const decision = limitScript(time)
-  const redis = await Redis.open({
+  const redis = await openRedis({
     url,
     clock,
     onConnect: (run, process) => run(register, [`${prefix}since`, `${prefix}process`], [process]),

@@ -38,156 +38,141 @@ function* countsOf(tallies: readonly PendingUsage[]): Generator<UsageCount> {
   }
 }
 
-export class UsageCounter {
-  readonly #context: Context
+export type UsageCounter = Awaited<ReturnType<typeof openUsageCounter>>
+
+export async function openUsageCounter({ state, clock, log }: Context) {
+  let prunedDay = dayOf(clock.now())
+  await pruneUsage(state, prunedDay)
   /** Day → key → accepted calls. */
-  readonly #accepted: Map<number, Map<string, number>>
-  #tallies: PendingUsage[] = []
-  #lastUsedMs = new Map<string, number>()
+  const accepted = new Map([[prunedDay, await findAcceptedByKey(state, prunedDay)]])
+  let tallies: PendingUsage[] = []
+  let lastUsedMs = new Map<string, number>()
   /** For keys whose time was already stored in this minute. */
-  #deferredLastUsedMs = new Map<string, number>()
-  readonly #storedThisMinute = new Set<string>()
-  #ticks = 0
-  #writing: Promise<void> | undefined
-  #failing = false
-  #prunedDay: number
-  readonly #stop: () => void
+  let deferredLastUsedMs = new Map<string, number>()
+  const storedThisMinute = new Set<string>()
+  let ticks = 0
+  let writing: Promise<void> | undefined
+  let isFailing = false
+  const stop = clock.every(writePeriodMs, () => void writeQuietly())
 
-  static async open(context: Context): Promise<UsageCounter> {
-    const today = dayOf(context.clock.now())
-    await pruneUsage(context.state, today)
-    return new UsageCounter(context, today, await findAcceptedByKey(context.state, today))
-  }
+  const acceptedOn = (day: number, keyId: string): number => accepted.get(day)?.get(keyId) ?? 0
 
-  private constructor(context: Context, today: number, accepted: Map<string, number>) {
-    this.#context = context
-    this.#accepted = new Map([[today, accepted]])
-    this.#prunedDay = today
-    this.#stop = context.clock.every(writePeriodMs, () => void this.#writeQuietly())
-  }
-
-  acceptedOn(day: number, keyId: string): number {
-    return this.#accepted.get(day)?.get(keyId) ?? 0
-  }
-
-  markUsed(keyId: string, nowMs: number): void {
-    const times = this.#storedThisMinute.has(keyId) ? this.#deferredLastUsedMs : this.#lastUsedMs
-    times.set(keyId, nowMs)
-  }
-
-  /** `soFar`: the count of the day including this call, if it is shared by several processes. It may come out of order. */
-  count(keyId: string, endpoint: AnyId, outcome: UsageOutcome, nowMs: number, soFar?: number): void {
-    const day = dayOf(nowMs)
-    if (outcome === 'accepted') {
-      if (soFar === undefined) this.#countsOfDay(day).set(keyId, this.acceptedOn(day, keyId) + 1)
-      else this.raiseTo(day, keyId, soFar)
-    }
-    this.#add(day, keyId, endpoint, outcome, 1)
-  }
-
-  /** Sets the count of the day to at least `calls`. */
-  raiseTo(day: number, keyId: string, calls: number): void {
-    if (calls > this.acceptedOn(day, keyId)) this.#countsOfDay(day).set(keyId, calls)
-  }
-
-  /** Raises the count of the day to what all processes have stored. If the database fails, the count stays unchanged. */
-  async reloadFromStore(day: number, keyId: string): Promise<void> {
-    try {
-      while (this.#writing) await this.#writing.catch(() => {})
-      if (this.#tallies.some((tally) => tally.day === day && tally.callsOf.has(keyId))) await this.#writeNow()
-      this.raiseTo(day, keyId, await countAccepted(this.#context.state, day, keyId))
-    } catch (error) {
-      this.#logFailure(error)
-    }
-  }
-
-  /** Stores everything that was counted before this call. */
-  async flush(): Promise<void> {
-    while (this.#writing) await this.#writing.catch(() => {})
-    this.#endMinute()
-    return this.#writeNow()
-  }
-
-  async #writeNow(): Promise<void> {
-    this.#writing = this.#write()
-    try {
-      await this.#writing
-    } finally {
-      this.#writing = undefined
-    }
-  }
-
-  async close(): Promise<void> {
-    this.#stop()
-    await this.flush()
-  }
-
-  #endMinute(): void {
-    this.#storedThisMinute.clear()
-    this.#lastUsedMs = new Map([...this.#lastUsedMs, ...this.#deferredLastUsedMs])
-    this.#deferredLastUsedMs = new Map()
-  }
-
-  #countsOfDay(day: number): Map<string, number> {
-    let counts = this.#accepted.get(day)
+  function countsOfDay(day: number): Map<string, number> {
+    let counts = accepted.get(day)
     if (!counts) {
       counts = new Map()
-      this.#accepted.set(day, counts)
-      const [first] = this.#accepted.keys()
-      if (this.#accepted.size > daysInMemory && first !== undefined) this.#accepted.delete(first)
+      accepted.set(day, counts)
+      const [first] = accepted.keys()
+      if (accepted.size > daysInMemory && first !== undefined) accepted.delete(first)
     }
     return counts
   }
 
-  #add(day: number, keyId: string, endpoint: AnyId, outcome: UsageOutcome, calls: number): void {
-    let tally = this.#tallies.find(
-      (entry) => entry.endpoint === endpoint && entry.outcome === outcome && entry.day === day,
-    )
+  /** Sets the count of the day to at least `calls`. */
+  function raiseTo(day: number, keyId: string, calls: number): void {
+    if (calls > acceptedOn(day, keyId)) countsOfDay(day).set(keyId, calls)
+  }
+
+  function add(day: number, keyId: string, endpoint: AnyId, outcome: UsageOutcome, calls: number): void {
+    let tally = tallies.find((entry) => entry.endpoint === endpoint && entry.outcome === outcome && entry.day === day)
     if (!tally) {
       tally = { day, endpoint, outcome, callsOf: new Map() }
-      this.#tallies.push(tally)
+      tallies.push(tally)
     }
     tally.callsOf.set(keyId, (tally.callsOf.get(keyId) ?? 0) + calls)
   }
 
-  async #write(): Promise<void> {
-    if (this.#tallies.length === 0 && this.#lastUsedMs.size === 0) return
-    const tallies = this.#tallies
-    const lastUsedMs = this.#lastUsedMs
-    this.#tallies = []
-    this.#lastUsedMs = new Map()
+  function endMinute(): void {
+    storedThisMinute.clear()
+    lastUsedMs = new Map([...lastUsedMs, ...deferredLastUsedMs])
+    deferredLastUsedMs = new Map()
+  }
+
+  async function writeNow(): Promise<void> {
+    writing = write()
     try {
-      await addUsage(this.#context.state, countsOf(tallies), lastUsedMs)
+      await writing
+    } finally {
+      writing = undefined
+    }
+  }
+
+  async function write(): Promise<void> {
+    if (tallies.length === 0 && lastUsedMs.size === 0) return
+    const written = { tallies, lastUsedMs }
+    tallies = []
+    lastUsedMs = new Map()
+    try {
+      await addUsage(state, countsOf(written.tallies), written.lastUsedMs)
     } catch (error) {
-      for (const { day, keyId, endpoint, outcome, calls } of countsOf(tallies)) {
-        this.#add(day, keyId, endpoint, outcome, calls)
-      }
-      this.#lastUsedMs = new Map([...lastUsedMs, ...this.#lastUsedMs])
+      for (const { day, keyId, endpoint, outcome, calls } of countsOf(written.tallies))
+        add(day, keyId, endpoint, outcome, calls)
+      lastUsedMs = new Map([...written.lastUsedMs, ...lastUsedMs])
       throw error
     }
-    for (const keyId of lastUsedMs.keys()) this.#storedThisMinute.add(keyId)
-    const today = dayOf(this.#context.clock.now())
-    if (today > this.#prunedDay) {
-      await pruneUsage(this.#context.state, today)
-      this.#prunedDay = today
+    for (const keyId of written.lastUsedMs.keys()) storedThisMinute.add(keyId)
+    const today = dayOf(clock.now())
+    if (today > prunedDay) {
+      await pruneUsage(state, today)
+      prunedDay = today
     }
   }
 
   /** Runs periodically. Skips if the last write has not finished, and logs consecutive failures once. */
-  async #writeQuietly(): Promise<void> {
-    if (this.#writing) return
-    this.#ticks += 1
-    if (this.#ticks % ticksPerMinute === 0) this.#endMinute()
+  async function writeQuietly(): Promise<void> {
+    if (writing) return
+    ticks += 1
+    if (ticks % ticksPerMinute === 0) endMinute()
     try {
-      await this.#writeNow()
-      this.#failing = false
+      await writeNow()
+      isFailing = false
     } catch (error) {
-      this.#logFailure(error)
+      logFailure(error)
     }
   }
 
-  #logFailure(error: unknown): void {
-    if (!this.#failing) this.#context.log.error(failureFields(error), 'cannot write usage; will retry')
-    this.#failing = true
+  function logFailure(error: unknown): void {
+    if (!isFailing) log.error(failureFields(error), 'cannot write usage; will retry')
+    isFailing = true
+  }
+
+  /** Stores everything that was counted before this call. */
+  async function flush(): Promise<void> {
+    while (writing) await writing.catch(() => {})
+    endMinute()
+    return writeNow()
+  }
+
+  return {
+    acceptedOn,
+    raiseTo,
+    flush,
+    markUsed(keyId: string, nowMs: number): void {
+      const times = storedThisMinute.has(keyId) ? deferredLastUsedMs : lastUsedMs
+      times.set(keyId, nowMs)
+    },
+    /** `soFar`: the count of the day with this call, if it is shared by several processes. It may come out of order. */
+    count(keyId: string, endpoint: AnyId, outcome: UsageOutcome, nowMs: number, soFar?: number): void {
+      const day = dayOf(nowMs)
+      if (outcome === 'accepted') {
+        if (soFar === undefined) countsOfDay(day).set(keyId, acceptedOn(day, keyId) + 1)
+        else raiseTo(day, keyId, soFar)
+      }
+      add(day, keyId, endpoint, outcome, 1)
+    },
+    /** Raises the count of the day to what all processes have stored. If the database fails, it stays unchanged. */
+    async reloadFromStore(day: number, keyId: string): Promise<void> {
+      try {
+        while (writing) await writing.catch(() => {})
+        if (tallies.some((tally) => tally.day === day && tally.callsOf.has(keyId))) await writeNow()
+        raiseTo(day, keyId, await countAccepted(state, day, keyId))
+      } catch (error) {
+        logFailure(error)
+      }
+    },
+    async close(): Promise<void> {
+      stop()
+      await flush()
+    },
   }
 }

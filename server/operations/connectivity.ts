@@ -10,7 +10,7 @@ import type { UnknownFork } from '#sources/beacon/consensus.ts'
 import { type ChainIdentity, epochStartMs } from '#sources/beacon/endpoint.ts'
 import { describeLimitations } from '#sources/evm/capabilities.ts'
 import { cleanUrl, fetchJson } from '#sources/http-client.ts'
-import { createScript, Redis } from '#sources/redis.ts'
+import { createScript, openRedis } from '#sources/redis.ts'
 import { clockLeadMs } from '#sources/remote-time.ts'
 import { type DoctorFinding, failFinding, okFinding, runCheck, warnFinding } from './diagnosis.ts'
 import { clickhouseFindings } from './mirror/mirror-findings.ts'
@@ -124,7 +124,7 @@ function limitsChecks({ settings: { limits: url }, clock }: Pick<Context, 'setti
       const reportConnected = (_: boolean, reason: string) => {
         problem = reason
       }
-      const redis = await Redis.open({ url, clock, onConnect: async (run) => run(echo, [], []), reportConnected })
+      const redis = await openRedis({ url, clock, onConnect: async (run) => run(echo, [], []), reportConnected })
       const reply = await redis.run(echo, [], [])
       await redis.close()
       return [reply ? okFinding(name, 'reachable') : failFinding(name, problem || 'did not respond in time', todo)]

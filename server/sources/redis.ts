@@ -38,102 +38,84 @@ export interface RedisOptions {
   readonly reportConnected: (isConnected: boolean, reason: string) => void
 }
 
-export class Redis {
-  readonly #options: RedisOptions
-  readonly #stop = new AbortController()
-  #loop: Promise<void> = Promise.resolve()
+/** Resolves after the first attempt to connect, successful or not. */
+export async function openRedis({ url, clock, onConnect, reportConnected }: RedisOptions) {
+  const stop = new AbortController()
+  const tried = Promise.withResolvers<void>()
   /** Set while it is connected. */
-  #client: Client | undefined
-  #endConnection = () => {}
-  #wasConnected: boolean | undefined
-  #reason = ''
+  let connected: Client | undefined
+  let endConnection = () => {}
+  let wasConnected: boolean | undefined
+  let reason = ''
 
-  /** Resolves after the first attempt, successful or not. */
-  static async open(options: RedisOptions): Promise<Redis> {
-    const redis = new Redis(options)
-    const tried = Promise.withResolvers<void>()
-    redis.#loop = redis.#keepConnected(tried.resolve)
-    await tried.promise
-    return redis
-  }
-
-  private constructor(options: RedisOptions) {
-    this.#options = options
-  }
-
-  /** Undefined without a reply. The script may have run nevertheless. */
-  async run(...call: Parameters<RunScript>): Promise<readonly number[] | undefined> {
-    const client = this.#client
-    if (!client) return undefined
-    try {
-      return await withTimeout(this.#options.clock, replyTimeoutMs, evaluate(client, ...call))
-    } catch (error) {
-      this.#giveUp(client, (error as Error).message)
-      return undefined
-    }
-  }
-
-  async close(): Promise<void> {
-    this.#stop.abort()
-    this.#endConnection()
-    await this.#loop
-  }
-
-  async #keepConnected(tried: () => void): Promise<void> {
-    const { signal } = this.#stop
-    while (!signal.aborted) {
-      await this.#connectOnce(tried)
-      if (signal.aborted) return
-      this.#report(false)
-      tried()
-      await this.#options.clock.sleep(reconnectMs, signal)
+  async function keepConnected(): Promise<void> {
+    while (!stop.signal.aborted) {
+      await connectOnce()
+      if (stop.signal.aborted) return
+      report(false)
+      await clock.sleep(reconnectMs, stop.signal)
     }
   }
 
   /** Resolves when the connection has ended. */
-  async #connectOnce(tried: () => void): Promise<void> {
-    const { url, clock, onConnect } = this.#options
+  async function connectOnce(): Promise<void> {
     // Loaded here, because most servers do not use Redis.
-    const { Redis: RedisClient } = await import('ioredis')
-    const client = new RedisClient(url, clientOptions)
+    const { Redis } = await import('ioredis')
+    const client = new Redis(url, clientOptions)
     const ended = Promise.withResolvers<void>()
-    this.#endConnection = ended.resolve
+    endConnection = ended.resolve
     client.once('end', ended.resolve)
-    this.#reason = ''
-    client.on('error', (error: Error) => this.#noteReason(error.message))
+    reason = ''
+    client.on('error', (error: Error) => noteReason(error.message))
     try {
       await withTimeout(clock, connectTimeoutMs, connect(client, onConnect))
-      if (this.#stop.signal.aborted) return
-      this.#client = client
-      this.#report(true)
-      tried()
+      if (stop.signal.aborted) return
+      connected = client
+      report(true)
       await ended.promise
-      this.#noteReason('the connection was closed')
+      noteReason('the connection was closed')
     } catch (error) {
-      this.#noteReason((error as Error).message)
+      noteReason((error as Error).message)
     } finally {
-      this.#client = undefined
+      connected = undefined
       client.disconnect()
     }
   }
 
-  #giveUp(client: Client, reason: string): void {
-    if (client !== this.#client) return
-    this.#noteReason(reason)
-    this.#client = undefined
-    // Its `end` event may come much later if the other side is gone.
-    this.#endConnection()
-  }
-
   /** Keeps the first reason, which caused the others. */
-  #noteReason(reason: string): void {
-    this.#reason ||= reason
+  function noteReason(text: string): void {
+    reason ||= text
   }
 
-  #report(isConnected: boolean): void {
-    if (isConnected === this.#wasConnected) return
-    this.#wasConnected = isConnected
-    this.#options.reportConnected(isConnected, this.#reason)
+  function report(isConnected: boolean): void {
+    if (isConnected !== wasConnected) reportConnected(isConnected, reason)
+    wasConnected = isConnected
+    tried.resolve()
+  }
+
+  const loop = keepConnected()
+  await tried.promise
+  return {
+    /** Undefined without a reply. The script may have run nevertheless. */
+    async run(...call: Parameters<RunScript>): Promise<readonly number[] | undefined> {
+      const client = connected
+      if (!client) return undefined
+      try {
+        return await withTimeout(clock, replyTimeoutMs, evaluate(client, ...call))
+      } catch (error) {
+        if (client !== connected) return undefined
+        noteReason((error as Error).message)
+        connected = undefined
+        // Its `end` event may come much later if the other side is gone.
+        endConnection()
+        return undefined
+      }
+    },
+    async close(): Promise<void> {
+      stop.abort()
+      endConnection()
+      await loop
+    },
   }
 }
 
