@@ -65,7 +65,7 @@ async function runUntilStopped({ log }: LeaseContext, ingester: string, work: In
 /** Runs the ingester whenever this process holds its lease. */
 export async function runWhileLeased(context: LeaseContext, ingester: Ingester, signal: AbortSignal): Promise<void> {
   const { name, reportHolding, pace = defaultPace } = ingester
-  const waiter = new LeaseWaiter(context, name, pace.expiryMs)
+  const waiter = createLeaseWaiter(context, name, pace.expiryMs)
   reportHolding?.(false)
   while (!signal.aborted) {
     const held = await waiter.acquire()
@@ -96,8 +96,8 @@ export async function runUnderLease<T>(
   work: (signal: AbortSignal) => Promise<T>,
   signal: AbortSignal,
 ): Promise<{ readonly done: T } | undefined> {
-  const waiter = new LeaseWaiter(context, name, pace.expiryMs)
-  while (!signal.aborted && (wait || !waiter.isHolderAlive)) {
+  const waiter = createLeaseWaiter(context, name, pace.expiryMs)
+  while (!signal.aborted && (wait || !waiter.isHolderAlive())) {
     const held = await waiter.tryAcquire()
     if (held) return { done: await runWithHeartbeats(context, held, pace.heartbeatMs, work, signal) }
     await context.clock.sleep(Math.min(pace.checkMs, commandCheckMs), signal)
@@ -105,70 +105,54 @@ export async function runUnderLease<T>(
   return undefined
 }
 
-class LeaseWaiter {
-  readonly #context: LeaseContext
-  readonly #name: string
-  readonly #expiryMs: number
-  readonly #holder: string
-  #seen: (LeaseRow & { readonly atMs: number }) | undefined
-  #failing = false
-  #isHolderAlive = false
+function createLeaseWaiter({ state, clock, random, log }: LeaseContext, name: string, expiryMs: number) {
+  const holder = random.uuid()
+  let seen: (LeaseRow & { readonly atMs: number }) | undefined
+  let isFailing = false
+  let isHolderAlive = false
 
-  constructor(context: LeaseContext, name: string, expiryMs: number) {
-    this.#context = context
-    this.#name = name
-    this.#expiryMs = expiryMs
-    this.#holder = context.random.uuid()
+  async function tryAcquire(): Promise<HeldLease | undefined> {
+    const row = await rowOf(state, name)
+    const token = isFree(row) ? await state.write((tx) => writeRow(tx, row)) : undefined
+    return token === undefined ? undefined : { name, holder, token, lost: new AbortController() }
   }
 
-  /** The heartbeat has changed since the first check. */
-  get isHolderAlive(): boolean {
-    return this.#isHolderAlive
-  }
-
-  async tryAcquire(): Promise<HeldLease | undefined> {
-    const row = await rowOf(this.#context.state, this.#name)
-    const token = this.#isFree(row) ? await this.#context.state.write((tx) => this.#writeRow(tx, row)) : undefined
-    if (token === undefined) return undefined
-    return { name: this.#name, holder: this.#holder, token, lost: new AbortController() }
-  }
-
-  /** Like `tryAcquire`, but logs errors instead of throwing them. */
-  async acquire(): Promise<HeldLease | undefined> {
-    try {
-      const held = await this.tryAcquire()
-      this.#failing = false
-      return held
-    } catch (error) {
-      if (!this.#failing) {
-        this.#context.log.warn({ ingester: this.#name, ...failureFields(error) }, 'cannot read the lease; will retry')
-      }
-      this.#failing = true
-      return undefined
-    }
-  }
-
-  #isFree(row: LeaseRow | undefined): boolean {
+  function isFree(row: LeaseRow | undefined): boolean {
     // The row is ours if the result of our commit was lost.
-    if (!row || row.holder === '' || row.holder === this.#holder) return true
-    const atMs = this.#context.clock.monotonicMs()
-    if (this.#seen && !isSame(row, this.#seen)) this.#isHolderAlive = true
-    if (!this.#seen || !isSame(row, this.#seen)) this.#seen = { ...row, atMs }
-    return atMs - this.#seen.atMs >= this.#expiryMs
+    if (!row || row.holder === '' || row.holder === holder) return true
+    const atMs = clock.monotonicMs()
+    if (seen && !isSame(row, seen)) isHolderAlive = true
+    if (!seen || !isSame(row, seen)) seen = { ...row, atMs }
+    return atMs - seen.atMs >= expiryMs
   }
 
   /** The new token, or undefined if the row has changed meanwhile. */
-  async #writeRow(tx: StateWriter, before: LeaseRow | undefined): Promise<number | undefined> {
-    const row = await rowOf(tx, this.#name)
+  async function writeRow(tx: StateWriter, before: LeaseRow | undefined): Promise<number | undefined> {
+    const row = await rowOf(tx, name)
     if (!isSame(row, before)) return undefined
     const token = (row?.token ?? 0) + 1
     // Invariant 4: an update would not wait for the lock.
-    await tx.run('delete from leases where name = ?', this.#name)
-    await tx.run(
-      'insert into leases (name, holder, token, heartbeat) values (?, ?, ?, 0)',
-      ...[this.#name, this.#holder, token],
-    )
+    await tx.run('delete from leases where name = ?', name)
+    await tx.run('insert into leases (name, holder, token, heartbeat) values (?, ?, ?, 0)', name, holder, token)
     return token
+  }
+
+  return {
+    tryAcquire,
+    /** Like `tryAcquire`, but logs errors instead of throwing them. */
+    async acquire(): Promise<HeldLease | undefined> {
+      try {
+        const held = await tryAcquire()
+        isFailing = false
+        return held
+      } catch (error) {
+        if (!isFailing) log.warn({ ingester: name, ...failureFields(error) }, 'cannot read the lease; will retry')
+        isFailing = true
+        return undefined
+      }
+    },
+    /** The heartbeat has changed since the first check. */
+    isHolderAlive: () => isHolderAlive,
   }
 }
 
