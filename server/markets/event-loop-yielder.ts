@@ -22,8 +22,8 @@ export class EventLoopYielder {
   readonly #yield: () => Promise<void>
   #steps = 0
 
-  /** `yieldInOrder` for requests, `nextEventLoopTurn` inside a transaction. */
-  constructor(yieldOnce: () => Promise<void>) {
+  /** `yieldInOrder` for requests, the default inside a transaction. */
+  constructor(yieldOnce: () => Promise<void> = nextEventLoopTurn) {
     this.#yield = yieldOnce
   }
 

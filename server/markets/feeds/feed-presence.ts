@@ -1,6 +1,5 @@
 // Tracks which markets a feed still lists. A market that no feed lists any more is kept and marked as vanished, with the
 // time it was last seen (behaviour/markets.md#vanished-markets). The mark is removed when a feed lists it again.
-import { nextEventLoopTurn } from '#runtime/clock.ts'
 import { putRow } from '#storage/put-row.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'
 import { EventLoopYielder, statementSteps } from '../event-loop-yielder.ts'
@@ -15,7 +14,7 @@ export async function recordPresence(
   nowMs: number,
 ): Promise<void> {
   const returned: string[] = []
-  const yielder = new EventLoopYielder(nextEventLoopTurn)
+  const yielder = new EventLoopYielder()
   for (const id of new Set(marketIds)) {
     const row = { source, market_id: id, full_pass: fullPass, seen_ms: nowMs }
     await putRow(tx, 'market_feed_presence', ['source', 'market_id'], row)
@@ -68,7 +67,7 @@ export async function markVanished(
     fullPass - vanishAfter,
   )
   const vanished: string[] = []
-  const yielder = new EventLoopYielder(nextEventLoopTurn)
+  const yielder = new EventLoopYielder()
   for (const { id, seen } of missing) {
     await yielder.spend(2 * statementSteps)
     if (await isListedBy(tx, id, others, vanishAfter)) continue
@@ -98,7 +97,7 @@ async function logPresenceChange(
 ) {
   if (ids.length === 0) return
   const log = await openVersionLog(tx, nowMs)
-  const yielder = new EventLoopYielder(nextEventLoopTurn)
+  const yielder = new EventLoopYielder()
   for (const id of ids) {
     await log.append('market', id, changeType)
     await yielder.spend(statementSteps)

@@ -1,7 +1,6 @@
 // Reads markets from an HTTP feed, page by page, at a limited rate. A full pass reads everything, a recent pass what has
 // changed since the last pass. The cursor moves after all parts of a page have been written (feed-state.ts), so a stop
 // loses nothing and repeats at most one page. Writing a record twice changes nothing (put-markets.ts).
-import { nextEventLoopTurn } from '#runtime/clock.ts'
 import { createPause, type EventLoop } from '#runtime/pause-while-busy.ts'
 import type { MarketFeed } from '#runtime/settings/markets.ts'
 import { cleanUrl, FetchError, fetchBytes } from '#sources/http-client.ts'
@@ -245,7 +244,7 @@ const decomposeSteps = 50
 async function splitPage(feed: MarketFeed, renames: Renames, location: string, { newRecords }: PageOfPass) {
   let part = new WritePart()
   const parts = [part]
-  const yielder = new EventLoopYielder(nextEventLoopTurn)
+  const yielder = new EventLoopYielder()
   for (const [at, value] of newRecords) {
     if (part.isFull) {
       part = new WritePart()

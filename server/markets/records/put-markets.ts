@@ -12,7 +12,6 @@
 //    stored time in the future is wrong; any record replaces it.
 import { parseJson, stringifyJson } from '#api/json.ts'
 import type { Problem } from '#core/fault.ts'
-import { nextEventLoopTurn } from '#runtime/clock.ts'
 import { putRow } from '#storage/put-row.ts'
 import type { StateWriter } from '#storage/state.ts'
 import { EventLoopYielder } from '../event-loop-yielder.ts'
@@ -112,7 +111,7 @@ export async function putMarkets(
   let changed = 0
   let stale = 0
   const stated = new Map<string, string>()
-  const yielder = new EventLoopYielder(nextEventLoopTurn)
+  const yielder = new EventLoopYielder()
   for (const record of records) {
     await yielder.spend(recordSteps)
     if (isRepeated(stated, record)) continue

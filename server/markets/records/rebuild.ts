@@ -1,6 +1,5 @@
 // Finds the markets that show a changed record and writes their documents, plain and gzipped, at once or deferred.
 import { gzipSync } from 'node:zlib'
-import { nextEventLoopTurn } from '#runtime/clock.ts'
 import { createPause, type EventLoop } from '#runtime/pause-while-busy.ts'
 import { putRow } from '#storage/put-row.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'
@@ -34,7 +33,7 @@ export async function findMarketsShowing(
   countMax: number,
 ): Promise<string[] | undefined> {
   const markets: string[] = []
-  const yielder = new EventLoopYielder(nextEventLoopTurn)
+  const yielder = new EventLoopYielder()
   // Iterating a map also visits entries that are added during the iteration.
   for (const { kind, id } of touched.all.values()) {
     if (kind === 'market') {
@@ -88,7 +87,7 @@ async function raiseDeferred(tx: StateWriter): Promise<boolean> {
     `select kind, id from market_deferred_documents where kind in (${belowMarkets.map(() => '?').join()}) limit ?`,
     ...[...belowMarkets, raisedBatch],
   )
-  const yielder = new EventLoopYielder(nextEventLoopTurn)
+  const yielder = new EventLoopYielder()
   for (const { kind, id } of rows) {
     await deferShowing(tx, kind, id, yielder)
     await tx.run('delete from market_deferred_documents where kind = ? and id = ?', kind, id)
@@ -138,7 +137,7 @@ const documentSteps = 250
 export async function writeDocuments(tx: StateWriter, ids: readonly string[], atMs: number): Promise<number> {
   const graph = await loadRecordGraph(currentRecords(tx), marketNames(ids))
   const texts: WrittenTexts = new Map()
-  const yielder = new EventLoopYielder(nextEventLoopTurn)
+  const yielder = new EventLoopYielder()
   let count = 0
   for (const id of ids) {
     const document = writeMarket(graph, id, texts)

@@ -1,6 +1,5 @@
 // Loads all records that the documents of some markets or events show, each record once.
 import { parseJson } from '#api/json.ts'
-import { nextEventLoopTurn } from '#runtime/clock.ts'
 import type { StateReader } from '#storage/state.ts'
 import { EventLoopYielder, statementSteps } from '../event-loop-yielder.ts'
 import type { RecordGraph, RecordReference, StoredRecord } from './documents.ts'
@@ -24,7 +23,7 @@ const recordsMax = 200_000
 export async function loadRecordGraph(
   source: RecordSource,
   starts: readonly RecordName[],
-  yieldOnce: () => Promise<void> = nextEventLoopTurn,
+  yieldOnce?: () => Promise<void>,
 ): Promise<RecordGraph> {
   const yielder = new EventLoopYielder(yieldOnce)
   const records = new Map<string, StoredRecord | undefined>()
