@@ -47,20 +47,20 @@ interface DutyCount extends Series {
   readonly count: number
 }
 
-const seriesLabels = ['network', 'pool', 'operator', 'validator']
+const seriesLabels = ['pool', 'operator', 'validator']
 
 export function createWatchedMetrics(registry: Registry) {
   const registers = [registry]
-  const gauges: NetworkGauge[] = []
+  const gauges: ReturnType<typeof networkGauge>[] = []
   const gauge = (name: string, help: string, labelNames = seriesLabels) => {
-    const created = new NetworkGauge(new Gauge({ name: `tetrad_watched_${name}`, help, labelNames, registers }))
+    const created = networkGauge(registry, `tetrad_watched_${name}`, help, labelNames)
     gauges.push(created)
     return created
   }
   const missed = new Counter({
     name: 'tetrad_watched_missed_duties_total',
     help: 'Missed, late and wrong duties of watched validators.',
-    labelNames: [...seriesLabels, 'duty'],
+    labelNames: ['network', ...seriesLabels, 'duty'],
     registers,
   })
   const deliveries = new Counter({
@@ -74,67 +74,37 @@ export function createWatchedMetrics(registry: Registry) {
     'Missed blocks and attestations of watched validators in epochs that are not final.',
     [...seriesLabels, 'duty'],
   )
-  const examined = gauge('examined_epoch', 'The last epoch that was examined for events.', ['network'])
-  const statuses = gauge('validators', 'Watched validators by status.', ['network', 'pool', 'operator', 'status'])
+  const examined = gauge('examined_epoch', 'The last epoch that was examined for events.', [])
+  const statuses = gauge('validators', 'Watched validators by status.', ['pool', 'operator', 'status'])
   const effectiveness = gauge('effectiveness', 'Mean effectiveness of watched validators in the last day, 0 to 100.')
   const proposerDuties = gauge('proposer_duties', 'Blocks that watched validators had to propose in the last day.')
   const proposed = gauge('proposed', 'Blocks that watched validators proposed in the last day.')
   const syncSignatures = gauge('sync_signatures', 'Sync committee signatures of watched validators in the last day.')
   const upcoming = gauge('upcoming_proposals', 'Blocks that are due in the current and the next epoch.')
-  const queueEpoch = gauge('queue_epoch', 'The epoch in which the last watched validator leaves a queue.', [
-    ...['network', 'pool', 'operator', 'queue'],
-  ])
+  const queueHelp = 'The epoch in which the last watched validator leaves a queue.'
+  const queueEpoch = gauge('queue_epoch', queueHelp, ['pool', 'operator', 'queue'])
   return {
     /** `count` 0 creates the series, so that Prometheus sees its first increase. */
     addMissed(network: string, counts: readonly DutyCount[]): void {
-      for (const { duty, count, ...series } of counts) missed.inc({ network, ...labelsOf(series), duty }, count)
+      for (const { count, ...labels } of counts) missed.inc({ network, ...labels }, count)
     },
-    setExamined: (network: string, epoch: number) => examined.replace(network, [{ labels: {}, value: epoch }]),
+    setExamined: (network: string, epoch: number) => examined.replace(network, [{}], () => epoch),
     /** Missed duties of epochs that are not final. */
-    setHead(network: string, counts: readonly DutyCount[]): void {
-      const values = counts.map(({ duty, count, ...series }) => ({
-        labels: { ...labelsOf(series), duty },
-        value: count,
-      }))
-      head.replace(network, values)
-    },
-    setStatuses(
-      network: string,
-      counts: readonly (EntityLabels & { readonly status: string; readonly count: number })[],
-    ): void {
-      statuses.replace(
-        network,
-        counts.map(({ pool, operator, status, count }) => ({ labels: { pool, operator, status }, value: count })),
-      )
-    },
+    setHead: (network: string, counts: readonly DutyCount[]) => head.replace(network, counts, ({ count }) => count),
+    setStatuses: (network: string, counts: readonly (EntityLabels & { status: string; count: number })[]) =>
+      statuses.replace(network, counts, ({ count }) => count),
     setDay(network: string, figures: readonly DayFigures[]): void {
-      const replace = (metric: NetworkGauge, figureOf: (figure: DayFigures) => number | undefined) =>
-        metric.replace(
-          network,
-          figures.map((figure) => ({ labels: labelsOf(figure), value: figureOf(figure) })),
-        )
-      replace(effectiveness, (figure) => figure.effectiveness)
-      replace(proposerDuties, (figure) => figure.proposerDuties)
-      replace(proposed, (figure) => figure.proposed)
-      replace(syncSignatures, (figure) => figure.syncSignatures)
+      effectiveness.replace(network, figures, (figure) => figure.effectiveness)
+      proposerDuties.replace(network, figures, (figure) => figure.proposerDuties)
+      proposed.replace(network, figures, (figure) => figure.proposed)
+      syncSignatures.replace(network, figures, (figure) => figure.syncSignatures)
     },
     /** Proposals of the current and the next epoch that are still due. */
-    setUpcoming(network: string, counts: readonly (Series & { readonly count: number })[]): void {
-      upcoming.replace(
-        network,
-        counts.map((series) => ({ labels: labelsOf(series), value: series.count })),
-      )
-    },
+    setUpcoming: (network: string, counts: readonly (Series & { count: number })[]) =>
+      upcoming.replace(network, counts, ({ count }) => count),
     /** The epoch in which the last watched validator leaves a queue. */
-    setQueues(
-      network: string,
-      queues: readonly (EntityLabels & { readonly queue: QueueName; readonly epoch: number })[],
-    ): void {
-      queueEpoch.replace(
-        network,
-        queues.map(({ pool, operator, queue, epoch }) => ({ labels: { pool, operator, queue }, value: epoch })),
-      )
-    },
+    setQueues: (network: string, queues: readonly (EntityLabels & { queue: QueueName; epoch: number })[]) =>
+      queueEpoch.replace(network, queues, ({ epoch }) => epoch),
     /** `ok`, `retried` or `failed`. */
     addDelivery: (webhook: string, outcome: string) => deliveries.inc({ webhook, outcome }),
     /** This process no longer examines epochs: old values would look current. */
@@ -144,32 +114,31 @@ export function createWatchedMetrics(registry: Registry) {
   }
 }
 
-type Labels = Readonly<Record<string, string>>
-
-const labelsOf = ({ pool, operator, validator }: Series): Labels => ({ pool, operator, validator })
-
 /** A gauge whose values of one network are replaced together, so that values of former pools disappear. */
-class NetworkGauge {
-  readonly #gauge: Gauge
-  readonly #labels = new Map<string, readonly Labels[]>()
-
-  constructor(gauge: Gauge) {
-    this.#gauge = gauge
-  }
-
-  /** Without a value, there is no series. */
-  replace(network: string, values: readonly { readonly labels: Labels; readonly value: number | undefined }[]): void {
-    for (const labels of this.#labels.get(network) ?? []) this.#gauge.remove(labels)
-    const current = values.map(({ labels, value }) => ({ labels: { network, ...labels }, value }))
-    for (const { labels, value } of current) if (value !== undefined) this.#gauge.set(labels, value)
-    this.#labels.set(
-      network,
-      current.map(({ labels }) => labels),
-    )
-  }
-
-  clear(): void {
-    this.#gauge.reset()
-    this.#labels.clear()
+function networkGauge(registry: Registry, name: string, help: string, labelNames: readonly string[]) {
+  const gauge = new Gauge({ name, help, labelNames: ['network', ...labelNames], registers: [registry] })
+  const known = new Map<string, readonly Record<string, string>[]>()
+  return {
+    /** The rows have the labels. Without a value, there is no series. */
+    replace<Row extends object>(
+      network: string,
+      rows: readonly Row[],
+      toValue: (row: Row) => number | undefined,
+    ): void {
+      for (const labels of known.get(network) ?? []) gauge.remove(labels)
+      const current = rows.map((row) => {
+        const labels = Object.fromEntries(labelNames.map((label) => [label, row[label as never] as string]))
+        return { labels: { network, ...labels }, value: toValue(row) }
+      })
+      for (const { labels, value } of current) if (value !== undefined) gauge.set(labels, value)
+      known.set(
+        network,
+        current.map(({ labels }) => labels),
+      )
+    },
+    clear(): void {
+      gauge.reset()
+      known.clear()
+    },
   }
 }
