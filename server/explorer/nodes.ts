@@ -5,7 +5,12 @@ import type { ChainSettings } from '#runtime/settings/explorer.ts'
 import type { RpcOutcome } from '#sources/evm/batch-results.ts'
 import { headerCall, readBlocks, toHeader } from '#sources/evm/blocks.ts'
 import type { Capabilities } from '#sources/evm/capabilities.ts'
-import { type BlockSource, CapabilityTracker, type NodeCapabilities } from '#sources/evm/capability-tracker.ts'
+import {
+  type BlockSource,
+  type CapabilityTracker,
+  createCapabilityTracker,
+  type NodeCapabilities,
+} from '#sources/evm/capability-tracker.ts'
 import { faultOf, openRpc, type Rpc, type RpcCall, type RpcCallOptions, type RpcOptions } from '#sources/evm/rpc.ts'
 import type { BlockWithExecution, Header } from '#sources/evm/types.ts'
 import type { ExplorerContext } from './context.ts'
@@ -54,23 +59,23 @@ export function openNode(
   options: Partial<RpcOptions> = {},
 ): ChainNode {
   const rpc = openRpc({ chain: chain.id, rpc: chain.rpc, clock: context.clock, ...options })
-  const nodeCapabilities = new CapabilityTracker(rpc, chain.firstBlock, context.clock)
+  const tracker = createCapabilityTracker(rpc, chain.firstBlock, context.clock)
   return {
     chain,
     rpc,
-    capabilities: (options) => nodeCapabilities.combined(options),
-    known: () => nodeCapabilities.known(),
-    each: () => nodeCapabilities.perNode(),
+    capabilities: tracker.combined,
+    known: tracker.known,
+    each: tracker.perNode,
     async read(numbers, options, spend) {
-      await nodeCapabilities.combined(options)
-      return readFromAny(nodeCapabilities.blockSources(), numbers, options, spend)
+      await tracker.combined(options)
+      return readFromAny(tracker.blockSources(), numbers, options, spend)
     },
-    readFromEach: (number, options) => readFromEach(rpc, nodeCapabilities, number, options),
+    readFromEach: (number, options) => readFromEach(rpc, tracker, number, options),
     async list(call, options) {
-      const [outcome] = await nodeCapabilities.traceFilterNodes().call([call], options)
+      const [outcome] = await tracker.traceFilterNodes().call([call], options)
       return outcome as RpcOutcome
     },
-    distrustTraceFilter: () => nodeCapabilities.distrustTraceFilter(),
+    distrustTraceFilter: tracker.distrustTraceFilter,
     tip: (options) => readTip(rpc, chain, options),
   }
 }

@@ -7,7 +7,7 @@ import { type SimulatedCapabilities, SimulatedNode } from '#simulator/evm/node.t
 import { ManualClock } from '#test/manual-clock.ts'
 import { FetchError } from '../http-client.ts'
 import { describeLimitations } from './capabilities.ts'
-import { CapabilityTracker } from './capability-tracker.ts'
+import { createCapabilityTracker } from './capability-tracker.ts'
 import { openRpc, type RpcCall } from './rpc.ts'
 
 interface TestNode {
@@ -53,7 +53,7 @@ function openNodes(nodes: readonly SimulatedCapabilities[], clock: Clock = syste
   return {
     testNodes,
     rpc,
-    tracker: new CapabilityTracker(rpc, 0, clock),
+    tracker: createCapabilityTracker(rpc, 0, clock),
     testNode: (at: number) => testNodes[at] ?? assert.fail(),
   }
 }

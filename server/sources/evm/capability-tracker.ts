@@ -41,83 +41,31 @@ const createEntry = (rpc: Rpc, index: number) => ({
 
 type Entry = ReturnType<typeof createEntry>
 
-export class CapabilityTracker {
-  readonly #rpc: Rpc
-  readonly #firstBlock: number
-  readonly #clock: Clock
-  readonly #entries: readonly Entry[]
+export type CapabilityTracker = ReturnType<typeof createCapabilityTracker>
 
-  constructor(rpc: Rpc, firstBlock: number, clock: Clock) {
-    this.#rpc = rpc
-    this.#firstBlock = firstBlock
-    this.#clock = clock
-    this.#entries = rpc.health().map((_, index) => createEntry(rpc, index))
+export function createCapabilityTracker(rpc: Rpc, firstBlock: number, clock: Clock) {
+  const entries = rpc.health().map((_, index) => createEntry(rpc, index))
+
+  function known(): Capabilities | undefined {
+    const tested = entries.flatMap(({ can }) => (can ? [can] : []))
+    return tested.length > 0 ? combineCapabilities(tested) : undefined
   }
 
-  /** The capabilities of all tested nodes together. Throws if there are none. */
-  async combined(options: RpcCallOptions = {}): Promise<Capabilities> {
-    const pending = this.#entries.filter((entry) => this.#isDue(entry)).map((entry) => this.#query(entry))
-    if (!this.known()) await this.#waitForFirst(pending, options)
-    const known = this.known()
-    if (known) return known
-    throw this.#entries.find(({ failure }) => failure !== undefined)?.failure ?? noNodeFault()
-  }
-
-  known(): Capabilities | undefined {
-    const known = this.#entries.flatMap(({ can }) => (can ? [can] : []))
-    return known.length > 0 ? combineCapabilities(known) : undefined
-  }
-
-  /** Waits until every node has been tested. */
-  async perNode(): Promise<readonly NodeCapabilities[]> {
-    await Promise.all(this.#entries.filter((entry) => this.#isDue(entry)).map((entry) => this.#query(entry)))
-    return this.#rpc.health().map((health, index) => ({ ...health, can: this.#entries[index]?.can }))
-  }
-
-  /** Cheapest method first. Nodes without traces are left out if others have traces. */
-  blockSources(): BlockSource[] {
-    const forms: readonly ReadForm[] = this.known()?.traces
-      ? traceForms
-      : ['eth_getBlockReceipts', 'eth_getTransactionReceipt']
-    return forms.flatMap((form) => {
-      const indices = this.#entries.filter(({ can }) => can?.reads === form).map(({ index }) => index)
-      return indices.length > 0 ? [{ form, rpc: this.#rpc.of(indices) }] : []
-    })
-  }
-
-  /** How each node reads blocks with traces; undefined: it has no traces, or has not been tested. */
-  traceSources(): (BlockSource | undefined)[] {
-    return this.#entries.map(({ can, rpc }) => (can?.traces ? { form: can.reads, rpc } : undefined))
-  }
-
-  /** The nodes whose trace_filter supports the longest ranges. */
-  traceFilterNodes(): Rpc {
-    const blocks = this.known()?.filterBlocks
-    const indices = this.#entries.filter(({ can }) => can && can.filterBlocks === blocks).map(({ index }) => index)
-    return this.#rpc.of(indices)
-  }
-
-  /** Do not use trace_filter of any node until the next test. */
-  distrustTraceFilter(): void {
-    for (const entry of this.#entries)
-      if (entry.can) entry.can = { ...entry.can, has: { ...entry.can.has, trace_filter: false }, filterBlocks: 0 }
-  }
-
-  #isDue({ retryAtMs, pending }: Entry): boolean {
-    return pending !== undefined || this.#clock.monotonicMs() >= retryAtMs || this.known() === undefined
+  function isDue({ retryAtMs, pending }: Entry): boolean {
+    return pending !== undefined || clock.monotonicMs() >= retryAtMs || known() === undefined
   }
 
   /** Whether the test succeeded; never throws. */
-  #query(entry: Entry): Promise<boolean> {
-    entry.pending ??= this.#detect(entry).finally(() => {
+  function query(entry: Entry): Promise<boolean> {
+    entry.pending ??= detect(entry).finally(() => {
       entry.pending = undefined
     })
     return entry.pending
   }
 
-  async #detect(entry: Entry): Promise<boolean> {
+  async function detect(entry: Entry): Promise<boolean> {
     try {
-      entry.can = await detectCapabilities(entry.rpc, this.#firstBlock, this.#clock)
+      entry.can = await detectCapabilities(entry.rpc, firstBlock, clock)
       entry.failure = undefined
     } catch (error) {
       entry.failure = error
@@ -125,25 +73,72 @@ export class CapabilityTracker {
     const isClear = entry.failure === undefined && entry.can?.isClear === true
     if (isClear) entry.validMs = clearMs
     else entry.validMs = entry.validMs === clearMs ? unclearMs : Math.min(2 * entry.validMs, unclearMaxMs)
-    entry.retryAtMs = this.#clock.monotonicMs() + entry.validMs
+    entry.retryAtMs = clock.monotonicMs() + entry.validMs
     return entry.failure === undefined
   }
 
   /** Until all nodes are tested, the first is tested and the grace period is over, or the deadline. */
-  async #waitForFirst(tests: readonly Promise<boolean>[], { untilMs, signal }: RpcCallOptions): Promise<void> {
+  async function waitForFirst(tests: readonly Promise<boolean>[], { untilMs, signal }: RpcCallOptions): Promise<void> {
     const done = new AbortController()
     const stop = signal ? AbortSignal.any([signal, done.signal]) : done.signal
     const first = new Promise<void>((resolve) => {
       for (const test of tests) void test.then((isDone) => isDone && resolve())
     })
-    const ends = [Promise.all(tests), first.then(() => this.#clock.sleep(graceMs, stop))]
+    const ends = [Promise.all(tests), first.then(() => clock.sleep(graceMs, stop))]
     if (untilMs !== undefined && untilMs < Number.POSITIVE_INFINITY)
-      ends.push(this.#clock.sleep(Math.max(0, untilMs - this.#clock.monotonicMs()), stop))
+      ends.push(clock.sleep(Math.max(0, untilMs - clock.monotonicMs()), stop))
     try {
       await Promise.race<unknown>(ends)
     } finally {
       done.abort()
     }
+  }
+
+  return {
+    known,
+    /** The capabilities of all tested nodes together. Throws if there are none. */
+    async combined(options: RpcCallOptions = {}): Promise<Capabilities> {
+      const pending = entries.filter(isDue).map(query)
+      if (!known()) await waitForFirst(pending, options)
+      const capabilities = known()
+      if (capabilities) return capabilities
+      throw entries.find(({ failure }) => failure !== undefined)?.failure ?? noNodeFault()
+    },
+
+    /** Waits until every node has been tested. */
+    async perNode(): Promise<readonly NodeCapabilities[]> {
+      await Promise.all(entries.filter(isDue).map(query))
+      return rpc.health().map((health, index) => ({ ...health, can: entries[index]?.can }))
+    },
+
+    /** Cheapest method first. Nodes without traces are left out if others have traces. */
+    blockSources(): BlockSource[] {
+      const forms: readonly ReadForm[] = known()?.traces
+        ? traceForms
+        : ['eth_getBlockReceipts', 'eth_getTransactionReceipt']
+      return forms.flatMap((form) => {
+        const indices = entries.filter(({ can }) => can?.reads === form).map(({ index }) => index)
+        return indices.length > 0 ? [{ form, rpc: rpc.of(indices) }] : []
+      })
+    },
+
+    /** How each node reads blocks with traces; undefined: it has no traces, or has not been tested. */
+    traceSources(): (BlockSource | undefined)[] {
+      return entries.map(({ can, rpc }) => (can?.traces ? { form: can.reads, rpc } : undefined))
+    },
+
+    /** The nodes whose trace_filter supports the longest ranges. */
+    traceFilterNodes(): Rpc {
+      const blocks = known()?.filterBlocks
+      const indices = entries.filter(({ can }) => can && can.filterBlocks === blocks).map(({ index }) => index)
+      return rpc.of(indices)
+    },
+
+    /** Do not use trace_filter of any node until the next test. */
+    distrustTraceFilter(): void {
+      for (const entry of entries)
+        if (entry.can) entry.can = { ...entry.can, has: { ...entry.can.has, trace_filter: false }, filterBlocks: 0 }
+    },
   }
 }
 

@@ -57,112 +57,65 @@ interface SentCalls {
   readonly calls: number
 }
 
-export class RpcEndpoint {
+export type RpcEndpoint = ReturnType<typeof createRpcEndpoint>
+
+interface RpcEndpointOptions {
   readonly name: string
-  readonly #settings: RpcSettings
-  readonly #chain: string
-  readonly #clock: Clock
-  readonly #post: Post
-  readonly #counts: Counts
-  readonly #backoffMs: number
-  #sent: SentCalls[] = []
-  readonly #batch: BatchSize
+  readonly settings: RpcSettings
+  readonly chain: string
+  readonly clock: Clock
+  readonly counts: Counts
+  readonly post: Post
+  /** First backoff; it doubles. */
+  readonly backoffMs: number
+}
+
+export function createRpcEndpoint({ name, settings, chain, clock, counts, post, backoffMs }: RpcEndpointOptions) {
+  const { batchMax, perSecond } = settings
+  const batch = new BatchSize(batchMax)
   /** Blocks, traces and receipts differ in size. */
-  readonly #wholeBatches = new Map<ResultKind['as'], BatchSize>()
-  #nextId = 1
-  #failures = 0
-  #backoffUntilMs = 0
-  #verified = false
-  #wrongChain = false
-  trouble: string | undefined
-  /** The last connection was refused or failed. */
-  isUnreachable = false
+  const wholeBatches = new Map<ResultKind['as'], BatchSize>()
+  let sentCalls: SentCalls[] = []
+  let nextId = 1
+  let failures = 0
+  let backoffUntilMs = 0
+  let isVerified = false
+  let isWrongChain = false
+  let trouble: string | undefined
+  let isUnreachable = false
 
-  constructor(
-    name: string,
-    settings: RpcSettings,
-    chain: string,
-    clock: Clock,
-    counts: Counts,
-    post: Post,
-    backoffMs: number,
-  ) {
-    this.name = name
-    this.#settings = settings
-    this.#chain = chain
-    this.#clock = clock
-    this.#counts = counts
-    this.#post = post
-    this.#backoffMs = backoffMs
-    this.#batch = new BatchSize(settings.batchMax)
+  const backoffRemainingMs = (): number => Math.max(0, backoffUntilMs - clock.monotonicMs())
+
+  const isRefused = (): boolean => isWrongChain && backoffRemainingMs() > 0
+
+  const nextBackoffMs = (maxMs: number): number => Math.min(backoffMs * 2 ** Math.min(failures, 10), maxMs)
+
+  function backOff(reason: string, forMs = nextBackoffMs(backoffMaxMs)): void {
+    failures += 1
+    isVerified = false
+    backoffUntilMs = clock.monotonicMs() + forMs
+    trouble = reason
   }
 
-  /** On the wrong chain: do not wait for it. */
-  get isRefused(): boolean {
-    return this.#wrongChain && this.backoffRemainingMs() > 0
+  function backOffAfter({ message, retryAfterMs, failure }: FetchError): void {
+    isUnreachable = failure === 'network'
+    if (isUnreachable) backOff(message, nextBackoffMs(unreachableBackoffMaxMs))
+    else if (retryAfterMs === undefined) backOff(message)
+    else backOff(message, Math.min(retryAfterMs, requestedBackoffMaxMs))
   }
 
-  /** Time until it may be used again; 0: now. */
-  backoffRemainingMs(): number {
-    return Math.max(0, this.#backoffUntilMs - this.#clock.monotonicMs())
-  }
-
-  /** Outcomes in the order of the calls. Throws FetchError if no call reached the node. */
-  async call(calls: readonly RpcCall[], untilMs: number, signal?: AbortSignal): Promise<RpcOutcome[]> {
-    const outcomes: RpcOutcome[] = []
-    try {
-      if (!this.#verified) await this.#verify(untilMs, signal)
-      while (outcomes.length < calls.length) {
-        const size = this.#sizeFor(calls[outcomes.length])
-        const part = calls.slice(outcomes.length, outcomes.length + this.#partMax(size))
-        const partOutcomes = await this.#sendSized(part, size, untilMs, signal)
-        if (partOutcomes) outcomes.push(...partOutcomes)
-      }
-      this.#failures = 0
-      this.trouble = undefined
-      this.isUnreachable = false
-      return outcomes
-    } catch (error) {
-      if (!(error instanceof FetchError) || error.failure === 'stopped') throw error
-      // Keep the outcomes from before the failure; another node gets the rest.
-      if (!this.isRefused) this.#backOffAfter(error)
-      if (outcomes.length === 0) throw error
-      return calls.map((_, at) => outcomes[at] ?? unusableAfter(error))
-    }
-  }
-
-  /** Do not use the node for a while. */
-  backOff(reason: string, forMs = Math.min(this.#backoffMs * 2 ** Math.min(this.#failures, 10), backoffMaxMs)): void {
-    this.#failures += 1
-    this.#verified = false
-    this.#backoffUntilMs = this.#clock.monotonicMs() + forMs
-    this.trouble = reason
-  }
-
-  #backOffAfter({ message, retryAfterMs, failure }: FetchError): void {
-    this.isUnreachable = failure === 'network'
-    if (this.isUnreachable)
-      this.backOff(message, Math.min(this.#backoffMs * 2 ** Math.min(this.#failures, 10), unreachableBackoffMaxMs))
-    else if (retryAfterMs === undefined) this.backOff(message)
-    else this.backOff(message, Math.min(retryAfterMs, requestedBackoffMaxMs))
-  }
-
-  #sizeFor(next: RpcCall | undefined): BatchSize {
-    if (!next?.resultKind || !isWholeBlock(next.resultKind)) return this.#batch
-    const { batchMax } = this.#settings
-    return this.#wholeBatches.getOrInsertComputed(
+  function sizeFor(next: RpcCall | undefined): BatchSize {
+    if (!next?.resultKind || !isWholeBlock(next.resultKind)) return batch
+    return wholeBatches.getOrInsertComputed(
       next.resultKind.as,
       () => new BatchSize(batchMax, Math.min(wholeBlocksMin, batchMax)),
     )
   }
 
-  #partMax(size: BatchSize): number {
-    const { perSecond } = this.#settings
-    return Math.min(this.#batch.now, size.now, perSecond > 0 ? perSecond : size.now)
-  }
+  const partMax = (size: BatchSize): number => Math.min(batch.now, size.now, perSecond > 0 ? perSecond : size.now)
 
   /** Outcomes of the first calls of this part. Undefined: none; the next request is smaller. */
-  async #sendSized(
+  async function sendSized(
     part: readonly RpcCall[],
     size: BatchSize,
     untilMs: number,
@@ -170,9 +123,9 @@ export class RpcEndpoint {
   ): Promise<readonly RpcOutcome[] | undefined> {
     const isAlone = part.length === 1
     try {
-      const sent = await this.#send(part, untilMs, signal)
+      const sent = await send(part, untilMs, signal)
       if (!sent) {
-        this.#batch.refuse(part.length)
+        batch.refuse(part.length)
         return undefined
       }
       const { outcomes, bytes } = sent
@@ -191,105 +144,142 @@ export class RpcEndpoint {
     }
   }
 
-  async #verify(untilMs: number, signal?: AbortSignal): Promise<void> {
-    const sent = await this.#send([{ method: 'eth_chainId', params: [] }], untilMs, signal)
+  async function verify(untilMs: number, signal?: AbortSignal): Promise<void> {
+    const sent = await send([{ method: 'eth_chainId', params: [] }], untilMs, signal)
     const outcome = sent?.outcomes[0]
     if (outcome?.is !== 'result') {
-      throw new FetchError('text', `${this.name} did not return its chain id: ${outcome?.message ?? 'no result'}`)
+      throw new FetchError('text', `${name} did not return its chain id: ${outcome?.message ?? 'no result'}`)
     }
-    const chain = quantityText(outcome.result)
-    if (chain !== this.#chain) {
-      const reason = `${this.name} is on chain ${chain}, not ${this.#chain}: refused; correct this URL or the chain it is configured for`
-      this.#wrongChain = true
-      this.backOff(reason, wrongChainBackoffMs)
+    const reported = quantityText(outcome.result)
+    isWrongChain = reported !== chain
+    if (isWrongChain) {
+      const reason = `${name} is on chain ${reported}, not ${chain}: refused; correct this URL or the chain it is configured for`
+      backOff(reason, wrongChainBackoffMs)
       throw new FetchError('address', reason)
     }
-    this.#wrongChain = false
-    this.#verified = true
+    isVerified = true
   }
 
   /** Undefined if the node refuses a batch of this size. */
-  async #send(
+  async function send(
     calls: readonly RpcCall[],
     untilMs: number,
     signal?: AbortSignal,
   ): Promise<{ readonly outcomes: readonly RpcOutcome[]; readonly bytes: number } | undefined> {
-    const sent = await this.#waitForQuota(calls.length, untilMs, signal)
-    const firstId = this.#nextId
-    this.#nextId += calls.length
+    const sent = await waitForQuota(calls.length, untilMs, signal)
+    const firstId = nextId
+    nextId += calls.length
     const requests = calls.map(({ method, params, isTraced }, at) => ({
       jsonrpc: '2.0',
       id: firstId + at,
       method,
-      params: isTraced ? [...params, this.#tracer] : params,
+      params: isTraced ? [...params, tracerOf(settings)] : params,
     }))
     const body = JSON.stringify(calls.length === 1 ? requests[0] : requests)
-    const response = await this.#sendBody(body, calls.length, untilMs, signal)
+    const response = await sendBody(body, calls.length, untilMs, signal)
     // The node has received the calls by now.
-    sent.endMs = Math.min(sent.endMs, this.#clock.monotonicMs() + secondMs)
+    sent.endMs = Math.min(sent.endMs, clock.monotonicMs() + secondMs)
     const outcomes = await decodeBatch(response, firstId, calls)
-    if (outcomes === 'not JSON') throw new FetchError('text', `${this.name} did not return JSON`)
+    if (outcomes === 'not JSON') throw new FetchError('text', `${name} did not return JSON`)
     return outcomes === 'batch refused' ? undefined : { outcomes, bytes: response.length }
   }
 
-  async #sendBody(body: string, calls: number, untilMs: number, signal?: AbortSignal): Promise<Uint8Array | string> {
-    const leftMs = untilMs - this.#clock.monotonicMs()
-    if (leftMs <= 0) throw new FetchError('stopped', `no time left to call ${this.name}`)
-    this.#counts.calls += calls
-    this.#counts.rounds += 1
-    const timeoutMs = Math.ceil(Math.min(this.#settings.timeoutMs, leftMs))
+  async function sendBody(
+    body: string,
+    calls: number,
+    untilMs: number,
+    signal?: AbortSignal,
+  ): Promise<Uint8Array | string> {
+    const leftMs = untilMs - clock.monotonicMs()
+    if (leftMs <= 0) throw new FetchError('stopped', `no time left to call ${name}`)
+    counts.calls += calls
+    counts.rounds += 1
+    const timeoutMs = Math.ceil(Math.min(settings.timeoutMs, leftMs))
     try {
-      return await this.#post(this.#settings.url, {
+      return await post(settings.url, {
         method: 'POST',
         isQuery: true,
         body,
         headers: { 'content-type': 'application/json', accept: 'application/json' },
         timeoutMs,
         bytesMax,
-        label: this.name,
+        label: name,
         ...(signal && { signal }),
       })
     } catch (error) {
       const isOurDeadline =
-        error instanceof FetchError && error.failure === 'timeout' && timeoutMs < this.#fairTimeoutMs
+        error instanceof FetchError &&
+        error.failure === 'timeout' &&
+        timeoutMs < Math.min(settings.timeoutMs, fairTimeoutMs)
       throw isOurDeadline ? new FetchError('stopped', error.message) : error
     }
-  }
-
-  /**
-   * By default geth stops after 5 s. Let it stop shortly before the request ends, so that it reports which transaction.
-   */
-  get #tracer(): object {
-    const seconds = Math.max(1, Math.floor((0.8 * this.#settings.timeoutMs) / 1000))
-    return { tracer: 'callTracer', timeout: `${seconds}s` }
-  }
-
-  get #fairTimeoutMs(): number {
-    return Math.min(this.#settings.timeoutMs, fairTimeoutMs)
   }
 
   /**
    * Waits until the rate limit allows `calls` more, counted by the latest time at which the node may have received
    * each.
    */
-  async #waitForQuota(calls: number, untilMs: number, signal?: AbortSignal): Promise<SentCalls> {
-    const { perSecond } = this.#settings
+  async function waitForQuota(calls: number, untilMs: number, signal?: AbortSignal): Promise<SentCalls> {
     for (;;) {
-      const nowMs = this.#clock.monotonicMs()
+      const nowMs = clock.monotonicMs()
       const sent = { endMs: nowMs + transitMaxMs + secondMs, calls }
       if (perSecond === 0) return sent
-      this.#sent = this.#sent.filter(({ endMs }) => endMs > nowMs)
-      const inWindow = this.#sent.reduce((sum, batch) => sum + batch.calls, 0)
-      if (this.#sent.length === 0 || inWindow + calls <= perSecond) {
-        this.#sent.push(sent)
+      sentCalls = sentCalls.filter(({ endMs }) => endMs > nowMs)
+      const inWindow = sentCalls.reduce((sum, entry) => sum + entry.calls, 0)
+      if (sentCalls.length === 0 || inWindow + calls <= perSecond) {
+        sentCalls.push(sent)
         return sent
       }
-      const waitMs = Math.min(...this.#sent.map(({ endMs }) => endMs)) - nowMs
-      if (nowMs + waitMs > untilMs) throw new FetchError('stopped', `the rate limit of ${this.name} leaves no time`)
-      await this.#clock.sleep(Math.ceil(waitMs), signal)
-      if (signal?.aborted) throw new FetchError('stopped', `the request to ${this.name} was cancelled`)
+      const waitMs = Math.min(...sentCalls.map(({ endMs }) => endMs)) - nowMs
+      if (nowMs + waitMs > untilMs) throw new FetchError('stopped', `the rate limit of ${name} leaves no time`)
+      await clock.sleep(Math.ceil(waitMs), signal)
+      if (signal?.aborted) throw new FetchError('stopped', `the request to ${name} was cancelled`)
     }
   }
+
+  return {
+    name,
+    trouble: () => trouble,
+    /** The last connection was refused or failed. */
+    isUnreachable: () => isUnreachable,
+    /** On the wrong chain: do not wait for it. */
+    isRefused,
+    /** Time until it may be used again; 0: now. */
+    backoffRemainingMs,
+    /** Do not use the node for a while. */
+    backOff,
+    /** Outcomes in the order of the calls. Throws FetchError if no call reached the node. */
+    async call(calls: readonly RpcCall[], untilMs: number, signal?: AbortSignal): Promise<RpcOutcome[]> {
+      const outcomes: RpcOutcome[] = []
+      try {
+        if (!isVerified) await verify(untilMs, signal)
+        while (outcomes.length < calls.length) {
+          const size = sizeFor(calls[outcomes.length])
+          const part = calls.slice(outcomes.length, outcomes.length + partMax(size))
+          const partOutcomes = await sendSized(part, size, untilMs, signal)
+          if (partOutcomes) outcomes.push(...partOutcomes)
+        }
+        failures = 0
+        trouble = undefined
+        isUnreachable = false
+        return outcomes
+      } catch (error) {
+        if (!(error instanceof FetchError) || error.failure === 'stopped') throw error
+        // Keep the outcomes from before the failure; another node gets the rest.
+        if (!isRefused()) backOffAfter(error)
+        if (outcomes.length === 0) throw error
+        return calls.map((_, at) => outcomes[at] ?? unusableAfter(error))
+      }
+    },
+  }
+}
+
+/**
+ * By default geth stops after 5 s. Let it stop shortly before the request ends, so that it reports which transaction.
+ */
+const tracerOf = ({ timeoutMs }: RpcSettings): object => {
+  const seconds = Math.max(1, Math.floor((0.8 * timeoutMs) / 1000))
+  return { tracer: 'callTracer', timeout: `${seconds}s` }
 }
 
 const isTooMuch = (outcome: RpcOutcome): boolean => {

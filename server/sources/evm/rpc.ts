@@ -11,7 +11,14 @@ import type { RpcSettings } from '#runtime/settings/explorer.ts'
 import { cleanUrls, FetchError, fetchBytes } from '../http-client.ts'
 import type { RpcOutcome } from './batch-results.ts'
 import { kindOf, type NodeErrorKind } from './node-errors.ts'
-import { type Counts, type Post, type RpcCall, RpcEndpoint, unusableAfter } from './rpc-endpoint.ts'
+import {
+  type Counts,
+  createRpcEndpoint,
+  type Post,
+  type RpcCall,
+  type RpcEndpoint,
+  unusableAfter,
+} from './rpc-endpoint.ts'
 
 export type { RpcCall } from './rpc-endpoint.ts'
 
@@ -68,8 +75,8 @@ export function openRpc({ chain, rpc, clock, post = postOverHttp, backoffMs = 25
   // Waiting for a rate limit and decoding are not counted.
   const timed: Post = (address, options) => waited.during(() => post(address, options))
   const names = cleanUrls(rpc.map(({ url }) => url))
-  const endpoints = rpc.map(
-    (settings, at) => new RpcEndpoint(names[at] ?? '', settings, chain, clock, counts, timed, backoffMs),
+  const endpoints = rpc.map((settings, at) =>
+    createRpcEndpoint({ name: names[at] ?? '', settings, chain, clock, counts, post: timed, backoffMs }),
   )
   return createClient(endpoints, clock, backoffMs, () => ({ ...counts, waitedMs: waited.ms() }))
 }
@@ -96,7 +103,7 @@ function createClient(
       })
     },
     counts,
-    health: () => endpoints.map(({ name, trouble }) => ({ name, trouble })),
+    health: () => endpoints.map(({ name, trouble }) => ({ name, trouble: trouble() })),
     backoffRemainingMs: () => Math.min(...endpoints.map((endpoint) => endpoint.backoffRemainingMs())),
     of(indices) {
       const selected = endpoints.filter((_, index) => indices.includes(index))
@@ -117,7 +124,7 @@ async function callEndpoints(
     attemptsMax = attemptsOver(endpoints),
   }: RpcCallOptions,
 ): Promise<RpcOutcome[]> {
-  const reason = endpoints.find(({ trouble }) => trouble !== undefined)?.trouble ?? 'no node could be called in time'
+  const reason = endpoints.map(({ trouble }) => trouble()).find(Boolean) ?? 'no node could be called in time'
   const outcomes: RpcOutcome[] = calls.map(() => ({ is: 'unusable', message: reason }))
   const refusedBy = new Set<RpcEndpoint>()
   const timedOut = new Set<RpcEndpoint>()
@@ -133,7 +140,7 @@ async function callEndpoints(
     const waitMs = Math.max(endpoint.backoffRemainingMs(), 0)
     if (waitMs > 0 && (skipsBackoff || open.every(isAccepted))) break
     const nextMs = clock.monotonicMs() + waitMs
-    if (nextMs > untilMs || (nextMs > unreachableUntilMs && endpoints.every(({ isUnreachable }) => isUnreachable)))
+    if (nextMs > untilMs || (nextMs > unreachableUntilMs && endpoints.every(({ isUnreachable }) => isUnreachable())))
       break
     if (waitMs > 0) await clock.sleep(Math.ceil(waitMs), signal)
     if (signal?.aborted) throw cancelledFault()
@@ -184,7 +191,7 @@ function chooseEndpoint(
   endpoints: readonly RpcEndpoint[],
   refusedBy: ReadonlySet<RpcEndpoint>,
 ): RpcEndpoint | undefined {
-  const left = endpoints.filter((endpoint) => !refusedBy.has(endpoint) && !endpoint.isRefused)
+  const left = endpoints.filter((endpoint) => !refusedBy.has(endpoint) && !endpoint.isRefused())
   return (
     left.find((endpoint) => endpoint.backoffRemainingMs() === 0) ??
     left.sort((a, b) => a.backoffRemainingMs() - b.backoffRemainingMs())[0]
