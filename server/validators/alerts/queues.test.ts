@@ -7,7 +7,7 @@ import { openAlteringProxy } from '#test/altering-proxy.ts'
 import { openNodeOfRun } from '#test/client-of-run.ts'
 import { settingsWith } from '#test/context.ts'
 import { ManualClock } from '#test/manual-clock.ts'
-import { DepositQueue, lastAppliedEpoch, registryQueues } from './queues.ts'
+import { createDepositQueue, lastAppliedEpoch, registryQueues } from './queues.ts'
 import type { WatchedValidator } from './watched-validators.ts'
 
 const validator = (index: number, changes: Partial<WatchedValidator>) => {
@@ -78,7 +78,7 @@ test('deposits of the watch list are found by key and by address, with one reque
   const beacon = openBeacon({ network: 'hoodi', urls: [proxy.url], timeoutMs: 10_000, clock: systemClock })
   const clock = new ManualClock(epochEndMs(11))
   const signal = new AbortController().signal
-  const epochFor = (...watch: string[]) => new DepositQueue(beacon, time, clock, watch).read(signal)
+  const epochFor = (...watch: string[]) => createDepositQueue(beacon, time, clock, watch)(signal)
   const head = 13
   // The simulated chain applies three deposits per epoch.
   assert.equal((await beacon.chain()).rules.pendingDepositsPerEpochMax, 3)
@@ -88,12 +88,12 @@ test('deposits of the watch list are found by key and by address, with one reque
   const before = requests
   assert.equal(await epochFor('7', '8'), undefined)
   assert.equal(requests, before, 'a list of indices needs no request')
-  const deposits = new DepositQueue(beacon, time, clock, [key])
-  await deposits.read(signal)
+  const deposits = createDepositQueue(beacon, time, clock, [key])
+  await deposits(signal)
   clock.advance(96_000)
-  await deposits.read(signal)
+  await deposits(signal)
   assert.equal(requests, before + 1)
   clock.advance(96_000)
-  await deposits.read(signal)
+  await deposits(signal)
   assert.equal(requests, before + 2)
 })

@@ -3,11 +3,12 @@
 import { type ChainTime, type Epoch, hourOf } from '#core/chain-time.ts'
 import type { Clock } from '#runtime/clock.ts'
 import type { EntityLabels, QueueName } from '#runtime/watched-metrics.ts'
-import { type Beacon, BeaconError } from '#sources/beacon/client.ts'
+import type { Beacon } from '#sources/beacon/client.ts'
 import { type ConsensusRules, epochAt } from '#sources/beacon/consensus.ts'
 import { type QueuedDeposit, queuedDepositsIn } from '#sources/beacon/pending.ts'
-import { BeaconQueries } from '../ingest/read/beacon-queries.ts'
+import type { BeaconQueries } from '../ingest/read/beacon-queries.ts'
 import { groupByEntity } from './series.ts'
+import { queryOrUndefined } from './upcoming-proposals.ts'
 import type { WatchedValidator } from './watched-validators.ts'
 
 /** The last of the validators leaves the queue in this epoch. */
@@ -32,49 +33,38 @@ export function registryQueues(watched: ReadonlyMap<number, WatchedValidator>, e
   })
 }
 
-/** The queue of deposits, requested once per chain hour. */
-export class DepositQueue {
-  readonly #beacon: Beacon
-  readonly #time: ChainTime
-  readonly #clock: Pick<Clock, 'now'>
-  /** Public keys and addresses of the watch list, lower-case. */
-  readonly #names: ReadonlySet<string>
-  #hour = -1
-  #epoch: number | undefined
+export type ReadDepositQueue = (signal: AbortSignal) => Promise<number | undefined>
 
-  constructor(beacon: Beacon, time: ChainTime, clock: Pick<Clock, 'now'>, watch: readonly string[]) {
-    this.#beacon = beacon
-    this.#time = time
-    this.#clock = clock
-    this.#names = new Set(watch.filter((name) => name.startsWith('0x')).map((name) => name.toLowerCase()))
+/**
+ * The queue of deposits, requested once per chain hour. Returns the earliest epoch in which the last deposit of the
+ * watch list is applied. Undefined: there is none.
+ */
+export function createDepositQueue(
+  beacon: Beacon,
+  time: ChainTime,
+  clock: Pick<Clock, 'now'>,
+  watch: readonly string[],
+): ReadDepositQueue {
+  /** Public keys and addresses of the watch list. */
+  const names = new Set(watch.filter((name) => name.startsWith('0x')).map((name) => name.toLowerCase()))
+  const isWatched = ({ pubkey, address }: QueuedDeposit) =>
+    names.has(pubkey) || (address !== undefined && names.has(address))
+  const request = async (queries: BeaconQueries, rules: ConsensusRules) => {
+    const head = await queries.head()
+    const deposits = head && (await queries.pendingDeposits(head.slot))
+    return deposits && lastAppliedEpoch(rules, epochAt(rules, head.slot), queuedDepositsIn(deposits), isWatched)
   }
-
-  /** The earliest epoch in which the last deposit of the watch list is applied. Undefined: there is none. */
-  async read(signal: AbortSignal): Promise<number | undefined> {
-    const { genesisUnix, slotSeconds, slotsPerEpoch } = this.#time
-    const epoch = Math.floor((this.#clock.now() / 1000 - genesisUnix) / (slotSeconds * slotsPerEpoch))
-    const hour = hourOf(this.#time, epoch as Epoch)
-    if (this.#names.size === 0) return undefined
-    if (hour !== this.#hour) this.#epoch = await this.#request(signal)
-    this.#hour = hour
-    return this.#epoch
-  }
-
-  /** A failure is not repeated before the next hour: the list may be large. */
-  async #request(signal: AbortSignal): Promise<number | undefined> {
-    try {
-      const { rules } = await this.#beacon.chain(signal)
-      const queries = new BeaconQueries(this.#beacon, rules, signal)
-      const head = await queries.head()
-      const deposits = head && (await queries.pendingDeposits(head.slot))
-      const isWatched = ({ pubkey, address }: QueuedDeposit) =>
-        this.#names.has(pubkey) || (address !== undefined && this.#names.has(address))
-      return deposits && lastAppliedEpoch(rules, epochAt(rules, head.slot), queuedDepositsIn(deposits), isWatched)
-    } catch (error) {
-      signal.throwIfAborted()
-      if (error instanceof BeaconError) return undefined
-      throw error
-    }
+  let lastHour = -1
+  let appliedEpoch: number | undefined
+  return async (signal) => {
+    if (names.size === 0) return undefined
+    const { genesisUnix, slotSeconds, slotsPerEpoch } = time
+    const epoch = Math.floor((clock.now() / 1000 - genesisUnix) / (slotSeconds * slotsPerEpoch))
+    const hour = hourOf(time, epoch as Epoch)
+    // A failure is not repeated before the next hour: the list may be large.
+    if (hour !== lastHour) appliedEpoch = await queryOrUndefined(beacon, request, signal)
+    lastHour = hour
+    return appliedEpoch
   }
 }
 

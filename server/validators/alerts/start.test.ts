@@ -10,8 +10,8 @@ import type { CompletedNetwork } from '#test/simulator/simulate-network.ts'
 import type { Measure } from '../ratings/measures.ts'
 import type { DeliveryBody } from './delivery-body.ts'
 import { examineEpochs } from './examine-epochs.ts'
-import { createAlerts, NetworkFigures } from './start.ts'
-import { UpcomingProposals } from './upcoming-proposals.ts'
+import { createAlerts, createNetworkFigures } from './start.ts'
+import { createUpcomingProposals } from './upcoming-proposals.ts'
 
 /** Ten epochs are stored. */
 let world: AlertsTest
@@ -32,7 +32,7 @@ function metricValue(text: string, name: string, labels: Readonly<Record<string,
 
 async function metricsAfter(at: AlertsTest): Promise<string> {
   const metrics = openMetrics({ process: false })
-  const figures = new NetworkFigures(at.context, metrics.watched, 'hoodi')
+  const figures = createNetworkFigures(at.context, metrics.watched, 'hoodi')
   for (;;) {
     const examined = await examineEpochs(at.context, 'hoodi')
     if (!examined) break
@@ -40,7 +40,7 @@ async function metricsAfter(at: AlertsTest): Promise<string> {
   }
   const beacon = openBeacon({ network: 'hoodi', urls: [at.node.url], timeoutMs: 10_000, clock: systemClock })
   const time = at.context.settings.validators.networks.hoodi
-  await figures.update(new UpcomingProposals(beacon, time, at.context.clock), new AbortController().signal)
+  await figures.update(createUpcomingProposals(beacon, time, at.context.clock), new AbortController().signal)
   return metrics.text()
 }
 
@@ -87,8 +87,8 @@ test('the metrics of a short watch list have one series per validator and equal 
 test('after a restart, counters start at 0 before the next epoch is examined', async () => {
   const at = await world.startAgain()
   const metrics = openMetrics({ process: false })
-  const figures = new NetworkFigures(at.context, metrics.watched, 'hoodi')
-  await figures.update({ read: async () => undefined }, new AbortController().signal)
+  const figures = createNetworkFigures(at.context, metrics.watched, 'hoodi')
+  await figures.update(async () => undefined, new AbortController().signal)
   const text = await metrics.text()
   const labels = { network: 'hoodi', validator: '29', duty: 'attestation' }
   assert.equal(metricValue(text, 'tetrad_watched_missed_duties_total', labels), 0)
@@ -97,7 +97,7 @@ test('after a restart, counters start at 0 before the next epoch is examined', a
 
 test('more than 100 watched validators share one series per pool and operator', async () => {
   const metrics = openMetrics({ process: false })
-  const figures = new NetworkFigures(world.context, metrics.watched, 'hoodi')
+  const figures = createNetworkFigures(world.context, metrics.watched, 'hoodi')
   const watched = new Map(
     Array.from({ length: 264 }, (_, index) => {
       const pool = index < 30 ? 'North' : `pool ${index % 50}`
@@ -107,7 +107,7 @@ test('more than 100 watched validators share one series per pool and operator', 
   const vote = { epoch: 5, kind: 0, slot: 40, delay: 0, best_delay: 1, wrong: 0, missing: 0 }
   const missed = [20, 21, 22].map((validator) => ({ ...vote, validator }))
   figures.addExamined({ epochs: { from: 0, until: 10 }, watched, missed, blockProblems: [], deliveries: 0 })
-  await figures.update({ read: async () => undefined }, new AbortController().signal)
+  await figures.update(async () => undefined, new AbortController().signal)
   const text = await metrics.text()
   const series = text.split('\n').filter((line) => line.startsWith('tetrad_watched_effectiveness{'))
   assert.ok(series.length > 1 && series.length <= 51)
@@ -118,8 +118,8 @@ test('more than 100 watched validators share one series per pool and operator', 
 
 test('missed duties at the head are a gauge that disappears when nothing is known about the head', async () => {
   const metrics = openMetrics({ process: false })
-  const figures = new NetworkFigures(world.context, metrics.watched, 'hoodi')
-  await figures.update({ read: async () => undefined }, new AbortController().signal)
+  const figures = createNetworkFigures(world.context, metrics.watched, 'hoodi')
+  await figures.update(async () => undefined, new AbortController().signal)
   const none = { slot: 90, delay: 0, best_delay: 1, wrong: 0, missing: 0 }
   const missedBy = async (validator: string) =>
     metricValue(await metrics.text(), 'tetrad_watched_head_missed_duties', { validator, duty: 'attestation' })
@@ -133,11 +133,11 @@ test('missed duties at the head are a gauge that disappears when nothing is know
 
 test('queues of watched validators are metrics', async () => {
   const metrics = openMetrics({ process: false })
-  const figures = new NetworkFigures(world.context, metrics.watched, 'hoodi')
+  const figures = createNetworkFigures(world.context, metrics.watched, 'hoodi')
   const labels = { eligibilityEpoch: 0, activationEpoch: 0, pool: 'North', operator: 'Ops' }
   const watched = new Map([[7, { index: 7, ...labels, exitEpoch: 14 }]])
   figures.addExamined({ epochs: { from: 0, until: 10 }, watched, missed: [], blockProblems: [], deliveries: 0 })
-  await figures.updateQueues({ read: async () => 33 }, new AbortController().signal)
+  await figures.updateQueues(async () => 33, new AbortController().signal)
   const text = await metrics.text()
   const exit = { network: 'hoodi', pool: 'North', operator: 'Ops', queue: 'exit' }
   assert.equal(metricValue(text, 'tetrad_watched_queue_epoch', exit), 14)
@@ -150,19 +150,19 @@ test('upcoming proposals are those after the current slot, up to the end of the 
   assert.equal(metricValue(await metricsAfter(at), 'tetrad_watched_upcoming_proposals', { validator: '50' }), undefined)
   at.context.clock.advance(-6 * 96_000)
   const beacon = openBeacon({ network: 'hoodi', urls: [at.node.url], timeoutMs: 10_000, clock: systemClock })
-  const upcoming = new UpcomingProposals(beacon, at.context.settings.validators.networks.hoodi, at.context.clock)
+  const upcoming = createUpcomingProposals(beacon, at.context.settings.validators.networks.hoodi, at.context.clock)
   const signal = new AbortController().signal
-  const proposals = await upcoming.read(signal)
+  const proposals = await upcoming(signal)
   const before = at.node.requestCount()
   assert.deepEqual(
     proposals,
     Array.from({ length: 15 }, (_, at) => ({ slot: 57 + at, validator: 63 - ((57 + at) % 20) })),
   )
   at.context.clock.advance(12_000)
-  assert.equal((await upcoming.read(signal))?.[0]?.slot, 58)
+  assert.equal((await upcoming(signal))?.[0]?.slot, 58)
   assert.equal(at.node.requestCount(), before, 'no further request in the same epoch')
   at.context.clock.advance(96_000)
-  await upcoming.read(signal)
+  await upcoming(signal)
   assert.equal(at.node.requestCount(), before + 1, 'one request in the next epoch')
 })
 

@@ -2,6 +2,7 @@
 // one loop sends what the webhooks have to get. They run under the lease of the beacon ingester, so that only one of
 // several servers sends.
 import { type Network, networks } from '#api/wire/validators.ts'
+import { errorMessage } from '#core/error-message.ts'
 import { type PollOutcome, poll, WakeSignal } from '#ingest/poll.ts'
 import { hasWatchList } from '#runtime/settings/validators.ts'
 import type { WatchedMetrics } from '#runtime/watched-metrics.ts'
@@ -15,10 +16,10 @@ import { createBlockCheck } from './check-blocks.ts'
 import { lastCompleteHour, readDayFigures } from './day-figures.ts'
 import { type ExaminedEpochs, examineEpochs } from './examine-epochs.ts'
 import { examineHead } from './examine-head.ts'
-import { DepositQueue, type QueueEpoch, registryQueues } from './queues.ts'
+import { createDepositQueue, type QueueEpoch, type ReadDepositQueue, registryQueues } from './queues.ts'
 import { sendDueDeliveries } from './send.ts'
 import { assignSeries, countMissed, countStatuses } from './series.ts'
-import { UpcomingProposals } from './upcoming-proposals.ts'
+import { createUpcomingProposals, type ReadUpcoming } from './upcoming-proposals.ts'
 import { readWatchedValidators, type WatchedValidator } from './watched-validators.ts'
 
 const examineEveryMs = 12_000
@@ -76,9 +77,9 @@ async function examineNetwork(
   const identity = await storedChain(duties, network)
   const beacon = openBeacon({ network, urls, timeoutMs, clock, identity })
   const checkBlocks = createBlockCheck(context, network, beacon)
-  const figures = new NetworkFigures(context, metrics, network)
-  const upcoming = new UpcomingProposals(beacon, time, clock)
-  const deposits = new DepositQueue(beacon, time, clock, time.watch)
+  const figures = createNetworkFigures(context, metrics, network)
+  const readUpcoming = createUpcomingProposals(beacon, time, clock)
+  const readDepositQueue = createDepositQueue(beacon, time, clock, time.watch)
   await poll(
     context,
     {
@@ -93,11 +94,11 @@ async function examineNetwork(
           figures.addExamined(examined)
           if (examined.deliveries > 0) sendWake.wake()
         }
-        await figures.update(upcoming, stop)
-        const head = await examineHead(context, network, figures.watched, stop)
+        await figures.update(readUpcoming, stop)
+        const head = await examineHead(context, network, figures.watched(), stop)
         if (head && head.deliveries > 0) sendWake.wake()
         figures.setHead(head?.missed)
-        await figures.updateQueues(deposits, stop)
+        await figures.updateQueues(readDepositQueue, stop)
       },
       report: outcomeLogger(context, { network }, 'alerts'),
     },
@@ -106,78 +107,67 @@ async function examineNetwork(
 }
 
 /** Keeps the metrics of a network up to date. */
-export class NetworkFigures {
-  readonly #context: Pick<ValidatorsContext, 'state' | 'duties' | 'settings'>
-  readonly #metrics: WatchedMetrics
-  readonly #network: Network
-  #watched: ReadonlyMap<number, WatchedValidator> = new Map()
-  #dayHour = -1
+export function createNetworkFigures(
+  context: Pick<ValidatorsContext, 'state' | 'duties' | 'settings'>,
+  metrics: WatchedMetrics,
+  network: Network,
+) {
+  const { duties, settings } = context
+  const time = plainTime(settings.validators.networks[network])
+  let watched: ReadonlyMap<number, WatchedValidator> = new Map()
+  let dayHour = -1
+  const readUntil = async () => (await coveredEpochs(duties, network)).at(-1)?.until ?? 0
+  return {
+    /** As of the last update. */
+    watched: () => watched,
 
-  constructor(
-    context: Pick<ValidatorsContext, 'state' | 'duties' | 'settings'>,
-    metrics: WatchedMetrics,
-    network: Network,
-  ) {
-    this.#context = context
-    this.#metrics = metrics
-    this.#network = network
-  }
+    /** Undefined: nothing is known about the head. */
+    setHead(missed: readonly MissedDuty[] | undefined): void {
+      const counts = missed ? countMissed(watched, missed) : []
+      metrics.setHead(
+        network,
+        counts.filter(({ duty }) => duty === 'attestation' || duty === 'block'),
+      )
+    },
 
-  /** As of the last update. */
-  get watched(): ReadonlyMap<number, WatchedValidator> {
-    return this.#watched
-  }
+    addExamined({ missed, epochs, blockProblems, ...examined }: ExaminedEpochs): void {
+      watched = examined.watched
+      metrics.addMissed(network, countMissed(watched, missed, blockProblems))
+      metrics.setExamined(network, epochs.until - 1)
+      metrics.setStatuses(network, countStatuses(watched, epochs.until - 1))
+    },
 
-  /** Undefined: nothing is known about the head. */
-  setHead(missed: readonly MissedDuty[] | undefined): void {
-    const counts = missed ? countMissed(this.#watched, missed) : []
-    this.#metrics.setHead(
-      this.#network,
-      counts.filter(({ duty }) => duty === 'attestation' || duty === 'block'),
-    )
-  }
+    async update(readUpcoming: ReadUpcoming, signal: AbortSignal): Promise<void> {
+      const until = await readUntil()
+      if (watched.size === 0) {
+        watched = await readWatchedValidators(context, network)
+        // Prometheus does not count the first value of a series as an increase, so that it must be 0.
+        metrics.addMissed(network, countMissed(watched, []))
+        metrics.setStatuses(network, countStatuses(watched, until - 1))
+      }
+      const lastHour = lastCompleteHour(time, until)
+      if (lastHour > dayHour && watched.size > 0) {
+        metrics.setDay(network, await readDayFigures(duties, { network, time, watched, lastHour }, signal))
+        dayHour = lastHour
+      }
+      const proposals = await readUpcoming(signal)
+      const seriesOf = assignSeries(watched)
+      const due = Map.groupBy(
+        (proposals ?? []).filter(({ validator }) => watched.has(validator)),
+        ({ validator }) => seriesOf(validator),
+      )
+      const all = new Set([...watched.keys()].map(seriesOf))
+      const counts = [...all].map((series) => ({ ...series, count: due.get(series)?.length ?? 0 }))
+      metrics.setUpcoming(network, proposals ? counts : [])
+    },
 
-  addExamined({ watched, missed, epochs, blockProblems }: ExaminedEpochs): void {
-    this.#watched = watched
-    this.#metrics.addMissed(this.#network, countMissed(watched, missed, blockProblems))
-    this.#metrics.setExamined(this.#network, epochs.until - 1)
-    this.#metrics.setStatuses(this.#network, countStatuses(watched, epochs.until - 1))
-  }
-
-  async update(upcoming: Pick<UpcomingProposals, 'read'>, signal: AbortSignal): Promise<void> {
-    const { duties, settings } = this.#context
-    const network = this.#network
-    const time = plainTime(settings.validators.networks[network])
-    const until = (await coveredEpochs(duties, network)).at(-1)?.until ?? 0
-    if (this.#watched.size === 0) {
-      this.#watched = await readWatchedValidators(this.#context, network)
-      // Prometheus does not count the first value of a series as an increase, so that it must be 0.
-      this.#metrics.addMissed(network, countMissed(this.#watched, []))
-      this.#metrics.setStatuses(network, countStatuses(this.#watched, until - 1))
-    }
-    const watched = this.#watched
-    const lastHour = lastCompleteHour(time, until)
-    if (lastHour > this.#dayHour && watched.size > 0) {
-      this.#metrics.setDay(network, await readDayFigures(duties, { network, time, watched, lastHour }, signal))
-      this.#dayHour = lastHour
-    }
-    const seriesOf = assignSeries(watched)
-    const proposals = await upcoming.read(signal)
-    const due = Map.groupBy(
-      (proposals ?? []).filter(({ validator }) => watched.has(validator)),
-      ({ validator }) => seriesOf(validator),
-    )
-    const all = new Set([...watched.keys()].map(seriesOf))
-    const counts = [...all].map((series) => ({ ...series, count: due.get(series)?.length ?? 0 }))
-    this.#metrics.setUpcoming(network, proposals ? counts : [])
-  }
-
-  async updateQueues(deposits: Pick<DepositQueue, 'read'>, signal: AbortSignal): Promise<void> {
-    const until = (await coveredEpochs(this.#context.duties, this.#network)).at(-1)?.until ?? 0
-    const depositEpoch = await deposits.read(signal)
-    const queued: QueueEpoch[] =
-      depositEpoch === undefined ? [] : [{ pool: 'none', operator: 'none', queue: 'deposit', epoch: depositEpoch }]
-    this.#metrics.setQueues(this.#network, [...registryQueues(this.#watched, until - 1), ...queued])
+    async updateQueues(readDepositQueue: ReadDepositQueue, signal: AbortSignal): Promise<void> {
+      const until = await readUntil()
+      const epoch = await readDepositQueue(signal)
+      const queued: QueueEpoch[] =
+        epoch === undefined ? [] : [{ pool: 'none', operator: 'none', queue: 'deposit', epoch }]
+      metrics.setQueues(network, [...registryQueues(watched, until - 1), ...queued])
+    },
   }
 }
 
@@ -204,7 +194,9 @@ const outcomeLogger =
   ({ log }: Pick<ValidatorsContext, 'log'>, fields: object, what: string) =>
   (outcome: PollOutcome<unknown>): void => {
     if (outcome.is === 'failed') {
-      const reason = outcome.error instanceof Error ? outcome.error.message : String(outcome.error)
-      log.warn({ ...fields, failures: outcome.failures, reason }, `${what}: failed; will retry`)
+      log.warn(
+        { ...fields, failures: outcome.failures, reason: errorMessage(outcome.error) },
+        `${what}: failed; will retry`,
+      )
     } else if (outcome.failuresBefore > 0) log.info(fields, `${what}: working again`)
   }
