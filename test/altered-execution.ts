@@ -8,7 +8,7 @@ import { depositContract, presentForks } from '#simulator/beacon/plan.ts'
 import type { SimulatedBlock } from '#simulator/beacon/records.ts'
 import type { Block } from '#sources/beacon/block.ts'
 import { openRpc } from '#sources/evm/rpc.ts'
-import { DepositGap, DepositReader } from '#validators/ingest/deposits/deposits.ts'
+import { createDepositReader, DepositGap } from '#validators/ingest/deposits/deposits.ts'
 import { createExecutionSource, type ExecutionSource } from '#validators/ingest/read/execution.ts'
 import type { AlterationReport } from './altered-answer.ts'
 import type { AlteredRun } from './altered-seeds.ts'
@@ -125,7 +125,7 @@ export async function openAlteredExecution(
       rpc: [{ url: server.url, perSecond: 0, batchMax: 20, timeoutMs: 10_000 }],
     })
     const source = createExecutionSource(rpc)
-    const reader = new DepositReader(database.state, network, rpc, depositContract)
+    const reader = createDepositReader(database.state, network, rpc, depositContract)
     let refusals = 0
     const refused = (error: unknown) => {
       assert.ok(error instanceof Fault || error instanceof DepositGap, String((error as Error).stack))

@@ -20,7 +20,7 @@ import type { Post } from '#sources/evm/rpc-endpoint.ts'
 import { traceRecipient } from '#sources/evm/trace-transfers.ts'
 import { FetchError } from '#sources/http-client.ts'
 import { openRelays } from '#validators/alerts/relays.ts'
-import { DepositReader } from '#validators/ingest/deposits/deposits.ts'
+import { createDepositReader } from '#validators/ingest/deposits/deposits.ts'
 import { createExecutionSource } from '#validators/ingest/read/execution.ts'
 import type { Answer } from './altered-answer.ts'
 import { openChainWorld } from './altered-chain.ts'
@@ -335,7 +335,7 @@ describe('the execution node of a network', () => {
       await database.state.write(async (tx) => {
         for (const table of ['deposit_senders', 'cursors']) await tx.run(`delete from ${table}`)
       })
-      const reader = new DepositReader(database.state, 'hoodi', openWrongNode(method, change), depositContract)
+      const reader = createDepositReader(database.state, 'hoodi', openWrongNode(method, change), depositContract)
       const { deposits } = await reader.catchUp(signal)
       const rows = await database.state.all<{ address: Uint8Array }>('select distinct address from deposit_senders')
       const [keys] = await database.state.all<{ count: number }>(
@@ -361,7 +361,7 @@ describe('the execution node of a network', () => {
     const untilBlock = async (change: (result: Any) => Any) => {
       await database.state.write((tx) => tx.run('delete from cursors'))
       const rpc = openWrongNode('eth_getBlockByNumber', change)
-      return (await new DepositReader(database.state, 'hoodi', rpc, depositContract).catchUp(signal)).untilBlock
+      return (await createDepositReader(database.state, 'hoodi', rpc, depositContract).catchUp(signal)).untilBlock
     }
     const truth = await untilBlock(() => {})
     let requests = 0

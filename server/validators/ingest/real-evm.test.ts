@@ -11,7 +11,7 @@ import type { TestContext } from '#test/context.ts'
 import { openContext } from '#test/context.ts'
 import { compile, evmChainId, evmMissing, openEvm, type RealEvm } from '#test/real-evm.ts'
 import { putValidators, readValidator } from '../registry/registry.ts'
-import { DepositReader, linkDeposits } from './deposits/deposits.ts'
+import { createDepositReader, linkDeposits } from './deposits/deposits.ts'
 import { createExecutionSource } from './read/execution.ts'
 
 const skip = (await evmMissing()) ?? false
@@ -157,7 +157,7 @@ describe('deposit senders', { skip }, () => {
     await call(2, 'Deposits', deposits, 'deposit', [keyOf(1)])
     // Two deposits through another contract in one transaction: the sender is the signer of the transaction.
     await call(1, 'Many', many, 'both', [keyOf(2), keyOf(3)])
-    const reader = new DepositReader(context.state, 'hoodi', rpcTo(evm), deposits)
+    const reader = createDepositReader(context.state, 'hoodi', rpcTo(evm), deposits)
     const final = Number((await evm.request<{ number: string }>('eth_getBlockByNumber', 'finalized', false)).number)
     assert.deepEqual(await reader.catchUp(signal), { untilBlock: final + 1, deposits: 5 })
     assert.deepEqual(await addressesOf(context, 1), [addressOf(2), addressOf(0)])
@@ -167,7 +167,7 @@ describe('deposit senders', { skip }, () => {
     assert.deepEqual(await addressesOf(context, 3), [addressOf(1)])
     // A new process continues at the cursor and stores nothing twice.
     await call(0, 'Deposits', deposits, 'deposit', [keyOf(3)])
-    const again = new DepositReader(context.state, 'hoodi', rpcTo(evm), deposits)
+    const again = createDepositReader(context.state, 'hoodi', rpcTo(evm), deposits)
     assert.equal((await again.catchUp(signal)).deposits, 6)
     assert.deepEqual(await addressesOf(context, 3), [addressOf(1), addressOf(0)])
   })
@@ -187,7 +187,7 @@ describe('deposit senders', { skip }, () => {
         return [{ is: 'error', code: -32005, message: 'query returned more than 10000 results' }]
       },
     }
-    const progress = await new DepositReader(context.state, 'hoodi', limited, deposits).catchUp(signal)
+    const progress = await createDepositReader(context.state, 'hoodi', limited, deposits).catchUp(signal)
     assert.equal(progress.deposits, 6)
     assert(Math.max(...lengths) > 2 && lengths.includes(2), lengths.join())
     assert.deepEqual(await addressesOf(context, 1), [addressOf(2), addressOf(0)])
@@ -205,12 +205,12 @@ describe('deposit senders', { skip }, () => {
         return [{ is: 'result', result: (outcome.result as unknown[]).filter((_, at) => at !== 1) }]
       },
     }
-    await assert.rejects(new DepositReader(context.state, 'hoodi', incomplete, deposits).catchUp(signal), {
+    await assert.rejects(createDepositReader(context.state, 'hoodi', incomplete, deposits).catchUp(signal), {
       name: 'DepositGap',
       message: /omits deposit 1 but returns deposit 2 in block \d+/,
     })
     assert.deepEqual(await addressesOf(context, 1), [])
-    assert.equal((await new DepositReader(context.state, 'hoodi', real, deposits).catchUp(signal)).deposits, 6)
+    assert.equal((await createDepositReader(context.state, 'hoodi', real, deposits).catchUp(signal)).deposits, 6)
     assert.deepEqual(await addressesOf(context, 1), [addressOf(2), addressOf(0)])
   })
 })

@@ -21,12 +21,6 @@ const blocksMax = 200_000
 /** Deposits in one transaction, and keys in one statement. */
 const depositsPerWrite = 500
 
-export interface DepositProgress {
-  /** All blocks before this one have been read. */
-  readonly untilBlock: number
-  readonly deposits: number
-}
-
 /** The execution node omits deposits. */
 export class DepositGap extends Error {
   override readonly name = 'DepositGap'
@@ -40,72 +34,35 @@ interface DepositCursor {
   readonly last: number
 }
 
-const cursorStreams = (network: Network) => ({
-  block: `deposits/${network}`,
-  count: `deposits/${network}/count`,
-  last: `deposits/${network}/last`,
-})
+export function createDepositReader(state: State, network: Network, rpc: Rpc, contractAddress: string) {
+  const contract = contractAddress.toLowerCase()
+  const streams = { block: `deposits/${network}`, count: `deposits/${network}/count`, last: `deposits/${network}/last` }
+  let blockCount = blocksAtFirst
 
-export class DepositReader {
-  readonly #state: State
-  readonly #network: Network
-  readonly #rpc: Rpc
-  readonly #contract: string
-  #blocks = blocksAtFirst
-
-  constructor(state: State, network: Network, rpc: Rpc, contract: string) {
-    this.#state = state
-    this.#network = network
-    this.#rpc = rpc
-    this.#contract = contract.toLowerCase()
-  }
-
-  /** Reads up to the last finalized block. */
-  async catchUp(signal: AbortSignal): Promise<DepositProgress> {
-    // Nothing else shows which block is final, so it is requested twice and the lower one counts.
-    const finals = await this.#rpc.results([headerCall('finalized'), headerCall('finalized')], { signal })
-    const end = Math.min(...finals.map((final) => Number((final as { number: string }).number))) + 1
-    let cursor = await this.#readCursor()
-    while (cursor.block < end && !signal.aborted) {
-      const until = Math.min(end, cursor.block + this.#blocks)
-      const deposits = await this.#deposits({ from: cursor.block, until }, signal)
-      if (deposits) cursor = await this.#storeDeposits(cursor, until, deposits, signal)
-      this.#blocks = deposits ? Math.min(blocksMax, this.#blocks * 2) : Math.max(1, Math.floor(this.#blocks / 2))
-    }
-    return { untilBlock: cursor.block, deposits: cursor.count }
-  }
-
-  async #readCursor(): Promise<DepositCursor> {
-    const { block, count, last } = cursorStreams(this.#network)
-    const at = async (stream: string) => (await cursorOf(this.#state, stream)) ?? 0
-    return { block: await at(block), count: await at(count), last: await at(last) }
+  async function readCursor(): Promise<DepositCursor> {
+    const at = async (name: keyof DepositCursor) => (await cursorOf(state, streams[name])) ?? 0
+    return { block: await at('block'), count: await at('count'), last: await at('last') }
   }
 
   /** In the order of their numbers; undefined: the node rejected the number of blocks. */
-  async #deposits({ from, until }: Range, signal: AbortSignal): Promise<readonly Deposit[] | undefined> {
-    const filter = {
-      address: this.#contract,
-      topics: [depositTopic],
-      fromBlock: hexOf(from),
-      toBlock: hexOf(until - 1),
-    }
+  async function readDeposits({ from, until }: Range, signal: AbortSignal): Promise<readonly Deposit[] | undefined> {
     const call: RpcCall = {
       method: 'eth_getLogs',
-      params: [filter],
-      validate: (raw) => validateLogs(raw, this.#contract, { from, until }),
+      params: [{ address: contract, topics: [depositTopic], fromBlock: hexOf(from), toBlock: hexOf(until - 1) }],
+      validate: (raw) => validateLogs(raw, contract, { from, until }),
       acceptsError: true,
     }
-    const [outcome] = await this.#rpc.call([call], { signal })
+    const [outcome] = await rpc.call([call], { signal })
     if (outcome?.is === 'result') {
       return (outcome.result as unknown[]).map(decodeDeposit).sort((a, b) => a.number - b.number)
     }
     if (outcome?.is === 'error' && until - from > 1) return undefined
     // A response that is too large or too slow looks like an unreachable node, so the next attempt requests less.
-    this.#blocks = Math.max(1, Math.floor(this.#blocks / 2))
+    blockCount = Math.max(1, Math.floor(blockCount / 2))
     throw faultOf(outcome ?? { is: 'unusable', message: 'no response' })
   }
 
-  async #storeDeposits(
+  async function storeDeposits(
     cursor: DepositCursor,
     until: number,
     deposits: readonly Deposit[],
@@ -113,33 +70,36 @@ export class DepositReader {
   ): Promise<DepositCursor> {
     const fresh = deposits.filter(({ number }) => number >= cursor.count)
     const missing = fresh.findIndex(({ number }, at) => number !== cursor.count + at)
-    if (missing >= 0) return this.#goBack(cursor, cursor.count + missing, fresh[missing] as Deposit)
+    if (missing >= 0) return goBack(cursor, cursor.count + missing, fresh[missing] as Deposit)
     let next = cursor
     for (let from = 0; from < fresh.length || from === 0; from += depositsPerWrite) {
       const part = fresh.slice(from, from + depositsPerWrite)
       const isLast = from + depositsPerWrite >= fresh.length
-      const senders = await this.#senders(part, signal)
+      const senders = await readSenders(part, signal)
       const last = part.at(-1)
       next = {
         block: isLast ? until : next.block,
         count: next.count + part.length,
         last: last ? last.block : next.last,
       }
-      await this.#write(part, senders, next)
+      await writeDeposits(part, senders, next)
     }
     return next
   }
 
-  async #goBack({ last }: DepositCursor, missing: number, later: Deposit): Promise<never> {
-    await this.#state.write((tx) => moveCursor(tx, cursorStreams(this.#network).block, last))
+  async function goBack({ last }: DepositCursor, missing: number, later: Deposit): Promise<never> {
+    await state.write((tx) => moveCursor(tx, streams.block, last))
     throw new DepositGap(
-      `${this.#network}: the execution node omits deposit ${missing} but returns deposit ${later.number} in block ${later.block}. ` +
+      `${network}: the execution node omits deposit ${missing} but returns deposit ${later.number} in block ${later.block}. ` +
         `Reading continues at block ${last}; add a node with all logs to execution.rpc`,
     )
   }
 
   /** By transaction hash: several deposits may share a transaction. */
-  async #senders(deposits: readonly Deposit[], signal: AbortSignal): Promise<ReadonlyMap<string, Uint8Array>> {
+  async function readSenders(
+    deposits: readonly Deposit[],
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<string, Uint8Array>> {
     const hashes = [...new Set(deposits.map(({ transaction }) => transaction))]
     const calls = hashes.map(
       (hash): RpcCall => ({
@@ -153,18 +113,16 @@ export class DepositReader {
         },
       }),
     )
-    const transactions = (await this.#rpc.results(calls, { signal })) as readonly { readonly from: string }[]
+    const transactions = (await rpc.results(calls, { signal })) as readonly { readonly from: string }[]
     return new Map(hashes.map((hash, at) => [hash, toBytes((transactions[at] as { from: string }).from)]))
   }
 
-  async #write(
+  async function writeDeposits(
     deposits: readonly Deposit[],
     senders: ReadonlyMap<string, Uint8Array>,
     cursor: DepositCursor,
   ): Promise<void> {
-    const network = this.#network
-    const { block, count, last } = cursorStreams(network)
-    await this.#state.write(async (tx) => {
+    await state.write(async (tx) => {
       for (const { pubkey, transaction, number } of deposits) {
         await tx.run(
           `insert into deposit_senders (network, pubkey, address, deposit_index) values (?, ?, ?, ?)
@@ -183,10 +141,25 @@ export class DepositReader {
           ...keys,
         )
       }
-      await moveCursor(tx, block, cursor.block)
-      await moveCursor(tx, count, cursor.count)
-      await moveCursor(tx, last, cursor.last)
+      for (const name of ['block', 'count', 'last'] as const) await moveCursor(tx, streams[name], cursor[name])
     })
+  }
+
+  return {
+    /** Reads up to the last finalized block. Returns the block before which all have been read. */
+    async catchUp(signal: AbortSignal) {
+      // Nothing else shows which block is final, so it is requested twice and the lower one counts.
+      const finals = await rpc.results([headerCall('finalized'), headerCall('finalized')], { signal })
+      const end = Math.min(...finals.map((final) => Number((final as { number: string }).number))) + 1
+      let cursor = await readCursor()
+      while (cursor.block < end && !signal.aborted) {
+        const until = Math.min(end, cursor.block + blockCount)
+        const deposits = await readDeposits({ from: cursor.block, until }, signal)
+        if (deposits) cursor = await storeDeposits(cursor, until, deposits, signal)
+        blockCount = deposits ? Math.min(blocksMax, blockCount * 2) : Math.max(1, Math.floor(blockCount / 2))
+      }
+      return { untilBlock: cursor.block, deposits: cursor.count }
+    },
   }
 }
 

@@ -6,7 +6,7 @@ import { openRpc } from '#sources/evm/rpc.ts'
 import type { ValidatorsContext } from '../../context.ts'
 import type { EpochProcessor } from '../epochs/epoch-processor.ts'
 import { outcomeLogger } from '../log-outcomes.ts'
-import { DepositReader } from './deposits.ts'
+import { createDepositReader } from './deposits.ts'
 
 const everyMs = 60_000
 /** The first catch-up may take days. Single requests have their own time limit. */
@@ -20,7 +20,7 @@ export async function followDeposits(
   signal: AbortSignal,
 ): Promise<void> {
   if (context.settings.validators.networks[network].execution.rpc.length === 0) return
-  let reader: DepositReader | undefined
+  let reader: ReturnType<typeof openDepositReader> | undefined
   await poll(
     context,
     {
@@ -42,7 +42,7 @@ export function openDepositReader(
   { state, settings, clock }: Pick<ValidatorsContext, 'state' | 'settings' | 'clock'>,
   network: Network,
   { deposits }: Chain,
-): DepositReader {
+) {
   const { chainId, rpc } = settings.validators.networks[network].execution
   if (!deposits) throw new Error(`${network}: the beacon node does not report the deposit contract in config/spec`)
   if (deposits.chainId !== chainId) {
@@ -51,5 +51,5 @@ export function openDepositReader(
       `${network}: the deposit contract is on chain ${deposits.chainId}, not ${chainId}; correct ${setting}`,
     )
   }
-  return new DepositReader(state, network, openRpc({ chain: chainId, rpc, clock }), deposits.contract)
+  return createDepositReader(state, network, openRpc({ chain: chainId, rpc, clock }), deposits.contract)
 }
