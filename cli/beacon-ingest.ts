@@ -15,6 +15,7 @@ import { countEpochs, explainUnfillable, missingEpochs } from '#validators/inges
 import type { IngestProgress } from '#validators/ingest/ingest-progress.ts'
 import type { IngestStatus } from '#validators/ingest/ingest-status.ts'
 import { readProcessorStart } from '#validators/ingest/start.ts'
+import { runStoppable } from './beacon.ts'
 import { queryServer } from './data-owner.ts'
 import { CommandFailure } from './failure.ts'
 import type { LeaseOptions } from './lease.ts'
@@ -43,7 +44,7 @@ function rangeOf({ fromEpoch, untilEpoch }: BeaconCommand): Range | undefined {
 }
 
 /** False: no server uses this folder. */
-export async function watchServer(options: BeaconCommand): Promise<boolean> {
+async function watchServer(options: BeaconCommand): Promise<boolean> {
   const { network } = options
   const epochs = rangeOf(options)
   const isOnce = options.once || epochs !== undefined
@@ -86,15 +87,13 @@ function printProblem(error: string, isOnce: boolean): void {
 /**
  * Runs until stopped; with `once` until all finalized epochs have been read, with a range until its gaps are filled.
  */
-export async function ingestBeacon(
-  options: BeaconCommand,
-  run: (ingester: (context: AppContext, signal: AbortSignal) => Promise<void>) => Promise<void>,
-): Promise<void> {
+export async function ingestBeacon(options: BeaconCommand): Promise<void> {
+  if (await watchServer(options)) return
   const startMs = clock.monotonicMs()
   const epochs = rangeOf(options)
   let last: IngestProgress = { until: 0, finalizedEpoch: 0, written: 0 }
   let filled: Filled = { filled: 0, missing: 0, end: epochsEnd }
-  await run(async (leased, signal) => {
+  await runStoppable(options, async (leased, signal) => {
     if (epochs) filled = await fillEpochs(leased, options, epochs, signal)
     else
       await followNetwork(leased, options, signal, (progress) => {

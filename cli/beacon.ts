@@ -35,7 +35,10 @@ export function addBeacon(ingest: Command, validators: Command): void {
     .option('--from-epoch <n>', 'only fill gaps, starting at this epoch, and exit', epochNumber)
     .option('--until-epoch <n>', 'only fill gaps, stopping before this epoch, and exit', epochNumber)
     .option(...waitOption)
-    .action((_: unknown, command: Command) => toCommandFailure(runIngest(command.optsWithGlobals())))
+    .action(async (_: unknown, command: Command) => {
+      const { ingestBeacon } = await import('./beacon-ingest.ts')
+      await toCommandFailure(ingestBeacon(command.optsWithGlobals()))
+    })
 
   validators
     .command('audit')
@@ -45,12 +48,6 @@ export function addBeacon(ingest: Command, validators: Command): void {
     .option('--until-epoch <n>', 'epoch to stop before (default: one epoch)', epochNumber)
     .option(...waitOption)
     .action((_: unknown, command: Command) => toCommandFailure(audit(command.optsWithGlobals())))
-}
-
-async function runIngest(options: BeaconCommand): Promise<void> {
-  const { ingestBeacon, watchServer } = await import('./beacon-ingest.ts')
-  if (await watchServer(options)) return
-  await ingestBeacon(options, (work) => runStoppable(options, work))
 }
 
 const nodeErrorNames = new Set(['BeaconError', 'ContradictionError', 'DepositGap', 'FetchError', 'Fault'])
