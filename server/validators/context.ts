@@ -9,7 +9,7 @@ import type { IngestRun } from './ingest/ingest-status.ts'
 import type { HeadView } from './provisional/head-processor.ts'
 import type { NetworkCoverage } from './ratings/coverage.ts'
 import type { EntityRatings } from './ratings/entity-ratings.ts'
-import type { WatchFile } from './registry/watch-names.ts'
+import type { ReadWatchFile } from './registry/watch-names.ts'
 
 export const createValidatorsCaches = () => ({
   /** Networks that this process ingests. */
@@ -27,7 +27,7 @@ export const createValidatorsCaches = () => ({
   /** By network: what is missing of the past of validators that were added to the watch list. */
   missingPast: cacheUntilVersionChanges<MissingPast>(),
   /** By network. */
-  watchFiles: new Map<Network, WatchFile>(),
+  watchFiles: new Map<Network, ReadWatchFile>(),
   /** By network, kind, period and version of the entities. */
   entityRatings: cacheUntilVersionChanges<EntityRatings>(),
 })

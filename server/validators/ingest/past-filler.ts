@@ -3,6 +3,7 @@
 // 1. If no node has the states, it tries again every hour, like with gaps. This is logged once.
 // 2. Epochs that were refused are tried again after the next change of the watch list, or after a restart. Earlier ones
 //    are read meanwhile.
+import { errorMessage } from '#core/error-message.ts'
 import type { ValidatorsContext } from '../context.ts'
 import type { PastStep } from './fill-past.ts'
 import type { Follower } from './follow.ts'
@@ -51,7 +52,7 @@ export function createPastFiller(
       if (step.is === 'read' || step.is === 'refused') dueMs = clock.monotonicMs()
     } catch (error) {
       if (signal.aborted) throw error
-      const reason = error instanceof Error ? error.message : String(error)
+      const reason = errorMessage(error)
       log.warn({ network, reason }, 'earlier epochs of added validators could not be read; retrying in an hour')
     }
   }

@@ -25,13 +25,6 @@ export interface EntityReject {
   readonly record: unknown
 }
 
-export interface EntityTotals {
-  readonly records: number
-  readonly validators: number
-  readonly changed: number
-  readonly rejects: readonly EntityReject[]
-}
-
 const recordsPerWrite = 500
 
 /** A JSON list of objects, or CSV with a header line; lists inside CSV cells are separated by semicolons. */
@@ -62,7 +55,7 @@ export async function importEntities(
   network: Network,
   records: readonly { readonly at: number; readonly record: EntityRecord }[],
   source: string,
-): Promise<EntityTotals> {
+) {
   const rejects: EntityReject[] = []
   const seen = new Set<number>()
   let changed = 0

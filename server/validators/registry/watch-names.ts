@@ -2,6 +2,7 @@
 // (behaviour/validators.md#watch-lists). A file that has changed is read again. If it is not valid, the names of its
 // last valid version stay in force.
 import type { Network } from '#api/wire/validators.ts'
+import { errorMessage } from '#core/error-message.ts'
 import { fileStamp } from '#runtime/read-folder.ts'
 import { readTextFile } from '#runtime/read-text-file.ts'
 import { watchNamePattern, watchNamesMax } from '#runtime/settings/validators.ts'
@@ -26,35 +27,28 @@ export async function readWatchNames(
 ): Promise<WatchNames> {
   const { watch, watchFile } = settings.validators.networks[network]
   if (watchFile === '') return { names: watch, problem: undefined, isComplete: true }
-  return validators.watchFiles.getOrInsertComputed(network, () => new WatchFile(watchFile, watch)).read()
+  return validators.watchFiles.getOrInsertComputed(network, () => createWatchFileReader(watchFile, watch))()
 }
 
-export class WatchFile {
-  readonly #path: string
-  readonly #otherNames: readonly string[]
+export type ReadWatchFile = () => Promise<WatchNames>
+
+function createWatchFileReader(path: string, otherNames: readonly string[]): ReadWatchFile {
   /** Undefined: the file has not been read yet. */
-  #stamp: string | undefined
-  #current: WatchNames
-
-  constructor(path: string, otherNames: readonly string[]) {
-    this.#path = path
-    this.#otherNames = otherNames
-    this.#current = { names: otherNames, problem: undefined, isComplete: false }
-  }
-
-  async read(): Promise<WatchNames> {
-    const stamp = (await fileStamp(this.#path)) ?? 'missing'
-    if (stamp === this.#stamp) return this.#current
+  let lastStamp: string | undefined
+  let current: WatchNames = { names: otherNames, problem: undefined, isComplete: false }
+  return async () => {
+    const stamp = (await fileStamp(path)) ?? 'missing'
+    if (stamp === lastStamp) return current
     try {
-      const read = [...this.#otherNames, ...parseWatchFile(this.#path, await readTextFile(this.#path, bytesMax))]
-      const { names: before, isComplete } = this.#current
+      const read = [...otherNames, ...parseWatchFile(path, await readTextFile(path, bytesMax))]
+      const { names: before, isComplete } = current
       const isSame = isComplete && read.length === before.length && read.every((name, at) => name === before[at])
-      this.#current = { names: isSame ? before : read, problem: undefined, isComplete: true }
+      current = { names: isSame ? before : read, problem: undefined, isComplete: true }
     } catch (error) {
-      this.#current = { ...this.#current, problem: error instanceof Error ? error.message : String(error) }
+      current = { ...current, problem: errorMessage(error) }
     }
-    this.#stamp = stamp
-    return this.#current
+    lastStamp = stamp
+    return current
   }
 }
 

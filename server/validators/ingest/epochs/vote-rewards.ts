@@ -28,11 +28,6 @@ export interface VoteRewards extends Readonly<ReturnType<typeof emptyVoteRewards
 /** Inactivity scores above zero, by validator. */
 export type Scores = ReadonlyMap<number, number>
 
-export interface VoteRewardsResult {
-  readonly voteRewards: VoteRewards
-  readonly scores: Scores
-}
-
 export interface VoteRewardsInput {
   /** The stake of the epoch after the votes. */
   readonly stake: Stake
@@ -47,7 +42,7 @@ export function computeVoteRewards(
   rules: ConsensusRules,
   votes: Votes,
   { stake, isSlashed, finalizedEpoch, scores }: VoteRewardsInput,
-): VoteRewardsResult {
+) {
   const { count } = stake.validators
   const isLeaking = votes.epoch - finalizedEpoch > rules.leakAfterEpochs
   const eligible = findEligible(stake, votes.epoch, isSlashed)
