@@ -13,7 +13,7 @@ import { coveredEpochs } from '#validators/duties/coverage.ts'
 import { plainTime } from '#validators/duties/layout.ts'
 import { storedChain } from '#validators/duties/networks.ts'
 import { queryDuties } from '#validators/duties/store.ts'
-import { LocalEpochProcessor } from '#validators/ingest/epochs/epoch-processor.ts'
+import { createEpochProcessor } from '#validators/ingest/epochs/epoch-processor.ts'
 import { Follower } from '#validators/ingest/follow.ts'
 import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
 import { StateRecords } from '#validators/ingest/read/state-records.ts'
@@ -174,7 +174,7 @@ class Ingest {
     const identity = await storedChain(this.#database.duties, network)
     const beacon = openBeacon({ network, urls: [this.#url], timeoutMs: 10_000, clock, identity, backoffMs: 1 })
     const records = this.#world.hasRecords ? new StateRecords(recordsDir(this.#database)) : undefined
-    const processor = new LocalEpochProcessor(beacon, { auditValidators: 4, records })
+    const processor = createEpochProcessor(beacon, { auditValidators: 4, records })
     return new Follower({ ...this.#database, settings, clock }, network, processor)
   }
 

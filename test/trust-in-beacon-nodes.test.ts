@@ -8,7 +8,7 @@ import { presentForks } from '#simulator/beacon/plan.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
 import { stateOffsets } from '#sources/beacon/validators.ts'
 import { coveredEpochs } from '#validators/duties/coverage.ts'
-import { LocalEpochProcessor } from '#validators/ingest/epochs/epoch-processor.ts'
+import { createEpochProcessor } from '#validators/ingest/epochs/epoch-processor.ts'
 import { Follower } from '#validators/ingest/follow.ts'
 import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
 import { bytesAt, openAlteringProxy } from './altering-proxy.ts'
@@ -45,7 +45,7 @@ async function ingest(urls: readonly string[]): Promise<object> {
   const configured = settingsWith({ validators: { networks: { [network]: hoodi } } })
   const settings = await withChainTimes({ ...context, settings: configured, clock: systemClock })
   const beacon = openBeacon({ network, urls, timeoutMs: 5000, clock: systemClock, backoffMs: 1 })
-  const processor = new LocalEpochProcessor(beacon, { comparesNodes: true })
+  const processor = createEpochProcessor(beacon, { comparesNodes: true })
   await new Follower({ ...context, settings }, network, processor).catchUp(signal)
   return storedRows({ ...context, settings }, network, 'hours')
 }

@@ -9,7 +9,7 @@ import { firstSlotAt } from '#sources/beacon/consensus.ts'
 import { transferRecipient } from '#sources/beacon/transfer-recipient.ts'
 import { FetchError } from '#sources/http-client.ts'
 import type { ValidatorsContext } from '../context.ts'
-import { BeaconQueries } from '../ingest/read/beacon-queries.ts'
+import { createBeaconQueries } from '../ingest/read/beacon-queries.ts'
 import { type DeliveredPayload, openRelays, type Relays } from './relays.ts'
 import type { BlockProblem } from './series.ts'
 import type { WatchedValidator } from './watched-validators.ts'
@@ -68,7 +68,7 @@ async function readBlocks(
   signal: AbortSignal | undefined,
 ): Promise<ProposedBlock[]> {
   const { rules } = await beacon.chain(signal)
-  const queries = new BeaconQueries(beacon, rules, signal)
+  const queries = createBeaconQueries(beacon, rules, signal)
   const found: ProposedBlock[] = []
   for (let epoch = epochs.from; epoch < epochs.until; epoch++) {
     const [first, until] = [firstSlotAt(rules, epoch), firstSlotAt(rules, epoch + 1)]

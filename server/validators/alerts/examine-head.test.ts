@@ -9,7 +9,7 @@ import { openContext } from '#test/context.ts'
 import { MovingHead } from '#test/simulator/moving-head.ts'
 import { openHeadProcessor } from '../ingest/epochs/open-processors.ts'
 import { openFollower, readProcessorStart } from '../ingest/start.ts'
-import { ProvisionalFollower } from '../provisional/provisional-follower.ts'
+import { createProvisionalFollower } from '../provisional/provisional-follower.ts'
 import { listDeliveries } from './deliveries.ts'
 import { examineEpochs } from './examine-epochs.ts'
 import { examineHead } from './examine-head.ts'
@@ -33,7 +33,7 @@ async function openHeadTest(headSlot: number, branches: readonly Branch[] = []) 
   const context = cleanup.use(await openContext(overrides, epochEndMs(12)))
   const follower = await openFollower({ ...context, clock: systemClock }, 'hoodi', context.dir)
   const start = await readProcessorStart(context, 'hoodi', context.dir)
-  const provisional = new ProvisionalFollower(context, 'hoodi', openHeadProcessor(start, systemClock))
+  const provisional = createProvisionalFollower(context, 'hoodi', openHeadProcessor(start, systemClock))
   const resources = cleanup.move()
   const seen = new Set<string>()
   return {

@@ -4,7 +4,7 @@ import type { ChainTime } from '#core/chain-time.ts'
 import type { Clock } from '#runtime/clock.ts'
 import { type Beacon, BeaconError } from '#sources/beacon/client.ts'
 import type { ConsensusRules } from '#sources/beacon/consensus.ts'
-import { BeaconQueries } from '../ingest/read/beacon-queries.ts'
+import { type BeaconQueries, createBeaconQueries } from '../ingest/read/beacon-queries.ts'
 
 export interface Proposal {
   readonly slot: number
@@ -50,7 +50,7 @@ export async function queryOrUndefined<T>(
 ): Promise<T | undefined> {
   try {
     const { rules } = await beacon.chain(signal)
-    return await query(new BeaconQueries(beacon, rules, signal), rules)
+    return await query(createBeaconQueries(beacon, rules, signal), rules)
   } catch (error) {
     signal.throwIfAborted()
     if (error instanceof BeaconError) return undefined

@@ -23,7 +23,7 @@ import { storedRows } from '#test/stored-duties.ts'
 import { sumTruth } from '#test/sum-truth.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
 import { measures } from '../ratings/measures.ts'
-import { LocalEpochProcessor } from './epochs/epoch-processor.ts'
+import { createEpochProcessor } from './epochs/epoch-processor.ts'
 import { Follower } from './follow.ts'
 import { readGapReasons } from './gap-reasons.ts'
 import { withChainTimes } from './read/chain-identity.ts'
@@ -96,7 +96,7 @@ async function openServer(context: TestContext, node: SimulatedBeaconNode) {
   const start = () => {
     const nodes = openBeacon({ network, urls: [node.url], timeoutMs: 10_000, clock: systemClock, backoffMs: 1 })
     const records = new StateRecords(join(context.dir, 'beacon', network))
-    return new Follower({ ...context, settings, log, clock }, network, new LocalEpochProcessor(nodes, { records }))
+    return new Follower({ ...context, settings, log, clock }, network, createEpochProcessor(nodes, { records }))
   }
   let follower = start()
   return {

@@ -1,6 +1,7 @@
 // Reads epochs that are missing before the end of the coverage (behaviour/validators.md#fill-gaps). This writes duties,
 // missed duties, coverage and the ranges of watched validators only, because registry and scores are about the present.
 import type { Network } from '#api/wire/validators.ts'
+import { errorMessage } from '#core/error-message.ts'
 import type { Range } from '#core/ranges.ts'
 import { BeaconError } from '#sources/beacon/client.ts'
 import type { ScoreHistory } from '../duties/score-history.ts'
@@ -26,31 +27,53 @@ const filledEpochsMax = 225
 /** How often a process tries to compute one gap from blocks: each attempt reads all its blocks. */
 const computeAttemptsMax = 24
 
-export class GapFiller {
-  readonly #source: IngestSource
-  /** Attempts to compute a gap from blocks, by its first epoch, and the last result. */
-  readonly #attempts = new Map<number, { readonly count: number; readonly problem: string }>()
+/** Reports after each segment how many epochs are left to read. */
+type OnStep = (left: number) => void
 
-  constructor(source: IngestSource) {
-    this.#source = source
+export type FillGaps = (signal: AbortSignal, onStep?: OnStep) => Promise<boolean>
+
+/**
+ * Reads missing epochs that a node has by now, or computes them from blocks, at most `filledEpochsMax`. Returns whether
+ * there may be more of them. If not, or if it fails, stores why epochs are still missing (gap-reasons.ts).
+ */
+export function createFillGaps(source: IngestSource): FillGaps {
+  const { context, network, processor } = source
+  /** Attempts to compute a gap from blocks, by its first epoch, and the last result. */
+  const attempts = new Map<number, { readonly count: number; readonly problem: string }>()
+
+  /** Returns why nothing of the gap could be filled. */
+  async function fillGap(gap: Range, signal: AbortSignal, onStep: OnStep): Promise<string | undefined> {
+    const from = await processor.firstReadable(gap, signal)
+    if (from !== undefined) {
+      const readable = { from, until: Math.min(gap.until, from + filledEpochsMax) }
+      // If a state before the epochs is missing, it must not keep other gaps from being filled.
+      if ((await fillUnlessNotFound(source, readable, signal, onStep)) === undefined) return undefined
+    }
+    const problem = await computeGap(gap, signal, onStep)
+    return problem && `${await processor.describeAnswers(gap.from, signal)}; ${problem}`
   }
 
-  /**
-   * Reads missing epochs that a node has by now, or computes them from blocks, at most `filledEpochsMax`. Returns whether
-   * there may be more of them. If not, or if it fails, stores why epochs are still missing (gap-reasons.ts).
-   */
-  async fillGaps(signal: AbortSignal, onStep: (left: number) => void): Promise<boolean> {
-    const { context, network } = this.#source
+  /** Computes a gap from blocks and stores it. Returns why this is not possible. */
+  async function computeGap(gap: Range, signal: AbortSignal, onStep: OnStep): Promise<string | undefined> {
+    const { count, problem: lastProblem } = attempts.get(gap.from) ?? { count: 0, problem: '' }
+    if (count === computeAttemptsMax) return lastProblem
+    const problem =
+      (await computeEpochs(source, gap, signal)) ?? (await fillUnlessNotFound(source, gap, signal, onStep))
+    if (problem !== undefined) attempts.set(gap.from, { count: count + 1, problem })
+    return problem
+  }
+
+  return async (signal, onStep = () => {}) => {
     const reasons: GapReason[] = []
     const store = () => storeGapReasons(context.state, network, reasons, context.clock.now())
-    for (const gap of (await findGaps(this.#source)).reverse()) {
+    for (const gap of (await findGaps(source)).reverse()) {
       try {
-        const reason = await this.#fillGap(gap, signal, onStep)
+        const reason = await fillGap(gap, signal, onStep)
         if (reason === undefined) return true
         reasons.push({ ...gap, reason })
       } catch (error) {
         signal.throwIfAborted()
-        reasons.push({ ...gap, reason: error instanceof Error ? error.message : String(error) })
+        reasons.push({ ...gap, reason: errorMessage(error) })
         await store()
         throw error
       }
@@ -58,47 +81,21 @@ export class GapFiller {
     await store()
     return false
   }
+}
 
-  /** Returns why nothing of the gap could be filled. */
-  async #fillGap(gap: Range, signal: AbortSignal, onStep: (left: number) => void): Promise<string | undefined> {
-    const { processor } = this.#source
-    const from = await processor.firstReadable(gap, signal)
-    if (from !== undefined) {
-      const readable = { from, until: Math.min(gap.until, from + filledEpochsMax) }
-      if (await this.#hasRead(readable, signal, onStep)) return undefined
-    }
-    const problem = await this.#computeGap(gap, signal, onStep)
-    return problem && `${await processor.describeAnswers(gap.from, signal)}; ${problem}`
-  }
-
-  /** False: a state before the epochs is missing. It must not keep other gaps from being filled. */
-  async #hasRead(epochs: Range, signal: AbortSignal, onStep: (left: number) => void): Promise<boolean> {
-    try {
-      await fillEpochs(this.#source, epochs, signal, onStep)
-      return true
-    } catch (error) {
-      if (!isStatesNotFound(error)) throw error
-      return false
-    }
-  }
-
-  /** Computes a gap from blocks and stores it. Returns why this is not possible. */
-  async #computeGap(gap: Range, signal: AbortSignal, onStep: (left: number) => void): Promise<string | undefined> {
-    const { count, problem: lastProblem } = this.#attempts.get(gap.from) ?? { count: 0, problem: '' }
-    if (count === computeAttemptsMax) return lastProblem
-    const fail = (problem: string) => {
-      this.#attempts.set(gap.from, { count: count + 1, problem })
-      return problem
-    }
-    const problem = await computeEpochs(this.#source, gap, signal)
-    if (problem !== undefined) return fail(problem)
-    try {
-      await fillEpochs(this.#source, gap, signal, onStep)
-      return undefined
-    } catch (error) {
-      if (!isStatesNotFound(error)) throw error
-      return fail(error.message)
-    }
+/** Returns which states no node has. Undefined: the epochs were read. */
+async function fillUnlessNotFound(
+  source: IngestSource,
+  epochs: Range,
+  signal: AbortSignal,
+  onStep: OnStep,
+): Promise<string | undefined> {
+  try {
+    await fillEpochs(source, epochs, signal, onStep)
+    return undefined
+  } catch (error) {
+    if (!isStatesNotFound(error)) throw error
+    return error.message
   }
 }
 
@@ -121,7 +118,7 @@ export async function fillEpochs(
   source: IngestSource,
   epochs: Range,
   signal: AbortSignal,
-  onStep: (left: number) => void,
+  onStep: OnStep,
 ): Promise<number> {
   const { context, network, processor, time } = source
   await prepareIngest(source, signal)

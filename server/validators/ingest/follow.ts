@@ -21,9 +21,9 @@ import type { WatchChange } from '../duties/watch-ranges.ts'
 import { syncRegistry } from '../registry/sync-registry.ts'
 import { readWatchNames } from '../registry/watch-names.ts'
 import { type BatchMember, inBatches } from './batches.ts'
-import { type EpochProcessor, LocalEpochProcessor } from './epochs/epoch-processor.ts'
+import { createEpochProcessor, type EpochProcessor } from './epochs/epoch-processor.ts'
 import { releaseBuffers, segmentColumns } from './epochs/processed-segment.ts'
-import { computeEpochs, fillEpochs, GapFiller } from './fill-gaps.ts'
+import { computeEpochs, createFillGaps, type FillGaps, fillEpochs } from './fill-gaps.ts'
 import { fillPast, type PastStep } from './fill-past.ts'
 import { countEpochs } from './gaps.ts'
 import { type IngestProgress, type IngestStep, type SkippedEpochs, summarizeStep } from './ingest-progress.ts'
@@ -61,7 +61,8 @@ export class Follower {
   #lastGap: SkippedEpochs | undefined
   /** Before this epoch, each epoch is processed on its own, to store as many as possible before a gap. */
   #singleUntil = 0
-  readonly #gapFiller: GapFiller
+  /** Fills gaps, up to a limit. Returns whether there may be more that can be filled. */
+  readonly fillGaps: FillGaps
 
   /** `source`: a processor, or the nodes to create one from. */
   constructor(
@@ -72,12 +73,12 @@ export class Follower {
   ) {
     const time = context.settings.validators.networks[network]
     const options = { watch: time.watch, auditValidators: time.beacon.auditValidators, execution }
-    const processor = 'processSegment' in source ? source : new LocalEpochProcessor(source, options)
+    const processor = 'processSegment' in source ? source : createEpochProcessor(source, options)
     const recordHead = createHeadRecorder({ context, network, processor, time })
     const updateWatchList = createWatchListUpdater(context, network, processor)
     this.network = network
     this.#source = { context, network, processor, time, recordHead, updateWatchList }
-    this.#gapFiller = new GapFiller(this.#source)
+    this.fillGaps = createFillGaps(this.#source)
   }
 
   /** Reads all epochs that have become final since the last run. */
@@ -187,11 +188,6 @@ export class Follower {
   /** How many epochs are missing before the end of the coverage. */
   async countMissing(): Promise<number> {
     return countEpochs(await findGaps(this.#source))
-  }
-
-  /** Fills gaps, up to a limit. Returns whether there may be more that can be filled. */
-  fillGaps(signal: AbortSignal, onStep: (left: number) => void = () => {}): Promise<boolean> {
-    return this.#gapFiller.fillGaps(signal, onStep)
   }
 
   /** Reads the missing epochs of a range. Reports after each segment how many are left. Returns how many were read. */

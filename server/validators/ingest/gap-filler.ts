@@ -1,10 +1,10 @@
 // Fills gaps while a server runs: at the start, when a new gap is left, and then every hour (fill-gaps.ts).
+import { errorMessage } from '#core/error-message.ts'
 import { recordStep } from '#ingest/stream-progress.ts'
 import type { ValidatorsContext } from '../context.ts'
 import type { Follower } from './follow.ts'
 import { networkStream } from './health.ts'
 import type { IngestProgress, SkippedEpochs } from './ingest-progress.ts'
-import { errorMessage } from './log-outcomes.ts'
 
 /** Missing epochs are tried again after this time: a node may have them by then. */
 const fillEveryMs = 3_600_000

@@ -54,96 +54,88 @@ const requestsMax = 16
 /** Repairs whose result is kept. */
 const repairsMax = 64
 
-export class IngestRun {
-  readonly wakeUp = new WakeSignal()
-  readonly #requests: RangeRequest[] = []
-  readonly #repairs = new Map<number, RepairProgress>()
-  #lastRepair = 0
-  #status: IngestStatus
+export type IngestRun = ReturnType<typeof createIngestRun>
 
-  constructor(network: Network) {
-    this.#status = {
-      network,
-      until: 0,
-      finalizedEpoch: 0,
-      written: 0,
-      isReading: false,
-      polls: 0,
-      lastError: null,
-      failureKind: null,
-      failingSinceMs: null,
-      missingEpochs: 0,
-      fillingEpochs: 0,
-      missingPastEpochs: 0,
-    }
+function createIngestRun(network: Network) {
+  const requests: RangeRequest[] = []
+  const repairs = new Map<number, RepairProgress>()
+  let lastRepair = 0
+  let status: IngestStatus = {
+    network,
+    until: 0,
+    finalizedEpoch: 0,
+    written: 0,
+    isReading: false,
+    polls: 0,
+    lastError: null,
+    failureKind: null,
+    failingSinceMs: null,
+    missingEpochs: 0,
+    fillingEpochs: 0,
+    missingPastEpochs: 0,
   }
 
-  get status(): IngestStatus {
-    return this.#status
+  function enqueue(request: RangeRequest): void {
+    if (requests.length >= requestsMax) throw new Error(`${requestsMax} ranges are already queued; try again later`)
+    requests.push(request)
   }
 
-  /** The next poll starts with filling these epochs. */
-  requestFill(epochs: Range): void {
-    this.#enqueue({ epochs, repairId: undefined })
+  function recordRepair(id: number, progress: Partial<RepairProgress>): void {
+    const before = repairs.get(id) ?? { id, parts: 0, epochs: 0, changed: 0, left: 0, isDone: false }
+    repairs.set(id, { ...before, ...progress })
   }
 
-  /** The next poll starts with repairing these epochs. */
-  requestRepair(epochs: Range): RepairProgress {
-    const id = this.#lastRepair + 1
-    this.#enqueue({ epochs, repairId: id })
-    this.#lastRepair = id
-    this.recordRepair(id, { left: null })
-    this.#repairs.delete(id - repairsMax)
-    return this.#repairs.get(id) as RepairProgress
-  }
+  return {
+    wakeUp: new WakeSignal(),
+    get status() {
+      return status
+    },
+    recordRepair,
+    repair: (id: number) => repairs.get(id),
+    takeRequest: () => requests.shift(),
 
-  #enqueue(request: RangeRequest): void {
-    if (this.#requests.length >= requestsMax)
-      throw new Error(`${requestsMax} ranges are already queued; try again later`)
-    this.#requests.push(request)
-  }
+    /** The next poll starts with filling these epochs. */
+    requestFill: (epochs: Range) => enqueue({ epochs, repairId: undefined }),
 
-  takeRequest(): RangeRequest | undefined {
-    return this.#requests.shift()
-  }
+    /** The next poll starts with repairing these epochs. */
+    requestRepair(epochs: Range): RepairProgress {
+      const id = lastRepair + 1
+      enqueue({ epochs, repairId: id })
+      lastRepair = id
+      recordRepair(id, { left: null })
+      repairs.delete(id - repairsMax)
+      return repairs.get(id) as RepairProgress
+    },
 
-  recordRepair(id: number, progress: Partial<RepairProgress>): void {
-    const before = this.#repairs.get(id) ?? { id, parts: 0, epochs: 0, changed: 0, left: 0, isDone: false }
-    this.#repairs.set(id, { ...before, ...progress })
-  }
+    begin(): void {
+      status = { ...status, isReading: true }
+    },
 
-  repair(id: number): RepairProgress | undefined {
-    return this.#repairs.get(id)
-  }
+    step({ until, finalizedEpoch, written, skipped, lastGap, notCompared }: IngestProgress): void {
+      const { skipped: _, ...before } = status
+      const healthy = { failingSinceMs: null, failureKind: null }
+      const ranges = { ...(skipped && { skipped }), ...(lastGap && { lastGap }), ...(notCompared && { notCompared }) }
+      status = { ...before, until, finalizedEpoch, written, ...ranges, ...healthy }
+    },
 
-  begin(): void {
-    this.#status = { ...this.#status, isReading: true }
-  }
+    /** Call it with the number of epochs that are left, and with 0 at the end. */
+    recordFill(left: number): void {
+      status = { ...status, fillingEpochs: left }
+    },
 
-  step({ until, finalizedEpoch, written, skipped, lastGap, notCompared }: IngestProgress): void {
-    const { skipped: _, ...before } = this.#status
-    const healthy = { failingSinceMs: null, failureKind: null }
-    const ranges = { ...(skipped && { skipped }), ...(lastGap && { lastGap }), ...(notCompared && { notCompared }) }
-    this.#status = { ...before, until, finalizedEpoch, written, ...ranges, ...healthy }
-  }
-
-  /** Call it with the number of epochs that are left, and with 0 at the end. */
-  recordFill(left: number): void {
-    this.#status = { ...this.#status, fillingEpochs: left }
-  }
-
-  end(lastError: string | null, nowMs: number, kind: FailureKind = 'unreadable'): void {
-    const { polls, failingSinceMs: before } = this.#status
-    const failure =
-      lastError === null
-        ? { failingSinceMs: null, failureKind: null }
-        : { failingSinceMs: before ?? nowMs, failureKind: kind, fillingEpochs: 0 }
-    this.#status = { ...this.#status, isReading: false, polls: polls + 1, lastError, ...failure }
+    end(lastError: string | null, nowMs: number, kind: FailureKind = 'unreadable'): void {
+      const { polls, failingSinceMs: before } = status
+      const failure =
+        lastError === null
+          ? { failingSinceMs: null, failureKind: null }
+          : { failingSinceMs: before ?? nowMs, failureKind: kind, fillingEpochs: 0 }
+      status = { ...status, isReading: false, polls: polls + 1, lastError, ...failure }
+    },
   }
 }
 
 export function registerRun({ validators }: Pick<ValidatorsContext, 'validators'>, network: Network): IngestRun {
-  const run = new IngestRun(network)
+  const run = createIngestRun(network)
   validators.runs.set(network, run)
   return run
 }

@@ -1,5 +1,6 @@
 // Logs why a network could not be read, and when it is readable again.
 import type { Network } from '#api/wire/validators.ts'
+import { errorMessage } from '#core/error-message.ts'
 import { Fault } from '#core/fault.ts'
 import type { PollOutcome } from '#ingest/poll.ts'
 import { type Chain, epochStartMs } from '#sources/beacon/endpoint.ts'
@@ -14,8 +15,6 @@ export function failureKindOf(error: unknown): FailureKind {
   if (name === 'NodesDisagreeError') return 'disagreement'
   return name === 'UnknownForkError' ? 'unknownFork' : 'unreadable'
 }
-
-export const errorMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 function failureText(error: unknown, source: string): string {
   if (error instanceof Fault || error instanceof WatchFileError) return 'network not read'

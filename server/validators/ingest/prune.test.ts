@@ -19,10 +19,10 @@ import { drawDisruptionPlan, SeededBehaviour } from '#test/simulator/seeded-beha
 import { type CompletedNetwork, drawNetworkPlan, simulateNetwork } from '#test/simulator/simulate-network.ts'
 import { everythingStored } from '#test/stored-duties.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
-import { LocalEpochProcessor } from './epochs/epoch-processor.ts'
+import { createEpochProcessor } from './epochs/epoch-processor.ts'
 import { Follower } from './follow.ts'
 import { withChainTimes } from './read/chain-identity.ts'
-import { HeadRecorder } from './read/head-recorder.ts'
+import { recordHead } from './read/head-recorder.ts'
 import { StateRecords } from './read/state-records.ts'
 import { beaconFindings, startBeacon } from './start.ts'
 
@@ -97,7 +97,7 @@ async function startFollower(
   const settings = await withChainTimes({ ...context, settings: configured, clock: systemClock })
   const nodes = openBeacon({ network: 'hoodi', urls, timeoutMs: 10_000, clock: createSkippingClock(), backoffMs: 1 })
   const records = isRecording ? new StateRecords(recordsDir(context)) : undefined
-  const processor = new LocalEpochProcessor(nodes, { records })
+  const processor = createEpochProcessor(nodes, { records })
   return new Follower({ ...context, settings, clock: systemClock, log }, 'hoodi', processor)
 }
 
@@ -230,12 +230,11 @@ describe('records of states', () => {
     await using context = await openContext(settingsFor([node.url]))
     const nodes = openBeacon({ network: 'hoodi', urls: [node.url], timeoutMs: 10_000, clock: systemClock })
     const records = new StateRecords(recordsDir(context))
-    const recorder = new HeadRecorder(nodes, records, 4)
     const { rules } = await nodes.chain()
     const dropped: number[] = []
     for (let epoch = 0; epoch < 12; epoch++) {
       node.moveTo((epoch + 1) * slotsPerEpoch - 1)
-      const recording = await recorder.record(rules, 0, signal)
+      const recording = await recordHead({ beacon: nodes, records, epochsMax: 4 }, rules, 0, signal)
       assert.equal(recording.failure, undefined)
       dropped.push(...recording.dropped)
     }

@@ -2,6 +2,7 @@
 // the deposits of each network with an execution node. Also reports their health to /readyz.
 import { join } from 'node:path'
 import { type Network, networks } from '#api/wire/validators.ts'
+import { errorMessage } from '#core/error-message.ts'
 import type { Finding } from '#http/health.ts'
 import { type PollOutcome, poll } from '#ingest/poll.ts'
 import { recordStep } from '#ingest/stream-progress.ts'
@@ -10,7 +11,7 @@ import type { ValidatorsContext } from '../context.ts'
 import { auditTotals } from '../duties/audits.ts'
 import { storedChain } from '../duties/networks.ts'
 import type { HeadProcessor } from '../provisional/head-processor.ts'
-import { ProvisionalFollower } from '../provisional/provisional-follower.ts'
+import { createProvisionalFollower } from '../provisional/provisional-follower.ts'
 import { readWatchNames } from '../registry/watch-names.ts'
 import { followDeposits } from './deposits/follow-deposits.ts'
 import type { EpochProcessor } from './epochs/epoch-processor.ts'
@@ -21,7 +22,7 @@ import { missingTodo } from './gap-reasons.ts'
 import { describeMissing, networkStream, readNetworkHealth } from './health.ts'
 import type { IngestProgress, IngestStep } from './ingest-progress.ts'
 import { type IngestRun, type RangeRequest, registerRun, unregisterRun } from './ingest-status.ts'
-import { errorMessage, failureKindOf, outcomeLogger, unknownForkLogger } from './log-outcomes.ts'
+import { failureKindOf, outcomeLogger, unknownForkLogger } from './log-outcomes.ts'
 import { createPastFiller } from './past-filler.ts'
 
 /** The first catch-up may take days. Single requests have their own time limit. */
@@ -90,7 +91,7 @@ async function followNetwork(
   onProgress: (step: IngestStep) => void,
 ): Promise<void> {
   const follower = new Follower(context, network, processor)
-  const provisional = new ProvisionalFollower(context, network, head)
+  const provisional = createProvisionalFollower(context, network, head)
   const missing = await follower.countMissing()
   const run = registerRun(context, network)
   // Reported from the start, not only when the first of them is stored.

@@ -20,7 +20,7 @@ import { coveredEpochs } from '../duties/coverage.ts'
 import { Follower } from './follow.ts'
 import { findRun } from './ingest-status.ts'
 import { withChainTimes } from './read/chain-identity.ts'
-import { HeadRecorder } from './read/head-recorder.ts'
+import { recordHead } from './read/head-recorder.ts'
 import { StateRecords } from './read/state-records.ts'
 import { beaconFindings, startBeacon } from './start.ts'
 
@@ -70,7 +70,7 @@ test('states are recorded up to an unknown fork', async () => {
   const beacon = openBeacon({ network: 'hoodi', urls: [url], timeoutMs: 10_000, clock: systemClock, backoffMs: 1 })
   const records = new StateRecords(join(context.dir, 'beacon'))
   const { rules } = await beacon.chain()
-  const { failure } = await new HeadRecorder(beacon, records).record(rules, 0, new AbortController().signal)
+  const { failure } = await recordHead({ beacon, records }, rules, 0, new AbortController().signal)
   assert.equal(failure, undefined)
   assert.equal((await records.epochs()).at(-1), fork - 1)
 })

@@ -9,7 +9,7 @@ import { type Beacon, BeaconError } from '#sources/beacon/client.ts'
 import type { Committees } from '#sources/beacon/committees.ts'
 import { type ConsensusRules, epochAt, firstSlotAt } from '#sources/beacon/consensus.ts'
 import { membersOf } from '../ingest/epochs/votes.ts'
-import { BeaconQueries, type BlockHeader } from '../ingest/read/beacon-queries.ts'
+import { type BeaconQueries, type BlockHeader, createBeaconQueries } from '../ingest/read/beacon-queries.ts'
 
 /** Plain values, because they are sent to another thread. */
 export interface CurrentDuties {
@@ -34,47 +34,54 @@ export interface AttestationDuties {
   readonly includedSlot: Int32Array
 }
 
-export class CurrentDutiesReader {
-  readonly #node: Beacon
-  readonly #rules: ConsensusRules
-  /** The canonical chain from the first slot of the previous epoch on. */
-  #blocks: readonly Block[] = []
-  readonly #committees = new Map<number, Committees>()
-  readonly #proposers = new Map<number, Int32Array>()
-  readonly #syncCommittees = new Map<number, Uint32Array>()
+/** `validators`: whose duties to return; undefined: all. */
+export type ReadCurrentDuties = (
+  head: BlockHeader,
+  validators: ReadonlySet<number> | undefined,
+  signal: AbortSignal,
+) => Promise<CurrentDuties>
 
-  constructor(node: Beacon, rules: ConsensusRules) {
-    this.#node = node
-    this.#rules = rules
+export function createCurrentDutiesReader(node: Beacon, rules: ConsensusRules): ReadCurrentDuties {
+  /** The canonical chain from the first slot of the previous epoch on. */
+  let blocks: readonly Block[] = []
+  const committeesByEpoch = new Map<number, Committees>()
+  const proposersByEpoch = new Map<number, Int32Array>()
+  const syncCommittees = new Map<number, Uint32Array>()
+  const caches = [committeesByEpoch, proposersByEpoch, syncCommittees]
+
+  async function readBlocks(queries: BeaconQueries, head: BlockHeader, epoch: number): Promise<void> {
+    const first = Math.max(1, firstSlotAt(rules, epoch - 1))
+    const known = blocks
+    blocks = []
+    const last = known.at(-1)
+    const extended = last && (await extendChain(queries, known, last.slot + 1, head))
+    if (!extended) for (const cache of caches) cache.clear()
+    const chain = extended ?? (await extendChain(queries, [], first, head))
+    if (!chain) throw new BeaconError('the chain was reorganized while its newest blocks were read')
+    blocks = chain.filter(({ slot }) => slot >= first)
   }
 
-  /** `validators`: whose duties to return; undefined: all. */
-  async read(
-    head: BlockHeader,
-    validators: ReadonlySet<number> | undefined,
-    signal: AbortSignal,
-  ): Promise<CurrentDuties> {
-    const queries = new BeaconQueries(this.#node, this.#rules, signal)
-    const epoch = epochAt(this.#rules, head.slot)
-    await this.#readBlocks(queries, head, epoch)
-    for (const cache of [this.#committees, this.#proposers, this.#syncCommittees])
-      for (const known of cache.keys()) if (known < epoch - 1) cache.delete(known)
+  return async (head, validators, signal) => {
+    const queries = createBeaconQueries(node, rules, signal)
+    const epoch = epochAt(rules, head.slot)
+    await readBlocks(queries, head, epoch)
+    for (const cache of caches) for (const known of cache.keys()) if (known < epoch - 1) cache.delete(known)
     const epochs: AttestationDuties[] = []
     for (const at of [epoch - 1, epoch, epoch + 1]) {
       const committees =
-        at < 0 ? undefined : await remember(this.#committees, at, () => queries.committees(head.slot, at))
-      if (committees) epochs.push(this.#attestationDuties(at, committees, validators))
+        at < 0 ? undefined : await remember(committeesByEpoch, at, () => queries.committees(head.slot, at))
+      if (committees) epochs.push(attestationDuties(at, blocks, committees, validators))
     }
     const isWanted = (validator: number) => validators === undefined || validators.has(validator)
     const proposers = new Map<number, number>()
     for (const at of [epoch - 1, epoch, epoch + 1]) {
-      const ofEpoch = at < 0 ? undefined : await remember(this.#proposers, at, () => queries.proposers(at))
+      const ofEpoch = at < 0 ? undefined : await remember(proposersByEpoch, at, () => queries.proposers(at))
       for (const [position, validator] of ofEpoch?.entries() ?? [])
-        if (isWanted(validator)) proposers.set(firstSlotAt(this.#rules, at) + position, validator)
+        if (isWanted(validator)) proposers.set(firstSlotAt(rules, at) + position, validator)
     }
-    const withBlock = new Set(this.#blocks.map(({ slot }) => slot))
-    const first = firstSlotAt(this.#rules, epoch)
-    const syncCommittee = await remember(this.#syncCommittees, epoch, () => queries.syncCommittee(head.slot, epoch))
+    const withBlock = new Set(blocks.map(({ slot }) => slot))
+    const first = firstSlotAt(rules, epoch)
+    const syncCommittee = await remember(syncCommittees, epoch, () => queries.syncCommittee(head.slot, epoch))
     return {
       headSlot: head.slot,
       epochs,
@@ -83,57 +90,46 @@ export class CurrentDutiesReader {
       syncCommittee: syncCommittee?.filter(isWanted),
     }
   }
+}
 
-  async #readBlocks(queries: BeaconQueries, head: BlockHeader, epoch: number): Promise<void> {
-    const first = Math.max(1, firstSlotAt(this.#rules, epoch - 1))
-    const known = this.#blocks
-    this.#blocks = []
-    const last = known.at(-1)
-    const extended = last && (await extendChain(queries, known, last.slot + 1, head))
-    if (!extended) for (const cache of [this.#committees, this.#proposers, this.#syncCommittees]) cache.clear()
-    const blocks = extended ?? (await extendChain(queries, [], first, head))
-    if (!blocks) throw new BeaconError('the chain was reorganized while its newest blocks were read')
-    this.#blocks = blocks.filter(({ slot }) => slot >= first)
-  }
-
-  #attestationDuties(
-    epoch: number,
-    committees: Committees,
-    validators: ReadonlySet<number> | undefined,
-  ): AttestationDuties {
-    const included = this.#includedSlots(epoch, committees)
-    const [validator, slot, committee]: [number[], number[], number[]] = [[], [], []]
-    for (const [at, members] of committees.members.entries()) {
-      for (const member of members) {
-        if (validators && !validators.has(member)) continue
-        validator.push(member)
-        slot.push(committees.firstSlot + Math.floor(at / committees.perSlot))
-        committee.push(at % committees.perSlot)
-      }
-    }
-    return {
-      epoch,
-      validator: Int32Array.from(validator),
-      slot: Int32Array.from(slot),
-      committee: Int32Array.from(committee),
-      includedSlot: Int32Array.from(validator, (member) => included.get(member) ?? -1),
+function attestationDuties(
+  epoch: number,
+  blocks: readonly Block[],
+  committees: Committees,
+  validators: ReadonlySet<number> | undefined,
+): AttestationDuties {
+  const included = includedSlots(epoch, blocks, committees)
+  const [validator, slot, committee]: [number[], number[], number[]] = [[], [], []]
+  for (const [at, members] of committees.members.entries()) {
+    for (const member of members) {
+      if (validators && !validators.has(member)) continue
+      validator.push(member)
+      slot.push(committees.firstSlot + Math.floor(at / committees.perSlot))
+      committee.push(at % committees.perSlot)
     }
   }
-
-  /** Validator → the slot of the first block that includes its vote. */
-  #includedSlots(epoch: number, committees: Committees): ReadonlyMap<number, number> {
-    const slots = new Map<number, number>()
-    for (const block of this.#blocks) {
-      for (const attestation of block.attestations) {
-        if (attestation.targetEpoch !== epoch) continue
-        let bit = 0
-        for (const members of membersOf(attestation, committees))
-          for (const validator of members)
-            if (hasBit(attestation.bits, bit++) && !slots.has(validator)) slots.set(validator, block.slot)
-      }
-    }
-    return slots
+  return {
+    epoch,
+    validator: Int32Array.from(validator),
+    slot: Int32Array.from(slot),
+    committee: Int32Array.from(committee),
+    includedSlot: Int32Array.from(validator, (member) => included.get(member) ?? -1),
   }
+}
+
+/** Validator → the slot of the first block that includes its vote. */
+function includedSlots(epoch: number, blocks: readonly Block[], committees: Committees): ReadonlyMap<number, number> {
+  const slots = new Map<number, number>()
+  for (const block of blocks) {
+    for (const attestation of block.attestations) {
+      if (attestation.targetEpoch !== epoch) continue
+      let bit = 0
+      for (const members of membersOf(attestation, committees))
+        for (const validator of members)
+          if (hasBit(attestation.bits, bit++) && !slots.has(validator)) slots.set(validator, block.slot)
+    }
+  }
+  return slots
 }
 
 /** The blocks with those from a slot up to the head; undefined if they are not one chain. */

@@ -7,18 +7,18 @@
 // 2. The anchor of an epoch is the newest block at or before the first slot two epochs later. The chain up to it
 //    determines all figures of the epoch. After a reorganization, epochs with another anchor are computed again.
 // 3. One node is read at a time. Nodes may have different heads, which is no contradiction.
-import { type Beacon, BeaconError, type SingleBeacon } from '#sources/beacon/client.ts'
+import { type Beacon, BeaconError } from '#sources/beacon/client.ts'
 import { type ConsensusRules, epochAt, readableUntil } from '#sources/beacon/consensus.ts'
 import type { MissedDutyColumns } from '../duties/missed.ts'
 import type { ScoreHistory } from '../duties/score-history.ts'
 import { packFigures } from '../duties/stage.ts'
-import { LocalEpochProcessor } from '../ingest/epochs/epoch-processor.ts'
-import { BeaconQueries, type BlockHeader } from '../ingest/read/beacon-queries.ts'
+import { createEpochProcessor, type EpochProcessor } from '../ingest/epochs/epoch-processor.ts'
+import { type BlockHeader, createBeaconQueries } from '../ingest/read/beacon-queries.ts'
 import type { ExecutionSource } from '../ingest/read/execution.ts'
 import { findAnchor, healthyFirst } from '../ingest/read/head-recorder.ts'
 import type { StateRecords } from '../ingest/read/state-records.ts'
 import type { RegistryChanges } from '../registry/sync-registry.ts'
-import { type CurrentDuties, CurrentDutiesReader } from './current-duties.ts'
+import { type CurrentDuties, createCurrentDutiesReader, type ReadCurrentDuties } from './current-duties.ts'
 
 /** One epoch that is not final. Plain values, because it is sent to another thread. */
 export interface ProvisionalEpoch {
@@ -63,117 +63,111 @@ export interface HeadProcessorOptions {
 
 const epochsMaxDefault = 16
 
-export class LocalHeadProcessor implements HeadProcessor {
-  readonly #nodes: readonly SingleBeacon[]
-  #options: HeadProcessorOptions
-  #epochs: readonly ProvisionalEpoch[] = []
-  #dutiesReader: { readonly node: Beacon; readonly reader: CurrentDutiesReader } | undefined
+/** A processor on the current thread. */
+export type LocalHeadProcessor = ReturnType<typeof createHeadProcessor>
+
+export function createHeadProcessor(beacon: Beacon, initialOptions: HeadProcessorOptions) {
+  const nodes = beacon.each()
+  let options = initialOptions
+  let current: readonly ProvisionalEpoch[] = []
+  let dutiesReader: { readonly node: Beacon; readonly read: ReadCurrentDuties } | undefined
   /** Continues after the last epoch, as long as the anchor of that epoch is canonical. */
-  #processor: { readonly node: Beacon; readonly processor: LocalEpochProcessor } | undefined
+  let active: { readonly node: Beacon; readonly processor: EpochProcessor } | undefined
   /** The last successful run: head, first epoch and result. */
-  #last: { readonly root: string; readonly next: number; readonly view: HeadView } | undefined
+  let lastRun: { readonly root: string; readonly next: number; readonly view: HeadView } | undefined
 
-  constructor(beacon: Beacon, options: HeadProcessorOptions) {
-    this.#nodes = beacon.each()
-    this.#options = options
-  }
-
-  /** Replaces the watch list. All epochs are computed again with the next call. */
-  setWatch(watch: readonly string[]): void {
-    this.#options = { ...this.#options, watch }
-    this.#epochs = []
-    this.#processor = undefined
-    this.#last = undefined
-  }
-
-  async process(request: HeadRequest, signal: AbortSignal): Promise<HeadView> {
-    let failure: unknown = new BeaconError('no beacon node can be used')
-    for (const node of healthyFirst(this.#nodes)) {
-      try {
-        return await this.#processFrom(node, request, signal)
-      } catch (error) {
-        signal.throwIfAborted()
-        this.#processor = undefined
-        this.#last = undefined
-        if (!(error instanceof BeaconError)) throw error
-        failure = error
-      }
-    }
-    this.#epochs = []
-    throw failure
-  }
-
-  async #processFrom(node: Beacon, { next, scores }: HeadRequest, signal: AbortSignal): Promise<HeadView> {
+  async function processFrom(node: Beacon, { next, scores }: HeadRequest, signal: AbortSignal): Promise<HeadView> {
     const { rules } = await node.chain(signal)
-    const queries = new BeaconQueries(node, rules, signal)
+    const queries = createBeaconQueries(node, rules, signal)
     const head = await queries.head()
     if (!head) throw new BeaconError('the node did not return its newest block')
-    if (this.#last?.root === head.root && this.#last.next === next) return this.#last.view
+    if (lastRun?.root === head.root && lastRun.next === next) return lastRun.view
     const anchorOf = async (epoch: number) => (await findAnchor(queries, rules, epoch + 2))?.root
     const until = Math.min(epochAt(rules, head.slot) - 1, readableUntil(rules))
-    const from = Math.max(next, until - (this.#options.epochsMax ?? epochsMaxDefault))
-    await this.#dropOutdated(from, until, anchorOf)
-    if (this.#processor?.node !== node) this.#processor = undefined
-    for (let epoch = (this.#epochs.at(-1)?.epoch ?? from - 1) + 1; epoch < until; epoch++) {
+    const from = Math.max(next, until - (options.epochsMax ?? epochsMaxDefault))
+    await dropOutdated(from, until, anchorOf)
+    if (active?.node !== node) active = undefined
+    for (let epoch = (current.at(-1)?.epoch ?? from - 1) + 1; epoch < until; epoch++) {
       const anchor = await anchorOf(epoch)
       if (anchor === undefined) throw new BeaconError(`the node has no block before epoch ${epoch + 2}`)
-      this.#processor ??= { node, processor: this.#createProcessor(node) }
-      const segment = await this.#processor.processor.processSegment({ from: epoch, until: epoch + 1, scores }, signal)
+      active ??= { node, processor: createEpochProcessor(node, options) }
+      const segment = await active.processor.processSegment({ from: epoch, until: epoch + 1, scores }, signal)
       if ((await anchorOf(epoch)) !== anchor)
         throw new BeaconError(`the chain was reorganized while epoch ${epoch} was read`)
       const { missed, registry, watched } = segment
       const figures = packFigures(segment)
-      this.#epochs = [...this.#epochs, { epoch, anchor, figures, missed, registry, watched: watched?.validators }]
+      current = [...current, { epoch, anchor, figures, missed, registry, watched: watched?.validators }]
     }
-    const view = { epochs: this.#epochs, duties: await this.#readDuties(node, rules, head, signal) }
-    this.#last = { root: head.root, next, view }
+    const view = { epochs: current, duties: await readDuties(node, rules, head, signal) }
+    lastRun = { root: head.root, next, view }
     return view
   }
 
   /** A failure does not affect the provisional epochs. */
-  async #readDuties(
+  async function readDuties(
     node: Beacon,
     rules: ConsensusRules,
     head: BlockHeader,
     signal: AbortSignal,
   ): Promise<CurrentDuties | undefined> {
-    const newest = this.#epochs.at(-1)
+    const newest = current.at(-1)
     // The blocks and duties of an unknown fork cannot be read.
     if (!newest || epochAt(rules, head.slot) >= readableUntil(rules)) return undefined
-    if (this.#dutiesReader?.node !== node) this.#dutiesReader = { node, reader: new CurrentDutiesReader(node, rules) }
+    if (dutiesReader?.node !== node) dutiesReader = { node, read: createCurrentDutiesReader(node, rules) }
     try {
-      return await this.#dutiesReader.reader.read(head, newest.watched && new Set(newest.watched), signal)
+      return await dutiesReader.read(head, newest.watched && new Set(newest.watched), signal)
     } catch (error) {
       signal.throwIfAborted()
-      this.#dutiesReader = undefined
+      dutiesReader = undefined
       if (!(error instanceof BeaconError)) throw error
       return undefined
     }
   }
 
   /** Drops epochs that are stored by now, and those that are no longer on the canonical chain. */
-  async #dropOutdated(
+  async function dropOutdated(
     from: number,
     until: number,
     anchorOf: (epoch: number) => Promise<string | undefined>,
   ): Promise<void> {
-    const current: ProvisionalEpoch[] = []
+    const kept: ProvisionalEpoch[] = []
     const isCanonical = async ({ epoch, anchor }: ProvisionalEpoch) =>
       epoch < until && (await anchorOf(epoch)) === anchor
-    const last = this.#epochs.at(-1)
-    for (const entry of this.#epochs) {
+    for (const entry of current) {
       if (entry.epoch < from) continue
       if (!(await isCanonical(entry))) break
-      current.push(entry)
+      kept.push(entry)
     }
     // Without its last epoch, the processor has data of another chain, or has to start elsewhere.
-    if (last !== current.at(-1)) this.#processor = undefined
-    this.#epochs = current[0]?.epoch === from ? current : []
-    if (this.#epochs.length === 0) this.#processor = undefined
+    if (current.at(-1) !== kept.at(-1)) active = undefined
+    current = kept[0]?.epoch === from ? kept : []
+    if (current.length === 0) active = undefined
   }
 
-  #createProcessor(node: Beacon): LocalEpochProcessor {
-    const { watch, execution, records } = this.#options
-    return new LocalEpochProcessor(node, { watch, execution, records, auditValidators: 0 })
+  return {
+    /** Replaces the watch list. All epochs are computed again with the next call. */
+    setWatch(watch: readonly string[]): void {
+      options = { ...options, watch }
+      current = []
+      active = undefined
+      lastRun = undefined
+    },
+
+    async process(request: HeadRequest, signal: AbortSignal): Promise<HeadView> {
+      let failure: unknown = new BeaconError('no beacon node can be used')
+      for (const node of healthyFirst(nodes)) {
+        try {
+          return await processFrom(node, request, signal)
+        } catch (error) {
+          signal.throwIfAborted()
+          active = undefined
+          lastRun = undefined
+          if (!(error instanceof BeaconError)) throw error
+          failure = error
+        }
+      }
+      current = []
+      throw failure
+    },
   }
 }

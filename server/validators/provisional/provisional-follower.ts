@@ -1,6 +1,7 @@
 // Keeps the provisional epochs of one network up to date, in the memory of the process that ingests it. They are lost
 // at a restart and computed again. A failure does not stop ingest: finalized epochs are served without them.
 import type { Network } from '#api/wire/validators.ts'
+import { errorMessage } from '#core/error-message.ts'
 import { hasWatchList } from '#runtime/settings/validators.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
@@ -12,55 +13,46 @@ export const unwatchedValidatorsMax = 20_000
 
 type FollowerContext = Pick<ValidatorsContext, 'state' | 'duties' | 'settings' | 'log' | 'validators'>
 
-export class ProvisionalFollower {
-  readonly #context: FollowerContext
-  readonly #network: Network
-  readonly #processor: HeadProcessor
+export function createProvisionalFollower(context: FollowerContext, network: Network, processor: HeadProcessor) {
+  const { state, duties, settings, log, validators } = context
+  const networkSettings = settings.validators.networks[network]
   /** What was logged last, so that it is logged once. */
-  #problem: string | undefined
+  let problem: string | undefined
 
-  constructor(context: FollowerContext, network: Network, processor: HeadProcessor) {
-    this.#context = context
-    this.#network = network
-    this.#processor = processor
+  const clear = () => void validators.provisional.delete(network)
+
+  function fail(reason: string): void {
+    clear()
+    if (reason !== problem) log.warn({ network, reason }, 'epochs that are not final cannot be shown')
+    problem = reason
   }
 
-  /** Call this after finalized epochs have been stored. */
-  async update(signal: AbortSignal): Promise<void> {
-    const { duties, settings, validators } = this.#context
-    if (!settings.validators.networks[this.#network].showProvisional) return
-    const next = (await coveredEpochs(duties, this.#network)).at(-1)?.until
-    if (next === undefined) return
-    if (await this.#isTooLarge()) {
-      const limit = `the network has more than ${unwatchedValidatorsMax} validators`
-      return this.#fail(`${limit}; set validators.networks.${this.#network}.watch`)
-    }
-    try {
-      const scores = await readScores(duties, this.#network)
-      validators.provisional.set(this.#network, await this.#processor.process({ next, scores }, signal))
-      this.#problem = undefined
-    } catch (error) {
-      signal.throwIfAborted()
-      this.#fail(error instanceof Error ? error.message : String(error))
-    }
-  }
-
-  clear(): void {
-    this.#context.validators.provisional.delete(this.#network)
-  }
-
-  #fail(reason: string): void {
-    this.clear()
-    if (reason !== this.#problem)
-      this.#context.log.warn({ network: this.#network, reason }, 'epochs that are not final cannot be shown')
-    this.#problem = reason
-  }
-
-  async #isTooLarge(): Promise<boolean> {
-    const { state, settings } = this.#context
-    if (hasWatchList(settings.validators.networks[this.#network])) return false
+  async function isTooLarge(): Promise<boolean> {
+    if (hasWatchList(networkSettings)) return false
     const sql = 'select max(validator_index) as last from validators where network = ?'
-    const row = await state.get<{ last: number | null }>(sql, this.#network)
+    const row = await state.get<{ last: number | null }>(sql, network)
     return (row?.last ?? 0) >= unwatchedValidatorsMax
+  }
+
+  return {
+    /** Call this after finalized epochs have been stored. */
+    async update(signal: AbortSignal): Promise<void> {
+      if (!networkSettings.showProvisional) return
+      const next = (await coveredEpochs(duties, network)).at(-1)?.until
+      if (next === undefined) return
+      if (await isTooLarge()) {
+        const limit = `the network has more than ${unwatchedValidatorsMax} validators`
+        return fail(`${limit}; set validators.networks.${network}.watch`)
+      }
+      try {
+        const scores = await readScores(duties, network)
+        validators.provisional.set(network, await processor.process({ next, scores }, signal))
+        problem = undefined
+      } catch (error) {
+        signal.throwIfAborted()
+        fail(errorMessage(error))
+      }
+    },
+    clear,
   }
 }

@@ -29,9 +29,14 @@ import { withChainTimes } from '../ingest/read/chain-identity.ts'
 import { openFollower, readProcessorStart, startBeacon } from '../ingest/start.ts'
 import { measures } from '../ratings/measures.ts'
 import { readValidator } from '../registry/registry.ts'
-import { type HeadProcessor, LocalHeadProcessor, type ProvisionalEpoch } from './head-processor.ts'
+import {
+  createHeadProcessor,
+  type HeadProcessor,
+  type LocalHeadProcessor,
+  type ProvisionalEpoch,
+} from './head-processor.ts'
 import { provisionalRows } from './provisional-epochs.ts'
-import { ProvisionalFollower, unwatchedValidatorsMax } from './provisional-follower.ts'
+import { createProvisionalFollower, unwatchedValidatorsMax } from './provisional-follower.ts'
 
 const signal = new AbortController().signal
 const slotsPerEpoch = 4
@@ -64,7 +69,7 @@ async function openWorld(chain: CompletedNetwork, { branches = [], headSlot, pro
   const follower = await openFollower({ ...context, clock: systemClock }, 'hoodi', plain.dir)
   const start = await readProcessorStart(context, 'hoodi', plain.dir)
   const head = openHeadProcessor(start, systemClock)
-  const provisional = new ProvisionalFollower(context, 'hoodi', head)
+  const provisional = createProvisionalFollower(context, 'hoodi', head)
   const resources = cleanup.move()
   return {
     ...{ chain, network, node, context, follower, head, provisional },
@@ -326,7 +331,7 @@ test('a failure removes the epochs and is logged once; a later success shows the
     },
   }
   const context = { ...world.context, log: log as unknown as TestContext['log'] }
-  const follower = new ProvisionalFollower(context, 'hoodi', processor)
+  const follower = createProvisionalFollower(context, 'hoodi', processor)
   await follower.update(signal)
   await follower.update(signal)
   assert.deepEqual(world.shown(), [])
@@ -425,7 +430,7 @@ test('without provisional data, current duties are not known', async () => {
 const processorOn = (url: string, epochsMax?: number): LocalHeadProcessor => {
   const beacon = openBeacon({ network: 'hoodi', urls: [url], timeoutMs: 10_000, clock: systemClock, backoffMs: 1 })
   const options = { watch: [], execution: undefined, records: undefined }
-  return new LocalHeadProcessor(beacon, epochsMax === undefined ? options : { ...options, epochsMax })
+  return createHeadProcessor(beacon, epochsMax === undefined ? options : { ...options, epochsMax })
 }
 
 test('only the newest epochs are computed if many are not final', async () => {

@@ -6,7 +6,7 @@ import { type Beacon, BeaconError } from '#sources/beacon/client.ts'
 import type { Duties } from '#storage/duties.ts'
 import { type AuditLine, type AuditPart, auditParts } from '#validators/duties/audits.ts'
 import { EpochReader } from '../read/epoch-reader.ts'
-import { RewardQueries } from '../read/reward-queries.ts'
+import { createRewardQueries, type RewardQueries } from '../read/reward-queries.ts'
 import { settleBalances } from '../read/settle-balances.ts'
 import { proposerReward } from './block-effects.ts'
 import { type Carry, type ProcessedEpoch, processEpoch } from './process-epoch.ts'
@@ -34,7 +34,7 @@ export function createEpochAudit(beacon: Beacon, validatorsPerEpoch: number): Au
     if (epoch < fromEpoch) return []
     const sample = chooseSample(epoch, processed, validatorsPerEpoch)
     try {
-      const lines = await compareRewards(new RewardQueries(beacon, signal), epoch, processed, sample)
+      const lines = await compareRewards(createRewardQueries(beacon, signal), epoch, processed, sample)
       const compared = lines.filter(({ compared }) => compared > 0)
       if (compared.length === 0) fromEpoch = epoch + restEpochs
       return compared
@@ -55,7 +55,7 @@ export async function* auditEpochs(
 ): AsyncGenerator<readonly AuditLine[]> {
   const { rules } = await beacon.chain(signal)
   const reader = new EpochReader(beacon, rules).withSignal(signal)
-  const queries = new RewardQueries(beacon, signal)
+  const queries = createRewardQueries(beacon, signal)
   let carry: Carry | undefined
   for (let epoch = Math.max(0, epochs.from - 1); epoch < epochs.until; epoch++) {
     const data = await reader.read(epoch)

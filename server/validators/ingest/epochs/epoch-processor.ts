@@ -8,11 +8,11 @@
 import type { Range } from '#core/ranges.ts'
 import { type Beacon, BeaconError, ContradictionError, type SingleBeacon } from '#sources/beacon/client.ts'
 import type { Chain } from '#sources/beacon/endpoint.ts'
-import { BeaconQueries } from '../read/beacon-queries.ts'
+import { createBeaconQueries } from '../read/beacon-queries.ts'
 import { NodeComparison } from '../read/compare-nodes.ts'
 import { EpochReader } from '../read/epoch-reader.ts'
 import type { ExecutionSource } from '../read/execution.ts'
-import { describeAnswers, findFirstReadable, HeadRecorder, type HeadRecording } from '../read/head-recorder.ts'
+import { describeAnswers, findFirstReadable, type HeadRecording, recordHead } from '../read/head-recorder.ts'
 import type { StateRecords } from '../read/state-records.ts'
 import { isStatesNotFound, StatesNotFoundError } from '../read/states-not-found.ts'
 import { ReplayError } from '../replay/chain-replay.ts'
@@ -56,115 +56,58 @@ export interface EpochProcessorOptions {
   readonly records?: StateRecords | undefined
 }
 
-export class LocalEpochProcessor implements EpochProcessor {
-  readonly isOnOtherThread = false
-  readonly #beacon: Beacon
-  readonly #records: StateRecords | undefined
-  readonly #comparison: NodeComparison | undefined
-  readonly #segments: SegmentProcessor
+/** A processor on the current thread. */
+export function createEpochProcessor(
+  beacon: Beacon,
+  { watch = [], auditValidators = 0, execution, comparesNodes = true, records }: EpochProcessorOptions = {},
+): EpochProcessor {
+  const comparison = comparesNodes && beacon.each().length > 1 ? new NodeComparison() : undefined
+  const audit = auditValidators > 0 ? createEpochAudit(beacon, auditValidators) : undefined
+  const segments = new SegmentProcessor({ watch, execution, audit })
   /** Unexplained balance differences that two nodes agree on. */
-  readonly #agreed = new Set<string>()
-  #hasGivenUpRecords = false
+  const agreed = new Set<string>()
+  let hasGivenUpRecords = false
   /** Why epochs that were computed from blocks were not accepted. */
-  #computedProblem: string | undefined
+  let computedProblem: string | undefined
 
-  constructor(
-    beacon: Beacon,
-    { watch = [], auditValidators = 0, execution, comparesNodes = true, records }: EpochProcessorOptions = {},
-  ) {
-    this.#beacon = beacon
-    this.#comparison = comparesNodes && beacon.each().length > 1 ? new NodeComparison() : undefined
-    const audit = auditValidators > 0 ? createEpochAudit(beacon, auditValidators) : undefined
-    this.#segments = new SegmentProcessor({ watch, execution, audit })
-    this.#records = records
-  }
-
-  async setWatch(names: readonly string[]): Promise<void> {
-    this.#segments.setWatch(names)
-  }
-
-  chain(signal?: AbortSignal): Promise<Chain> {
-    return this.#beacon.chain(signal)
-  }
-
-  async finalizedEpoch(signal: AbortSignal): Promise<number> {
-    const { rules } = await this.chain(signal)
-    return new EpochReader(this.#beacon, rules).withSignal(signal).finalizedEpoch()
-  }
-
-  async recordHead(next: number, gaps: readonly Range[], signal: AbortSignal): Promise<HeadRecording> {
-    if (!this.#records) return { recorded: [], dropped: [], failure: undefined }
-    const { rules } = await this.chain(signal)
-    return new HeadRecorder(this.#beacon, this.#records).record(rules, next - 1 - warmUpMax, signal, gaps)
-  }
-
-  async firstReadable(epochs: Range, signal: AbortSignal): Promise<number | undefined> {
-    const { rules } = await this.chain(signal)
-    return findFirstReadable(this.#beacon, rules, new Set(await this.#records?.epochs()), epochs, signal)
-  }
-
-  async describeAnswers(epoch: number, signal: AbortSignal): Promise<string> {
-    const { rules } = await this.chain(signal)
-    return describeAnswers(this.#beacon, rules, epoch, signal)
-  }
-
-  async computeEpochs(epochs: Range, signal: AbortSignal): Promise<string | undefined> {
-    if (this.#segments.isComputed(epochs.from)) {
-      this.#segments.dropComputed()
-      return this.#computedProblem ?? 'the computed epochs could not be processed'
-    }
-    this.#computedProblem = undefined
-    const { rules } = await this.chain(signal)
-    const reader = new EpochReader(this.#beacon, rules, this.#records).withSignal(signal)
-    try {
-      this.#segments.addComputed(await reader.computeEpochs(epochs), reader)
-    } catch (error) {
-      if (error instanceof ReplayError || isStatesNotFound(error)) return error.message
-      throw error
-    }
-    return undefined
-  }
-
-  async processSegment(request: SegmentRequest, signal: AbortSignal): Promise<ProcessedSegment> {
-    const segment = await this.#processWithAnyNode(request, signal)
-    if (!this.#comparison) return segment
-    const { rules } = await this.chain(signal)
-    const notCompared = await this.#comparison.compare(this.#beacon.each(), rules, request.until - 1, signal)
-    return { ...segment, notCompared }
-  }
+  const chain = (signal?: AbortSignal): Promise<Chain> => beacon.chain(signal)
 
   /**
    * If responses contradict each other, reads each node separately and uses the first one without contradiction. Records
    * of states are used only if a node does not have the states: one of them may be what is wrong.
    */
-  async #processWithAnyNode(request: SegmentRequest, signal: AbortSignal): Promise<ProcessedSegment> {
-    const nodes = this.#beacon.each()
-    const accept: AcceptRemainder = (remainder) => this.#agreed.has(remainder)
+  async function processWithAnyNode(request: SegmentRequest, signal: AbortSignal): Promise<ProcessedSegment> {
+    const nodes = beacon.each()
+    const accept: AcceptRemainder = (remainder) => agreed.has(remainder)
     let contradiction: ContradictionError
     try {
-      return await this.#process(request, { beacon: this.#beacon, records: this.#records, accept }, signal)
+      return await processFrom({ beacon, records, accept }, request, signal)
     } catch (error) {
       if (!(error instanceof ContradictionError)) throw error
-      if (this.#segments.isComputed(request.from)) {
-        this.#computedProblem = error.message
+      if (segments.isComputed(request.from)) {
+        computedProblem = error.message
         throw new StatesNotFoundError(`epoch ${request.from} was computed from blocks, but ${error.message}`)
       }
-      this.#segments.startAgain(request.from)
+      segments.startAgain(request.from)
       const [only, second] = nodes
       contradiction = only && !second ? withNodeName(error, only.name) : error
-      if (!second && !this.#records) throw contradiction
+      if (!second && !records) throw contradiction
     }
-    return this.#processWithOneNode(nodes, request, contradiction, signal)
+    return processWithOneNode(nodes, request, contradiction, signal)
   }
 
-  async #process(request: SegmentRequest, source: SegmentSource, signal: AbortSignal): Promise<ProcessedSegment> {
-    const segment = await this.#segments.process(request, source, await this.chain(signal), signal)
-    this.#segments.continueWith({ beacon: this.#beacon, records: this.#records })
-    this.#hasGivenUpRecords = false
+  async function processFrom(
+    source: SegmentSource,
+    request: SegmentRequest,
+    signal: AbortSignal,
+  ): Promise<ProcessedSegment> {
+    const segment = await segments.process(request, source, await chain(signal), signal)
+    segments.continueWith({ beacon, records })
+    hasGivenUpRecords = false
     return segment
   }
 
-  async #processWithOneNode(
+  async function processWithOneNode(
     nodes: readonly SingleBeacon[],
     request: SegmentRequest,
     first: ContradictionError,
@@ -174,9 +117,9 @@ export class LocalEpochProcessor implements EpochProcessor {
     let isOfRecordsOnly = true
     let failure: unknown
     const trusted = nodes.filter(({ isDistrusted }) => !isDistrusted())
-    const all = this.#records
+    const all = records
     // Most nodes have the states since finality, so that the records of these epochs are not needed.
-    const lastRecord = all && Math.max(request.from, (await this.#finalizedAt(signal)) - 1)
+    const lastRecord = all && Math.max(request.from, ((await readFinalizedEpoch(signal)) ?? 0) - 1)
     const sources = (trusted.length > 0 ? trusted : nodes).flatMap((node) => [
       { node, records: undefined },
       ...(all ? [all.upTo(lastRecord ?? 0), all].map((records) => ({ node, records })) : []),
@@ -186,14 +129,14 @@ export class LocalEpochProcessor implements EpochProcessor {
       const accept: AcceptRemainder = (remainder) => {
         const isSame = ({ node: other, error }: (typeof contradictions)[number]) =>
           other !== node && error.remainder === remainder
-        if (contradictions.some(isSame)) this.#agreed.add(remainder)
-        return this.#agreed.has(remainder)
+        if (contradictions.some(isSame)) agreed.add(remainder)
+        return agreed.has(remainder)
       }
       try {
-        const segment = await this.#process(request, { beacon: node.beacon, records, accept }, signal)
+        const segment = await processFrom({ beacon: node.beacon, records, accept }, request, signal)
         // Those that were not used may be what was wrong. They are recorded again.
         if (records !== all) await all?.remove({ from: (lastRecord ?? 0) + 1, until: request.until + 2 })
-        const isAgreed = ({ remainder }: ContradictionError) => remainder !== undefined && this.#agreed.has(remainder)
+        const isAgreed = ({ remainder }: ContradictionError) => remainder !== undefined && agreed.has(remainder)
         for (const { node: other, error } of contradictions)
           if (other !== node && !isAgreed(error)) other.distrust(error.message)
         const settled = contradictions.map(({ error }) =>
@@ -204,7 +147,7 @@ export class LocalEpochProcessor implements EpochProcessor {
         return { ...segment, settled }
       } catch (error) {
         signal.throwIfAborted()
-        this.#segments.startAgain(request.from)
+        segments.startAgain(request.from)
         if (!(error instanceof BeaconError)) throw error
         const isContradiction = error instanceof ContradictionError
         if (isContradiction) contradictions.push({ node, error: withNodeName(error, node.name) })
@@ -213,7 +156,7 @@ export class LocalEpochProcessor implements EpochProcessor {
       }
     }
     const last = contradictions.at(-1)?.error
-    if (all && last && isOfRecordsOnly && (await this.#giveUpRecords(all, request)))
+    if (all && last && isOfRecordsOnly && (await giveUpRecords(all, request)))
       throw new StatesNotFoundError(`no node has the states any more, and the recorded ones are wrong: ${last.message}`)
     throw last ?? (isStatesNotFound(failure) ? first : failure)
   }
@@ -222,18 +165,65 @@ export class LocalEpochProcessor implements EpochProcessor {
    * Deletes the records of an epoch that contradict the blocks, so that ingest can continue after it. Only once in a
    * row: if the next epochs are contradictory as well, a node is wrong. False: the contradiction stops ingest.
    */
-  async #giveUpRecords(records: StateRecords, { from, until }: SegmentRequest): Promise<boolean> {
-    if (this.#hasGivenUpRecords) return false
+  async function giveUpRecords(records: StateRecords, { from, until }: SegmentRequest): Promise<boolean> {
+    if (hasGivenUpRecords) return false
     // A range is first divided into single epochs.
     if (until - from > 1) return true
-    this.#hasGivenUpRecords = true
+    hasGivenUpRecords = true
     await records.remove({ from: from + 1, until: until + 2 })
     return true
   }
 
-  async #finalizedAt(signal: AbortSignal): Promise<number> {
-    const { rules } = await this.chain(signal)
-    return (await new BeaconQueries(this.#beacon, rules, signal).finalizedEpoch('head')) ?? 0
+  async function readFinalizedEpoch(signal: AbortSignal): Promise<number | undefined> {
+    const { rules } = await chain(signal)
+    return createBeaconQueries(beacon, rules, signal).finalizedEpoch('head')
+  }
+
+  return {
+    isOnOtherThread: false,
+    setWatch: async (names) => segments.setWatch(names),
+    chain,
+    async finalizedEpoch(signal) {
+      const epoch = await readFinalizedEpoch(signal)
+      if (epoch === undefined) throw new BeaconError('the node did not return the finalized epoch')
+      return epoch
+    },
+    async recordHead(next, gaps, signal) {
+      if (!records) return { recorded: [], dropped: [], failure: undefined }
+      const { rules } = await chain(signal)
+      return recordHead({ beacon, records }, rules, next - 1 - warmUpMax, signal, gaps)
+    },
+    async firstReadable(epochs, signal) {
+      const { rules } = await chain(signal)
+      return findFirstReadable(beacon, rules, new Set(await records?.epochs()), epochs, signal)
+    },
+    async describeAnswers(epoch, signal) {
+      const { rules } = await chain(signal)
+      return describeAnswers(beacon, rules, epoch, signal)
+    },
+    async computeEpochs(epochs, signal) {
+      if (segments.isComputed(epochs.from)) {
+        segments.dropComputed()
+        return computedProblem ?? 'the computed epochs could not be processed'
+      }
+      computedProblem = undefined
+      const { rules } = await chain(signal)
+      const reader = new EpochReader(beacon, rules, records).withSignal(signal)
+      try {
+        segments.addComputed(await reader.computeEpochs(epochs), reader)
+      } catch (error) {
+        if (error instanceof ReplayError || isStatesNotFound(error)) return error.message
+        throw error
+      }
+      return undefined
+    },
+    async processSegment(request, signal) {
+      const segment = await processWithAnyNode(request, signal)
+      if (!comparison) return segment
+      const { rules } = await chain(signal)
+      const notCompared = await comparison.compare(beacon.each(), rules, request.until - 1, signal)
+      return { ...segment, notCompared }
+    },
   }
 }
 

@@ -5,10 +5,10 @@ import type { NetworkSettings } from '#runtime/settings/validators.ts'
 import { openThread } from '#runtime/worker-thread.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
 import type { ChainIdentity } from '#sources/beacon/endpoint.ts'
-import { type HeadProcessor, LocalHeadProcessor } from '../../provisional/head-processor.ts'
+import { createHeadProcessor, type HeadProcessor, type LocalHeadProcessor } from '../../provisional/head-processor.ts'
 import { openExecution } from '../read/execution.ts'
 import { StateRecords } from '../read/state-records.ts'
-import { type EpochProcessor, LocalEpochProcessor } from './epoch-processor.ts'
+import { createEpochProcessor, type EpochProcessor } from './epoch-processor.ts'
 
 /** Plain values, so that they can be sent to a thread. */
 export interface EpochProcessorStart {
@@ -21,16 +21,16 @@ export interface EpochProcessorStart {
 }
 
 /** Runs on the current thread. */
-export function openEpochProcessor(start: EpochProcessorStart, clock: Clock = systemClock): LocalEpochProcessor {
+export function openEpochProcessor(start: EpochProcessorStart, clock: Clock = systemClock): EpochProcessor {
   const { auditValidators, compareNodes } = start.settings.beacon
   const { beacon, ...options } = openSources(start, clock)
-  return new LocalEpochProcessor(beacon, { ...options, auditValidators, comparesNodes: compareNodes })
+  return createEpochProcessor(beacon, { ...options, auditValidators, comparesNodes: compareNodes })
 }
 
 /** For epochs that are not final. It has its own connections to the nodes. */
 export function openHeadProcessor(start: EpochProcessorStart, clock: Clock = systemClock): LocalHeadProcessor {
   const { beacon, ...options } = openSources(start, clock)
-  return new LocalHeadProcessor(beacon, options)
+  return createHeadProcessor(beacon, options)
 }
 
 function openSources({ network, settings, identity, recordsDir }: EpochProcessorStart, clock: Clock) {

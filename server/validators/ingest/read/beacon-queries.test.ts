@@ -6,8 +6,8 @@ import { zstdDecompressSync } from 'node:zlib'
 import type { Beacon } from '#sources/beacon/client.ts'
 import { readRules } from '#sources/beacon/consensus.ts'
 import type { BeaconReply } from '#sources/beacon/endpoint.ts'
-import { BeaconQueries } from './beacon-queries.ts'
-import { RewardQueries } from './reward-queries.ts'
+import { createBeaconQueries } from './beacon-queries.ts'
+import { createRewardQueries } from './reward-queries.ts'
 
 const rules = readRules({ ELECTRA_FORK_EPOCH: null, SLOTS_PER_EPOCH: null, ALTAIR_FORK_EPOCH: '0' })
 
@@ -24,7 +24,7 @@ test('a null in the list of constants counts as omitted', () => {
 
 test('a null part of a reward counts as zero', async () => {
   const part = { validator_index: '7', source: '5', target: '-6', head: '0', inactivity: null }
-  const rewards = await new RewardQueries(beaconReturning({ data: { total_rewards: [part] } })).voteRewards(3)
+  const rewards = await createRewardQueries(beaconReturning({ data: { total_rewards: [part] } })).voteRewards(3)
   assert.deepEqual(rewards?.get(7), { source: 5, target: -6, head: 0, inactivity: 0 })
 })
 
@@ -40,14 +40,14 @@ test('a block whose version is null is read with the fork of its slot', async ()
   const at = blocks.findIndex(({ fork, preset }, index) => fork === 'altair' && preset === 'mainnet' && roots[index])
   const { json } = blocks[at]
   const slot = Number(json.message.slot)
-  const block = await new BeaconQueries(beaconReturning({ version: null, data: json }), rules).block(slot)
+  const block = await createBeaconQueries(beaconReturning({ version: null, data: json }), rules).block(slot)
   assert.deepEqual([block?.slot, block?.fork, block?.root], [slot, 'altair', roots[at]])
 })
 
 test('for an empty slot, the header of an earlier block is accepted, that of a later one is not', async () => {
   const zero = `0x${'0'.repeat(64)}`
   const message = { slot: '8', proposer_index: '1', parent_root: zero, state_root: zero, body_root: zero }
-  const queries = new BeaconQueries(beaconReturning({ data: { root: zero, header: { message } } }), rules)
+  const queries = createBeaconQueries(beaconReturning({ data: { root: zero, header: { message } } }), rules)
   assert.equal(await queries.header(9), undefined)
   await assert.rejects(queries.header(7), /requested the header of slot 7, got that of 8/)
 })

@@ -5,9 +5,9 @@ import type { Block } from '#sources/beacon/block.ts'
 import { blockFromJson, blockFromSsz } from '#sources/beacon/block-ssz.ts'
 import { headerRoot } from '#sources/beacon/block-type.ts'
 import { type Beacon, UnknownForkError } from '#sources/beacon/client.ts'
-import { type Committees, committeesFromDuties, committeesFromJson } from '#sources/beacon/committees.ts'
+import { committeesFromDuties, committeesFromJson } from '#sources/beacon/committees.ts'
 import { type ConsensusRules, epochAt, type Fork, forkAt, forks, isFrom } from '#sources/beacon/consensus.ts'
-import { type BeaconReply, dataOf } from '#sources/beacon/endpoint.ts'
+import { type BeaconReply, type BeaconRequest, dataOf } from '#sources/beacon/endpoint.ts'
 import { figureOf, hexOf, InvalidResponseError, readFields, readList } from '#sources/beacon/json.ts'
 import {
   emptyPendingQueues,
@@ -16,7 +16,7 @@ import {
   pendingDepositsFromJson,
 } from '#sources/beacon/pending.ts'
 import { View } from '#sources/beacon/ssz.ts'
-import { type TransitionState, transitionStateFromSsz } from '#sources/beacon/transition-state.ts'
+import { transitionStateFromSsz } from '#sources/beacon/transition-state.ts'
 import type { ValidatorKeys } from '#sources/beacon/validator-keys.ts'
 import { type StateParts, stateFromSsz, type Validators, validatorsFromJson } from '#sources/beacon/validators.ts'
 
@@ -24,35 +24,19 @@ import { type StateParts, stateFromSsz, type Validators, validatorsFromJson } fr
 export const stateBytesMax = 512 * 1024 * 1024
 const blockBytesMax = 16 * 1024 * 1024
 
-export class BeaconQueries {
-  readonly #beacon: Beacon
-  readonly #rules: ConsensusRules
-  readonly #signal: AbortSignal | undefined
+export type BeaconQueries = ReturnType<typeof createBeaconQueries>
 
-  constructor(beacon: Beacon, rules: ConsensusRules, signal?: AbortSignal) {
-    this.#beacon = beacon
-    this.#rules = rules
-    this.#signal = signal
-  }
+export function createBeaconQueries(beacon: Beacon, rules: ConsensusRules, signal?: AbortSignal) {
+  const { slotsPerEpoch, syncCommitteeSize } = rules
 
-  async finalizedEpoch(state: string | number): Promise<number | undefined> {
-    return this.#data(`/eth/v1/beacon/states/${state}/finality_checkpoints`, (data) =>
-      figureOf(readFields(readFields(data, 'data').finalized, 'finalized').epoch, 'epoch'),
-    )
-  }
+  const queryData = <T>(
+    path: string,
+    read: (data: unknown) => T,
+    options: Omit<BeaconRequest, 'path'> = {},
+  ): Promise<T | undefined> => requestData(beacon, { path, ...options }, read, signal)
 
-  async header(slot: number): Promise<BlockHeader | undefined> {
-    const header = await this.#header(slot)
-    return header?.slot === slot ? header : undefined
-  }
-
-  /** The newest block of the canonical chain. */
-  async head(): Promise<BlockHeader | undefined> {
-    return this.#header('head')
-  }
-
-  async #header(block: number | 'head'): Promise<BlockHeader | undefined> {
-    return this.#data(`/eth/v1/beacon/headers/${block}`, (data) => {
+  const queryHeader = (block: number | 'head') =>
+    queryData(`/eth/v1/beacon/headers/${block}`, (data): BlockHeader => {
       const fields = readFields(data, 'data')
       const message = readFields(readFields(fields.header, 'header').message, 'message')
       const slot = figureOf(message.slot, 'slot')
@@ -65,49 +49,20 @@ export class BeaconQueries {
       const proposer = figureOf(message.proposer_index, 'proposer_index')
       return { slot, proposer, root, parentRoot: hexOf(message.parent_root, 'parent_root', 32) }
     })
-  }
 
-  /** For an empty slot, some nodes return an earlier block. */
-  async block(slot: number): Promise<Block | undefined> {
-    const request = { path: `/eth/v2/beacon/blocks/${slot}`, accept: 'either', bytesMax: blockBytesMax } as const
-    return this.#beacon.request(
-      request,
-      (reply) => {
-        const block = this.#blockFrom(reply, slot)
-        if (block.slot > slot)
-          throw new InvalidResponseError(`requested the block of slot ${slot}, got that of ${block.slot}`)
-        return block.slot === slot ? block : undefined
-      },
-      this.#signal,
-    )
-  }
-
-  #blockFrom(reply: BeaconReply, slot: number): Block {
+  function blockFrom(reply: BeaconReply, slot: number): Block {
     const version = reply.version ?? (reply.is === 'json' ? readFields(reply.body, 'the response').version : undefined)
-    const epoch = epochAt(this.#rules, slot)
-    const fork = version == null ? forkAt(this.#rules, epoch) : parseFork(String(version), epoch)
+    const epoch = epochAt(rules, slot)
+    const fork = version == null ? forkAt(rules, epoch) : parseFork(String(version), epoch)
     return reply.is === 'ssz'
-      ? blockFromSsz(new View(reply.bytes), fork, this.#rules)
-      : blockFromJson(dataOf(reply.body), fork, this.#rules)
+      ? blockFromSsz(new View(reply.bytes), fork, rules)
+      : blockFromJson(dataOf(reply.body), fork, rules)
   }
 
-  /** The full state, if the node offers it. SSZ is twenty times smaller than JSON. */
-  async state(slot: number, previous?: ValidatorKeys): Promise<StateParts | undefined> {
-    return this.#state(slot, (view) => stateFromSsz(view, this.#rules, previous))
-  }
-
-  /** The full state with what epoch transitions need of it. Only computing states from blocks needs this. */
-  async transitionState(slot: number): Promise<TransitionStateParts | undefined> {
-    return this.#state(slot, (view) => {
-      const state = stateFromSsz(view, this.#rules)
-      return { ...state, transition: transitionStateFromSsz(view, this.#rules, state.validators) }
-    })
-  }
-
-  async #state<T extends StateParts>(slot: number, read: (view: View) => T): Promise<T | undefined> {
+  function queryState<T extends StateParts>(slot: number, read: (view: View) => T): Promise<T | undefined> {
     const path = `/eth/v2/debug/beacon/states/${slot}`
     const request = { path, accept: 'ssz', bytesMax: stateBytesMax, reusesBuffer: true } as const
-    return this.#beacon.request(
+    return beacon.request(
       request,
       (reply) => {
         if (reply.is !== 'ssz') throw new InvalidResponseError('the state is not SSZ')
@@ -116,37 +71,73 @@ export class BeaconQueries {
           throw new InvalidResponseError(`requested the state of slot ${slot}, got that of ${state.slot}`)
         return state
       },
-      this.#signal,
+      signal,
     )
-  }
-
-  async validators(slot: number): Promise<Validators | undefined> {
-    return this.#data(
-      `/eth/v1/beacon/states/${slot}/validators`,
-      (data) => validatorsFromJson(data, this.#rules.increment),
-      stateBytesMax,
-    )
-  }
-
-  /** Undefined if the node lacks one of the two queues. */
-  async pending(slot: number): Promise<PendingQueues | undefined> {
-    if (!isFrom(this.#rules, 'electra', epochAt(this.#rules, slot))) return emptyPendingQueues
-    const deposits = await this.pendingDeposits(slot)
-    const path = `/eth/v1/beacon/states/${slot}/pending_consolidations`
-    const consolidations = deposits && (await this.#data(path, pendingConsolidationsFromJson, stateBytesMax))
-    return consolidations && { deposits, consolidations }
   }
 
   /** Concatenated SSZ records. The state must be of Electra or later. */
-  async pendingDeposits(slot: number): Promise<Uint8Array | undefined> {
-    return this.#data(`/eth/v1/beacon/states/${slot}/pending_deposits`, pendingDepositsFromJson, stateBytesMax)
-  }
+  const pendingDeposits = (slot: number) =>
+    queryData(`/eth/v1/beacon/states/${slot}/pending_deposits`, pendingDepositsFromJson, { bytesMax: stateBytesMax })
 
-  /** Gwei by validator. */
-  async balances(slot: number, count: number): Promise<Float64Array | undefined> {
-    return this.#data(
-      `/eth/v1/beacon/states/${slot}/validator_balances`,
-      (data) => {
+  return {
+    pendingDeposits,
+
+    finalizedEpoch: (state: string | number) =>
+      queryData(`/eth/v1/beacon/states/${state}/finality_checkpoints`, (data) =>
+        figureOf(readFields(readFields(data, 'data').finalized, 'finalized').epoch, 'epoch'),
+      ),
+
+    async header(slot: number): Promise<BlockHeader | undefined> {
+      const header = await queryHeader(slot)
+      return header?.slot === slot ? header : undefined
+    },
+
+    /** The newest block of the canonical chain. */
+    head: () => queryHeader('head'),
+
+    /** For an empty slot, some nodes return an earlier block. */
+    block: (slot: number) =>
+      beacon.request(
+        { path: `/eth/v2/beacon/blocks/${slot}`, accept: 'either', bytesMax: blockBytesMax },
+        (reply) => {
+          const block = blockFrom(reply, slot)
+          if (block.slot > slot)
+            throw new InvalidResponseError(`requested the block of slot ${slot}, got that of ${block.slot}`)
+          return block.slot === slot ? block : undefined
+        },
+        signal,
+      ),
+
+    /** The full state, if the node offers it. SSZ is twenty times smaller than JSON. */
+    state: (slot: number, previous?: ValidatorKeys) => queryState(slot, (view) => stateFromSsz(view, rules, previous)),
+
+    /** The full state with what epoch transitions need of it. Only computing states from blocks needs this. */
+    transitionState: (slot: number) =>
+      queryState(slot, (view) => {
+        const state = stateFromSsz(view, rules)
+        return { ...state, transition: transitionStateFromSsz(view, rules, state.validators) }
+      }),
+
+    validators: (slot: number) =>
+      queryData(
+        `/eth/v1/beacon/states/${slot}/validators`,
+        (data): Validators => validatorsFromJson(data, rules.increment),
+        { bytesMax: stateBytesMax },
+      ),
+
+    /** Undefined if the node lacks one of the two queues. */
+    async pending(slot: number): Promise<PendingQueues | undefined> {
+      if (!isFrom(rules, 'electra', epochAt(rules, slot))) return emptyPendingQueues
+      const deposits = await pendingDeposits(slot)
+      const path = `/eth/v1/beacon/states/${slot}/pending_consolidations`
+      const consolidations =
+        deposits && (await queryData(path, pendingConsolidationsFromJson, { bytesMax: stateBytesMax }))
+      return consolidations && { deposits, consolidations }
+    },
+
+    /** Gwei by validator. */
+    balances(slot: number, count: number): Promise<Float64Array | undefined> {
+      const read = (data: unknown) => {
         const balances = new Float64Array(count)
         const list = readList(data, 'balances')
         const seen = new Uint8Array(list.length)
@@ -159,63 +150,50 @@ export class BeaconQueries {
           if (at < count) balances[at] = figureOf(balance, 'balance')
         }
         return balances
-      },
-      stateBytesMax,
-    )
-  }
-
-  async committees(slot: number, epoch: number): Promise<Committees | undefined> {
-    const { slotsPerEpoch } = this.#rules
-    return this.#data(`/eth/v1/beacon/states/${slot}/committees?epoch=${epoch}`, (data) =>
-      committeesFromJson(data, epoch * slotsPerEpoch, slotsPerEpoch),
-    )
-  }
-
-  async attesterDuties(epoch: number, indices: readonly number[]): Promise<Committees | undefined> {
-    const { slotsPerEpoch } = this.#rules
-    return this.#data(
-      `/eth/v1/validator/duties/attester/${epoch}`,
-      (data) => committeesFromDuties(data, epoch * slotsPerEpoch, slotsPerEpoch),
-      stateBytesMax,
-      indices.map(String),
-    )
-  }
-
-  /** By slot of the epoch; −1 for the genesis slot, which has no proposer. */
-  async proposers(epoch: number): Promise<Int32Array | undefined> {
-    const { slotsPerEpoch } = this.#rules
-    return this.#data(`/eth/v1/validator/duties/proposer/${epoch}`, (data) => {
-      const proposers = new Int32Array(slotsPerEpoch).fill(-1)
-      for (const member of readList(data, 'duties')) {
-        const duty = readFields(member, 'duties')
-        const at = figureOf(duty.slot, 'slot') - epoch * slotsPerEpoch
-        if (!(at >= 0 && at < slotsPerEpoch)) throw new InvalidResponseError('a duty is outside the epoch')
-        proposers[at] = figureOf(duty.validator_index, 'validator_index')
       }
-      if (epoch === 0) proposers[0] = -1
-      if (proposers.some((proposer, at) => proposer < 0 && !(epoch === 0 && at === 0))) {
-        throw new InvalidResponseError(`epoch ${epoch} has slots without a proposer`)
-      }
-      return proposers
-    })
-  }
+      return queryData(`/eth/v1/beacon/states/${slot}/validator_balances`, read, { bytesMax: stateBytesMax })
+    },
 
-  /** By seat. */
-  async syncCommittee(slot: number, epoch: number): Promise<Uint32Array | undefined> {
-    return this.#data(`/eth/v1/beacon/states/${slot}/sync_committees?epoch=${epoch}`, (data) => {
-      const list = readList(readFields(data, 'data').validators, 'validators')
-      if (list.length !== this.#rules.syncCommitteeSize)
-        throw new InvalidResponseError(
-          `the sync committee has ${list.length} members, not ${this.#rules.syncCommitteeSize}`,
-        )
-      return Uint32Array.from(list, (index) => figureOf(index, 'validators'))
-    })
-  }
+    committees: (slot: number, epoch: number) =>
+      queryData(`/eth/v1/beacon/states/${slot}/committees?epoch=${epoch}`, (data) =>
+        committeesFromJson(data, epoch * slotsPerEpoch, slotsPerEpoch),
+      ),
 
-  async syncDuties(epoch: number, indices: readonly number[]): Promise<Uint32Array | undefined> {
-    return this.#data(
-      `/eth/v1/validator/duties/sync/${epoch}`,
-      (data) => {
+    attesterDuties: (epoch: number, indices: readonly number[]) =>
+      queryData(
+        `/eth/v1/validator/duties/attester/${epoch}`,
+        (data) => committeesFromDuties(data, epoch * slotsPerEpoch, slotsPerEpoch),
+        { bytesMax: stateBytesMax, body: indices.map(String) },
+      ),
+
+    /** By slot of the epoch; −1 for the genesis slot, which has no proposer. */
+    proposers: (epoch: number) =>
+      queryData(`/eth/v1/validator/duties/proposer/${epoch}`, (data) => {
+        const proposers = new Int32Array(slotsPerEpoch).fill(-1)
+        for (const member of readList(data, 'duties')) {
+          const duty = readFields(member, 'duties')
+          const at = figureOf(duty.slot, 'slot') - epoch * slotsPerEpoch
+          if (!(at >= 0 && at < slotsPerEpoch)) throw new InvalidResponseError('a duty is outside the epoch')
+          proposers[at] = figureOf(duty.validator_index, 'validator_index')
+        }
+        if (epoch === 0) proposers[0] = -1
+        if (proposers.some((proposer, at) => proposer < 0 && !(epoch === 0 && at === 0))) {
+          throw new InvalidResponseError(`epoch ${epoch} has slots without a proposer`)
+        }
+        return proposers
+      }),
+
+    /** By seat. */
+    syncCommittee: (slot: number, epoch: number) =>
+      queryData(`/eth/v1/beacon/states/${slot}/sync_committees?epoch=${epoch}`, (data) => {
+        const list = readList(readFields(data, 'data').validators, 'validators')
+        if (list.length !== syncCommitteeSize)
+          throw new InvalidResponseError(`the sync committee has ${list.length} members, not ${syncCommitteeSize}`)
+        return Uint32Array.from(list, (index) => figureOf(index, 'validators'))
+      }),
+
+    syncDuties(epoch: number, indices: readonly number[]): Promise<Uint32Array | undefined> {
+      const read = (data: unknown) => {
         const seats = new Map<number, number>()
         for (const member of readList(data, 'duties')) {
           const duty = readFields(member, 'duties')
@@ -226,42 +204,32 @@ export class BeaconQueries {
             )
           }
         }
-        return Uint32Array.from({ length: this.#rules.syncCommitteeSize }, (_, seat) => {
+        return Uint32Array.from({ length: syncCommitteeSize }, (_, seat) => {
           const validator = seats.get(seat)
           if (validator === undefined) throw new InvalidResponseError(`sync committee seat ${seat} has no validator`)
           return validator
         })
-      },
-      stateBytesMax,
-      indices.map(String),
-    )
-  }
-
-  #data<T>(path: string, read: (data: unknown) => T, bytesMax?: number, body?: unknown): Promise<T | undefined> {
-    return requestData(this.#beacon, { path, bytesMax, body }, read, this.#signal)
+      }
+      const options = { bytesMax: stateBytesMax, body: indices.map(String) }
+      return queryData(`/eth/v1/validator/duties/sync/${epoch}`, read, options)
+    },
   }
 }
 
 /** Requests JSON and reads its `data` member. Undefined if the node does not have it. */
 export const requestData = <T>(
   beacon: Beacon,
-  { path, bytesMax, body }: { readonly path: string; readonly bytesMax?: number | undefined; readonly body?: unknown },
+  request: BeaconRequest,
   read: (data: unknown) => T,
   signal: AbortSignal | undefined,
 ): Promise<T | undefined> =>
-  beacon.request(
-    { path, ...(bytesMax !== undefined && { bytesMax }), ...(body !== undefined && { body }) },
-    (reply) => read(dataOf(reply.is === 'json' ? reply.body : undefined)),
-    signal,
-  )
+  beacon.request(request, (reply) => read(dataOf(reply.is === 'json' ? reply.body : undefined)), signal)
 
 /** Where readers send their requests. The queries are replaced when a request has another signal or another node. */
 export interface QuerySource {
   readonly rules: ConsensusRules
   readonly queries: BeaconQueries
 }
-
-export type TransitionStateParts = StateParts & { readonly transition: TransitionState }
 
 /** A block of the chain, without its content. */
 export type BlockLink = Pick<Block, 'slot' | 'root'>

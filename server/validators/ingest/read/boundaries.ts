@@ -14,77 +14,69 @@ import { StatesNotFoundError } from './states-not-found.ts'
 /** If a node does not offer full states, they are requested again after this many epochs. */
 const statesRestEpochs = 9
 
-export class Boundaries {
-  readonly #source: QuerySource
-  readonly #blocks: LinkedBlocks
-  readonly #boundaries = new Map<number, Boundary>()
+export function createBoundaries(source: QuerySource, linkedBlocks: LinkedBlocks) {
+  const { rules } = source
+  const boundaries = new Map<number, Boundary>()
   /** Full states are not requested before this epoch, because the node did not offer them. */
-  #statesFromEpoch = 0
+  let statesFromEpoch = 0
   /** Those of the last state. The next one shares most of them. */
-  #keys: ValidatorKeys | undefined
+  let keys: ValidatorKeys | undefined
 
-  constructor(source: QuerySource, blocks: LinkedBlocks) {
-    this.#source = source
-    this.#blocks = blocks
-  }
-
-  /** Keeps only what is needed to read this epoch and the next two. */
-  forget(epoch: number): void {
-    for (const at of this.#boundaries.keys()) if (at < epoch || at > epoch + 2) this.#boundaries.delete(at)
-  }
-
-  known(epoch: number): Boundary | undefined {
-    return this.#boundaries.get(epoch)
-  }
-
-  set(epoch: number, boundary: Boundary): void {
-    this.#boundaries.set(epoch, boundary)
-  }
-
-  async at(epoch: number): Promise<Boundary> {
-    const known = this.#boundaries.get(epoch)
+  async function at(epoch: number): Promise<Boundary> {
+    const known = boundaries.get(epoch)
     if (known) return known
-    const validators = await this.validatorsAt(firstSlotAt(this.#source.rules, epoch))
-    const boundary = validators ? { validators, awaitsRewards: false } : await this.#rebuild(epoch)
-    this.#boundaries.set(epoch, boundary)
+    const validators = await validatorsAt(firstSlotAt(rules, epoch))
+    const boundary = validators ? { validators, awaitsRewards: false } : await rebuild(epoch)
+    boundaries.set(epoch, boundary)
     return boundary
   }
 
-  async validatorsAt(slot: number): Promise<Validators | undefined> {
-    const epoch = epochAt(this.#source.rules, slot)
-    if (epoch >= this.#statesFromEpoch) {
-      const state = await this.#source.queries.state(slot, this.#keys)
+  async function validatorsAt(slot: number): Promise<Validators | undefined> {
+    const epoch = epochAt(rules, slot)
+    if (epoch >= statesFromEpoch) {
+      const state = await source.queries.state(slot, keys)
       if (state) {
-        this.#keys = { pubkeys: state.validators.pubkeys, credentials: state.validators.credentials }
+        keys = { pubkeys: state.validators.pubkeys, credentials: state.validators.credentials }
         return state.validators
       }
     }
-    const validators = await this.#source.queries.validators(slot)
+    const validators = await source.queries.validators(slot)
     if (!validators) return undefined
     // The node knows the slot but does not offer its full state, maybe only for now.
-    if (epoch >= this.#statesFromEpoch) this.#statesFromEpoch = epoch + statesRestEpochs
-    return { ...validators, pending: await this.#source.queries.pending(slot) }
+    if (epoch >= statesFromEpoch) statesFromEpoch = epoch + statesRestEpochs
+    return { ...validators, pending: await source.queries.pending(slot) }
   }
 
-  async #rebuild(epoch: number): Promise<Boundary> {
-    const { slotsPerEpoch } = this.#source.rules
-    const first = firstSlotAt(this.#source.rules, epoch)
-    const previousBlocks = await this.#blocks.of(epoch - 1)
-    const [after] = await this.#blocks.of(epoch)
-    const later = after && (await this.validatorsAt(after.slot))
+  async function rebuild(epoch: number): Promise<Boundary> {
+    const { slotsPerEpoch } = rules
+    const first = firstSlotAt(rules, epoch)
+    const previousBlocks = await linkedBlocks.of(epoch - 1)
+    const [after] = await linkedBlocks.of(epoch)
+    const later = after && (await validatorsAt(after.slot))
     const validators = later
       ? slashedIn(after).length === 0
         ? later
-        : unslash(later, after, (await this.at(epoch - 1)).validators, previousBlocks)
-      : substituteState(await this.validatorsAt(first - slotsPerEpoch), await this.validatorsAt(first + slotsPerEpoch))
+        : unslash(later, after, (await at(epoch - 1)).validators, previousBlocks)
+      : substituteState(await validatorsAt(first - slotsPerEpoch), await validatorsAt(first + slotsPerEpoch))
     const before = previousBlocks.at(-1)
-    const balances = validators && before && (await this.#source.queries.balances(before.slot, validators.count))
+    const balances = validators && before && (await source.queries.balances(before.slot, validators.count))
     if (!validators || !balances) {
       throw new StatesNotFoundError(`the node has neither the state of slot ${first} nor those around it`)
     }
     // The pending queues are of another slot than the balances.
-    const pending = isFrom(this.#source.rules, 'electra', epoch) ? undefined : emptyPendingQueues
+    const pending = isFrom(rules, 'electra', epoch) ? undefined : emptyPendingQueues
     return { validators: { ...validators, balance: balances, pending }, awaitsRewards: true }
+  }
+
+  return {
+    at,
+    validatorsAt,
+    known: (epoch: number) => boundaries.get(epoch),
+    set: (epoch: number, boundary: Boundary) => void boundaries.set(epoch, boundary),
+    /** Keeps only what is needed to read this epoch and the next two. */
+    forget(epoch: number): void {
+      for (const at of boundaries.keys()) if (at < epoch || at > epoch + 2) boundaries.delete(at)
+    },
   }
 }
 

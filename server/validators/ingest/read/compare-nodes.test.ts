@@ -11,7 +11,7 @@ import { openContext, settingsWith } from '#test/context.ts'
 import { simulateNetwork } from '#test/simulator/simulate-network.ts'
 import { emptyDuties } from '#test/stored-duties.ts'
 import { coveredEpochs } from '../../duties/coverage.ts'
-import { LocalEpochProcessor } from '../epochs/epoch-processor.ts'
+import { createEpochProcessor } from '../epochs/epoch-processor.ts'
 import { Follower } from '../follow.ts'
 import type { IngestStep } from '../ingest-progress.ts'
 import { withChainTimes } from './chain-identity.ts'
@@ -48,7 +48,7 @@ async function openFollower(urls: readonly string[], comparesNodes = true) {
   const configured = settingsWith({ validators: { networks: { [network]: hoodi } } })
   const settings = await withChainTimes({ ...context, settings: configured, clock: systemClock })
   const beacon = openBeacon({ network, urls, timeoutMs: 5000, clock: systemClock, backoffMs: 1 })
-  const processor = new LocalEpochProcessor(beacon, { comparesNodes })
+  const processor = createEpochProcessor(beacon, { comparesNodes })
   const follower = new Follower({ ...context, settings }, network, processor)
   const steps: IngestStep[] = []
   return { steps, catchUp: () => follower.catchUp(signal, (step) => steps.push(step)) }

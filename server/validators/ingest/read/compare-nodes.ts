@@ -7,7 +7,7 @@
 //    node is asked again some epochs later, so that it does not delay every epoch.
 import { BeaconError, type SingleBeacon } from '#sources/beacon/client.ts'
 import { type ConsensusRules, firstSlotAt } from '#sources/beacon/consensus.ts'
-import { BeaconQueries } from './beacon-queries.ts'
+import { createBeaconQueries } from './beacon-queries.ts'
 
 /** Two nodes return different answers about a final epoch. Nothing of it is stored. */
 export class NodesDisagreeError extends BeaconError {
@@ -61,7 +61,7 @@ async function ask(
   signal: AbortSignal,
 ): Promise<NodeAnswer | string> {
   if (isDistrusted()) return 'it contradicted itself'
-  const queries = new BeaconQueries(beacon, rules, signal)
+  const queries = createBeaconQueries(beacon, rules, signal)
   try {
     const finalized = await queries.finalizedEpoch('head')
     if (finalized === undefined || finalized <= epoch)

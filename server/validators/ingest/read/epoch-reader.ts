@@ -15,8 +15,8 @@ import { type ConsensusRules, firstSlotAt } from '#sources/beacon/consensus.ts'
 import { isActiveAt, type Validators } from '#sources/beacon/validators.ts'
 import { type FullState, ReplayError } from '../replay/chain-replay.ts'
 import { fillGap } from '../replay/fill-gap.ts'
-import { BeaconQueries, type BlockLink } from './beacon-queries.ts'
-import { Boundaries } from './boundaries.ts'
+import { type BeaconQueries, type BlockLink, createBeaconQueries } from './beacon-queries.ts'
+import { createBoundaries } from './boundaries.ts'
 import type { EpochData } from './epoch.ts'
 import { LinkedBlocks, verifyLink, verifyProposers } from './linked-blocks.ts'
 import type { Boundary, EpochStateParts, RecordReader } from './state-records.ts'
@@ -34,7 +34,7 @@ export class EpochReader {
   #records: RecordReader | undefined
   readonly #source: { readonly rules: ConsensusRules; queries: BeaconQueries }
   readonly #blocks: LinkedBlocks
-  readonly #boundaries: Boundaries
+  readonly #boundaries: ReturnType<typeof createBoundaries>
   readonly #syncCommittees = new Map<number, Uint32Array>()
   readonly #committees = new Map<number, Committees>()
   readonly #proposers = new Map<number, Int32Array>()
@@ -44,14 +44,14 @@ export class EpochReader {
   constructor(beacon: Beacon, rules: ConsensusRules, records?: RecordReader) {
     this.#beacon = beacon
     this.#records = records
-    this.#source = { rules, queries: new BeaconQueries(beacon, rules) }
+    this.#source = { rules, queries: createBeaconQueries(beacon, rules) }
     this.#blocks = new LinkedBlocks(this.#source)
-    this.#boundaries = new Boundaries(this.#source, this.#blocks)
+    this.#boundaries = createBoundaries(this.#source, this.#blocks)
   }
 
   /** Further requests use this signal. */
   withSignal(signal: AbortSignal): this {
-    this.#source.queries = new BeaconQueries(this.#beacon, this.#source.rules, signal)
+    this.#source.queries = createBeaconQueries(this.#beacon, this.#source.rules, signal)
     return this
   }
 
@@ -59,10 +59,6 @@ export class EpochReader {
   continueWith(beacon: Beacon, records: RecordReader | undefined): void {
     this.#beacon = beacon
     this.#records = records
-  }
-
-  async finalizedEpoch(): Promise<number> {
-    return requireResult(await this.#source.queries.finalizedEpoch('head'), 'the finalized epoch')
   }
 
   /** The epoch and the following one must be final. */

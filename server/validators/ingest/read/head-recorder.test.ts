@@ -8,7 +8,7 @@ import { type Beacon, openBeacon } from '#sources/beacon/client.ts'
 import { openNodeOfRun } from '#test/client-of-run.ts'
 import { MovingHead } from '#test/simulator/moving-head.ts'
 import { simulateNetwork } from '#test/simulator/simulate-network.ts'
-import { HeadRecorder } from './head-recorder.ts'
+import { recordHead } from './head-recorder.ts'
 import { StateRecords } from './state-records.ts'
 
 const signal = new AbortController().signal
@@ -52,10 +52,10 @@ test('states are not recorded if the chain is reorganized while they are read', 
     const chainRoot = network.blocks.get(first)?.root ?? ''
     assert.notEqual(branchRoot, chainRoot)
     const observed = beforeState(beacon, () => head.advance())
-    await new HeadRecorder(observed, records).record(rules, epoch, signal)
+    await recordHead({ beacon: observed, records }, rules, epoch, signal)
     assert.equal(await records.has(epoch, branchRoot), false)
     // The next poll records the states of the chain.
-    await new HeadRecorder(beacon, records).record(rules, epoch, signal)
+    await recordHead({ beacon, records }, rules, epoch, signal)
     assert.equal(await records.has(epoch, branchRoot), false)
     assert.equal(await records.has(epoch, chainRoot), true)
   } finally {

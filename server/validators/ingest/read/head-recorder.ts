@@ -7,7 +7,7 @@
 import type { Range } from '#core/ranges.ts'
 import { type Beacon, BeaconError, type SingleBeacon } from '#sources/beacon/client.ts'
 import { type ConsensusRules, epochAt, firstSlotAt, readableUntil } from '#sources/beacon/consensus.ts'
-import { BeaconQueries, type BlockLink } from './beacon-queries.ts'
+import { type BeaconQueries, type BlockLink, createBeaconQueries } from './beacon-queries.ts'
 import { EpochReader } from './epoch-reader.ts'
 import { findBlockUpTo } from './linked-blocks.ts'
 import { isFileError, type StateRecords } from './state-records.ts'
@@ -26,98 +26,85 @@ const epochsMaxDefault = 128
 /** The last ones may be of another fork. */
 const keptBeforeGap = 5
 
-export class HeadRecorder {
-  readonly #beacon: Beacon
-  readonly #records: StateRecords
-  readonly #epochsMax: number
+export interface HeadRecords {
+  readonly beacon: Beacon
+  readonly records: StateRecords
+  /** The newest epochs whose records are kept, however long the chain is not final. */
+  readonly epochsMax?: number
+}
 
-  /** `epochsMax`: the newest epochs whose records are kept, however long the chain is not final. */
-  constructor(beacon: Beacon, records: StateRecords, epochsMax = epochsMaxDefault) {
-    this.#beacon = beacon
-    this.#records = records
-    this.#epochsMax = epochsMax
-  }
-
-  /**
-   * `neededFrom`: records of earlier epochs are deleted, except for the last ones before a gap. `gaps`: known gaps, whose
-   * records are kept, and those on both sides.
-   */
-  async record(
-    rules: ConsensusRules,
-    neededFrom: number,
-    signal: AbortSignal,
-    gaps: readonly Range[] = [],
-  ): Promise<HeadRecording> {
-    const recorded: number[] = []
-    const failures: string[] = []
-    let dropped: readonly number[] = []
-    const attempt = async (work: () => Promise<void>): Promise<boolean> => {
-      try {
-        await work()
-        return true
-      } catch (error) {
-        signal.throwIfAborted()
-        if (!(error instanceof BeaconError || isFileError(error))) throw error
-        failures.push(error.message)
-        return false
-      }
+/**
+ * `neededFrom`: records of earlier epochs are deleted, except for the last ones before a gap. `gaps`: known gaps, whose
+ * records are kept, and those on both sides.
+ */
+export async function recordHead(
+  { beacon, records, epochsMax = epochsMaxDefault }: HeadRecords,
+  rules: ConsensusRules,
+  neededFrom: number,
+  signal: AbortSignal,
+  gaps: readonly Range[] = [],
+): Promise<HeadRecording> {
+  const recorded: number[] = []
+  const failures: string[] = []
+  let dropped: readonly number[] = []
+  const attempt = async (work: () => Promise<void>): Promise<boolean> => {
+    try {
+      await work()
+      return true
+    } catch (error) {
+      signal.throwIfAborted()
+      if (!(error instanceof BeaconError || isFileError(error))) throw error
+      failures.push(error.message)
+      return false
     }
-    for (const beacon of healthyFirst(this.#beacon.each())) {
-      if (!(await attempt(() => this.#recordFrom(beacon, rules, neededFrom, recorded, signal)))) continue
-      failures.length = 0
-      break
-    }
-    await attempt(async () => {
-      await this.#removeBefore(neededFrom, gaps)
-      dropped = await this.#dropOldest()
-    })
-    return { recorded, dropped, failure: failures[0] }
   }
-
-  async #recordFrom(
-    beacon: Beacon,
-    rules: ConsensusRules,
-    neededFrom: number,
-    recorded: number[],
-    signal: AbortSignal,
-  ): Promise<void> {
-    const queries = new BeaconQueries(beacon, rules, signal)
+  const recordFrom = async (node: Beacon) => {
+    const queries = createBeaconQueries(node, rules, signal)
     const head = await queries.head()
     const finalizedEpoch = await queries.finalizedEpoch('head')
     if (!head || finalizedEpoch === undefined) throw new BeaconError('the node did not return its newest block')
     // States of an unknown fork cannot be read.
     const until = Math.min(epochAt(rules, head.slot) + 1, readableUntil(rules) + 1)
     // The newest first: if reading them takes long, the node may delete the others, but these can still be used.
-    for (let epoch = until - 1; epoch >= Math.max(finalizedEpoch, neededFrom, until - this.#epochsMax); epoch--) {
+    for (let epoch = until - 1; epoch >= Math.max(finalizedEpoch, neededFrom, until - epochsMax); epoch--) {
       const anchor = await findAnchor(queries, rules, epoch)
-      if (!anchor || (await this.#records.has(epoch, anchor.root))) continue
-      const parts = await new EpochReader(beacon, rules).withSignal(signal).readStateParts(epoch)
+      if (!anchor || (await records.has(epoch, anchor.root))) continue
+      const parts = await new EpochReader(node, rules).withSignal(signal).readStateParts(epoch)
       const after = await findAnchor(queries, rules, epoch)
       if (after?.root !== anchor.root) continue
-      await this.#records.write({ ...parts, anchor })
+      await records.write({ ...parts, anchor })
       recorded.push(epoch)
     }
   }
-
-  /** If an epoch has no record, there is a gap, which is computed from a record before it. */
-  async #removeBefore(epoch: number, gaps: readonly Range[]): Promise<void> {
-    const epochs = await this.#records.epochs()
-    const lastBefore = (until: number) => epochs.filter((at) => at < until).slice(-keptBeforeGap)
-    const isComplete = Array.from({ length: keptBeforeGap }, (_, at) => epoch + at).every((at) => epochs.includes(at))
-    const first = isComplete ? epoch : (lastBefore(epoch)[0] ?? epoch)
-    // The last epoch of a gap is processed with the states of the two epochs after it.
-    const isOfGap = (at: number) =>
-      gaps.some(({ from, until }) => at >= (lastBefore(from)[0] ?? from) && at <= until + 1)
-    await this.#records.removeBefore(first, new Set(epochs.filter(isOfGap)))
+  for (const node of healthyFirst(beacon.each())) {
+    if (!(await attempt(() => recordFrom(node)))) continue
+    failures.length = 0
+    break
   }
+  await attempt(async () => {
+    await removeBefore(records, neededFrom, gaps)
+    dropped = await dropOldest(records, epochsMax)
+  })
+  return { recorded, dropped, failure: failures[0] }
+}
 
-  /** Returns the deleted epochs. */
-  async #dropOldest(): Promise<number[]> {
-    const epochs = await this.#records.epochs()
-    const dropped = epochs.slice(0, Math.max(0, epochs.length - this.#epochsMax))
-    if (dropped.length > 0) await this.#records.removeBefore((dropped.at(-1) as number) + 1)
-    return dropped
-  }
+/** If an epoch has no record, there is a gap, which is computed from a record before it. */
+async function removeBefore(records: StateRecords, epoch: number, gaps: readonly Range[]): Promise<void> {
+  const epochs = await records.epochs()
+  const lastBefore = (until: number) => epochs.filter((at) => at < until).slice(-keptBeforeGap)
+  const isComplete = Array.from({ length: keptBeforeGap }, (_, at) => epoch + at).every((at) => epochs.includes(at))
+  const first = isComplete ? epoch : (lastBefore(epoch)[0] ?? epoch)
+  // The last epoch of a gap is processed with the states of the two epochs after it.
+  const isOfGap = (at: number) => gaps.some(({ from, until }) => at >= (lastBefore(from)[0] ?? from) && at <= until + 1)
+  await records.removeBefore(first, new Set(epochs.filter(isOfGap)))
+}
+
+/** Returns the deleted epochs. */
+async function dropOldest(records: StateRecords, epochsMax: number): Promise<number[]> {
+  const epochs = await records.epochs()
+  const dropped = epochs.slice(0, Math.max(0, epochs.length - epochsMax))
+  if (dropped.length > 0) await records.removeBefore((dropped.at(-1) as number) + 1)
+  return dropped
 }
 
 /** Each node on its own. Requests to a node that has failed wait, so the others come first. */
@@ -192,7 +179,7 @@ async function nodeHasStates(
 ): Promise<boolean> {
   if (isDistrusted())
     throw new BeaconError(`it is unknown whether ${name} has the states of epoch ${epoch}: it contradicted itself`)
-  const queries = new BeaconQueries(beacon, rules, signal)
+  const queries = createBeaconQueries(beacon, rules, signal)
   const first = firstSlotAt(rules, epoch)
   for (let slot = first; slot < first + rules.slotsPerEpoch; slot++) {
     if ((await queries.finalizedEpoch(slot)) !== undefined) return true

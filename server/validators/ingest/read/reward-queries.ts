@@ -1,31 +1,24 @@
 // The rewards that a beacon node computes itself. Ingest does not use them; an audit compares them with Tetrad's own.
 import type { Beacon } from '#sources/beacon/client.ts'
+import type { BeaconRequest } from '#sources/beacon/endpoint.ts'
 import { figureOf, InvalidResponseError, readFields, readList } from '#sources/beacon/json.ts'
 import { requestData, stateBytesMax } from './beacon-queries.ts'
 
-export type NodeVoteRewards = Readonly<Record<'source' | 'target' | 'head' | 'inactivity', number>>
+type NodeVoteRewards = Readonly<Record<'source' | 'target' | 'head' | 'inactivity', number>>
 
-export class RewardQueries {
-  readonly #beacon: Beacon
-  readonly #signal: AbortSignal | undefined
+export type RewardQueries = ReturnType<typeof createRewardQueries>
 
-  constructor(beacon: Beacon, signal?: AbortSignal) {
-    this.#beacon = beacon
-    this.#signal = signal
-  }
-
-  /**
-   * The rewards that the node reports for the votes of an epoch, for these or all validators. Some nodes return
-   * fractions; the chain pays their floor. Some nodes always return all validators, so the result is filtered.
-   */
-  async voteRewards(
-    epoch: number,
-    validators: readonly number[] = [],
-  ): Promise<ReadonlyMap<number, NodeVoteRewards> | undefined> {
-    const requested = new Set(validators)
-    return this.#data(
-      `/eth/v1/beacon/rewards/attestations/${epoch}`,
-      (data) => {
+export function createRewardQueries(beacon: Beacon, signal?: AbortSignal) {
+  const request = <T>(path: string, read: (data: unknown) => T, options: Omit<BeaconRequest, 'path'> = {}) =>
+    requestData(beacon, { path: `/eth/v1/beacon/rewards/${path}`, ...options }, read, signal)
+  return {
+    /**
+     * The rewards that the node reports for the votes of an epoch, for these or all validators. Some nodes return
+     * fractions; the chain pays their floor. Some nodes always return all validators, so the result is filtered.
+     */
+    voteRewards(epoch: number, validators: readonly number[] = []) {
+      const requested = new Set(validators)
+      const read = (data: unknown): ReadonlyMap<number, NodeVoteRewards> => {
         const rewards = new Map<number, NodeVoteRewards>()
         for (const member of readList(readFields(data, 'data').total_rewards, 'total_rewards')) {
           const { validator_index, source, target, head, inactivity } = readFields(member, 'total_rewards')
@@ -39,29 +32,24 @@ export class RewardQueries {
           if (requested.size === 0 || requested.has(index)) rewards.set(index, reward)
         }
         return rewards
-      },
-      stateBytesMax,
-      validators.map(String),
-    )
-  }
-
-  /** The proposer reward that the node reports for a block. */
-  async blockReward(slot: number): Promise<Readonly<Record<'votes' | 'sync' | 'slashings', number>> | undefined> {
-    return this.#data(`/eth/v1/beacon/rewards/blocks/${slot}`, (data) => {
-      const { attestations, sync_aggregate, proposer_slashings, attester_slashings } = readFields(data, 'data')
-      return {
-        votes: parseGwei(attestations),
-        sync: parseGwei(sync_aggregate),
-        slashings: parseGwei(proposer_slashings) + parseGwei(attester_slashings),
       }
-    })
-  }
+      return request(`attestations/${epoch}`, read, { bytesMax: stateBytesMax, body: validators.map(String) })
+    },
 
-  /** The sync rewards that the node reports for a block, by validator. Several seats of one validator are added up. */
-  async syncRewards(slot: number): Promise<ReadonlyMap<number, number> | undefined> {
-    return this.#data(
-      `/eth/v1/beacon/rewards/sync_committee/${slot}`,
-      (data) => {
+    /** The proposer reward that the node reports for a block. */
+    blockReward: (slot: number) =>
+      request(`blocks/${slot}`, (data) => {
+        const { attestations, sync_aggregate, proposer_slashings, attester_slashings } = readFields(data, 'data')
+        return {
+          votes: parseGwei(attestations),
+          sync: parseGwei(sync_aggregate),
+          slashings: parseGwei(proposer_slashings) + parseGwei(attester_slashings),
+        }
+      }),
+
+    /** The sync rewards that the node reports for a block, by validator. Seats of one validator are added up. */
+    syncRewards(slot: number) {
+      const read = (data: unknown): ReadonlyMap<number, number> => {
         const sums = new Map<number, number>()
         for (const member of readList(data, 'rewards')) {
           const { validator_index, reward } = readFields(member, 'rewards')
@@ -69,14 +57,9 @@ export class RewardQueries {
           sums.set(index, (sums.get(index) ?? 0) + parseGwei(reward))
         }
         return sums
-      },
-      undefined,
-      [],
-    )
-  }
-
-  #data<T>(path: string, read: (data: unknown) => T, bytesMax?: number, body?: unknown): Promise<T | undefined> {
-    return requestData(this.#beacon, { path, bytesMax, body }, read, this.#signal)
+      }
+      return request(`sync_committee/${slot}`, read, { body: [] })
+    },
   }
 }
 
