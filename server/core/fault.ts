@@ -1,14 +1,9 @@
 // An error that a caller, an operator or a source can cause. `publicMessage` is sent to callers; `detail` is only logged.
 // Bugs are other errors, which callers get as `server.internal`.
+import type { Problem, RaisedFault } from '#api/error-formats.ts'
 import { type FaultCode, faults } from '#api/faults.ts'
 
-/** A problem with one input. `at` is its path, such as `['query', 'size']`. */
-export interface Problem {
-  readonly at: readonly string[]
-  readonly message: string
-  /** What the caller sent, if it is safe and short enough to repeat. */
-  readonly value?: unknown
-}
+export type { Problem }
 
 export interface FaultOptions {
   /** Replaces the public message of the table. */
@@ -17,19 +12,18 @@ export interface FaultOptions {
   readonly detail?: string
   readonly problems?: readonly Problem[]
   readonly retryAfterMs?: number
-  /** Values for the error texts of groups: the limit that was reached, the plan that is needed. */
-  readonly terms?: Readonly<Record<string, string | number>>
+  readonly terms?: RaisedFault['terms']
   /** Additional response headers, such as `allow`. */
   readonly headers?: Readonly<Record<string, string>>
   readonly cause?: unknown
 }
 
-export class Fault extends Error {
+export class Fault extends Error implements RaisedFault {
   readonly code: FaultCode
   readonly publicMessage: string
   readonly problems: readonly Problem[]
   readonly retryAfterMs: number | undefined
-  readonly terms: Readonly<Record<string, string | number>>
+  readonly terms: RaisedFault['terms']
   readonly headers: Readonly<Record<string, string>>
 
   constructor(code: FaultCode, options: FaultOptions = {}) {

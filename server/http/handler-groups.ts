@@ -1,8 +1,9 @@
 // Finds the endpoint of a request. Some paths have several endpoints, selected by the query parameters `module` and
 // `action` (behaviour/explorer.md#order-of-checks).
+import type { ErrorFormat } from '#api/error-formats.ts'
 import type { FaultCode } from '#api/faults.ts'
 import { Fault } from '#core/fault.ts'
-import type { ErrorFormat, Handler, RawQuery } from './handler.ts'
+import type { Handler, RawQuery } from './handler.ts'
 
 /** All handlers of one path and method. */
 export interface HandlerGroup {

@@ -1,9 +1,9 @@
 // The interface between the groups and the HTTP pipeline: a handler answers one endpoint of the contract and names the
 // error format of its group.
+import type { ErrorFormat } from '#api/error-formats.ts'
 import type { Endpoint, Parsed, Reply } from '#api/kit.ts'
 import type { Plan } from '#api/routes.ts'
 import type { Awaitable } from '#core/awaitable.ts'
-import type { Fault } from '#core/fault.ts'
 import type { Context } from './context.ts'
 import type { ApiResponse } from './render.ts'
 
@@ -69,17 +69,6 @@ export interface RenderedOnce {
   response?: ApiResponse
   /** Names and values in turn, with those that every response of the path has. */
   headers?: { readonly list: readonly string[]; readonly common: object }
-}
-
-export interface RenderedError {
-  readonly status: number
-  readonly body: unknown
-}
-
-/** Renders errors in the format of a group. */
-export interface ErrorFormat {
-  renderFault(fault: Fault): RenderedError
-  renderNotFound(): RenderedError
 }
 
 export type RawQuery = Readonly<Record<string, string | readonly string[] | undefined>>

@@ -1,5 +1,6 @@
 // The stages of one request: match, authorize, parse, handle, render. Errors are rendered in the format of the group.
 // Independent of node:http.
+import type { ErrorFormat, RaisedFault } from '#api/error-formats.ts'
 import type { Endpoint } from '#api/kit.ts'
 import type { Group } from '#api/routes.ts'
 import { type Awaitable, whenReady } from '#core/awaitable.ts'
@@ -9,7 +10,7 @@ import { type Aliases, aliases } from './aliases.ts'
 import type { Authorizer, Credentials } from './authorize.ts'
 import type { Context } from './context.ts'
 import { CallerGone, type Deadline, type Deadlines, type OnCallerGone, openDeadlines } from './deadline.ts'
-import type { Caller, ErrorFormat, Handler, HandlerResult, RequestInfo } from './handler.ts'
+import type { Caller, Handler, HandlerResult, RequestInfo } from './handler.ts'
 import { choose, groupHandlersByRoute, type HandlerGroup } from './handler-groups.ts'
 import { parser, type RequestParts } from './parse.ts'
 import { type ApiResponse, render, renderFault, serializer } from './render.ts'
@@ -239,7 +240,7 @@ async function* mapChunks(chunks: AsyncIterable<string>, change: (text: string) 
   for await (const chunk of chunks) yield change(chunk)
 }
 
-const formatFaultMessage = ({ publicMessage, problems }: Fault): string =>
+const formatFaultMessage = ({ publicMessage, problems }: RaisedFault): string =>
   [publicMessage, ...problems.map((problem) => `${problem.at.join('.')} ${problem.message}.`)].join(' ')
 
 /** For paths that belong to no group. */
