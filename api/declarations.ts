@@ -3,8 +3,7 @@
 // derives them; build.test.ts compares both.
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { contract } from './contract.ts'
-import { extensions } from './extensions.ts'
+import { allEndpoints } from './extensions.ts'
 import type { Endpoint } from './kit.ts'
 import { allRoutes, type Group, groups } from './routes.ts'
 import { bigMark, type JsonSchema as Schema } from './schema.ts'
@@ -17,7 +16,7 @@ export async function writeDeclarations(): Promise<Readonly<Record<string, strin
   const records = await findRecords()
   return {
     'records.d.ts': writeRecords(new TypeWriter(records), records),
-    'calls.d.ts': writeCalls(new TypeWriter(records), Object.values({ ...contract, ...extensions })),
+    'calls.d.ts': writeCalls(new TypeWriter(records), Object.values(allEndpoints)),
     'contract.d.ts': writeContract(),
   }
 }

@@ -1,7 +1,8 @@
 // Endpoints beyond the specification, by id, described like those of the contract. They are separate so that the
 // contract equals the specification (behaviour/http.md#endpoints-beyond-the-specification).
+import { contract } from './contract.ts'
 import type { Endpoint } from './kit.ts'
-import type { ExtensionId } from './routes.ts'
+import type { AnyId, ExtensionId } from './routes.ts'
 import { addressTag, apiLimit, chainList } from './wire/explorer-extensions.ts'
 import { currencies } from './wire/fx-currencies.ts'
 import { quote, receipt, receiptKey, setRate } from './wire/fx-extensions.ts'
@@ -94,3 +95,6 @@ export const extensions = {
 } as const satisfies Record<ExtensionId, Endpoint>
 
 export type Extensions = typeof extensions
+
+/** Those of the contract first. */
+export const allEndpoints: Readonly<Record<AnyId, Endpoint>> = { ...contract, ...extensions }

@@ -87,6 +87,11 @@ export const endpoint = <const Id extends AnyId, I extends TProperties, R extend
   description: Omit<Endpoint<TObject<I>, R>, keyof Route | 'id' | 'input'> & { input: TObject<I> },
 ): Endpoint<TObject<I>, R> & { readonly id: Id } => ({ ...allRoutes[id], id, ...description })
 
+/** Whether callers must send this input. Inputs with a default are required in the contract only. */
+export const isRequired = ({ input }: Endpoint, name: string): boolean =>
+  (input as { required?: readonly string[] }).required?.includes(name) === true &&
+  !('default' in (input.properties[name] as object))
+
 export type Reply<E extends Endpoint> = Static<E['reply']>
 /** Input of a handler: defaults are filled in. */
 export type Parsed<E extends Endpoint> = Static<E['input']>

@@ -1,8 +1,7 @@
 // Generates the OpenAPI 3.1 document from the contract. Endpoints that share path and method (spec 4.1 and 4.3) become
 // one operation.
-import { contract } from './contract.ts'
-import { extensions } from './extensions.ts'
-import type { Endpoint } from './kit.ts'
+import { allEndpoints } from './extensions.ts'
+import { type Endpoint, isRequired } from './kit.ts'
 import { headers, jsonContent, responsesOf } from './openapi-responses.ts'
 import { Components, type SchemaObject } from './openapi-schemas.ts'
 import { type Group, groups, inputLocation } from './routes.ts'
@@ -28,7 +27,7 @@ export function openapi({
   version = '0.1.0',
 }: OpenapiOptions = {}): OpenapiDocument {
   const components = new Components()
-  const all: readonly Endpoint[] = [...Object.values(contract), ...Object.values(extensions)]
+  const all = Object.values(allEndpoints)
   const paths: Record<string, SchemaObject> = {}
   for (const { path, method } of all) {
     const name = method.toLowerCase()
@@ -146,12 +145,6 @@ function toParameter(endpoint: Endpoint, name: string, schema: unknown, componen
     ...(rest.type === 'array' && { style: 'form', explode: false }),
     ...(example !== undefined && { example }),
   }
-}
-
-/** Inputs with a default are required in the contract, but callers need not send them. */
-function isRequired({ input }: Endpoint, name: string): boolean {
-  const required = (input as unknown as { required?: string[] }).required ?? []
-  return required.includes(name) && !('default' in (input.properties[name] as object))
 }
 
 function bodySchema(endpoint: Endpoint, components: Components): SchemaObject | undefined {

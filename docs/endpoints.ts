@@ -1,12 +1,11 @@
 // Generates the page of each endpoint in docs/endpoints/ from the contract: inputs, reply, errors and an example.
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { contract } from '#api/contract.ts'
-import { extensions } from '#api/extensions.ts'
+import { allEndpoints } from '#api/extensions.ts'
 import { failuresOf } from '#api/failures.ts'
 import { faults } from '#api/faults.ts'
 import { stringifyJson } from '#api/json.ts'
-import type { Endpoint } from '#api/kit.ts'
+import { type Endpoint, isRequired } from '#api/kit.ts'
 import { recordName } from '#api/openapi-schemas.ts'
 import { inputLocation } from '#api/routes.ts'
 import { clientOf, curlOf, keyVariable, pythonOf } from '#api/samples.ts'
@@ -28,7 +27,7 @@ const valuesMax = 8
 
 /** Page by file name, the index first. */
 export function endpointPages(): Record<string, string> {
-  const all = [...Object.values(contract), ...Object.values(extensions)] as Endpoint[]
+  const all = Object.values(allEndpoints)
   return {
     'README.md': `${index(all)}\n`,
     ...Object.fromEntries(all.map((endpoint) => [`${endpoint.id}.md`, `${page(endpoint)}\n`])),
@@ -125,13 +124,12 @@ function facts({ id, group, spec, method, path, select, auth, plan, urlBytesMax,
 }
 
 function inputRow(endpoint: Endpoint, name: string, schema: Schema): string[] {
-  const required = (endpoint.input as unknown as Schema).required?.includes(name) && schema.default === undefined
   const wireName = endpoint.headers?.[name] ?? name
   return [
     wireName === name ? `\`${name}\`` : `\`${wireName}\` (client: \`${name}\`)`,
     inputLocation(endpoint, name),
     typeText(schema),
-    required ? 'yes' : 'no',
+    isRequired(endpoint, name) ? 'yes' : 'no',
     schema.default === undefined ? '' : `\`${schema.default}\``,
     schema.description ?? '',
   ]

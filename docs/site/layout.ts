@@ -1,5 +1,5 @@
 // The HTML around the content of every page: head, header with search, sidebar, and the list of sections.
-import { groups } from '#api/routes.ts'
+import { allRoutes, groups } from '#api/routes.ts'
 import { escapeHtml } from './escape-html.ts'
 import type { Heading } from './markdown.ts'
 import { pathOf, relativeLink, sidebar } from './site-map.ts'
@@ -11,7 +11,6 @@ export interface LayoutInput {
   readonly description: string
   readonly html: string
   readonly headings: readonly Heading[]
-  readonly endpointIds: readonly string[]
   /** Delivered by a Tetrad server, which has the console at `/`. */
   readonly isServed: boolean
   /** Where links begin, such as `/docs/`. Default: they are relative to the page. */
@@ -19,7 +18,7 @@ export interface LayoutInput {
 }
 
 export function renderLayout(input: LayoutInput): string {
-  const { path, title, description, html, headings, endpointIds, isServed, linkBase } = input
+  const { path, title, description, html, headings, isServed, linkBase } = input
   const link: Link = (to) => (linkBase === undefined ? relativeLink(path, to) : `${linkBase}${to}`)
   const fullTitle = path === 'index.html' ? 'Tetrad documentation' : `${title} · Tetrad documentation`
   return `<!doctype html>
@@ -48,7 +47,7 @@ ${isServed ? '<a class="console-link" href="/">Console</a>\n' : ''}<label class=
 </header>
 <div class="docs-body">
 <nav id="docs-menu" class="docs-side" aria-label="Documentation">
-${renderSidebar(path, link, endpointIds)}</nav>
+${renderSidebar(path, link)}</nav>
 <main id="docs-content" class="doc" tabindex="-1">
 ${html}</main>
 ${renderSections(headings)}</div>
@@ -60,13 +59,13 @@ ${renderSections(headings)}</div>
 /** The address of a page, by its path in the site. */
 type Link = (to: string) => string
 
-function renderSidebar(path: string, link: Link, endpointIds: readonly string[]): string {
+function renderSidebar(path: string, link: Link): string {
   const current = path.startsWith('decisions/') ? 'decisions/index.html' : path
   const item = (label: string, to: string) =>
     `<li><a href="${link(to)}"${to === current ? ' aria-current="page"' : ''}>${escapeHtml(label)}</a></li>\n`
   const endpoints = groups
     .map((group) => {
-      const ids = endpointIds.filter((id) => id.startsWith(`${group}.`))
+      const ids = Object.keys(allRoutes).filter((id) => id.startsWith(`${group}.`))
       const isOpen = path.startsWith(`endpoints/${group}.`)
       const items = ids.map((id) => item(id, `endpoints/${id}.html`)).join('')
       return `<li><details${isOpen ? ' open' : ''}><summary>${group}</summary><ul>\n${items}</ul></details></li>\n`

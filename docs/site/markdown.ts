@@ -9,19 +9,8 @@ export interface Heading {
   readonly anchor: string
 }
 
-export interface SectionText {
-  readonly heading: Heading
-  readonly text: string
-  /** Its first paragraph. */
-  readonly summary: string
-}
-
-export interface RenderedPage {
-  readonly title: string
-  readonly html: string
-  readonly headings: readonly Heading[]
-  readonly sections: readonly SectionText[]
-}
+export type RenderedPage = ReturnType<typeof renderMarkdown>
+export type SectionText = RenderedPage['sections'][number]
 
 /** The anchor that GitHub gives a heading. */
 export const anchorOf = (heading: string): string =>
@@ -31,7 +20,7 @@ export const anchorOf = (heading: string): string =>
     .replaceAll(' ', '-')
 
 /** `resolveLink` returns the address of a link, or undefined to show its text only. */
-export function renderMarkdown(source: string, resolveLink: (href: string) => string | undefined): RenderedPage {
+export function renderMarkdown(source: string, resolveLink: (href: string) => string | undefined) {
   const headings = new Map<Token, Heading>()
   const marked = new Marked({
     renderer: {
@@ -163,7 +152,8 @@ function highlightComments(language: string, text: string): string {
     .join('\n')
 }
 
-function sectionsOf(tokens: readonly Token[], headings: ReadonlyMap<Token, Heading>): SectionText[] {
+/** `summary` is the first paragraph. */
+function sectionsOf(tokens: readonly Token[], headings: ReadonlyMap<Token, Heading>) {
   const sections: { heading: Heading; text: string; summary: string }[] = []
   for (const token of tokens) {
     const heading = headings.get(token)

@@ -1,9 +1,8 @@
 // Renders all pages of the documentation site and its search index, from the Markdown files in docs/.
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, normalize } from 'node:path'
-import { contract } from '#api/contract.ts'
-import { extensions } from '#api/extensions.ts'
-import type { Endpoint } from '#api/kit.ts'
+import { allEndpoints } from '#api/extensions.ts'
+import type { AnyId } from '#api/routes.ts'
 import { renderLayout } from './layout.ts'
 import { type RenderedPage, renderMarkdown, type SectionText } from './markdown.ts'
 import { buildIndex, type PageKind, type SearchIndex } from './search.ts'
@@ -11,31 +10,20 @@ import { pathOf, relativeLink } from './site-map.ts'
 import { renderTryItForm, tryItAnchor } from './try-it-form.ts'
 
 const docs = join(import.meta.dirname, '..')
-const endpoints = new Map(
-  ([...Object.values(contract), ...Object.values(extensions)] as Endpoint[]).map((endpoint) => [endpoint.id, endpoint]),
-)
-
-export interface Site {
-  /** HTML by path, relative to the root of the site. */
-  readonly pages: ReadonlyMap<string, string>
-  /** HTML for addresses without a page. */
-  readonly notFoundPage: string
-  /** Files of the repository that pages link to, by their path in the site. */
-  readonly files: ReadonlyMap<string, string>
-  readonly searchIndex: SearchIndex
-}
 
 /** Source files, relative to docs/. */
 export const sourceFiles = (): string[] => [...globSync('{*,*/*}.md', { cwd: docs }).toSorted(), '../CHANGELOG.md']
 
-export function renderSite({ isServed }: { readonly isServed: boolean }): Site {
+export function renderSite({ isServed }: { readonly isServed: boolean }) {
   const sources = sourceFiles()
   const known = new Set(sources)
+  /** Files of the repository that pages link to, by their path in the site. */
   const files = new Map<string, string>()
   const rendered = sources.map((source) => {
     const text = readFileSync(join(docs, source), 'utf8')
     return { source, path: pathOf(source), ...renderMarkdown(text, (href) => resolveLink(source, href, known, files)) }
   })
+  /** HTML by path, relative to the root of the site. */
   const pages = new Map(
     rendered.map((page) => [
       page.path,
@@ -43,7 +31,6 @@ export function renderSite({ isServed }: { readonly isServed: boolean }): Site {
         ...page,
         ...addTryItForm(page),
         description: excerptOf(page.sections[0]),
-        endpointIds: [...endpoints.keys()],
         isServed,
       }),
     ]),
@@ -62,7 +49,6 @@ function renderNotFoundPage(isServed: boolean): string {
 <p>The documentation has no page at this address. Search for a word, choose a page from the menu, or go to the <a href="${base}index.html">start page</a>.</p>
 `,
     headings: [],
-    endpointIds: [...endpoints.keys()],
     isServed,
     ...(isServed && { linkBase: base }),
   })
@@ -89,7 +75,7 @@ function addTryItForm({
   html,
   headings,
 }: RenderedPage & { readonly path: string }): Pick<RenderedPage, 'html' | 'headings'> {
-  const endpoint = endpoints.get((/^endpoints\/(.+)\.html$/.exec(path)?.[1] ?? '') as Endpoint['id'])
+  const endpoint = allEndpoints[/^endpoints\/(.+)\.html$/.exec(path)?.[1] as AnyId]
   const at = headings.findIndex(({ anchor }) => anchor === 'example')
   if (!endpoint || at < 0) return { html, headings }
   return {

@@ -3,13 +3,8 @@
 /** A label and the source file, relative to docs/. */
 type Entry = readonly [label: string, source: string]
 
-export interface SidebarSection {
-  readonly title: string
-  readonly entries: readonly Entry[]
-}
-
 /** Endpoint pages are listed under "Endpoints" by group; decisions are listed on their own page. */
-export const sidebar: readonly SidebarSection[] = [
+export const sidebar: readonly { readonly title: string; readonly entries: readonly Entry[] }[] = [
   {
     title: 'Start',
     entries: [

@@ -1,5 +1,5 @@
 // The form of an endpoint page that calls the endpoint. browser/try-it.ts sends it.
-import type { Endpoint } from '#api/kit.ts'
+import { type Endpoint, isRequired } from '#api/kit.ts'
 import { type AnyId, inputLocation } from '#api/routes.ts'
 import type { JsonSchema } from '#api/schema.ts'
 import { escapeHtml } from './escape-html.ts'
@@ -37,20 +37,19 @@ const keyField = `<div class="row"><label class="field wide">API key<input class
 `
 
 function renderField(endpoint: Endpoint, name: string, schema: JsonSchema, example: unknown): string {
-  const required = (endpoint.input as { readonly required?: readonly string[] }).required?.includes(name)
-  const isRequired = required === true && schema.default === undefined
+  const mustBeSent = isRequired(endpoint, name)
   const types = [schema.type ?? []].flat()
   const isList = types.includes('array')
   const choices = schema.enum ?? (types.includes('boolean') ? [true, false] : undefined)
   const value = example === undefined ? '' : [example].flat().join(',')
   const isWide = isList || inputLocation(endpoint, name) === 'path'
   const type = [(isList ? schema.items?.type : schema.type) ?? ''].flat()[0]
-  const attributes = `name="${name}" data-type="${type}"${isList ? ' data-list' : ''}${isRequired ? ' required' : ''}`
+  const attributes = `name="${name}" data-type="${type}"${isList ? ' data-list' : ''}${mustBeSent ? ' required' : ''}`
   const control = choices
     ? `<select ${attributes}><option value="">–</option>${choices
         .map((choice) => `<option${String(choice) === value ? ' selected' : ''}>${escapeHtml(String(choice))}</option>`)
         .join('')}</select>`
     : `<input class="mono" ${attributes} value="${escapeHtml(value)}" placeholder="${escapeHtml(schema.default === undefined ? '' : String(schema.default))}">`
-  const label = `${endpoint.headers?.[name] ?? name}${isRequired ? ' (required)' : ''}`
+  const label = `${endpoint.headers?.[name] ?? name}${mustBeSent ? ' (required)' : ''}`
   return `<label class="field${isWide ? ' wide' : ''}">${escapeHtml(label)}${control}</label>\n`
 }
