@@ -4,21 +4,6 @@ import { faults } from './faults.ts'
 import type { Endpoint } from './kit.ts'
 import type { Components, SchemaObject } from './openapi-schemas.ts'
 
-/** Replies whose figures come by a method that has a version. */
-const methodVersioned: ReadonlySet<string> = new Set([
-  'validators.aggregateEffectiveness',
-  'validators.effectiveness',
-  'validators.explain',
-  'validators.entities',
-  'validators.effectivenessV0',
-  'validators.operators',
-  'validators.operatorPercentiles',
-  'validators.operatorSummary',
-  'validators.operatorEffectiveness',
-  'validators.networkStats',
-  'validators.networkOverview',
-])
-
 const header = (description: string, schema: SchemaObject = { type: 'string' }) => ({ description, schema })
 
 export const headers = {
@@ -91,7 +76,8 @@ function success(
     ]),
   )
   const names: HeaderName[] = ['x-tetrad-as-of', 'x-tetrad-finality', 'x-tetrad-coverage']
-  if (there.some(({ id }) => methodVersioned.has(id))) names.push('x-tetrad-method')
+  // Replies that are computed from stored duties have the version of the method.
+  if (there.some((endpoint) => endpoint.faults.includes('validators.windows_changed'))) names.push('x-tetrad-method')
   if (isCacheable) names.push('etag')
   if (failures.length > 0) names.push('retry-after')
   return {
