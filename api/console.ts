@@ -112,19 +112,28 @@ export interface PlanList {
 /** One stream of data, as in /coverage. */
 export interface StreamView {
   readonly group: Group
+  /** `chain 1`, `network mainnet`, `rates desk`, `feed main`. */
   readonly name: string
+  /** Known blocks or epochs, half-open. Null for rates and feeds. */
   readonly from: number | null
   readonly until: number | null
+  /** How many of them have been read. */
   readonly read: number | null
-  /** `reason`: why these epochs could not be read; only for operators. */
+  /** The first ranges that have not been read. `reason`: why not, with the names of nodes; only for operators. */
   readonly gaps: readonly { readonly from: number; readonly until: number; readonly reason?: string }[]
   readonly gapsCount: number
+  /** Time since the newest data was made, or since the last complete pass of a feed. Null: not known. */
   readonly ageSeconds: number | null
+  /** Nothing is missing. */
   readonly complete: boolean
+  /** Not older than allowed. Null: the stream is not syncing. */
   readonly fresh: boolean | null
   /** Of a chain or network with several nodes. While they disagree, nothing is stored. */
   readonly nodes?: 'agree' | 'disagree' | 'not compared'
-  /** All of this in a word. */
+  /**
+   * `gaps`: data is missing and nothing reads it. `catching up`: behind, but making progress. `on demand`: a chain that
+   * is searched on request. `not syncing`: data without a node or source, or a `push` source before its first rate.
+   */
   readonly status: 'healthy' | 'catching up' | 'stale' | 'gaps' | 'on demand' | 'not syncing'
 }
 

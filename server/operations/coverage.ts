@@ -1,6 +1,6 @@
 // The coverage report: what has been read of each data stream, how completely, and how old it is. Used by /coverage,
 // `tetrad coverage`, the metrics, the doctor and the console.
-import type { Group } from '#api/routes.ts'
+import type { StreamView } from '#api/console.ts'
 import { networks } from '#api/wire/validators.ts'
 import { holes, type Range } from '#core/ranges.ts'
 import { getChainCoverage, isHeadConfirmed } from '#explorer/funding/chain-coverage.ts'
@@ -15,41 +15,10 @@ import type { FxSource } from '#runtime/settings/fx.ts'
 import type { AppContext } from '#server/context.ts'
 import { type MissingPast, readMissingPast } from '#validators/ingest/fill-past.ts'
 import { findGapReason, readGapReasons } from '#validators/ingest/gap-reasons.ts'
-import { type NodesStatus, networkStream, readNetworkHealth } from '#validators/ingest/health.ts'
+import { networkStream, readNetworkHealth } from '#validators/ingest/health.ts'
 import { chainStream, isFollowed } from './chain-progress.ts'
 
-/**
- * `gaps`: data is missing and nothing reads it. `catching up`: behind, but making progress. `on demand`: a chain that
- * is searched on request. `not syncing`: data without a node or source, or a `push` source before its first rate.
- */
-export type StreamStatus = 'healthy' | 'catching up' | 'stale' | 'gaps' | 'on demand' | 'not syncing'
-
-export interface StreamGap extends Range {
-  /** Why these epochs could not be read, with the names of nodes. Not in the public report. */
-  readonly reason?: string
-}
-
-export interface Stream {
-  readonly group: Group
-  /** `chain 1`, `network mainnet`, `rates desk`, `feed main`. */
-  readonly name: string
-  /** Known blocks or epochs, half-open. Null for rates and feeds. */
-  readonly from: number | null
-  readonly until: number | null
-  /** How many of them have been read. */
-  readonly read: number | null
-  /** Ranges that have not been read, at most `gapsShown` of them. */
-  readonly gaps: readonly StreamGap[]
-  readonly gapsCount: number
-  /** Time since the newest data was made, or since the last complete pass of a feed. Null: not known. */
-  readonly ageSeconds: number | null
-  /** Nothing is missing. */
-  readonly complete: boolean
-  /** Not older than allowed. Null: the stream is not syncing. */
-  readonly fresh: boolean | null
-  readonly status: StreamStatus
-  /** Of a chain or network with several nodes. While they disagree, nothing is stored. */
-  readonly nodes?: NodesStatus
+export interface Stream extends StreamView {
   /** Of a network, while earlier epochs are read for validators that were added to the watch list. */
   readonly missingPast?: MissingPast
 }
