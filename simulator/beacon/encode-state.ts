@@ -1,8 +1,9 @@
 // Simulated states as SSZ. The layout follows the consensus specifications; fields that ingest does not read are zero.
 import { isForkFrom } from '#sources/beacon/consensus.ts'
+import { withOffsets } from '#sources/beacon/ssz-type.ts'
 import { forkOf, type NetworkPlan } from './plan.ts'
 import type { SimulatedPendingDeposit, SimulatedValidator, Snapshot } from './records.ts'
-import { bitsOf, container, fixed, hex, u64, variable, zeros } from './ssz-writer.ts'
+import { bitsOf, fixed, hex, u64, variable, zeros } from './ssz-writer.ts'
 
 const record = (validator: Readonly<SimulatedValidator>): Buffer =>
   Buffer.concat([
@@ -17,7 +18,7 @@ export function stateBytes(slot: number, snapshot: Snapshot, plan: NetworkPlan):
   const { validators, finalized, justified, previousJustified, queue, consolidations, syncCommittees } = snapshot
   const fork = forkOf(plan, Math.floor(slot / plan.slotsPerEpoch))
   const lookahead = Array.from({ length: 2 * plan.slotsPerEpoch }, (_, at) => snapshot.lookahead[at] ?? 0)
-  return container([
+  return withOffsets([
     zeros(8 + 32),
     fixed(u64(slot)),
     zeros(16 + 112 + 2 * 32 * 16),

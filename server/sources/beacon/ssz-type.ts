@@ -272,7 +272,8 @@ export function containerType<F extends SszFields>(fields: F): SszType & { reado
   }
 }
 
-function withOffsets(parts: readonly { readonly bytes: Uint8Array; readonly isFixed: boolean }[]): Uint8Array {
+/** A container of these fields: those of variable length are after the others, with an offset in their place. */
+export function withOffsets(parts: readonly { readonly bytes: Uint8Array; readonly isFixed: boolean }[]): Buffer {
   let offset = parts.reduce((sum, { bytes, isFixed }) => sum + (isFixed ? bytes.length : 4), 0)
   const heads: Uint8Array[] = []
   const tails: Uint8Array[] = []
