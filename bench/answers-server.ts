@@ -8,12 +8,13 @@
 import { readFileSync } from 'node:fs'
 import { Session } from 'node:inspector/promises'
 import { createInterface } from 'node:readline'
+import { contract } from '#api/contract.ts'
 import { complete } from '#core/schema-check.ts'
 import { pushRate } from '#fx/rates/push-rate.ts'
 import { openLog } from '#runtime/log.ts'
 import { SettingsSchema } from '#runtime/settings.ts'
 import { startServer } from '#server/app.ts'
-import { loadExplorer, sampleAddress } from '#simulator/explorer.ts'
+import { loadExplorer } from '#simulator/explorer.ts'
 import { loadMarkets } from '#simulator/markets.ts'
 import { createKey } from '#storage/keys.ts'
 import { coveredEpochs } from '#validators/duties/coverage.ts'
@@ -34,7 +35,7 @@ const log = openLog('error', (line) => process.stderr.write(line))
 const server = await startServer({ settings, dataDir, log })
 const { context } = server
 await loadExplorer(context, seed)
-const address = sampleAddress(seed)
+const { address } = contract['explorer.fundedBy'].example.input
 const { slug } = await loadMarkets(context, seed)
 await pushRate(context, { pair: 'EUR/USD', rate: '1.0842' })
 const keys: string[] = []

@@ -1,11 +1,12 @@
 // One of the measured servers of bench/servers.ts: state in a filled PostgreSQL, limits in Redis, no ingest.
 // `node servers-one.ts <state> <redis> <folder>`. With `fill` as the last argument, it fills the state and exits.
+import { contract } from '#api/contract.ts'
 import { complete } from '#core/schema-check.ts'
 import { pushRate } from '#fx/rates/push-rate.ts'
 import { openLog } from '#runtime/log.ts'
 import { SettingsSchema } from '#runtime/settings.ts'
 import { startServer } from '#server/app.ts'
-import { loadExplorer, sampleAddress } from '#simulator/explorer.ts'
+import { loadExplorer } from '#simulator/explorer.ts'
 import { loadMarkets } from '#simulator/markets.ts'
 import { createKey } from '#storage/keys.ts'
 
@@ -27,7 +28,7 @@ const server = await startServer({ settings, dataDir, log: openLog('error', (lin
 const { context } = server
 if (task === 'fill') {
   await loadExplorer(context, seed)
-  const address = sampleAddress(seed)
+  const { address } = contract['explorer.fundedBy'].example.input
   const { slug } = await loadMarkets(context, seed)
   await pushRate(context, { pair: 'EUR/USD', rate: '1.0842' })
   const input = { name: 'bench', plan: 'enterprise' } as const

@@ -5,7 +5,6 @@
 import { fillDefaults } from '#core/schema-check.ts'
 import { createExplorerCaches, type ExplorerContext } from '#explorer/context.ts'
 import { confirmHead } from '#explorer/funding/chain-coverage.ts'
-import { isBefore } from '#explorer/funding/fundings.ts'
 import { catchUpIndex, fillFinalBlocks } from '#explorer/funding/index/index-chain.ts'
 import { HistoryWriter } from '#explorer/labels/history.ts'
 import { type Label, putLabels } from '#explorer/labels/labels.ts'
@@ -64,26 +63,6 @@ async function writeLabels({ state, clock }: ExplorerContext, seed: string): Pro
       await putTags(history, [...tags, ...(plan.payments ? poolTags(labels, seed) : [])])
     })
   }
-}
-
-const sampleHops = 3
-
-/** The newest final address of chain 1 with a trail of `sampleHops`. */
-export function sampleAddress(seed: string): string {
-  const [chain] = demoChains(seed)
-  const first = chain.firstFundings()
-  const hasLongTrail = (address: string): boolean => {
-    let at = first.get(address)
-    for (let hops = 1; at && hops < sampleHops; hops++) {
-      const before = first.get(at.from)
-      // The trail would end at an address that paid before its first incoming transfer.
-      at = chain.rich.includes(at.from) || (before && isBefore(at, before)) ? undefined : before
-    }
-    return at !== undefined && chain.rich.includes(at.from)
-  }
-  const transfer = [...first.values()].findLast(({ block, to }) => block <= chain.final && hasLongTrail(to))
-  if (!transfer) throw new Error(`no address of the demo has a trail of ${sampleHops} hops`)
-  return transfer.to
 }
 
 const placeNames = [

@@ -7,12 +7,14 @@ import type { ChildProcess } from 'node:child_process'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { contract } from '#api/contract.ts'
 import { pushRate } from '#fx/rates/push-rate.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { silentLog } from '#runtime/log.ts'
 import { systemRandom } from '#runtime/random.ts'
 import { createContext } from '#server/context.ts'
-import { loadExplorer, sampleAddress } from '#simulator/explorer.ts'
+import { demoSeed as seed } from '#simulator/demo-seed.ts'
+import { loadExplorer } from '#simulator/explorer.ts'
 import { loadMarkets } from '#simulator/markets.ts'
 import { openDemoNodes } from '#simulator/nodes.ts'
 import { type DemoValidators, startDemoValidators } from '#simulator/validators.ts'
@@ -29,7 +31,6 @@ import { launcher } from './run-command.ts'
 /** For `skip`: why the servers cannot run here, or false. */
 export const skipThreeServers: string | false = noPostgres || noRedis
 
-const seed = 'fire'
 const epochMs = 240_000
 
 export interface TestServer extends Target, AsyncDisposable {
@@ -106,7 +107,7 @@ async function loadData(dir: string, overrides: object & { readonly store: { sta
   const parts = { settings: settingsWith(overrides), clock: systemClock, random: systemRandom, log: silentLog }
   const context = createContext({ state: stores.state, duties: dutiesOnThisThread(stores.duties), ...parts })
   await loadExplorer(context, seed)
-  const address = sampleAddress(seed)
+  const { address = '' } = contract['explorer.fundedBy'].example.input
   const { slug } = await loadMarkets(context, seed)
   await pushRate(context, { pair: 'EUR/USD', rate: '1.25' })
   const keyInput = { name: 'set', plan: 'enterprise' } as const
