@@ -47,16 +47,7 @@ const waves = [
 ]
 const noise = 0.00003
 
-interface FeedDocument {
-  readonly rates: readonly {
-    readonly base: string
-    readonly quote: string
-    readonly rate: string
-    readonly time: string
-  }[]
-}
-
-export function ratesAt(seed: string, name: FeedName, nowMs: number): FeedDocument {
+export function ratesAt(seed: string, name: FeedName, nowMs: number) {
   const atMs = Math.floor(nowMs / tickMs) * tickMs
   const rates = levels.map(({ base, quote, level, places }) => {
     const phases = createSeededRandom(`${seed}/${base}${quote}`)

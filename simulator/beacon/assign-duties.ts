@@ -2,18 +2,12 @@
 // the RANDAO mix as the consensus specifications define it.
 import { computeCommittees, computeProposers, type DutyColumns } from '#sources/beacon/shuffle.ts'
 import { createSeededRandom, type SeededRandom } from '../seeded-random.ts'
-import type { Behaviour } from './behaviour.ts'
 import { type ChainState, eth } from './chain.ts'
-import { type NetworkPlan, rulesOf } from './plan.ts'
+import { rulesOf } from './plan.ts'
 import { type SimulatedValidator, zeroRoot } from './records.ts'
+import type { NetworkScenario } from './simulate.ts'
 import { hex } from './ssz-writer.ts'
 import type { Committees } from './votes.ts'
-
-export interface DutyScenario {
-  readonly seed: string
-  readonly plan: NetworkPlan
-  readonly behaviour: Pick<Behaviour, 'proposer'>
-}
 
 /** What duties depend on, and the duties that later epochs need. */
 export const createDutyData = () => ({
@@ -35,7 +29,7 @@ export interface Duties {
 }
 
 export function assignDuties(
-  scenario: DutyScenario,
+  scenario: NetworkScenario,
   chain: ChainState,
   data: DutyData,
   epoch: number,
@@ -65,7 +59,7 @@ export function assignDuties(
 
 /** From the mix two epochs ago. Proposers are chosen an epoch ahead, sync committees a period ahead. */
 function deriveDuties(
-  { plan, seed }: DutyScenario,
+  { plan, seed }: NetworkScenario,
   chain: ChainState,
   { committees, seats, mixes, lookahead, mix }: DutyData,
   epoch: number,

@@ -30,26 +30,19 @@ export const noMistakes = {
 export type MistakeRates = Readonly<typeof noMistakes>
 
 /** The contents of a block besides votes. */
-export interface BlockOperations {
-  readonly proposerSlashings: readonly number[]
+export const noOperations = {
+  proposerSlashings: [] as readonly number[],
   /** All of them in one slashing. */
-  readonly attesterSlashings: readonly number[]
-  readonly exits: readonly number[]
-  readonly consolidations: readonly { readonly from: number; readonly to: number }[]
+  attesterSlashings: [] as readonly number[],
+  exits: [] as readonly number[],
+  consolidations: [] as readonly { readonly from: number; readonly to: number }[],
   /** `from`: the sender, if it is not the validator's depositor. */
-  readonly deposits: readonly { readonly validator: number | 'new'; readonly gwei: bigint; readonly from?: string }[]
+  deposits: [] as readonly { readonly validator: number | 'new'; readonly gwei: bigint; readonly from?: string }[],
   /** Excess balances are withdrawn. */
-  readonly sweeps: boolean
-}
-
-export const noOperations: BlockOperations = {
-  proposerSlashings: [],
-  attesterSlashings: [],
-  exits: [],
-  consolidations: [],
-  deposits: [],
   sweeps: false,
 }
+
+export type BlockOperations = Readonly<typeof noOperations>
 
 export interface SlotContext {
   readonly slot: number

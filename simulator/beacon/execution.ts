@@ -6,32 +6,11 @@ import { slotIn } from './payload.ts'
 import { depositContract } from './plan.ts'
 import type { EpochRecord, SimulatedBlock, SimulatedDeposit, SimulatedNetwork, SimulatedPayload } from './records.ts'
 
-export interface ExecutionOptions {
-  /** False: the node returns receipts one by one only. */
-  readonly hasBlockReceipts?: boolean
-}
-
 export function openExecution(network: SimulatedNetwork, chainId: string): Promise<SimulatedServer> {
   const respond = createExecutionResponder(network, chainId)
   return startSimulatedServer(async (_, text, response) => {
     response.writeHead(200, { 'content-type': 'application/json' }).end(await respond(text))
   })
-}
-
-/** The node without a server: returns the response to the body of a request. */
-export function createExecutionResponder(
-  network: SimulatedNetwork,
-  chainId: string,
-  options: ExecutionOptions = {},
-): (body: string) => Promise<string> {
-  const node = new Execution(network, chainId, options)
-  return async (body) => {
-    const requests = JSON.parse(body) as JsonRpcRequest | readonly JsonRpcRequest[]
-    const replies = Array.isArray(requests)
-      ? await Promise.all(requests.map((request: JsonRpcRequest) => node.reply(request)))
-      : await node.reply(requests as JsonRpcRequest)
-    return JSON.stringify(replies)
-  }
 }
 
 const hex = (value: number | bigint): string => `0x${value.toString(16)}`
@@ -46,58 +25,27 @@ interface Filter {
   readonly toBlock: string
 }
 
-class Execution {
-  readonly #network: SimulatedNetwork
-  readonly #chainId: string
-  readonly #hasBlockReceipts: boolean
+/**
+ * The node without a server: returns the response to the body of a request. Without `hasBlockReceipts`, it returns
+ * receipts one by one only.
+ */
+export function createExecutionResponder(
+  network: SimulatedNetwork,
+  chainId: string,
+  { hasBlockReceipts = true }: { readonly hasBlockReceipts?: boolean } = {},
+): (body: string) => Promise<string> {
+  const epochOf = async (slot: number): Promise<EpochRecord | undefined> =>
+    network.epoch(Math.floor(slot / network.plan.slotsPerEpoch))
 
-  constructor(network: SimulatedNetwork, chainId: string, { hasBlockReceipts = true }: ExecutionOptions) {
-    this.#network = network
-    this.#chainId = chainId
-    this.#hasBlockReceipts = hasBlockReceipts
-  }
-
-  async reply({ id, method, params }: JsonRpcRequest) {
-    const result = await this.#result(method, params)
-    return result === undefined
-      ? { jsonrpc: '2.0', id, error: { code: -32601, message: `the method ${method} does not exist` } }
-      : { jsonrpc: '2.0', id, result }
-  }
-
-  async #result(method: string, [first]: readonly unknown[]): Promise<unknown> {
-    switch (method) {
-      case 'eth_chainId':
-        return hex(BigInt(this.#chainId))
-      case 'eth_getBlockByNumber':
-        return first === 'finalized' ? this.#final() : null
-      case 'eth_getBlockByHash':
-        return this.#payload(String(first), (payload) => blockJson(payload))
-      case 'eth_getBlockReceipts':
-        return this.#hasBlockReceipts ? this.#payload(String(first), receiptsJson) : undefined
-      case 'eth_getTransactionReceipt':
-        return this.#receipt(String(first))
-      case 'eth_getLogs':
-        return this.#logs(first as Filter)
-      case 'eth_getTransactionByHash':
-        return this.#sender(String(first))
-      default:
-        return undefined
-    }
-  }
-
-  async #epochOf(slot: number): Promise<EpochRecord | undefined> {
-    return this.#network.epoch(Math.floor(slot / this.#network.plan.slotsPerEpoch))
-  }
-
-  async #payload<T>(hash: string, show: (payload: SimulatedPayload) => T): Promise<T | null> {
+  async function readPayload<T>(hash: string, show: (payload: SimulatedPayload) => T): Promise<T | null> {
     const slot = slotIn(hash)
-    const payload = (await this.#epochOf(slot))?.blocks.get(slot)?.payload
+    const payload = (await epochOf(slot))?.blocks.get(slot)?.payload
     return payload?.hash === hash ? show(payload) : null
   }
 
-  async #receipt(transaction: string): Promise<unknown> {
+  async function findReceipt(transaction: string): Promise<unknown> {
     for (let epoch = 0; ; epoch++) {
-      const record = await this.#network.epoch(epoch)
+      const record = await network.epoch(epoch)
       if (!record) return null
       for (const { payload } of record.blocks.values()) {
         const found = receiptsJson(payload).find(({ transactionHash }) => transactionHash === transaction)
@@ -107,37 +55,70 @@ class Execution {
   }
 
   /** The last block before the finalized epoch, and the record of its epoch. */
-  async #finalized(): Promise<{ readonly block: SimulatedBlock; readonly record: EpochRecord } | undefined> {
-    const head = await this.#epochOf(this.#network.headSlot)
+  async function findFinalized(): Promise<
+    { readonly block: SimulatedBlock; readonly record: EpochRecord } | undefined
+  > {
+    const head = await epochOf(network.headSlot)
     for (let epoch = (head?.states[0]?.finalized ?? 0) - 1; epoch >= 0; epoch--) {
-      const record = await this.#network.epoch(epoch)
+      const record = await network.epoch(epoch)
       const block = [...(record?.blocks.values() ?? [])].at(-1)
       if (record && block) return { block, record }
     }
     return undefined
   }
 
-  async #final(): Promise<unknown> {
-    const { genesisUnix, plan } = this.#network
-    const finalized = await this.#finalized()
+  async function readFinal(): Promise<unknown> {
+    const { genesisUnix, plan } = network
+    const finalized = await findFinalized()
     return finalized ? blockJson(finalized.block.payload, genesisUnix + finalized.block.slot * plan.slotSeconds) : null
   }
 
-  async #deposits(): Promise<readonly SimulatedDeposit[]> {
-    return (await this.#finalized())?.record.deposits ?? []
-  }
+  const readDeposits = async (): Promise<readonly SimulatedDeposit[]> => (await findFinalized())?.record.deposits ?? []
 
-  async #logs({ address, fromBlock, toBlock }: Filter): Promise<unknown[]> {
+  async function readLogs({ address, fromBlock, toBlock }: Filter): Promise<unknown[]> {
     if (address.toLowerCase() !== depositContract) return []
-    return (await this.#deposits()).flatMap((deposit, number) =>
+    return (await readDeposits()).flatMap((deposit, number) =>
       deposit.block >= Number(fromBlock) && deposit.block <= Number(toBlock) ? [logJson(deposit, number)] : [],
     )
   }
 
-  async #sender(hash: string): Promise<unknown> {
+  async function readSender(hash: string): Promise<unknown> {
     const number = hash.startsWith(depositPrefix) ? slotIn(hash) : -1
-    const deposit = (await this.#deposits())[number]
+    const deposit = (await readDeposits())[number]
     return deposit ? { hash, from: deposit.from, to: depositContract, value: hex(deposit.gwei * 10n ** 9n) } : null
+  }
+
+  async function resultOf(method: string, [first]: readonly unknown[]): Promise<unknown> {
+    switch (method) {
+      case 'eth_chainId':
+        return hex(BigInt(chainId))
+      case 'eth_getBlockByNumber':
+        return first === 'finalized' ? readFinal() : null
+      case 'eth_getBlockByHash':
+        return readPayload(String(first), (payload) => blockJson(payload))
+      case 'eth_getBlockReceipts':
+        return hasBlockReceipts ? readPayload(String(first), receiptsJson) : undefined
+      case 'eth_getTransactionReceipt':
+        return findReceipt(String(first))
+      case 'eth_getLogs':
+        return readLogs(first as Filter)
+      case 'eth_getTransactionByHash':
+        return readSender(String(first))
+      default:
+        return undefined
+    }
+  }
+
+  async function reply({ id, method, params }: JsonRpcRequest) {
+    const result = await resultOf(method, params)
+    return result === undefined
+      ? { jsonrpc: '2.0', id, error: { code: -32601, message: `the method ${method} does not exist` } }
+      : { jsonrpc: '2.0', id, result }
+  }
+
+  return async (body) => {
+    const requests = JSON.parse(body) as JsonRpcRequest | JsonRpcRequest[]
+    return JSON.stringify(await (Array.isArray(requests) ? Promise.all(requests.map(reply)) : reply(requests)))
   }
 }
 

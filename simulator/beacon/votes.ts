@@ -20,21 +20,16 @@ interface PendingVote {
 }
 
 /** The mutable state, as plain data. */
-export interface VotesData {
-  pending: PendingVote[]
+export const createVotesData = () => ({
+  pending: [] as PendingVote[],
   /** Blocks in ascending order. Blocks that are too old for votes are dropped, except for the last of them. */
-  readonly roots: { readonly slot: number; readonly root: string }[]
-  /** Target roots of the last two epochs. */
-  readonly targets: Map<number, string>
-  orphan: { readonly slot: number; readonly root: string } | undefined
-}
-
-export const createVotesData = (): VotesData => ({
-  pending: [],
   roots: [{ slot: 0, root: genesisRoot }],
-  targets: new Map(),
-  orphan: undefined,
+  /** Target roots of the last two epochs. */
+  targets: new Map<number, string>(),
+  orphan: undefined as { readonly slot: number; readonly root: string } | undefined,
 })
+
+type VotesData = ReturnType<typeof createVotesData>
 
 export type Committees = readonly (readonly number[])[]
 

@@ -69,6 +69,17 @@ export interface Payment {
   readonly ether: number
 }
 
+const defaultOptions = {
+  id: '1',
+  finalLag: 8,
+  busy: 4,
+  accounts: 14,
+  rich: 3,
+  blockSeconds: 12,
+  payments: [],
+  destroyedMaySend: true,
+}
+
 const ether = 10n ** 18n
 const fee = 21_000n * 10n ** 9n
 const tip = 21_000n * 10n ** 8n
@@ -76,44 +87,28 @@ const genesisUnix = 1_700_000_000
 
 export class SimulatedChain {
   readonly id: string
-  readonly finalLag: number
   /** Of the next block. */
   blockSeconds: number
   readonly blocks: SimulatedBlock[] = []
   /** Contracts that were deleted. The state does not show that they existed. */
   readonly destroyed = new Set<string>()
   readonly #accounts = new Accounts()
-  readonly #seed: string
-  readonly #busy: number
+  readonly #options: Required<SimulatedChainOptions>
   readonly #payments: ReadonlyMap<number, readonly Payment[]>
   readonly #addresses: string[]
   readonly #rich: string[]
   readonly #contracts: string[] = []
   readonly #oldDestruct: boolean
   readonly #oldNonces: boolean
-  readonly #destroyedMaySend: boolean
   #fork = 0
   #final = 0
 
   constructor(options: SimulatedChainOptions) {
-    const {
-      seed,
-      id = '1',
-      finalLag = 8,
-      busy = 4,
-      accounts = 14,
-      rich = 3,
-      blockSeconds = 12,
-      payments = [],
-      destroyedMaySend = true,
-    } = options
+    this.#options = { ...defaultOptions, ...options }
+    const { seed, id, accounts, rich, blockSeconds, payments } = this.#options
     const draws = createSeededRandom(`${seed}/chain`)
     this.id = id
-    this.finalLag = finalLag
     this.blockSeconds = blockSeconds
-    this.#destroyedMaySend = destroyedMaySend
-    this.#seed = seed
-    this.#busy = busy
     this.#payments = Map.groupBy(payments, ({ block }) => block)
     this.#addresses = Array.from({ length: accounts }, () => `0x${draws.hex(40)}`)
     this.#rich = Array.from({ length: rich }, () => `0x${draws.hex(40)}`)
@@ -148,17 +143,12 @@ export class SimulatedChain {
     return [...new Set([...this.#addresses, ...this.#rich, ...this.#accounts.addresses()])]
   }
 
-  /** By brute force: the first transfer to the address that counts as a funding. */
   firstFunding(address: string, untilBlock = Number.POSITIVE_INFINITY): TrueTransfer | undefined {
-    for (const { number, transfers } of this.blocks) {
-      if (number > untilBlock) return undefined
-      const found = transfers.find(({ from, to }) => to === address && from !== to)
-      if (found) return found
-    }
-    return undefined
+    const found = this.firstFundings().get(address)
+    return found && found.block <= untilBlock ? found : undefined
   }
 
-  /** The first fundings of all addresses. */
+  /** Of all addresses, by brute force: the first transfers to them that count as a funding. */
   firstFundings(): Map<string, TrueTransfer> {
     const first = new Map<string, TrueTransfer>()
     for (const { transfers } of this.blocks) {
@@ -182,12 +172,12 @@ export class SimulatedChain {
   }
 
   #mineOne(): void {
-    const draws = createSeededRandom(`${this.#seed}/${this.blocks.length}/${this.#fork}`)
+    const draws = createSeededRandom(`${this.#options.seed}/${this.blocks.length}/${this.#fork}`)
     const transactions: SimulatedTransaction[] = []
     const transfers: TrueTransfer[] = []
     for (const payment of this.#payments.get(this.blocks.length) ?? [])
       this.#pay(payment, draws, transactions, transfers)
-    const count = draws.whole(0, this.#busy + 1)
+    const count = draws.whole(0, this.#options.busy + 1)
     for (let at = 0; at < count; at++) this.#transact(draws, transactions, transfers)
     const miner = draws.happens(0.3) ? draws.pick(this.#addresses) : `0x${'c0'.repeat(20)}`
     this.#accounts.add(miner, tip * BigInt(transactions.length) + (draws.happens(0.1) ? 2n * ether : 0n))
@@ -278,7 +268,7 @@ export class SimulatedChain {
   }
 
   #hasKey(address: string): boolean {
-    return this.#destroyedMaySend || !this.destroyed.has(address)
+    return this.#options.destroyedMaySend || !this.destroyed.has(address)
   }
 
   #recipient(draws: SeededRandom): string {
@@ -314,6 +304,6 @@ export class SimulatedChain {
     this.#accounts.closeBlock(number)
     const parentHash = this.blocks.at(-1)?.hash ?? `0x${'0'.repeat(64)}`
     this.blocks.push({ number, hash: `0x${draws.hex(64)}`, parentHash, timeUnix: this.#nextUnix(), ...made })
-    this.#final = Math.max(this.#final, number - this.finalLag)
+    this.#final = Math.max(this.#final, number - this.#options.finalLag)
   }
 }

@@ -64,19 +64,15 @@ export const finalUntil = ({ blocks, finalLag }: ChainPlan): number => blocks - 
 /** By the id of the chain. */
 export type ChainUrls = Readonly<Record<ChainPlan['id'], string>>
 
-export interface ChainNodes extends AsyncDisposable {
-  readonly urls: ChainUrls
-}
-
 /** The newest block of each chain has this time. */
-export async function openChainNodes([complete, withGap]: DemoChains, nowUnix: number): Promise<ChainNodes> {
+export async function openChainNodes([complete, withGap]: DemoChains, nowUnix: number) {
   await using opened = new AsyncDisposableStack()
   const open = (chain: SimulatedChain): Promise<string> => {
     const node = opened.use(createDemoNode(chain))
     node.laterSeconds = nowUnix - chain.head.timeUnix
     return node.listen()
   }
-  const urls = { '1': await open(complete), '137': await open(withGap) }
+  const urls: ChainUrls = { '1': await open(complete), '137': await open(withGap) }
   const openResources = opened.move()
   return { urls, [Symbol.asyncDispose]: () => openResources.disposeAsync() }
 }

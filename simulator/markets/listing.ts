@@ -1,13 +1,13 @@
 // The records of the demo markets: about forty markets of twelve events, with all related records. Every field has a value
 // in some record.
 import type { KindName } from '#markets/records/kinds.ts'
-import type { MarketRecord } from '#markets/records/normalize.ts'
 import { demoAccounts } from '../explorer/chains.ts'
 import { createSeededRandom, type SeededRandom } from '../seeded-random.ts'
 import type { DemoDates } from './dates.ts'
 import { eventFields, type NumberedEvent, seriesFields } from './event.ts'
 import { EventTrading } from './event-trading.ts'
 import { marketFields } from './market.ts'
+import type { FlatRecord } from './nested-records.ts'
 import { categories, createEventPlans, type MarketPlan, seriesTitles, tagLabels } from './plan.ts'
 import {
   categoryFields,
@@ -24,7 +24,7 @@ const collectionTitles = ['Around the harbour', 'This season'] as const
 const creatorNames = ['Ida Marlow', 'Tomas Reef', 'The Gazette'] as const
 
 /** As of the day on which the demo was created. */
-export function createMarketRecords(seed: string, dates: DemoDates): MarketRecord[] {
+export function createMarketRecords(seed: string, dates: DemoDates): FlatRecord[] {
   const builder = new RecordBuilder(createSeededRandom(seed).fork('markets'), dates)
   const events = numberEvents(seed, dates)
   const accounts = demoAccounts(seed)
@@ -62,7 +62,7 @@ export function createDemoListing(seed: string, dates: DemoDates, nowMs: () => n
 
 /** Each record has its own random stream, so adding a record does not change others. */
 class RecordBuilder {
-  readonly records: MarketRecord[] = []
+  readonly records: FlatRecord[] = []
   readonly dates: DemoDates
   readonly #draws: SeededRandom
 

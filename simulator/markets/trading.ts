@@ -1,9 +1,8 @@
 // The listing of the demo feed: the demo markets with moving prices and volumes.
-import type { MarketRecord } from '#markets/records/normalize.ts'
 import { isoOf } from './dates.ts'
 import type { EventTrading } from './event-trading.ts'
 import type { FeedEntry, FeedListing } from './feed.ts'
-import { type FlatRecords, flatName, stated } from './nested-records.ts'
+import { type FlatRecord, flatName, stated } from './nested-records.ts'
 
 /** The trading of an event and the ids of its markets. */
 export interface TradedEvent {
@@ -19,14 +18,8 @@ export class TradingListing implements FeedListing {
   /** Of each event as of its last trade: the pages of a pass and most polls need the same ones. */
   readonly #latest = new Map<TradedEvent, { readonly tradeMs: number; readonly entries: readonly FeedEntry[] }>()
 
-  constructor(records: readonly MarketRecord[], events: readonly TradedEvent[], nowMs: () => number) {
-    const flat = records.map(({ kind, id, fields, links = {} }) => ({
-      kind,
-      id,
-      fields: { ...fields },
-      links: Object.fromEntries(Object.entries(links).map(([name, ids]) => [name, [...(ids ?? [])]])),
-    }))
-    const byName: FlatRecords = new Map(flat.map((record) => [flatName(record.kind, record.id), record]))
+  constructor(records: readonly FlatRecord[], events: readonly TradedEvent[], nowMs: () => number) {
+    const byName = new Map(records.map((record) => [flatName(record.kind, record.id), record]))
     const ids = events.flatMap(({ marketIds }) => marketIds)
     this.#markets = new Map(ids.map((id) => [id, stated(byName, 'market', id) ?? {}]))
     this.#events = events

@@ -210,29 +210,19 @@ class MainnetBehaviour implements Behaviour {
 }
 
 /** Only duties; every other hour one validator is offline for a while. */
-class HoodiBehaviour implements Behaviour {
-  readonly #usualRates: readonly MistakeRates[]
-
-  constructor(seed: string) {
-    this.#usualRates = Array.from({ length: hoodiPlan.validators }, (_, index) => usualRates(seed, index, 1))
-  }
-
-  mistakeRates(validator: number, epoch: number): MistakeRates {
-    const isAway = epoch % 30 >= 20 && Math.floor(epoch / 30) % hoodiPlan.validators === validator
-    return isAway ? offlineRates : (this.#usualRates[validator] ?? noMistakes)
-  }
-
-  operationsAt(_: SlotContext, __: unknown, draws: SeededRandom): BlockOperations {
-    return { ...noOperations, sweeps: draws.happens(0.2) }
-  }
-
-  proposer(): undefined {
-    return undefined
-  }
-
-  newValidator(_: number, draws: SeededRandom): Identity {
-    const depositor = `0x${draws.hex(40)}`
-    return { pubkey: `0x${draws.hex(96)}`, depositor, credentials: `0x01${'0'.repeat(22)}${depositor.slice(2)}` }
+const createHoodiBehaviour = (seed: string): Behaviour => {
+  const rates = Array.from({ length: hoodiPlan.validators }, (_, index) => usualRates(seed, index, 1))
+  return {
+    mistakeRates(validator, epoch) {
+      const isAway = epoch % 30 >= 20 && Math.floor(epoch / 30) % hoodiPlan.validators === validator
+      return isAway ? offlineRates : (rates[validator] ?? noMistakes)
+    },
+    operationsAt: (_at, _chain, draws) => ({ ...noOperations, sweeps: draws.happens(0.2) }),
+    proposer: () => undefined,
+    newValidator(_index, draws) {
+      const depositor = `0x${draws.hex(40)}`
+      return { pubkey: `0x${draws.hex(96)}`, depositor, credentials: `0x01${'0'.repeat(22)}${depositor.slice(2)}` }
+    },
   }
 }
 
@@ -245,5 +235,5 @@ export const mainnetScenario = (seed: string, accounts: readonly string[]): Netw
 export const hoodiScenario = (seed: string): NetworkScenario => ({
   seed: `${seed}/validators/hoodi`,
   plan: hoodiPlan,
-  behaviour: new HoodiBehaviour(`${seed}/validators/hoodi`),
+  behaviour: createHoodiBehaviour(`${seed}/validators/hoodi`),
 })
