@@ -66,10 +66,10 @@ export interface PageMethods {
   records<Id extends PagedId>(id: Id, input: InputOf<Id>, options?: PageOptions): AsyncGenerator<RecordOf<Id>>
 }
 
-interface PageRequest {
+export interface PageRequest {
   readonly input: Members
   /** Replaces the query. */
-  readonly query?: URLSearchParams
+  readonly query?: URLSearchParams | undefined
 }
 
 type Members = Readonly<Record<string, unknown>>
@@ -102,7 +102,7 @@ async function* readPages(
 }
 
 /** Undefined after the last page. */
-function nextRequest(id: PagedId, { input, query }: PageRequest, reply: unknown): PageRequest | undefined {
+export function nextRequest(id: PagedId, { input, query }: PageRequest, reply: unknown): PageRequest | undefined {
   const { next }: Paging = pagedEndpoints[id]
   const members = reply as Members
   if (next === 'link') {
@@ -125,7 +125,7 @@ function nextRequest(id: PagedId, { input, query }: PageRequest, reply: unknown)
   return { input: { ...input, [next.to]: cursor } }
 }
 
-function recordsOf(id: PagedId, reply: unknown): readonly unknown[] {
+export function recordsOf(id: PagedId, reply: unknown): readonly unknown[] {
   const { records }: Paging = pagedEndpoints[id]
   const list = records === null ? reply : (reply as Members)[records]
   if (!Array.isArray(list)) throw unreadable(id, 'the page has no list of records')

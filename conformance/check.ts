@@ -1,11 +1,9 @@
 // The type of a check, and the assertions that checks use. A check that finds a problem throws `CheckFailed`. One that
 // cannot run (for example without sample data or a second key) throws `Skipped`.
-import { contract } from '#api/contract.ts'
-import { extensions } from '#api/extensions.ts'
+import { allEndpoints } from '#api/extensions.ts'
 import { failureExample, failureSchemas } from '#api/failures.ts'
 import type { FaultCode } from '#api/faults.ts'
 import { stringifyJson } from '#api/json.ts'
-import type { Endpoint } from '#api/kit.ts'
 import type { AnyId, Group } from '#api/routes.ts'
 import { misfits } from './schema-fit.ts'
 import type { ServerResponse, ServerUnderTest } from './server-under-test.ts'
@@ -56,25 +54,26 @@ export function toList(value: unknown, what: string): readonly Members[] {
   return value.map((item, index) => membersOf(item, `${what}[${index}]`))
 }
 
-const endpoints: Readonly<Record<AnyId, Endpoint>> = { ...contract, ...extensions }
-
-/** Expects a success whose body is an object that matches the contract, and returns it. */
-export function expectReply(id: AnyId, response: ServerResponse): Members {
-  expectSuccess(response)
-  const body = membersOf(response.body, 'the reply')
-  if (endpoints[id].group === 'explorer' && id !== 'explorer.chainList')
-    expect(body.status === '1' && body.message === 'OK', `the envelope is not a success: ${excerpt(response.text)}`)
-  expectNoProblems(misfits(endpoints[id].reply, body))
+/** Expects a success whose body matches the contract, and returns the body. */
+export function expectBody(id: AnyId, { status, headers, text, body }: ServerResponse): unknown {
+  expect(status === 200, `status ${status} instead of 200: ${excerpt(text)}`)
+  const type = headers.get('content-type') ?? 'none'
+  expect(/^application\/json\s*(;|$)/i.test(type), `content-type is ${type}, not application/json`)
+  if (allEndpoints[id].group === 'explorer' && id !== 'explorer.chainList') {
+    const envelope = membersOf(body, 'the reply')
+    expect(envelope.status === '1' && envelope.message === 'OK', `the envelope is not a success: ${excerpt(text)}`)
+  }
+  expectNoProblems(misfits(allEndpoints[id].reply, body))
   return body
 }
 
-/** Expects a success whose body is a list that matches the contract, and returns it. */
-export function expectList(id: AnyId, response: ServerResponse): readonly Members[] {
-  expectSuccess(response)
-  const records = toList(response.body, 'the reply')
-  expectNoProblems(misfits(endpoints[id].reply, records))
-  return records
-}
+/** The same of an endpoint that returns an object. */
+export const expectReply = (id: AnyId, response: ServerResponse): Members =>
+  membersOf(expectBody(id, response), 'the reply')
+
+/** The same of an endpoint that returns a list. */
+export const expectList = (id: AnyId, response: ServerResponse): readonly Members[] =>
+  toList(expectBody(id, response), 'the reply')
 
 /** Skips the check if the server does not have this extension. */
 export function requireExtension(id: AnyId, response: ServerResponse): ServerResponse {
@@ -83,15 +82,9 @@ export function requireExtension(id: AnyId, response: ServerResponse): ServerRes
   return response
 }
 
-function expectSuccess(response: ServerResponse): void {
-  expect(response.status === 200, `status ${response.status} instead of 200: ${excerpt(response.text)}`)
-  const type = response.headers.get('content-type') ?? 'none'
-  expect(/^application\/json\s*(;|$)/i.test(type), `content-type is ${type}, not application/json`)
-}
-
 /** Expects an error in the format of the endpoint's group, with the status and the text or number of this code. */
 export function expectFailure(id: AnyId, response: ServerResponse, code: FaultCode): void {
-  const endpoint = endpoints[id]
+  const endpoint = allEndpoints[id]
   const expected = failureExample(endpoint, code)
   expect(
     response.status === expected.status,

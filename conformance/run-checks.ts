@@ -1,6 +1,6 @@
 // Runs the checks against a server, one after another, and reports the results. This folder depends on the contract in
 // api/, never on a server (behaviour/operations.md#conformance).
-import { type AnyId, allRoutes } from '#api/routes.ts'
+import { allRoutes } from '#api/routes.ts'
 import { messagesOf } from '#api/send.ts'
 import { type Check, CheckFailed, Skipped } from './check.ts'
 import { checks } from './checks.ts'
@@ -36,15 +36,8 @@ export interface ConformanceReport {
   readonly failed: number
   readonly skipped: number
   readonly results: readonly CheckResult[]
-  /** The endpoints that were called. */
-  readonly calls: readonly EndpointCalls[]
-}
-
-export interface EndpointCalls {
-  readonly endpoint: AnyId
-  readonly method: string
-  readonly path: string
-  readonly requests: number
+  /** The endpoints that were called, and the number of requests. */
+  readonly calls: ReturnType<typeof callsOf>
 }
 
 const systemEnvironment: ServerEnvironment = {
@@ -74,7 +67,7 @@ export async function runChecks(
   return { startedAt, endedAt: timeOf(), conforms, passed, failed, skipped, results, calls: callsOf(server) }
 }
 
-const callsOf = ({ requestCounts }: ServerUnderTest): EndpointCalls[] =>
+const callsOf = ({ requestCounts }: ServerUnderTest) =>
   [...requestCounts].map(([endpoint, requests]) => {
     const { method, path } = allRoutes[endpoint]
     return { endpoint, method, path, requests }

@@ -2,6 +2,7 @@
 // a check requires. Calls respect the rate limits of the specification, and a rate-limited call is repeated, so that
 // checks do not disturb each other.
 import type { FaultCode } from '#api/faults.ts'
+import { nextRequest, type PagedId, type PageRequest } from '#api/pages.ts'
 import { type Addresses, baseOf, type HttpCall, toRequest } from '#api/request.ts'
 import { type AnyId, allRoutes, type Group, type Route } from '#api/routes.ts'
 import { readBody, retryAfterMs } from '#api/send.ts'
@@ -39,7 +40,7 @@ export interface RequestChanges {
   /** Appended to the query. */
   readonly query?: string
   /** Replaces the query, except for the key. */
-  readonly link?: string
+  readonly pageQuery?: URLSearchParams | undefined
   /** Changes the finished URL. */
   readonly url?: (url: URL) => void
   /** Do not repeat the call if it is rate-limited. */
@@ -97,14 +98,14 @@ export class ServerUnderTest {
   }
 
   /** All pages of a list, by their links, always at the address under test (behaviour/http.md#client-pages). */
-  async fetchPages(id: AnyId, input: Members): Promise<readonly Members[]> {
+  async fetchPages(id: PagedId, input: Members): Promise<readonly Members[]> {
     const pages: Members[] = []
-    let changes: RequestChanges | undefined = {}
-    while (changes) {
-      const page = await this.fetchReply(id, input, changes)
+    let request: PageRequest | undefined = { input }
+    while (request) {
+      const page = await this.fetchReply(id, request.input, { pageQuery: request.query })
       pages.push(page)
       expect(pages.length <= pagesMax, `there are more than ${pagesMax} pages`)
-      changes = page.next === null ? undefined : { link: String(page.next) }
+      request = nextRequest(id, request, page)
     }
     return pages
   }
@@ -137,8 +138,7 @@ export class ServerUnderTest {
 
   #buildRequest(id: AnyId, input: Members, changes: RequestChanges): HttpCall {
     const key = changes.key === undefined ? this.options.key : (changes.key ?? undefined)
-    const query = changes.link === undefined ? undefined : new URLSearchParams(changes.link.split('?')[1] ?? '')
-    return toRequest(id, this.baseOf(id), input, key, query)
+    return toRequest(id, this.baseOf(id), input, key, changes.pageQuery)
   }
 
   async #send(outgoing: HttpCall, changes: RequestChanges): Promise<ServerResponse> {
