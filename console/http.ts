@@ -17,13 +17,7 @@ export const withRefusalNotice =
     return response
   }
 
-interface HttpReply {
-  readonly ok: boolean
-  readonly status: number
-  readonly text: string
-}
-
-export async function request(path: string, init: RequestInit = {}): Promise<HttpReply> {
+export async function request(path: string, init: RequestInit = {}) {
   try {
     const response = await withRefusalNotice(fetch)(path, { ...init, signal: AbortSignal.timeout(timeoutMs) })
     return { ok: response.ok, status: response.status, text: await response.text() }

@@ -13,10 +13,7 @@ export function filterLabels(labels: readonly LabelRecord[], text: string): read
 }
 
 /** The requested page, or the last one. */
-export function pageOf<T>(
-  all: readonly T[],
-  requested: number,
-): { readonly rows: readonly T[]; readonly page: number; readonly pages: number } {
+export function pageOf<T>(all: readonly T[], requested: number) {
   const pages = Math.max(1, Math.ceil(all.length / rowsMax))
   const page = Math.max(0, Math.min(requested, pages - 1))
   return { rows: all.slice(page * rowsMax, (page + 1) * rowsMax), page, pages }

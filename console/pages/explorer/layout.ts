@@ -14,15 +14,6 @@ export interface Connector {
   readonly label: Point & { readonly anchor: 'middle' | 'start' | 'end' }
 }
 
-interface Layout {
-  readonly columns: number
-  readonly width: number
-  readonly height: number
-  readonly nodeWidth: number
-  readonly points: readonly Point[]
-  readonly connectors: readonly Connector[]
-}
-
 export const nodeHeight = 66
 const nodeWidth = 208
 const singleColumnWidthMax = 340
@@ -30,7 +21,7 @@ const gap = { x: 120, xMax: 200, y: 62 } as const
 /** Distance between a line and the text next to it. */
 const labelOffset = 12
 
-export function layoutTrail(count: number, widthMax: number): Layout {
+export function layoutTrail(count: number, widthMax: number) {
   const fitting = Math.max(1, Math.floor((widthMax + gap.x) / (nodeWidth + gap.x)))
   const columns = Math.max(1, Math.min(count, fitting))
   const width = columns === 1 ? Math.max(1, Math.min(widthMax, singleColumnWidthMax)) : nodeWidth
@@ -39,7 +30,7 @@ export function layoutTrail(count: number, widthMax: number): Layout {
     const along = index % columns
     return Math.floor(index / columns) % 2 === 0 ? along : columns - 1 - along
   }
-  const points = Array.from({ length: count }, (_, index) => ({
+  const points: readonly Point[] = Array.from({ length: count }, (_, index) => ({
     x: columnOf(index) * (width + between),
     y: Math.floor(index / columns) * (nodeHeight + gap.y),
   }))

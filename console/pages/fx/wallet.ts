@@ -20,12 +20,7 @@ export async function requestAccount(): Promise<string> {
   return account
 }
 
-export interface Signed {
-  readonly signature: string
-  readonly signer: string
-}
-
-export async function signInWallet(typedData: TypedData): Promise<Signed> {
+export async function signInWallet(typedData: TypedData) {
   const signer = await requestAccount()
   const wallet = provider() as Provider
   await switchChain(wallet, typedData.domain.chainId)

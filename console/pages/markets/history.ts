@@ -2,7 +2,7 @@
 // from the present backwards. A field without changes has always had its present value.
 import type { MarketChange } from '#api/wire/market-changes.ts'
 import type { Market } from '#api/wire/markets.ts'
-import type { Line } from '../../parts/plot.tsx'
+import type { Line, Mark } from '../../parts/plot.tsx'
 import { listIn } from './market-values.ts'
 
 /** The fields that plots show. */
@@ -39,13 +39,8 @@ export function momentsOf(market: Market, changes: readonly MarketChange[], nowU
 export const plotNames = ['prices', 'book', 'volume', 'liquidity'] as const
 export type PlotName = (typeof plotNames)[number]
 
-interface PlotData {
-  readonly xs: readonly number[]
-  readonly lines: readonly Line[]
-}
-
-export function toPlotData(name: PlotName, market: Market, moments: readonly MarketMoment[]): PlotData {
-  const line = (label: string, valueAt: (values: MarketMoment['values']) => unknown) => ({
+export function toPlotData(name: PlotName, market: Market, moments: readonly MarketMoment[]) {
+  const line = (label: string, valueAt: (values: MarketMoment['values']) => unknown): Line => ({
     label,
     values: moments.map(({ values }) => figure(valueAt(values))),
     steps: true,
@@ -108,13 +103,8 @@ const eventTexts: Readonly<Record<string, (after: unknown) => string | undefined
   question: () => 'question changed',
 }
 
-interface MarketEvent {
-  readonly x: number
-  readonly label: string
-}
-
-/** Events of the market, oldest first. Events at the same time share an entry. */
-export function eventsOf(market: Pick<Market, 'id'>, changes: readonly MarketChange[]): readonly MarketEvent[] {
+/** Events of the market as marks of a plot, oldest first. Events at the same time share an entry. */
+export function eventsOf(market: Pick<Market, 'id'>, changes: readonly MarketChange[]): readonly Mark[] {
   const events = changes.flatMap(({ at, kind, id, change, fields }) => {
     if (kind !== 'market' || id !== market.id) return []
     const texts = change === 'created' ? ['first seen'] : fields.map(({ field, after }) => eventTexts[field]?.(after))

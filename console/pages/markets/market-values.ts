@@ -13,15 +13,8 @@ export function listIn(text: unknown): readonly string[] {
   }
 }
 
-interface Outcome {
-  readonly name: string
-  /** The text of the source. */
-  readonly price?: string
-  /** The price limited to 0 … 1, as the width of a bar. */
-  readonly share: number
-}
-
-export function outcomesOf({ outcomes, outcomePrices }: Pick<Market, 'outcomes' | 'outcomePrices'>): Outcome[] {
+/** `price` is the text of the source, `share` the price limited to 0 … 1, as the width of a bar. */
+export function outcomesOf({ outcomes, outcomePrices }: Pick<Market, 'outcomes' | 'outcomePrices'>) {
   const prices = listIn(outcomePrices)
   return listIn(outcomes).map((name, index) => {
     const price = prices[index]
@@ -30,14 +23,9 @@ export function outcomesOf({ outcomes, outcomePrices }: Pick<Market, 'outcomes' 
   })
 }
 
-export interface MarketStatus {
-  readonly label: string
-  readonly tone: 'good' | 'warn' | ''
-}
-
 type Flags = Pick<Market, 'archived' | 'closed' | 'active' | 'acceptingOrders'>
 
-export function marketStatus({ archived, closed, active, acceptingOrders }: Flags): MarketStatus {
+export function marketStatus({ archived, closed, active, acceptingOrders }: Flags) {
   if (archived) return { label: 'archived', tone: '' }
   if (closed) return { label: 'closed', tone: '' }
   if (active === false) return { label: 'not open yet', tone: 'warn' }
@@ -45,18 +33,12 @@ export function marketStatus({ archived, closed, active, acceptingOrders }: Flag
   return { label: 'open', tone: 'good' }
 }
 
-interface Mention {
-  readonly address: string
-  /** Names of the fields that contain it. */
-  readonly fields: readonly string[]
-}
-
 const addressPattern = /^0x[0-9a-fA-F]{40}$/
 const mentionsMax = 20
 const depthMax = 6
 
-/** Every address in the record, without duplicates, those of the market's own fields first. */
-export function addressesIn(market: object): readonly Mention[] {
+/** Every address in the record and the fields that contain it, those of the market's own fields first. */
+export function addressesIn(market: object) {
   const fieldsByAddress = new Map<string, string[]>()
   const visit = (value: unknown, path: string, depth: number): void => {
     if (typeof value === 'string' && addressPattern.test(value)) {

@@ -4,16 +4,7 @@ import type { Overview } from '#api/console.ts'
 import { groups } from '#api/routes.ts'
 import type { Line } from '../../parts/plot.tsx'
 
-interface OverviewSample {
-  readonly atSeconds: number
-  readonly startedAt: string
-  readonly requests: ReadonlyMap<string, number>
-  readonly refused: ReadonlyMap<string, number>
-  readonly ingest: ReadonlyMap<string, number>
-  readonly answered: number
-  readonly seconds: number
-}
-
+type OverviewSample = ReturnType<typeof toSample>
 export type History = readonly OverviewSample[]
 export const emptyHistory: History = []
 
@@ -28,7 +19,7 @@ export function addSample(history: History, report: Overview): History {
   return [...history, sample].slice(-samplesMax)
 }
 
-function toSample({ at, startedAt, requests, limited, ingest }: Overview): OverviewSample {
+function toSample({ at, startedAt, requests, limited, ingest }: Overview) {
   const byGroup = new Map<string, number>()
   let [answered, seconds] = [0, 0]
   for (const { endpoint, outcomes, ...timed } of requests) {
@@ -50,15 +41,7 @@ function toSample({ at, startedAt, requests, limited, ingest }: Overview): Overv
   }
 }
 
-interface OverviewLines {
-  readonly xs: readonly number[]
-  readonly requests: readonly Line[]
-  readonly refused: readonly Line[]
-  readonly latency: readonly Line[]
-  readonly ingest: readonly Line[]
-}
-
-export function toLines(history: History): OverviewLines {
+export function toLines(history: History) {
   const pairs = history.slice(1).map((now, index) => [history[index] as OverviewSample, now] as const)
   const rates = (
     pick: (sample: OverviewSample) => ReadonlyMap<string, number>,

@@ -8,12 +8,7 @@ const labelsWithoutFailures: Readonly<Record<SourceView['kind'], string>> = {
   feed: 'stale',
 }
 
-interface SourceState {
-  readonly label: string
-  readonly tone: 'good' | 'bad' | ''
-}
-
-export function stateOf({ ok, kind, failures }: Pick<SourceView, 'ok' | 'kind' | 'failures'>): SourceState {
+export function stateOf({ ok, kind, failures }: Pick<SourceView, 'ok' | 'kind' | 'failures'>) {
   if (ok === null) return { label: 'not used yet', tone: '' }
   if (ok) return { label: 'healthy', tone: 'good' }
   return { label: failures > 0 ? `failing ×${failures}` : labelsWithoutFailures[kind], tone: 'bad' }

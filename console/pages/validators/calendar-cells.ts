@@ -9,21 +9,13 @@ export interface CalendarDay {
   readonly value: number | null
 }
 
-export interface CalendarCell {
-  readonly date: string
-  /** Undefined: nothing is known about this day. */
-  readonly day: number | undefined
-  readonly value: number | null
-  readonly week: number
-  /** 0 is Monday. */
-  readonly weekday: number
-}
+export type CalendarCell = ReturnType<typeof calendarCells>[number]
 
 const dayMs = 86_400_000
 const weekdayOf = (ms: number): number => (new Date(ms).getUTCDay() + 6) % 7
 
 /** All dates from the Monday of the first week to the newest date, at most `weeksMax` weeks. */
-export function calendarCells(days: readonly CalendarDay[], weeksMax: number): CalendarCell[] {
+export function calendarCells(days: readonly CalendarDay[], weeksMax: number) {
   const known = new Map(days.map((day) => [Date.parse(day.date), day]))
   if (known.size === 0) return []
   const last = Math.max(...known.keys())
@@ -35,22 +27,18 @@ export function calendarCells(days: readonly CalendarDay[], weeksMax: number): C
     const day = known.get(ms)
     return {
       date: new Date(ms).toISOString().slice(0, 10),
+      /** Undefined: nothing is known about this day. */
       day: day?.day,
       value: day?.value ?? null,
       week: Math.floor(at / 7),
+      /** 0 is Monday. */
       weekday: at % 7,
     }
   })
 }
 
-interface HeatLevel {
-  readonly from: number
-  readonly label: string
-  readonly colour: string
-}
-
 /** The best first. */
-export const heatLevels: readonly HeatLevel[] = [
+export const heatLevels = [
   { from: 99, label: '99 and more', colour: 'color-mix(in srgb, var(--good) 22%, var(--card))' },
   { from: 97, label: '97 to 99', colour: 'color-mix(in srgb, var(--good) 55%, var(--card))' },
   { from: 95, label: '95 to 97', colour: 'var(--c8)' },
@@ -59,5 +47,5 @@ export const heatLevels: readonly HeatLevel[] = [
   { from: Number.NEGATIVE_INFINITY, label: 'no duties known', colour: 'var(--sunk)' },
 ]
 
-export const heatOf = (value: number | null): HeatLevel =>
-  heatLevels.find(({ from }) => (value ?? Number.NEGATIVE_INFINITY) >= from) as HeatLevel
+export const heatOf = (value: number | null) =>
+  heatLevels.find(({ from }) => (value ?? Number.NEGATIVE_INFINITY) >= from) as (typeof heatLevels)[number]

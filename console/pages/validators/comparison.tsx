@@ -1,7 +1,7 @@
 // Compares validators, pools or operators over the same days: a plot and a table.
 import type { UseQueryResult } from '@tanstack/preact-query'
 import type { InputOf } from '#api/client.ts'
-import type { AggregateRecord, Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/wire/validators.ts'
 import { formatCount } from '../../parts/format.ts'
 import { QueryResult } from '../../parts/query-result.tsx'
 import { useCalls } from '../../use-endpoint.ts'
@@ -89,19 +89,8 @@ function DatedComparison({ subjects, view, measure, newest }: ComparisonProps & 
   )
 }
 
-interface ComparedFigures {
-  /** The records of each subject, in the same order. */
-  readonly windows: readonly (readonly AggregateRecord[])[]
-  readonly totals: readonly (readonly AggregateRecord[])[]
-  /** The highest number of records of a subject. */
-  readonly windowsCount: number
-}
-
-function useFigures(
-  subjects: readonly Subject[],
-  view: ValidatorsView,
-  newest: string,
-): UseQueryResult<ComparedFigures> {
+/** The records of each subject, in the same order. */
+function useFigures(subjects: readonly Subject[], view: ValidatorsView, newest: string) {
   const { fromDate, toDate } = boundsOf(view, newest)
   const inputs = subjects.map(
     ({ name, indices }): InputOf<'validators.aggregateEffectiveness'> => ({
@@ -129,6 +118,7 @@ function useFigures(
       return {
         windows: windows.map(({ data }) => data),
         totals: totals.map(({ data }) => data),
+        /** The highest number of records of a subject. */
         windowsCount: Math.max(...windows.map(({ total }) => total)),
       }
     },

@@ -85,19 +85,12 @@ export function useRatedMembers(
 const boundsOf = (days: DayRange | undefined) =>
   days && { from: String(days.last), to: String(days.first), filterType: 'day' as const }
 
-export interface DailyFigures {
-  /** Effectiveness from the first to the last day. */
-  readonly values: readonly (number | null)[]
-  /** Mean percentile in the network on these days. */
-  readonly percentile: number | null
-}
-
-/** Effectiveness by day of a few validators, by index. */
+/** By index of a few validators: effectiveness from the first to the last day, and mean percentile in the network. */
 export function useDailyFigures(
   network: Network,
   indices: readonly number[],
   { days, network: whole }: Pick<MemberBatch, 'days' | 'network'>,
-): UseQueryResult<ReadonlyMap<number, DailyFigures>> {
+) {
   return useCalls(
     ['daily figures', network, indices, days],
     async ({ client, signal }) => {

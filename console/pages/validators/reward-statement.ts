@@ -23,17 +23,6 @@ function syncReward(record: AggregateRecord): bigint | undefined {
     : BigInt(all) - BigInt(votes) - BigInt(blocks)
 }
 
-interface RewardStatement {
-  readonly consensus: StatementPart
-  readonly execution: StatementPart
-  readonly penalties: StatementPart
-  readonly missed: StatementPart
-  /** Balance change without deposits and withdrawals. */
-  readonly earnings: bigint | undefined
-  /** The same plus execution rewards. */
-  readonly all: bigint | undefined
-}
-
 export interface StatementPart {
   readonly items: readonly Item[]
   readonly total: bigint | undefined
@@ -41,7 +30,7 @@ export interface StatementPart {
 
 const part = (items: readonly Item[]): StatementPart => ({ items, total: sum(items.map(({ gwei }) => gwei)) })
 
-export function rewardStatement(record: AggregateRecord): RewardStatement {
+export function rewardStatement(record: AggregateRecord) {
   const item = (name: string, field: AggregateField): Item => ({ name, gwei: toBigInt(record[field]) })
   return {
     consensus: part([
@@ -64,23 +53,20 @@ export function rewardStatement(record: AggregateRecord): RewardStatement {
       item('Blocks, consensus', 'sumMissedConsensusBlockRewards'),
       item('Blocks, execution', 'sumMissedExecutionRewards'),
     ]),
+    /** Balance change without deposits and withdrawals. */
     earnings: toBigInt(record.earnings),
+    /** The same plus execution rewards. */
     all: toBigInt(record.sumAllRewards),
   }
 }
 
-interface Scale {
-  readonly unit: 'ETH' | 'gwei'
-  /** For drawing only; not exact. */
-  readonly toAxisNumber: (gwei: bigint | undefined) => number | null
-}
-
 /** A readable unit for an axis: ETH if any amount is at least 0.001 ETH, else gwei. */
-export function scaleOf(amounts: readonly (bigint | undefined)[]): Scale {
+export function scaleOf(amounts: readonly (bigint | undefined)[]) {
   const isLarge = amounts.some((gwei) => gwei !== undefined && (gwei >= 1_000_000n || gwei <= -1_000_000n))
   const size = isLarge ? 1e9 : 1
   return {
     unit: isLarge ? 'ETH' : 'gwei',
-    toAxisNumber: (gwei) => (gwei === undefined ? null : Number(gwei) / size),
+    /** For drawing only; not exact. */
+    toAxisNumber: (gwei: bigint | undefined): number | null => (gwei === undefined ? null : Number(gwei) / size),
   }
 }

@@ -14,15 +14,10 @@ import { type ChainClock, unixOf } from './chain-clock.ts'
 import { rewardStatement, type StatementPart, scaleOf } from './reward-statement.ts'
 import { type PartName, partNames, queryOf, type ValidatorsView } from './view.ts'
 
-interface ChainDays {
-  readonly startDay: number
-  readonly endDay: number
-}
-
 interface RewardsProps {
   readonly index: number
   readonly view: ValidatorsView
-  readonly days: ChainDays
+  readonly days: { readonly startDay: number; readonly endDay: number }
   readonly clock: ChainClock
 }
 

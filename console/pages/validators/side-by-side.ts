@@ -47,18 +47,14 @@ export const assignRecords = (
     (records[at] ?? []).map((record) => ({ name: name ?? String(record.validatorIndex), record })),
   )
 
-interface AlignedRecords {
-  /** First epoch of each window, ascending. */
-  readonly epochs: readonly number[]
-  /** For each name, one value per window; null without a record or figure. */
-  readonly values: readonly (readonly (number | null)[])[]
-}
-
+/**
+ * The first epoch of each window, ascending, and for each name one value per window; null without a record or figure.
+ */
 export function alignRecords(
   records: readonly SubjectRecord[],
   names: readonly string[],
   figure: (record: AggregateRecord) => number | null,
-): AlignedRecords {
+) {
   const byStartAndName = new Map<string, AggregateRecord>()
   const starts = new Set<number>()
   for (const { name, record } of records) {
