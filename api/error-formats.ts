@@ -169,8 +169,8 @@ function marketsInputText({ problems: [problem], publicMessage }: RaisedFault): 
     : `${name}: ${JSON.stringify(problem.value)} ${problem.message}`
 }
 
-export const marketsErrorFormat = createMarketsFormat('slug')
-export const marketByIdErrorFormat = createMarketsFormat('id')
+const marketsErrorFormat = createMarketsFormat('slug')
+const marketByIdErrorFormat = createMarketsFormat('id')
 
 const errorFormats: Readonly<Record<Group, ErrorFormat>> = {
   explorer: explorerErrorFormat,

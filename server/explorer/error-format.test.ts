@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { explorerErrorFormat } from '#api/error-formats.ts'
 import { type FaultCode, faults } from '#api/faults.ts'
 import { ExplorerFailure } from '#api/wire/explorer.ts'
 import { Fault, type FaultOptions, invalid } from '#core/fault.ts'
 import { checker } from '#core/schema-check.ts'
-import { explorerErrorFormat } from './error-format.ts'
 
 const bodyFor = (code: FaultCode, options?: FaultOptions) =>
   explorerErrorFormat.renderFault(new Fault(code, options)).body

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { fxErrorFormat } from '#api/error-formats.ts'
 import { type FaultCode, faults } from '#api/faults.ts'
 import { FxFailure } from '#api/wire/fx.ts'
 import { Fault } from '#core/fault.ts'
 import { checker } from '#core/schema-check.ts'
-import { fxErrorFormat } from './error-format.ts'
 
 const check = checker(FxFailure)
 const codeOf = (code: FaultCode) => (fxErrorFormat.renderFault(new Fault(code)).body as FxFailure).code

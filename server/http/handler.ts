@@ -1,6 +1,5 @@
-// The interface between the groups and the HTTP pipeline: a handler answers one endpoint of the contract and names the
-// error format of its group.
-import type { ErrorFormat } from '#api/error-formats.ts'
+// The interface between the groups and the HTTP pipeline: a handler answers one endpoint of the contract.
+import { type ErrorFormat, errorFormatOf } from '#api/error-formats.ts'
 import type { Endpoint, Parsed, Reply } from '#api/kit.ts'
 import type { Plan } from '#api/routes.ts'
 import type { Awaitable } from '#core/awaitable.ts'
@@ -90,7 +89,11 @@ export interface AsyncHandler<E extends Endpoint, C> extends Handler<E, C> {
 /** `C` is the context of the group, with its caches. */
 export const createHandler = <E extends Endpoint, C = Context>(
   endpoint: E,
-  errorFormat: ErrorFormat,
   handle: (input: Parsed<E>, context: C, info: RequestInfo) => Promise<HandlerResult<Reply<E>>>,
   checkQuery?: (query: RawQuery, context: C) => void,
-): AsyncHandler<E, C> => ({ endpoint, errorFormat, handle, ...(checkQuery && { checkQuery }) })
+): AsyncHandler<E, C> => ({
+  endpoint,
+  errorFormat: errorFormatOf(endpoint),
+  handle,
+  ...(checkQuery && { checkQuery }),
+})

@@ -30,11 +30,12 @@ const errorFormatOf = (group: string): ErrorFormat => ({
 
 /** Returns its id and its input. */
 const echo = (endpoint: Endpoint, reply?: (info: RequestInfo) => Promise<void>, showOrigin = false): Handler => ({
-  ...createHandler(endpoint, errorFormatOf(endpoint.group), async (input, _context, info) => {
+  ...createHandler(endpoint, async (input, _context, info) => {
     await reply?.(info)
     const headers: Record<string, string> = showOrigin ? { 'x-origin': info.origin } : {}
     return { is: 'bytes', bytes: Buffer.from(JSON.stringify({ id: endpoint.id, input })), headers }
   }),
+  errorFormat: errorFormatOf(endpoint.group),
 })
 
 const everyone: Authorizer = {

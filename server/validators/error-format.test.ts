@@ -1,11 +1,11 @@
 // The error format of group C.
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
+import { validatorsErrorFormat } from '#api/error-formats.ts'
 import { type FaultCode, faults } from '#api/faults.ts'
 import { ValidatorsFailure } from '#api/wire/validators.ts'
 import { Fault } from '#core/fault.ts'
 import { checker } from '#core/schema-check.ts'
-import { validatorsErrorFormat } from './error-format.ts'
 
 test('each error has its status and the text that clients match on', () => {
   const cases: [FaultCode, number, string][] = [

@@ -5,13 +5,11 @@ import { createHandler } from '#http/handler.ts'
 import { readAddress, requireServedChain } from '../chains.ts'
 import type { ExplorerContext } from '../context.ts'
 import { wrapResult } from '../envelope.ts'
-import { explorerErrorFormat } from '../error-format.ts'
 import { entityTable, type Label } from '../labels/labels.ts'
 import { findTags, type Tag } from '../labels/tags.ts'
 
 export const addressTag = createHandler(
   extensions['explorer.addressTag'],
-  explorerErrorFormat,
   async ({ chainid, address }, { state }: ExplorerContext) => {
     const tags = await findTags(state, readAddress(address), { chain: chainid })
     const [best] = tags

@@ -3,11 +3,9 @@ import { extensions } from '#api/extensions.ts'
 import { createHandler } from '#http/handler.ts'
 import { countAccepted, dayMs, dayOf } from '#storage/usage.ts'
 import { wrapResult } from '../envelope.ts'
-import { explorerErrorFormat } from '../error-format.ts'
 
 export const apiLimit = createHandler(
   extensions['explorer.apiLimit'],
-  explorerErrorFormat,
   async (_, { state, settings, clock }, { caller }) => {
     const nowMs = clock.now()
     const { perDay } = settings.plans[caller.plan]

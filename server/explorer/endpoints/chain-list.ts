@@ -4,13 +4,11 @@ import { extensions } from '#api/extensions.ts'
 import type { ServedChain } from '#api/wire/explorer-extensions.ts'
 import { createHandler } from '#http/handler.ts'
 import type { ExplorerContext } from '../context.ts'
-import { explorerErrorFormat } from '../error-format.ts'
 import { getIndexProblems } from '../funding/index/problems.ts'
 import { findNode } from '../nodes.ts'
 
 export const chainList = createHandler(
   extensions['explorer.chainList'],
-  explorerErrorFormat,
   async (_, context: ExplorerContext, { origin }) => {
     const result = context.settings.explorer.chains.map(({ id, name }) => ({
       chainname: name,

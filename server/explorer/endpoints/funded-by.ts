@@ -12,7 +12,6 @@ import { createHandler } from '#http/handler.ts'
 import { readAddress, requireServedChain } from '../chains.ts'
 import type { ExplorerContext } from '../context.ts'
 import { wrapResult } from '../envelope.ts'
-import { explorerErrorFormat } from '../error-format.ts'
 import {
   type ChainCoverage,
   firstGap,
@@ -26,7 +25,6 @@ import { canProbe, type FundingResult, probe } from '../funding/probe/probe.ts'
 
 export const fundedBy = createHandler(
   contract['explorer.fundedBy'],
-  explorerErrorFormat,
   async ({ chainid, address }, context: ExplorerContext) => {
     const { funding, confidence } = await findFirstFunding(context, chainid, readAddress(address))
     if (!funding) return { is: 'nothing', confidence }

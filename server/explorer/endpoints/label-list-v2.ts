@@ -8,13 +8,11 @@ import { createHandler, type HandlerResult, type RequestInfo } from '#http/handl
 import { requireChainWithOpenList } from '../chains.ts'
 import type { ExplorerContext } from '../context.ts'
 import { wrapResult } from '../envelope.ts'
-import { explorerErrorFormat } from '../error-format.ts'
 import { createLabelLink } from '../labels/lists/downloads.ts'
 import { getFinishedList, getListHead } from '../labels/lists/finished-lists.ts'
 
 export const labelListV2 = createHandler(
   contract['explorer.labelListV2'],
-  explorerErrorFormat,
   async ({ chainid, format }, context: ExplorerContext, request) => {
     const head = await getListHead(context, chainid)
     if (!head || head.entries === 0) return { is: 'nothing' }

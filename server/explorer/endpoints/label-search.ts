@@ -6,13 +6,11 @@ import { createHandler, type RawQuery } from '#http/handler.ts'
 import { requireServedChain } from '../chains.ts'
 import type { ExplorerContext } from '../context.ts'
 import { wrapResult } from '../envelope.ts'
-import { explorerErrorFormat } from '../error-format.ts'
 import { queryWords } from '../labels/match-words.ts'
 import { type SearchEntry, searchEntries } from '../labels/search-table.ts'
 
 export const labelSearch = createHandler(
   extensions['explorer.labelSearch'],
-  explorerErrorFormat,
   async ({ q, chainid, limit }, context: ExplorerContext) => {
     const words = queryWords(q)
     if (words.length === 0) throw invalid(['query', 'q'], 'must contain a word, a slug or the start of an address')

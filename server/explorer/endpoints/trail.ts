@@ -4,7 +4,6 @@ import { createHandler } from '#http/handler.ts'
 import { readAddress, requireServedChain } from '../chains.ts'
 import type { ExplorerContext } from '../context.ts'
 import { wrapResult } from '../envelope.ts'
-import { explorerErrorFormat } from '../error-format.ts'
 import { followTrail } from '../trail/follow-trail.ts'
 
 /** Share of the request's time limit. The rest is for sending the response. */
@@ -12,7 +11,6 @@ const shareOfRequest = 0.8
 
 export const trail = createHandler(
   extensions['explorer.trail'],
-  explorerErrorFormat,
   async ({ chainid, address, depth }, context: ExplorerContext) => {
     const timeoutMs = context.settings.server.responseTimeoutMs * shareOfRequest
     const { result, ...rest } = await followTrail(context, chainid, readAddress(address), { depth, timeoutMs })

@@ -7,26 +7,21 @@ import type { SignatureDiagnosis } from '#api/wire/fx-signature-check.ts'
 import { invalid } from '#core/fault.ts'
 import { createHandler } from '#http/handler.ts'
 import type { Clock } from '#runtime/clock.ts'
-import { fxErrorFormat } from '../error-format.ts'
 import { readQuote } from '../pricing/quotes.ts'
 import { diagnose, type SignatureInput } from '../typed-data/diagnose-signature.ts'
 import { TypedDataTooLarge } from '../typed-data/hash-typed-data.ts'
 import { readSettlementFindings } from '../typed-data/settlement.ts'
 
-export const checkSignature = createHandler(
-  extensions['fx.checkSignature'],
-  fxErrorFormat,
-  async (input, context, { caller }) => {
-    const stored = await readQuote(context.state, input.id, caller.keyId)
-    if (!stored) return { is: 'nothing' }
-    const quote = parseJson(new TextDecoder().decode(stored.reply)) as Quote
-    const { signature, signer, typedData: signed } = input
-    return {
-      is: 'body',
-      body: await examineSignature(quote, { signature, signer, signed }, context.settings.fx.rpcUrl, context.clock),
-    }
-  },
-)
+export const checkSignature = createHandler(extensions['fx.checkSignature'], async (input, context, { caller }) => {
+  const stored = await readQuote(context.state, input.id, caller.keyId)
+  if (!stored) return { is: 'nothing' }
+  const quote = parseJson(new TextDecoder().decode(stored.reply)) as Quote
+  const { signature, signer, typedData: signed } = input
+  return {
+    is: 'body',
+    body: await examineSignature(quote, { signature, signer, signed }, context.settings.fx.rpcUrl, context.clock),
+  }
+})
 
 /** Any length: contract signatures (EIP-1271) have no fixed format. */
 const isBytes = /^0x([0-9a-fA-F]{2})*$/

@@ -11,7 +11,6 @@ import { createHandler, type HandlerResult } from '#http/handler.ts'
 import type { FxSettings } from '#runtime/settings/fx.ts'
 import { mayPriceTrades, timingOf } from '#runtime/settings/fx-sources.ts'
 import type { FxContext } from '../context.ts'
-import { fxErrorFormat } from '../error-format.ts'
 import { findMid, isFresh, type Mid } from '../pricing/mid.ts'
 import { computePrice, decimalPlaces, type Price, type RequestedAmount, toBaseUnits } from '../pricing/price.ts'
 import { bodyHash, type QuoteInput, readRequestedAmount } from '../pricing/quote-input.ts'
@@ -30,26 +29,22 @@ interface QuoteDraft extends PricedRequest {
   readonly createdMs: number
 }
 
-export const createQuote = createHandler(
-  contract['fx.createQuote'],
-  fxErrorFormat,
-  async (input, context: FxContext, { caller }) => {
-    const { settings, state, clock } = context
-    const requested = readRequestedAmount(input, settings.fx.tokens)
-    const replay = toReplay(input, caller.keyId)
-    const createdMs = clock.now()
-    // Before pricing: a replay must work even if the rates are stale or the pair is no longer offered.
-    const earlier = replay && (await findReplay(state, replay, createdMs))
-    if (earlier) return toResult(earlier)
-    const offer = findOffer(settings.fx, input)
-    // Without a spender, the signed permit could not be settled (behaviour/fx.md#settlement-contract).
-    if (input.type === 'tradable' && settings.fx.spender === '') throw new Fault('fx.no_spender')
-    const mid = await freshMid(context, offer, input.type, createdMs)
-    const price = priceWithinLimits(mid, requested, offer)
-    const draft = { input, keyId: caller.keyId, requestedSide: requested.side, offer, mid, price, createdMs }
-    return toResult(await storeQuote(state, (attempt) => buildQuote(context, draft, attempt), replay, createdMs))
-  },
-)
+export const createQuote = createHandler(contract['fx.createQuote'], async (input, context: FxContext, { caller }) => {
+  const { settings, state, clock } = context
+  const requested = readRequestedAmount(input, settings.fx.tokens)
+  const replay = toReplay(input, caller.keyId)
+  const createdMs = clock.now()
+  // Before pricing: a replay must work even if the rates are stale or the pair is no longer offered.
+  const earlier = replay && (await findReplay(state, replay, createdMs))
+  if (earlier) return toResult(earlier)
+  const offer = findOffer(settings.fx, input)
+  // Without a spender, the signed permit could not be settled (behaviour/fx.md#settlement-contract).
+  if (input.type === 'tradable' && settings.fx.spender === '') throw new Fault('fx.no_spender')
+  const mid = await freshMid(context, offer, input.type, createdMs)
+  const price = priceWithinLimits(mid, requested, offer)
+  const draft = { input, keyId: caller.keyId, requestedSide: requested.side, offer, mid, price, createdMs }
+  return toResult(await storeQuote(state, (attempt) => buildQuote(context, draft, attempt), replay, createdMs))
+})
 
 const toResult = ({ reply, asOfMs }: StoredReply): HandlerResult<Quote> => ({
   is: 'bytes',

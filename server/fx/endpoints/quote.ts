@@ -2,10 +2,9 @@
 // not reveal who trades (behaviour/fx.md#read-quotes-back).
 import { extensions } from '#api/extensions.ts'
 import { createHandler } from '#http/handler.ts'
-import { fxErrorFormat } from '../error-format.ts'
 import { readQuote } from '../pricing/quotes.ts'
 
-export const quote = createHandler(extensions['fx.quote'], fxErrorFormat, async ({ id }, { state }, { caller }) => {
+export const quote = createHandler(extensions['fx.quote'], async ({ id }, { state }, { caller }) => {
   const stored = await readQuote(state, id, caller.keyId)
   if (!stored) return { is: 'nothing' }
   return { is: 'bytes', bytes: stored.reply, confidence: { asOf: new Date(stored.asOfMs).toISOString() } }

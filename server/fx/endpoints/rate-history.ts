@@ -2,7 +2,6 @@
 import { extensions } from '#api/extensions.ts'
 import { createHandler } from '#http/handler.ts'
 import type { StateReader } from '#storage/state.ts'
-import { fxErrorFormat } from '../error-format.ts'
 
 /** Parts of the requested time; each has at most one rate. */
 const parts = 120
@@ -10,7 +9,6 @@ const hourMs = 3_600_000
 
 export const rateHistory = createHandler(
   extensions['fx.rateHistory'],
-  fxErrorFormat,
   async ({ base, quote, hours }, { state, settings, clock }) => {
     const period = { fromMs: clock.now() - hours * hourMs, stepMs: (hours * hourMs) / parts }
     const sources = []

@@ -4,9 +4,8 @@ import { extensions } from '#api/extensions.ts'
 import type { Receipt, SignedReceipt } from '#api/wire/fx-extensions.ts'
 import { createHandler } from '#http/handler.ts'
 import type { StateReader } from '#storage/state.ts'
-import { fxErrorFormat } from '../error-format.ts'
 
-export const receipt = createHandler(extensions['fx.receipt'], fxErrorFormat, async ({ id }, { state }, { caller }) => {
+export const receipt = createHandler(extensions['fx.receipt'], async ({ id }, { state }, { caller }) => {
   const body = await readReceipt(state, id, caller.keyId)
   return body ? { is: 'body', body } : { is: 'nothing' }
 })

@@ -3,12 +3,10 @@ import { extensions } from '#api/extensions.ts'
 import { invalid } from '#core/fault.ts'
 import { parseTimestamp } from '#core/parse-timestamp.ts'
 import { createHandler } from '#http/handler.ts'
-import { fxErrorFormat } from '../error-format.ts'
 import { pushRate } from '../rates/push-rate.ts'
 
 export const setRate = createHandler(
   extensions['fx.setRate'],
-  fxErrorFormat,
   async ({ pair, rate, source, time }, context, { caller }) => {
     const atMs = time === undefined ? undefined : parseTimeWithZone(time)
     const stored = await pushRate(context, { pair, rate, source, atMs })

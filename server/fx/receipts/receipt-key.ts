@@ -8,7 +8,6 @@ import { extensions } from '#api/extensions.ts'
 import { createHandler } from '#http/handler.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'
 import type { FxContext } from '../context.ts'
-import { fxErrorFormat } from '../error-format.ts'
 import { fingerprintOf, privateKeyOf, publicBytesOf, seedBytes } from './ed25519.ts'
 
 export interface ReceiptKey {
@@ -104,7 +103,7 @@ export async function readPublicKeys(context: KeyContext) {
   }
 }
 
-export const receiptKey = createHandler(extensions['fx.receiptKey'], fxErrorFormat, async (_, context: FxContext) => ({
+export const receiptKey = createHandler(extensions['fx.receiptKey'], async (_, context: FxContext) => ({
   is: 'body',
   body: await readPublicKeys(context),
 }))

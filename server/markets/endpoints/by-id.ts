@@ -2,11 +2,9 @@
 import { extensions } from '#api/extensions.ts'
 import { createHandler } from '#http/handler.ts'
 import type { MarketsContext } from '../context.ts'
-import { marketByIdErrorFormat } from '../error-format.ts'
 import { respondWithMarket } from './by-slug.ts'
 
 export const byId = createHandler(
   extensions['markets.byId'],
-  marketByIdErrorFormat,
   async ({ id, ...input }, context: MarketsContext, request) => respondWithMarket(context, request, { id }, input),
 )

@@ -1,6 +1,7 @@
 // Spec 4.8: a market by slug. The response is composed when its records are stored, so the handler only looks it up. A
 // response about the past (`asOf`, behaviour/markets.md#history) is composed for the request.
 import { type Contract, contract } from '#api/contract.ts'
+import { errorFormatOf } from '#api/error-formats.ts'
 import type { Parsed } from '#api/kit.ts'
 import { type Awaitable, whenReady } from '#core/awaitable.ts'
 import { invalid } from '#core/fault.ts'
@@ -10,7 +11,6 @@ import { changesResponses } from '#http/aliases.ts'
 import { isUnchanged } from '#http/etag.ts'
 import type { Handler, HandlerResult, RequestInfo } from '#http/handler.ts'
 import type { MarketsContext } from '../context.ts'
-import { marketsErrorFormat } from '../error-format.ts'
 import { type FeedCoverage, getFeedCoverage, notFoundOrNotCovered } from '../feeds/feed-coverage.ts'
 import { marketAsOf } from '../history/market-as-of.ts'
 import { readLogHead } from '../history/versions.ts'
@@ -24,7 +24,7 @@ const pastAgeSeconds = 3600
 
 export const bySlug: Handler<Contract['markets.bySlug'], MarketsContext> = {
   endpoint: contract['markets.bySlug'],
-  errorFormat: marketsErrorFormat,
+  errorFormat: errorFormatOf(contract['markets.bySlug']),
   handle: (input, context, request) => respondWithMarket(context, request, input.slug, input),
 }
 

@@ -5,7 +5,6 @@ import { stringifyJson } from '#api/json.ts'
 import { invalid } from '#core/fault.ts'
 import { createHandler } from '#http/handler.ts'
 import type { MarketsContext } from '../context.ts'
-import { marketsErrorFormat } from '../error-format.ts'
 import { getFeedCoverage, notFoundOrNotCovered } from '../feeds/feed-coverage.ts'
 import { findMarketId, findMarketIds, listChangesAfter, listMarketChanges, resolveCursor } from '../history/changes.ts'
 import { type KindName, kindNames, kinds, ownFields } from '../records/kinds.ts'
@@ -17,7 +16,6 @@ const toJsonBytes = (value: unknown): Uint8Array => Buffer.from(stringifyJson(va
 
 export const changesBySlug = createHandler(
   extensions['markets.changesBySlug'],
-  marketsErrorFormat,
   async (input, context: MarketsContext) => {
     const { state } = context
     validateFields(input.fields, input.related)
@@ -31,7 +29,7 @@ export const changesBySlug = createHandler(
   },
 )
 
-export const changes = createHandler(extensions['markets.changes'], marketsErrorFormat, async (input, { state }) => {
+export const changes = createHandler(extensions['markets.changes'], async (input, { state }) => {
   const marketIds = input.slugs && (await findMarketIds(state, input.slugs))
   const after = await resolveCursor(state, input.after)
   const page = await listChangesAfter(state, after, input.limit, { kinds: input.kinds, marketIds })

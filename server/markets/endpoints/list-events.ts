@@ -4,7 +4,6 @@ import { type Extensions, extensions } from '#api/extensions.ts'
 import type { Parsed } from '#api/kit.ts'
 import { createHandler } from '#http/handler.ts'
 import type { MarketsContext } from '../context.ts'
-import { marketsErrorFormat } from '../error-format.ts'
 import { composeEvents } from '../lists/event-documents.ts'
 import { amountRange, toQuery } from '../lists/list-input.ts'
 import { type RecordList, readCursorPage, readOffsetPage } from '../lists/list-pages.ts'
@@ -25,18 +24,13 @@ const eventList: RecordList<EventFilters> = {
   readRecords: readEvents,
 }
 
-export const events = createHandler(
-  extensions['markets.events'],
-  marketsErrorFormat,
-  async (input, context: MarketsContext, request) => {
-    const { coverage, records } = await readOffsetPage(context, eventList, input)
-    return respondWith(context, request, coverage, records)
-  },
-)
+export const events = createHandler(extensions['markets.events'], async (input, context: MarketsContext, request) => {
+  const { coverage, records } = await readOffsetPage(context, eventList, input)
+  return respondWith(context, request, coverage, records)
+})
 
 export const eventsPagination = createHandler(
   extensions['markets.eventsPagination'],
-  marketsErrorFormat,
   async (input, context: MarketsContext, request) => {
     const { coverage, query, hasMore, records } = await readOffsetPage(context, eventList, input)
     const pagination = { hasMore, totalResults: await countRecords(context.state.recent, query) }
@@ -47,7 +41,6 @@ export const eventsPagination = createHandler(
 
 export const eventsKeyset = createHandler(
   extensions['markets.eventsKeyset'],
-  marketsErrorFormat,
   async (input, context: MarketsContext, request) => {
     const { coverage, cursor, records } = await readCursorPage(context, eventList, input)
     return respondWith(context, request, coverage, wrapRecords('events', records, cursor))

@@ -4,7 +4,6 @@ import { type Extensions, extensions } from '#api/extensions.ts'
 import type { Parsed } from '#api/kit.ts'
 import { createHandler } from '#http/handler.ts'
 import type { MarketsContext } from '../context.ts'
-import { marketsErrorFormat } from '../error-format.ts'
 import { amountRange, toQuery } from '../lists/list-input.ts'
 import { type RecordList, readCursorPage, readOffsetPage } from '../lists/list-pages.ts'
 import { bytesMax, joinRecords, respondWith, tooLarge, wrapRecords } from '../lists/respond.ts'
@@ -25,18 +24,13 @@ const marketList: RecordList<MarketFilters> = {
   readRecords: readDocuments,
 }
 
-export const list = createHandler(
-  extensions['markets.list'],
-  marketsErrorFormat,
-  async (input, context: MarketsContext, request) => {
-    const { coverage, records } = await readOffsetPage(context, marketList, input)
-    return respondWith(context, request, coverage, records)
-  },
-)
+export const list = createHandler(extensions['markets.list'], async (input, context: MarketsContext, request) => {
+  const { coverage, records } = await readOffsetPage(context, marketList, input)
+  return respondWith(context, request, coverage, records)
+})
 
 export const listKeyset = createHandler(
   extensions['markets.listKeyset'],
-  marketsErrorFormat,
   async (input, context: MarketsContext, request) => {
     const { coverage, cursor, records } = await readCursorPage(context, marketList, input)
     return respondWith(context, request, coverage, wrapRecords('markets', records, cursor))

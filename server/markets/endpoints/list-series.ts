@@ -3,7 +3,6 @@
 import { extensions } from '#api/extensions.ts'
 import { createHandler } from '#http/handler.ts'
 import type { MarketsContext } from '../context.ts'
-import { marketsErrorFormat } from '../error-format.ts'
 import { getFeedCoverage } from '../feeds/feed-coverage.ts'
 import { orderOf } from '../lists/list-input.ts'
 import { findPage } from '../lists/list-query.ts'
@@ -13,7 +12,6 @@ import { currentRecords, loadRecordGraph } from '../records/record-graph.ts'
 
 export const series = createHandler(
   extensions['markets.series'],
-  marketsErrorFormat,
   async ({ limit, offset, slug, closed, ...input }, context: MarketsContext, request) => {
     const read = await getFeedCoverage(context)
     const query = { kind: 'series', ...orderOf(input), slugs: slug, closed } as const

@@ -2,7 +2,6 @@
 import { extensions } from '#api/extensions.ts'
 import { createHandler } from '#http/handler.ts'
 import type { MarketsContext } from '../context.ts'
-import { marketsErrorFormat } from '../error-format.ts'
 import { getFeedCoverage } from '../feeds/feed-coverage.ts'
 import { orderOf } from '../lists/list-input.ts'
 import { findPage } from '../lists/list-query.ts'
@@ -11,7 +10,6 @@ import { readTags } from '../lists/tag-records.ts'
 
 export const tags = createHandler(
   extensions['markets.tags'],
-  marketsErrorFormat,
   async ({ limit, offset, ...input }, context: MarketsContext, request) => {
     const { recent } = context.state
     const read = await getFeedCoverage(context)

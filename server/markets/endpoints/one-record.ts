@@ -4,7 +4,6 @@ import { extensions } from '#api/extensions.ts'
 import { createHandler, type HandlerResult, type RequestInfo } from '#http/handler.ts'
 import type { StateReader } from '#storage/state.ts'
 import type { MarketsContext } from '../context.ts'
-import { marketByIdErrorFormat, marketsErrorFormat } from '../error-format.ts'
 import { getFeedCoverage, notFoundOrNotCovered, unreadOrNotFound } from '../feeds/feed-coverage.ts'
 import { composeEvents } from '../lists/event-documents.ts'
 import { joinRecords, respondWith } from '../lists/respond.ts'
@@ -12,59 +11,40 @@ import { readTags } from '../lists/tag-records.ts'
 import { writeRecord } from '../records/documents.ts'
 import { currentRecords, loadRecordGraph } from '../records/record-graph.ts'
 
-export const eventById = createHandler(
-  extensions['markets.eventById'],
-  marketByIdErrorFormat,
-  ({ id }, context: MarketsContext, request) =>
-    respondWithRecord(context, request, 'event', (reader) => readEvent(reader, id)),
+export const eventById = createHandler(extensions['markets.eventById'], ({ id }, context: MarketsContext, request) =>
+  respondWithRecord(context, request, 'event', (reader) => readEvent(reader, id)),
 )
 
 export const eventBySlug = createHandler(
   extensions['markets.eventBySlug'],
-  marketsErrorFormat,
   ({ slug }, context: MarketsContext, request) =>
     respondWithRecord(context, request, 'event', async (reader) =>
       readEvent(reader, await findBySlug(reader, 'event', slug)),
     ),
 )
 
-export const tagById = createHandler(
-  extensions['markets.tagById'],
-  marketByIdErrorFormat,
-  ({ id }, context: MarketsContext, request) =>
-    respondWithRecord(context, request, 'tag', (reader) => readTag(reader, id)),
+export const tagById = createHandler(extensions['markets.tagById'], ({ id }, context: MarketsContext, request) =>
+  respondWithRecord(context, request, 'tag', (reader) => readTag(reader, id)),
 )
 
-export const tagBySlug = createHandler(
-  extensions['markets.tagBySlug'],
-  marketsErrorFormat,
-  ({ slug }, context: MarketsContext, request) =>
-    respondWithRecord(context, request, 'tag', async (reader) =>
-      readTag(reader, await findBySlug(reader, 'tag', slug)),
-    ),
+export const tagBySlug = createHandler(extensions['markets.tagBySlug'], ({ slug }, context: MarketsContext, request) =>
+  respondWithRecord(context, request, 'tag', async (reader) => readTag(reader, await findBySlug(reader, 'tag', slug))),
 )
 
-export const seriesById = createHandler(
-  extensions['markets.seriesById'],
-  marketByIdErrorFormat,
-  ({ id }, context: MarketsContext, request) =>
-    respondWithRecord(context, request, 'series', async (reader) => {
-      const graph = await loadRecordGraph(currentRecords(reader), [['series', id]])
-      const text = writeRecord(graph, 'series', id, new Map())
-      return text === undefined ? undefined : Buffer.from(text)
-    }),
+export const seriesById = createHandler(extensions['markets.seriesById'], ({ id }, context: MarketsContext, request) =>
+  respondWithRecord(context, request, 'series', async (reader) => {
+    const graph = await loadRecordGraph(currentRecords(reader), [['series', id]])
+    const text = writeRecord(graph, 'series', id, new Map())
+    return text === undefined ? undefined : Buffer.from(text)
+  }),
 )
 
-export const eventTags = createHandler(
-  extensions['markets.eventTags'],
-  marketByIdErrorFormat,
-  ({ id }, context: MarketsContext, request) =>
-    respondWithRecord(context, request, 'event', (reader) => readOwnTags(reader, 'event', id)),
+export const eventTags = createHandler(extensions['markets.eventTags'], ({ id }, context: MarketsContext, request) =>
+  respondWithRecord(context, request, 'event', (reader) => readOwnTags(reader, 'event', id)),
 )
 
 export const marketTags = createHandler(
   extensions['markets.marketTags'],
-  marketByIdErrorFormat,
   async ({ id }, context: MarketsContext, request) => {
     const read = await getFeedCoverage(context)
     const tags = await context.state.snapshot((reader) => readOwnTags(reader, 'market', id))

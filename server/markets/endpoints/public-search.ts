@@ -3,7 +3,6 @@ import { extensions } from '#api/extensions.ts'
 import { createHandler } from '#http/handler.ts'
 import type { StateReader } from '#storage/state.ts'
 import type { MarketsContext } from '../context.ts'
-import { marketsErrorFormat } from '../error-format.ts'
 import { getFeedCoverage } from '../feeds/feed-coverage.ts'
 import { composeEvents } from '../lists/event-documents.ts'
 import { bytesMax, joinRecords, respondWith, tooLarge } from '../lists/respond.ts'
@@ -17,7 +16,6 @@ const marketsMax = 2000
 
 export const publicSearch = createHandler(
   extensions['markets.publicSearch'],
-  marketsErrorFormat,
   async ({ q, query = '', limit_per_type: limit, page }, context: MarketsContext, request) => {
     const read = await getFeedCoverage(context)
     const words = searchWords(q ?? query)

@@ -12,7 +12,6 @@ import { stringifyJson } from '#api/json.ts'
 import { type Caller, createHandler } from '#http/handler.ts'
 import { anonymousId } from '#storage/keys.ts'
 import type { MarketsContext } from '../context.ts'
-import { marketsErrorFormat } from '../error-format.ts'
 import { yieldInOrder } from '../event-loop-yielder.ts'
 import { type ChangeFilter, findMarketIds, listChangesAfter, resolveCursor } from '../history/changes.ts'
 import { readLogHead } from '../history/versions.ts'
@@ -28,7 +27,6 @@ const callerName = ({ keyId, network }: Caller): string => (keyId === anonymousI
 
 export const changeStream = createHandler(
   extensions['markets.changeStream'],
-  marketsErrorFormat,
   async (input, context: MarketsContext, request) => {
     const { state, settings } = context
     const slots = context.markets.streamSlots

@@ -10,7 +10,6 @@ import { createHandler } from '#http/handler.ts'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'
 import type { MarketsContext } from '../context.ts'
-import { marketsErrorFormat } from '../error-format.ts'
 import { getFeedCoverage, toConfidence } from '../feeds/feed-coverage.ts'
 import type { RecordGraph, StoredRecord } from '../records/documents.ts'
 
@@ -199,7 +198,6 @@ const toFoundMarket = (id: string, fields: StoredRecord['fields']): FoundMarket 
 /** Search results may be slightly outdated, so the search reads from `state.recent`. */
 export const search = createHandler(
   extensions['markets.search'],
-  marketsErrorFormat,
   async ({ q = '', limit }, context: MarketsContext) => {
     const confidence = toConfidence(await getFeedCoverage(context))
     return { is: 'body', body: { markets: await searchMarkets(context.state.recent, q, limit) }, confidence }

@@ -4,7 +4,6 @@ import { contract } from '#api/contract.ts'
 import type { Reply } from '#api/kit.ts'
 import { createHandler, type HandlerResult } from '#http/handler.ts'
 import type { ValidatorsContext } from '../context.ts'
-import { validatorsErrorFormat } from '../error-format.ts'
 import {
   type AggregateQuery,
   type AggregateRequest,
@@ -29,11 +28,8 @@ import { readWatchNames } from '../registry/watch-names.ts'
 
 const endpoint = contract['validators.aggregateEffectiveness']
 
-export const aggregateEffectiveness = createHandler(
-  endpoint,
-  validatorsErrorFormat,
-  (query, context: ValidatorsContext, { signal }) =>
-    withStableCoverage(context, query.network, () => readAggregate(query, context, signal)),
+export const aggregateEffectiveness = createHandler(endpoint, (query, context: ValidatorsContext, { signal }) =>
+  withStableCoverage(context, query.network, () => readAggregate(query, context, signal)),
 )
 
 /** `linkTo`: path and query of the same request with other inputs. */

@@ -5,47 +5,42 @@ import type { CurrentAttestation } from '#api/wire/validators-duties.ts'
 import type { ChainTime } from '#core/chain-time.ts'
 import { createHandler } from '#http/handler.ts'
 import type { ValidatorsContext } from '../context.ts'
-import { validatorsErrorFormat } from '../error-format.ts'
 import type { CurrentDuties } from '../provisional/current-duties.ts'
 import { chainTimeOf } from '../ratings/requested-epochs.ts'
 import { refuseUnlessUnknown } from '../registry/refuse-unless-unknown.ts'
 import { findIndex } from '../registry/registry.ts'
 
-export const duties = createHandler(
-  extensions['validators.duties'],
-  validatorsErrorFormat,
-  async (input, context: ValidatorsContext) => {
-    const { network, validator_index_or_pubkey: name } = input
-    const validator = await findIndex(context.state, network, name)
-    if (validator === undefined) {
-      await refuseUnlessUnknown(context, network, name)
-      return { is: 'nothing' }
-    }
-    const head = context.validators.provisional.get(network)
-    const isKnown = head?.epochs.at(-1)?.watched?.includes(validator) ?? true
-    const current = isKnown ? head?.duties : undefined
-    if (!current) {
-      const nothing = { headSlot: null, epoch: null, attestations: [], proposals: [], inSyncCommittee: null }
-      return { is: 'body', body: { validatorIndex: validator, ...nothing }, confidence: { coverage: 'none' } }
-    }
-    const time = chainTimeOf(context.settings, network)
-    const epoch = Math.floor(current.headSlot / time.slotsPerEpoch)
-    return {
-      is: 'body',
-      body: {
-        validatorIndex: validator,
-        headSlot: current.headSlot,
-        epoch,
-        attestations: listAttestations(time, current, validator),
-        proposals: [...current.proposers]
-          .filter(([slot, proposer]) => proposer === validator && slot > current.headSlot)
-          .map(([slot]) => ({ slot, timestamp: timestampOf(time, slot) })),
-        inSyncCommittee: current.syncCommittee?.includes(validator) ?? null,
-      },
-      confidence: { asOf: epoch, finality: 'head', coverage: 'complete' },
-    }
-  },
-)
+export const duties = createHandler(extensions['validators.duties'], async (input, context: ValidatorsContext) => {
+  const { network, validator_index_or_pubkey: name } = input
+  const validator = await findIndex(context.state, network, name)
+  if (validator === undefined) {
+    await refuseUnlessUnknown(context, network, name)
+    return { is: 'nothing' }
+  }
+  const head = context.validators.provisional.get(network)
+  const isKnown = head?.epochs.at(-1)?.watched?.includes(validator) ?? true
+  const current = isKnown ? head?.duties : undefined
+  if (!current) {
+    const nothing = { headSlot: null, epoch: null, attestations: [], proposals: [], inSyncCommittee: null }
+    return { is: 'body', body: { validatorIndex: validator, ...nothing }, confidence: { coverage: 'none' } }
+  }
+  const time = chainTimeOf(context.settings, network)
+  const epoch = Math.floor(current.headSlot / time.slotsPerEpoch)
+  return {
+    is: 'body',
+    body: {
+      validatorIndex: validator,
+      headSlot: current.headSlot,
+      epoch,
+      attestations: listAttestations(time, current, validator),
+      proposals: [...current.proposers]
+        .filter(([slot, proposer]) => proposer === validator && slot > current.headSlot)
+        .map(([slot]) => ({ slot, timestamp: timestampOf(time, slot) })),
+      inSyncCommittee: current.syncCommittee?.includes(validator) ?? null,
+    },
+    confidence: { asOf: epoch, finality: 'head', coverage: 'complete' },
+  }
+})
 
 const timestampOf = ({ genesisUnix, slotSeconds }: ChainTime, slot: number): string =>
   new Date((genesisUnix + slot * slotSeconds) * 1000).toISOString()

@@ -2,7 +2,6 @@
 import { extensions } from '#api/extensions.ts'
 import { createHandler } from '#http/handler.ts'
 import type { ValidatorsContext } from '../context.ts'
-import { validatorsErrorFormat } from '../error-format.ts'
 import { getNetworkCoverage, withStableCoverage } from '../ratings/coverage.ts'
 import { toPath } from '../ratings/page-links.ts'
 import { toConfidence } from '../ratings/requested-epochs.ts'
@@ -12,20 +11,16 @@ import { readAggregate } from './aggregate-effectiveness.ts'
 
 const endpoint = extensions['validators.effectivenessV0']
 
-export const effectivenessV0 = createHandler(
-  endpoint,
-  validatorsErrorFormat,
-  async (query, context: ValidatorsContext, { signal }) => {
-    const { network, validator_index_or_pubkey: name } = query
-    const index = await findIndex(context.state, network, name)
-    if (index === undefined) {
-      await refuseUnlessUnknown(context, network, name)
-      const { covered } = await getNetworkCoverage(context, network)
-      return { is: 'nothing', confidence: toConfidence(covered) }
-    }
-    const linkTo = (input: object) => toPath(endpoint, { ...input, validator_index_or_pubkey: name }, ['size'])
-    return withStableCoverage(context, network, () =>
-      readAggregate({ ...query, indices: [index], groupBy: 'validator' }, context, signal, linkTo),
-    )
-  },
-)
+export const effectivenessV0 = createHandler(endpoint, async (query, context: ValidatorsContext, { signal }) => {
+  const { network, validator_index_or_pubkey: name } = query
+  const index = await findIndex(context.state, network, name)
+  if (index === undefined) {
+    await refuseUnlessUnknown(context, network, name)
+    const { covered } = await getNetworkCoverage(context, network)
+    return { is: 'nothing', confidence: toConfidence(covered) }
+  }
+  const linkTo = (input: object) => toPath(endpoint, { ...input, validator_index_or_pubkey: name }, ['size'])
+  return withStableCoverage(context, network, () =>
+    readAggregate({ ...query, indices: [index], groupBy: 'validator' }, context, signal, linkTo),
+  )
+})

@@ -16,7 +16,6 @@ import type { Range } from '#core/ranges.ts'
 import { createHandler, type HandlerResult, type RequestInfo } from '#http/handler.ts'
 import type { Duties } from '#storage/duties.ts'
 import type { ValidatorsContext } from '../context.ts'
-import { validatorsErrorFormat } from '../error-format.ts'
 import { withStableCoverage } from '../ratings/coverage.ts'
 import { aggregateFigures, figures, methodHeaders } from '../ratings/method.ts'
 import { pageLinks } from '../ratings/page-links.ts'
@@ -28,11 +27,8 @@ import { type Windows, windowsOver } from '../ratings/windows.ts'
 const endpoint = contract['validators.effectiveness']
 type EffectivenessQuery = Parsed<typeof endpoint>
 
-export const effectiveness = createHandler(
-  endpoint,
-  validatorsErrorFormat,
-  (query, context: ValidatorsContext, request) =>
-    withStableCoverage(context, query.network, () => readEffectiveness(query, context, request)),
+export const effectiveness = createHandler(endpoint, (query, context: ValidatorsContext, request) =>
+  withStableCoverage(context, query.network, () => readEffectiveness(query, context, request)),
 )
 
 async function readEffectiveness(

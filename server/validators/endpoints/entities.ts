@@ -5,36 +5,31 @@ import type { entitySorts, RatedEntity } from '#api/wire/validators-entities.ts'
 import { type ChainDay, chainDays } from '#core/chain-time.ts'
 import { createHandler } from '#http/handler.ts'
 import type { ValidatorsContext } from '../context.ts'
-import { validatorsErrorFormat } from '../error-format.ts'
 import { getEntityRatings } from '../ratings/entity-ratings.ts'
 import { chainTimeOf } from '../ratings/requested-epochs.ts'
 
-export const entities = createHandler(
-  extensions['validators.entities'],
-  validatorsErrorFormat,
-  async (input, context: ValidatorsContext) => {
-    const { network, kind, period, q = '', sort, sortOrder, limit, offset } = input
-    const { ratings, ...headers } = await getEntityRatings(context, network, kind, period)
-    const { days, network: whole, entities: all } = ratings
-    const calendar = chainDays(chainTimeOf(context.settings, network))
-    const dateOf = (day: number) => new Date(calendar.dateOf(day as ChainDay) * dayMs).toISOString().slice(0, 10)
-    const part = q.toLowerCase()
-    const found = all.filter(({ name }) => name.toLowerCase().includes(part))
-    return {
-      is: 'body',
-      body: {
-        startDay: days?.from ?? null,
-        endDay: days ? days.until - 1 : null,
-        startDate: days ? dateOf(days.from) : null,
-        endDate: days ? dateOf(days.until - 1) : null,
-        network: whole,
-        entities: sortEntities(found, sort, sortOrder).slice(offset, offset + limit),
-        total: found.length,
-      },
-      ...headers,
-    }
-  },
-)
+export const entities = createHandler(extensions['validators.entities'], async (input, context: ValidatorsContext) => {
+  const { network, kind, period, q = '', sort, sortOrder, limit, offset } = input
+  const { ratings, ...headers } = await getEntityRatings(context, network, kind, period)
+  const { days, network: whole, entities: all } = ratings
+  const calendar = chainDays(chainTimeOf(context.settings, network))
+  const dateOf = (day: number) => new Date(calendar.dateOf(day as ChainDay) * dayMs).toISOString().slice(0, 10)
+  const part = q.toLowerCase()
+  const found = all.filter(({ name }) => name.toLowerCase().includes(part))
+  return {
+    is: 'body',
+    body: {
+      startDay: days?.from ?? null,
+      endDay: days ? days.until - 1 : null,
+      startDate: days ? dateOf(days.from) : null,
+      endDate: days ? dateOf(days.until - 1) : null,
+      network: whole,
+      entities: sortEntities(found, sort, sortOrder).slice(offset, offset + limit),
+      total: found.length,
+    },
+    ...headers,
+  }
+})
 
 const dayMs = 86_400_000
 

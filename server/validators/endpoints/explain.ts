@@ -18,7 +18,6 @@ import {
   wrongHead,
   wrongTarget,
 } from '../duties/missed.ts'
-import { validatorsErrorFormat } from '../error-format.ts'
 import { provisionalMissedDuties, withProvisional } from '../provisional/provisional-epochs.ts'
 import { withStableCoverage } from '../ratings/coverage.ts'
 import { aggregateFigures, type Figure, figures, methodHeaders } from '../ratings/method.ts'
@@ -31,7 +30,7 @@ import { windowsOver } from '../ratings/windows.ts'
 const endpoint = extensions['validators.explain']
 type ExplainQuery = Parsed<typeof endpoint>
 
-export const explain = createHandler(endpoint, validatorsErrorFormat, (query, context: ValidatorsContext, request) =>
+export const explain = createHandler(endpoint, (query, context: ValidatorsContext, request) =>
   withStableCoverage(context, query.network, () => readExplanation(query, context, request)),
 )
 

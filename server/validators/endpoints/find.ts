@@ -5,7 +5,6 @@ import type { FoundValidator, ValidatorStatus } from '#api/wire/validators-find.
 import { createHandler } from '#http/handler.ts'
 import type { StateReader } from '#storage/state.ts'
 import type { ValidatorsContext } from '../context.ts'
-import { validatorsErrorFormat } from '../error-format.ts'
 import { getNetworkCoverage } from '../ratings/coverage.ts'
 import { toPath } from '../ratings/page-links.ts'
 import { chainTimeOf, invalidInput, toConfidence } from '../ratings/requested-epochs.ts'
@@ -15,7 +14,7 @@ import { type NamedEntry, readEntries } from '../registry/registry.ts'
 const endpoint = extensions['validators.find']
 type FindQuery = Parsed<typeof endpoint>
 
-export const find = createHandler(endpoint, validatorsErrorFormat, async (query, context: ValidatorsContext) => {
+export const find = createHandler(endpoint, async (query, context: ValidatorsContext) => {
   const { state } = context
   const selection = selectionOf(query)
   const { covered } = await getNetworkCoverage(context, query.network)

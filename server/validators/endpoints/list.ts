@@ -4,7 +4,6 @@ import type { Parsed } from '#api/kit.ts'
 import { invalid } from '#core/fault.ts'
 import { createHandler } from '#http/handler.ts'
 import type { ValidatorsContext } from '../context.ts'
-import { validatorsErrorFormat } from '../error-format.ts'
 import { getNetworkCoverage } from '../ratings/coverage.ts'
 import { toPath } from '../ratings/page-links.ts'
 import { invalidInput, toConfidence } from '../ratings/requested-epochs.ts'
@@ -15,7 +14,7 @@ import { toMetadata } from './metadata.ts'
 const endpoint = extensions['validators.list']
 type ListQuery = Parsed<typeof endpoint>
 
-export const list = createHandler(endpoint, validatorsErrorFormat, async (input, context: ValidatorsContext) => {
+export const list = createHandler(endpoint, async (input, context: ValidatorsContext) => {
   const query = toOneSpelling(input)
   const { network, from, size } = query
   const selections = selectionsOf(query)

@@ -3,33 +3,28 @@ import { contract } from '#api/contract.ts'
 import type { ValidatorMetadata } from '#api/wire/validators-metadata.ts'
 import { createHandler } from '#http/handler.ts'
 import type { ValidatorsContext } from '../context.ts'
-import { validatorsErrorFormat } from '../error-format.ts'
 import { provisionalEntry, provisionalEpochsOf, withProvisional } from '../provisional/provisional-epochs.ts'
 import { getNetworkCoverage } from '../ratings/coverage.ts'
 import { allEpochs, toConfidence, withFinality } from '../ratings/requested-epochs.ts'
 import { refuseUnlessUnknown } from '../registry/refuse-unless-unknown.ts'
 import { findIndex, type RegistryEntry, readValidator } from '../registry/registry.ts'
 
-export const metadata = createHandler(
-  contract['validators.metadata'],
-  validatorsErrorFormat,
-  async (input, context: ValidatorsContext) => {
-    const { state } = context
-    const index = await findIndex(state, input.network, input.validator_index_or_pubkey)
-    const entry = index === undefined ? undefined : await readValidator(state, input.network, index)
-    if (!entry) await refuseUnlessUnknown(context, input.network, input.validator_index_or_pubkey)
-    const { covered } = await getNetworkCoverage(context, input.network)
-    const stored = toConfidence(covered)
-    if (!entry) return { is: 'nothing', confidence: stored }
-    const provisional = await provisionalEpochsOf(context, input.network, entry.index, allEpochs)
-    const newest = { ...entry, ...provisionalEntry(provisional, entry.index) }
-    const confidence =
-      provisional.length === 0
-        ? stored
-        : withFinality(toConfidence(withProvisional(covered, provisional)), { isFinal: false })
-    return { is: 'body', body: toMetadata(newest), confidence }
-  },
-)
+export const metadata = createHandler(contract['validators.metadata'], async (input, context: ValidatorsContext) => {
+  const { state } = context
+  const index = await findIndex(state, input.network, input.validator_index_or_pubkey)
+  const entry = index === undefined ? undefined : await readValidator(state, input.network, index)
+  if (!entry) await refuseUnlessUnknown(context, input.network, input.validator_index_or_pubkey)
+  const { covered } = await getNetworkCoverage(context, input.network)
+  const stored = toConfidence(covered)
+  if (!entry) return { is: 'nothing', confidence: stored }
+  const provisional = await provisionalEpochsOf(context, input.network, entry.index, allEpochs)
+  const newest = { ...entry, ...provisionalEntry(provisional, entry.index) }
+  const confidence =
+    provisional.length === 0
+      ? stored
+      : withFinality(toConfidence(withProvisional(covered, provisional)), { isFinal: false })
+  return { is: 'body', body: toMetadata(newest), confidence }
+})
 
 /** Unknown values are null, unknown lists are empty (behaviour/validators.md#validator-metadata). */
 export const toMetadata = (entry: RegistryEntry): ValidatorMetadata => ({

@@ -7,13 +7,11 @@ import { type ChainDay, chainDays } from '#core/chain-time.ts'
 import { createHandler } from '#http/handler.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { percentiles } from '../duties/daily-summaries.ts'
-import { validatorsErrorFormat } from '../error-format.ts'
 import { getEntityRatings, type ResponseHeaders } from '../ratings/entity-ratings.ts'
 import { chainTimeOf } from '../ratings/requested-epochs.ts'
 
 export const networkStats = createHandler(
   extensions['validators.networkStats'],
-  validatorsErrorFormat,
   async ({ network }, context: ValidatorsContext) => {
     const { overviews, ...headers } = await readOverviews(context, network, ['1d'])
     const body = overviews.map(
@@ -31,7 +29,6 @@ export const networkStats = createHandler(
 
 export const networkOverview = createHandler(
   extensions['validators.networkOverview'],
-  validatorsErrorFormat,
   async ({ network }, context: ValidatorsContext) => {
     const { overviews, ...headers } = await readOverviews(context, network, timeWindows)
     return { is: 'body', body: overviews, ...headers }

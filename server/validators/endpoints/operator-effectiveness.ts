@@ -15,7 +15,6 @@ import { createHandler, type HandlerResult } from '#http/handler.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { type DaySummary, listSummarizedDays } from '../duties/daily-summaries.ts'
 import { queryDuties } from '../duties/store.ts'
-import { validatorsErrorFormat } from '../error-format.ts'
 import { getRowCoverage } from '../ratings/coverage.ts'
 import { findOperator } from '../ratings/find-operator.ts'
 import {
@@ -38,7 +37,6 @@ const dayMax = 2 ** 31 - 2
 
 export const operatorEffectiveness = createHandler(
   endpoint,
-  validatorsErrorFormat,
   async (query, context: ValidatorsContext): Promise<HandlerResult<Reply<typeof endpoint>>> => {
     const { network, operator_id: name, granularity, filterType, size } = query
     const { duties, state, settings } = context

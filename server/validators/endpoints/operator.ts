@@ -2,12 +2,10 @@
 import { extensions } from '#api/extensions.ts'
 import { createHandler } from '#http/handler.ts'
 import type { ValidatorsContext } from '../context.ts'
-import { validatorsErrorFormat } from '../error-format.ts'
 import { findOperator } from '../ratings/find-operator.ts'
 
 export const operator = createHandler(
   extensions['validators.operator'],
-  validatorsErrorFormat,
   async ({ network, operator_id: id, idType: given }, { state }: ValidatorsContext) => {
     const idType = await findOperator(state, network, id, given && [given])
     if (!idType) return { is: 'nothing' }

@@ -5,39 +5,33 @@ import type { Parsed } from '#api/kit.ts'
 import { kindOfIdType, type OperatorSummary, periodOfWindow } from '#api/wire/validators-operators.ts'
 import { createHandler } from '#http/handler.ts'
 import type { ValidatorsContext } from '../context.ts'
-import { validatorsErrorFormat } from '../error-format.ts'
 import { getEntityRatings } from '../ratings/entity-ratings.ts'
 import { findOperator } from '../ratings/find-operator.ts'
 import { toPath } from '../ratings/page-links.ts'
 
 const operatorsEndpoint = extensions['validators.operators']
 
-export const operators = createHandler(
-  operatorsEndpoint,
-  validatorsErrorFormat,
-  async (query, context: ValidatorsContext) => {
-    const { from, size } = query
-    const { summaries, ...rest } = await readSummaries(context, query)
-    const sorted = summaries.toSorted((a, b) => (b.validatorCount ?? -1) - (a.validatorCount ?? -1))
-    return {
-      is: 'body',
-      body: {
-        page: { from, size },
-        total: sorted.length,
-        data: sorted.slice(from, from + size),
-        next:
-          from + size < sorted.length
-            ? toPath(operatorsEndpoint, { ...query, from: from + size }, ['window', 'from', 'size'])
-            : null,
-      },
-      ...rest,
-    }
-  },
-)
+export const operators = createHandler(operatorsEndpoint, async (query, context: ValidatorsContext) => {
+  const { from, size } = query
+  const { summaries, ...rest } = await readSummaries(context, query)
+  const sorted = summaries.toSorted((a, b) => (b.validatorCount ?? -1) - (a.validatorCount ?? -1))
+  return {
+    is: 'body',
+    body: {
+      page: { from, size },
+      total: sorted.length,
+      data: sorted.slice(from, from + size),
+      next:
+        from + size < sorted.length
+          ? toPath(operatorsEndpoint, { ...query, from: from + size }, ['window', 'from', 'size'])
+          : null,
+    },
+    ...rest,
+  }
+})
 
 export const operatorSummary = createHandler(
   extensions['validators.operatorSummary'],
-  validatorsErrorFormat,
   async ({ network, operator_id, idType: given, window }, context: ValidatorsContext) => {
     const idType = await findOperator(context.state, network, operator_id, given && [given])
     if (!idType) return { is: 'nothing' }
@@ -49,7 +43,6 @@ export const operatorSummary = createHandler(
 
 export const operatorPercentiles = createHandler(
   extensions['validators.operatorPercentiles'],
-  validatorsErrorFormat,
   async (query, context: ValidatorsContext) => {
     const { summaries, ...rest } = await readSummaries(context, query)
     const known = summaries.flatMap(({ avgValidatorEffectiveness }) => avgValidatorEffectiveness ?? [])

@@ -1,2 +1,0 @@
-// The error format of group A.
-export { explorerErrorFormat } from '#api/error-formats.ts'

@@ -1,2 +1,0 @@
-// The error format of group B.
-export { fxErrorFormat } from '#api/error-formats.ts'

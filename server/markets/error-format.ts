@@ -1,2 +1,0 @@
-// The error formats of group D.
-export { marketByIdErrorFormat, marketsErrorFormat } from '#api/error-formats.ts'

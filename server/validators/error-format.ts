@@ -1,2 +1,0 @@
-// The error format of group C.
-export { validatorsErrorFormat } from '#api/error-formats.ts'
