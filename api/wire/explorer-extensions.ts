@@ -57,7 +57,6 @@ export const KeyUsage = Type.Object({
     description: 'Time until the count starts again, as hours, minutes and seconds.',
   }),
 })
-export type KeyUsage = Static<typeof KeyUsage>
 
 export const apiLimit = endpoint('explorer.apiLimit', {
   summary: 'How many calls the key has made today, and how many it has left.',

@@ -23,7 +23,6 @@ export const Amount = Type.Object({
   currency: { ...Text, description: 'Currency code.' },
   amount: { ...Text, description: 'Decimal text, in units of the currency.' },
 })
-export type Amount = Static<typeof Amount>
 
 export const AmountInput = Type.Object({
   currency: Type.String({ minLength: 1, maxLength: 32, description: 'Currency code; the configuration lists them.' }),

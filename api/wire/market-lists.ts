@@ -8,7 +8,6 @@ const { markets: _markets, ...eventMembers } = Event.properties
 
 /** A market inside its event, which is therefore left out. */
 export const MarketOfEvent = Type.Object(marketMembers)
-export type MarketOfEvent = Static<typeof MarketOfEvent>
 
 /** An event with its complete markets, which come last. */
 export const EventWithMarkets = Type.Object({

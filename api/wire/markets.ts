@@ -169,13 +169,7 @@ export const Market = Type.Object({
 export type Market = Static<typeof Market>
 export type Event = Static<typeof Event>
 export type Series = Static<typeof Series>
-export type Collection = Static<typeof Collection>
-export type Category = Static<typeof Category>
 export type Tag = Static<typeof Tag>
-export type Chat = Static<typeof Chat>
-export type EventCreator = Static<typeof EventCreator>
-export type Template = Static<typeof Template>
-export type ImageOptimization = Static<typeof ImageOptimization>
 
 export const MarketsFailure = Type.Object({
   type: { ...Text, description: 'Kind of the error.' },
