@@ -8,7 +8,7 @@ import { allRoutes } from '#api/routes.ts'
 import { buildSite } from './build.ts'
 import { renderMarkdown } from './markdown.ts'
 import { renderSite, sourceFiles } from './pages.ts'
-import { Searcher } from './search.ts'
+import { createSearch } from './search.ts'
 import { pathOf, sidebar } from './site-map.ts'
 
 const site = renderSite({ isServed: true })
@@ -90,8 +90,8 @@ describe('pages', () => {
 })
 
 describe('search', () => {
-  const searcher = new Searcher(site.searchIndex)
-  const found = (query: string) => searcher.find(query).map(({ path, anchor }) => `${path}#${anchor}`)
+  const search = createSearch(site.searchIndex)
+  const found = (query: string) => search(query).map(({ path, anchor }) => `${path}#${anchor}`)
 
   for (const [query, answer] of [
     ['rotate a key', 'operations.html#api-keys'],

@@ -107,31 +107,60 @@ const synonymFactor = 0.7
 const resultsMax = 10
 const resultsPerPageMax = 3
 
-export class Searcher {
-  readonly #index: SearchIndex
-  readonly #words: readonly (readonly [word: string, sections: string])[]
-  readonly #headingWords: readonly (readonly string[])[]
-  readonly #titleWords: readonly (readonly string[])[]
-  readonly #excerptWords: readonly (readonly string[])[]
+/** The search finds the best sections first. A section with half of the words of the query counts a quarter. */
+export function createSearch({ sections, pages, words }: SearchIndex): (query: string) => SearchResult[] {
+  const headingWords = sections.map(({ heading }) => wordsOf(heading))
+  const titleWords = pages.map(({ title }) => wordsOf(title))
+  const excerptWords = sections.map(({ excerpt }) => wordsOf(excerpt))
+  const sectionsByWord = words.split('\n').map((line) => {
+    const [word = '', ...steps] = line.split(' ')
+    return { word, steps }
+  })
 
-  constructor(index: SearchIndex) {
-    this.#index = index
-    this.#words = index.words.split('\n').map((line) => {
-      const space = line.indexOf(' ')
-      return [line.slice(0, space), line.slice(space + 1)]
-    })
-    this.#headingWords = index.sections.map(({ heading }) => wordsOf(heading))
-    this.#titleWords = index.pages.map(({ title }) => wordsOf(title))
-    this.#excerptWords = index.sections.map(({ excerpt }) => wordsOf(excerpt))
+  /** Section → how well the word matches it. */
+  function match(wanted: string): Map<number, number> {
+    const found = new Map<number, number>()
+    for (const { word, steps } of sectionsByWord) {
+      const quality = matchQuality(word, wanted)
+      if (quality === 0) continue
+      let at = 0
+      for (const step of steps) {
+        at += Number.parseInt(step, 36)
+        found.set(at, Math.max(found.get(at) ?? 0, quality * weights.body))
+      }
+    }
+    for (const [at, { page }] of sections.entries()) {
+      const heading = bestQuality(headingWords[at] ?? [], wanted) * weights.heading
+      const title = bestQuality(titleWords[page] ?? [], wanted) * weights.title
+      const excerpt = bestQuality(excerptWords[at] ?? [], wanted) * weights.excerpt
+      const best = Math.max(heading, title, excerpt, found.get(at) ?? 0)
+      if (best > 0) found.set(at, best)
+    }
+    return found
   }
 
-  /** The best sections first. A section with half of the words of the query counts a quarter. */
-  find(query: string): SearchResult[] {
+  /** The same for the word and its synonyms. */
+  function matchAny(wanted: string): Map<number, number> {
+    const found = match(wanted)
+    for (const synonym of synonymsOf.get(wanted) ?? []) {
+      for (const [at, quality] of match(synonym)) found.set(at, Math.max(found.get(at) ?? 0, quality * synonymFactor))
+    }
+    return found
+  }
+
+  /** A heading that consists of the query is the best match. */
+  function phraseFactor(at: number, wanted: readonly string[]): number {
+    const kind = pages[sections[at]?.page ?? 0]?.kind ?? 'guide'
+    const heading = headingWords[at] ?? []
+    const isWhole = heading.length === wanted.length && wanted.every((word) => bestQuality(heading, word) > 0)
+    return kindWeights[kind] * (isWhole ? 1.5 : 1)
+  }
+
+  return (query) => {
     const wanted = queryWords(query)
-    const { sections, pages } = this.#index
     const scores = new Map<number, { matched: number; score: number }>()
     for (const word of wanted) {
-      const matches = this.#matchAny(word)
+      const matches = matchAny(word)
       const rarity = Math.log(1 + sections.length / (1 + matches.size))
       for (const [at, quality] of matches) {
         const known = scores.get(at) ?? { matched: 0, score: 0 }
@@ -142,7 +171,7 @@ export class Searcher {
     return [...scores]
       .map(([at, { matched, score }]) => ({
         at,
-        score: score * (matched / wanted.length) ** 2 * this.#phraseFactor(at, wanted),
+        score: score * (matched / wanted.length) ** 2 * phraseFactor(at, wanted),
       }))
       .sort((one, other) => other.score - one.score || one.at - other.at)
       .flatMap(({ at }) => {
@@ -153,47 +182,6 @@ export class Searcher {
         return count < resultsPerPageMax ? [{ ...section, path, title }] : []
       })
       .slice(0, resultsMax)
-  }
-
-  /** Section → how well the word, or a synonym, matches it. */
-  #matchAny(wanted: string): Map<number, number> {
-    const found = this.#match(wanted)
-    for (const synonym of synonymsOf.get(wanted) ?? []) {
-      for (const [at, quality] of this.#match(synonym))
-        found.set(at, Math.max(found.get(at) ?? 0, quality * synonymFactor))
-    }
-    return found
-  }
-
-  #match(wanted: string): Map<number, number> {
-    const found = new Map<number, number>()
-    const { sections } = this.#index
-    for (const [word, list] of this.#words) {
-      const quality = matchQuality(word, wanted)
-      if (quality === 0) continue
-      let at = 0
-      for (const step of list.split(' ')) {
-        at += Number.parseInt(step, 36)
-        found.set(at, Math.max(found.get(at) ?? 0, quality * weights.body))
-      }
-    }
-    for (const [at, { page }] of sections.entries()) {
-      const heading = bestQuality(this.#headingWords[at] ?? [], wanted) * weights.heading
-      const title = bestQuality(this.#titleWords[page] ?? [], wanted) * weights.title
-      const excerpt = bestQuality(this.#excerptWords[at] ?? [], wanted) * weights.excerpt
-      const best = Math.max(heading, title, excerpt, found.get(at) ?? 0)
-      if (best > 0) found.set(at, best)
-    }
-    return found
-  }
-
-  /** A heading that consists of the query is the best match. */
-  #phraseFactor(at: number, wanted: readonly string[]): number {
-    const { page = 0 } = this.#index.sections[at] ?? {}
-    const kind = this.#index.pages[page]?.kind ?? 'guide'
-    const heading = this.#headingWords[at] ?? []
-    const isWhole = heading.length === wanted.length && wanted.every((word) => bestQuality(heading, word) > 0)
-    return kindWeights[kind] * (isWhole ? 1.5 : 1)
   }
 }
 

@@ -1,6 +1,6 @@
 // The search box: `/` focuses it, the arrow keys choose a result, Enter opens it, Escape closes the list. The index loads
 // on first use, as a script, because browsers do not fetch files from the file system.
-import { Searcher, type SearchIndex, type SearchResult } from '../search.ts'
+import { createSearch, type SearchIndex, type SearchResult } from '../search.ts'
 import { element } from './element.ts'
 
 declare global {
@@ -12,11 +12,11 @@ export function addSearch(siteRoot: URL): void {
   const list = document.querySelector<HTMLElement>('#docs-search-results')
   const status = document.querySelector<HTMLElement>('#docs-search-status')
   if (!input || !list || !status) return
-  let loading: Promise<Searcher> | undefined
+  let loading: Promise<ReturnType<typeof createSearch>> | undefined
   let selected = -1
 
   const load = () => {
-    loading ??= loadIndex(siteRoot).then((index) => new Searcher(index))
+    loading ??= loadIndex(siteRoot).then(createSearch)
     // Try again with the next character.
     loading.catch(() => {
       loading = undefined
@@ -47,14 +47,14 @@ export function addSearch(siteRoot: URL): void {
   const show = async () => {
     const query = input.value.trim()
     if (query === '') return close()
-    const searcher = await load().catch(() => undefined)
+    const search = await load().catch(() => undefined)
     // The user has typed on meanwhile.
     if (query !== input.value.trim()) return
-    const results = searcher?.find(query) ?? []
+    const results = search?.(query) ?? []
     list.replaceChildren(...results.map((result, at) => renderResult(result, at, siteRoot)))
     if (results.length === 0) {
       close()
-      return showStatus(searcher ? `No results for "${query}".` : 'The search index could not be loaded.', true)
+      return showStatus(search ? `No results for "${query}".` : 'The search index could not be loaded.', true)
     }
     showStatus(results.length === 1 ? '1 result' : `${results.length} results`, false)
     list.hidden = false
