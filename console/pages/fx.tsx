@@ -42,9 +42,7 @@ export function Fx({ route }: PageProps) {
       )}
       {id === undefined && <RecentLinks page="fx" />}
       {id === undefined && session.signedIn && <QuoteList />}
-      {id !== undefined && quoteIdPattern.test(id) && key !== '' && (
-        <QuoteDetails key={id} id={id} signature={route.query.get('signature') ?? ''} />
-      )}
+      {id !== undefined && quoteIdPattern.test(id) && key !== '' && <QuoteDetails key={id} id={id} />}
     </>
   )
 }
@@ -62,7 +60,7 @@ function useQuote(id: string) {
   })
 }
 
-function QuoteDetails({ id, signature }: { readonly id: string; readonly signature: string }) {
+function QuoteDetails({ id }: { readonly id: string }) {
   const stored = useQuote(id)
   const { from, to } = stored.data?.quote ?? {}
   useRemember(
@@ -86,7 +84,7 @@ function QuoteDetails({ id, signature }: { readonly id: string; readonly signatu
           {quote.typedData && (
             <>
               <TypedDataCard quote={quote} typedData={quote.typedData} />
-              <CheckSignature id={id} signature={signature} />
+              <CheckSignature id={id} />
             </>
           )}
           <ReceiptCard signed={receipt} />

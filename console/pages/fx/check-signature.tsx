@@ -10,17 +10,13 @@ import { Failure } from '../../parts/query-result.tsx'
 import { useRoute } from '../../route.ts'
 import { useConsoleContext } from '../../session.tsx'
 
-export function CheckSignature({
-  id,
-  signature: signatureInAddress,
-}: {
-  readonly id: string
-  readonly signature: string
-}) {
+export function CheckSignature({ id }: { readonly id: string }) {
   const { client } = useConsoleContext()
   const { query } = useRoute()
+  const signatureInAddress = query.get('signature') ?? ''
+  const signerInAddress = query.get('signer') ?? ''
   const [signature, setSignature] = useState(signatureInAddress)
-  const [signer, setSigner] = useState(query.get('signer') ?? '')
+  const [signer, setSigner] = useState(signerInAddress)
   const check = useMutation({
     mutationFn: (input: { signature: string; signer: string }) =>
       client.fx.checkSignature({
@@ -31,7 +27,6 @@ export function CheckSignature({
   })
   const { mutate } = check
   // The wallet's signature arrives in the address and is checked immediately.
-  const signerInAddress = query.get('signer') ?? ''
   useEffect(() => {
     if (signatureInAddress === '') return
     setSignature(signatureInAddress)
