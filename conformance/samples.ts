@@ -9,12 +9,9 @@ const indicesMax = 10_000
 const indicesTried = [12, 34, 0, 1, 2, 3, 10, 100, 1000, 10_000, 100_000, 500_000, 1_000_000]
 const indicesWanted = 3
 
-/** Samples by server, for the duration of its run. */
-const samplesByServer = new WeakMap<ServerUnderTest, Map<string, Promise<unknown>>>()
-
+/** Searches once per run. */
 function findOnce<T>(server: ServerUnderTest, name: string, find: () => Promise<T>): Promise<T> {
-  const samples = samplesByServer.getOrInsertComputed(server, () => new Map())
-  return samples.getOrInsertComputed(name, find) as Promise<T>
+  return server.foundSamples.getOrInsertComputed(name, find) as Promise<T>
 }
 
 /** The lowest indices that have duties in the newest window. */
@@ -43,6 +40,11 @@ export async function validatorsOf(server: ServerUnderTest): Promise<readonly [n
   if (indices.length === 0) throw new Skipped('no known validator; pass some with --validators')
   return indices as unknown as readonly [number, ...number[]]
 }
+
+/** The input that selects the first of them. */
+export const validatorOf = async (server: ServerUnderTest) => ({
+  validator_index_or_pubkey: (await validatorsOf(server))[0],
+})
 
 export async function slugOf(server: ServerUnderTest): Promise<string> {
   const slug = await findOnce(server, 'slug', async () => {

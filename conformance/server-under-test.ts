@@ -64,6 +64,8 @@ export class ServerUnderTest {
   readonly options: ServerOptions
   readonly environment: ServerEnvironment
   readonly samples: Samples
+  /** Samples that were searched for, by name (samples.ts). */
+  readonly foundSamples = new Map<string, Promise<unknown>>()
   readonly #sent = new Map<AnyId, number[]>()
   /** Requests of each endpoint, repeated ones included. */
   readonly requestCounts = new Map<AnyId, number>()

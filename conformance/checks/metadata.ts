@@ -1,6 +1,6 @@
 // The entity behind one validator, spec 4.7.
 import { type Check, expect, expectSame } from '../check.ts'
-import { validatorsOf } from '../samples.ts'
+import { validatorOf, validatorsOf } from '../samples.ts'
 
 const id = 'validators.metadata'
 
@@ -21,8 +21,7 @@ export const metadataChecks: readonly Check[] = [
     rule: 'spec 4.7',
     requirement: 'the public key returns the same validator, with and without 0x',
     async run(server) {
-      const [index] = await validatorsOf(server)
-      const byIndex = await server.fetchReply(id, { validator_index_or_pubkey: index })
+      const byIndex = await server.fetchReply(id, await validatorOf(server))
       const bare = String(byIndex.validatorPubkey).replace(/^0x/, '')
       for (const name of [bare, `0x${bare}`]) {
         const byKey = await server.fetchReply(id, { validator_index_or_pubkey: name })
@@ -49,10 +48,9 @@ export const metadataChecks: readonly Check[] = [
     rule: 'behaviour/validators.md#validator-metadata',
     requirement: 'an unknown validator is not found; a malformed key and an unknown network are validation errors',
     async run(server) {
-      const [index] = await validatorsOf(server)
       await server.expectFailure(id, { validator_index_or_pubkey: '999999999999' }, 'record.not_found')
       await server.expectFailure(id, { validator_index_or_pubkey: 'nonsense' }, 'input.invalid')
-      await server.expectFailure(id, { validator_index_or_pubkey: index, network: 'elsewhere' }, 'input.invalid')
+      await server.expectFailure(id, { ...(await validatorOf(server)), network: 'elsewhere' }, 'input.invalid')
     },
   },
 ]

@@ -1,6 +1,6 @@
 // Effectiveness of one validator over time, spec 4.6.
 import { type Check, expect, expectProblemWith, expectSame, type Members, Skipped, toList } from '../check.ts'
-import { validatorsOf } from '../samples.ts'
+import { validatorOf, validatorsOf } from '../samples.ts'
 import type { ServerUnderTest } from '../server-under-test.ts'
 
 const id = 'validators.effectiveness'
@@ -8,10 +8,8 @@ const metadata = 'validators.metadata'
 
 const resultsOf = (page: Members): readonly Members[] => toList(page.results, 'results')
 
-async function fetchPage(server: ServerUnderTest, input: Members = {}): Promise<Members> {
-  const [index] = await validatorsOf(server)
-  return await server.fetchReply(id, { validator_index_or_pubkey: index, ...input })
-}
+const fetchPage = async (server: ServerUnderTest, input: Members = {}): Promise<Members> =>
+  server.fetchReply(id, { ...(await validatorOf(server)), ...input })
 
 /** The bounds of the first page of days, requested with defaults only. */
 async function firstDays(server: ServerUnderTest): Promise<Members> {
@@ -49,8 +47,7 @@ export const singleChecks: readonly Check[] = [
     async run(server) {
       const query = await firstDays(server)
       const all = resultsOf(await fetchPage(server, { ...query, limit: 1000 }))
-      const [index] = await validatorsOf(server)
-      const pages = await server.fetchPages(id, { validator_index_or_pubkey: index, ...query, limit: 3 })
+      const pages = await server.fetchPages(id, { ...(await validatorOf(server)), ...query, limit: 3 })
       for (const [at, page] of pages.entries()) {
         expect((page.previous === null) === (at === 0), `previous of page ${at + 1} is ${page.previous}`)
         expect(page.pages === Math.ceil(all.length / 3), `pages is ${page.pages} for ${all.length} records`)
@@ -105,13 +102,8 @@ export const singleChecks: readonly Check[] = [
       expect(days.at(-1) === toDay, `the last day is ${days.at(-1)}, not ${toDay}`)
       const oneDay = resultsOf(await fetchPage(server, { fromDay: toDay, toDay }))
       expect(oneDay.length === 1 && oneDay[0]?.day === toDay, 'a request for one day does not return one day')
-      const [index] = await validatorsOf(server)
-      const inverted = await server.expectFailure(
-        id,
-        { validator_index_or_pubkey: index, fromDay: 5, toDay: 4 },
-        'input.invalid',
-      )
-      expectProblemWith(inverted, 'fromDay')
+      const inverted = { ...(await validatorOf(server)), fromDay: 5, toDay: 4 }
+      expectProblemWith(await server.expectFailure(id, inverted, 'input.invalid'), 'fromDay')
     },
   },
   {
@@ -135,7 +127,7 @@ export const singleChecks: readonly Check[] = [
     rule: 'behaviour/validators.md#page-limits',
     requirement: 'invalid limits, offsets, dates and fields are refused, and the error names the parameter',
     async run(server) {
-      const [index] = await validatorsOf(server)
+      const validator = await validatorOf(server)
       const invalid: readonly (readonly [string, unknown])[] = [
         ['limit', 0],
         ['limit', 1001],
@@ -147,11 +139,7 @@ export const singleChecks: readonly Check[] = [
         ['utc', 'maybe'],
       ]
       for (const [name, value] of invalid) {
-        const response = await server.expectFailure(
-          id,
-          { validator_index_or_pubkey: index, [name]: value },
-          'input.invalid',
-        )
+        const response = await server.expectFailure(id, { ...validator, [name]: value }, 'input.invalid')
         expectProblemWith(response, name)
       }
     },
@@ -161,8 +149,7 @@ export const singleChecks: readonly Check[] = [
     rule: 'spec 4.6',
     requirement: 'a validator is selected by index or by public key; an unknown one is not found',
     async run(server) {
-      const [index] = await validatorsOf(server)
-      const { validatorPubkey } = await server.fetchReply(metadata, { validator_index_or_pubkey: index })
+      const { validatorPubkey } = await server.fetchReply(metadata, await validatorOf(server))
       const query = { ...(await firstDays(server)), limit: 5 }
       const byKey = await fetchPage(server, { ...query, validator_index_or_pubkey: validatorPubkey })
       expectSame(byKey.results, (await fetchPage(server, query)).results, 'the public key returns other records')
