@@ -44,7 +44,7 @@ export async function listRecords(
   const { grains, hours } = plan
   const sources = [...hours, ...(await daySources(reader, query, plan))]
   const { byValidator } = query
-  const presence = new Presence(reader, query, hours)
+  const presence = createPresence(reader, query, hours)
   if (presence.rowCount > figureRows(query, sources)) return listByFigures(reader, { query, after, count }, signal)
   const byWindow = Map.groupBy(grains.keys(), (grain) => (grains[grain] as Grain).window)
   const windows = [...byWindow.keys()].sort((a, b) => b - a)
@@ -98,91 +98,75 @@ async function listByFigures(
 }
 
 /** Which of the validators have rows in which grains. */
-class Presence {
-  readonly #reader: StateReader
-  readonly #query: RecordQuery
+function createPresence(reader: StateReader, query: RecordQuery, hours: readonly Source[]) {
+  const { network, days, cut, validators } = query
+  const isWhole = ({ day }: { readonly day: number }) =>
+    !cut || (day >= cut.wholeDays.from && day < cut.wholeDays.until)
   /** By grain: its hours, or its day parts. */
-  readonly #hours: ReadonlyMap<number, readonly Source[]>
-  readonly #parts: ReadonlyMap<number, readonly DayPart[]>
-  readonly #validators: ValidatorSet
-  #sets = new Map<number, Uint8Array>()
-  #rows = new Map<number, Uint8Array>()
-  readonly #chunk = new ChunkReader(measures.length)
+  const hoursByGrain = Map.groupBy(hours, ({ grains }) => grains[0] as number)
+  const partsByGrain: ReadonlyMap<number, readonly DayPart[]> =
+    query.grain === 'hours'
+      ? new Map()
+      : Map.groupBy(partsOf(query, days).filter(isWhole), (part) => dayIn(query, part) - days.from)
+  const wanted = new ValidatorSet(validators)
+  const chunkReader = new ChunkReader(measures.length)
+  let sets = new Map<number, Uint8Array>()
+  let rows = new Map<number, Uint8Array>()
 
-  constructor(reader: StateReader, query: RecordQuery, hours: readonly Source[]) {
-    this.#reader = reader
-    this.#query = query
-    this.#hours = Map.groupBy(hours, ({ grains }) => grains[0] as number)
-    const { days, cut } = query
-    const isWhole = ({ day }: { readonly day: number }) =>
-      !cut || (day >= cut.wholeDays.from && day < cut.wholeDays.until)
-    this.#parts =
-      query.grain === 'hours'
-        ? new Map()
-        : Map.groupBy(partsOf(query, days).filter(isWhole), (part) => dayIn(query, part) - days.from)
-    this.#validators = new ValidatorSet(query.validators)
-  }
-
-  /** The number of rows to read for all grains. */
-  get rowCount(): number {
-    const parts = this.#parts.values().reduce((sum, { length }) => sum + length, 0)
-    const hours = this.#hours.values().reduce((sum, { length }) => sum + length, 0)
-    return parts * this.#validators.groups.length + hours * groupRuns(this.#query.validators, levels.hours).length
-  }
+  const setId = (part: number, group: number) => rowId(presenceLevel, networkId(network), part, group)
 
   /** Reads the rows that `membersIn` needs for these grains. */
-  async read(grains: readonly number[]): Promise<void> {
-    const { network } = this.#query
-    const parts = grains.flatMap((grain) => this.#parts.get(grain) ?? [])
-    const ids = parts.flatMap(({ part }) =>
-      this.#validators.groups.map((group) => rowId(presenceLevel, networkId(network), part, group)),
-    )
-    const rows = await dataByIds(this.#reader, presenceLevel.table, ids)
-    this.#sets = new Map(Array.from(rows, ([id, data]) => [id, unpackSet(data)]))
-    const hours = grains.flatMap((grain) => this.#hours.get(grain) ?? [])
-    if (hours.length === 0) return
-    const groups = [...new Set(this.#query.validators.map((validator) => groupOf(levels.hours, validator)))]
-    const hourIds = hours.flatMap(({ firstId }) => groups.map((group) => firstId + group))
-    this.#rows = await dataByIds(this.#reader, levels.hours.table, hourIds)
-  }
-
-  /** Like `membersIn`, for a window with many grains: reads them in batches until all validators have been found. */
-  async readMembersIn(grains: readonly number[]): Promise<ValidatorSet> {
-    const members = new ValidatorSet()
-    const grainsAtOnce = Math.max(1, Math.floor(rowsAtOnce / (2 * this.#validators.groups.length)))
-    for (let at = 0; at < grains.length && members.count() < this.#query.validators.length; at += grainsAtOnce) {
-      const batch = grains.slice(at, at + grainsAtOnce)
-      await this.read(batch)
-      members.addAll([...this.membersIn(batch).members()])
-    }
-    return members
+  async function read(grains: readonly number[]): Promise<void> {
+    const parts = grains.flatMap((grain) => partsByGrain.get(grain) ?? [])
+    const ids = parts.flatMap(({ part }) => wanted.groups.map((group) => setId(part, group)))
+    const data = await dataByIds(reader, presenceLevel.table, ids)
+    sets = new Map(Array.from(data, ([id, packed]) => [id, unpackSet(packed)]))
+    const grainHours = grains.flatMap((grain) => hoursByGrain.get(grain) ?? [])
+    if (grainHours.length === 0) return
+    const groups = [...new Set(validators.map((validator) => groupOf(levels.hours, validator)))]
+    const hourIds = grainHours.flatMap(({ firstId }) => groups.map((group) => firstId + group))
+    rows = await dataByIds(reader, levels.hours.table, hourIds)
   }
 
   /** The validators that have a row in one of the grains. */
-  membersIn(grains: readonly number[]): ValidatorSet {
-    const { network } = this.#query
+  function membersIn(grains: readonly number[]): ValidatorSet {
     const members = new ValidatorSet()
     for (const grain of grains) {
-      for (const { part } of this.#parts.get(grain) ?? [])
-        for (const group of this.#validators.groups)
-          members.addCommon(
-            this.#validators,
-            group,
-            this.#sets.get(rowId(presenceLevel, networkId(network), part, group)),
-          )
-      for (const { firstId } of this.#hours.get(grain) ?? []) members.addAll(this.#inHour(firstId))
+      for (const { part } of partsByGrain.get(grain) ?? [])
+        for (const group of wanted.groups) members.addCommon(wanted, group, sets.get(setId(part, group)))
+      for (const { firstId } of hoursByGrain.get(grain) ?? []) members.addAll(membersInHour(firstId))
     }
     return members
   }
 
-  #inHour(firstId: number): number[] {
-    const { validators } = this.#query
+  function membersInHour(firstId: number): number[] {
     return groupRuns(validators, levels.hours).flatMap(({ group, from, until }) => {
-      const data = this.#rows.get(firstId + group)
+      const data = rows.get(firstId + group)
       if (!data) return []
-      const chunk = this.#chunk.open(data)
+      const chunk = chunkReader.open(data)
       return validators.slice(from, until).filter((validator) => chunk.isPresent(validator % levels.hours.validators))
     })
+  }
+
+  const countAll = (units: Iterable<readonly unknown[]>) => [...units].reduce((sum, { length }) => sum + length, 0)
+  return {
+    read,
+    membersIn,
+    /** The number of rows to read for all grains. */
+    rowCount:
+      countAll(partsByGrain.values()) * wanted.groups.length +
+      countAll(hoursByGrain.values()) * groupRuns(validators, levels.hours).length,
+    /** Like `membersIn`, for a window with many grains: reads them in batches until all validators have been found. */
+    async readMembersIn(grains: readonly number[]): Promise<ValidatorSet> {
+      const members = new ValidatorSet()
+      const grainsAtOnce = Math.max(1, Math.floor(rowsAtOnce / (2 * wanted.groups.length)))
+      for (let at = 0; at < grains.length && members.count() < validators.length; at += grainsAtOnce) {
+        const batch = grains.slice(at, at + grainsAtOnce)
+        await read(batch)
+        members.addAll([...membersIn(batch).members()])
+      }
+      return members
+    },
   }
 }
 

@@ -2,14 +2,13 @@
 // It uses the same code as ingest for votes, rewards and the effects of blocks.
 import { strict as assert } from 'node:assert'
 import type { Block } from '#sources/beacon/block.ts'
-import type { Committees } from '#sources/beacon/committees.ts'
 import { type ConsensusRules, firstSlotAt, isFrom } from '#sources/beacon/consensus.ts'
-import type { Justification, TransitionState } from '#sources/beacon/transition-state.ts'
+import type { TransitionState } from '#sources/beacon/transition-state.ts'
 import type { Validators } from '#sources/beacon/validators.ts'
 import { computeEffects } from '../epochs/block-effects.ts'
 import { scoresFrom } from '../epochs/inactivity-scores.ts'
-import { computeStake, type Stake } from '../epochs/stake.ts'
-import { computeVoteRewards, type Scores } from '../epochs/vote-rewards.ts'
+import { computeStake } from '../epochs/stake.ts'
+import { computeVoteRewards } from '../epochs/vote-rewards.ts'
 import { tallyVotes, type Votes } from '../epochs/votes.ts'
 import type { EpochData } from '../read/epoch.ts'
 import { justify } from './justify.ts'
@@ -28,110 +27,88 @@ export class ReplayError extends Error {
 }
 
 /** Blocks in ascending order. */
-export interface ReplayInput extends Pick<EpochData, 'committees' | 'sync'> {
+interface ReplayInput extends Pick<EpochData, 'committees' | 'sync'> {
   readonly blocks: readonly Block[]
   readonly nextBlocks: readonly Block[]
 }
 
-export class ChainReplay {
-  readonly #rules: ConsensusRules
-  readonly #state: ReplayedValidators
-  readonly #wasSlashed: Set<number>
-  #epoch: number
-  #stake: Stake
-  #previousVotes: Votes
-  #justification: Justification
-  #scores: Scores
+export type ChainReplay = ReturnType<typeof startReplay>
 
-  /**
-   * `after`: the validators of a later state. `previous`: the epoch before `before`, whose votes are rewarded at the end
-   * of the first epoch.
-   */
-  constructor(
-    rules: ConsensusRules,
-    { epoch, validators, transition }: FullState,
-    after: Validators,
-    previous: {
-      readonly committees: Committees
-      readonly blocks: readonly Block[]
-      readonly nextBlocks: readonly Block[]
-    },
-  ) {
-    assert(epoch > 0, 'the genesis epoch has no previous epoch')
-    if (!validators.scores || !validators.pending) throw new ReplayError(`epoch ${epoch}: its full state is needed`)
-    this.#rules = rules
-    this.#epoch = epoch
-    this.#state = new ReplayedValidators(rules, validators, after, transition)
-    this.#wasSlashed = new Set(validators.slashed.entries().flatMap(([index, flag]) => (flag === 1 ? [index] : [])))
-    this.#justification = transition.justification
-    this.#scores = scoresFrom(validators.scores)
-    this.#stake = computeStake(rules, epoch, validators)
-    // The rewards of proposers in the previous epoch are already in the balances, so its stake does not matter.
-    const stakes = [computeStake(rules, epoch - 1, validators), this.#stake] as const
-    this.#previousVotes = tallyVotes(rules, previous.committees, [...previous.blocks, ...previous.nextBlocks], stakes)
-  }
-
-  get finalizedEpoch(): number {
-    return this.#justification.finalized
-  }
-
-  get scores(): Scores {
-    return this.#scores
-  }
-
-  /**
-   * Applies the blocks after the first slot of the epoch, the epoch transition, and the block in the first slot of the
-   * next epoch. Returns the validators at that slot.
-   */
-  applyEpoch({ blocks, nextBlocks, committees, sync }: ReplayInput): Validators {
-    const rules = this.#rules
-    const epoch = this.#epoch
-    if (isFrom(rules, 'electra', epoch + 1) && !isFrom(rules, 'electra', epoch))
-      throw new ReplayError(`epoch ${epoch + 1}: the upgrade to Electra cannot be computed`)
-    const ownVotes = tallyVotes(rules, committees, blocks, [this.#stake, this.#stake])
-    const first = firstSlotAt(rules, epoch)
-    for (const block of blocks)
-      if (block.slot > first) this.#applyBlock(block, sync.now, [this.#previousVotes, ownVotes])
-
-    this.#endEpoch(ownVotes)
-
-    const stake = computeStake(rules, epoch + 1, this.#state.current())
-    this.#previousVotes = tallyVotes(rules, committees, [...blocks, ...nextBlocks], [this.#stake, stake])
-    this.#stake = stake
-    this.#epoch = epoch + 1
-    const [block] = nextBlocks
-    if (block?.slot === firstSlotAt(rules, epoch + 1)) this.#applyBlock(block, sync.next, [this.#previousVotes])
-    const validators = this.#state.takeSnapshot()
-    this.#stake = { ...stake, validators }
-    return validators
-  }
+/**
+ * `after`: the validators of a later state. `previous`: the epoch before the first one, whose votes are rewarded at the
+ * end of the first one.
+ */
+export function startReplay(
+  rules: ConsensusRules,
+  { epoch: firstEpoch, validators: firstValidators, transition }: FullState,
+  after: Validators,
+  previous: Omit<ReplayInput, 'sync'>,
+) {
+  assert(firstEpoch > 0, 'the genesis epoch has no previous epoch')
+  if (!firstValidators.scores || !firstValidators.pending)
+    throw new ReplayError(`epoch ${firstEpoch}: its full state is needed`)
+  const state = new ReplayedValidators(rules, firstValidators, after, transition)
+  const wasSlashed = new Set(firstValidators.slashed.entries().flatMap(([index, flag]) => (flag === 1 ? [index] : [])))
+  let epoch = firstEpoch
+  let justification = transition.justification
+  let scores = scoresFrom(firstValidators.scores)
+  let stake = computeStake(rules, epoch, firstValidators)
+  // The rewards of proposers in the previous epoch are already in the balances, so its stake does not matter.
+  let previousVotes = tallyVotes(
+    rules,
+    previous.committees,
+    [...previous.blocks, ...previous.nextBlocks],
+    [computeStake(rules, epoch - 1, firstValidators), stake],
+  )
 
   /** `votes`: those that the block may include. */
-  #applyBlock(block: Block, syncCommittee: ArrayLike<number>, votes: readonly Votes[]): void {
+  function applyBlock(block: Block, syncCommittee: ArrayLike<number>, votes: readonly Votes[]): void {
     const gwei = votes.reduce((sum, { proposerGwei }) => sum + (proposerGwei.get(block.slot) ?? 0), 0)
-    this.#state.applyBlock(
-      block,
-      computeEffects(this.#rules, block, this.#stake, syncCommittee, gwei, this.#wasSlashed),
-    )
+    state.applyBlock(block, computeEffects(rules, block, stake, syncCommittee, gwei, wasSlashed))
   }
 
   /** The parts of the epoch transition that concern validators, in the order of the chain. */
-  #endEpoch(votes: Votes): void {
-    const stake = this.#stake
-    const isSlashed = this.#state.slashed.slice(0, stake.validators.count)
-    const previousVotes = this.#previousVotes
-    this.#justification = justify(this.#justification, { stake, previousVotes, votes, isSlashed })
-    const { finalized: finalizedEpoch } = this.#justification
-    const input = { stake, isSlashed, finalizedEpoch, scores: this.#scores }
-    const { voteRewards, scores } = computeVoteRewards(this.#rules, previousVotes, input)
-    this.#scores = scores
-    this.#state.applyVoteRewards(voteRewards)
-    this.#state.ejectValidators(stake.epoch)
-    this.#state.applySlashingPenalties(stake)
-    if (isFrom(this.#rules, 'electra', stake.epoch)) {
-      this.#state.applyPendingDeposits(stake, firstSlotAt(this.#rules, finalizedEpoch))
-      this.#state.applyPendingConsolidations(stake.epoch)
+  function endEpoch(votes: Votes): void {
+    const isSlashed = state.slashed.slice(0, stake.validators.count)
+    justification = justify(justification, { stake, previousVotes, votes, isSlashed })
+    const { finalized: finalizedEpoch } = justification
+    const rewarded = computeVoteRewards(rules, previousVotes, { stake, isSlashed, finalizedEpoch, scores })
+    scores = rewarded.scores
+    state.applyVoteRewards(rewarded.voteRewards)
+    state.ejectValidators(epoch)
+    state.applySlashingPenalties(stake)
+    if (isFrom(rules, 'electra', epoch)) {
+      state.applyPendingDeposits(stake, firstSlotAt(rules, finalizedEpoch))
+      state.applyPendingConsolidations(epoch)
     }
-    this.#state.updateEffectiveBalances(stake.epoch)
+    state.updateEffectiveBalances(epoch)
+  }
+
+  return {
+    finalizedEpoch: () => justification.finalized,
+    scores: () => scores,
+    /**
+     * Applies the blocks after the first slot of the epoch, the epoch transition, and the block in the first slot of the
+     * next epoch. Returns the validators at that slot.
+     */
+    applyEpoch({ blocks, nextBlocks, committees, sync }: ReplayInput): Validators {
+      if (isFrom(rules, 'electra', epoch + 1) && !isFrom(rules, 'electra', epoch))
+        throw new ReplayError(`epoch ${epoch + 1}: the upgrade to Electra cannot be computed`)
+      const ownVotes = tallyVotes(rules, committees, blocks, [stake, stake])
+      const first = firstSlotAt(rules, epoch)
+      for (const block of blocks) if (block.slot > first) applyBlock(block, sync.now, [previousVotes, ownVotes])
+
+      endEpoch(ownVotes)
+
+      epoch += 1
+      const nextStake = computeStake(rules, epoch, state.current())
+      previousVotes = tallyVotes(rules, committees, [...blocks, ...nextBlocks], [stake, nextStake])
+      stake = nextStake
+      const [block] = nextBlocks
+      if (block?.slot === firstSlotAt(rules, epoch)) applyBlock(block, sync.next, [previousVotes])
+      const validators = state.takeSnapshot()
+      stake = { ...stake, validators }
+      return validators
+    },
   }
 }

@@ -15,7 +15,7 @@ import { scoresFrom } from '../epochs/inactivity-scores.ts'
 import type { EpochData } from '../read/epoch.ts'
 import { verifyLink, verifyProposers } from '../read/linked-blocks.ts'
 import { verifyRegistry } from '../read/verify.ts'
-import { ChainReplay, type FullState, ReplayError } from './chain-replay.ts'
+import { type ChainReplay, type FullState, ReplayError, startReplay } from './chain-replay.ts'
 import { computeDuties, type GapDuties } from './gap-duties.ts'
 
 export interface Gap {
@@ -71,7 +71,7 @@ function replayGap(rules: ConsensusRules, gap: Gap, byEpoch: ReadonlyMap<number,
   const blocksOf = (epoch: number) => byEpoch.get(epoch) ?? []
   const blocksFrom = (epoch: number) => ({ blocks: blocksOf(epoch), nextBlocks: blocksOf(epoch + 1) })
   const previous = before.epoch - 1
-  const replay = new ChainReplay(rules, before, after.validators, {
+  const replay = startReplay(rules, before, after.validators, {
     ...blocksFrom(previous),
     committees: duties.committees(previous, before.validators),
   })
@@ -85,7 +85,7 @@ function replayGap(rules: ConsensusRules, gap: Gap, byEpoch: ReadonlyMap<number,
     const proposers = duties.proposers(epoch, now, previousValidators)
     verifyProposers(rules, epoch, blocksOf(epoch), proposers)
     const next: Validators = replay.applyEpoch({ ...blocksFrom(epoch), committees, sync })
-    finalizedEpochs.push(replay.finalizedEpoch)
+    finalizedEpochs.push(replay.finalizedEpoch())
     epochs.push({ epoch, blocks: [...blocksOf(epoch), ...blocksOf(epoch + 1)], proposers, committees, sync, now, next })
     previousValidators = now
     now = next
@@ -121,8 +121,9 @@ function findDifference(replay: ChainReplay, computed: Validators, { validators,
   }
   if (!validators.scores || !validators.pending) return 'the full state of the node is needed'
   const scores = scoresFrom(validators.scores)
-  for (const index of new Set([...replay.scores.keys(), ...scores.keys()])) {
-    const [computedValue, node] = [replay.scores.get(index) ?? 0, scores.get(index) ?? 0]
+  const computedScores = replay.scores()
+  for (const index of new Set([...computedScores.keys(), ...scores.keys()])) {
+    const [computedValue, node] = [computedScores.get(index) ?? 0, scores.get(index) ?? 0]
     if (computedValue !== node) return differ('the inactivity score', index, computedValue, node)
   }
   const { deposits, consolidations } = computed.pending ?? emptyPendingQueues
@@ -130,8 +131,8 @@ function findDifference(replay: ChainReplay, computed: Validators, { validators,
   // New consolidations are not computed. They take effect much later than the end of the gap.
   const known = validators.pending.consolidations.subarray(0, consolidations.length)
   if (Buffer.compare(consolidations, known) !== 0) return 'the queue of pending consolidations differs'
-  if (replay.finalizedEpoch !== finalizedEpoch)
-    return `the finalized epoch would be ${replay.finalizedEpoch}, but the node has ${finalizedEpoch}`
+  if (replay.finalizedEpoch() !== finalizedEpoch)
+    return `the finalized epoch would be ${replay.finalizedEpoch()}, but the node has ${finalizedEpoch}`
   return undefined
 }
 
