@@ -4,7 +4,9 @@
 // 1. Attempts do not overlap, provided that the work ends soon after its signal aborts.
 // 2. Failures do not end the loop; only the signal does, at once.
 // 3. The wait is at most everyMs after a success, and at most backoffMaxMs after failures.
+import { errorMessage } from '#core/error-message.ts'
 import type { Clock } from '#runtime/clock.ts'
+import type { Log } from '#runtime/log.ts'
 import type { Random } from '#runtime/random.ts'
 
 export interface PollPlan<T> {
@@ -22,6 +24,21 @@ export interface PollPlan<T> {
 export type PollOutcome<T> =
   | { readonly is: 'done'; readonly value: T; readonly tookMs: number; readonly failuresBefore: number }
   | { readonly is: 'failed'; readonly error: unknown; readonly tookMs: number; readonly failures: number }
+
+/** Logs a failure, and the first success after failures. */
+export function logOutcome(
+  { log }: { readonly log: Log },
+  outcome: PollOutcome<unknown>,
+  fields: object,
+  texts: { readonly failed: string; readonly recovered: string },
+): void {
+  if (outcome.is === 'failed') {
+    const { failures, error } = outcome
+    log.warn({ ...fields, failures, reason: errorMessage(error) }, texts.failed)
+  } else if (outcome.failuresBefore > 0) {
+    log.info({ ...fields, failures: outcome.failuresBefore }, texts.recovered)
+  }
+}
 
 /** If it is called during an attempt, the next attempt follows at once. */
 export class WakeSignal {

@@ -2,7 +2,7 @@
 // the stored rates suffice to quote every configured currency.
 import { errorMessage } from '#core/error-message.ts'
 import type { Finding } from '#http/health.ts'
-import { type PollOutcome, poll } from '#ingest/poll.ts'
+import { logOutcome, type PollOutcome, poll } from '#ingest/poll.ts'
 import type { FxSource } from '#runtime/settings/fx.ts'
 import { mayPriceTrades, timingOf } from '#runtime/settings/fx-sources.ts'
 import type { FxContext } from '../context.ts'
@@ -90,15 +90,11 @@ export async function readSource(
 
 function toPollReport(context: FxContext, { id }: FxSource, outcome: PollOutcome<RatePollResult>): RatePollReport {
   const { tookMs } = outcome
-  if (outcome.is === 'failed') {
-    const reason = errorMessage(outcome.error)
-    context.log.warn({ source: id, failures: outcome.failures, reason }, 'rates could not be read')
-    return { source: id, tookMs, is: 'failed', failures: outcome.failures, reason }
-  }
+  const texts = { failed: 'rates could not be read', recovered: 'rates are readable again' }
+  logOutcome(context, outcome, { source: id }, texts)
+  if (outcome.is === 'failed')
+    return { source: id, tookMs, is: 'failed', failures: outcome.failures, reason: errorMessage(outcome.error) }
   const { stored, rejected } = outcome.value
-  if (outcome.failuresBefore > 0) {
-    context.log.info({ source: id, failures: outcome.failuresBefore }, 'rates are readable again')
-  }
   if (rejected.length > 0) {
     const reasons = rejected.slice(0, reasonsLogged).map(({ about, reason }) => `${about}: ${reason}`)
     context.log.warn({ source: id, rejected: rejected.length, reasons }, 'rates rejected')

@@ -2,7 +2,7 @@
 // versions. Also reports readiness: whether every feed has been read completely and recently.
 import { errorMessage } from '#core/error-message.ts'
 import type { Finding } from '#http/health.ts'
-import { type PollOutcome, poll } from '#ingest/poll.ts'
+import { logOutcome, type PollOutcome, poll } from '#ingest/poll.ts'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 import type { MarketFeed } from '#runtime/settings/markets.ts'
 import type { MarketsContext } from '../context.ts'
@@ -85,14 +85,13 @@ async function followFeed(
   await running
 }
 
-function toFeedReport({ log }: MarketsContext, { id }: MarketFeed, outcome: PollOutcome<PassReport>): FeedReport {
-  if (outcome.is === 'failed') {
-    const reason = errorMessage(outcome.error)
-    log.warn({ source: id, failures: outcome.failures, reason }, 'feed could not be read')
-    return { source: id, is: 'failed', failures: outcome.failures, reason }
-  }
+function toFeedReport(context: MarketsContext, { id }: MarketFeed, outcome: PollOutcome<PassReport>): FeedReport {
+  const { log } = context
+  const texts = { failed: 'feed could not be read', recovered: 'feed is readable again' }
+  logOutcome(context, outcome, { source: id }, texts)
+  if (outcome.is === 'failed')
+    return { source: id, is: 'failed', failures: outcome.failures, reason: errorMessage(outcome.error) }
   const report = outcome.value
-  if (outcome.failuresBefore > 0) log.info({ source: id, failures: outcome.failuresBefore }, 'feed is readable again')
   if (report.rejected > 0) log.warn({ source: id, rejected: report.rejected }, 'market records rejected')
   if (report.absent > 0) {
     log.warn({ source: id, absent: report.absent }, 'full pass omitted too many markets; none marked as vanished')

@@ -1,7 +1,6 @@
 // Keeps the ClickHouse mirror up to date until the server stops.
-import { errorMessage } from '#core/error-message.ts'
 import type { Context } from '#http/context.ts'
-import { poll, WakeSignal } from '#ingest/poll.ts'
+import { logOutcome, poll, WakeSignal } from '#ingest/poll.ts'
 import { openClickhouse } from './clickhouse-client.ts'
 import { prepareTables, sendNext } from './mirror.ts'
 
@@ -36,12 +35,8 @@ export async function startMirror(
       },
       report: (outcome) => {
         report(outcome.is === 'done' ? 'ok' : 'failed')
-        if (outcome.is === 'done') {
-          if (outcome.failuresBefore > 0) context.log.info({}, 'writing to the ClickHouse mirror again')
-          return
-        }
-        const { error, failures } = outcome
-        context.log.warn({ reason: errorMessage(error), failures }, 'cannot write to the ClickHouse mirror; will retry')
+        const failed = 'cannot write to the ClickHouse mirror; will retry'
+        logOutcome(context, outcome, {}, { failed, recovered: 'writing to the ClickHouse mirror again' })
       },
     },
     signal,

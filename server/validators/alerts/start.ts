@@ -2,8 +2,7 @@
 // one loop sends what the webhooks have to get. They run under the lease of the beacon ingester, so that only one of
 // several servers sends.
 import { type Network, networks } from '#api/wire/validators.ts'
-import { errorMessage } from '#core/error-message.ts'
-import { type PollOutcome, poll, WakeSignal } from '#ingest/poll.ts'
+import { logOutcome, poll, WakeSignal } from '#ingest/poll.ts'
 import { hasWatchList } from '#runtime/settings/validators.ts'
 import type { WatchedMetrics } from '#runtime/watched-metrics.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
@@ -100,7 +99,7 @@ async function examineNetwork(
         figures.setHead(head?.missed)
         await figures.updateQueues(readDepositQueue, stop)
       },
-      report: outcomeLogger(context, { network }, 'alerts'),
+      report: (outcome) => logOutcome(context, outcome, { network }, pollTexts('alerts')),
     },
     signal,
   )
@@ -185,18 +184,9 @@ const sendDeliveries = (
       backoffMaxMs,
       wakeSignal,
       work: (stop) => sendDueDeliveries(context, stop, metrics.addDelivery),
-      report: outcomeLogger(context, {}, 'webhooks'),
+      report: (outcome) => logOutcome(context, outcome, {}, pollTexts('webhooks')),
     },
     signal,
   )
 
-const outcomeLogger =
-  ({ log }: Pick<ValidatorsContext, 'log'>, fields: object, what: string) =>
-  (outcome: PollOutcome<unknown>): void => {
-    if (outcome.is === 'failed') {
-      log.warn(
-        { ...fields, failures: outcome.failures, reason: errorMessage(outcome.error) },
-        `${what}: failed; will retry`,
-      )
-    } else if (outcome.failuresBefore > 0) log.info(fields, `${what}: working again`)
-  }
+const pollTexts = (what: string) => ({ failed: `${what}: failed; will retry`, recovered: `${what}: working again` })

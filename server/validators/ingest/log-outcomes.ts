@@ -1,8 +1,7 @@
 // Logs why a network could not be read, and when it is readable again.
 import type { Network } from '#api/wire/validators.ts'
-import { errorMessage } from '#core/error-message.ts'
 import { Fault } from '#core/fault.ts'
-import type { PollOutcome } from '#ingest/poll.ts'
+import { logOutcome, type PollOutcome } from '#ingest/poll.ts'
 import { type Chain, epochStartMs } from '#sources/beacon/endpoint.ts'
 import type { ValidatorsContext } from '../context.ts'
 import type { FailureKind } from './ingest-status.ts'
@@ -45,12 +44,6 @@ export function unknownForkLogger({ log, clock }: ValidatorsContext, network: Ne
 export const outcomeLogger =
   (context: ValidatorsContext, network: Network, source: string) =>
   (outcome: PollOutcome<unknown>): void => {
-    if (outcome.is === 'failed') {
-      context.log.warn(
-        { network, failures: outcome.failures, reason: errorMessage(outcome.error) },
-        failureText(outcome.error, source),
-      )
-    } else if (outcome.failuresBefore > 0) {
-      context.log.info({ network }, `${source} is readable again`)
-    }
+    const failed = outcome.is === 'failed' ? failureText(outcome.error, source) : ''
+    logOutcome(context, outcome, { network }, { failed, recovered: `${source} is readable again` })
   }

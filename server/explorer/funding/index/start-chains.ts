@@ -5,7 +5,7 @@ import { errorMessage } from '#core/error-message.ts'
 import type { ExplorerContext } from '#explorer/context.ts'
 import { type ChainNode, findNode } from '#explorer/nodes.ts'
 import type { Finding } from '#http/health.ts'
-import { poll } from '#ingest/poll.ts'
+import { logOutcome, poll } from '#ingest/poll.ts'
 import { headerCall } from '#sources/evm/blocks.ts'
 import { capabilityNames, describeLimitations } from '#sources/evm/capabilities.ts'
 import { NodesDisagree } from './compare-nodes.ts'
@@ -71,14 +71,8 @@ export function followChain(
         // Another failure does not prove that the contradiction is resolved.
         if (isStopped) Object.assign(problems, { stopped: errorMessage(outcome.error), isDisagreement })
         else if (outcome.is === 'done') Object.assign(problems, { stopped: undefined, isDisagreement: false })
-        if (outcome.is === 'failed') {
-          context.log.warn(
-            { chain, failures: outcome.failures, reason: errorMessage(outcome.error) },
-            isStopped ? 'index stopped' : 'chain could not be read',
-          )
-        } else if (outcome.failuresBefore > 0) {
-          context.log.info({ chain, failures: outcome.failuresBefore }, 'chain is readable again')
-        }
+        const failed = isStopped ? 'index stopped' : 'chain could not be read'
+        logOutcome(context, outcome, { chain }, { failed, recovered: 'chain is readable again' })
       },
     },
     signal,
@@ -112,13 +106,9 @@ function reportCapabilities(context: ExplorerContext, node: ChainNode, signal: A
       backoffMaxMs,
       work: async () => ({ nodes: await node.each(), combined: await node.capabilities() }),
       report: (outcome) => {
-        if (outcome.is === 'failed') {
-          context.log.warn(
-            { chain, failures: outcome.failures, reason: errorMessage(outcome.error) },
-            'no node is reachable',
-          )
-          return
-        }
+        const texts = { failed: 'no node is reachable', recovered: 'a node is reachable again' }
+        logOutcome(context, outcome, { chain }, texts)
+        if (outcome.is === 'failed') return
         const { nodes, combined } = outcome.value
         for (const [index, { name, can, trouble }] of nodes.entries()) {
           const capabilities = capabilityNames.filter((capability) => can?.has[capability])
