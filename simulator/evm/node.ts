@@ -103,10 +103,8 @@ export class SimulatedNode {
     const requests = JSON.parse(body) as JsonRpcRequest | JsonRpcRequest[]
     if (!Array.isArray(requests)) return { status: 200, text: JSON.stringify(this.#reply(requests, fault)) }
     if (this.capabilities.batches === false) {
-      return {
-        status: 200,
-        text: JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32600, message: 'no batches' } }),
-      }
+      const refusal = { jsonrpc: '2.0', id: null, error: { code: -32600, message: 'no batches' } }
+      return { status: 200, text: JSON.stringify(refusal) }
     }
     if (requests.length > (this.capabilities.batchMax ?? requests.length)) {
       const error = this.#error('batch too large', -32600, 'batch too large')
@@ -182,8 +180,7 @@ export class SimulatedNode {
         return this.#account(params).code
       case 'eth_getTransactionReceipt': {
         const found = this.#findTransaction(params[0])
-        const tx = found?.block.transactions[found.at]
-        return found && tx ? receiptJson(found.block, tx, found.at) : null
+        return found ? receiptJson(found.block, found.tx, found.at) : null
       }
       case 'eth_getBlockReceipts':
         if (this.capabilities.receipts) {
@@ -208,9 +205,7 @@ export class SimulatedNode {
   #traces(method: string, what: unknown): unknown {
     const input = `0x${'5a'.repeat(this.capabilities.inputBytes ?? 0)}`
     if (method === 'debug_traceTransaction') {
-      const found = this.#findTransaction(what)
-      const tx = found?.block.transactions[found.at]
-      if (!tx) throw new RpcRefusal(-32000, 'transaction not found')
+      const { tx } = this.#requireTransaction(what)
       this.#refuseUntraceable([tx.hash], method)
       return nestedJson(tx.frame, input)
     }
@@ -231,10 +226,9 @@ export class SimulatedNode {
   }
 
   #flatTrace(hash: unknown): unknown {
-    const found = this.#findTransaction(hash)
-    if (!found) throw new RpcRefusal(-32000, 'transaction not found')
+    const { block } = this.#requireTransaction(hash)
     this.#refuseUntraceable([String(hash)], 'trace_transaction')
-    return (flatJson(found.block) as { transactionHash?: string }[]).filter((step) => step.transactionHash === hash)
+    return (flatJson(block) as { transactionHash?: string }[]).filter((step) => step.transactionHash === hash)
   }
 
   #refuseUntraceable(transactions: readonly string[], method: string): void {
@@ -281,12 +275,17 @@ export class SimulatedNode {
     return this.chain.accountAt(String(address), block.number)
   }
 
-  #findTransaction(hash: unknown): { block: SimulatedBlock; at: number } | undefined {
+  #findTransaction(hash: unknown) {
     for (const block of this.chain.blocks) {
-      const at = block.transactions.findIndex((tx) => tx.hash === hash)
-      if (at >= 0) return { block, at }
+      for (const [at, tx] of block.transactions.entries()) if (tx.hash === hash) return { block, tx, at }
     }
     return undefined
+  }
+
+  #requireTransaction(hash: unknown) {
+    const found = this.#findTransaction(hash)
+    if (!found) throw new RpcRefusal(-32000, 'transaction not found')
+    return found
   }
 }
 

@@ -1,8 +1,7 @@
 // The feed of the demo markets over HTTP.
 import type { Clock } from '#runtime/clock.ts'
 import type { SimulatedServer } from '../listen.ts'
-import { startMarketFeed } from './feed.ts'
-import type { TradingListing } from './trading.ts'
+import { type FeedListing, startMarketFeed } from './feed.ts'
 
 export interface DemoFeed extends SimulatedServer {
   /** Sets the day on which the demo was created, before the feed is read. Default: today. */
@@ -11,8 +10,8 @@ export interface DemoFeed extends SimulatedServer {
 
 export async function startDemoFeed(seed: string, clock: Pick<Clock, 'now'>): Promise<DemoFeed> {
   let createdMs: number | undefined
-  let listing: Promise<TradingListing> | undefined
-  const createListing = async (): Promise<TradingListing> => {
+  let listing: Promise<FeedListing> | undefined
+  const createListing = async (): Promise<FeedListing> => {
     // Loaded with the first request, because a server waits for the addresses of the nodes and feeds.
     const [{ DemoDates }, { createDemoListing }] = await Promise.all([import('./dates.ts'), import('./listing.ts')])
     return createDemoListing(seed, new DemoDates(createdMs ?? clock.now()), () => clock.now())

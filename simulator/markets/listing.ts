@@ -18,7 +18,7 @@ import {
   tagFields,
   templateFields,
 } from './related.ts'
-import { TradingListing } from './trading.ts'
+import { createTradingListing } from './trading.ts'
 
 const collectionTitles = ['Around the harbour', 'This season'] as const
 const creatorNames = ['Ida Marlow', 'Tomas Reef', 'The Gazette'] as const
@@ -52,12 +52,12 @@ function numberEvents(seed: string, dates: DemoDates): NumberedEvent[] {
 }
 
 /** The markets with the prices and volumes of the current time. */
-export function createDemoListing(seed: string, dates: DemoDates, nowMs: () => number): TradingListing {
+export function createDemoListing(seed: string, dates: DemoDates, nowMs: () => number) {
   const events = numberEvents(seed, dates).map(({ trading, marketIds }) => ({
     trading,
     marketIds: marketIds.map(String),
   }))
-  return new TradingListing(createMarketRecords(seed, dates), events, nowMs)
+  return createTradingListing(createMarketRecords(seed, dates), events, nowMs)
 }
 
 /** Each record has its own random stream, so adding a record does not change others. */

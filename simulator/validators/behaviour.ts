@@ -2,19 +2,11 @@
 // so that five weeks are 140 epochs; a day has four epochs and starts at noon. Some validators have a special role, the
 // others make ordinary mistakes. Hoodi is small and has a slot every minute, so that you can watch ingest.
 
-import {
-  type Behaviour,
-  type BlockOperations,
-  type Identity,
-  type MistakeRates,
-  noMistakes,
-  noOperations,
-  type SlotContext,
-} from '../beacon/behaviour.ts'
+import { type Behaviour, type MistakeRates, noMistakes, noOperations } from '../beacon/behaviour.ts'
 import { eth } from '../beacon/chain.ts'
 import { type NetworkPlan, presentForks } from '../beacon/plan.ts'
 import type { NetworkScenario } from '../beacon/simulate.ts'
-import { createSeededRandom, type SeededRandom } from '../seeded-random.ts'
+import { createSeededRandom } from '../seeded-random.ts'
 
 export const epochsPerDay = 4
 /** Complete chain days before the first start. */
@@ -132,80 +124,74 @@ const usualRates = (seed: string, validator: number, carelessness: number): Mist
 
 const offlineRates: MistakeRates = { ...noMistakes, noVote: 1, missed: 1, unsigned: 1 }
 
-class MainnetBehaviour implements Behaviour {
-  readonly #usualRates: readonly MistakeRates[]
-  readonly #depositor: (index: number) => string
-
-  constructor(seed: string, accounts: readonly string[]) {
-    this.#usualRates = Array.from({ length: mainnetPlan.validators + 2 }, (_, index) =>
-      usualRates(seed, index, carelessnessOf(index)),
-    )
-    this.#depositor = depositorsOf(accounts)
-  }
-
-  mistakeRates(validator: number, epoch: number): MistakeRates {
-    const usual = this.#usualRates[validator] ?? noMistakes
-    const day = Math.floor(epoch / epochsPerDay)
-    const isWithin = ({ fromDay, untilDay }: { fromDay: number; untilDay: number }) => day >= fromDay && day < untilDay
-    const { outage } = roles
-    if (epoch === outage.epoch && validator >= outage.firstValidator && validator < outage.untilValidator)
-      return offlineRates
-    switch (validator) {
-      case roles.flawless:
-      case roles.accuser:
-        return noMistakes
-      case roles.late.validator:
-        return isWithin(roles.late) ? { ...usual, late: 0.4 } : usual
-      case roles.confused.validator:
-        return isWithin(roles.confused) ? { ...usual, wrongHead: 0.5, wrongTarget: 0.05 } : usual
-      case roles.orphan.validator:
-        return Math.floor(roles.orphan.slot / mainnetPlan.slotsPerEpoch) === epoch
-          ? { ...noMistakes, orphaned: 1 }
-          : usual
-      case roles.away.validator:
-        return day === roles.away.day ? offlineRates : usual
-      case roles.dark.validator:
-        return epoch >= roles.dark.from && epoch < roles.dark.until ? offlineRates : usual
-      default:
-        return usual
-    }
-  }
-
-  operationsAt({ epoch, isFirst }: SlotContext, _: unknown, draws: SeededRandom): BlockOperations {
-    const sweeps = draws.happens(0.5)
-    const day = isFirst && epoch % epochsPerDay === 0 ? epoch / epochsPerDay : -1
-    const on = <T>(eventDay: number, ...items: T[]): T[] => (day === eventDay ? items : [])
-    const { slashed, leaver, merged, compounding, newcomer, halfPaid } = roles
-    return {
-      ...noOperations,
-      sweeps,
-      attesterSlashings: on(slashed.day, slashed.validator),
-      exits: [...on(leaver.day, leaver.validator), ...on(merged.exitDay, merged.validator)],
-      consolidations: on(merged.day, { from: merged.validator, to: compounding.validator }),
-      deposits: [
-        ...on(newcomer.day, { validator: 'new' as const, gwei: 32n * eth }),
-        ...on(halfPaid.day, { validator: 'new' as const, gwei: 16n * eth }),
-        ...on(compounding.day, {
-          validator: compounding.validator,
-          gwei: 4n * eth,
-          from: this.#depositor(topUpSender),
-        }),
-      ],
-    }
-  }
-
-  proposer(slot: number): number | undefined {
-    if (slot === roles.away.slot) return roles.away.validator
-    if (slot === roles.orphan.slot) return roles.orphan.validator
-    return slot === firstSlot(roles.slashed.day) ? roles.accuser : undefined
-  }
-
-  /** Every seventh validator still has BLS credentials, without an address. */
-  newValidator(index: number, draws: SeededRandom): Identity {
-    const depositor = this.#depositor(index)
-    const kind = index === roles.compounding.validator ? '02' : '01'
-    const credentials = index % 7 === 6 ? `0x00${draws.hex(62)}` : `0x${kind}${'0'.repeat(22)}${depositor.slice(2)}`
-    return { pubkey: `0x${draws.hex(96)}`, depositor, credentials }
+const createMainnetBehaviour = (seed: string, accounts: readonly string[]): Behaviour => {
+  const rates = Array.from({ length: mainnetPlan.validators + 2 }, (_, index) =>
+    usualRates(seed, index, carelessnessOf(index)),
+  )
+  const depositorOf = depositorsOf(accounts)
+  return {
+    mistakeRates(validator, epoch) {
+      const usual = rates[validator] ?? noMistakes
+      const day = Math.floor(epoch / epochsPerDay)
+      const isWithin = ({ fromDay, untilDay }: { fromDay: number; untilDay: number }) =>
+        day >= fromDay && day < untilDay
+      const { outage } = roles
+      if (epoch === outage.epoch && validator >= outage.firstValidator && validator < outage.untilValidator)
+        return offlineRates
+      switch (validator) {
+        case roles.flawless:
+        case roles.accuser:
+          return noMistakes
+        case roles.late.validator:
+          return isWithin(roles.late) ? { ...usual, late: 0.4 } : usual
+        case roles.confused.validator:
+          return isWithin(roles.confused) ? { ...usual, wrongHead: 0.5, wrongTarget: 0.05 } : usual
+        case roles.orphan.validator:
+          return Math.floor(roles.orphan.slot / mainnetPlan.slotsPerEpoch) === epoch
+            ? { ...noMistakes, orphaned: 1 }
+            : usual
+        case roles.away.validator:
+          return day === roles.away.day ? offlineRates : usual
+        case roles.dark.validator:
+          return epoch >= roles.dark.from && epoch < roles.dark.until ? offlineRates : usual
+        default:
+          return usual
+      }
+    },
+    operationsAt({ epoch, isFirst }, _chain, draws) {
+      const sweeps = draws.happens(0.5)
+      const day = isFirst && epoch % epochsPerDay === 0 ? epoch / epochsPerDay : -1
+      const on = <T>(eventDay: number, ...items: T[]): T[] => (day === eventDay ? items : [])
+      const { slashed, leaver, merged, compounding, newcomer, halfPaid } = roles
+      return {
+        ...noOperations,
+        sweeps,
+        attesterSlashings: on(slashed.day, slashed.validator),
+        exits: [...on(leaver.day, leaver.validator), ...on(merged.exitDay, merged.validator)],
+        consolidations: on(merged.day, { from: merged.validator, to: compounding.validator }),
+        deposits: [
+          ...on(newcomer.day, { validator: 'new' as const, gwei: 32n * eth }),
+          ...on(halfPaid.day, { validator: 'new' as const, gwei: 16n * eth }),
+          ...on(compounding.day, {
+            validator: compounding.validator,
+            gwei: 4n * eth,
+            from: depositorOf(topUpSender),
+          }),
+        ],
+      }
+    },
+    proposer(slot) {
+      if (slot === roles.away.slot) return roles.away.validator
+      if (slot === roles.orphan.slot) return roles.orphan.validator
+      return slot === firstSlot(roles.slashed.day) ? roles.accuser : undefined
+    },
+    /** Every seventh validator still has BLS credentials, without an address. */
+    newValidator(index, draws) {
+      const address = depositorOf(index)
+      const kind = index === roles.compounding.validator ? '02' : '01'
+      const credentials = index % 7 === 6 ? `0x00${draws.hex(62)}` : `0x${kind}${'0'.repeat(22)}${address.slice(2)}`
+      return { pubkey: `0x${draws.hex(96)}`, depositor: address, credentials }
+    },
   }
 }
 
@@ -229,7 +215,7 @@ const createHoodiBehaviour = (seed: string): Behaviour => {
 export const mainnetScenario = (seed: string, accounts: readonly string[]): NetworkScenario => ({
   seed: `${seed}/validators/mainnet`,
   plan: mainnetPlan,
-  behaviour: new MainnetBehaviour(`${seed}/validators/mainnet`, accounts),
+  behaviour: createMainnetBehaviour(`${seed}/validators/mainnet`, accounts),
 })
 
 export const hoodiScenario = (seed: string): NetworkScenario => ({
