@@ -58,7 +58,8 @@ test('works with a node and without a data folder, and prints the confidence', a
 test('prints when a retry may get further', async () => {
   await using home = await openFolder()
   const chains = [{ id: '1', name: 'Gone', rpc: [{ url: 'http://127.0.0.1:9' }] }]
-  const explorer = { chains, probe: { timeoutMs: 400 } }
+  // Refused connections end the search after a second, long before this limit, also on a busy machine.
+  const explorer = { chains, probe: { timeoutMs: 60_000 } }
   await writeFile(join(home.dir, 'tetrad.yaml'), JSON.stringify({ explorer }))
   await (await openState(join(home.dir, 'data'))).close()
   const tree = await runCommand(['trail', address], { cwd: home.dir })

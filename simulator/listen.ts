@@ -9,6 +9,8 @@ export interface SimulatedServer extends AsyncDisposable {
 }
 
 const bodyMax = 2 ** 20
+/** By default 5 s, after which a client that had to wait for the CPU may send a request into a closing connection. */
+const keepAliveTimeoutMs = 120_000
 
 /** `badRequestText`: the body of the 400 response to an invalid request. */
 export async function startSimulatedServer(
@@ -23,6 +25,7 @@ export async function startSimulatedServer(
         : read(request).then((body) => reply(request, body, response))
     replied?.catch(() => response.writeHead(400).end(badRequestText))
   })
+  server.keepAliveTimeout = keepAliveTimeoutMs
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const close = async () => {
     server.closeAllConnections()

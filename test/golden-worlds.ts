@@ -12,6 +12,7 @@ import { openDemoNodes } from '#simulator/nodes.ts'
 import { stoppedAt } from '#simulator/stopped-clock.ts'
 import { roles } from '#simulator/validators/behaviour.ts'
 import { startDemoValidators, validatorSamples } from '#simulator/validators.ts'
+import { storedChain } from '#validators/duties/networks.ts'
 import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
 import { openFollower } from '#validators/ingest/start.ts'
 import { openReplay } from './beacon-replay.ts'
@@ -97,11 +98,22 @@ async function pubkeysOf(server: QuietServer, network: Network, indices: readonl
 }
 
 const recordedEpochs = 13
+const chainTriesMax = 10
+
+/** On a busy machine, the node may respond too late for the start of the server. */
+async function ensureChainTimes({ duties, settings, ...context }: AppContext): Promise<void> {
+  for (let tries = 0; !(await storedChain(duties, 'hoodi')); tries++) {
+    assert(tries < chainTriesMax, 'the node does not respond')
+    const timed = await withChainTimes({ ...context, duties, settings })
+    Object.assign(settings.validators.networks.hoodi, timed.validators.networks.hoodi)
+  }
+}
 
 async function openRecorded(changes: object = {}, fromEpoch = 0) {
   const node = await openReplay({ derived: true })
   const hoodi = { epochsPerHour: 2, epochsPerDay: 4, beacon: { urls: [node.url], fromEpoch }, ...changes }
   const server = await openQuietServer({ settings: { validators: { networks: { hoodi } } } })
+  await ensureChainTimes(server.context)
   const plan: RequestPlan = {
     ...{ network: 'hoodi', time: server.context.settings.validators.networks.hoodi, epochs: recordedEpochs },
     ...{ allValidators: indicesUpTo(64), sampleValidators: [7, 12, 61], pubkeys: recordedKeys },

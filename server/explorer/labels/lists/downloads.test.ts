@@ -15,8 +15,11 @@ const everyone = {
   close: async () => {},
 }
 
+/** On a busy machine, a request may take longer than the default to arrive. */
+const serverSettings = { port: 0, headersTimeoutMs: 120_000, requestTimeoutMs: 120_000 }
+
 async function openExports(more = 0, overrides: object = {}) {
-  const context = await openContext({ server: { port: 0 }, ...overrides })
+  const context = await openContext({ server: serverSettings, ...overrides })
   const entity = { chain: '1', slug: 'a', name: 'A "quoted" name', description: 'd', notes: '', updatedUnix: 5 }
   const notes = 'many notes '.repeat(100)
   const others = Array.from({ length: more }, (_, at) => ({ ...entity, slug: `b-${at}`, notes }))
