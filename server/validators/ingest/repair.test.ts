@@ -22,7 +22,7 @@ import { Cells } from '../duties/chunk-format.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
 import { hourEpochs } from '../duties/hours.ts'
 import { epochsOfUnit, type Level, levels, missedLevel, partOf, presenceLevel, unitIn } from '../duties/layout.ts'
-import { missedFields, readMissedDuties } from '../duties/missed.ts'
+import { listMissedDuties, missedFields } from '../duties/missed.ts'
 import { packCells } from '../duties/pack-chunk.ts'
 import { emptySet, packSet } from '../duties/presence.ts'
 import { type PackedRow, rowsBetween } from '../duties/rows.ts'
@@ -36,7 +36,7 @@ const signal = new AbortController().signal
 const validators = 24
 
 /** A UTC day has three epochs of 8 hours, so day parts have one or two epochs. 16 day parts take 19 epochs. */
-const simulateWorld = ({ epochs = 35, slotSeconds = 7200 } = {}): CompletedNetwork => ({
+const simulateWorld = ({ epochs, slotSeconds } = { epochs: 35, slotSeconds: 7200 }): CompletedNetwork => ({
   ...simulateNetwork('repair', {
     ...{ epochs, slotsPerEpoch: 4, slotSeconds, validators, committeesPerSlot: 2, syncSeats: 8 },
     ...{ outage: { from: 0, until: 0 }, missed: 0.08, orphaned: 0.05, slashing: 0.01, balanceChanges: 0.05 },
@@ -44,6 +44,9 @@ const simulateWorld = ({ epochs = 35, slotSeconds = 7200 } = {}): CompletedNetwo
   }),
   genesisUnix: Date.UTC(2026, 5, 1, 4) / 1000,
 })
+
+/** Simulated once for both suites that use it. */
+const usualWorld = simulateWorld()
 
 const settingsFor = (url: string, more: object = {}) => ({
   validators: {
@@ -77,9 +80,9 @@ const timeOf = (context: TestContext) => context.settings.validators.networks.ho
 async function stored(context: TestContext): Promise<object> {
   const covered = await coveredEpochs(context.duties, 'hoodi')
   const all = { from: covered[0]?.from ?? 0, until: covered.at(-1)?.until ?? 0 }
-  const missed = []
-  for (let validator = 0; validator < validators + 8; validator++)
-    missed.push(await readMissedDuties(context.duties, 'hoodi', timeOf(context), validator, all))
+  const everyone = Array.from({ length: validators + 8 }, (_, validator) => validator)
+  const input = { network: 'hoodi', time: timeOf(context), validators: everyone, epochs: all } as const
+  const missed = (await listMissedDuties(context.duties, input)).map((duty) => JSON.stringify(duty))
   const presence = await context.dutiesState.all('select * from duty_presence order by id')
   return { ...(await everythingStored(context)), missed, presence }
 }
@@ -126,7 +129,7 @@ function onStore(
     before(async () => {
       const lacking = new Set<number>()
       const options = { lacks: (slot: number) => lacking.has(slot), finalized: () => until + 1 }
-      node = await openNodeOfRun(simulateWorld(world), options)
+      node = await openNodeOfRun(world ? simulateWorld(world) : usualWorld, options)
       const context = await contextOn(node.url, settings)
       await context.follower.catchUp(signal)
       scene = { ...context, lacking, url: node.url, clean: await stored(context) }
@@ -377,7 +380,7 @@ onStore('long spans', { until: 66, world: longWorld, settings: { epochsPerDay: 1
 describe('incomplete stores', () => {
   let node: SimulatedBeaconNode
   before(async () => {
-    node = await openNodeOfRun(simulateWorld(), { finalized: () => 22 })
+    node = await openNodeOfRun(usualWorld, { finalized: () => 22 })
   })
   after(() => node[Symbol.asyncDispose]())
 
