@@ -20,7 +20,7 @@ const connections = 12
 const perConnection = 40
 const slowConnections = 30
 /** A step of the server, or a single request, takes at most this many times the reference work of the same process. */
-const stepReferencesMax = 2
+const stepReferencesMax = 4
 const heapGrowthMax = 24 * 1024 * 1024
 /** Of the only caller, and of connections that were reset; behaviour/http.md#request-log. */
 const logLinesPerMinuteMax = 210
