@@ -94,15 +94,13 @@ function CalendarPicture({ days, onOpen }: CalendarPictureProps) {
   )
 }
 
-const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
-
 /** The name of a month above the first week that starts in it. */
 function monthLabels(cells: readonly CalendarCell[]): { week: number; label: string }[] {
   const mondays = cells.filter(({ weekday }) => weekday === 0)
-  const monthOf = ({ date }: CalendarCell) => Number(date.slice(5, 7)) - 1
+  const monthOf = ({ date }: CalendarCell) => new Date(date).toLocaleString('en', { month: 'short', timeZone: 'UTC' })
   return mondays.flatMap((monday, at) => {
     const previous = mondays[at - 1]
     const isNew = previous === undefined || monthOf(previous) !== monthOf(monday)
-    return isNew ? [{ week: monday.week, label: months[monthOf(monday)] as string }] : []
+    return isNew ? [{ week: monday.week, label: monthOf(monday) }] : []
   })
 }

@@ -1,5 +1,5 @@
 // Controls for network, granularity and range. Every choice is part of the address, so it can be bookmarked and shared.
-import { type ReactNode, useState } from 'preact/compat'
+import { useState } from 'preact/compat'
 import { networks } from '#api/wire/networks.ts'
 import { Choice, TextField } from '../../parts/controls.tsx'
 import { type Granularity, granularities, type Span, spans, type ValidatorsView } from './view.ts'
@@ -26,16 +26,9 @@ interface ViewControlsProps {
   readonly choices?: readonly Granularity[]
   /** Whether UTC days can be chosen. */
   readonly hasDayType?: boolean
-  readonly children?: ReactNode
 }
 
-export function ViewControls({
-  view,
-  onView,
-  choices = granularities,
-  hasDayType = true,
-  children,
-}: ViewControlsProps) {
+export function ViewControls({ view, onView, choices = granularities, hasDayType = true }: ViewControlsProps) {
   const hasDates = view.from !== '' || view.to !== ''
   return (
     <div className="row view">
@@ -69,7 +62,6 @@ export function ViewControls({
         onDate={(from) => onView({ ...view, from })}
       />
       <DateField key={`to ${view.to}`} label="To" value={view.to} onDate={(to) => onView({ ...view, to })} />
-      {children}
     </div>
   )
 }
