@@ -2,10 +2,8 @@
 import { Address, endpoint, oneOf, type Static, Text, Type, withDefault } from '../kit.ts'
 import { envelope } from './explorer.ts'
 
-export const foundKinds = ['entity', 'address'] as const
-
 export const FoundLabel = Type.Object({
-  kind: oneOf(foundKinds, { description: 'An entity, or an address with a name.' }),
+  kind: oneOf(['entity', 'address'], { description: 'An entity, or an address with a name.' }),
   chainid: { ...Text, description: 'The chain of the entity or address.' },
   name: { ...Text, description: 'Name of the entity or address.' },
   slug: Type.Optional(Type.String({ description: 'Slug of the entity, or of the entity that owns the address.' })),

@@ -42,8 +42,6 @@ export const Trail = Type.Object({
 })
 export type Trail = Static<typeof Trail>
 
-export const hopsMax = 100
-
 const start = '0xaa5993de8a2532c51b64aacd03c7b65f736f7643'
 const between = ['0xfa4f2dec1a0e52458e93ece8a38bbd402eafbb15', '0xed6449cfc8a02852b6d6c0a083108057afab1aae'] as const
 const exchange = '0xd7f71da0535af7e18c61c8767b7f6533d4984571'
@@ -55,7 +53,7 @@ export const trail = endpoint('explorer.trail', {
   input: Type.Object({
     chainid,
     address: Type.String({ description: 'Start of the trail: 0x and 40 hexadecimal digits.' }),
-    depth: withDefault(Type.Integer({ minimum: 1, maximum: hopsMax, description: 'Maximum number of hops.' }), 20),
+    depth: withDefault(Type.Integer({ minimum: 1, maximum: 100, description: 'Maximum number of hops.' }), 20),
   }),
   reply: envelope({ ...Trail, description: 'The trail.' }),
   faults: ['explorer.chain_unsupported'],

@@ -4,15 +4,12 @@ import { Count, DateTime, endpoint, every, Flag, nullable, oneOf, recordList, ty
 import { IndexOrPubkey, network } from './validators.ts'
 import { metadataDescriptions } from './validators-descriptions.ts'
 
-/** `missing`: a block after the slot exists, and no block includes the vote so far. */
-export const attestationStates = ['included', 'due', 'missing'] as const
-
 export const CurrentAttestation = Type.Object({
   epoch: { ...Count, description: 'Epoch of the duty: the previous, the current or the next one.' },
   slot: { ...Count, description: 'Slot of the duty.' },
   timestamp: { ...DateTime, description: 'Start time of the slot.' },
   committee: { ...Count, description: 'Index of the committee in the slot.' },
-  state: oneOf(attestationStates, {
+  state: oneOf(['included', 'due', 'missing'], {
     description:
       '`included`: a block includes the vote. `due`: there is no block after the slot yet. `missing`: no block includes it so far; blocks can include it until the end of the next epoch.',
   }),

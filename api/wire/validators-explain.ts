@@ -22,9 +22,6 @@ import {
   windowDescriptions,
 } from './validators-descriptions.ts'
 
-/** Days per page. A day may list all its epochs, so pages are short. */
-export const explainedDaysMax = 100
-
 /** Fields of the aggregated record (spec 2.3) that a day's score and earnings are computed from. */
 export const explainedSums = [
   'totalAttestationAssignments',
@@ -95,10 +92,8 @@ export const explain = endpoint('validators.explain', {
   summary: "Explain a validator's score: late, wrong and missed duties by epoch.",
   notes:
     'One record per day with duties, in ascending order. Filters are those of validators.effectiveness. `x-tetrad-coverage` lists the epochs whose missed duties are known; `x-tetrad-method` is the version of the method.',
-  input: Type.Object({
-    network,
-    ...daysOfOne('Days', explainedDaysMax),
-  }),
+  // A day may list all its epochs, so pages are short.
+  input: Type.Object({ network, ...daysOfOne('Days', 100) }),
   reply: Type.Object({
     ...every(Count, ['validatorIndex'], metadataDescriptions),
     ...pageLinks,

@@ -12,15 +12,14 @@ import {
 } from './validators.ts'
 import { metadata, ValidatorMetadata } from './validators-metadata.ts'
 
-/** What `operatorsIds` are. */
-export const validatorIdTypes = ['nodeOperator', 'pool', 'depositAddress', 'withdrawalAddress'] as const
-
 const operatorsIds = many(Type.String({ minLength: 1, maxLength: 200 }), {
   minItems: 1,
   maxItems: 20,
   description: 'Names or addresses of operators, at most 20. Names match exactly.',
 })
-const idType = oneOf(validatorIdTypes, { description: 'What `operatorsIds` are; default: nodeOperator.' })
+const idType = oneOf(['nodeOperator', 'pool', 'depositAddress', 'withdrawalAddress'], {
+  description: 'What `operatorsIds` are; default: nodeOperator.',
+})
 const withdrawalAddress = { ...Address, description: 'Only validators with this withdrawal address.' }
 const otherSpelling = (name: string) => `Other spelling of \`${name}\`.`
 
