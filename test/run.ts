@@ -61,7 +61,7 @@ async function runAll(): Promise<Result[]> {
   const work = makeTemporaryFolder()
   try {
     const checks = runTasks(chosen.has('checks') && isComplete ? checkTasks() : [])
-    if (isComplete) await prepare(work)
+    if (isComplete && batches.length > 0) await prepare(work)
     process.stdout.write(`\n▸ ${files.length} test files in ${batches.length} processes, seed ${seed}\n`)
     const tested = await runTasks(batches.map((batch, index) => testTask(batch, work, index)))
     return [...(await checks), ...tested]
