@@ -83,7 +83,9 @@ describe('server on PostgreSQL', { skip: noPostgres }, () => {
     let stores: Pick<AppContext, 'state' | 'duties'>
     before(async () => {
       const demo = cleanup.adopt(await startDemo(), (opened) => opened.close())
-      context = cleanup.use(await openContext(demo.settings, systemClock.now(), copyDemo))
+      // With this address, the links in responses do not contain the port.
+      const overrides = { ...demo.settings, server: { port: 0, publicUrl: 'http://tetrad.test' } }
+      context = cleanup.use(await openContext(overrides, systemClock.now(), copyDemo))
       await demo.load(context)
       settings = await withChainTimes(context)
       calls = await callsOf(context)
