@@ -70,8 +70,15 @@ describe('alerts on PostgreSQL', { skip: noPostgres }, () => {
     assert.deepEqual(events.sort(), expected)
     assert.deepEqual(await readHeadAlerts(state, 'hoodi'), [])
     await state.close()
-    const pages = await Promise.all(servers.map(async ({ url }) => (await fetch(`${url}/metrics`)).text()))
-    const examining = pages.map((page) => /^tetrad_watched_examined_epoch\{network="hoodi"\} 9$/m.test(page))
+    const readPages = () => Promise.all(servers.map(async ({ url }) => (await fetch(`${url}/metrics`)).text()))
+    const hasExamined = (page: string) => /^tetrad_watched_examined_epoch\{network="hoodi"\} 9$/m.test(page)
+    let pages = await readPages()
+    // Events of earlier epochs may be sent before the last epoch is examined. Metrics are up to a second old.
+    for (let tries = 0; tries < 120 && !pages.some(hasExamined); tries++) {
+      await systemClock.sleep(500)
+      pages = await readPages()
+    }
+    const examining = pages.map(hasExamined)
     const leased = pages.map((page) => page.includes('tetrad_ingest_leased{ingester="beacon"} 1'))
     assert.deepEqual(examining, leased)
     assert.equal(leased.filter(Boolean).length, 1)
