@@ -87,8 +87,8 @@ process.on('message', (request: 'measure' | 'collect' | 'reset') => {
   const { user, system } = process.cpuUsage()
   const measured = { longestStepMs, longestDelayMs: delay.max / 1e6, cpuMs: (user + system) / 1000 }
   if (request === 'collect') {
-    globalThis.gc?.()
     referenceMs = Math.max(referenceMs, measureReference())
+    globalThis.gc?.()
   }
   // The work above is not caused by callers.
   lastMs = threadCpuMs()
