@@ -76,10 +76,13 @@ describe('Markets page', { skip: noBrowser }, () => {
     assert.equal(await outcomes.count(), 2)
     assert.match((await outcomes.first().textContent()) ?? '', /^Yes\d+ %$/)
     await page.getByRole('img', { name: 'Prices over time' }).waitFor()
-    const newest = page.locator('.changes li', { hasText: 'derived figures' }).first()
-    assert.doesNotMatch(await newest.innerText(), /clob/)
-    await newest.getByText('derived figures').click()
-    assert.match(await newest.innerText(), /volume24hr clob/)
+    // By its time: a change that arrives meanwhile comes first in the list.
+    const changes = page.locator('.changes li', { hasText: 'derived figures' })
+    const time = await changes.first().locator('.when').innerText()
+    const change = changes.filter({ hasText: time })
+    assert.doesNotMatch(await change.innerText(), /clob/)
+    await change.getByText('derived figures').click()
+    assert.match(await change.innerText(), /volume24hr clob/)
     await browser.accessible(page)
     await page.getByRole('button', { name: 'Show first funding' }).click()
     await page

@@ -1,5 +1,5 @@
 // Market search as you type; without a search, the most traded open markets.
-import { useEffect, useRef, useState } from 'preact/compat'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/compat'
 import { Card } from '../../parts/card.tsx'
 import { Form, TextField } from '../../parts/controls.tsx'
 import { QueryResult } from '../../parts/query-result.tsx'
@@ -65,7 +65,8 @@ function SearchBox({ text: initialText }: { readonly text: string }) {
   const isTyping = useRef(false)
   const timer = useRef<number>()
   useEffect(() => () => window.clearTimeout(timer.current), [])
-  useEffect(() => {
+  // Before the browser paints, so that the field and the heading above the results change together.
+  useLayoutEffect(() => {
     if (written.current === initialText) return
     // The field has changed the address since this search was rendered.
     if (initialText !== textOf(parseRoute(window.location.hash))) return
