@@ -39,9 +39,10 @@ function cpuMs(pid: number): number {
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** Starts a process and stops it `untilMs` after its output matches. */
-async function startOnce(args: readonly string[], ready: RegExp, untilMs = 1000): Promise<Start> {
+async function startOnce(args: readonly string[], ready: RegExp, untilMs = 1000, more = {}): Promise<Start> {
   const startMs = performance.now()
-  const child: ChildProcess = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], cwd: root })
+  const env = { ...process.env, ...more }
+  const child: ChildProcess = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], cwd: root, env })
   const pid = child.pid as number
   let output = ''
   const [readyMs, usedMs] = await new Promise<[number, number]>((resolve, reject) => {
@@ -98,8 +99,10 @@ try {
   const serve = ['cli/tetrad.js', 'serve', '--data', dir, '--port', '0']
   const listening = /listening|http:\/\/127\.0\.0\.1:\d+/
   const idle = ['-e', 'require("http").createServer().listen(0, () => console.log("listening"))']
-  // Fills the compile cache, as an earlier command would.
-  await startOnce(['cli/tetrad.js', 'serve', '--data', join(dir, 'warm'), '--port', '0'], listening)
+  const serveIn = (name: string) => ['cli/tetrad.js', 'serve', '--data', join(dir, name), '--port', '0']
+  // Fills the compile cache, as `npm ci` does (cli/prepare.js).
+  await startOnce(serveIn('warm'), listening)
+  const empty = await startOnce(serveIn('empty'), listening, 1000, { NODE_COMPILE_CACHE: join(dir, 'cache') })
   // The server reads the earlier days of validators after it is ready. A second start has nothing left to read.
   const first = await startOnce(serve, listening, readMs)
   const ours: Start[] = []
@@ -119,6 +122,7 @@ try {
     )
   const second = { readyMs: of(ours, 'readyMs'), cpuMs: of(ours, 'cpuMs'), residentMiB: 0, restMiB: 0 }
   line('first start (creates demo data)', first, 4000)
+  line('first start after npm ci --ignore-scripts', empty, 4000)
   line('second start', second, 900)
   const memory = of(ours, 'residentMiB')
   console.log(

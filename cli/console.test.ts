@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { openLog } from '#runtime/log.ts'
@@ -8,7 +7,6 @@ import { startServer } from '#server/app.ts'
 import { openState } from '#storage/open.ts'
 import { settingsWith } from '#test/context.ts'
 import { openFolder, runCommand } from '#test/run-command.ts'
-import { buildConsole } from './console-build.ts'
 
 test('a link signs in once, and sign-out ends the session', async () => {
   await using home = await openFolder()
@@ -57,12 +55,4 @@ test('a mistyped --data does not create a folder', async () => {
   await using home = await openFolder()
   const { code, stderr } = await runCommand(['console', 'link', '--data', 'nowhere', '--json'], { cwd: home.dir })
   assert.deepEqual([code, JSON.parse(stderr).error.code], [1, 'data.missing'])
-})
-
-test('an existing console is not built again, and a failed build is not an error', async () => {
-  const dir = await mkdtemp(join(tmpdir(), 'tetrad-built-'))
-  assert.equal(await buildConsole(dir, AbortSignal.abort()), 'failed')
-  await writeFile(join(dir, 'index.html'), 'mine')
-  assert.equal(await buildConsole(dir, AbortSignal.abort()), 'exists')
-  await rm(dir, { recursive: true })
 })

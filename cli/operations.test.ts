@@ -31,7 +31,8 @@ describe('next to a running server', () => {
     const byName = new Map(findings.map((one) => [one.name, one]))
     assert.match(byName.get('stores')?.message ?? '', /all \d+ duty rows are intact/)
     assert.match(byName.get('verify: market documents against their records')?.message ?? '', /^3 agree/)
-    assert.match(byName.get('verify: markets against their feeds')?.message ?? '', /agree/)
+    // The demo's feed changes while the test runs.
+    assert.match(byName.get('verify: markets against their feeds')?.message ?? '', /agree|3 have changed since/)
     assert.match(byName.get('verify: rates against their sources')?.message ?? '', /agree/)
     assert.deepEqual([code, healthy], [0, true], stdout)
     const plain = await runCommand(['doctor', '--offline', '--sample', '0'], { cwd: home.dir })

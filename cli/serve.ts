@@ -89,8 +89,6 @@ async function serve(options: ServeOptions): Promise<void> {
   }
   const stopped = untilStopped(systemClock, close, { report: (text) => log.warn({}, text) })
   const { console: pages, server: serverUrl } = server.context.settings
-  if (pages.enabled && !options.json) await buildPages(stopping.signal)
-  if (stopping.signal.aborted) return stopped
   // Print a sign-in link only on a terminal, so that it does not end up in a log file.
   const canSignIn = pages.enabled && process.stdout.isTTY && !options.json
   const signIn = canSignIn ? await linkFor(server.context, serverUrl.publicUrl || server.url) : undefined
@@ -139,14 +137,6 @@ interface DemoGreeting {
   /** How much of the demo data is stored, from 0 to 1. */
   readonly share: number
   readonly samples: DemoSamples
-}
-
-async function buildPages(signal: AbortSignal): Promise<void> {
-  const [{ buildConsole }, { consoleDir }] = await Promise.all([
-    import('./console-build.ts'),
-    import('#admin/routes.ts'),
-  ])
-  await buildConsole(consoleDir, signal)
 }
 
 async function printGreeting(url: string, demo: DemoGreeting | undefined, signIn: string | undefined): Promise<void> {

@@ -246,7 +246,8 @@ test('operator pages', { skip: noBrowser }, async (t) => {
       await actionOn(page).waitFor()
       if (path === 'fx') await page.getByRole('button', { name: 'Use an example' }).click()
       await signOutAll(context)
-      await actionOn(page).click()
+      // The overview sends requests by itself.
+      if (path !== 'overview') await actionOn(page).click()
       await page.getByText('Your session has ended').waitFor()
       await page.getByRole('button', { name: 'Set a key' }).waitFor()
       assert.equal(await page.getByRole('button', { name: 'Sign out' }).count(), 0)
