@@ -93,6 +93,22 @@ test('imports of own files, of packages and of data are resolved in all threads,
   assert.equal(stdout, 'b c data\nENOENT\nENOENT\n'.repeat(2))
 })
 
+test('all threads use one compile cache', async () => {
+  await using project = await openProject(`const { getCompileCacheDir } = await import('node:module')
+    const { Worker } = await import('node:worker_threads')
+    const thread = new Worker(new URL('thread.ts', import.meta.url), { execArgv: process.execArgv })
+    thread.on('message', (folder) => console.log(folder === getCompileCacheDir(), folder))`)
+  const thread = `import { getCompileCacheDir } from 'node:module'
+    import { parentPort } from 'node:worker_threads'
+    parentPort?.postMessage(getCompileCacheDir())`
+  await writeFile(join(project.dir, 'cli', 'thread.ts'), thread)
+  // As for a user: the environment does not name a cache.
+  const { NODE_COMPILE_CACHE: _, ...others } = process.env
+  const env = { ...others, TMPDIR: project.dir }
+  const output = execFileSync(process.execPath, [project.file], { env, encoding: 'utf8' })
+  assert.ok(output.startsWith(`true ${join(project.dir, 'node-compile-cache')}`), output)
+})
+
 test('the oldest Node that runs the command line is the one that npm installs', async () => {
   const [, majorMin] = /^const majorMin = (\d+)$/m.exec(await readFile(launcher, 'utf8')) ?? []
   for (const version of Object.values(manifest.optionalDependencies)) assert.equal(version.split('.')[0], majorMin)

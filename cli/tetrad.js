@@ -71,9 +71,10 @@ function runOn(node) {
 }
 
 if (majorOf(process.version) >= majorMin) {
-  const { directory } = modules.enableCompileCache()
-  // Worker threads use the cache only if the environment names it.
-  if (directory) process.env.NODE_COMPILE_CACHE ??= dirname(directory)
+  modules.enableCompileCache()
+  // Worker threads use the cache only if the environment names it. The folder of this version of Node is below it.
+  const compileCache = modules.getCompileCacheDir()
+  if (compileCache) process.env.NODE_COMPILE_CACHE ??= dirname(compileCache)
   const ownImports = new URL('./own-imports.js', import.meta.url).href
   await import(ownImports)
   // Worker threads are started with these options (server/runtime/worker-thread.ts).
