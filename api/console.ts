@@ -197,8 +197,6 @@ export interface Overview {
   readonly ingest: readonly ProgressView[]
   readonly sources: readonly SourceView[]
   readonly requests: readonly RequestView[]
-  /** Calls refused by a limit since the start, by kind. */
-  readonly limited: Readonly<Record<string, number>>
   readonly engine: string
 }
 

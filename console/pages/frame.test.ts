@@ -27,11 +27,11 @@ describe('every page', { skip: noBrowser }, () => {
 
   test('every page is reachable and fits a window of 360 px', async () => {
     const page = await browser.page(await signInPath(), { key: '', viewport: { width: 360, height: 800 } })
-    await page.getByRole('heading', { name: 'Requests per second', exact: true }).waitFor()
+    await page.getByRole('heading', { name: 'History', exact: true }).waitFor()
     for (const [link, shown] of [
       ['Keys', 'All keys'],
       ['FX', 'Request a quote'],
-      ['Overview', 'Requests per second'],
+      ['Overview', 'History'],
     ] as const) {
       await page.getByRole('navigation').getByRole('link', { name: link }).click()
       await page.getByRole('heading', { name: shown, exact: true }).waitFor()

@@ -18,13 +18,13 @@ test('operator pages', { skip: noBrowser }, async (t) => {
       const anonymous = await browser.page('/', { key: '' })
       await anonymous.getByRole('heading', { name: 'Ready: all checks pass' }).waitFor()
       await anonymous.getByRole('img', { name: /^chain 1: from 0 to/ }).waitFor()
-      await anonymous.getByText('Sign in to see requests, limits and sources.').waitFor()
+      await anonymous.getByText('Sign in to see requests and sources.').waitFor()
       await browser.accessible(anonymous)
       await browser.leave(anonymous)
 
       const { token } = await createLink(demo.server.context)
       const page = await browser.page(`/#/sign-in/${token}`, { key: '' })
-      await page.getByRole('heading', { name: 'Requests per second', exact: true }).waitFor()
+      await page.getByRole('heading', { name: 'History', exact: true }).waitFor()
       assert.ok(!page.url().includes(token))
       await page.getByRole('button', { name: /^Key / }).waitFor()
       await page.getByRole('row', { name: /^demo-north/ }).waitFor()
@@ -38,7 +38,7 @@ test('operator pages', { skip: noBrowser }, async (t) => {
       await browser.leave(usedLink)
 
       await page.getByRole('button', { name: 'Sign out' }).click()
-      await page.getByText('Sign in to see requests, limits and sources.').waitFor()
+      await page.getByText('Sign in to see requests and sources.').waitFor()
       await page.goto(`${demo.url}/#/keys`)
       await page.getByText('Sign in to manage keys.').waitFor()
       await browser.leave(page)
@@ -211,29 +211,10 @@ test('operator pages', { skip: noBrowser }, async (t) => {
     await browser.leave(page)
   })
 
-  await t.test('a restart of the server clears the plots without errors', async () => {
-    const { token } = await createLink(browser.demo.server.context)
-    const page = await browser.page(`/#/sign-in/${token}`, { key: '' })
-    const ingestPlot = page.getByRole('img', { name: 'Blocks, epochs and records read per second' })
-    await ingestPlot.waitFor()
-    const restarted = { startedAt: new Date().toISOString(), ingest: [], limited: {} }
-    await page.route('**/console/overview', async (route) => {
-      const response = await route.fetch()
-      await route.fulfill({ response, json: { ...((await response.json()) as object), ...restarted } })
-    })
-    await ingestPlot.waitFor({ state: 'detached' })
-    // After two responses of the new process there is a request rate again, but no ingest.
-    await page.getByRole('img', { name: 'Requests per second, by interface' }).waitFor()
-    await page.unroute('**/console/overview')
-    await ingestPlot.waitFor()
-    browser.done()
-    await browser.leave(page)
-  })
-
   await t.test('a session that was ended elsewhere is noticed at the next request of any page', async () => {
     const { context } = browser.demo.server
     const actions: Record<string, (page: Page) => Locator> = {
-      overview: (page) => page.getByRole('heading', { name: 'Requests per second', exact: true }),
+      overview: (page) => page.getByRole('heading', { name: 'History', exact: true }),
       fx: (page) => page.getByRole('button', { name: 'Get quote' }),
       keys: (page) => page.getByRole('button', { name: 'Older' }),
       'explorer/1': (page) => page.getByText('Examples:').getByRole('link').first(),

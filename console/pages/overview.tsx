@@ -1,5 +1,5 @@
-// The overview page: readiness and coverage for everyone (/readyz, /coverage), and for the operator also requests, limits,
-// ingest rates and sources (/console/overview).
+// The overview page: readiness and coverage for everyone (/readyz, /coverage), and for the operator also ingest
+// rates, sources, requests and their history (/console/overview, /console/history).
 import { useQuery } from '@tanstack/preact-query'
 import type { Overview as Report, StreamView } from '#api/console.ts'
 import { groups } from '#api/routes.ts'
@@ -14,7 +14,7 @@ import { useChainName } from '../parts/use-chains.ts'
 import { hrefOf } from '../route.ts'
 import { useConsoleContext } from '../session.tsx'
 import { groupTitles } from '../titles.ts'
-import { Live } from './overview/live.tsx'
+import { OperatorReport } from './overview/operator-report.tsx'
 
 const refreshMs = 2000
 
@@ -55,10 +55,10 @@ export function Overview() {
               ))}
             </div>
             {isOperatorReport(data) ? (
-              <Live report={data} />
+              <OperatorReport report={data} />
             ) : (
               <div className="note">
-                Sign in to see requests, limits and sources. <SignInHelp />
+                Sign in to see requests and sources. <SignInHelp />
               </div>
             )}
           </div>

@@ -1,5 +1,4 @@
-// GET /console/overview: status of the server, its data and sources, for a page that polls every two seconds. Request
-// counts only grow, so that the page can compute rates from two readings.
+// GET /console/overview: status of the server, its data and sources, for a page that polls every two seconds.
 import type { Overview, RequestView } from '#api/console.ts'
 import { checksOf, isReady, oncePerSecond, type Readiness } from '#http/health.ts'
 import type { ExtraRoute } from '#http/routes.ts'
@@ -42,7 +41,6 @@ async function overviewOf(context: AppContext, parts: OverviewParts, startedAt: 
     ingest: board.views(),
     sources,
     requests: requestViews(totals),
-    limited: totals.limited,
     engine: context.state.engine,
   }
 }

@@ -17,7 +17,6 @@ export type Metrics = ReturnType<typeof openMetrics>
 export interface Totals {
   readonly requests: readonly { readonly endpoint: string; readonly outcome: string; readonly count: number }[]
   readonly times: ReadonlyMap<string, ResponseTimes>
-  readonly limited: Readonly<Record<string, number>>
 }
 
 /** The timed responses of one endpoint. */
@@ -110,7 +109,6 @@ export function openMetrics(options: { readonly version?: string; readonly proce
 async function totalsOf(registry: Registry): Promise<Totals> {
   const read = async (name: string) => (await registry.getSingleMetric(name)?.get())?.values ?? []
   const requests = await read('tetrad_requests_total')
-  const limits = await read('tetrad_limits_hit_total')
   const times = new Map<string, ResponseTimes>()
   for (const { labels, value, metricName = '' } of (await read('tetrad_request_seconds')) as NamedValue[]) {
     const endpoint = String(labels.endpoint)
@@ -126,7 +124,6 @@ async function totalsOf(registry: Registry): Promise<Totals> {
       count: value,
     })),
     times,
-    limited: Object.fromEntries(limits.map(({ labels, value }) => [String(labels.kind), value])),
   }
 }
 

@@ -1,41 +1,18 @@
-// The operator's part of the overview: live plots of requests, limits and ingest, and tables of sources and endpoints.
-import { useEffect, useState } from 'preact/compat'
+// The operator's part of the overview: the history of requests and data, and tables of sources and endpoints.
 import type { Overview, RequestView, SourceView } from '#api/console.ts'
 import { Card } from '../../parts/card.tsx'
 import { formatCount, formatDuration } from '../../parts/format.ts'
-import { Plot } from '../../parts/plot.tsx'
 import { Table } from '../../parts/table.tsx'
-import { addSample, emptyHistory, type History, toLines } from './history.ts'
 import { ServerHistoryCard } from './server-history.tsx'
 import { stateOf } from './source-state.ts'
 
-const plots = [
-  { id: 'requests', title: 'Requests per second', name: 'Requests per second, by interface' },
-  { id: 'latency', title: 'Response time, ms', name: 'Mean response time in milliseconds' },
-  { id: 'refused', title: 'Rate-limited requests per second', name: 'Rate-limited requests per second, by limit' },
-  { id: 'ingest', title: 'Ingest per second', name: 'Blocks, epochs and records read per second' },
-] as const
-
-export function Live({ report }: { readonly report: Overview }) {
-  const [history, setHistory] = useState<History>(emptyHistory)
-  useEffect(() => setHistory((history) => addSample(history, report)), [report])
-  const { xs, ...lines } = toLines(history)
-  return (
-    <>
-      <ServerHistoryCard />
-      <h2 className="spaced">Live: the last five minutes in this tab</h2>
-      <div className="cards">
-        {plots.map(({ id, title, name }) => (
-          <Card key={id} id={id} title={title}>
-            <Plot title={name} xs={xs} lines={lines[id]} height={180} fromZero />
-          </Card>
-        ))}
-      </div>
-      <Sources sources={report.sources} />
-      <Requests report={report} />
-    </>
-  )
-}
+export const OperatorReport = ({ report }: { readonly report: Overview }) => (
+  <>
+    <ServerHistoryCard />
+    <Sources sources={report.sources} />
+    <Requests report={report} />
+  </>
+)
 
 function Sources({ sources }: { readonly sources: readonly SourceView[] }) {
   return (
