@@ -10,6 +10,11 @@ import { type DemoServer, openDemoServer } from '#test/demo-server.ts'
 import { openFolder, runCommand } from '#test/run-command.ts'
 import manifest from '../package.json' with { type: 'json' }
 
+async function coverageOf(url: string): Promise<readonly { readonly name: string; readonly status: string }[]> {
+  const { streams } = (await (await fetch(`${url}/coverage`)).json()) as { streams: { name: string; status: string }[] }
+  return streams
+}
+
 describe('next to a running server', () => {
   let home: Awaited<ReturnType<typeof openFolder>>
   let demo: DemoServer
@@ -19,6 +24,12 @@ describe('next to a running server', () => {
     home = await openFolder()
     demo = await openDemoServer({}, systemClock, join(home.dir, 'data'))
     ;({ url, key } = demo)
+    // The demo data was created when the test run began.
+    const isCatchingUp = async () => (await coverageOf(url)).some(({ status }) => status === 'catching up')
+    for (let left = 1200; await isCatchingUp(); left--) {
+      assert.ok(left > 0, 'it did not catch up')
+      await systemClock.sleep(100)
+    }
   })
   after(async () => {
     await demo[Symbol.asyncDispose]()
@@ -44,10 +55,9 @@ describe('next to a running server', () => {
     const { code, stdout } = await runCommand(['coverage', '--json'], { cwd: home.dir })
     assert.equal(code, 0, stdout)
     const streams = JSON.parse(stdout) as { name: string; status: string; addresses?: number }[]
-    const served = (await (await fetch(`${url}/coverage`)).json()) as { streams: { name: string }[] }
     assert.deepEqual(
       streams.map(({ name }) => name),
-      served.streams.map(({ name }) => name),
+      (await coverageOf(url)).map(({ name }) => name),
     )
     assert.ok((streams.find(({ name }) => name === 'chain 1')?.addresses ?? 0) > 1000)
     const statuses = new Map(streams.map(({ name, status }) => [name, status]))

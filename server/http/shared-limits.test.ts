@@ -66,8 +66,8 @@ const patientClock: Clock = {
 const outcomeOf = (fault: Fault | undefined): string =>
   fault ? `${fault.code} ${fault.terms.limit} ${fault.retryAfterMs}` : 'accepted'
 
-const until = async (is: () => boolean, tries = 1000): Promise<void> => {
-  for (let left = tries; !is(); left--) {
+const until = async (is: () => boolean | Promise<boolean>, tries = 6000): Promise<void> => {
+  for (let left = tries; !(await is()); left--) {
     assert.ok(left > 0, 'it did not happen')
     await systemClock.sleep(10)
   }
@@ -265,13 +265,7 @@ describe('Redis outage', { skip: noRedis }, () => {
       assert.equal(at.lines.filter((line) => line.includes('Redis does not respond')).length, 1)
       if (how === 'killed') await server.start()
       else server.thaw()
-      let code = ''
-      await until(() => {
-        void codeOf(at.authorizer, fundedBy, other).then((is) => {
-          if (is === 'accepted') code = is
-        })
-        return code === 'accepted'
-      })
+      await until(async () => (await codeOf(at.authorizer, fundedBy, other)) === 'accepted')
       assert.equal(at.reported[2], true)
       assert.equal(at.lines.length, at.reported.length)
       assert.ok(!at.lines.join('').includes(key))
