@@ -19,8 +19,8 @@ import { rateAdvice } from './rate-advice.ts'
 import type { Verification, VerificationResult } from './verification.ts'
 import { fundingVerification } from './verify-fundings.ts'
 import { quotePriceVerification, rateVerification } from './verify-fx.ts'
-import { marketDocumentVerification, marketRecordVerification } from './verify-markets.ts'
-import { dutyDayVerification, dutyHourVerification, registryVerification } from './verify-validators.ts'
+import { marketRecordVerification } from './verify-markets.ts'
+import { dutyHourVerification, registryVerification } from './verify-validators.ts'
 
 /** One entry for each kind of stored result (behaviour/operations.md#doctor). */
 export const verifications: readonly Verification[] = [
@@ -28,10 +28,7 @@ export const verifications: readonly Verification[] = [
   quotePriceVerification,
   rateVerification,
   dutyHourVerification,
-  dutyDayVerification('chain'),
-  dutyDayVerification('UTC'),
   registryVerification,
-  marketDocumentVerification,
   marketRecordVerification,
 ]
 

@@ -35,8 +35,8 @@ export function randomBelow({ random }: Pick<AppContext, 'random'>, until: numbe
 const drawsPerItem = 4
 
 export interface Population<T> {
-  /** The first `limit` items; left out if reading them is too expensive. */
-  readonly first?: (limit: number) => Promise<readonly T[]>
+  /** The first `limit` items. */
+  readonly first: (limit: number) => Promise<readonly T[]>
   /** A random item; undefined: there are none. */
   readonly any: () => Promise<T | undefined>
   readonly keyOf: (item: T) => string
@@ -44,8 +44,8 @@ export interface Population<T> {
 
 /** At most `count` distinct items: all of them if there are so few, otherwise a random sample. */
 export async function sampleOf<T>(count: number, { first, any, keyOf }: Population<T>): Promise<readonly T[]> {
-  const all = (await first?.(count + 1)) ?? []
-  if (first && all.length <= count) return all
+  const all = await first(count + 1)
+  if (all.length <= count) return all
   const drawn = new Map<string, T>()
   for (let draws = 0; draws < drawsPerItem * count && drawn.size < count; draws++) {
     const item = await any()

@@ -1,19 +1,12 @@
-// Verifies daily duties against hourly ones, one hour of duties against a beacon node, and public keys against a beacon
-// node.
+// Verifies one hour of duties, and public keys of validators, against a beacon node.
 import { type Network, networks } from '#api/wire/validators.ts'
-import { chainDays, type DayCalendar, type Epoch, utcDays } from '#core/chain-time.ts'
 import { errorMessage } from '#core/error-message.ts'
-import { holes, type Range, within } from '#core/ranges.ts'
+import type { Range } from '#core/ranges.ts'
 import type { AppContext } from '#server/context.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
 import { dataOf } from '#sources/beacon/endpoint.ts'
-import { coveredEpochs } from '#validators/duties/coverage.ts'
-import { hourEpochs } from '#validators/duties/hours.ts'
-import { partOf, plainTime } from '#validators/duties/layout.ts'
-import { queryDuties } from '#validators/duties/store.ts'
 import { followedNetworks } from '#validators/ingest/start.ts'
 import { storedHours, verifyHour } from '#validators/ingest/verify-hour.ts'
-import { type Measure, measures } from '#validators/ratings/measures.ts'
 import { readValidator } from '#validators/registry/registry.ts'
 import {
   compareEach,
@@ -24,63 +17,6 @@ import {
   sampleOf,
   type Verification,
 } from './verification.ts'
-
-/** Days are sums of hours, so only days whose hours are still stored can be verified. */
-export const dutyDayVerification = (kind: 'chain' | 'UTC'): Verification => ({
-  name: `${kind} days of validators against their hours`,
-  todo: 'run `tetrad repair --network … --from-epoch … --until-epoch …` for the epochs of these days, or restore a backup',
-  async run(context, count) {
-    const { duties, settings } = context
-    const isUtc = kind === 'UTC'
-    const calendarOf = (network: Network) =>
-      (isUtc ? utcDays : chainDays)(settings.validators.networks[network]) as DayCalendar
-    const known = await Promise.all(
-      networks.map(async (network) => ({ network, ranges: await hourEpochs(duties, network) })),
-    )
-    const candidates = known.filter(({ ranges }) => ranges.length > 0)
-    const any = async () => {
-      const candidate = candidates[randomBelow(context, candidates.length)]
-      if (!candidate) return undefined
-      const { network, ranges } = candidate
-      const calendar = calendarOf(network)
-      const epoch = numberIn(context, ranges) as Epoch
-      const day = calendar.dayOf(epoch)
-      const { from, until } = calendar.epochsOf(day)
-      // Skip a day that has lost some of its hours.
-      const read = within(await coveredEpochs(duties, network), { from, until })
-      if (read.some((range) => holes(ranges, range).length > 0)) return undefined
-      const part = partOf(settings.validators.networks[network], epoch)
-      const validators = await queryDuties(duties, 'validatorsIn', { network, part })
-      const validator = validators[randomBelow(context, validators.length)]
-      return validator === undefined ? undefined : { network, day, validator }
-    }
-    const items = await sampleOf(count, {
-      any,
-      keyOf: ({ network, day, validator }) => `${network} ${day} ${validator}`,
-    })
-    return compareEach(items, async ({ network, day, validator }) => {
-      const sums = async (grain: 'days' | 'hours') => {
-        const query = {
-          network,
-          isUtc,
-          grain,
-          days: { from: day, until: day + 1 },
-          time: plainTime(settings.validators.networks[network]),
-          validators: [validator],
-          windowOf: [day],
-          byValidator: false,
-        }
-        const result = await queryDuties(duties, 'sumRecords', { query, wanted: { measures, scores: [] } })
-        return (measure: Measure) => (result.sums[measure] as Float64Array).reduce((total, value) => total + value, 0)
-      }
-      const [stored, summed] = [await sums('days'), await sums('hours')]
-      const differing = measures.find((name) => stored(name) !== summed(name))
-      const { from, until } = calendarOf(network).epochsOf(day)
-      const subject = `${network} validator ${validator} ${kind} day ${day} (epochs ${from} to ${until - 1})`
-      return differing && `${subject}: ${differing} is ${stored(differing)}, its hours give ${summed(differing)}`
-    })
-  },
-})
 
 /** Reading an hour again takes as long as ingesting it. */
 const rereadTimeoutMs = 600_000
