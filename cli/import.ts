@@ -24,7 +24,6 @@ interface ImportOptions extends CommonOptions, LeaseOptions {
   readonly record: 'market' | 'event'
   readonly lines?: boolean
   readonly rejects?: string
-  readonly strict?: boolean
 }
 
 const logLineMs = 5000
@@ -41,7 +40,6 @@ export function addImport(program: Command): Command {
     .addOption(new Option('--record <kind>', 'kind of the records').choices(['market', 'event']).default('market'))
     .option('--lines', 'one record per line, without detecting the format')
     .option('--rejects <file>', 'file for invalid records (default: markets.rejects.ndjson)')
-    .option('--strict', 'fail if any record is invalid')
     .option(...waitOption)
     .addHelpText('after', '\nImporting the same file again changes nothing. See docs/markets.md.')
     .action((files: string[], _: unknown, command: Command) => importFiles(files, command.optsWithGlobals()))
@@ -75,11 +73,7 @@ async function importFiles(files: readonly string[], options: ImportOptions): Pr
       'Stopped before the end. Run the command again to finish; stored records do not change.',
     )
   }
-  if (sum.rejected === 0) return
-  if (options.strict) {
-    throw new CommandFailure('import.rejects', `${counted(sum.rejected, 'record')} rejected. Reasons: ${rejects.file}`)
-  }
-  process.exitCode = exitPartly
+  if (sum.rejected > 0) process.exitCode = exitPartly
 }
 
 /** The rename table and the kind of records. */

@@ -18,7 +18,6 @@ interface ImportOptions extends CommonOptions {
   readonly source?: string
   readonly confidence?: number
   readonly rejects?: string
-  readonly strict?: boolean
   readonly by?: string
 }
 
@@ -41,7 +40,6 @@ export function addLabelFiles(labels: Command): void {
     .option('--source <source>', 'source of records without a source (default: import, or oli)')
     .option('--confidence <percent>', 'confidence of new addresses without one (default: 50)', parsePercent)
     .option('--rejects <file>', 'file for bad records (default: <file>.rejects.csv)')
-    .option('--strict', 'write nothing if any record is bad')
     .option('--by <who>', 'author of the change (default: name of the user)')
     .addHelpText('after', '\nFormats and columns: docs/labels.md.')
     .action((file: string, _: unknown, command: Command) => importFile(file, command.optsWithGlobals()))
@@ -71,16 +69,9 @@ async function importFile(file: string, options: ImportOptions): Promise<void> {
       everyChain: settings.explorer.chains.map(({ id }) => id),
       ...(options.chain && { chains: options.chain }),
       ...(options.confidence !== undefined && { confidence: options.confidence }),
-      ...(options.strict && { strict: true }),
     }),
   )
   const rejectsFile = await writeRejects(imported, options.rejects ?? `${file}.rejects.csv`)
-  if (!imported.done) {
-    throw new CommandFailure(
-      'labels.rejected',
-      `Nothing was imported (--strict): ${counted(imported.rejects.length, 'bad record')}. Reasons: ${rejectsFile}`,
-    )
-  }
   const { entities, addresses, chains, rejects } = imported
   if (options.json) printJson({ entities, addresses, rejected: rejects.length, rejectsFile: rejectsFile ?? null })
   else {

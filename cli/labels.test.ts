@@ -96,11 +96,6 @@ describe('files', () => {
       rejectsFile: 'bad.csv',
     })
     assert.equal(again.code, 3)
-    const strict = await runCommand(['labels', 'import', 'labels.csv', '--strict', '--data', 'other'], {
-      cwd: home.dir,
-    })
-    assert.equal(strict.code, 1)
-    assert.match(strict.stderr, /^tetrad: Nothing was imported \(--strict\): 1 bad record\. Reasons: /)
   })
 
   test('an import without rejects deletes an old rejects file, but no other file', async () => {

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { openContext, type TestContext } from '#test/context.ts'
 import { readHistory } from '../history.ts'
 import { findLabels, readListHead } from '../labels.ts'
-import { eachTag, findTags } from '../tags.ts'
+import { findTags } from '../tags.ts'
 import { type ImportForm, type ImportOptions, importLabels } from './import-labels.ts'
 import { readCsv } from './read-csv.ts'
 import { readJson } from './read-json.ts'
@@ -44,7 +44,6 @@ describe('CSV', () => {
       addresses: { added: 0, changed: 0, unchanged: 0 },
       chains: ['1', '137'],
       rejects: [],
-      done: true,
     })
     const harbour = (await findLabels(context.state, 'harbour'))[0]
     assert.deepEqual([harbour?.description, harbour?.notes], ['Deposit, hot wallets.', 'two\r\nlines'])
@@ -105,17 +104,6 @@ describe('CSV', () => {
       ],
     )
     assert.equal(rejects[0]?.raw, `1,0x123,Short,,own,90,`)
-  })
-
-  test('strict: nothing is written if a row is bad', async () => {
-    await using context = await openContext()
-    const file = `chain,address,name,entity\n1,${hot},Good,\n1,${cold},Bad,nobody\n`
-    const result = await importText(context, 'csv', file, { strict: true })
-    assert.deepEqual([result.done, result.addresses.added, result.rejects.length], [false, 0, 1])
-    assert.deepEqual(await Array.fromAsync(eachTag(context.state)), [])
-    assert.deepEqual(await readHistory(context.state, { limit: 1 }), [])
-    const other = await importText(context, 'csv', `chain,address,name\n1,0x,x\n1,${hot},Good\n`, { strict: true })
-    assert.deepEqual([other.done, (await Array.fromAsync(eachTag(context.state))).length], [false, 0])
   })
 
   test('the download of 4.1 can be imported for a given chain', async () => {

@@ -9,12 +9,12 @@ import type { State } from '#storage/state.ts'
 import { type Author, HistoryWriter } from '../history.ts'
 import { type LabelPatch, putLabels } from '../labels.ts'
 import { findUnknownFields, isTag, type RecordDefaults, toEntityPatches, toTagPatches } from '../parse-record.ts'
-import { putTags, type RejectedTag, type TagPatch } from '../tags.ts'
+import { putTags, type TagPatch } from '../tags.ts'
 import type { Counts } from '../write-rows.ts'
 import { convertOpenLabels, oliArrays } from './open-labels.ts'
 import { type ImportedRecord, readCsv } from './read-csv.ts'
 import { readJson } from './read-json.ts'
-import { nothingWritten, stagedRecordsMin, type WriteResult, writeStaged } from './staging.ts'
+import { stagedRecordsMin, type WriteResult, writeStaged } from './staging.ts'
 
 const importForms = ['csv', 'json', 'oli'] as const
 export type ImportForm = (typeof importForms)[number]
@@ -23,8 +23,6 @@ export interface ImportOptions extends RecordDefaults {
   readonly form: ImportForm
   /** Chains of a label for "any chain". */
   readonly everyChain: readonly string[]
-  /** Write nothing if any record is bad. */
-  readonly strict?: boolean
 }
 
 export interface Reject {
@@ -41,8 +39,6 @@ export interface ImportReport {
   readonly chains: readonly string[]
   /** By line. */
   readonly rejects: readonly Reject[]
-  /** False: nothing was written, because a strict import has a bad record. */
-  readonly done: boolean
 }
 
 export const recordsMax = 1_000_000
@@ -63,52 +59,31 @@ export async function importLabels(
 ): Promise<ImportReport> {
   const sorted = sortRecords(readRecords(text, options), options)
   const { entities, tags, rejects, lineOf } = sorted
-  const accepts = (rejected: readonly RejectedTag[]) => !(options.strict && rejects.length + rejected.length > 0)
   const write = entities.length + tags.length < stagedRecordsMin ? writeInOneTransaction : writeLarge
-  // Even if a strict import is sure to fail, continue to report all bad records.
-  const { rejected, ...result } = await write(state, author, sorted, accepts)
+  const { rejected, ...result } = await write(state, author, sorted)
   for (const { patch, reason } of rejected) rejects.push(toReject(lineOf.get(patch), reason))
   const chains = new Set<string>()
   for (const patches of [entities, tags]) for (const { chain } of patches) chains.add(chain)
   return { ...result, chains: [...chains], rejects: rejects.sort((a, b) => a.line - b.line) }
 }
 
-type AcceptImport = (rejected: readonly RejectedTag[]) => boolean
-
 async function writeInOneTransaction(
   state: State,
   author: Author,
   { entities, tags }: SortedRecords,
-  accepts: AcceptImport,
 ): Promise<WriteResult> {
-  let rejected: readonly RejectedTag[] = []
-  try {
-    return await state.write(async (tx) => {
-      const history = new HistoryWriter(tx, author)
-      const counts = await putLabels(history, entities)
-      const put = await putTags(history, tags)
-      rejected = put.rejected
-      if (!accepts(rejected)) throw new ImportRolledBack()
-      return { entities: counts, addresses: put.counts, rejected, done: true }
-    })
-  } catch (error) {
-    if (!(error instanceof ImportRolledBack)) throw error
-    return { ...nothingWritten, rejected }
-  }
+  return state.write(async (tx) => {
+    const history = new HistoryWriter(tx, author)
+    const counts = await putLabels(history, entities)
+    const { counts: addresses, rejected } = await putTags(history, tags)
+    return { entities: counts, addresses, rejected }
+  })
 }
 
 /** If the registry keeps changing during staging, falls back to one long transaction. */
-async function writeLarge(
-  state: State,
-  author: Author,
-  sorted: SortedRecords,
-  accepts: AcceptImport,
-): Promise<WriteResult> {
-  return (await writeStaged(state, author, sorted, accepts)) ?? writeInOneTransaction(state, author, sorted, accepts)
+async function writeLarge(state: State, author: Author, sorted: SortedRecords): Promise<WriteResult> {
+  return (await writeStaged(state, author, sorted)) ?? writeInOneTransaction(state, author, sorted)
 }
-
-/** Rolls back the transaction of a strict import. */
-class ImportRolledBack extends Error {}
 
 function readRecords(text: string, { form, source, everyChain }: ImportOptions): Iterable<ImportedRecord> {
   if (form === 'csv') {

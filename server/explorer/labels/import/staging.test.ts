@@ -32,8 +32,8 @@ function file(version = 0): string {
   return JSON.stringify({ entities, addresses })
 }
 
-const importText = (context: TestContext, text: string, strict = false, state: State = context.state) =>
-  importLabels(state, author(context), text, { form: 'json', source: 'import', everyChain: ['1'], strict })
+const importText = (context: TestContext, text: string, state: State = context.state) =>
+  importLabels(state, author(context), text, { form: 'json', source: 'import', everyChain: ['1'] })
 
 const tables = ['labels', 'tagged_addresses', 'label_lists', 'label_changes', 'label_history'] as const
 
@@ -87,13 +87,11 @@ test('importing the same file again changes nothing and leaves no history', asyn
   assert.deepEqual(await registryOf(context), before)
 })
 
-test('an address with an unknown entity is rejected with its line; a strict import then writes nothing', async () => {
+test('an address with an unknown entity is rejected with its line', async () => {
   await using context = await openContext()
   const text = file().replace('"entity":"entity-8"', '"entity":"nobody"')
-  const strict = await importText(context, text, true)
-  assert.deepEqual([strict.done, strict.rejects.length, await readListHead(context.state, '1')], [false, 1, undefined])
-  const { done, rejects, addresses } = await importText(context, text)
-  assert.deepEqual([done, addresses.added], [true, count / 2 - 1])
+  const { rejects, addresses } = await importText(context, text)
+  assert.equal(addresses.added, count / 2 - 1)
   assert.match(rejects[0]?.reason ?? '', /no entity nobody/)
   assert.equal(await staged(context), 0)
 })
@@ -123,7 +121,7 @@ test('invariant 1: a concurrent edit is neither lost nor overwritten', async () 
     await context.state.write((tx) => putLabels(new HistoryWriter(tx, { ...author(context), by: 'bob' }), [renamed]))
   }
   const renamed = { chain: '1', slug: 'entity-4', name: 'Renamed', notes: 'by bob' }
-  const { entities } = await importText(context, file(1), false, withInterference(context.state, rename))
+  const { entities } = await importText(context, file(1), withInterference(context.state, rename))
   assert.equal(edits, 1)
   const [row] = await context.state.all<{ name: string; notes: string }>(
     "select name, notes from labels where chain = '1' and slug = 'entity-4'",
@@ -141,8 +139,8 @@ test('if the registry keeps changing, the import falls back to one transaction',
     context.state
       .write((tx) => putLabels(new HistoryWriter(tx, author(context)), [{ chain: '7', slug: `restless-${edits++}` }]))
       .then(() => undefined)
-  const { done, addresses } = await importText(context, file(), false, withInterference(context.state, restless))
-  assert.deepEqual([done, addresses.added, await staged(context)], [true, count / 2, 0])
+  const { addresses } = await importText(context, file(), withInterference(context.state, restless))
+  assert.deepEqual([addresses.added, await staged(context)], [count / 2, 0])
 })
 
 test('invariant 2: nothing is visible before the merge; invariant 3: a later import deletes what a crash left', async () => {
@@ -150,7 +148,7 @@ test('invariant 2: nothing is visible before the merge; invariant 3: a later imp
   const crash = async (write: number) => {
     if (write === 3) throw new Error('killed')
   }
-  await assert.rejects(importText(context, file(), false, withInterference(context.state, crash)), /killed/)
+  await assert.rejects(importText(context, file(), withInterference(context.state, crash)), /killed/)
   assert.equal(await readListHead(context.state, '1'), undefined)
   await context.state.write((tx) => tx.run('insert into label_imports (change, at_ms) values (900, 5)'))
   await context.state.write(async (tx) => {
@@ -202,7 +200,7 @@ test('no transaction writes history and labels of a large import, or more than 1
       return result
     },
   })
-  await importText(context, file(), false, state)
+  await importText(context, file(), state)
   // Each entity with a number that is a multiple of five is on two chains.
   const entities = (count / 2) * 1.2
   const merge = transactions.pop()
@@ -232,7 +230,7 @@ test('while an import is under way, a search and the history show neither its ro
     const subjects = (await readHistory(context.state, { limit: 10 })).map(({ subject }) => subject)
     assert.deepEqual(subjects, ['meanwhile', 'before'])
   }
-  await importText(context, file(), false, withInterference(context.state, check))
+  await importText(context, file(), withInterference(context.state, check))
   assert.equal(checks, 1)
   assert.equal((await search()).length, 3)
   const [newest] = await readHistory(context.state, { limit: 1 })

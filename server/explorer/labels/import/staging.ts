@@ -36,33 +36,18 @@ export interface WriteResult {
   readonly entities: Counts
   readonly addresses: Counts
   readonly rejected: readonly RejectedTag[]
-  /** False: `accepts` returned false. */
-  readonly done: boolean
 }
 
-const noCounts: Counts = { added: 0, changed: 0, unchanged: 0 }
-export const nothingWritten = {
-  entities: noCounts,
-  addresses: noCounts,
-  rejected: [],
-  done: false,
-} satisfies WriteResult
-
-/**
- * `accepts` decides by the rejected tags whether to write. Returns undefined if the registry changed during every
- * attempt.
- */
+/** Returns undefined if the registry changed during every attempt. */
 export async function writeStaged(
   state: State,
   author: Author,
   patches: { readonly entities: readonly LabelPatch[]; readonly tags: readonly TagPatch[] },
-  accepts: (rejected: readonly RejectedTag[]) => boolean,
 ): Promise<WriteResult | undefined> {
   await dropAbandonedStages(state, author.atMs - abandonedAfterMs)
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     const revision = await lastChange(state)
     const rejected = await findUnknownEntities(state, patches.tags, patches.entities)
-    if (!accepts(rejected)) return { ...nothingWritten, rejected }
     const rejectedPatches = new Set(rejected.map(({ patch }) => patch))
     const stage = await openStage(state, author)
     try {
@@ -70,7 +55,7 @@ export async function writeStaged(
       const entities = await stage.add(entityTable, patches.entities)
       const addresses = await stage.add(tagTable, tags)
       if (!(await stage.merge(revision, entities.chains, addresses.chains))) continue
-      return { entities: entities.counts, addresses: addresses.counts, rejected, done: true }
+      return { entities: entities.counts, addresses: addresses.counts, rejected }
     } finally {
       await stage.drop()
     }
