@@ -314,19 +314,6 @@ describe('machine', () => {
   })
 })
 
-test('an alias without effect is a warning', () => {
-  const about = (aliases: object) => settingsFindings(settingsWith({ aliases }), true).map(({ name }) => name)
-  assert.deepEqual(
-    about({
-      requestHeaders: { 'x-net': 'X-Validator-Network', 'x-idem': 'idempotency-keys' },
-      responseFields: { validatorIndex: 'index', validatorIndx: 'index', detail: 'details' },
-      hiddenFields: ['subpool', 'subpol'],
-    }),
-    ['aliases.requestHeaders.x-idem', 'aliases.responseFields.validatorIndx', 'aliases.hiddenFields'],
-  )
-  assert.deepEqual(about({}), ['configuration'])
-})
-
 test('a shared database without shared limits is a warning', () => {
   const shared = { store: { state: 'postgres://db.test/tetrad' } }
   const about = (settings: object) =>

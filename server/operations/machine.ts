@@ -7,7 +7,6 @@ import { complete } from '#core/schema-check.ts'
 import { mayPriceTrades } from '#runtime/settings/fx-sources.ts'
 import { type Settings, SettingsSchema } from '#runtime/settings.ts'
 import { checkState } from '#storage/backup.ts'
-import { aliasFindings } from './alias-lint.ts'
 import { type DoctorFinding, failFinding, okFinding, runCheck, warnFinding } from './diagnosis.ts'
 
 const gibibyte = 2 ** 30
@@ -119,7 +118,7 @@ export function settingsFindings(settings: Settings, configured: boolean): reado
     const message = 'links in responses use the host name that the caller sent'
     findings.push(warnFinding('server.publicUrl', message, 'set server.publicUrl'))
   }
-  findings.push(...limitsFindings(settings), ...aliasFindings(settings.aliases))
+  findings.push(...limitsFindings(settings))
   // Without fx settings the operator does not intend to serve quotes.
   if (configured && groups.fx.enabled && !isDeepStrictEqual(fx, defaults.fx)) findings.push(...fxFindings(fx))
   return findings.length > 0 ? findings : [okFinding('configuration', 'valid')]
