@@ -150,8 +150,11 @@ function inputFrom(
 
 function exampleOf(input: object): string {
   const flags = Object.entries(input).flatMap(([name, value]): string[] => {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return [`--${name} ${String(value)}`]
-    return Object.entries(value).map(([member, inner]) => `--${name}.${member} ${String(inner)}`)
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return [`--${name} ${shellWord(value)}`]
+    return Object.entries(value).map(([member, inner]) => `--${name}.${member} ${shellWord(inner)}`)
   })
   return flags.join(' ')
 }
+
+/** Quotes a value with spaces, so that the example can be copied to a shell. */
+const shellWord = (value: unknown): string => (/\s/.test(String(value)) ? `'${String(value)}'` : String(value))

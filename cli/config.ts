@@ -1,4 +1,4 @@
-// `tetrad config …`: checks the configuration, shows the effective settings, prints the schema.
+// `tetrad config …`: checks the configuration, shows the effective settings.
 import type { Command } from 'commander'
 import type { SchemaNode } from '#runtime/config/leaves.ts'
 import { note, paint, print, printJson, printResult } from './print.ts'
@@ -38,14 +38,6 @@ export function addConfig(program: Command): void {
       ])
       const view = toView(settings, settingsNode, presentable)
       printResult(options, view, writeYaml(view).trimEnd())
-    })
-
-  config
-    .command('schema')
-    .description('Print the JSON Schema of the configuration file, for editors.')
-    .action(async (_: unknown, command: Command) => {
-      const { configurationSchema } = await import('../docs/configuration.ts')
-      print(JSON.stringify(configurationSchema(), undefined, command.optsWithGlobals<CommonOptions>().json ? 0 : 2))
     })
 }
 

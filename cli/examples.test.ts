@@ -21,9 +21,9 @@ function helpOf(command: Command): string {
   return text
 }
 
-/** As a shell splits a line, without what follows a redirection. */
+/** As a shell splits a line, without what follows a redirection or a pipe. */
 const wordsOf = (line: string): string[] =>
-  [...(line.split(' > ')[0] ?? '').matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? '')
+  [...(line.split(/ [>|] /)[0] ?? '').matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? '')
 
 describe('the help of every command ends with examples', () => {
   for (const { path, command } of found) {
@@ -49,6 +49,8 @@ function checkLine(line: string): void {
   assert.deepEqual(common, [], `${line}: unknown options`)
   const required = command.registeredArguments.filter((argument) => argument.required).length
   assert.ok(operands.length >= required, `${line}: an argument is missing`)
+  const isVariadic = command.registeredArguments.some((argument) => argument.variadic)
+  assert.ok(isVariadic || operands.length <= command.registeredArguments.length, `${line}: too many arguments`)
   for (const option of command.options.filter(({ mandatory }) => mandatory))
     assert.ok(words.includes(option.long ?? ''), `${line}: ${option.long} is missing`)
 }

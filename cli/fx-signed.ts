@@ -3,7 +3,6 @@ import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { parseJson, stringifyJson } from '#api/json.ts'
 import type { Quote } from '#api/wire/fx.ts'
-import type { KeyContext } from '#fx/receipts/receipt-key.ts'
 import { withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
 import { note, print, printJson, printResult } from './print.ts'
@@ -18,10 +17,6 @@ export function addSigned(fx: Command): void {
     .description('Print the signed receipt of a quote, which shows how it was priced.')
     .argument('<id>', 'id of the quote')
     .action((id: string, _: unknown, command: Command) => receipt(id, command.optsWithGlobals()))
-
-  fx.command('receipt-key')
-    .description('Print the public key that signs the receipts of this data folder; with --json also the earlier keys.')
-    .action((_: unknown, command: Command) => receiptKey(command.optsWithGlobals()))
 
   fx.command('rotate-receipt-key')
     .description('Create a new key that signs receipts from now on. Earlier receipts stay valid under the old key.')
@@ -55,26 +50,17 @@ async function receipt(id: string, options: CommonOptions): Promise<void> {
   printResult(options, signed, stringifyJson(signed, 2))
 }
 
-async function receiptKey(options: CommonOptions): Promise<void> {
-  const { readPublicKeys } = await import('#fx/receipts/receipt-key.ts')
-  const keys = await withKeys(options, readPublicKeys)
-  printResult(options, keys, keys.publicKey)
-}
-
 async function rotateKey(options: CommonOptions): Promise<void> {
   const { readPublicKeys, rotateReceiptKey } = await import('#fx/receipts/receipt-key.ts')
-  const keys = await withKeys(options, async (context) => {
+  const { createFxCaches } = await import('#fx/context.ts')
+  const keys = await withState(options, 'found', async (state) => {
+    const context = { state, clock, random, fx: createFxCaches() }
     await rotateReceiptKey(context)
     return readPublicKeys(context)
   })
   if (options.json) return printJson(keys)
   print(keys.publicKey)
   note('This key signs from now on. Publish it. Earlier keys stay at /v1/exchange/fx/receipt-key.')
-}
-
-async function withKeys<T>(options: CommonOptions, work: (context: KeyContext) => Promise<T>): Promise<T> {
-  const { createFxCaches } = await import('#fx/context.ts')
-  return withState(options, 'found', (state) => work({ state, clock, random, fx: createFxCaches() }))
 }
 
 async function verifyReceipt(

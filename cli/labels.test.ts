@@ -9,7 +9,7 @@ import { openFolder, runCommand } from '#test/run-command.ts'
 
 const hot = '0x28c6c06298d514db089934071355e5743bf21d60'
 
-const commands = ['', 'add', 'edit', 'remove', 'history', 'import', 'export', 'list', 'search']
+const commands = ['', 'add', 'edit', 'remove', 'history', 'import', 'export']
 
 describe('help', { concurrency: 2 }, () => {
   for (const name of commands) {
@@ -48,8 +48,8 @@ test('add, edit, remove and history work while another process has the store ope
       const { stdout } = await runCommand(['labels', 'edit', ...words], { cwd: home.dir })
       assert.equal(stdout, `nothing changed: ${words[0]} already has these values\n`)
     }
-    const found = await tetrad('search', 'hot')
-    assert.deepEqual([found.addresses[0].confidence, found.addresses[0].name], [70, 'Hot'])
+    const { addresses } = await tetrad('export', '--what', 'addresses')
+    assert.deepEqual([addresses[0].confidence, addresses[0].name], [70, 'Hot'])
     const gone = await tetrad('remove', 'harbour-exchange', '--addresses')
     assert.deepEqual([gone.removed, gone.addresses], [2, 1])
     assert.deepEqual(await Array.fromAsync(listLabels(state, '1')), [])
@@ -178,7 +178,7 @@ test('labels of a chain that is not configured are stored with a warning', async
 
 describe('1: errors say what to do', () => {
   const cases: readonly (readonly [words: string[], expected: RegExp])[] = [
-    [['edit', 'nobody', '--name', 'x'], /No entity nobody\. Search with: tetrad labels search nobody/],
+    [['edit', 'nobody', '--name', 'x'], /No entity nobody\. List the entities with: tetrad labels export --format csv/],
     [['edit', hot, '--name', 'x'], /No tag for 0x28c6/],
     [['edit', 'nobody'], /Nothing to change: pass at least one option/],
     [

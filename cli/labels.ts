@@ -7,8 +7,8 @@ import type { TagPatch } from '#explorer/labels/tags.ts'
 import { withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
 import { addLabelFiles } from './labels-files.ts'
+import { addLabelHistory } from './labels-history.ts'
 import { authorOf, chainOption, chainsOf, parsePercent, subjectOf, warnUnservedChains } from './labels-options.ts'
-import { addLabelLists } from './labels-show.ts'
 import { printResult } from './print.ts'
 import type { CommonOptions } from './settings.ts'
 
@@ -33,7 +33,7 @@ export function addLabels(program: Command): void {
   onAdd(labels)
   onEdit(labels)
   onRemove(labels)
-  addLabelLists(labels)
+  addLabelHistory(labels)
   addLabelFiles(labels)
 }
 

@@ -15,14 +15,14 @@ const commands = [
     words.split(' '),
   ),
   ...['keys revoke', 'keys usage'].map((words) => words.split(' ')),
-  ...['config', 'config check', 'config show', 'config schema', 'openapi', 'ask'].map((words) => words.split(' ')),
+  ...['config', 'config check', 'config show', 'ask'].map((words) => words.split(' ')),
   ...['chains', 'ingest', 'ingest evm', 'coverage', 'repair'].map((words) => words.split(' ')),
   ...['fx', 'fx sources', 'fx rate', 'fx rate set', 'fx history', 'fx quote'].map((words) => words.split(' ')),
-  ...['fx receipt', 'fx receipt-key', 'fx rotate-receipt-key', 'fx verify-receipt', 'fx check-signature'].map((words) =>
+  ...['fx receipt', 'fx rotate-receipt-key', 'fx verify-receipt', 'fx check-signature'].map((words) =>
     words.split(' '),
   ),
   ...['doctor', 'backup', 'restore', 'conformance'].map((words) => words.split(' ')),
-  ...['validators', 'validators explain', 'validators find'].map((words) => words.split(' ')),
+  ...['validators', 'validators explain'].map((words) => words.split(' ')),
   ...Object.keys(contract).map((id) => ['ask', id]),
 ]
 
@@ -323,11 +323,5 @@ describe('config', () => {
     const json = await runCommand(['config', 'show', '--json'], { cwd: home.dir })
     assert.equal(JSON.parse(json.stdout).server.port, 1)
     assert.ok(!(yaml.stdout + json.stdout).includes('hunter2'))
-  })
-
-  test('schema prints the JSON Schema of the file', async () => {
-    await using home = await openFolder()
-    const schema = JSON.parse((await runCommand(['config', 'schema', '--json'], { cwd: home.dir })).stdout)
-    assert.equal(schema.properties.server.properties.port.default, 8080)
   })
 })

@@ -26,7 +26,6 @@ import { addLabels } from './labels.ts'
 import { addMarkets } from './markets.ts'
 import { addMcp } from './mcp.ts'
 import { addMove } from './move.ts'
-import { addOpenapi } from './openapi.ts'
 import { paint } from './print.ts'
 import { addServe } from './serve.ts'
 import { commonOptions } from './settings.ts'
@@ -49,7 +48,7 @@ export async function main(args: readonly string[]): Promise<void> {
   process.umask(0o077)
   const json = args.includes('--json')
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // For example `tetrad openapi | head -1`.
+    // For example `tetrad config show | head -1`.
     if (error.code === 'EPIPE') process.exit(0)
     fail(describeFailure(renamePath(error, 'standard output')), exitFailed, json)
     process.exit()
@@ -92,7 +91,7 @@ export async function buildProgram(args: readonly string[], json: boolean): Prom
   const ingest = addIngest(program)
   const validators = program
     .command('validators')
-    .description('Find validators, explain their scores, audit rewards, show alerts.')
+    .description('Explain scores of validators, audit rewards, show alerts.')
   addBeacon(ingest, validators)
   addValidators(validators)
   addAlerts(validators)
@@ -110,7 +109,6 @@ export async function buildProgram(args: readonly string[], json: boolean): Prom
   if (args.includes('ask')) (await import('./ask.ts')).addAsk(program)
   else program.command('ask').description('Call an endpoint of a running server. Each endpoint is a subcommand.')
   addMcp(program)
-  addOpenapi(program)
   addExamples(program)
   return program
 }

@@ -37,8 +37,18 @@ describe('tetrad import markets', () => {
     })
     const again = await json(['import', 'markets', 'm.json.gz'], folder.dir, 3)
     assert.deepEqual([again.changed, again.written], [0, 0])
-    const found = await json(['markets', 'search', 'seven'], folder.dir)
-    assert.deepEqual(found, [{ id: '1', slug: 'one', open: true }])
+    const exported = await runCommand(['export', 'markets', '--format', 'ndjson'], { cwd: folder.dir })
+    const rows = exported.stdout
+      .trim()
+      .split('\n')
+      .map((row) => JSON.parse(row))
+    assert.deepEqual(
+      rows.map(({ id, slug }) => [id, slug]),
+      [
+        ['1', 'one'],
+        ['3', 'three'],
+      ],
+    )
     const [drift] = await json(['markets', 'drift'], folder.dir)
     assert.deepEqual([drift.source, drift.kind, drift.field, drift.records], ['import', 'market', 'url_name', 1])
     assert.match(drift.firstSeen, /^\d{4}-/)
@@ -83,7 +93,7 @@ describe('tetrad import markets', () => {
 })
 
 describe('tetrad ingest markets', () => {
-  test('a configured feed is read, and its drift, rejects and vanished markets are listed', async () => {
+  test('a configured feed is read, and its drift and rejects are listed', async () => {
     await using folder = await openFolder()
     const world = new LiveMarkets('cli', () => Date.now(), { markets: 7, events: 2 })
     await using feed = await startMarketFeed({ seed: 'cli', listing: world })
@@ -100,11 +110,8 @@ describe('tetrad ingest markets', () => {
     await json(['ingest', 'markets', '--full'], folder.dir)
     // Delist a market that has been read before.
     while (![...world.delisted].some((id) => Number(id) <= 7)) world.step()
-    await json(['ingest', 'markets', '--full'], folder.dir)
-    const gone = await json(['markets', 'vanished'], folder.dir)
-    assert.ok(gone.every(({ id }: { id: string }) => world.delisted.has(id)) && gone.length > 0)
-    const [state] = await json(['markets', 'feeds'], folder.dir)
-    assert.deepEqual([state.feed, state.fullPasses, state.pagesRead], ['main', 3, 0])
+    const last = await json(['ingest', 'markets', '--full'], folder.dir)
+    assert.ok(last.main.vanished > 0)
   })
 
   test('without a configured feed, the command fails and names the setting', async () => {

@@ -1,5 +1,5 @@
-// `tetrad markets …` searches markets and lists drift, rejects, vanished markets and feeds. `tetrad ingest markets` reads
-// the configured feeds. Both work while a server runs; the second needs the lease (behaviour/operations.md#ingest-commands).
+// `tetrad markets …` lists drift and rejects of the feeds. `tetrad ingest markets` reads the configured feeds. Both work
+// while a server runs; the second needs the lease (behaviour/operations.md#ingest-commands).
 import type { Command } from 'commander'
 import { errorMessage } from '#core/error-message.ts'
 import type { MarketsContext } from '#markets/context.ts'
@@ -23,10 +23,6 @@ interface ListOptions extends CommonOptions {
   readonly max: number
 }
 
-const searchMax = 50
-const parseCount = integerBetween(1, 999_999, 'It must be an integer above 0.')
-const maxOption = ['--max <n>', 'maximum number of rows', parseCount, 100] as const
-
 export function addMarkets(program: Command, ingest: Command): void {
   ingest
     .command('markets')
@@ -36,15 +32,7 @@ export function addMarkets(program: Command, ingest: Command): void {
     .option(...waitOption)
     .action((_: unknown, command: Command) => readFeeds(command.optsWithGlobals()))
 
-  const markets = program
-    .command('markets')
-    .description('Search markets; list drift, rejects, vanished markets and feeds.')
-  markets
-    .command('search')
-    .description('Find markets by words in their question, slug or tags. Without words: the most traded open markets.')
-    .argument('[words...]', 'each matches the start of a word')
-    .option('--max <n>', `maximum number of markets, up to ${searchMax}`, parseCount, 20)
-    .action((words: string[], _: unknown, command: Command) => search(words, command.optsWithGlobals()))
+  const markets = program.command('markets').description('List drift and rejects of market feeds.')
   markets
     .command('drift')
     .description('List fields in which sources differ from the contract: unknown fields and values of a wrong type.')
@@ -52,17 +40,8 @@ export function addMarkets(program: Command, ingest: Command): void {
   markets
     .command('rejects')
     .description('List records of feeds that cannot be stored because they have no id or no slug, newest first.')
-    .option(...maxOption)
+    .option('--max <n>', 'maximum number of rows', integerBetween(1, 999_999), 100)
     .action((_: unknown, command: Command) => rejects(command.optsWithGlobals()))
-  markets
-    .command('vanished')
-    .description('List markets that no feed lists any more. They are still served.')
-    .option(...maxOption)
-    .action((_: unknown, command: Command) => vanished(command.optsWithGlobals()))
-  markets
-    .command('feeds')
-    .description('Show how far each feed has been read.')
-    .action((_: unknown, command: Command) => feeds(command.optsWithGlobals()))
 }
 
 async function readFeeds(options: IngestOptions): Promise<void> {
@@ -119,19 +98,6 @@ async function readFeedOnce(
   }
 }
 
-async function search(words: readonly string[], options: ListOptions): Promise<void> {
-  const { searchMarkets } = await import('#markets/search/search.ts')
-  const markets = await withState(options, 'found', (state) =>
-    searchMarkets(state, words.join(' '), Math.min(options.max, searchMax)),
-  )
-  if (options.json) return printJson(markets)
-  if (markets.length === 0) return note('No matches. Each word must match the start of a word of the market.')
-  const cells = markets.map(({ slug, question = '', open, volumeNum }) => [
-    ...[open ? 'open' : 'closed', volumeNum === undefined ? '-' : String(Math.round(volumeNum)), slug, question],
-  ])
-  print(table(['state', 'volume', 'slug', 'question'], cells))
-}
-
 async function drift(options: CommonOptions): Promise<void> {
   const { listDrift } = await import('#markets/records/drift.ts')
   const rows = await withState(options, 'found', listDrift)
@@ -156,41 +122,6 @@ async function rejects(options: ListOptions): Promise<void> {
     ...[source, kind, id, slug, field, reason, String(count), minuteText(lastMs), location],
   ])
   print(table(head, cells))
-}
-
-async function vanished(options: ListOptions): Promise<void> {
-  const { listVanished } = await import('#markets/feeds/feed-presence.ts')
-  const rows = await withState(options, 'found', (state) => listVanished(state, options.max))
-  if (options.json) return printJson(rows.map(({ id, slug, vanishedMs }) => ({ id, slug, lastSeen: iso(vanishedMs) })))
-  if (rows.length === 0) return note('No market has vanished.')
-  print(
-    table(
-      ['id', 'slug', 'last seen'],
-      rows.map(({ id, slug, vanishedMs }) => [id, slug, minuteText(vanishedMs)]),
-    ),
-  )
-}
-
-async function feeds(options: CommonOptions): Promise<void> {
-  const { readFeedStates } = await import('#markets/feeds/feed-state.ts')
-  const rows = await withState(options, 'found', readFeedStates)
-  if (options.json) {
-    const shown = rows.map(({ source, pass, page, fullPass, fullAtMs, doneAtMs }) => ({
-      feed: source,
-      pass,
-      pagesRead: page,
-      fullPasses: fullPass,
-      lastFull: fullAtMs === null ? null : iso(fullAtMs),
-      lastPass: doneAtMs === null ? null : iso(doneAtMs),
-    }))
-    return printJson(shown)
-  }
-  if (rows.length === 0) return note('No feed has been read yet.')
-  const cells = rows.map(({ source, pass, page, fullPass, fullAtMs, doneAtMs }) => [
-    ...[source, page === 0 ? 'waiting' : `${pass}, page ${page}`, String(fullPass)],
-    ...[minuteText(fullAtMs ?? undefined), minuteText(doneAtMs ?? undefined)],
-  ])
-  print(table(['feed', 'now', 'full passes', 'last full pass', 'last pass'], cells))
 }
 
 const iso = (atMs: number): string => new Date(atMs).toISOString()

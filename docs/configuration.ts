@@ -59,10 +59,10 @@ places. Later ones override earlier ones ([details](behaviour/http.md#configurat
 |---|---|
 | \`tetrad config check\` | lists every error with its file, line and column |
 | \`tetrad config show\` | prints the effective settings |
-| \`tetrad config schema\` | prints the JSON Schema, which is also in \`docs/tetrad.schema.json\` |
 
 For completion and checks in your editor, add this line at the top of the file:
-\`# yaml-language-server: $schema=docs/tetrad.schema.json\`.`
+\`# yaml-language-server: $schema=node_modules/tetrad/docs/tetrad.schema.json\`. In a checkout, the
+schema is \`docs/tetrad.schema.json\`.`
 
 const settingsTable = (members: readonly Leaf[]): string =>
   [

@@ -4,9 +4,9 @@ import { sourcesReport } from '#fx/rates/source-health.ts'
 import { startControlServer } from '#runtime/control-socket.ts'
 import type { AppContext } from '#server/context.ts'
 import { copyStores } from '#storage/backup.ts'
+import { explainForOperator } from '#validators/explain-for-operator.ts'
 import { storeCommandAudit } from '#validators/ingest/epochs/audit.ts'
 import { readIngestStatus, startOrReadRepair } from '#validators/ingest/ingest-status.ts'
-import { runOperatorQuery } from '#validators/operator-queries.ts'
 import { coverageReport } from './coverage.ts'
 import { limitsFindings } from './machine.ts'
 
@@ -36,8 +36,7 @@ export async function startOperations(context: AppContext, options: OperationsOp
     ingestStatus: (input) => readIngestStatus(context, input),
     repairEpochs: (input) => startOrReadRepair(context, input),
     storeAudit: (input) => storeCommandAudit(context.duties, input),
-    explain: (input) => runOperatorQuery(context, 'explain', input),
-    find: (input) => runOperatorQuery(context, 'find', input),
+    explain: (input) => explainForOperator(context, input),
     doctor: async (input) => {
       const { storeDiagnoses } = await import('./doctor.ts')
       return storeDiagnoses(context, Number((input as { sample?: unknown }).sample ?? 0))

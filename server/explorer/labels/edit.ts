@@ -123,7 +123,8 @@ export interface TagSelector {
 
 async function requireEntity(state: StateReader, { slug, chains }: EntitySelector): Promise<Label[]> {
   const labels = await findLabels(state, slug)
-  if (labels.length === 0) throw notFound(`No entity ${slug}. Search with: tetrad labels search ${slug}`)
+  if (labels.length === 0)
+    throw notFound(`No entity ${slug}. List the entities with: tetrad labels export --format csv`)
   const missing = chains?.find((chain) => !labels.some((label) => label.chain === chain))
   if (missing !== undefined) {
     throw notFound(`No entity ${slug} on chain ${missing}; it exists on ${labels.map(({ chain }) => chain).join(', ')}`)

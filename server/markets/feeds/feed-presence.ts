@@ -104,10 +104,3 @@ async function logPresenceChange(
   }
   await log.close(true)
 }
-
-export const listVanished = (reader: StateReader, rowsMax: number) =>
-  reader.all<{ id: string; slug: string; vanishedMs: number }>(
-    `select market_id as id, slug, vanished_ms as "vanishedMs" from market_documents
-     where vanished_ms is not null order by vanished_ms desc, market_id limit ?`,
-    rowsMax,
-  )
