@@ -130,6 +130,8 @@ export interface StreamView {
   readonly fresh: boolean | null
   /** Of a chain or network with several nodes. While they disagree, nothing is stored. */
   readonly nodes?: 'agree' | 'disagree' | 'not compared'
+  /** The last errors of its nodes, source or feed, and what is wrong with its data; only for operators. */
+  readonly problem?: string
   /**
    * `gaps`: data is missing and nothing reads it. `catching up`: behind, but making progress. `on demand`: a chain that
    * is searched on request. `not syncing`: data without a node or source, or a `push` source before its first rate.
@@ -152,34 +154,6 @@ export interface ProgressView {
   readonly etaSeconds: number | null
 }
 
-/** One upstream: a node, a source of rates, a feed. */
-export interface SourceView {
-  readonly group: Group
-  readonly kind: 'node' | 'rates' | 'feed'
-  /** `chain 1, node.example:8545`, `network mainnet, node.example`, `desk`, `main`. */
-  readonly name: string
-  /** Null: not requested yet. */
-  readonly ok: boolean | null
-  /** The error or the state; may be empty. URLs are shortened to their host. */
-  readonly message: string
-  readonly lastGoodAt: string | null
-  /** Consecutive failures until now. */
-  readonly failures: number
-  /** Duration of the last request, if measured. */
-  readonly latencyMs: number | null
-}
-
-/** Requests of one endpoint since the start of the server. The counts only grow, so two readings give a rate. */
-export interface RequestView {
-  /** An endpoint's id, a path outside the contract, or `none`. */
-  readonly endpoint: string
-  /** `ok`, `unchanged`, `not_found`, `client_gone`, or an error code. */
-  readonly outcomes: Readonly<Record<string, number>>
-  /** Number of timed responses, and their total time. */
-  readonly answered: number
-  readonly seconds: number
-}
-
 /** GET /console/overview. */
 export interface Overview {
   readonly at: string
@@ -195,8 +169,6 @@ export interface Overview {
   }[]
   readonly streams: readonly StreamView[]
   readonly ingest: readonly ProgressView[]
-  readonly sources: readonly SourceView[]
-  readonly requests: readonly RequestView[]
   readonly engine: string
 }
 

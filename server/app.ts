@@ -168,7 +168,6 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     ...consoleRoutes(context, {
       version: options.version ?? 'unknown',
       readiness,
-      metrics,
       board: progressBoard,
       coverage,
       history,
@@ -213,11 +212,7 @@ function ingesters(
   dataDir: string,
 ): Readonly<Record<string, IngestLoop>> {
   return {
-    rates: (signal) =>
-      startRates(context, signal, (notice) => {
-        metrics.ingested(notice.source, notice.is)
-        board.rates(notice)
-      }),
+    rates: (signal) => startRates(context, signal, (notice) => metrics.ingested(notice.source, notice.is)),
     markets: (signal) =>
       startMarkets(context, signal, (notice) => {
         if (notice.is !== 'page') metrics.ingested(notice.source, notice.is)

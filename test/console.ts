@@ -45,7 +45,7 @@ export async function openConsole(settings: object = {}, { built = true } = {}) 
   const coverage = recentCoverage(context)
   const history = startHistoryRecorder({ clock: context.clock, metrics, coverage })
   const paths = consoleRoutes(context, {
-    ...{ version: '9.9.9', readiness, metrics, board, coverage, history, authorizer, badKeyThrottle, dir },
+    ...{ version: '9.9.9', readiness, board, coverage, history, authorizer, badKeyThrottle, dir },
   })
   const httpServer = await startHttpServer(createApp(context, endpoints, authorizer, metrics), paths)
 

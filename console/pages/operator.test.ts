@@ -18,7 +18,7 @@ test('operator pages', { skip: noBrowser }, async (t) => {
       const anonymous = await browser.page('/', { key: '' })
       await anonymous.getByRole('heading', { name: 'Ready: all checks pass' }).waitFor()
       await anonymous.getByRole('img', { name: /^chain 1: from 0 to/ }).waitFor()
-      await anonymous.getByText('Sign in to see requests and sources.').waitFor()
+      await anonymous.getByText('Sign in to see requests and errors of sources.').waitFor()
       await browser.accessible(anonymous)
       await browser.leave(anonymous)
 
@@ -27,7 +27,7 @@ test('operator pages', { skip: noBrowser }, async (t) => {
       await page.getByRole('heading', { name: 'History', exact: true }).waitFor()
       assert.ok(!page.url().includes(token))
       await page.getByRole('button', { name: /^Key / }).waitFor()
-      await page.getByRole('row', { name: /^demo-north/ }).waitFor()
+      await page.locator('.stream', { hasText: 'rates demo-north' }).getByText('healthy').waitFor()
       await browser.accessible(page)
       await page.emulateMedia({ colorScheme: 'dark' })
       await browser.accessibleStyle(page)
@@ -38,7 +38,7 @@ test('operator pages', { skip: noBrowser }, async (t) => {
       await browser.leave(usedLink)
 
       await page.getByRole('button', { name: 'Sign out' }).click()
-      await page.getByText('Sign in to see requests and sources.').waitFor()
+      await page.getByText('Sign in to see requests and errors of sources.').waitFor()
       await page.goto(`${demo.url}/#/keys`)
       await page.getByText('Sign in to manage keys.').waitFor()
       await browser.leave(page)

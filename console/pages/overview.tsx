@@ -1,5 +1,5 @@
 // The overview page: readiness and coverage for everyone (/readyz, /coverage), and for the operator also ingest
-// rates, sources, requests and their history (/console/overview, /console/history).
+// rates, problems of sources and the history (/console/overview, /console/history).
 import { useQuery } from '@tanstack/preact-query'
 import type { Overview as Report, StreamView } from '#api/console.ts'
 import { groups } from '#api/routes.ts'
@@ -14,7 +14,7 @@ import { useChainName } from '../parts/use-chains.ts'
 import { hrefOf } from '../route.ts'
 import { useConsoleContext } from '../session.tsx'
 import { groupTitles } from '../titles.ts'
-import { OperatorReport } from './overview/operator-report.tsx'
+import { ServerHistoryCard } from './overview/server-history.tsx'
 
 const refreshMs = 2000
 
@@ -54,11 +54,11 @@ export function Overview() {
                 <GroupCard key={group} group={group} report={data} />
               ))}
             </div>
-            {isOperatorReport(data) ? (
-              <OperatorReport report={data} />
+            {session.signedIn ? (
+              <ServerHistoryCard />
             ) : (
               <div className="note">
-                Sign in to see requests and sources. <SignInHelp />
+                Sign in to see requests and errors of sources. <SignInHelp />
               </div>
             )}
           </div>
@@ -67,8 +67,6 @@ export function Overview() {
     </>
   )
 }
-
-const isOperatorReport = (report: Status): report is Report => report.requests !== undefined
 
 function Readiness({ report }: { readonly report: Status }) {
   const failed = report.checks.filter(({ ok }) => !ok)
@@ -148,6 +146,7 @@ function Stream({ stream, report }: StreamProps) {
       {stream.nodes === 'not compared' && (
         <p className="soft small">Not all nodes could be compared with each other.</p>
       )}
+      {stream.problem !== undefined && <p className="bad small">{stream.problem}</p>}
       <GapReasons stream={stream} />
     </div>
   )

@@ -25,7 +25,7 @@ interface Traffic {
   requests: number
   errors: number
   refused: number
-  /** As `upTo` of `ResponseTimes`. */
+  /** As `times` of `Totals`. */
   upTo: readonly number[]
 }
 
@@ -91,7 +91,7 @@ function toTraffic({ requests, times }: Totals): Record<Group, Traffic> {
     if (status >= 500) groupTraffic.errors += count
     else if (status >= 400) groupTraffic.refused += count
   }
-  for (const [endpoint, { upTo }] of times) {
+  for (const [endpoint, upTo] of times) {
     const groupTraffic = trafficOf(endpoint)
     if (groupTraffic) groupTraffic.upTo = groupTraffic.upTo.map((count, at) => count + (upTo[at] ?? 0))
   }

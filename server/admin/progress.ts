@@ -3,7 +3,6 @@
 import type { ProgressView } from '#api/console.ts'
 import type { Group } from '#api/routes.ts'
 import type { IndexProgress as ChainProgress } from '#explorer/funding/index/index-chain.ts'
-import type { RatePollReport } from '#fx/rates/poll-rates.ts'
 import type { FeedReport } from '#markets/feeds/start-markets.ts'
 import type { Clock } from '#runtime/clock.ts'
 import type { IngestProgress as NetworkProgress } from '#validators/ingest/ingest-progress.ts'
@@ -12,12 +11,6 @@ import type { IngestProgress as NetworkProgress } from '#validators/ingest/inges
 const windowMs = 60_000
 /** Samples that are closer together are merged, so there are at most a hundred. */
 const sampleMs = windowMs / 100
-
-/** The last failure of a source. */
-export interface SourceProblem {
-  readonly failures: number
-  readonly reason: string
-}
 
 /** Counts what was read of one stream. */
 function createStreamProgress(group: Group, unit: ProgressView['unit'], clock: Clock, sinceMs: number) {
@@ -60,8 +53,8 @@ export type ProgressBoard = ReturnType<typeof createProgressBoard>
 export function createProgressBoard(clock: Clock) {
   const sinceMs = clock.monotonicMs()
   const progressByStream = new Map<string, ReturnType<typeof createStreamProgress>>()
-  const problems = new Map<string, SourceProblem>()
-  const tookMs = new Map<string, number>()
+  /** Why the last pass of a feed failed. */
+  const problems = new Map<string, string>()
   /** Position of each stream at its last report. */
   const positions = new Map<string, number>()
 
@@ -105,12 +98,9 @@ export function createProgressBoard(clock: Clock) {
       }
       positions.delete(name)
       if (report.is === 'done') problems.delete(name)
-      else problems.set(name, { failures: report.failures, reason: report.reason })
+      else problems.set(name, report.reason)
     },
 
-    /** Records how long the last poll of the source took. */
-    rates: (report: RatePollReport) => void tookMs.set(report.source, Math.round(report.tookMs)),
-    ratesTookMs: (source: string) => tookMs.get(source) ?? null,
     problem: (stream: string) => problems.get(stream),
 
     views: () =>

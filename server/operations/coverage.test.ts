@@ -123,7 +123,10 @@ describe('coverage', () => {
     await pushRate(context, { pair: 'EUR/USD', rate: '1.08' })
     assert.equal((await rates())?.status, 'healthy')
     context.clock.advance(900_001)
-    assert.equal((await rates())?.status, 'stale')
+    const stale = await rates()
+    assert.deepEqual([stale?.status, stale?.problem], ['stale', 'EUR/USD: stale'])
+    const { body } = await coverageRoute(recentCoverage(context)).read({} as never)
+    assert.doesNotMatch(String(body), /problem/)
   })
 
   test('rates and feeds report their age', async () => {
@@ -217,16 +220,16 @@ describe('coverage', () => {
       )
     const report = async () => {
       const one = (await coverageReport(context)).streams.find(({ group }) => group === 'markets')
-      return [one?.complete, one?.status]
+      return [one?.complete, one?.status, one?.problem?.split(',')[0]]
     }
     await storeAbsent(0)
-    assert.deepEqual(await report(), [true, 'healthy'])
+    assert.deepEqual(await report(), [true, 'healthy', undefined])
     await storeAbsent(50)
-    assert.deepEqual(await report(), [false, 'gaps'])
+    assert.deepEqual(await report(), [false, 'gaps', '50 markets are missing from the last full pass'])
     await storeAbsent(0)
     const reject = { kind: 'market', id: '7', slug: '', location: '', problems: [] } as const
     await context.state.write((tx) => storeRejects(tx, 'main', [reject], nowMs))
-    assert.deepEqual(await report(), [false, 'gaps'])
+    assert.deepEqual(await report(), [false, 'gaps', '1 record has no id or no slug and cannot be stored'])
   })
 
   test('a chain without a node is not syncing, even if blocks are missing', async () => {

@@ -5,6 +5,7 @@ import { networks } from '#api/wire/validators.ts'
 import { holes, type Range } from '#core/ranges.ts'
 import { getChainCoverage, isHeadConfirmed } from '#explorer/funding/chain-coverage.ts'
 import { getIndexProblems } from '#explorer/funding/index/problems.ts'
+import { findNode } from '#explorer/nodes.ts'
 import { readSourceHealth } from '#fx/rates/source-health.ts'
 import { oncePerSecond } from '#http/health.ts'
 import { jsonResponse } from '#http/render.ts'
@@ -16,6 +17,7 @@ import type { AppContext } from '#server/context.ts'
 import { type MissingPast, readMissingPast } from '#validators/ingest/fill-past.ts'
 import { findGapReason, readGapReasons } from '#validators/ingest/gap-reasons.ts'
 import { networkStream, readNetworkHealth } from '#validators/ingest/health.ts'
+import { findRun } from '#validators/ingest/ingest-status.ts'
 import { chainStream, isFollowed } from './chain-progress.ts'
 
 export interface Stream extends StreamView {
@@ -73,6 +75,11 @@ function withStatus(stream: StreamWithoutStatus, isProgressing: boolean): Stream
   return { ...stream, status: fresh === false ? 'stale' : 'gaps' }
 }
 
+const joinProblems = (texts: readonly (string | null | undefined)[]): Pick<Stream, 'problem'> => {
+  const problem = texts.filter(Boolean).join('; ')
+  return problem === '' ? {} : { problem }
+}
+
 const unordered = { from: null, until: null, read: null, gaps: [], gapsCount: 0 } as const
 
 async function chainStreams(context: AppContext): Promise<Stream[]> {
@@ -94,6 +101,11 @@ async function chainStreams(context: AppContext): Promise<Stream[]> {
       // Not known before the index has reached the head for the first time.
       fresh: hasNode && mode !== 'probe' && isKnown ? isHeadConfirmed(context, chainCoverage) : null,
       ...chainNodes(context, id),
+      ...joinProblems(
+        findNode(context, id)
+          ?.rpc.health()
+          .map(({ name, trouble }) => trouble && `${name}: ${trouble}`) ?? [],
+      ),
     }
     if (!hasNode) streams.push({ ...stream, status: 'not syncing' })
     else if (mode === 'probe') streams.push({ ...stream, status: 'on demand' })
@@ -132,6 +144,7 @@ async function networkStreams(context: AppContext): Promise<Stream[]> {
       complete: position.gapsCount === 0 && last !== undefined && health.fillingEpochs === 0,
       fresh: isFollowed ? health.isFresh : null,
       ...(health.nodes && { nodes: health.nodes }),
+      ...joinProblems([findRun(context, network)?.status.lastError]),
       ...(missingPast.epochs > 0 && { missingPast }),
     }
     // Following continues from the newest epoch, so its progress does not fill an earlier gap.
@@ -144,7 +157,8 @@ async function networkStreams(context: AppContext): Promise<Stream[]> {
 export const rateStream = ({ id }: Pick<FxSource, 'id'>): string => `rates ${id}`
 
 async function rateStreams(context: AppContext): Promise<Stream[]> {
-  return (await readSourceHealth(context)).map(({ source, rates }) => {
+  return (await readSourceHealth(context)).map(({ source, status, rates }) => {
+    const unused = rates.filter(({ status }) => status !== 'used')
     const stream: StreamWithoutStatus = {
       group: 'fx',
       name: rateStream(source),
@@ -153,6 +167,7 @@ async function rateStreams(context: AppContext): Promise<Stream[]> {
         rates.length > 0 ? Math.max(0, Math.round(Math.min(...rates.map(({ ageMs }) => ageMs)) / 1000)) : null,
       complete: rates.length > 0,
       fresh: rates.some(({ status }) => status === 'used' || status === 'outlier'),
+      ...joinProblems([...unused.map(({ base, quote, status }) => `${base}/${quote}: ${status}`), status?.reason]),
     }
     // Rates of a push source are set by hand: before the first one there is nothing to read.
     if (source.kind === 'push' && rates.length === 0) return { ...stream, fresh: null, status: 'not syncing' }
@@ -165,14 +180,16 @@ async function feedStreams({ state, settings, clock }: AppContext): Promise<Stre
   return settings.markets.feeds.map(({ id, staleMs }) => {
     const feedState = feedStates.get(id) ?? { ...newFeedState(id), rejected: 0 }
     const { doneAtMs, fullAtMs, holder, heldUntilMs } = feedState
+    const problem = findFeedProblem(feedState)
     const ageMs = doneAtMs === null ? null : Math.max(0, clock.now() - doneAtMs)
     const stream: StreamWithoutStatus = {
       group: 'markets',
       name: `feed ${id}`,
       ...unordered,
       ageSeconds: ageMs === null ? null : Math.round(ageMs / 1000),
-      complete: fullAtMs !== null && !findFeedProblem(feedState),
+      complete: fullAtMs !== null && !problem,
       fresh: ageMs !== null && ageMs <= staleMs,
+      ...joinProblems([problem?.message]),
     }
     // The reader of a feed holds a lock and extends it with every page.
     return withStatus(stream, holder !== '' && heldUntilMs > clock.now())
@@ -183,7 +200,7 @@ async function feedStreams({ state, settings, clock }: AppContext): Promise<Stre
 export const recentCoverage = (context: AppContext): (() => Promise<Coverage>) =>
   oncePerSecond(context.clock, () => coverageReport(context))
 
-/** GET /coverage. It needs no key, because nothing in it is secret: reasons of gaps, which name nodes, are left out. */
+/** GET /coverage. It needs no key, because nothing in it is secret: problems and reasons of gaps, which name nodes, are left out. */
 export const coverageRoute = (coverage: () => Promise<Coverage>): ReadableRoute => ({
   path: '/coverage',
   read: async () => jsonResponse(withoutReasons(await coverage())),
@@ -191,5 +208,8 @@ export const coverageRoute = (coverage: () => Promise<Coverage>): ReadableRoute 
 
 const withoutReasons = ({ streams, ...report }: Coverage): Coverage => ({
   ...report,
-  streams: streams.map((stream) => ({ ...stream, gaps: stream.gaps.map(({ from, until }) => ({ from, until })) })),
+  streams: streams.map(({ problem: _, ...stream }) => ({
+    ...stream,
+    gaps: stream.gaps.map(({ from, until }) => ({ from, until })),
+  })),
 })

@@ -136,7 +136,7 @@ test('totals equal the exported values', async () => {
     { endpoint: 'markets.bySlug', outcome: 'not_found', count: 1 },
     { endpoint: 'none', outcome: 'route.unknown', count: 1 },
   ])
-  assert.equal(times.get('markets.bySlug')?.count, 2)
-  assert.equal(times.get('markets.bySlug')?.seconds.toFixed(3), '0.050')
+  assert.deepEqual(times.get('markets.bySlug')?.slice(4, 7), [0, 1, 2])
+  assert.equal(times.get('markets.bySlug')?.at(-1), 2)
   assert.equal(times.has('none'), false)
 })

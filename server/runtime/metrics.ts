@@ -16,15 +16,8 @@ export type Metrics = ReturnType<typeof openMetrics>
 
 export interface Totals {
   readonly requests: readonly { readonly endpoint: string; readonly outcome: string; readonly count: number }[]
-  readonly times: ReadonlyMap<string, ResponseTimes>
-}
-
-/** The timed responses of one endpoint. */
-export interface ResponseTimes {
-  readonly count: number
-  readonly seconds: number
-  /** By bucket (`requestSeconds`): responses up to its bound, those of the buckets before included. */
-  readonly upTo: readonly number[]
+  /** By endpoint and bucket (`requestSeconds`): responses up to its bound, those of the buckets before included. */
+  readonly times: ReadonlyMap<string, readonly number[]>
 }
 
 export interface StreamMetrics {
@@ -109,13 +102,9 @@ export function openMetrics(options: { readonly version?: string; readonly proce
 async function totalsOf(registry: Registry): Promise<Totals> {
   const read = async (name: string) => (await registry.getSingleMetric(name)?.get())?.values ?? []
   const requests = await read('tetrad_requests_total')
-  const times = new Map<string, ResponseTimes>()
+  const times = new Map<string, number[]>()
   for (const { labels, value, metricName = '' } of (await read('tetrad_request_seconds')) as NamedValue[]) {
-    const endpoint = String(labels.endpoint)
-    const known = times.get(endpoint) ?? { count: 0, seconds: 0, upTo: [] }
-    if (metricName.endsWith('_count')) times.set(endpoint, { ...known, count: value })
-    if (metricName.endsWith('_bucket')) times.set(endpoint, { ...known, upTo: [...known.upTo, value] })
-    if (metricName.endsWith('_sum')) times.set(endpoint, { ...known, seconds: value })
+    if (metricName.endsWith('_bucket')) times.getOrInsert(String(labels.endpoint), []).push(value)
   }
   return {
     requests: requests.map(({ labels, value }) => ({
