@@ -301,15 +301,11 @@ describe('Validators page', { skip: noBrowser }, () => {
     for (const pool of pools.slice(0, 2)) await page.getByRole('checkbox', { name: `Compare ${pool}` }).check()
     await page.getByRole('button', { name: 'Compare 2 pools' }).click()
     await plot(page, `Effectiveness per day: ${pools[0]}, ${pools[1]}`).waitFor()
-    const { data } = await client.validators.aggregateEffectiveness({
-      indices: members,
-      granularity: 'all',
-      groupBy: 'timeWindow',
-    })
+    const { data } = await client.validators.operatorEffectiveness({ operator_id: pools[0] ?? '', granularity: 'all' })
     const row = page.getByRole('region', { name: 'Totals of the range' }).getByRole('row', { name: pools[0] ?? '' })
     assert.equal(
       await row.getByRole('cell').first().textContent(),
-      data[0]?.validatorEffectiveness?.toFixed(2),
+      data[0]?.avgValidatorEffectiveness?.toFixed(2),
       'the pool’s effectiveness',
     )
     await page.setViewportSize({ width: 1100, height: 800 })

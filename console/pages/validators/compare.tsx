@@ -60,7 +60,8 @@ export function Compare({ route, view }: PageProps & { readonly view: Validators
       </p>
       <h1>Compare {kind === undefined ? 'validators' : `${kind}s`}</h1>
       <p className="lead">
-        {kind === undefined ? 'Up to ten validators' : `All validators of each ${kind} combined`}, over the same days.
+        {kind === undefined ? 'Up to ten validators' : `All validators of each ${kind} combined`}, over the same days.{' '}
+        {kind !== undefined && 'A day is included when it is over. '}
         You can bookmark this page to keep the selection.
       </p>
       {kind === undefined ? (

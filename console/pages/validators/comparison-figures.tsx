@@ -1,13 +1,13 @@
 // The plot of a comparison, with one line per validator, pool or operator, and its table, with one row each.
 import { useMemo } from 'preact/compat'
-import type { AggregateRecord, Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/wire/validators.ts'
 import { formatCount, formatUnits } from '../../parts/format.ts'
 import { Plot } from '../../parts/plot.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { hrefOf } from '../../route.ts'
 import { type ChainClock, unixOf } from './chain-clock.ts'
 import { decimal, none, rating, share, slots } from './figures.tsx'
-import { alignRecords, assignRecords, type Subject, subjectNames } from './side-by-side.ts'
+import { alignRecords, assignRecords, type ComparedRecord, type Subject, subjectNames } from './side-by-side.ts'
 
 /** What the plot can show. The first one is the default. */
 export const measures = {
@@ -21,7 +21,7 @@ export type Measure = keyof typeof measures
 interface ComparedProps {
   readonly subjects: readonly Subject[]
   /** The records of each subject, in the same order. */
-  readonly records: readonly (readonly AggregateRecord[])[]
+  readonly records: readonly (readonly ComparedRecord[])[]
 }
 
 interface LinesProps extends ComparedProps {
@@ -53,13 +53,12 @@ export function ComparisonPlot({ subjects, records, measure, clock, windows }: L
   )
 }
 
-const formatCountOrDash = (value: number | bigint | undefined): string =>
-  value === undefined ? none : formatCount(value)
-const formatAmountOrDash = (value: number | bigint | undefined): string =>
-  value === undefined ? none : formatUnits(value, 9, 9)
-const formatRatingOrDash = (value: number | undefined): string => (value === undefined ? none : value.toFixed(2))
+type Value = number | bigint | null | undefined
+const formatCountOrDash = (value: Value): string => (value == null ? none : formatCount(value))
+const formatAmountOrDash = (value: Value): string => (value == null ? none : formatUnits(value, 9, 9))
+const formatRatingOrDash = (value: number | null | undefined): string => value?.toFixed(2) ?? none
 
-interface TotalsRow extends Partial<AggregateRecord> {
+interface TotalsRow extends ComparedRecord {
   readonly name: string
   readonly hasDuties: boolean
 }

@@ -2,12 +2,13 @@
 import type { UseQueryResult } from '@tanstack/preact-query'
 import type { InputOf } from '#api/client.ts'
 import type { Network } from '#api/wire/validators.ts'
+import type { OperatorRecord } from '#api/wire/validators-operators.ts'
 import { formatCount } from '../../parts/format.ts'
 import { QueryResult } from '../../parts/query-result.tsx'
-import { useCalls } from '../../use-endpoint.ts'
+import { type Calling, useCalls } from '../../use-endpoint.ts'
 import { type ChainClock, clockOf, unixOf } from './chain-clock.ts'
 import { ComparisonPlot, type Measure, TotalsTable } from './comparison-figures.tsx'
-import type { Subject } from './side-by-side.ts'
+import type { ComparedRecord, Subject } from './side-by-side.ts'
 import { boundsOf, type ValidatorsView } from './view.ts'
 
 interface ComparisonProps {
@@ -92,25 +93,19 @@ function DatedComparison({ subjects, view, measure, newest }: ComparisonProps & 
 /** The records of each subject, in the same order. */
 function useFigures(subjects: readonly Subject[], view: ValidatorsView, newest: string) {
   const { fromDate, toDate } = boundsOf(view, newest)
-  const inputs = subjects.map(
-    ({ name, indices }): InputOf<'validators.aggregateEffectiveness'> => ({
-      network: view.network,
-      indices: [...indices],
-      groupBy: name === undefined ? 'validator' : 'timeWindow',
-      filterType: 'datetime',
-      // A time selects the chain day that contains it. The chain day that starts on a date contains the end of the date.
-      ...(toDate !== undefined && { from: `${toDate}T23:59:59Z` }),
-      ...(fromDate !== undefined && { to: `${fromDate}T23:59:59Z` }),
-    }),
-  )
+  const range: RecordsInput = {
+    network: view.network,
+    filterType: 'datetime',
+    // A time selects the chain day that contains it. The chain day that starts on a date contains the end of the date.
+    ...(toDate !== undefined && { from: `${toDate}T23:59:59Z` }),
+    ...(fromDate !== undefined && { to: `${fromDate}T23:59:59Z` }),
+  }
   const granularity = view.granularity === 'hour' ? 'day' : view.granularity
   return useCalls(
-    ['compared figures', inputs, granularity],
-    async ({ client, signal }) => {
-      const read = (changes: InputOf<'validators.aggregateEffectiveness'>) =>
-        Promise.all(
-          inputs.map((input) => client.validators.aggregateEffectiveness({ ...input, ...changes }, { signal })),
-        )
+    ['compared figures', subjects, range, granularity],
+    async (calling) => {
+      const read = (changes: RecordsInput) =>
+        Promise.all(subjects.map((subject) => readRecords(calling, subject, { ...range, ...changes })))
       const [windows, totals] = await Promise.all([
         read({ granularity, size: windowsMax }),
         read({ granularity: 'all', size: 10 }),
@@ -124,4 +119,28 @@ function useFigures(subjects: readonly Subject[], view: ValidatorsView, newest: 
     },
     { keepPrevious: true },
   )
+}
+
+type RecordsInput = Omit<InputOf<'validators.operatorEffectiveness'>, 'operator_id'>
+
+/** Of a pool or operator, the server has daily summaries of all its validators. */
+async function readRecords({ client, signal }: Calling, { kind, name, indices }: Subject, input: RecordsInput) {
+  if (name === undefined)
+    return client.validators.aggregateEffectiveness({ ...input, indices: [...indices] }, { signal })
+  const idType = kind === 'pool' ? 'pool' : 'nodeOperator'
+  const { data, total } = await client.validators.operatorEffectiveness(
+    { ...input, operator_id: name, idType },
+    { signal },
+  )
+  const toCompared = (record: OperatorRecord): ComparedRecord => ({
+    ...record,
+    validatorEffectiveness: record.avgValidatorEffectiveness,
+    attesterEffectiveness: record.avgAttesterEffectiveness,
+    uptime: record.avgUptime,
+    proposedCount: record.sumProposedCount,
+    proposerDutiesCount: record.sumProposerDutiesCount,
+    estimatedPenalties: record.sumEstimatedPenalties,
+    earnings: record.sumEarnings,
+  })
+  return { data: data.map(toCompared), total }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { alignRecords, assignRecords, indicesIn, namesIn, type Subject, subjectNames } from './side-by-side.ts'
 
-const uptime = (record: { uptime?: number }) => record.uptime ?? null
+const uptime = (record: { uptime?: number | null }) => record.uptime ?? null
 
 test('records of several validators share one axis, with null where a validator has no record', () => {
   const subjects: Subject[] = [{ indices: [7, 9] }]

@@ -2,13 +2,18 @@
 // table can show a row for each.
 import type { ReactNode } from 'preact/compat'
 import type { AggregateRecord, Network } from '#api/wire/validators.ts'
+import type { EntityKind } from '#api/wire/validators-entities.ts'
 
 /** What is compared: single validators, or all validators of a pool or an operator combined. */
 export interface Subject {
   /** The name of the pool or operator; without it every validator is compared on its own. */
   readonly name?: string
+  readonly kind?: EntityKind
+  /** Of a pool or operator, the first ones. */
   readonly indices: readonly number[]
 }
+
+export type ComparedRecord = { readonly [Name in keyof AggregateRecord]?: AggregateRecord[Name] | null }
 
 /** Pools or operators that are compared at a time. */
 export const entitiesMax = 4
@@ -35,13 +40,13 @@ export const subjectNames = (subjects: readonly Subject[]): string[] =>
 interface SubjectRecord {
   /** The pool, operator or validator of the record. */
   readonly name: string
-  readonly record: AggregateRecord
+  readonly record: ComparedRecord
 }
 
 /** `records` are those of each subject, in the same order. */
 export const assignRecords = (
   subjects: readonly Subject[],
-  records: readonly (readonly AggregateRecord[])[],
+  records: readonly (readonly ComparedRecord[])[],
 ): SubjectRecord[] =>
   subjects.flatMap(({ name }, at) =>
     (records[at] ?? []).map((record) => ({ name: name ?? String(record.validatorIndex), record })),
@@ -53,12 +58,12 @@ export const assignRecords = (
 export function alignRecords(
   records: readonly SubjectRecord[],
   names: readonly string[],
-  figure: (record: AggregateRecord) => number | null,
+  figure: (record: ComparedRecord) => number | null,
 ) {
-  const byStartAndName = new Map<string, AggregateRecord>()
+  const byStartAndName = new Map<string, ComparedRecord>()
   const starts = new Set<number>()
   for (const { name, record } of records) {
-    if (record.startEpoch === undefined) continue
+    if (record.startEpoch == null) continue
     starts.add(Number(record.startEpoch))
     byStartAndName.set(`${record.startEpoch} ${name}`, record)
   }
