@@ -127,29 +127,9 @@ const languageNames: Readonly<Record<string, string>> = {
 function codeBlock(language: string, text: string, name = languageNames[language] ?? language): string {
   return `<div class="code" data-language="${escapeHtml(language)}">
 <div class="code-bar"><span>${escapeHtml(name)}</span><button type="button" class="plain copy js-only">Copy</button></div>
-<pre tabindex="0"><code>${highlightComments(language, text)}</code></pre>
+<pre tabindex="0"><code>${escapeHtml(text)}</code></pre>
 </div>
 `
-}
-
-const commentPatterns: Readonly<Record<string, RegExp>> = {
-  sh: /^(\s*|.*\s{2})(#.*)$/,
-  yaml: /^(\s*|.*\s)(#.*)$/,
-  python: /^(\s*|.*\s{2})(#.*)$/,
-  ts: /^(\s*|.*\s)(\/\/ .*)$/,
-}
-
-function highlightComments(language: string, text: string): string {
-  const pattern = commentPatterns[language]
-  return text
-    .split('\n')
-    .map((line) => {
-      const [, code = '', comment] = pattern?.exec(line) ?? []
-      return comment === undefined
-        ? escapeHtml(line)
-        : `${escapeHtml(code)}<span class="comment">${escapeHtml(comment)}</span>`
-    })
-    .join('\n')
 }
 
 /** `summary` is the first paragraph. */
