@@ -32,8 +32,6 @@ export function addBeacon(ingest: Command, validators: Command): void {
     .description('Read the finalized epochs of a network, then follow it until stopped. Continues where it stopped.')
     .addOption(networkOption())
     .option('--once', 'exit when all finalized epochs have been read')
-    .option('--from-epoch <n>', 'only fill gaps, starting at this epoch, and exit', epochNumber)
-    .option('--until-epoch <n>', 'only fill gaps, stopping before this epoch, and exit', epochNumber)
     .option(...waitOption)
     .action(async (_: unknown, command: Command) => {
       const { ingestBeacon } = await import('./beacon-ingest.ts')

@@ -1,5 +1,5 @@
-// `tetrad ingest evm` indexes a chain and follows its head. `tetrad repair` fills the gaps of an index, or reads epochs
-// of a network again (repair-epochs.ts). With a data folder both may run next to a server, because repeated writes
+// `tetrad ingest evm` indexes a chain and follows its head. `tetrad repair` fills the gaps of an index, or repairs epochs
+// of a network (repair-epochs.ts). With a data folder both may run next to a server, because repeated writes
 // change nothing. With PostgreSQL they take the lease like another server (behaviour/operations.md#ingest-commands).
 import { type Command, Option } from 'commander'
 import { faults } from '#api/faults.ts'
@@ -51,8 +51,8 @@ export function addIngest(program: Command): Command {
   program
     .command('repair')
     .description(
-      'Index the missing blocks of a chain. With a range of epochs, read these epochs of a network again and replace the ' +
-        'stored data.',
+      'Index the missing blocks of a chain. With a range of epochs, read these epochs of a network: stored ones are read ' +
+        'again and replaced.',
     )
     .option('--chain <id>', 'chain id (default: the only configured chain)')
     .option('--from <block>', 'first block', blockNumber)
@@ -64,7 +64,7 @@ export function addIngest(program: Command): Command {
     )
     .option('--yes', 'remove without asking')
     .addOption(new Option('--network <name>', 'network of the epochs (default: "mainnet")').choices(networks))
-    .option('--from-epoch <n>', 'first epoch to read again', epochNumber)
+    .option('--from-epoch <n>', 'first epoch to read', epochNumber)
     .option('--until-epoch <n>', 'epoch to stop before', epochNumber)
     .option(...waitOption)
     .addHelpText('after', repairHelp)
@@ -82,8 +82,8 @@ If a chain has changed below its finalized blocks, remove the blocks that differ
 
 If stored figures of validators are wrong or damaged, for example after a node returned wrong data:
   $ tetrad repair --network mainnet --from-epoch 450000 --until-epoch 450225
-This reads the epochs again, with the other stored epochs of the same half days, and replaces the stored data. Data that
-the node cannot supply stays.`
+This reads stored epochs again, with the other stored epochs of the same half days, and replaces the stored data. Data
+that the node cannot supply stays. It also reads epochs that were never read, such as days before the first start.`
 
 interface Totals {
   blocks: number

@@ -16,14 +16,16 @@ import { settingsWith } from '#test/context.ts'
 import { openFolder, runCommand } from '#test/run-command.ts'
 import { addChunk, ChunkReader } from '#validators/duties/chunk.ts'
 import { Cells } from '#validators/duties/chunk-format.ts'
+import { coveredEpochs } from '#validators/duties/coverage.ts'
 import { levels } from '#validators/duties/layout.ts'
 import { packCells } from '#validators/duties/pack-chunk.ts'
 import { dutiesOnThreads } from '#validators/duties/store.ts'
+import { storeGapReasons } from '#validators/ingest/gap-reasons.ts'
 import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
 import { startBeacon } from '#validators/ingest/start.ts'
 import { measures } from '#validators/ratings/measures.ts'
 
-async function openScene() {
+async function openScene({ fromEpoch = 0 } = {}) {
   /** Slots whose blocks the node does not return. */
   const lacking = new Set<number>()
   const node = await openReplay({
@@ -33,7 +35,7 @@ async function openScene() {
     },
   })
   const folder = await openFolder()
-  const beacon = { urls: [node.url], fromEpoch: 0, everyMs: 3_600_000 }
+  const beacon = { urls: [node.url], fromEpoch, everyMs: 3_600_000 }
   const settings = { validators: { networks: { hoodi: { epochsPerHour: 2, epochsPerDay: 4, beacon } } } }
   await writeFile(join(folder.dir, 'tetrad.yaml'), JSON.stringify(settings))
   const dataDir = join(folder.dir, 'data')
@@ -57,6 +59,8 @@ async function withDuties<T>(dataDir: string, work: (state: State) => Promise<T>
     await state.close()
   }
 }
+
+const coveredIn = (dataDir: string) => withDuties(dataDir, (state) => coveredEpochs(state, 'hoodi'))
 
 const daysIn = (dataDir: string) =>
   withDuties(dataDir, (state) =>
@@ -84,13 +88,66 @@ test('repair corrects wrong figures, and changes nothing when it runs again', as
   assert.notDeepEqual(await daysIn(at.dataDir), clean)
   const first = await at.repair(1, 13, '--json')
   assert.equal(first.code, 0, first.stderr)
-  assert.deepEqual(JSON.parse(first.stdout), { network: 'hoodi', parts: 4, epochs: 13, changed: 2 })
+  assert.deepEqual(JSON.parse(first.stdout), { network: 'hoodi', filled: 0, parts: 4, epochs: 13, changed: 2 })
   assert.equal(first.stderr, '')
   assert.deepEqual(await daysIn(at.dataDir), clean)
   const second = await at.repair(5, 6)
   assert.equal(second.code, 0, second.stderr)
-  assert.equal(second.stdout, 'hoodi: 4 epochs repaired (1 day part), figures of 0 validators changed\n')
+  assert.equal(
+    second.stdout,
+    'hoodi: 4 epochs replaced (1 day part), figures of 0 validators changed, 0 missing epochs read\n',
+  )
   assert.match(second.stderr, /hoodi: 2 epochs left to read\nhoodi: 0 epochs left to read/)
+})
+
+test('repair reads epochs that were never read, and replaces the stored ones of the range', async () => {
+  await using at = await openScene({ fromEpoch: 9 })
+  await at.run('ingest', 'beacon', '--network', 'hoodi', '--once')
+  const gap = await at.repair(4, 5, '--json')
+  assert.deepEqual(JSON.parse(gap.stdout), { network: 'hoodi', filled: 1, parts: 0, epochs: 0, changed: 0 })
+  const stores = await openStores(at.dataDir)
+  await storeGapReasons(stores.state, 'hoodi', [{ from: 5, until: 9, reason: 'the node has no states' }], 0)
+  await stores.close()
+  const coverage = await at.run('coverage')
+  assert.match(coverage.stdout, /\nnetwork hoodi: 5-8 not read: the node has no states\n/)
+  assert.match(coverage.stderr, /To fill the gaps, add an archive node to validators\.networks\.hoodi\.beacon\.urls/)
+  const both = await at.repair(6, 10)
+  assert.equal(
+    both.stdout,
+    'hoodi: 3 epochs replaced (1 day part), figures of 0 validators changed, 3 missing epochs read\n',
+  )
+  assert.deepEqual(await coveredIn(at.dataDir), [
+    { from: 4, until: 5 },
+    { from: 6, until: 13 },
+  ])
+})
+
+test('missing epochs that the node cannot supply are reported, and those before them stay', async () => {
+  await using at = await openScene({ fromEpoch: 9 })
+  await at.run('ingest', 'beacon', '--network', 'hoodi', '--once')
+  for (let slot = 56; slot < 64; slot++) at.lacking.add(slot)
+  const partly = await at.repair(1, 10, '--json')
+  assert.equal(partly.code, 3, partly.stderr)
+  const { filled, parts, failed } = JSON.parse(partly.stdout)
+  const stored = await coveredIn(at.dataDir)
+  assert.deepEqual(stored, [
+    { from: 1, until: failed.fromEpoch },
+    { from: 9, until: 13 },
+  ])
+  assert.deepEqual([filled, parts, failed.untilEpoch], [failed.fromEpoch - 1, 1, 9])
+  assert.match(partly.stderr, /Continue with: tetrad repair --network hoodi --from-epoch \d --until-epoch 10/)
+  const nothing = await at.repair(7, 8)
+  assert.deepEqual([nothing.code, nothing.stdout], [1, ''])
+  assert.match(nothing.stderr, /Nothing was changed\. Epochs 7 to 7 cannot be repaired: /)
+})
+
+test('a running server reads missing epochs', async () => {
+  await using at = await openScene({ fromEpoch: 9 })
+  await using _server = await openServer(at)
+  const { code, stdout, stderr } = await at.repair(6, 9, '--json')
+  assert.equal(code, 0, stderr)
+  assert.deepEqual(JSON.parse(stdout), { network: 'hoodi', filled: 3, parts: 0, epochs: 0, changed: 0 })
+  assert.deepEqual(await coveredIn(at.dataDir), [{ from: 6, until: 13 }])
 })
 
 test('a running server repairs the epochs, and the command shows its progress', async () => {
@@ -100,7 +157,7 @@ test('a running server repairs the epochs, and the command shows its progress', 
   await falsify(at.dataDir, 1)
   const { code, stdout, stderr } = await at.repair(0, 4, '--json')
   assert.equal(code, 0, stderr)
-  assert.deepEqual(JSON.parse(stdout), { network: 'hoodi', parts: 1, epochs: 4, changed: 1 })
+  assert.deepEqual(JSON.parse(stdout), { network: 'hoodi', filled: 0, parts: 1, epochs: 4, changed: 1 })
   assert.deepEqual(await daysIn(at.dataDir), clean)
   const late = await at.repair(0, 40)
   assert.deepEqual([late.code, late.stdout], [1, ''])
@@ -113,7 +170,7 @@ test('a running server repairs the epochs, and the command shows its progress', 
   const wrong = await daysIn(at.dataDir)
   const failed = await at.repair(0, 4)
   assert.deepEqual([failed.code, failed.stdout], [1, ''])
-  assert.match(failed.stderr, /Nothing was replaced\. Epochs 0 to 3 cannot be repaired: /)
+  assert.match(failed.stderr, /Nothing was changed\. Epochs 0 to 3 cannot be repaired: /)
   assert.deepEqual(await daysIn(at.dataDir), wrong)
   const other = await at.run('repair', '--network', 'holesky', '--from-epoch', '0', '--until-epoch', '4')
   assert.deepEqual([other.code, other.stdout], [1, ''])
@@ -160,7 +217,7 @@ test('epochs that the node cannot supply are reported and unchanged, and parts b
   assert.notDeepEqual(days.slice(0, 2), wrong.slice(0, 2))
   const nothing = await at.repair(8, 12)
   assert.deepEqual([nothing.code, nothing.stdout], [1, ''])
-  assert.match(nothing.stderr, /Nothing was replaced\. Epochs 8 to 11 cannot be repaired: /)
+  assert.match(nothing.stderr, /Nothing was changed\. Epochs 8 to 11 cannot be repaired: /)
   assert.deepEqual(await daysIn(at.dataDir), days)
 })
 

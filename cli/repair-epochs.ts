@@ -1,5 +1,5 @@
-// `tetrad repair --network`: reads stored epochs again and replaces them. If a server is running, the server does it
-// and the command shows its progress. Otherwise the command does it.
+// `tetrad repair --network`: reads missing epochs, and replaces stored ones with what the node returns now. If a server
+// is running, the server does it and the command shows its progress. Otherwise the command does it.
 import { existsSync } from 'node:fs'
 import type { Network } from '#api/wire/validators.ts'
 import type { Range } from '#core/ranges.ts'
@@ -76,8 +76,8 @@ async function repairViaRunningServer(task: RepairTask): Promise<Repaired | unde
     if (now.left !== last.left && now.left !== null) printRemaining(task, now.left)
     last = now
   }
-  const { parts, epochs: read, changed, failed } = last
-  return { parts, epochs: read, changed, ...(failed && { failed }) }
+  const { id: _, left, isDone, ...repaired } = last
+  return repaired
 }
 
 function printRemaining({ network, json }: RepairTask, left: number): void {
@@ -90,38 +90,39 @@ async function repairInProcess(task: RepairTask): Promise<Repaired> {
     repaired = await repairOn(context, task, signal)
   })
   await toCommandFailure(work)
-  if (!repaired) throw new CommandFailure('repair.failed', 'The repair was stopped; nothing was replaced.')
+  if (!repaired) throw new CommandFailure('repair.failed', 'The repair was stopped; nothing was changed.')
   return repaired
 }
 
 async function repairOn(context: AppContext, task: RepairTask, signal: AbortSignal): Promise<Repaired> {
   const { network, epochs } = task
   const problem = await explainUnrepairable(context.duties, network, epochs)
-  if (problem !== undefined) throw new CommandFailure('epochs.unavailable', `Nothing was replaced: ${problem}.`)
+  if (problem !== undefined) throw new CommandFailure('epochs.unavailable', `Nothing was changed: ${problem}.`)
   await using processors = openEpochProcessors([await readProcessorStart(context, network)])
   const follower = new Follower(context, network, processors.of(network))
   try {
     return await follower.repair(epochs, signal, (left) => printRemaining(task, left))
   } catch (error) {
     if (error instanceof Error && error.name === 'RepairRefused')
-      throw new CommandFailure('repair.failed', `Nothing was replaced: ${error.message}.`)
+      throw new CommandFailure('repair.failed', `Nothing was changed: ${error.message}.`)
     throw error
   }
 }
 
 function printRepairReport({ network, json, epochs: requested }: RepairTask, repaired: Repaired): void {
-  const { parts, epochs, changed, failed } = repaired
-  if (failed && parts === 0) {
+  const { filled, parts, epochs, changed, failed } = repaired
+  if (failed && parts + filled === 0) {
     const { fromEpoch, untilEpoch, reason } = failed
     throw new CommandFailure(
       'repair.failed',
-      `Nothing was replaced. Epochs ${fromEpoch} to ${untilEpoch - 1} cannot be repaired: ${reason}.`,
+      `Nothing was changed. Epochs ${fromEpoch} to ${untilEpoch - 1} cannot be repaired: ${reason}.`,
     )
   }
   if (json) printJson({ network, ...repaired })
   else {
-    const replaced = `${counted(epochs, 'epoch')} repaired (${counted(parts, 'day part')})`
-    print(`${network}: ${replaced}, figures of ${counted(changed, 'validator')} changed`)
+    const replaced = `${counted(epochs, 'epoch')} replaced (${counted(parts, 'day part')})`
+    const read = `${counted(filled, 'missing epoch')} read`
+    print(`${network}: ${replaced}, figures of ${counted(changed, 'validator')} changed, ${read}`)
   }
   if (!failed) return
   const { fromEpoch, untilEpoch, reason } = failed

@@ -205,11 +205,10 @@ export class Follower {
     return fillPast(this.#source, before, signal)
   }
 
-  /** Reads stored epochs again and replaces them. Reports how many epochs are left. */
+  /** Reads stored epochs again and replaces them, then reads missing ones. Reports how many epochs are left. */
   async repair(epochs: Range, signal: AbortSignal, onStep: (left: number) => void = () => {}): Promise<Repaired> {
     await prepareIngest(this.#source, signal)
-    const { context, ...source } = this.#source
-    const repaired = await repairEpochs({ ...source, duties: context.duties }, epochs, signal, onStep)
+    const repaired = await repairEpochs(this.#source, epochs, signal, onStep)
     await mergeAllDays(this.#source, signal)
     return repaired
   }

@@ -1,13 +1,12 @@
 // The status of each network's ingest in this process. Commands read it over the control socket. They can also request
-// that the server polls its node now, fills gaps, or repairs epochs
-// (behaviour/validators.md#commands-and-a-running-server).
+// that the server polls its node now or repairs epochs (behaviour/validators.md#commands-and-a-running-server).
 
 import { type Network, networks } from '#api/wire/validators.ts'
 import type { Range } from '#core/ranges.ts'
 import { WakeSignal } from '#ingest/poll.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { readMissingPast } from './fill-past.ts'
-import { countEpochs, explainUnfillable, explainUnrepairable, missingEpochs } from './gaps.ts'
+import { explainUnrepairable } from './gaps.ts'
 import type { IngestProgress } from './ingest-progress.ts'
 import type { Repaired } from './repair.ts'
 
@@ -27,8 +26,6 @@ export interface IngestStatus extends IngestProgress {
   readonly failureKind: FailureKind | null
   /** When polls started to fail, without an epoch stored since; null: the last poll succeeded. */
   readonly failingSinceMs: number | null
-  /** How many epochs of the requested range are missing. */
-  readonly missingEpochs: number
   /** Missing epochs that are being read or will be read next, and are not stored yet; 0: none. */
   readonly fillingEpochs: number
   /** Epochs that are still to be read for validators that were added to the watch list. */
@@ -43,13 +40,12 @@ export interface RepairProgress extends Repaired {
   readonly isDone: boolean
 }
 
-export interface RangeRequest {
+export interface RepairRequest {
+  readonly id: number
   readonly epochs: Range
-  /** Undefined: fill the gaps in the range. */
-  readonly repairId: number | undefined
 }
 
-/** Queued fills and repairs. */
+/** Queued repairs. */
 const requestsMax = 16
 /** Repairs whose result is kept. */
 const repairsMax = 64
@@ -57,7 +53,7 @@ const repairsMax = 64
 export type IngestRun = ReturnType<typeof createIngestRun>
 
 function createIngestRun(network: Network) {
-  const requests: RangeRequest[] = []
+  const requests: RepairRequest[] = []
   const repairs = new Map<number, RepairProgress>()
   let lastRepair = 0
   let status: IngestStatus = {
@@ -70,18 +66,12 @@ function createIngestRun(network: Network) {
     lastError: null,
     failureKind: null,
     failingSinceMs: null,
-    missingEpochs: 0,
     fillingEpochs: 0,
     missingPastEpochs: 0,
   }
 
-  function enqueue(request: RangeRequest): void {
-    if (requests.length >= requestsMax) throw new Error(`${requestsMax} ranges are already queued; try again later`)
-    requests.push(request)
-  }
-
   function recordRepair(id: number, progress: Partial<RepairProgress>): void {
-    const before = repairs.get(id) ?? { id, parts: 0, epochs: 0, changed: 0, left: 0, isDone: false }
+    const before = repairs.get(id) ?? { id, filled: 0, parts: 0, epochs: 0, changed: 0, left: 0, isDone: false }
     repairs.set(id, { ...before, ...progress })
   }
 
@@ -94,14 +84,12 @@ function createIngestRun(network: Network) {
     repair: (id: number) => repairs.get(id),
     takeRequest: () => requests.shift(),
 
-    /** The next poll starts with filling these epochs. */
-    requestFill: (epochs: Range) => enqueue({ epochs, repairId: undefined }),
-
     /** The next poll starts with repairing these epochs. */
     requestRepair(epochs: Range): RepairProgress {
-      const id = lastRepair + 1
-      enqueue({ epochs, repairId: id })
-      lastRepair = id
+      if (requests.length >= requestsMax) throw new Error(`${requestsMax} repairs are already queued; try again later`)
+      lastRepair += 1
+      const id = lastRepair
+      requests.push({ id, epochs })
       recordRepair(id, { left: null })
       repairs.delete(id - repairsMax)
       return repairs.get(id) as RepairProgress
@@ -155,28 +143,18 @@ export const findRun = (
   network: Network,
 ): IngestRun | undefined => validators.runs.get(network)
 
-/**
- * Control call `ingestStatus` with `{network, pollNow, epochs}`. With `pollNow`, the server fills `epochs` and polls
- * now.
- */
+/** Control call `ingestStatus` with `{network, pollNow}`. With `pollNow`, the server polls now. */
 export async function readIngestStatus(
   context: Pick<ValidatorsContext, 'validators' | 'duties' | 'settings'>,
   input: unknown,
 ): Promise<IngestStatus> {
-  const { network, pollNow, epochs } = (input ?? {}) as { network?: unknown; pollNow?: unknown; epochs?: unknown }
+  const { network, pollNow } = (input ?? {}) as { network?: unknown; pollNow?: unknown }
   const { known, run } = requireRun(context, network)
-  const range = epochs === undefined ? undefined : parseRange(epochs)
-  const missing = range ? countEpochs(await missingEpochs(context.duties, known, range)) : 0
   // Taken before waking the loop, so that the caller can tell the next poll from this one.
   const { status } = run
-  if (pollNow === true) {
-    const reason = range && (await explainUnfillable(context.duties, known, range))
-    if (reason !== undefined) throw new Error(reason)
-    if (range) run.requestFill(range)
-    run.wakeUp.wake()
-  }
+  if (pollNow === true) run.wakeUp.wake()
   const { epochs: missingPastEpochs } = await readMissingPast(context, known)
-  return { ...status, missingEpochs: missing, missingPastEpochs }
+  return { ...status, missingPastEpochs }
 }
 
 /** Control call `repairEpochs`: `{network, epochs}` starts a repair, `{network, id}` returns its progress. */

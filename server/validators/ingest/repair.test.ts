@@ -401,25 +401,41 @@ describe('incomplete stores', () => {
     assert.deepEqual(await allBytes(context.dutiesState), bytes)
   })
 
-  test('in a day part with a gap, only stored epochs are read again', async () => {
+  test('in a day part with a gap, only stored epochs are replaced, and the gap is filled if it is requested', async () => {
     await using context = await contextOn(node.url, {
       epochsPerHour: 3,
       epochsPerDay: 6,
       beacon: { urls: [node.url], fromEpoch: 9 },
     })
-    await context.follower.catchUp(signal)
-    await context.follower.fill({ from: 3, until: 5 }, signal)
-    await context.follower.fill({ from: 7, until: 8 }, signal)
+    const { follower } = context
+    await follower.catchUp(signal)
+    await follower.fill({ from: 3, until: 5 }, signal)
+    await follower.fill({ from: 7, until: 8 }, signal)
     const clean = await stored(context)
-    for (const pick of [0, 1, 2]) await falsify(context, levels.days, pick)
-    assert.notDeepEqual(await stored(context), clean)
-    const { epochs, changed } = await context.follower.repair({ from: 0, until: 21 }, signal)
-    assert.deepEqual([epochs, changed], [2 + 1 + 12, 3])
+    const falsifyDays = async () => {
+      for (const pick of [0, 1, 2]) await falsify(context, levels.days, pick)
+      assert.notDeepEqual(await stored(context), clean)
+    }
+    await falsifyDays()
+    for (const [from, until] of [
+      [3, 5],
+      [7, 8],
+      [9, 21],
+    ] as const)
+      assert.equal((await follower.repair({ from, until }, signal)).filled, 0)
     assert.deepEqual(await stored(context), clean)
-    await assert.rejects(
-      context.follower.repair({ from: 0, until: 2 }, signal),
-      /epochs 0 to 1 of hoodi are not stored\. Read them with `tetrad ingest beacon --network hoodi --from-epoch 0 --until-epoch 2`/,
+    await falsifyDays()
+    const left: number[] = []
+    const repaired = await follower.repair({ from: 0, until: 21 }, signal, (count) => left.push(count))
+    const { filled, epochs, changed } = repaired
+    assert.deepEqual([filled, epochs, changed], [3 + 2 + 1, 2 + 1 + 12, 3])
+    assert.deepEqual(
+      left,
+      left.toSorted((a, b) => b - a),
     )
+    assert.equal(left.at(-1), 0)
+    assert.deepEqual(await coveredEpochs(context.duties, 'hoodi'), [{ from: 0, until: 21 }])
+    assert.equal((await follower.repair({ from: 0, until: 21 }, signal)).changed, 0)
   })
 
   test('repairing an empty store is rejected', async () => {

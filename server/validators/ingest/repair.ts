@@ -1,10 +1,13 @@
-// Reads stored epochs again and replaces them, day part by day part.
+// Repairs a range of epochs: reads stored epochs again and replaces them, day part by day part, then reads those that
+// are missing (behaviour/validators.md#repair-epochs).
 //
 // 1. All stored epochs of a day part are read and verified first. Then the part is replaced in one transaction. If an
 //    epoch cannot be read, or the watch list no longer has a stored validator, the part stays as it is.
 // 2. The first part that fails ends the repair. Parts before it stay replaced.
 // 3. Segments end where coverage, stored hours, stored missed duties or the watch list change. So a new row covers the
 //    same epochs and validators as the one that it replaces.
+// 4. Missing epochs come last: epochs cannot be added to a damaged row. They are read up to the part that failed, so a
+//    repair can continue there.
 import { strict as assert } from 'node:assert'
 import type { Network } from '#api/wire/validators.ts'
 import type { Epoch } from '#core/chain-time.ts'
@@ -18,17 +21,23 @@ import type { ScoreHistory } from '../duties/score-history.ts'
 import { queryDuties, updateDuties } from '../duties/store.ts'
 import { keptThrough, type Watched } from '../duties/watch-ranges.ts'
 import { type ProcessedSegment, releaseBuffers, segmentBuffers, segmentColumns } from './epochs/processed-segment.ts'
-import { countEpochs, explainUnrepairable } from './gaps.ts'
+import { fillEpochs } from './fill-gaps.ts'
+import { countEpochs, explainUnrepairable, missingEpochs } from './gaps.ts'
 import { type IngestSource, toCommitSegment } from './ingest-source.ts'
 import { omitsStored, pickValidators } from './pick-validators.ts'
 
-export interface Repaired {
+export interface Repaired extends Replaced {
+  /** Missing epochs that were read. */
+  readonly filled: number
+}
+
+interface Replaced {
   /** Day parts that were replaced, and their epochs. */
   readonly parts: number
   readonly epochs: number
-  /** Validators whose stored figures changed. */
+  /** Validators whose figures were replaced by others. */
   readonly changed: number
-  /** The first part that could not be replaced. */
+  /** The first epochs that could not be replaced or read. */
   readonly failed?: RepairFailure
 }
 
@@ -38,28 +47,56 @@ export interface RepairFailure {
   readonly reason: string
 }
 
-export type RepairSource = Pick<IngestSource, 'processor' | 'network' | 'time'> & { readonly duties: Duties }
+type RepairSource = Pick<IngestSource, 'processor' | 'network' | 'time'> & { readonly duties: Duties }
 
 /** Repairs of one process must not share a staging id. */
 let lastId = 0
 
 export async function repairEpochs(
-  source: RepairSource,
+  source: IngestSource,
   requested: Range,
   signal: AbortSignal,
   onProgress: (left: number) => void,
 ): Promise<Repaired> {
-  const { duties, network, time } = source
+  const { network } = source
+  const { duties } = source.context
   const problem = await explainUnrepairable(duties, network, requested)
   if (problem !== undefined) throw new RepairRefused(problem)
+  const allMissing = countEpochs(await missingEpochs(duties, network, requested))
+  const onReplaced = (left: number) => onProgress(left + allMissing)
+  const replaced = await replaceEpochs({ ...source, duties }, requested, signal, onReplaced)
+  const range = { from: requested.from, until: replaced.failed?.fromEpoch ?? requested.until }
+  const missing = await missingEpochs(duties, network, range)
+  if (missing.length === 0) return { filled: 0, ...replaced }
+  try {
+    await fillEpochs(source, range, signal, onProgress)
+    signal.throwIfAborted()
+    return { filled: countEpochs(missing), ...replaced }
+  } catch (error) {
+    const reason = reasonOf(error, signal)
+    const left = await missingEpochs(duties, network, range)
+    const { from: fromEpoch, until: untilEpoch } = left[0] ?? range
+    const filled = countEpochs(missing) - countEpochs(left)
+    return { filled, ...replaced, failed: { fromEpoch, untilEpoch, reason } }
+  }
+}
+
+async function replaceEpochs(
+  source: RepairSource,
+  requested: Range,
+  signal: AbortSignal,
+  onProgress: (left: number) => void,
+): Promise<Replaced> {
+  const { duties, network, time } = source
   const covered = await coveredEpochs(duties, network)
-  const parts = partsIn(time, requested).filter(({ epochs }) => within(covered, epochs).length > 0)
-  await refuseDamagedSpans(source, parts, signal)
+  const stored = within(covered, requested)
+  const parts = partsIn(time, requested).filter(({ epochs }) => within(stored, epochs).length > 0)
+  if (parts.length > 0) await refuseDamagedSpans(source, parts, signal)
   const changed = new Set<number>()
   let left = parts.reduce((sum, { epochs }) => sum + countEpochs(within(covered, epochs)), 0)
   let [replacedParts, epochs] = [0, 0]
   for (const part of parts) {
-    const stored = within(covered, part.epochs)
+    const ofPart = within(covered, part.epochs)
     const onSegment = (count: number) => {
       left -= count
       onProgress(left)
@@ -67,12 +104,12 @@ export async function repairEpochs(
     try {
       for (const validator of await repairPart(source, part, parts, signal, onSegment)) changed.add(validator)
     } catch (error) {
-      const [first, last] = [stored[0], stored.at(-1)] as [Range, Range]
+      const [first, last] = [ofPart[0], ofPart.at(-1)] as [Range, Range]
       const failed = { fromEpoch: first.from, untilEpoch: last.until, reason: reasonOf(error, signal) }
       return { parts: replacedParts, epochs, changed: changed.size, failed }
     }
     replacedParts += 1
-    epochs += countEpochs(stored)
+    epochs += countEpochs(ofPart)
   }
   return { parts: replacedParts, epochs, changed: changed.size }
 }

@@ -21,7 +21,7 @@ import { createGapFiller } from './gap-filler.ts'
 import { missingTodo } from './gap-reasons.ts'
 import { describeMissing, networkStream, readNetworkHealth } from './health.ts'
 import type { IngestProgress, IngestStep } from './ingest-progress.ts'
-import { type IngestRun, type RangeRequest, registerRun, unregisterRun } from './ingest-status.ts'
+import { type IngestRun, type RepairRequest, registerRun, unregisterRun } from './ingest-status.ts'
 import { failureKindOf, outcomeLogger, unknownForkLogger } from './log-outcomes.ts'
 import { createPastFiller } from './past-filler.ts'
 
@@ -123,7 +123,7 @@ async function followNetwork(
         run.begin()
         warnOfFork(await processor.chain(stop))
         for (let request = run.takeRequest(); request && !stop.aborted; request = run.takeRequest())
-          await runRequest(context, follower, run, request, stop)
+          await runRepair(context, follower, run, request, stop)
         const progress = await follower.catchUp(stop, onStep)
         await provisional.update(stop)
         await fillGaps(progress, stop)
@@ -170,40 +170,27 @@ function wakeOnEvents(
   )
 }
 
-/** Runs what a command requested. A failed repair is reported to the command and does not stop the ingest. */
-async function runRequest(
+/** Runs a repair that a command requested. Its failure is reported to the command and does not stop the ingest. */
+async function runRepair(
   context: ValidatorsContext,
   follower: Follower,
   run: IngestRun,
-  { epochs, repairId }: RangeRequest,
+  { id, epochs }: RepairRequest,
   signal: AbortSignal,
 ): Promise<void> {
   const { network } = follower
-  const onStep = () => {
-    run.step(run.status)
-    recordStep(context, networkStream(network))
-  }
-  if (repairId === undefined) {
-    await follower
-      .fill(epochs, signal, (left) => {
-        context.log.info({ network, ...epochs, epochsLeft: left }, 'missing epochs stored')
-        run.recordFill(left)
-        onStep()
-      })
-      .finally(() => run.recordFill(0))
-    return
-  }
   try {
     const repaired = await follower.repair(epochs, signal, (left) => {
-      run.recordRepair(repairId, { left })
-      onStep()
+      run.recordRepair(id, { left })
+      run.step(run.status)
+      recordStep(context, networkStream(network))
     })
     context.log.info({ network, ...epochs, ...repaired }, 'epochs repaired')
-    run.recordRepair(repairId, { ...repaired, isDone: true })
+    run.recordRepair(id, { ...repaired, isDone: true })
   } catch (error) {
     const failed = { fromEpoch: epochs.from, untilEpoch: epochs.until, reason: errorMessage(error) }
     context.log.warn({ network, ...failed }, 'epochs could not be repaired')
-    run.recordRepair(repairId, { failed, isDone: true })
+    run.recordRepair(id, { failed, isDone: true })
   }
 }
 
