@@ -23,14 +23,7 @@ export const currentLease = new AsyncLocalStorage<HeldLease>()
 
 /** Wraps a state: writes of an ingester check its lease (lease.ts, rule 3). */
 export const leasedState = (state: State): State => ({
-  engine: state.engine,
-  recent: state.recent,
-  get: (sql, ...values) => state.get(sql, ...values),
-  all: (sql, ...values) => state.all(sql, ...values),
-  snapshot: (work, signal) => state.snapshot(work, signal),
-  each: (sql, ...values) => state.each(sql, ...values),
-  version: () => state.version(),
-  close: () => state.close(),
+  ...state,
   write: (work, options) => {
     const held = currentLease.getStore()
     return state.write(held ? (tx) => confirm(tx, held).then(() => work(tx)) : work, options)
@@ -39,10 +32,7 @@ export const leasedState = (state: State): State => ({
 
 /** Wraps the duties: writes of an ingester check its lease (lease.ts, rule 4). */
 export const leasedDuties = (duties: Duties): Duties => ({
-  engine: duties.engine,
-  get: (sql, ...values) => duties.get(sql, ...values),
-  all: (sql, ...values) => duties.all(sql, ...values),
-  query: (name, input, signal) => duties.query(name, input, signal),
+  ...duties,
   update: (name, input, options) => {
     const held = currentLease.getStore()
     if (!held) return duties.update(name, input, options)
@@ -54,8 +44,6 @@ export const leasedDuties = (duties: Duties): Duties => ({
       throw new LeaseLost(held.name)
     })
   },
-  version: () => duties.version(),
-  close: () => duties.close(),
 })
 
 async function confirm(reader: StateReader, held: HeldLease): Promise<void> {

@@ -9,7 +9,8 @@ export type ReportTime = (store: 'state' | 'duties', operation: string, tookMs: 
 export function timedState(state: State, clock: Clock, report: ReportTime): State {
   const timed = timer(clock, (...reportState) => report('state', ...reportState))
   return {
-    engine: state.engine,
+    // The duration of `each` depends on its consumer, so it is not measured.
+    ...state,
     get: <R>(sql: string, ...values: Value[]) => timed('get', () => state.get<R>(sql, ...values)),
     all: <R>(sql: string, ...values: Value[]) => timed('all', () => state.all<R>(sql, ...values)),
     recent: {
@@ -18,23 +19,17 @@ export function timedState(state: State, clock: Clock, report: ReportTime): Stat
     },
     write: (work, options) => timed('write', () => state.write(work, options)),
     snapshot: (work, signal) => timed('snapshot', () => state.snapshot(work, signal)),
-    // The duration of an iteration depends on its consumer, so it is not measured.
-    each: <R>(sql: string, ...values: Value[]) => state.each<R>(sql, ...values),
-    version: () => state.version(),
-    close: () => state.close(),
   }
 }
 
 export function timedDuties(duties: Duties, clock: Clock, report: ReportTime): Duties {
   const timed = timer(clock, (...reportDuties) => report('duties', ...reportDuties))
   return {
-    engine: duties.engine,
+    ...duties,
     get: <R>(sql: string, ...values: Value[]) => timed('get', () => duties.get<R>(sql, ...values)),
     all: <R>(sql: string, ...values: Value[]) => timed('all', () => duties.all<R>(sql, ...values)),
     query: (name, input, signal) => timed('query', () => duties.query(name, input, signal)),
     update: (name, input, options) => timed('write', () => duties.update(name, input, options)),
-    version: () => duties.version(),
-    close: () => duties.close(),
   }
 }
 
