@@ -29,7 +29,6 @@ import { createApp } from '#http/pipeline.ts'
 import { runOnce } from '#ingest/lease.ts'
 import { leasedDuties, leasedState } from '#ingest/leased-stores.ts'
 import { marketFindings, startMarkets } from '#markets/feeds/start-markets.ts'
-import { trackHead } from '#operations/chain-progress.ts'
 import { coverageRoute, recentCoverage } from '#operations/coverage.ts'
 import { mcpRoute } from '#operations/mcp/mcp-route.ts'
 import { readMirrorStatus } from '#operations/mirror/mirror.ts'
@@ -218,13 +217,7 @@ function ingesters(
         if (notice.is !== 'page') metrics.ingested(notice.source, notice.is)
         board.feed(notice)
       }),
-    chains: (signal) =>
-      startChains(context, signal, (chain) => {
-        const reports = [trackHead(context, chain), board.chain(chain)]
-        return (progress) => {
-          for (const report of reports) report(progress)
-        }
-      }),
+    chains: (signal) => startChains(context, signal, board.chain),
     beacon: async (signal) => {
       const alerts = createAlerts(context, metrics.watched)
       const onStep = (network: Network, step: IngestStep) => {

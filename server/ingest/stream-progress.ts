@@ -7,8 +7,6 @@ export const createStreamProgress = () => ({
   stepMs: new Map<string, number>(),
   /** Position of the stream at the last check. */
   positions: new Map<string, number>(),
-  /** Streams that this process reads. */
-  followed: new Set<string>(),
 })
 
 export type StreamProgress = ReturnType<typeof createStreamProgress>

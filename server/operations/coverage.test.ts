@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { blocksStream, confirmHead, putHead } from '#explorer/funding/chain-coverage.ts'
+import { recordSteps } from '#explorer/funding/index/start-chains.ts'
 import { pushRate } from '#fx/rates/push-rate.ts'
 import { storeRates } from '#fx/rates/rate-store.ts'
 import { recordStep } from '#ingest/stream-progress.ts'
@@ -11,7 +12,6 @@ import { openContext } from '#test/context.ts'
 import { networkId } from '#validators/duties/layout.ts'
 import { networkStream } from '#validators/ingest/health.ts'
 import { beaconFindings } from '#validators/ingest/start.ts'
-import { trackHead } from './chain-progress.ts'
 import { coverageReport, coverageRoute, recentCoverage } from './coverage.ts'
 
 const chains = [
@@ -61,7 +61,7 @@ describe('coverage', () => {
       return [ageSeconds, fresh]
     }
     assert.deepEqual(await one(), [null, null])
-    const onProgress = trackHead(context, '1')
+    const onProgress = recordSteps(context, '1', () => {})
     onProgress({ is: 'plan', blocks: 10, finalUntil: 10 })
     assert.deepEqual(await one(), [null, false])
     await context.state.write((tx) => putHead(tx, '1', 10))
@@ -156,7 +156,7 @@ describe('coverage', () => {
   test('behaviour/operations.md#stream-status: a chain that makes progress is catching up; without progress for 15 minutes it is stale', async () => {
     await using context = await openContext({ explorer: { chains } })
     const status = async () => (await coverageReport(context)).streams[0]?.status
-    const onProgress = trackHead(context, '1')
+    const onProgress = recordSteps(context, '1', () => {})
     assert.equal(await status(), 'catching up')
     context.clock.advance(900_000)
     onProgress({ is: 'written', blocks: 100, rows: 3 })

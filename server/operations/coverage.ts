@@ -3,7 +3,7 @@
 import type { StreamView } from '#api/console.ts'
 import { networks } from '#api/wire/validators.ts'
 import { holes, type Range } from '#core/ranges.ts'
-import { getChainCoverage, isHeadConfirmed } from '#explorer/funding/chain-coverage.ts'
+import { chainStream, getChainCoverage, isHeadConfirmed } from '#explorer/funding/chain-coverage.ts'
 import { getIndexProblems } from '#explorer/funding/index/problems.ts'
 import { findNode } from '#explorer/nodes.ts'
 import { readSourceHealth } from '#fx/rates/source-health.ts'
@@ -18,7 +18,6 @@ import { type MissingPast, readMissingPast } from '#validators/ingest/fill-past.
 import { findGapReason, readGapReasons } from '#validators/ingest/gap-reasons.ts'
 import { networkStream, readNetworkHealth } from '#validators/ingest/health.ts'
 import { findRun } from '#validators/ingest/ingest-status.ts'
-import { chainStream, isFollowed } from './chain-progress.ts'
 
 export interface Stream extends StreamView {
   /** Of a network, while earlier epochs are read for validators that were added to the watch list. */
@@ -90,7 +89,7 @@ async function chainStreams(context: AppContext): Promise<Stream[]> {
     const position = measureCoverage(blocks, covered)
     const hasNode = rpc.length > 0
     const isRead = position.gapsCount === 0 && blocks.until > blocks.from
-    const isKnown = confirmedMs > 0 || isRead || isFollowed(context, id)
+    const isKnown = confirmedMs > 0 || isRead || context.streams.stepMs.has(chainStream(id))
     const stream: StreamWithoutStatus = {
       group: 'explorer',
       name: chainStream(id),

@@ -1,7 +1,7 @@
 // Doctor checks of the stored data: whether the stores are intact, fresh and complete, and whether a sample of stored
 // results can still be derived from its sources. They run in the process that has the stores open.
 import { ageText } from '#core/age.ts'
-import { confirmationMaxMs } from '#explorer/funding/chain-coverage.ts'
+import { chainStream, confirmationMaxMs } from '#explorer/funding/chain-coverage.ts'
 import { reportIndexProblems } from '#explorer/funding/index/start-chains.ts'
 import { rateFindings } from '#fx/rates/poll-rates.ts'
 import { readSourceHealth } from '#fx/rates/source-health.ts'
@@ -10,7 +10,6 @@ import type { AppContext } from '#server/context.ts'
 import { listKeys } from '#storage/keys.ts'
 import { queryDuties } from '#validators/duties/store.ts'
 import { missingTodo } from '#validators/ingest/gap-reasons.ts'
-import { chainStream } from './chain-progress.ts'
 import { coverageReport, rateStream, type Stream } from './coverage.ts'
 import { type DoctorFinding, failFinding, okFinding, runCheck, warnFinding } from './diagnosis.ts'
 import { mirrorFindings } from './mirror/mirror-findings.ts'

@@ -10,6 +10,9 @@ import type { ExplorerContext } from '../context.ts'
 /** The coverage stream of a chain's blocks. */
 export const blocksStream = (chain: string): string => `explorer/blocks/${chain}`
 
+/** The chain in the coverage report. */
+export const chainStream = (chain: string): string => `chain ${chain}`
+
 export interface ChainCoverage {
   /** From the chain's first block to its newest final one. Empty before a node was asked. */
   readonly blocks: Range

@@ -6,8 +6,10 @@ import type { ExplorerContext } from '#explorer/context.ts'
 import { type ChainNode, findNode } from '#explorer/nodes.ts'
 import type { Finding } from '#http/health.ts'
 import { logOutcome, poll } from '#ingest/poll.ts'
+import { recordStep, type StreamContext } from '#ingest/stream-progress.ts'
 import { headerCall } from '#sources/evm/blocks.ts'
 import { capabilityNames, describeLimitations } from '#sources/evm/capabilities.ts'
+import { chainStream } from '../chain-coverage.ts'
 import { NodesDisagree } from './compare-nodes.ts'
 import { ChainContradiction, verifyContinuity } from './continuity.ts'
 import { catchUpIndex, type IndexProgress, type OnIndexProgress } from './index-chain.ts'
@@ -25,7 +27,7 @@ const configuredNodes = (context: ExplorerContext): ChainNode[] =>
 
 /** Runs until the signal aborts. */
 export async function startChains(
-  context: ExplorerContext,
+  context: ExplorerContext & StreamContext,
   signal: AbortSignal,
   onProgress: (chain: string) => OnIndexProgress = () => () => {},
 ): Promise<void> {
@@ -34,10 +36,18 @@ export async function startChains(
       const { id, mode } = node.chain
       return [
         reportCapabilities(context, node, signal),
-        ...(mode === 'probe' ? [] : [followChain(context, node, signal, onProgress(id))]),
+        ...(mode === 'probe' ? [] : [followChain(context, node, signal, recordSteps(context, id, onProgress(id)))]),
       ]
     }),
   )
+}
+
+export function recordSteps(context: StreamContext, chain: string, onProgress: OnIndexProgress): OnIndexProgress {
+  recordStep(context, chainStream(chain))
+  return (progress) => {
+    if (progress.is === 'written' || progress.is === 'unfinalized') recordStep(context, chainStream(chain))
+    onProgress(progress)
+  }
 }
 
 /** Indexes the chain and follows its head until the signal aborts. */
