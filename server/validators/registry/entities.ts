@@ -4,9 +4,11 @@
 // 1. A record that is invalid or matches no known validator is rejected with its line. The others are imported.
 // 2. A record replaces the stored entity of its validators. Importing the same file again changes nothing.
 // 3. A validator without a record has no entity. Nothing is guessed (behaviour/validators.md#validator-metadata).
+import { isDeepStrictEqual } from 'node:util'
 import type { Network } from '#api/wire/validators.ts'
 import { csvRows } from '#core/csv.ts'
 import { cursorOf, moveCursor } from '#storage/coverage.ts'
+import { putRow } from '#storage/put-row.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'
 import { listIndices } from './list-indices.ts'
 import type { EntityEntry } from './registry.ts'
@@ -192,28 +194,22 @@ async function putEntity(
   entity: ParsedEntity,
   source: string,
 ): Promise<boolean> {
-  const values = [
-    entity.pool,
-    entity.subpool,
-    entity.dvtNetwork,
-    JSON.stringify(entity.nodeOperators),
-    JSON.stringify(entity.dvtOperators),
+  const row = {
+    pool: entity.pool,
+    subpool: entity.subpool,
+    dvt_network: entity.dvtNetwork,
+    node_operators: JSON.stringify(entity.nodeOperators),
+    dvt_operators: JSON.stringify(entity.dvtOperators),
     source,
-  ]
-  const columns = 'pool, subpool, dvt_network, node_operators, dvt_operators, source'
-  const before = await tx.get<Record<string, string | null>>(
-    `select ${columns} from validator_entities where network = ? and validator_index = ?`,
+  }
+  const before = await tx.get<typeof row>(
+    `select ${Object.keys(row).join(', ')} from validator_entities where network = ? and validator_index = ?`,
     network,
     index,
   )
-  if (before && Object.values(before).every((value, at) => value === values[at])) return false
+  if (before && isDeepStrictEqual({ ...before }, row)) return false
   await updateFindIndex(tx, network, index, before, entity)
-  await tx.run('delete from validator_entities where network = ? and validator_index = ?', network, index)
-  await tx.run(
-    `insert into validator_entities (network, validator_index, ${columns}) values (?, ?, ?, ?, ?, ?, ?, ?)`,
-    network,
-    index,
-    ...values,
-  )
+  const key = { network, validator_index: index }
+  await putRow(tx, 'validator_entities', Object.keys(key), { ...key, ...row })
   return true
 }
