@@ -94,9 +94,6 @@ export async function lastChange(state: StateReader): Promise<number> {
 const encodeFields = (fields: object | undefined): string | null =>
   fields === undefined ? null : JSON.stringify(fields)
 
-/** `(?, ?)`: a list of this many values. */
-export const placeholders = (count: number): string => `(${Array(count).fill('?').join(', ')})`
-
 type StoredEntry = Omit<HistoryEntry, 'before' | 'after'> & { before: string | null; after: string | null }
 
 /** Newest first. Without `subject`, of everything. */

@@ -5,8 +5,9 @@
 // 2. The revision of a chain's list changes in the same transaction as its labels, so a cached list is never stale.
 // 3. Every change is in the history (history.ts).
 import type { LabelRecord } from '#api/wire/explorer.ts'
+import { selectIn } from '#storage/select-in.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'
-import { type HistoryWriter, placeholders } from './history.ts'
+import type { HistoryWriter } from './history.ts'
 import { type Counts, type RegistryTable, writeRows } from './write-rows.ts'
 
 export interface Label {
@@ -29,10 +30,11 @@ export const entityTable: RegistryTable<Label, LabelPatch> = {
   keyOf: ({ slug }) => slug,
   subjectOf: ({ slug }) => ({ subject: slug, source: '' }),
   read: (state, chain, patches) =>
-    state.all<Label>(
-      `select ${columns} from labels where chain = ? and slug in ${placeholders(patches.length)}`,
-      chain,
-      ...patches.map(({ slug }) => slug),
+    selectIn<Label>(
+      state,
+      `select ${columns} from labels where chain = ? and slug in`,
+      [chain],
+      patches.map(({ slug }) => slug),
     ),
   applyPatch: ({ chain, slug, name, description, notes, updatedUnix }, before, nowUnix) => ({
     chain,
@@ -112,11 +114,7 @@ export async function findKnownSlugs(
   chain: string,
   slugs: readonly string[],
 ): Promise<Set<string>> {
-  if (slugs.length === 0) return new Set()
-  const rows = await state.all<{ slug: string }>(
-    `select slug from labels where chain = ? and slug in ${placeholders(slugs.length)}`,
-    chain,
-    ...slugs,
-  )
+  const sql = 'select slug from labels where chain = ? and slug in'
+  const rows = await selectIn<{ slug: string }>(state, sql, [chain], slugs)
   return new Set(rows.map(({ slug }) => slug))
 }

@@ -3,9 +3,10 @@
 //
 // 1. Writing the same values again changes nothing. Every change is in the history.
 // 2. The entity of a tag exists on the same chain.
+import { selectIn } from '#storage/select-in.ts'
 import type { State, StateReader } from '#storage/state.ts'
 import { toBytes, toHex } from '../funding/fundings.ts'
-import { type HistoryWriter, placeholders } from './history.ts'
+import type { HistoryWriter } from './history.ts'
 import { findKnownSlugs, type Label } from './labels.ts'
 import { type Counts, type RegistryTable, writeRows } from './write-rows.ts'
 
@@ -50,12 +51,9 @@ export const tagTable: RegistryTable<Tag, TagPatch> = {
   keyOf: tagKey,
   subjectOf: ({ address, source }) => ({ subject: address, source }),
   read: async (state, chain, patches) => {
-    const rows = await state.all<StoredTag>(
-      `select ${columns} from tagged_addresses where chain = ? and address in ${placeholders(patches.length)}`,
-      chain,
-      ...patches.map(({ address }) => toBytes(address, 20)),
-    )
-    return rows.map(toTag)
+    const addresses = patches.map(({ address }) => toBytes(address, 20))
+    const sql = `select ${columns} from tagged_addresses where chain = ? and address in`
+    return (await selectIn<StoredTag>(state, sql, [chain], addresses)).map(toTag)
   },
   applyPatch: (patch, before, nowUnix) => ({
     chain: patch.chain,
@@ -93,8 +91,6 @@ export async function putTags(
   return { counts, rejected }
 }
 
-const slugsPerStatement = 500
-
 /** Tags whose entity neither exists nor is in `added`. */
 export async function findUnknownEntities(
   state: StateReader,
@@ -107,11 +103,7 @@ export async function findUnknownEntities(
   }
   const known = new Set(added.map(({ chain, slug }) => `${chain}/${slug}`))
   for (const [chain, slugs] of named) {
-    const all = [...slugs]
-    for (let at = 0; at < all.length; at += slugsPerStatement) {
-      for (const slug of await findKnownSlugs(state, chain, all.slice(at, at + slugsPerStatement)))
-        known.add(`${chain}/${slug}`)
-    }
+    for (const slug of await findKnownSlugs(state, chain, [...slugs])) known.add(`${chain}/${slug}`)
   }
   return patches
     .filter(({ chain, entity = '' }) => entity !== '' && !known.has(`${chain}/${entity}`))

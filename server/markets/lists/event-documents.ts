@@ -1,5 +1,6 @@
 // Composes events with their complete markets for a request. The markets are loaded without their events, because each
 // would repeat the event that contains it.
+import { selectIn } from '#storage/select-in.ts'
 import type { StateReader } from '#storage/state.ts'
 import { type StoredRecord, type WrittenTexts, writeEvent } from '../records/documents.ts'
 import { eventMarkets } from '../records/kinds.ts'
@@ -10,9 +11,6 @@ import {
   parseStoredRecord,
   type RecordSource,
 } from '../records/record-graph.ts'
-
-/** Values in one statement. */
-const idsPerQuery = 500
 
 /** Undefined if the events have more than `marketsMax` markets together. Events that are not stored are left out. */
 export async function composeEvents(
@@ -35,17 +33,12 @@ export async function composeEvents(
 
 async function loadMarkets(reader: StateReader, ids: readonly string[]): Promise<Map<string, StoredRecord>> {
   const markets = new Map<string, StoredRecord>()
-  for (let from = 0; from < ids.length; from += idsPerQuery) {
-    const part = ids.slice(from, from + idsPerQuery)
-    const rows = await reader.all<{ id: string; fields: string; links: string }>(
-      `select id, fields, links from market_records where kind = 'market' and id in (${part.map(() => '?').join()})`,
-      ...part,
-    )
-    for (const row of rows) {
-      const { fields, links } = parseStoredRecord(row)
-      const { events: _events, ...otherLinks } = links
-      markets.set(row.id, { fields, links: otherLinks })
-    }
+  const sql = "select id, fields, links from market_records where kind = 'market' and id in"
+  const rows = await selectIn<{ id: string; fields: string; links: string }>(reader, sql, [], ids)
+  for (const row of rows) {
+    const { fields, links } = parseStoredRecord(row)
+    const { events: _events, ...otherLinks } = links
+    markets.set(row.id, { fields, links: otherLinks })
   }
   return markets
 }

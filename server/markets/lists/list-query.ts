@@ -6,6 +6,7 @@
 // 3. The order is total: value, then number, then id. So a cursor is a position, and a page starts after it.
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 import type { listOrderColumns } from '#storage/schema/markets.ts'
+import { selectIn } from '#storage/select-in.ts'
 import type { StateReader, Value } from '#storage/state.ts'
 import { noValue } from './list-rows.ts'
 
@@ -68,8 +69,6 @@ export interface ListLimits {
 }
 
 const defaultLimits: ListLimits = { rareTagMax: 2000, rowsPerScan: 5000, rowsMax: 100_000, rowsReadMax: 20_000 }
-/** Values in one statement. */
-const idsPerQuery = 500
 
 export async function findPage(
   state: StateReader,
@@ -189,7 +188,7 @@ async function sortNamed(
 }
 
 /** The rows of the named records that match, in no particular order. */
-async function readNamed(state: StateReader, query: ListQuery, named: ReadonlySet<string>): Promise<ListPosition[]> {
+function readNamed(state: StateReader, query: ListQuery, named: ReadonlySet<string>): Promise<ListPosition[]> {
   const { kind, order, closed } = query
   const isClosed = closed === undefined ? [] : [{ sql: 'closed = ?', values: [Number(closed)] }]
   const matches = joinConditions([
@@ -198,15 +197,8 @@ async function readNamed(state: StateReader, query: ListQuery, named: ReadonlySe
     ...rangeConditions(query.ranges ?? []),
     ...tagCondition(query),
   ])
-  const rows: ListPosition[] = []
-  const ids = [...named]
-  for (let from = 0; from < ids.length; from += idsPerQuery) {
-    const part = ids.slice(from, from + idsPerQuery)
-    const sql = `select ${order} as value, number, id from market_list
-      where kind = ? and id in (${placeholders(part)})${matches.sql}`
-    rows.push(...(await state.all<ListPosition>(sql, kind, ...part, ...matches.values)))
-  }
-  return rows
+  const sql = `select ${order} as value, number, id from market_list where kind = ?${matches.sql} and id in`
+  return selectIn<ListPosition>(state, sql, [kind, ...matches.values], [...named])
 }
 
 function comparePositions(a: ListPosition, b: ListPosition): number {

@@ -1,12 +1,10 @@
 // Finds entries of a watch list that match no validator: probably a mistake, or a validator that is not on the chain
 // yet. Watched validators are in the registry from the first epoch that was read with the list.
 import type { Network } from '#api/wire/validators.ts'
+import { selectIn } from '#storage/select-in.ts'
 import type { StateReader, Value } from '#storage/state.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { toBytes, toHex } from '../registry/registry.ts'
-
-/** Well below the parameter limit of both database engines. */
-const namesPerQuery = 500
 
 interface NameKind {
   readonly pattern: RegExp
@@ -31,15 +29,9 @@ export async function findUnknownWatched(
   const normalize = (name: string) => (name.startsWith('0x') ? name.toLowerCase() : String(Number(name)))
   for (const { pattern, column, toValue, toName } of nameKinds) {
     const names = watch.filter((name) => pattern.test(name))
-    for (let from = 0; from < names.length; from += namesPerQuery) {
-      const values: Value[] = names.slice(from, from + namesPerQuery).map((name) => toValue(name))
-      const rows = await state.all<{ name: never }>(
-        `select distinct ${column} as name from validators where network = ? and ${column} in (${values.map(() => '?').join()})`,
-        network,
-        ...values,
-      )
-      for (const { name } of rows) known.add(toName(name))
-    }
+    const sql = `select distinct ${column} as name from validators where network = ? and ${column} in`
+    const rows = await selectIn<{ name: never }>(state, sql, [network], names.map(toValue))
+    for (const { name } of rows) known.add(toName(name))
   }
   return watch.filter((name) => !known.has(normalize(name)))
 }

@@ -1,6 +1,7 @@
 // The registry of validators in the state database: the chain's data about each, its deposit addresses, and its entity.
 // Keys and addresses are stored as bytes and returned as lower-case 0x text.
 import type { Network } from '#api/wire/validators.ts'
+import { selectIn } from '#storage/select-in.ts'
 import type { State, StateReader } from '#storage/state.ts'
 
 export interface ValidatorEntry {
@@ -21,9 +22,6 @@ export interface EntityEntry {
   readonly nodeOperators: readonly string[]
   readonly dvtOperators: readonly string[]
 }
-
-/** Keys per statement: well below the limit of both engines on parameters. */
-const keysPerQuery = 500
 
 export const toBytes = (hex: string): Uint8Array => Buffer.from(hex.replace(/^0x/i, ''), 'hex')
 export const toHex = (bytes: Uint8Array): string => `0x${Buffer.from(bytes).toString('hex')}`
@@ -79,17 +77,9 @@ export async function findIndex(
 
 /** The distinct indices of the keys that are known. */
 export async function indicesOf(state: StateReader, network: Network, pubkeys: readonly string[]): Promise<number[]> {
-  const indices = new Set<number>()
-  for (let from = 0; from < pubkeys.length; from += keysPerQuery) {
-    const keys = pubkeys.slice(from, from + keysPerQuery).map(toBytes)
-    const rows = await state.all<{ validator_index: number }>(
-      `select validator_index from validators where network = ? and pubkey in (${keys.map(() => '?').join()})`,
-      network,
-      ...keys,
-    )
-    for (const row of rows) indices.add(row.validator_index)
-  }
-  return [...indices]
+  const sql = 'select validator_index from validators where network = ? and pubkey in'
+  const rows = await selectIn<{ validator_index: number }>(state, sql, [network], pubkeys.map(toBytes))
+  return [...new Set(rows.map((row) => row.validator_index))]
 }
 
 /** An entry of the registry with its entity; undefined: it has none. */
