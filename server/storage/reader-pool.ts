@@ -2,8 +2,13 @@
 // jobs leave it.
 import { closedFault, unavailable } from './write-queue.ts'
 
-/** `name` is the file in faults. */
-export function createReaderPool<Reader>(name: string, readers: readonly Reader[], waitingMax: number) {
+/** `name` is the file or server in faults, `advice` what helps if too many wait. */
+export function createReaderPool<Reader>(
+  name: string,
+  readers: readonly Reader[],
+  waitingMax: number,
+  advice = 'send fewer at once',
+) {
   const free = [...readers]
   const waiting = new Set<(reader: Reader) => void>()
   const over = Promise.withResolvers<void>()
@@ -11,8 +16,7 @@ export function createReaderPool<Reader>(name: string, readers: readonly Reader[
 
   function acquire(signal: AbortSignal | undefined): Promise<Reader> {
     const { size } = waiting
-    if (size >= waitingMax)
-      throw unavailable(`${size} queries are waiting for ${name}, which is the limit; send fewer at once`)
+    if (size >= waitingMax) throw unavailable(`${size} queries are waiting for ${name}, which is the limit; ${advice}`)
     return new Promise((resolve, reject) => {
       const grant = (reader: Reader) => {
         signal?.removeEventListener('abort', leave)
