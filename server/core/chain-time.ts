@@ -31,7 +31,9 @@ export interface Epochs extends Range {
 
 const daySeconds = 86_400
 
-const epochSeconds = (time: ChainTime): number => time.slotSeconds * time.slotsPerEpoch
+type EpochTime = Pick<ChainTime, 'genesisUnix' | 'slotSeconds' | 'slotsPerEpoch'>
+
+const epochSeconds = (time: EpochTime): number => time.slotSeconds * time.slotsPerEpoch
 
 export const hourOf = (time: ChainTime, epoch: Epoch): ChainHour => Math.floor(epoch / time.epochsPerHour) as ChainHour
 
@@ -42,7 +44,7 @@ export const epochsOfHour = (time: ChainTime, hour: ChainHour): Epochs => ({
 
 export const firstSlotOf = (time: ChainTime, epoch: Epoch): Slot => (epoch * time.slotsPerEpoch) as Slot
 
-export const epochStartMs = (time: ChainTime, epoch: Epoch): number =>
+export const epochStartMs = (time: EpochTime, epoch: Epoch): number =>
   (time.genesisUnix + epoch * epochSeconds(time)) * 1000
 
 /** The intersection; it is empty if `from` ≥ `until`. */

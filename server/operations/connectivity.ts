@@ -1,13 +1,15 @@
 // Doctor checks of everything outside this machine: sends one request to each node and source, as the server would, and
 // compares their clocks with ours.
+
 import { networks } from '#api/wire/validators.ts'
+import { type Epoch, epochStartMs } from '#core/chain-time.ts'
 import { openNode } from '#explorer/nodes.ts'
 import { openRateReader } from '#fx/rates/sources.ts'
 import type { Context } from '#http/context.ts'
 import { pageUrl, parseFeedPage } from '#markets/feeds/feed-page.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
 import type { UnknownFork } from '#sources/beacon/consensus.ts'
-import { type ChainIdentity, epochStartMs } from '#sources/beacon/endpoint.ts'
+import type { ChainIdentity } from '#sources/beacon/endpoint.ts'
 import { describeLimitations } from '#sources/evm/capabilities.ts'
 import { cleanUrl, fetchJson } from '#sources/http-client.ts'
 import { createScript, openRedis } from '#sources/redis.ts'
@@ -96,7 +98,7 @@ function beaconChecks({ settings, clock }: Pick<Context, 'settings' | 'clock'>):
 
 /** A warning: if the fork has started, the finding about the network fails (network-findings.ts). */
 function forkFinding(name: string, identity: ChainIdentity, fork: UnknownFork): DoctorFinding {
-  const date = new Date(epochStartMs(identity, fork.epoch)).toISOString()
+  const date = new Date(epochStartMs(identity, fork.epoch as Epoch)).toISOString()
   const message = `the fork ${fork.name} of epoch ${fork.epoch} (${date}) is not supported by this version of Tetrad`
   return warnFinding(name, message, 'update Tetrad before this time; epochs from the fork on are not read')
 }

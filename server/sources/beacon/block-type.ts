@@ -9,13 +9,13 @@ import {
   containerType,
   listType,
   rootOf,
+  rootVectorType,
   uint64ListType,
   uintType,
-  vectorType,
 } from './ssz-type.ts'
 
 const uint64 = uintType(8)
-const root = { ...bytesType(32), size: 32 }
+const root = bytesType(32)
 const address = bytesType(20)
 const pubkey = bytesType(48)
 const signature = bytesType(96)
@@ -39,7 +39,7 @@ const attestationData = containerType({
 const signedHeader = containerType({ message: headerType, signature })
 const proposerSlashing = containerType({ signed_header_1: signedHeader, signed_header_2: signedHeader })
 const depositData = { pubkey, withdrawal_credentials: root, amount: uint64, signature }
-const deposit = containerType({ proof: vectorType(root, 33), data: containerType(depositData) })
+const deposit = containerType({ proof: rootVectorType(33), data: containerType(depositData) })
 const exit = containerType({ message: containerType({ epoch: uint64, validator_index: uint64 }), signature })
 const credentialsChange = containerType({
   message: containerType({ validator_index: uint64, from_bls_pubkey: pubkey, to_execution_address: address }),

@@ -24,9 +24,6 @@ export interface ChainIdentity {
   readonly slotsPerEpoch: number
 }
 
-export const epochStartMs = ({ genesisUnix, slotSeconds, slotsPerEpoch }: ChainIdentity, epoch: number): number =>
-  (genesisUnix + epoch * slotsPerEpoch * slotSeconds) * 1000
-
 export interface Chain {
   readonly identity: ChainIdentity
   readonly rules: ConsensusRules

@@ -45,10 +45,7 @@ function swapMirrored(list: Uint32Array, source: RoundBits, from: number, last: 
   }
 }
 
-export const shuffledIndex = (index: number, count: number, seed: Uint8Array, rounds: number): number =>
-  shuffledBy(new RoundBits(seed, count), index, rounds)
-
-function shuffledBy(source: RoundBits, index: number, rounds: number): number {
+export function shuffledIndex(source: RoundBits, index: number, rounds: number): number {
   const { count } = source
   let current = index
   for (let round = 0; round < rounds; round++) {
@@ -60,7 +57,7 @@ function shuffledBy(source: RoundBits, index: number, rounds: number): number {
 }
 
 /** The pivot and the random bits of each round for a list of this length. One hash has the bits of 256 positions. */
-class RoundBits {
+export class RoundBits {
   readonly count: number
   /** By round. Choosing a proposer shuffles many indices with the same pivots. */
   readonly #pivots: number[] = []
@@ -177,7 +174,7 @@ function chooseProposer(
   if (active.length === 0) throw new Error('no validator is active')
   const source = new RoundBits(seed, active.length)
   for (let draw = 0; ; draw++) {
-    const candidate = active[shuffledBy(source, draw % active.length, rules.shuffleRounds)] as number
+    const candidate = active[shuffledIndex(source, draw % active.length, rules.shuffleRounds)] as number
     if (draw % perHash === 0) {
       new DataView(input.buffer).setBigUint64(seedSize, BigInt(draw / perHash), true)
       hashShort(input, random)

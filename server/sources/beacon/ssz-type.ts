@@ -144,19 +144,13 @@ export const bitlistType = (limit: number): SszType => ({
   fromJson: readBytes,
 })
 
-export const vectorType = (of: SszType & { readonly size: number }, length: number): SszType => ({
-  size: of.size * length,
-  root(bytes, from, until, output, to) {
-    checkSize(of.size * length, from, until)
-    const roots = bufferFor(length)
-    for (let at = 0; at < length; at++)
-      of.root(bytes, from + at * of.size, from + (at + 1) * of.size, roots, at * chunk)
-    merkleize(roots, length, length, output, to)
-  },
+/** A vector of roots, which are the chunks of its tree; in JSON a list. */
+export const rootVectorType = (length: number): SszType => ({
+  ...bytesType(length * chunk),
   fromJson(value, name) {
     const list = readList(value, name)
     if (list.length !== length) throw new InvalidResponseError(`${name} has ${list.length} members, not ${length}`)
-    return Buffer.concat(list.map((member) => of.fromJson(member, name)))
+    return Buffer.concat(list.map((member) => bytesType(chunk).fromJson(member, name)))
   },
 })
 

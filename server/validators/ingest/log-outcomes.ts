@@ -1,8 +1,9 @@
 // Logs why a network could not be read, and when it is readable again.
 import type { Network } from '#api/wire/validators.ts'
+import { type Epoch, epochStartMs } from '#core/chain-time.ts'
 import { Fault } from '#core/fault.ts'
 import { logOutcome, type PollOutcome } from '#ingest/poll.ts'
-import { type Chain, epochStartMs } from '#sources/beacon/endpoint.ts'
+import type { Chain } from '#sources/beacon/endpoint.ts'
 import type { ValidatorsContext } from '../context.ts'
 import type { FailureKind } from './ingest-status.ts'
 import { WatchFileError } from './watch-list-updater.ts'
@@ -33,7 +34,7 @@ export function unknownForkLogger({ log, clock }: ValidatorsContext, network: Ne
   return ({ identity, rules: { unknownFork: fork } }) => {
     if (!fork || fork.epoch === loggedEpoch) return
     loggedEpoch = fork.epoch
-    const startsMs = epochStartMs(identity, fork.epoch)
+    const startsMs = epochStartMs(identity, fork.epoch as Epoch)
     if (startsMs <= clock.now()) return
     const message = 'this version of Tetrad does not support a scheduled fork. Update Tetrad before it starts'
     log.warn({ network, fork: fork.name, epoch: fork.epoch, startsAt: new Date(startsMs).toISOString() }, message)
