@@ -157,7 +157,7 @@ export class EpochReader {
     for (const epoch of [until, until + 1]) await this.#applyRecord(epoch, chain)
     const after = await this.#boundaries.at(until)
     if (after.awaitsRewards) throw new ReplayError(`the node does not have the full state of epoch ${until}`)
-    const { epochs } = await fillGap(this.#source.rules, {
+    const epochs = await fillGap(this.#source.rules, {
       before,
       after: { epoch: until, validators: after.validators, finalizedEpoch: await this.#finalizedAt(until) },
       finalizedAfter: await this.#finalizedAt(until + 1),

@@ -35,15 +35,11 @@ export interface Gap {
   readonly duties?: GapDuties
 }
 
-export interface FilledGap {
-  /** All epochs from `before.epoch` to the one before `after.epoch`. */
-  readonly epochs: readonly EpochData[]
-  /** The finalized epoch at the first slot of the epoch after `before.epoch`, and of each further one. */
-  readonly finalizedEpochs: readonly number[]
-}
-
-/** Throws a ReplayError that names the first difference if the gap cannot be filled exactly. */
-export async function fillGap(rules: ConsensusRules, gap: Gap): Promise<FilledGap> {
+/**
+ * All epochs from `before.epoch` to the one before `after.epoch`. Throws a ReplayError that names the first difference if
+ * the gap cannot be filled exactly.
+ */
+export async function fillGap(rules: ConsensusRules, gap: Gap): Promise<EpochData[]> {
   const { before, after } = gap
   const byEpoch = new Map<number, readonly Block[]>()
   for (let epoch = Math.max(0, before.epoch - 2); epoch <= after.epoch; epoch++)
@@ -59,7 +55,7 @@ export async function fillGap(rules: ConsensusRules, gap: Gap): Promise<FilledGa
   }
 }
 
-function replayGap(rules: ConsensusRules, gap: Gap, byEpoch: ReadonlyMap<number, readonly Block[]>): FilledGap {
+function replayGap(rules: ConsensusRules, gap: Gap, byEpoch: ReadonlyMap<number, readonly Block[]>): EpochData[] {
   const { before, after } = gap
   const all = [...byEpoch.values()].flat()
   for (const [at, block] of all.entries()) {
@@ -76,6 +72,7 @@ function replayGap(rules: ConsensusRules, gap: Gap, byEpoch: ReadonlyMap<number,
     committees: duties.committees(previous, before.validators),
   })
   const epochs: Omit<EpochData, 'finalizedEpoch'>[] = []
+  /** At the first slot of the epoch after `before.epoch`, and of each further one. */
   const finalizedEpochs: number[] = []
   let previousValidators: Validators | undefined
   let now = before.validators
@@ -92,15 +89,12 @@ function replayGap(rules: ConsensusRules, gap: Gap, byEpoch: ReadonlyMap<number,
   }
   const difference = findDifference(replay, now, after)
   if (difference) throw new ReplayError(`at the first slot of epoch ${after.epoch}, ${difference}`)
-  return {
-    epochs: epochs.map((data, at) => ({
-      ...data,
-      // The equal state of the node also has the scores.
-      ...(data.epoch === after.epoch - 1 && { next: after.validators }),
-      finalizedEpoch: finalizedEpochs[at + 1] ?? gap.finalizedAfter,
-    })),
-    finalizedEpochs,
-  }
+  return epochs.map((data, at) => ({
+    ...data,
+    // The equal state of the node also has the scores.
+    ...(data.epoch === after.epoch - 1 && { next: after.validators }),
+    finalizedEpoch: finalizedEpochs[at + 1] ?? gap.finalizedAfter,
+  }))
 }
 
 /** The first difference between the computed state and that of the node. */

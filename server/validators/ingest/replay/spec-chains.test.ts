@@ -173,7 +173,7 @@ for (const at of chains.keys()) {
     const truth = figuresOf(epochs, undefined)
     for (let missing = 1; missing <= 12; missing++) {
       const from = first + 1 + ((missing * 5) % (last - first - missing - 1))
-      const { epochs: filled } = await fillGap(rules, gapOf(from, from + missing + 1))
+      const filled = await fillGap(rules, gapOf(from, from + missing + 1))
       assert.equal(filled.length, missing + 1)
       for (const { epoch, next } of filled)
         assertSameState(
