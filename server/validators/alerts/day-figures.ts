@@ -1,10 +1,12 @@
 // Figures of watched validators over the last day: the chain hours of one day up to the last complete one. They are
 // computed once per chain hour.
+
 import { type ChainTime, type Epoch, hourOf } from '#core/chain-time.ts'
+import { recordFrom } from '#core/record-from.ts'
 import type { DayFigures, Series } from '#runtime/watched-metrics.ts'
 import type { Duties } from '#storage/duties.ts'
+import { type HourQuery, sumHours } from '../duties/hour-sums.ts'
 import { addScores, scoreMeasures } from '../ratings/method.ts'
-import { type HourQuery, sumHours } from './hour-sums.ts'
 import { assignSeries } from './series.ts'
 import type { WatchedValidator } from './watched-validators.ts'
 
@@ -27,23 +29,21 @@ export async function readDayFigures(
   const hoursPerDay = Math.ceil(time.epochsPerDay / time.epochsPerHour)
   const hours = { from: Math.max(0, lastHour + 1 - hoursPerDay), until: lastHour + 1 }
   const query = { network, time, validators: [...watched.keys()], hours }
-  const sumsByValidator = await sumHours(duties, query, dayMeasures, signal)
   const seriesOf = assignSeries(watched)
-  const groups = Map.groupBy(sumsByValidator, ([validator]) => seriesOf(validator))
-  return [...groups].map(([series, members]) =>
-    toFigures(
-      series,
-      members.map(([, sums]) => sums),
-    ),
-  )
+  const members = new Map<Series, DaySums[]>()
+  for await (const { validator, sums } of sumHours(duties, query, dayMeasures, signal)) {
+    for (const [at, index] of validator.entries()) {
+      const day = recordFrom(dayMeasures, (name) => sums[name][at] as number)
+      members.getOrInsertComputed(seriesOf(index), () => []).push(day)
+    }
+  }
+  return Array.from(members, ([series, days]) => toFigures(series, days))
 }
 
 /** The effectiveness of a series is the mean over its validators. Each validator's day is one grain (method.ts). */
 function toFigures(series: Series, members: readonly DaySums[]): DayFigures {
   const total = (name: keyof DaySums) => members.reduce((sum, sums) => sum + sums[name], 0)
-  const grains = Object.fromEntries(
-    scoreMeasures.map((name) => [name, Int32Array.from(members, (sums) => sums[name])]),
-  ) as Parameters<typeof addScores>[0]
+  const grains = recordFrom(scoreMeasures, (name) => Int32Array.from(members, (sums) => sums[name]))
   const newTotals = () => ({ sums: new Float64Array(1), counts: new Float64Array(1) })
   const totals = { attester: newTotals(), proposer: newTotals(), validator: newTotals() }
   addScores(grains, new Int32Array(members.length), totals)

@@ -3,7 +3,7 @@
 import type { Network } from '#api/wire/validators.ts'
 import { type ChainTime, type Epoch, epochStartMs } from '#core/chain-time.ts'
 import type { WebhookEvent } from '#runtime/settings/webhooks.ts'
-import type { Alert, AlertedValidator } from './find-alerts.ts'
+import type { Alert } from './find-alerts.ts'
 
 /** Validators that are listed in the body. `count` is the number of all. */
 export const listedMax = 100
@@ -12,20 +12,7 @@ const namedMax = 5
 
 export type Finality = 'head' | 'finalized'
 
-export interface DeliveryBody {
-  readonly id: string
-  readonly event: WebhookEvent
-  /** For people, on one line. */
-  readonly text: string
-  readonly createdAt: string
-  readonly network: Network
-  readonly epoch: number
-  readonly epochEndedAt: string
-  /** `head`: the epoch is not final, so that the event may be withdrawn. */
-  readonly finality: Finality
-  readonly count: number
-  readonly validators: readonly AlertedValidator[]
-}
+export type DeliveryBody = ReturnType<typeof deliveryBody>
 
 export interface BodyInput {
   readonly id: string
@@ -36,14 +23,16 @@ export interface BodyInput {
   readonly finality: Finality
 }
 
-export const deliveryBody = ({ id, network, time, nowMs, alert, finality }: BodyInput): DeliveryBody => ({
+export const deliveryBody = ({ id, network, time, nowMs, alert, finality }: BodyInput) => ({
   id,
   event: alert.event,
+  /** For people, on one line. */
   text: alertText(network, alert, finality),
   createdAt: new Date(nowMs).toISOString(),
   network,
   epoch: alert.epoch,
   epochEndedAt: new Date(epochStartMs(time, (alert.epoch + 1) as Epoch)).toISOString(),
+  /** `head`: the epoch is not final, so that the event may be withdrawn. */
   finality,
   count: alert.validators.length,
   validators: alert.validators.slice(0, listedMax),

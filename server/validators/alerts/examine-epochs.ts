@@ -12,6 +12,7 @@ import type { WebhookSettings } from '#runtime/settings/webhooks.ts'
 import { cursorOf, moveCursor } from '#storage/coverage.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'
 import type { ValidatorsContext } from '../context.ts'
+import { sumHours } from '../duties/hour-sums.ts'
 import { plainTime } from '../duties/layout.ts'
 import { type MissedDuty, type MissedKind, missedEpochs, missedKinds } from '../duties/missed.ts'
 import { queryDuties } from '../duties/store.ts'
@@ -19,7 +20,6 @@ import type { CheckBlocks, FoundBlockProblem } from './check-blocks.ts'
 import { storeDeliveries } from './deliveries.ts'
 import { type EpochFindings, findAlerts, type OpenAlerts } from './find-alerts.ts'
 import { readHeadAlerts, toDelivery, type WebhookAlert, withdrawAlerts, writeHeadAlerts } from './head-alerts.ts'
-import { sumHours } from './hour-sums.ts'
 import { readWatchedValidators, type WatchedValidator } from './watched-validators.ts'
 
 export type ExamineContext = Pick<ValidatorsContext, 'state' | 'duties' | 'settings' | 'clock' | 'random' | 'log'>
@@ -205,8 +205,10 @@ async function readHourEarnings(
   const epochs = epochsOfHour(time, hour)
   if (epochs.until !== epoch + 1 || holes(known, epochs).length > 0) return undefined
   const query = { network, time, validators: [...watched.keys()], hours: { from: hour, until: hour + 1 } }
-  const sums = await sumHours(duties, query, ['earnings'], signal)
-  return new Map(Array.from(sums, ([validator, { earnings }]) => [validator, earnings]))
+  const earnings = new Map<number, number>()
+  for await (const { validator, sums } of sumHours(duties, query, ['earnings'], signal))
+    for (const [at, index] of validator.entries()) earnings.set(index, sums.earnings[at] as number)
+  return earnings
 }
 
 // -------------------------------------------------------------------------------------------------------------- open alerts

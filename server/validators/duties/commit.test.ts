@@ -13,7 +13,7 @@ import type { CommitSegment, EpochCommit } from './commit.ts'
 import { coveredEpochs } from './coverage.ts'
 import { hourEpochs } from './hours.ts'
 import { partsIn, plainTime } from './layout.ts'
-import { type MissedField, missedEpochs, missedFields, readMissedDuties } from './missed.ts'
+import { listMissedDuties, type MissedField, missedEpochs, missedFields } from './missed.ts'
 import { queryDuties, updateDuties } from './store.ts'
 
 // Epochs of 8 slots of 200 s = 1600 s, 3 to the hour, 9 to the day (4 h); a UTC day has 54. Genesis is 1000 s before a
@@ -236,7 +236,12 @@ describe('a failed commit stores nothing', () => {
     }
     await updateDuties(context.duties, 'commitEpochs', commit)
     assert.deepEqual(await coveredEpochs(context.duties, 'mainnet'), [{ from: 0, until: 20 }])
-    assert.equal((await readMissedDuties(context.dutiesState, 'mainnet', small, 3, all)).length, 0, 'its day is over')
+    assert.equal(
+      (await listMissedDuties(context.dutiesState, { network: 'mainnet', time: small, validators: [3], epochs: all }))
+        .length,
+      0,
+      'its day is over',
+    )
     assert.deepEqual(await context.duties.all('select epoch, scores from inactivity_scores'), [
       { epoch: 19, scores: '3:4' },
     ])

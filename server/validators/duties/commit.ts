@@ -41,11 +41,8 @@ export interface EpochCommit {
     | undefined
 }
 
-export interface Committed {
-  readonly watchChanges: readonly { readonly change: WatchChange; readonly at: number }[]
-}
-
-export async function commitEpochs(tx: StateWriter, commit: EpochCommit): Promise<Committed> {
+/** Returns the changes of the watch list. */
+export async function commitEpochs(tx: StateWriter, commit: EpochCommit): Promise<WatchChange[]> {
   const { network, time, segments, head } = commit
   const [first, last] = [segments[0], segments.at(-1)]
   assert(first && last, 'a commit needs at least one segment')
@@ -70,7 +67,7 @@ export async function commitEpochs(tx: StateWriter, commit: EpochCommit): Promis
   if (!head) {
     for (const { epochs, watched } of segments) await addFilledGap(tx, network, epochs, watched)
     await recordPastChange(tx, network, time, span)
-    return { watchChanges: [] }
+    return []
   }
   const watchChanges = await writeWatches(tx, commit, covered.length === 0)
   const count = last.watched?.count
@@ -78,16 +75,16 @@ export async function commitEpochs(tx: StateWriter, commit: EpochCommit): Promis
   await writeScores(tx, network, head.scores)
   // A commit of several days may have written rows that are too old already.
   await expire(tx, commit, span, head)
-  return { watchChanges }
+  return watchChanges
 }
 
 async function writeWatches(tx: StateWriter, { network, segments }: EpochCommit, isEmpty: boolean) {
-  const changes: { change: WatchChange; at: number }[] = []
+  const changes: WatchChange[] = []
   let before = await readWatched(tx, network)
   let isFirst = isEmpty
   for (const { epochs, watched } of segments) {
     const change = await writeWatched(tx, network, epochs.from, watched, before, isFirst)
-    if (change) changes.push({ change, at: epochs.from })
+    if (change) changes.push(change)
     before = watched ? new Set(watched.validators) : before && 'everyone'
     isFirst = false
   }

@@ -48,7 +48,7 @@ const summarize = (context: TestContext, validatorGroups: ValidatorGroups, daysM
   summarizeDuties(context.duties, { network, time: timeOf(context), until, groups: validatorGroups, daysMax }, signal)
 
 const read = (context: TestContext, kind: SummaryKind = 'network', name = '') =>
-  readSummaries(context.duties, { network, kind, name, days: { from: 0, until: 100 } })
+  readSummaries(context.duties, { network, kind, names: [name], days: { from: 0, until: 100 } })
 
 /** Reference: computed from every single epoch. */
 function assertDay(context: TestContext, summary: DaySummary, who: readonly number[]): void {

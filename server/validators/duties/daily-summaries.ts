@@ -6,9 +6,11 @@
 //    duty_summary_days, and the day is summarized again.
 // 2. Pools and operators are imported and can change. duty_summary_days has the version of the groups that were used;
 //    days with another version are summarized again.
+
 import type { Network } from '#api/wire/validators.ts'
 import { type ChainDay, type ChainTime, chainDays, type Epoch } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
+import { recordFrom } from '#core/record-from.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'
 import { type Measure, measures } from '../ratings/measures.ts'
 import type { Score } from '../ratings/method.ts'
@@ -48,8 +50,6 @@ export interface ScoreSpread {
 
 export interface DaySummary {
   readonly day: number
-  readonly kind: SummaryKind
-  readonly name: string
   readonly validators: number
   readonly sums: Readonly<Record<Measure, number>>
   /** Undefined: no validator has this score. */
@@ -91,7 +91,7 @@ export function unpackSummary(data: Uint8Array): Pick<DaySummary, 'sums' | 'scor
     return validators === 0 ? [] : [[name, { validators, mean, percentiles: rest }] as const]
   })
   return {
-    sums: Object.fromEntries(measures.map((name, at) => [name, valueAt(firstMeasure + at)])) as Record<Measure, number>,
+    sums: recordFrom(measures, (_, at) => valueAt(firstMeasure + at)),
     scores: Object.fromEntries(scores),
   }
 }
@@ -113,7 +113,6 @@ export async function daysToSummarize(
   reader: StateReader,
   { network, time, until, version }: Pick<SummarizeInput, 'network' | 'time' | 'until'> & { readonly version: number },
 ): Promise<number[]> {
-  const calendar = chainDays(time)
   const covered = await coveredEpochs(reader, network)
   const rows = await reader.all<{ day: number }>(
     'select day from duty_summary_days where network = ? and version = ?',
@@ -121,15 +120,10 @@ export async function daysToSummarize(
     version,
   )
   const done = new Set(rows.map(({ day }) => day))
-  const open = calendar.dayOf(until as Epoch)
-  const days = covered.flatMap((range) =>
-    daysOf(calendar.dayOf(range.from as Epoch), calendar.dayOf((range.until - 1) as Epoch)),
-  )
+  const open = chainDays(time).dayOf(until as Epoch)
+  const days = covered.flatMap((range) => partsIn(time, range).map(({ day }) => day))
   return [...new Set(days)].filter((day) => day < open && !done.has(day)).sort((a, b) => b - a)
 }
-
-const daysOf = (first: number, last: number): number[] =>
-  Array.from({ length: last - first + 1 }, (_, at) => first + at)
 
 /** Returns the number of days that were summarized. */
 export async function summarizeDays(
@@ -164,21 +158,10 @@ export async function summarizeDays(
   return count
 }
 
-interface SummaryRow {
-  readonly kind: number
-  readonly name: string
-  readonly validators: number
-  readonly data: Uint8Array
-}
-
 /** Validators per query. */
 const validatorsAtOnce = 4096
 
-async function summaryRows(
-  reader: StateReader,
-  { network, time, groups }: SummarizeInput,
-  day: number,
-): Promise<SummaryRow[]> {
+async function summaryRows(reader: StateReader, { network, time, groups }: SummarizeInput, day: number) {
   const parts = partsIn(time, chainDays(time).epochsOf(day as ChainDay))
   const lists = await Promise.all(parts.map(({ part }) => validatorsIn(reader, { network, part })))
   const validators = Int32Array.from(new Set(lists.flatMap((list) => [...list]))).sort()
@@ -228,7 +211,7 @@ class GroupSums {
     })
   }
 
-  finish(): Pick<SummaryRow, 'validators' | 'data'> {
+  finish() {
     return { validators: this.count, data: pack(this.#sums, this.#scores.map(spreadOf)) }
   }
 }
@@ -259,35 +242,40 @@ export async function forgetSummaries(
 export interface SummariesQuery {
   readonly network: Network
   readonly kind: SummaryKind
-  /** Empty for the whole network. */
-  readonly name: string
+  /** Distinct. The whole network has the name ''. */
+  readonly names: readonly string[]
   readonly days: Range
 }
 
-const selectSummaries = <R>(
+export interface SummaryRow {
+  readonly name: string
+  readonly day: number
+  readonly validators: number
+  readonly data: Uint8Array
+}
+
+/** In order of days for each name. Days without a summary are missing. */
+export const selectSummaries = <R = SummaryRow>(
   duties: StateReader,
-  columns: string,
-  { network, kind, name, days }: SummariesQuery,
+  { network, kind, names, days }: SummariesQuery,
+  columns = 'name, day, validators, data',
 ): Promise<R[]> =>
   duties.all<R>(
     `select ${columns} from duty_summaries
-     where network = ? and kind = ? and name = ? and day >= ? and day < ? order by day`,
-    ...[networkId(network), summaryKinds.indexOf(kind), name, days.from, days.until],
+     where network = ? and kind = ? and name in (${names.map(() => '?').join()}) and day >= ? and day < ?
+     order by name, day`,
+    ...[networkId(network), summaryKinds.indexOf(kind), ...names, days.from, days.until],
   )
 
-/** The days that have a summary, in order, and the number of validators. */
+/** The days that have a summary, and the number of validators. */
 export const listSummarizedDays = (
   duties: StateReader,
   query: SummariesQuery,
-): Promise<{ readonly day: number; readonly validators: number }[]> => selectSummaries(duties, 'day, validators', query)
+): Promise<{ readonly day: number; readonly validators: number }[]> => selectSummaries(duties, query, 'day, validators')
 
-/** In order of days. Days without a summary are missing. */
-export async function readSummaries(duties: StateReader, query: SummariesQuery): Promise<DaySummary[]> {
-  const rows = await selectSummaries<{ day: number; validators: number; data: Uint8Array }>(
-    duties,
-    'day, validators, data',
-    query,
-  )
-  const { kind, name } = query
-  return rows.map(({ day, validators, data }) => ({ day, kind, name, validators, ...unpackSummary(data) }))
-}
+export const readSummaries = async (duties: StateReader, query: SummariesQuery): Promise<DaySummary[]> =>
+  (await selectSummaries(duties, query)).map(({ day, validators, data }) => ({
+    day,
+    validators,
+    ...unpackSummary(data),
+  }))

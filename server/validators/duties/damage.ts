@@ -8,7 +8,7 @@ import type { StateReader } from '#storage/state.ts'
 import { measures } from '../ratings/measures.ts'
 import { ChunkReader, DamagedChunk } from './chunk.ts'
 import { coveredEpochs } from './coverage.ts'
-import { epochsOfUnit, type Level, levels, networkId, partOf, unitIds } from './layout.ts'
+import { dayLevels, epochsOfUnit, type Level, levels, networkId, partOf, unitIds } from './layout.ts'
 import { rowsBetween } from './rows.ts'
 import { allUnits } from './units.ts'
 
@@ -32,11 +32,8 @@ export async function damagedSpans(
   const units = await allUnits(reader, networkId(network))
   const covered = await coveredEpochs(reader, network)
   const damaged: Range[] = []
-  for (const [level, levelUnits] of [
-    [levels.shortSpans, units[1] ?? []],
-    [levels.longSpans, units[2] ?? []],
-  ] as const) {
-    for (const unit of levelUnits) {
+  for (const level of [levels.shortSpans, levels.longSpans]) {
+    for (const unit of units[dayLevels.indexOf(level)] ?? []) {
       if ((unit + 1) * level.units <= first || unit * level.units > last) continue
       const ids = unitIds(level, networkId(network), { from: unit, until: unit + 1 })
       if (await hasDamage(reader, level, ids, signal)) damaged.push(storedEpochsOf(time, level, unit, covered))

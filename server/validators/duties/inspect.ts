@@ -1,11 +1,9 @@
-// Queries for checks of the database: the doctor, backups, and the comparison of a stored hour with a node.
+// Queries for checks of the database: the doctor, backups, and exports.
 import type { Network } from '#api/wire/validators.ts'
-import { type ChainHour, type ChainTime, epochsOfHour } from '#core/chain-time.ts'
 import { Fault } from '#core/fault.ts'
 import type { StateReader } from '#storage/state.ts'
-import { type Measure, measures } from '../ratings/measures.ts'
-import { addChunk, ChunkReader } from './chunk.ts'
-import { Cells } from './chunk-format.ts'
+import { measures } from '../ratings/measures.ts'
+import { ChunkReader } from './chunk.ts'
 import { coveredEpochs } from './coverage.ts'
 import { isDamaged, repairCommand, storedEpochsOf } from './damage.ts'
 import {
@@ -16,9 +14,7 @@ import {
   missedLevel,
   networkId,
   networkIn,
-  partsIn,
   presenceLevel,
-  toMeasures,
   unitIds,
   unitIn,
 } from './layout.ts'
@@ -26,49 +22,6 @@ import { missedFields } from './missed.ts'
 import { storedTime } from './networks.ts'
 import { membersOf, unpackSet } from './presence.ts'
 import { rowsBetween } from './rows.ts'
-
-const allColumns = [...measures.keys()]
-
-/** Sums of one chain hour, one entry per validator, in ascending order. */
-export interface HourSums {
-  readonly validator: Int32Array
-  readonly sums: Readonly<Record<Measure, Float64Array>>
-}
-
-export async function hourSums(
-  reader: StateReader,
-  { network, time, hour }: { readonly network: Network; readonly time: ChainTime; readonly hour: number },
-): Promise<HourSums> {
-  const rows = new Map<number, Cells>()
-  const chunk = new ChunkReader(measures.length)
-  for (const { part } of partsIn(time, epochsOfHour(time, hour as ChainHour))) {
-    const ids = unitIds(levels.hours, networkId(network), { from: hour + part, until: hour + part + 1 })
-    for await (const batch of rowsBetween(reader, levels.hours.table, ids)) {
-      for (const { id, data } of batch) {
-        const group = groupIn(levels.hours, id)
-        const cells = rows.getOrInsertComputed(group, () => new Cells(levels.hours.validators, measures.length))
-        addChunk(chunk, data, cells)
-      }
-    }
-  }
-  const validator: number[] = []
-  const sums = measures.map((): number[] => [])
-  for (const [group, cells] of [...rows].sort(([a], [b]) => a - b)) {
-    toMeasures(cells.columns, allColumns)
-    for (let cell = 0; cell < cells.count; cell++) {
-      if (cells.isPresent[cell] === 0) continue
-      validator.push(group * levels.hours.validators + cell)
-      for (let column = 0; column < measures.length; column++)
-        sums[column]?.push(cells.columns[column]?.[cell] as number)
-    }
-  }
-  return {
-    validator: Int32Array.from(validator),
-    sums: Object.fromEntries(
-      measures.map((name, column) => [name, Float64Array.from(sums[column] as number[])]),
-    ) as Record<Measure, Float64Array>,
-  }
-}
 
 /** The validators that have figures in a day part, in ascending order. */
 export async function validatorsIn(

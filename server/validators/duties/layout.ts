@@ -13,7 +13,16 @@
 // difference.
 import { strict as assert } from 'node:assert'
 import { type Network, networks } from '#api/wire/networks.ts'
-import { type ChainTime, chainDays, type Epoch, type Epochs, hourOf, overlap, utcDays } from '#core/chain-time.ts'
+import {
+  type ChainTime,
+  chainDays,
+  type Epoch,
+  type Epochs,
+  epochsOfHour,
+  hourOf,
+  overlap,
+  utcDays,
+} from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
 import { type Measure, measures, penalties, rewards } from '../ratings/measures.ts'
 import type { Cells } from './chunk-format.ts'
@@ -63,8 +72,7 @@ export function segmentAt(
   const [part] = partsIn(time, { from, until: from + 1 })
   assert(part)
   const hour = hourOf(time, from)
-  const ofHour = { from: (hour * time.epochsPerHour) as Epoch, until: ((hour + 1) * time.epochsPerHour) as Epoch }
-  return { hourPart: hour + part.part, part, epochs: overlap(ofHour, part.epochs) }
+  return { hourPart: hour + part.part, part, epochs: overlap(epochsOfHour(time, hour), part.epochs) }
 }
 
 // ----------------------------------------------------------------------------------------------------------------- levels
@@ -96,6 +104,11 @@ export const levels = {
 export const dayLevels = [levels.days, levels.shortSpans, levels.longSpans] as const
 
 export const groupOf = ({ validators }: Level, validator: number): number => Math.floor(validator / validators)
+
+/** The groups of these validators, each once. */
+export const groupsOf = (level: Level, validators: readonly number[]): number[] => [
+  ...new Set(validators.map((validator) => groupOf(level, validator))),
+]
 
 /** A row's key: network, unit and group in one number, so that the rows of a unit are consecutive. */
 export function rowId(level: Level, network: number, unit: number, group: number): number {

@@ -1,9 +1,8 @@
 // Counts and pages records from presence (presence.ts), without reading their figures.
-import type { Range } from '#core/ranges.ts'
 import type { StateReader } from '#storage/state.ts'
 import { measures } from '../ratings/measures.ts'
 import { ChunkReader } from './chunk.ts'
-import { type DayPart, groupOf, type Level, levels, networkId, presenceLevel, rowId } from './layout.ts'
+import { type DayPart, groupOf, groupsOf, levels, networkId, presenceLevel, rowId } from './layout.ts'
 import { addValidator, emptySet, membersOf, unpackSet } from './presence.ts'
 import {
   dayIn,
@@ -43,35 +42,47 @@ export async function listRecords(
   const plan = planOf(query)
   const { grains, hours } = plan
   const sources = [...hours, ...(await daySources(reader, query, plan))]
-  const { byValidator } = query
+  const { byValidator, validators } = query
   const presence = createPresence(reader, query, hours)
   if (presence.rowCount > figureRows(query, sources)) return listByFigures(reader, { query, after, count }, signal)
-  const byWindow = Map.groupBy(grains.keys(), (grain) => (grains[grain] as Grain).window)
-  const windows = [...byWindow.keys()].sort((a, b) => b - a)
   const first: RecordKey[] = []
   let total = 0
-  const windowsAtOnce = Math.max(1, Math.floor((rowsAtOnce * windows.length) / (presence.rowCount + 1)))
-  for (let at = 0; at < windows.length; at += windowsAtOnce) {
-    signal?.throwIfAborted()
-    const batch = windows.slice(at, at + windowsAtOnce)
-    if (batch.length > 1) await presence.read(batch.flatMap((window) => byWindow.get(window) as number[]))
-    for (const window of batch) {
-      const ownGrains = byWindow.get(window) as number[]
-      const members = batch.length > 1 ? presence.membersIn(ownGrains) : await presence.readMembersIn(ownGrains)
-      const isCut = after !== undefined && window >= after.window
-      if (!byValidator) {
-        if (members.count() === 0) continue
+  const addWindow = (window: number, members: ValidatorSet) => {
+    const isCut = after !== undefined && window >= after.window
+    if (!byValidator) {
+      if (members.count() === 0) return
+      total += 1
+      if (first.length < count) first.push({ window, validator: 0 })
+    } else if (isCut || first.length < count) {
+      for (const validator of members.members()) {
+        if (isCut && validator <= after.validator) continue
         total += 1
-        if (first.length < count) first.push({ window, validator: 0 })
-      } else if (isCut || first.length < count) {
-        for (const validator of members.members()) {
-          if (isCut && validator <= after.validator) continue
-          total += 1
-          if (first.length < count) first.push({ window, validator })
-        }
-      } else total += members.count()
+        if (first.length < count) first.push({ window, validator })
+      }
+    } else total += members.count()
+  }
+  // The newest first. The grains of a window follow each other.
+  const order = [...grains.keys()].reverse()
+  const grainsAtOnce = Math.max(1, Math.floor((rowsAtOnce * order.length) / (presence.rowCount + 1)))
+  const windowOf = (grain: number) => (grains[grain] as Grain).window
+  let window = grains.at(-1)?.window ?? 0
+  let members = new ValidatorSet()
+  for (let at = 0; at < order.length; at += grainsAtOnce) {
+    signal?.throwIfAborted()
+    // The rest of a window is not read if all validators have been found.
+    const isComplete = members.count() === validators.length
+    const batch = order.slice(at, at + grainsAtOnce).filter((grain) => !(isComplete && windowOf(grain) === window))
+    await presence.read(batch)
+    for (const grain of batch) {
+      if (windowOf(grain) !== window) {
+        addWindow(window, members)
+        window = windowOf(grain)
+        members = new ValidatorSet()
+      }
+      presence.addMembers(members, grain)
     }
   }
+  addWindow(window, members)
   return { total, first }
 }
 
@@ -79,7 +90,7 @@ export async function listRecords(
 const figureRows = ({ validators }: RecordQuery, sources: readonly Source[]): number =>
   Map.groupBy(sources, ({ level }) => level)
     .entries()
-    .reduce((sum, [level, units]) => sum + units.length * groupRuns(validators, level).length, 0)
+    .reduce((sum, [level, units]) => sum + units.length * groupsOf(level, validators).length, 0)
 
 /** For few validators with distant indices, there are fewer rows of figures than rows of presence. */
 async function listByFigures(
@@ -109,13 +120,14 @@ function createPresence(reader: StateReader, query: RecordQuery, hours: readonly
       ? new Map()
       : Map.groupBy(partsOf(query, days).filter(isWhole), (part) => dayIn(query, part) - days.from)
   const wanted = new ValidatorSet(validators)
+  const hourGroups = groupsOf(levels.hours, validators)
   const chunkReader = new ChunkReader(measures.length)
   let sets = new Map<number, Uint8Array>()
   let rows = new Map<number, Uint8Array>()
 
   const setId = (part: number, group: number) => rowId(presenceLevel, networkId(network), part, group)
 
-  /** Reads the rows that `membersIn` needs for these grains. */
+  /** Reads the rows that `addMembers` needs for these grains. */
   async function read(grains: readonly number[]): Promise<void> {
     const parts = grains.flatMap((grain) => partsByGrain.get(grain) ?? [])
     const ids = parts.flatMap(({ part }) => wanted.groups.map((group) => setId(part, group)))
@@ -123,50 +135,35 @@ function createPresence(reader: StateReader, query: RecordQuery, hours: readonly
     sets = new Map(Array.from(data, ([id, packed]) => [id, unpackSet(packed)]))
     const grainHours = grains.flatMap((grain) => hoursByGrain.get(grain) ?? [])
     if (grainHours.length === 0) return
-    const groups = [...new Set(validators.map((validator) => groupOf(levels.hours, validator)))]
-    const hourIds = grainHours.flatMap(({ firstId }) => groups.map((group) => firstId + group))
+    const hourIds = grainHours.flatMap(({ firstId }) => hourGroups.map((group) => firstId + group))
     rows = await dataByIds(reader, levels.hours.table, hourIds)
   }
 
-  /** The validators that have a row in one of the grains. */
-  function membersIn(grains: readonly number[]): ValidatorSet {
-    const members = new ValidatorSet()
-    for (const grain of grains) {
-      for (const { part } of partsByGrain.get(grain) ?? [])
-        for (const group of wanted.groups) members.addCommon(wanted, group, sets.get(setId(part, group)))
-      for (const { firstId } of hoursByGrain.get(grain) ?? []) members.addAll(membersInHour(firstId))
-    }
-    return members
+  /** Adds the validators that have a row in the grain. */
+  function addMembers(members: ValidatorSet, grain: number): void {
+    for (const { part } of partsByGrain.get(grain) ?? [])
+      for (const group of wanted.groups) members.addCommon(wanted, group, sets.get(setId(part, group)))
+    for (const { firstId } of hoursByGrain.get(grain) ?? []) members.addAll(membersInHour(firstId))
   }
 
   function membersInHour(firstId: number): number[] {
-    return groupRuns(validators, levels.hours).flatMap(({ group, from, until }) => {
-      const data = rows.get(firstId + group)
-      if (!data) return []
-      const chunk = chunkReader.open(data)
-      return validators.slice(from, until).filter((validator) => chunk.isPresent(validator % levels.hours.validators))
+    let open: Uint8Array | undefined
+    return validators.filter((validator) => {
+      const data = rows.get(firstId + groupOf(levels.hours, validator))
+      if (!data) return false
+      if (data !== open) chunkReader.open(data)
+      open = data
+      return chunkReader.isPresent(validator % levels.hours.validators)
     })
   }
 
   const countAll = (units: Iterable<readonly unknown[]>) => [...units].reduce((sum, { length }) => sum + length, 0)
   return {
     read,
-    membersIn,
+    addMembers,
     /** The number of rows to read for all grains. */
     rowCount:
-      countAll(partsByGrain.values()) * wanted.groups.length +
-      countAll(hoursByGrain.values()) * groupRuns(validators, levels.hours).length,
-    /** Like `membersIn`, for a window with many grains: reads them in batches until all validators have been found. */
-    async readMembersIn(grains: readonly number[]): Promise<ValidatorSet> {
-      const members = new ValidatorSet()
-      const grainsAtOnce = Math.max(1, Math.floor(rowsAtOnce / (2 * wanted.groups.length)))
-      for (let at = 0; at < grains.length && members.count() < validators.length; at += grainsAtOnce) {
-        const batch = grains.slice(at, at + grainsAtOnce)
-        await read(batch)
-        members.addAll([...membersIn(batch).members()])
-      }
-      return members
-    },
+      countAll(partsByGrain.values()) * wanted.groups.length + countAll(hoursByGrain.values()) * hourGroups.length,
   }
 }
 
@@ -225,16 +222,4 @@ function countBits(word: number): number {
   const pairs = word - ((word >>> 1) & 0x55555555)
   const fours = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333)
   return Math.imul((fours + (fours >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24
-}
-
-/** Divides ascending validators into runs that share a row. */
-function groupRuns(validators: readonly number[], level: Level): (Range & { readonly group: number })[] {
-  const runs: { group: number; from: number; until: number }[] = []
-  validators.forEach((validator, at) => {
-    const group = groupOf(level, validator)
-    const last = runs.at(-1)
-    if (last?.group === group) last.until = at + 1
-    else runs.push({ group, from: at, until: at + 1 })
-  })
-  return runs
 }

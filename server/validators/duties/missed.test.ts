@@ -8,12 +8,12 @@ import { openContext, type TestContext } from '#test/context.ts'
 import { partOf } from './layout.ts'
 import {
   dropMissedDuties,
+  listMissedDuties,
   type MissedDuty,
   type MissedDutyColumns,
   missedEpochs,
   missedFields,
   missedKinds,
-  readMissedDuties,
   writeMissedDuties,
 } from './missed.ts'
 import { queryDuties } from './store.ts'
@@ -58,7 +58,7 @@ const write = ({ dutiesState }: TestContext, bounds: readonly number[], rows: re
   )
 
 const read = ({ dutiesState }: TestContext, validator: number, range = everything) =>
-  readMissedDuties(dutiesState, 'hoodi', time, validator, range)
+  listMissedDuties(dutiesState, { network: 'hoodi', time, validators: [validator], epochs: range })
 
 const inOrder = (rows: readonly MissedDuty[]) =>
   rows.toSorted((a, b) => a.epoch - b.epoch || a.kind - b.kind || a.slot - b.slot)
@@ -135,7 +135,10 @@ test('epochs without missed duties are covered, other networks are not', async (
   await write(context, [0, 4], [missed(1, 3)])
   assert.deepEqual(await missedEpochs(context.duties, 'hoodi'), [{ from: 0, until: 8 }])
   assert.deepEqual(await missedEpochs(context.duties, 'mainnet'), [])
-  assert.deepEqual(await readMissedDuties(context.dutiesState, 'mainnet', time, 3, everything), [])
+  assert.deepEqual(
+    await listMissedDuties(context.dutiesState, { network: 'mainnet', time, validators: [3], epochs: everything }),
+    [],
+  )
 })
 
 test('old days are deleted with their coverage, but not those of other networks', async () => {
@@ -153,6 +156,10 @@ test('old days are deleted with their coverage, but not those of other networks'
     [8, 11],
   )
   assert.deepEqual(await missedEpochs(context.duties, 'hoodi'), [{ from: 8, until: 12 }])
-  assert.equal((await readMissedDuties(context.dutiesState, 'holesky', time, 70, everything)).length, 1)
+  assert.equal(
+    (await listMissedDuties(context.dutiesState, { network: 'holesky', time, validators: [70], epochs: everything }))
+      .length,
+    1,
+  )
   assert.equal((await context.duties.all('select id from missed_duties')).length, 2)
 })

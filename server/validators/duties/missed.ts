@@ -5,9 +5,11 @@
 // 1. They and their coverage are written in the transaction of the figures they belong to.
 // 2. A covered epoch without an entry had no missed duty.
 // 3. Old entries are deleted together with their coverage.
+
 import type { Network } from '#api/wire/validators.ts'
 import { type ChainDay, type ChainTime, chainDays, type Epochs } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
+import { recordFrom } from '#core/record-from.ts'
 import { addCoverage, coverageOf, removeCoverageBefore } from '#storage/coverage.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'
 import { addCells, ChunkReader, identity } from './chunk.ts'
@@ -16,6 +18,7 @@ import {
   type DayPart,
   groupIn,
   groupOf,
+  groupsOf,
   missedLevel,
   networkId,
   partOf,
@@ -99,12 +102,9 @@ export function missedDutiesIn(
   columns: MissedDutyColumns,
   { from, until }: Range = { from: 0, until: columns.validator.length },
 ): MissedDuty[] {
-  return Array.from({ length: until - from }, (_, row) => {
-    return Object.fromEntries(missedFields.map((field) => [field, columns[field][from + row] as number])) as Record<
-      MissedField,
-      number
-    >
-  })
+  return Array.from({ length: until - from }, (_, row) =>
+    recordFrom(missedFields, (field) => columns[field][from + row] as number),
+  )
 }
 
 /** Appends the new entries to those of the row. */
@@ -173,7 +173,7 @@ export async function listMissedDuties(
   { network, time, validators, epochs: { from, until } }: MissedInput,
 ): Promise<MissedDuty[]> {
   const wanted = new Set(validators)
-  const groups = [...new Set(validators.map((validator) => groupOf(missedLevel, validator)))]
+  const groups = groupsOf(missedLevel, validators)
   const partOfRow = new Map(
     partsIn(time, { from, until }).flatMap((part) =>
       groups.map((group) => [rowId(missedLevel, networkId(network), part.part, group), part]),
@@ -184,11 +184,3 @@ export async function listMissedDuties(
     .filter((row) => wanted.has(row.validator) && row.epoch >= from && row.epoch < until)
     .sort(byValidatorAndTime)
 }
-
-export const readMissedDuties = (
-  duties: StateReader,
-  network: Network,
-  time: ChainTime,
-  validator: number,
-  epochs: Range,
-): Promise<MissedDuty[]> => listMissedDuties(duties, { network, time, validators: [validator], epochs })

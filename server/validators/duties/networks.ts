@@ -7,27 +7,23 @@ import type { Network } from '#api/wire/validators.ts'
 import type { ChainTime } from '#core/chain-time.ts'
 import { Fault } from '#core/fault.ts'
 import type { ChainIdentity } from '#sources/beacon/endpoint.ts'
-import type { StateReader, StateWriter } from '#storage/state.ts'
+import type { StateReader, StateWriter, Value } from '#storage/state.ts'
 import { networkId, plainTime } from './layout.ts'
 
-interface NetworkRow {
-  readonly genesis_unix: number | null
-  readonly genesis_root: string | null
-  readonly slot_seconds: number | null
-  readonly slots_per_epoch: number | null
-  readonly epochs_per_hour: number | null
-  readonly epochs_per_day: number | null
-  readonly validators: number | null
+/** The columns of the chain are null until `writeChain`, those of hours and days until `keepWindows`. */
+interface NetworkRow extends Record<keyof ChainTime | 'validators', number | null> {
+  readonly genesisRoot: string | null
 }
 
 const rowOf = (duties: StateReader, network: Network): Promise<NetworkRow | undefined> =>
   duties.get<NetworkRow>(
-    `select genesis_unix, genesis_root, slot_seconds, slots_per_epoch, epochs_per_hour, epochs_per_day, validators
+    `select genesis_unix as "genesisUnix", genesis_root as "genesisRoot", slot_seconds as "slotSeconds",
+       slots_per_epoch as "slotsPerEpoch", epochs_per_hour as "epochsPerHour", epochs_per_day as "epochsPerDay", validators
      from duty_networks where network = ?`,
     networkId(network),
   )
 
-async function upsert(tx: StateWriter, network: Network, values: Partial<NetworkRow>): Promise<void> {
+async function upsert(tx: StateWriter, network: Network, values: Record<string, Value>): Promise<void> {
   const names = Object.keys(values)
   await tx.run(
     `insert into duty_networks (network, ${names.join()}) values (?, ${names.map(() => '?').join()})
@@ -41,13 +37,9 @@ async function upsert(tx: StateWriter, network: Network, values: Partial<Network
 
 export async function storedChain(duties: StateReader, network: Network): Promise<ChainIdentity | undefined> {
   const row = await rowOf(duties, network)
-  if (!row || row.genesis_unix === null) return undefined
-  return {
-    genesisUnix: row.genesis_unix,
-    genesisRoot: row.genesis_root ?? '',
-    slotSeconds: row.slot_seconds ?? 0,
-    slotsPerEpoch: row.slots_per_epoch ?? 0,
-  }
+  if (!row || row.genesisUnix === null) return undefined
+  const { genesisUnix, genesisRoot, slotSeconds, slotsPerEpoch } = row as ChainIdentity
+  return { genesisUnix, genesisRoot, slotSeconds, slotsPerEpoch }
 }
 
 export const writeChain = (
@@ -69,9 +61,8 @@ export async function describeWindowsMismatch(
   network: Network,
   time: ChainTime,
 ): Promise<string | undefined> {
-  const row = await rowOf(duties, network)
-  if (!row || row.epochs_per_hour === null || row.epochs_per_day === null) return undefined
-  const stored = { epochsPerHour: row.epochs_per_hour, epochsPerDay: row.epochs_per_day }
+  const stored = await rowOf(duties, network)
+  if (!stored || stored.epochsPerDay === null) return undefined
   const mismatch = (['epochsPerHour', 'epochsPerDay'] as const).find((name) => stored[name] !== time[name])
   return (
     mismatch &&
@@ -83,7 +74,7 @@ export async function describeWindowsMismatch(
 /** Call this before figures are written. */
 export async function keepWindows(tx: StateWriter, network: Network, time: ChainTime): Promise<void> {
   refuseOtherWindows(await describeWindowsMismatch(tx, network, time))
-  if ((await rowOf(tx, network))?.epochs_per_day != null) return
+  if ((await rowOf(tx, network))?.epochsPerDay != null) return
   await upsert(tx, network, { epochs_per_hour: time.epochsPerHour, epochs_per_day: time.epochsPerDay })
 }
 
@@ -93,9 +84,8 @@ export function refuseOtherWindows(reason: string | undefined): void {
 
 /** The chain time that figures were stored with; undefined: unknown. */
 export async function storedTime(duties: StateReader, network: Network): Promise<ChainTime | undefined> {
-  const [row, chain] = [await rowOf(duties, network), await storedChain(duties, network)]
-  if (!row || !chain || row.epochs_per_hour === null || row.epochs_per_day === null) return undefined
-  return plainTime({ ...chain, epochsPerHour: row.epochs_per_hour, epochsPerDay: row.epochs_per_day })
+  const row = await rowOf(duties, network)
+  return row && row.genesisUnix !== null && row.epochsPerDay !== null ? plainTime(row as ChainTime) : undefined
 }
 
 // --------------------------------------------------------------------------------------------------------------- validators

@@ -8,7 +8,7 @@ import { commitEpochs } from './commit.ts'
 import { commitPast } from './commit-past.ts'
 import { readSummaries, summarizeDays } from './daily-summaries.ts'
 import { damagedSpans } from './damage.ts'
-import { countRows, hourSums, validatorsIn } from './inspect.ts'
+import { countRows, validatorsIn } from './inspect.ts'
 import { listRecords } from './list-records.ts'
 import { mergeSpans } from './merge.ts'
 import { listMissedDuties } from './missed.ts'
@@ -27,7 +27,6 @@ const queries = {
   sumSummaries,
   readSummaries,
   listMissedDuties,
-  hourSums,
   validatorsIn,
   countRows,
   damagedSpans,
@@ -81,13 +80,8 @@ export async function runUpdate(
  * lease before. The lock is for the key only, because it must not block the lease's heartbeat. Only PostgreSQL has
  * leases.
  */
-const leasedState = (
-  state: State,
-  { name, holder, token }: LeaseToken,
-): Pick<State, 'write' | 'snapshot'> & StateReader => ({
-  snapshot: (work, signal) => state.snapshot(work, signal),
-  get: (sql, ...values) => state.get(sql, ...values),
-  all: (sql, ...values) => state.all(sql, ...values),
+const leasedState = (state: State, { name, holder, token }: LeaseToken): State => ({
+  ...state,
   write: (work, options) =>
     state.write(async (tx) => {
       const sql = 'select token from leases where name = ? and holder = ? and token = ? for key share'

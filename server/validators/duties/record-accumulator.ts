@@ -1,4 +1,5 @@
 // The arithmetic of sumRecords: adds rows to sums by window, and computes scores.
+import { recordFrom } from '#core/record-from.ts'
 import { measures } from '../ratings/measures.ts'
 import { addScores, type Score, type ScoreTotals, scoreMeasures } from '../ratings/method.ts'
 import { ChunkReader } from './chunk.ts'
@@ -50,9 +51,7 @@ export class RecordAccumulator {
     this.#byGrain = [...byGrain]
     this.#byWindow = [...byWindow]
     this.#grainSums = measures.map((_, column) => (byGrain.has(column) ? new Int32Array(grains.length) : undefined))
-    this.#scoreColumns = Object.fromEntries(
-      scoreMeasures.map((name) => [name, this.#grainSums[measures.indexOf(name)]]),
-    ) as Parameters<typeof addScores>[0]
+    this.#scoreColumns = recordFrom(scoreMeasures, (name) => this.#grainSums[measures.indexOf(name)] as Int32Array)
     this.#isPresent = new Uint8Array(grains.length)
     const summed = byWindow.union(byGrain)
     this.#windowSums = measures.map((_, column) => (summed.has(column) ? new WindowSums(count) : undefined))

@@ -47,11 +47,6 @@ export interface ReplaceInput {
   readonly parts: Range
 }
 
-export interface Replaced {
-  /** Validators with changed data, in ascending order. */
-  readonly changed: Int32Array
-}
-
 export interface Replacement {
   readonly network: Network
   readonly time: ChainTime
@@ -70,10 +65,11 @@ export interface Replacement {
 /** Validators per batch. */
 const validatorsAtOnce = 4096
 
+/** Returns the validators with changed data, in ascending order. */
 export async function replacePart(
   tx: StateWriter,
   { id, network, time, epochs, parts }: ReplaceInput,
-): Promise<Replaced> {
+): Promise<Int32Array> {
   const { part } = segmentAt(time, epochs.from)
   const segments = stagedSegments(id)
   const covered = await coveredEpochs(tx, network)
@@ -108,9 +104,7 @@ export async function replacePart(
   await replacePresence(tx, replacement)
   await replaceAudits(tx, replacement)
   await recordPastChange(tx, network, time, part.epochs)
-  return {
-    changed: Int32Array.from(replacement.changed.keys().filter((validator) => replacement.changed[validator] === 1)),
-  }
+  return Int32Array.from(replacement.changed.keys().filter((validator) => replacement.changed[validator] === 1))
 }
 
 /** One more than the highest validator that has or gets rows in the part, rounded up to whole groups of presence. */

@@ -30,11 +30,11 @@ export const mergeDuties = (duties: Duties, input: MergeInput, signal: AbortSign
 export const summarizeDuties = (duties: Duties, input: SummarizeInput, signal: AbortSignal): Promise<number> =>
   duties.update('summarizeDays', input, { signal })
 
-const ownReads = (state: State): Pick<Duties, 'engine' | 'get' | 'all' | 'version'> => ({
-  engine: state.engine,
-  get: (sql, ...values) => state.get(sql, ...values),
-  all: (sql, ...values) => state.all(sql, ...values),
-  version: () => state.version(),
+const ownReads = ({ engine, get, all, version }: State): Pick<Duties, 'engine' | 'get' | 'all' | 'version'> => ({
+  engine,
+  get,
+  all,
+  version,
 })
 
 /** On the current thread. The caller closes `state`. */

@@ -1,11 +1,13 @@
 // Adds up figures of validators, by window of time and optionally by validator. It runs in one read transaction or reads
 // with one statement (`readsOnce`), so that rows which are being merged are counted once.
+
 import { strict as assert } from 'node:assert'
+import { recordFrom } from '#core/record-from.ts'
 import type { StateReader } from '#storage/state.ts'
 import type { Measure } from '../ratings/measures.ts'
 import type { Score, ScoreTotals } from '../ratings/method.ts'
 import { coveredEpochs } from './coverage.ts'
-import { dayLevels, groupOf, type Level, levels, networkId, unitIn } from './layout.ts'
+import { dayLevels, groupOf, groupsOf, type Level, levels, networkId, unitIn } from './layout.ts'
 import { RecordAccumulator, type SourceReader } from './record-accumulator.ts'
 import {
   daySource,
@@ -136,16 +138,15 @@ function rowsOf(
   plan: Plan,
   validators: readonly number[],
 ): Promise<RowsByTable> {
-  const groupsOf = (level: Level) => [...new Set(validators.map((validator) => groupOf(level, validator)))]
   const selections: RowSelection[] = []
   if (plan.hours.length > 0) {
-    const groups = groupsOf(levels.hours)
+    const groups = groupsOf(levels.hours, validators)
     const ids = plan.hours.flatMap(({ firstId }) => groups.map((group) => firstId + group))
     selections.push(selectIds(levels.hours, ids))
   }
   if (plan.days.grainOf.length > 0)
     for (const [index, level] of dayLevels.entries())
-      selections.push(selectUnits(index, networkId(network), unitsOf(plan, level), groupsOf(level)))
+      selections.push(selectUnits(index, networkId(network), unitsOf(plan, level), groupsOf(level, validators)))
   return dataOfTables(reader, selections)
 }
 
@@ -166,11 +167,10 @@ export function recordSums(columns: readonly Float64Array[], wanted: SumInput['w
     return all.subarray(at * count, (at + 1) * count)
   }) as [Float64Array, Float64Array, Float64Array, Float64Array, ...Float64Array[]]
   const scored = figures.slice(wanted.measures.length) as [Float64Array]
-  const sums = Object.fromEntries(
-    wanted.measures.map((name, at) => [name, exactSums(figures[at] as Float64Array, name)]),
-  )
-  const scores = Object.fromEntries(
-    wanted.scores.map((name, at) => [name, { sums: scored[2 * at], counts: scored[2 * at + 1] } as ScoreTotals]),
+  const sums = recordFrom(wanted.measures, (name, at) => exactSums(figures[at] as Float64Array, name))
+  const scores = recordFrom(
+    wanted.scores,
+    (_, at) => ({ sums: scored[2 * at], counts: scored[2 * at + 1] }) as ScoreTotals,
   )
   return { window, validator, day, hour, sums, scores }
 }

@@ -1,20 +1,11 @@
 // Adds up the daily summaries of many pools or operators, and of the whole network, column by column.
-import { percentileOf } from '#api/percentile.ts'
-import type { Network } from '#api/wire/validators.ts'
-import type { Range } from '#core/ranges.ts'
-import type { StateReader } from '#storage/state.ts'
-import { type Measure, measures } from '../ratings/measures.ts'
-import type { Score, ScoreTotals } from '../ratings/method.ts'
-import { percentiles, type SummaryKind, summaryKinds, unpackSummary } from './daily-summaries.ts'
-import { networkId } from './layout.ts'
 
-export interface SumSummariesInput {
-  readonly network: Network
-  readonly kind: Exclude<SummaryKind, 'network'>
-  /** Distinct. */
-  readonly names: readonly string[]
-  readonly days: Range
-}
+import { percentileOf } from '#api/percentile.ts'
+import { recordFrom } from '#core/record-from.ts'
+import type { StateReader } from '#storage/state.ts'
+import { measures } from '../ratings/measures.ts'
+import type { Score, ScoreTotals } from '../ratings/method.ts'
+import { percentiles, type SummariesQuery, type SummaryRow, selectSummaries, unpackSummary } from './daily-summaries.ts'
 
 export type SummarySums = ReturnType<typeof emptySums>
 
@@ -29,48 +20,25 @@ export interface SummedEntities {
 /** Well below the limit of both engines on parameters. */
 const namesPerQuery = 500
 
-interface SummaryRow {
-  readonly name: string
-  readonly day: number
-  readonly validators: number
-  readonly data: Uint8Array
-}
-
 export async function sumSummaries(
   reader: StateReader,
-  { network, kind, names, days }: SumSummariesInput,
+  { network, kind, names, days }: SummariesQuery,
 ): Promise<SummedEntities> {
   const dayCount = days.until - days.from
   const result = { network: emptySums(1, dayCount), entities: emptySums(names.length, dayCount) }
   const distribution: (readonly number[] | undefined)[] = Array.from({ length: dayCount }, () => undefined)
-  for (const row of await readRows(reader, { network, kind: 'network', names: [''], days })) {
+  for (const row of await selectSummaries(reader, { network, kind: 'network', names: [''], days })) {
     distribution[row.day - days.from] = unpackSummary(row.data).scores.validator?.percentiles
     addRow(result.network, 0, row, days.from, distribution)
   }
   for (let from = 0; from < names.length; from += namesPerQuery) {
     const batch = names.slice(from, from + namesPerQuery)
     const indexOf = new Map(batch.map((name, at) => [name, from + at]))
-    for (const row of await readRows(reader, { network, kind, names: batch, days }))
+    for (const row of await selectSummaries(reader, { network, kind, names: batch, days }))
       addRow(result.entities, indexOf.get(row.name) as number, row, days.from, distribution)
   }
   return { ...result, distribution }
 }
-
-/** In order of days for each name. */
-const readRows = (
-  reader: StateReader,
-  { network, kind, names, days }: Omit<SumSummariesInput, 'kind'> & { readonly kind: SummaryKind },
-): Promise<SummaryRow[]> =>
-  reader.all<SummaryRow>(
-    `select name, day, validators, data from duty_summaries
-     where network = ? and kind = ? and name in (${names.map(() => '?').join()}) and day >= ? and day < ?
-     order by name, day`,
-    networkId(network),
-    summaryKinds.indexOf(kind),
-    ...names,
-    days.from,
-    days.until,
-  )
 
 /** Entry n of each column belongs to name n. */
 function emptySums(count: number, dayCount: number) {
@@ -81,7 +49,7 @@ function emptySums(count: number, dayCount: number) {
     validators: column(),
     /** Sum of the validators of each day. */
     validatorDays: column(),
-    sums: Object.fromEntries(measures.map((name) => [name, column()])) as Record<Measure, Float64Array>,
+    sums: recordFrom(measures, column),
     scores: { attester: totals(), proposer: totals(), validator: totals() },
     /** By name and then by day: the mean validator score, NaN if unknown. */
     history: Array.from({ length: count }, () => new Float64Array(dayCount).fill(Number.NaN)),

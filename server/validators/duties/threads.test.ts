@@ -12,7 +12,7 @@ import { everythingStored, storedRows } from '#test/stored-duties.ts'
 import { type EpochRow, perfect, writeEpochs } from '#test/validators-world.ts'
 import { measures } from '../ratings/measures.ts'
 import { coveredEpochs } from './coverage.ts'
-import { plainTime } from './layout.ts'
+import { partOf, plainTime } from './layout.ts'
 import { missedFields } from './missed.ts'
 import { dutiesOnThreads, queryDuties, updateDuties } from './store.ts'
 
@@ -77,10 +77,8 @@ describe('on threads', () => {
     const transfer = [segment.validator.buffer, segment.sums.earnings.buffer]
     await updateDuties(threaded.duties, 'commitEpochs', { network: 'hoodi', time, segments: [segment] }, { transfer })
     assert.deepEqual([segment.validator.length, segment.sums.earnings.length], [0, 0])
-    assert.equal(
-      (await queryDuties(threaded.duties, 'hourSums', { network: 'hoodi', time, hour: 1 })).validator.length,
-      100,
-    )
+    const part = partOf(time, segment.epochs.from)
+    assert.equal((await queryDuties(threaded.duties, 'validatorsIn', { network: 'hoodi', part })).length, 100)
   })
 
   test('closing during an update leaves an intact database', async (t) => {

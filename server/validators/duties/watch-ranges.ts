@@ -28,7 +28,7 @@ export interface WatchedNow {
 export type Watched = 'everyone' | ReadonlySet<number>
 
 export interface WatchChange {
-  readonly now: Watched
+  readonly fromEpoch: number
   /** Validators that existed but were not stored before, and those that are no longer stored; −1: all others. */
   readonly added: readonly number[]
   readonly removed: readonly number[]
@@ -37,9 +37,12 @@ export interface WatchChange {
 /** Undefined: nothing was ever written. */
 export async function readWatched(duties: StateReader, network: Network): Promise<Watched | undefined> {
   const rows = await allRows(duties, network)
-  if (rows.length === 0) return undefined
-  const open = rows.filter(({ until }) => until === noEnd).map(({ validator }) => validator)
-  return open.includes(everyone) ? 'everyone' : new Set(open)
+  return rows.length === 0 ? undefined : watchedIn(rows)
+}
+
+function watchedIn(rows: readonly WatchRange[]): Watched {
+  const open = new Set(rows.filter(({ until }) => until === noEnd).map(({ validator }) => validator))
+  return open.has(everyone) ? 'everyone' : open
 }
 
 /** Updates the ranges for a segment that begins at `from`. `before`: the state after the previous segment. */
@@ -75,7 +78,7 @@ export async function writeWatched(
     ...added.map((validator) => ({ validator, from: isNew(validator) ? 0 : from, until: noEnd })),
   ])
   const lateAdded = known === 'everyone' ? [] : added.filter((validator) => !isNew(validator))
-  return lateAdded.length > 0 || removed.length > 0 ? { now, added: lateAdded, removed } : undefined
+  return lateAdded.length > 0 || removed.length > 0 ? { fromEpoch: from, added: lateAdded, removed } : undefined
 }
 
 /** Adds epochs before the end of the coverage to the ranges of these validators. */
@@ -107,15 +110,10 @@ export async function addFilledGap(
   epochs: Range,
   watched: WatchedNow | undefined,
 ): Promise<void> {
-  if (!(await isWatched(tx, network))) return
   const kept = await keptThrough(tx, network, epochs)
   if (kept === 'everyone') return
-  await addWatchRanges(
-    tx,
-    network,
-    epochs,
-    watched ? [...watched.validators].filter((one) => !kept.has(one)) : [everyone],
-  )
+  const added = watched ? watched.validators.filter((one) => !kept.has(one)) : [everyone]
+  await addWatchRanges(tx, network, epochs, added)
 }
 
 /**
@@ -166,10 +164,6 @@ async function insert(tx: StateWriter, network: Network, rows: readonly WatchRan
   await tx.insertMany('watch_ranges', ['network', 'validator', 'from_epoch', 'until_epoch'], values)
 }
 
-/** Whether the network has, or ever had, a watch list. */
-export const isWatched = async (duties: StateReader, network: Network): Promise<boolean> =>
-  (await watchRangesVersion(duties, network)) !== undefined
-
 /** Another text whenever ranges have changed; undefined: there are none. */
 export async function watchRangesVersion(duties: StateReader, network: Network): Promise<string | undefined> {
   const sql = `select count(*) as ranges, cast(sum(from_epoch) as bigint) as starts, cast(sum(until_epoch) as bigint) as ends
@@ -186,8 +180,8 @@ export const watchChanges = async (duties: StateReader, network: Network): Promi
 /** Whether a validator was stored in some of these epochs and is no longer on the list. */
 export async function hasLeft(duties: StateReader, network: Network, { from, until }: Range): Promise<boolean> {
   const rows = await allRows(duties, network)
-  const present = new Set(rows.filter((row) => row.until === noEnd).map(({ validator }) => validator))
-  if (present.has(everyone)) return false
+  const present = watchedIn(rows)
+  if (present === 'everyone') return false
   return rows.some((row) => row.until > from && row.from < until && !present.has(row.validator))
 }
 

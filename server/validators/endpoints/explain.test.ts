@@ -11,11 +11,11 @@ import { openContext, settingsWith, type TestContext, testRequestInfo } from '#t
 import { type CompletedNetwork, simulateNetwork } from '#test/simulator/simulate-network.ts'
 import { callHandler, invalidInputs, perfect, pubkeyOf, register, writeEpochs } from '#test/validators-world.ts'
 import {
+  listMissedDuties,
   type MissedField,
   missedEpochs,
   missedFields,
   missedKinds,
-  readMissedDuties,
   writeMissedDuties,
 } from '../duties/missed.ts'
 import { Follower } from '../ingest/follow.ts'
@@ -312,7 +312,12 @@ test('missed duties of old days are deleted, and their coverage with them', asyn
   const lastDay = Math.floor((until - 1) / 2)
   const { hoodi } = settings.validators.networks
   const missedOf = (validator: number) =>
-    readMissedDuties(context.dutiesState, 'hoodi', hoodi, validator, { from: 0, until: world.finalized })
+    listMissedDuties(context.dutiesState, {
+      network: 'hoodi',
+      time: hoodi,
+      validators: [validator],
+      epochs: { from: 0, until: world.finalized },
+    })
   const kept = (await Promise.all(Array.from({ length: 64 }, (_, validator) => missedOf(validator)))).flat()
   assert(kept.length > 0)
   assert(kept.every(({ epoch }) => epoch >= lastDay * 2))

@@ -1,26 +1,28 @@
 // Extension: the duties behind one validator's score (behaviour/validators.md#explain-a-score). Days and sums are those
 // of spec 4.6. In addition, each day has its missed duties by epoch, with a description.
+
 import { extensions } from '#api/extensions.ts'
 import type { Parsed, Reply } from '#api/kit.ts'
 import { type ExplainedDay, type ExplainedEpoch, explainedSums } from '#api/wire/validators-explain.ts'
 import { formatDate } from '#core/calendar.ts'
 import { type Epoch, type Epochs, epochStartMs, overlap } from '#core/chain-time.ts'
 import { holes, type Range, within } from '#core/ranges.ts'
+import { recordFrom } from '#core/record-from.ts'
 import { createHandler, type HandlerResult, type RequestInfo } from '#http/handler.ts'
 import type { Duties } from '#storage/duties.ts'
 import type { ValidatorsContext } from '../context.ts'
 import {
+  listMissedDuties,
   type MissedDuty,
   type MissedKind,
   missedEpochs,
   missedKinds,
-  readMissedDuties,
   wrongHead,
   wrongTarget,
 } from '../duties/missed.ts'
 import { provisionalMissedDuties, withProvisional } from '../provisional/provisional-epochs.ts'
 import { withStableCoverage } from '../ratings/coverage.ts'
-import { aggregateFigures, type Figure, figures, methodHeaders } from '../ratings/method.ts'
+import { aggregateFigures, figures, methodHeaders } from '../ratings/method.ts'
 import { pageLinks } from '../ratings/page-links.ts'
 import { figuresAt, readRecords } from '../ratings/records.ts'
 import { clipToCovered, toConfidence, withFinality } from '../ratings/requested-epochs.ts'
@@ -81,10 +83,8 @@ const dayFigures = {
   attesterEffectiveness,
   proposerEffectiveness,
   validatorEffectiveness,
-  ...(Object.fromEntries(explainedSums.map((name) => [name, aggregateFigures[name]])) as Record<ExplainedSum, Figure>),
+  ...recordFrom(explainedSums, (name) => aggregateFigures[name]),
 } as const
-
-type ExplainedSum = (typeof explainedSums)[number]
 
 async function explainDays(duties: Duties, plan: ExplainPlan, rows: readonly ExplainedRow[]): Promise<ExplainedDay[]> {
   const epochsByRow = rows.map(({ day }) =>
@@ -95,7 +95,8 @@ async function explainDays(duties: Duties, plan: ExplainPlan, rows: readonly Exp
   const epochs = { from: first.from, until: last.until }
   const { provisional, index } = plan
   const stored = { from: epochs.from, until: Math.min(epochs.until, provisional[0]?.epoch ?? epochs.until) }
-  const missed = await readMissedDuties(duties, plan.query.network, plan.time, index, stored)
+  const { time, query } = plan
+  const missed = await listMissedDuties(duties, { network: query.network, time, validators: [index], epochs: stored })
   const all = [...missed, ...provisionalMissedDuties(provisional, index)]
   const byDay = Map.groupBy(all, ({ epoch }) => plan.calendar.dayOf(epoch as Epoch))
   return rows.map((row, at) => toDay(plan, row, epochsByRow[at] as Epochs, byDay.get(row.day) ?? []))

@@ -52,7 +52,7 @@ export const operatorEffectiveness = createHandler(
       from: dayOf(requested.from),
       until: Number.isFinite(requested.until) ? dayOf(requested.until - 1) + 1 : dayMax,
     }
-    const entity = { network, kind: kindOfIdType[idType], name } as const
+    const entity = { network, kind: kindOfIdType[idType], names: [name] } as const
     const all = (await listSummarizedDays(duties, { ...entity, days: requestedDays })).map(({ day }) => day)
     const span = { from: all[0] ?? 0, until: (all.at(-1) ?? -1) + 1 }
     const windows = windowsOver(calendar, granularity, span)
@@ -62,7 +62,7 @@ export const operatorEffectiveness = createHandler(
     const days = spanOf(shown.map((key) => windows.daysOf(key)))
     const [summaries, networkCounts] = await Promise.all([
       queryDuties(duties, 'readSummaries', { ...entity, days }),
-      listSummarizedDays(duties, { network, kind: 'network', name: '', days }),
+      listSummarizedDays(duties, { network, kind: 'network', names: [''], days }),
     ])
     const countOn = new Map(networkCounts.map(({ day, validators }) => [day, validators]))
     const byWindow = Map.groupBy(summaries, ({ day }) => windows.keyOf(day))

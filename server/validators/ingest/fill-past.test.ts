@@ -14,7 +14,7 @@ import { simulateNetwork } from '#test/simulator/simulate-network.ts'
 import { storedRows } from '#test/stored-duties.ts'
 import { sumTruth } from '#test/sum-truth.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
-import { readMissedDuties } from '../duties/missed.ts'
+import { listMissedDuties } from '../duties/missed.ts'
 import { keptEpochs } from '../duties/watch-ranges.ts'
 import { measures } from '../ratings/measures.ts'
 import { type PastStep, readMissingPast } from './fill-past.ts'
@@ -82,7 +82,9 @@ async function rowsOf(context: TestContext, validators: readonly number[]) {
   const rows = await Promise.all(grains.map((grain) => storedRows(context, network, grain)))
   const time = context.settings.validators.networks[network]
   const missed = await Promise.all(
-    validators.map((one) => readMissedDuties(context.duties, network, time, one, { from: 0, until: 100 })),
+    validators.map((one) =>
+      listMissedDuties(context.duties, { network, time, validators: [one], epochs: { from: 0, until: 100 } }),
+    ),
   )
   return JSON.stringify([rows.map((list) => list.filter(({ validator }) => validators.includes(validator))), missed])
 }
@@ -171,7 +173,12 @@ test('if the list is removed, all other validators get their past; deleted hours
   assert.deepEqual([...new Set(hours.map(({ day }) => day))], [2])
   const time = world.current().settings.validators.networks[network]
   for (let validator = 0; validator < 28; validator++) {
-    const missed = await readMissedDuties(world.context.duties, network, time, validator, { from: 0, until: 8 })
+    const missed = await listMissedDuties(world.context.duties, {
+      network,
+      time,
+      validators: [validator],
+      epochs: { from: 0, until: 8 },
+    })
     assert.deepEqual(missed, [])
   }
 })

@@ -11,7 +11,7 @@ import { storedRows } from '#test/stored-duties.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
 import { readSummaries } from '../duties/daily-summaries.ts'
 import { networkId } from '../duties/layout.ts'
-import { readMissedDuties } from '../duties/missed.ts'
+import { listMissedDuties } from '../duties/missed.ts'
 import { importEntities } from '../registry/entities.ts'
 import { Follower } from './follow.ts'
 import { withChainTimes } from './read/chain-identity.ts'
@@ -34,7 +34,12 @@ async function rowsIn(context: TestContext): Promise<unknown> {
   const { hoodi } = settings.validators.networks
   const missed = await Promise.all(
     Array.from({ length: 64 }, (_, validator) =>
-      readMissedDuties(context.dutiesState, 'hoodi', hoodi, validator, { from: 0, until: 100 }),
+      listMissedDuties(context.dutiesState, {
+        network: 'hoodi',
+        time: hoodi,
+        validators: [validator],
+        epochs: { from: 0, until: 100 },
+      }),
     ),
   )
   assert((rows[0]?.length ?? 0) > 100 && missed.flat().length > 0)
@@ -99,7 +104,7 @@ test('complete days are summarized by pool, and again when pools change or a gap
   const follower = await followerOn(context, node.url, { fromEpoch: 2 })
   await follower.catchUp(signal)
   const read = (kind: 'network' | 'pool', name: string) =>
-    readSummaries(context.duties, { network: 'hoodi', kind, name, days: { from: 0, until: 100 } })
+    readSummaries(context.duties, { network: 'hoodi', kind, names: [name], days: { from: 0, until: 100 } })
   const [first, ...others] = await read('network', '')
   assert(first && others.length === 2, 'day 3 is not complete')
   assert.equal(first.sums.assigned, 2 * 64, 'two of four epochs')

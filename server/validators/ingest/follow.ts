@@ -262,19 +262,19 @@ export class Follower {
     }
     const { hoursKeptDays, missedKeptDays } = settings.validators.networks[network]
     const scores = batch.at(-1)?.segment.scores ?? new Map()
-    const { watchChanges } = await commitSegments(this.#source, batch, { scores, hoursKeptDays, missedKeptDays })
+    const watchChanges = await commitSegments(this.#source, batch, { scores, hoursKeptDays, missedKeptDays })
     this.#resume = { at: until, scores }
     for (const { segment } of batch)
       for (const reason of segment.settled)
         log.warn({ network, reason }, 'beacon node contradicted itself; used another node')
-    for (const { change, at } of watchChanges) this.#logWatchChange(change, at)
+    for (const change of watchChanges) this.#logWatchChange(change)
     // Logged once for each list: unknown validators may be added to the network later.
     const { names } = await readWatchNames(this.#source.context, network)
     if (names !== this.#unknownLoggedFor) await logUnknownWatched(this.#source.context, network, names)
     this.#unknownLoggedFor = names
   }
 
-  #logWatchChange({ added, removed }: WatchChange, fromEpoch: number): void {
+  #logWatchChange({ fromEpoch, added, removed }: WatchChange): void {
     this.#watchChanges += 1
     const { log } = this.#source.context
     log.warn({ network: this.network, fromEpoch, added: added.length, removed: removed.length }, 'watch list changed')

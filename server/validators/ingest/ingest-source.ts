@@ -6,11 +6,12 @@ import { holes, type Range } from '#core/ranges.ts'
 import { BeaconError } from '#sources/beacon/client.ts'
 import type { ConsensusRules } from '#sources/beacon/consensus.ts'
 import type { ValidatorsContext } from '../context.ts'
-import type { CommitSegment, Committed, EpochCommit } from '../duties/commit.ts'
+import type { CommitSegment, EpochCommit } from '../duties/commit.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
 import { plainTime, segmentAt } from '../duties/layout.ts'
 import { describeWindowsMismatch, refuseOtherWindows } from '../duties/networks.ts'
 import { mergeDuties, updateDuties } from '../duties/store.ts'
+import type { WatchChange } from '../duties/watch-ranges.ts'
 import type { BatchMember } from './batches.ts'
 import type { EpochProcessor } from './epochs/epoch-processor.ts'
 import { type ProcessedSegment, segmentBuffers } from './epochs/processed-segment.ts'
@@ -108,7 +109,7 @@ export function commitSegments(
   { context, network, time }: IngestSource,
   batch: readonly BatchMember[],
   head?: EpochCommit['head'],
-): Promise<Committed> {
+): Promise<WatchChange[]> {
   const segments = batch.map(({ epochs, segment }) => toCommitSegment(epochs, segment))
   const transfer = [...new Set(batch.flatMap(({ segment }) => segmentBuffers(segment)))]
   const commit: EpochCommit = { network, time: plainTime(time), segments, head }

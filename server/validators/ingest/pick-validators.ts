@@ -1,7 +1,8 @@
 // Reduces a processed segment to some of its validators.
-import { type MissedField, missedFields } from '../duties/missed.ts'
+import { recordFrom } from '#core/record-from.ts'
+import { missedFields } from '../duties/missed.ts'
 import type { Watched } from '../duties/watch-ranges.ts'
-import { type Measure, measures } from '../ratings/measures.ts'
+import { measures } from '../ratings/measures.ts'
 import type { ProcessedSegment } from './epochs/processed-segment.ts'
 
 export function pickValidators(segment: ProcessedSegment, isPicked: (validator: number) => boolean): ProcessedSegment {
@@ -11,14 +12,8 @@ export function pickValidators(segment: ProcessedSegment, isPicked: (validator: 
   return {
     ...segment,
     validator: pick(validator, validator),
-    sums: Object.fromEntries(measures.map((name) => [name, pick(sums[name], validator)])) as Record<
-      Measure,
-      Float64Array
-    >,
-    missed: Object.fromEntries(missedFields.map((name) => [name, pick(missed[name], missed.validator)])) as Record<
-      MissedField,
-      Int32Array
-    >,
+    sums: recordFrom(measures, (name) => pick(sums[name], validator)),
+    missed: recordFrom(missedFields, (name) => pick(missed[name], missed.validator)),
   }
 }
 

@@ -170,14 +170,13 @@ async function repairPart(
     }
     signal.throwIfAborted()
     const [first, last] = [parts[0], parts.at(-1)] as [DayPart, DayPart]
-    const { changed } = await updateDuties(duties, 'replacePart', {
+    return await updateDuties(duties, 'replacePart', {
       id,
       network,
       time: plainTime(time),
       epochs: part.epochs,
       parts: { from: first.part, until: last.part + 1 },
     })
-    return changed
   } finally {
     await updateDuties(duties, 'dropStage', { id })
   }

@@ -91,9 +91,9 @@ onStore('all validators', [], (at) => {
       /^hoodi hour 3 validator 4: earnings is -?\d+ in the store and -?\d+ according to the node$/,
     )
     assert.deepEqual(differing.slice(1), [
+      'hoodi hour 3 validator 9999: the node has no duty for it',
       'hoodi hour 3 validator 5: no row is stored',
       'hoodi hour 3 validator 6: no row is stored',
-      'hoodi hour 3 validator 9999: the node has no duty for it',
     ])
   })
 

@@ -1,14 +1,15 @@
 // Reads an hour of duties from the beacon node again and compares it with the stored one, for the doctor
 // (behaviour/operations.md#doctor). It uses the same processor as ingest, on a thread of its own, and writes nothing.
 import type { Network } from '#api/wire/validators.ts'
-import { type ChainHour, epochsOfHour } from '#core/chain-time.ts'
+import { type ChainHour, type ChainTime, epochsOfHour } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
+import type { Duties } from '#storage/duties.ts'
 import type { ValidatorsContext } from '../context.ts'
+import { type HourSums, sumHours } from '../duties/hour-sums.ts'
 import { hourEpochs } from '../duties/hours.ts'
-import type { HourSums } from '../duties/inspect.ts'
-import { plainTime } from '../duties/layout.ts'
+import { levels, networkId, partsIn } from '../duties/layout.ts'
 import { describeWindowsMismatch, refuseOtherWindows } from '../duties/networks.ts'
-import { queryDuties } from '../duties/store.ts'
+import { validatorsEnd } from '../duties/units.ts'
 import { keptThrough, type Watched } from '../duties/watch-ranges.ts'
 import { executionAmounts, type Measure, measures } from '../ratings/measures.ts'
 import { openEpochProcessors } from './epochs/open-processors.ts'
@@ -43,44 +44,56 @@ export async function verifyHour(
   const beacon = { ...start.settings.beacon, auditValidators: 0 }
   await using processors = openEpochProcessors([{ ...start, settings: { ...start.settings, beacon } }])
   const segment = await processors.of(network).processSegment({ from, until, scores: new Map() }, signal)
-  const stored = await queryDuties(context.duties, 'hourSums', { network, time: plainTime(time), hour })
   const watchedThen = await keptThrough(context.duties, network, { from, until })
   const watchedNow: Watched = segment.watched ? new Set(segment.watched.validators) : 'everyone'
   // If the watch list has changed since, only validators on both lists can be compared.
   const isCompared = (index: number) =>
     [watchedThen, watchedNow].every((watched) => watched === 'everyone' || watched.has(index))
-  return compareHour(segment, stored, `${network} hour ${hour}`, isCompared)
+  return compareHour(
+    segment,
+    await readHour(context.duties, network, time, hour),
+    `${network} hour ${hour}`,
+    isCompared,
+  )
 }
 
-function compareHour(
+/** All rows that are stored, also those of validators that should have none. */
+async function readHour(duties: Duties, network: Network, time: ChainTime, hour: number) {
+  const units = partsIn(time, epochsOfHour(time, hour as ChainHour)).map(({ part }) => hour + part)
+  const end = await validatorsEnd(duties, levels.hours, networkId(network), units)
+  const validators = Array.from({ length: end }, (_, index) => index)
+  return sumHours(duties, { network, time, validators, hours: { from: hour, until: hour + 1 } }, measures)
+}
+
+async function compareHour(
   { validator, sums }: ProcessedSegment,
-  stored: HourSums,
+  storedRows: AsyncIterable<HourSums<Measure>>,
   label: string,
   isCompared: (index: number) => boolean,
-): { readonly checked: number; readonly differing: readonly string[] } {
+): Promise<{ readonly checked: number; readonly differing: readonly string[] }> {
   const rows = new Map(
-    Array.from(stored.validator, (index, row) => [index, row] as const).filter(([index]) => isCompared(index)),
+    Array.from(validator, (index, row) => [index, row] as const).filter(([index]) => isCompared(index)),
   )
+  const checked = rows.size
   const differing: string[] = []
-  let checked = 0
-  for (let at = 0; at < validator.length; at++) {
-    const index = validator[at] as number
-    if (!isCompared(index)) continue
-    checked += 1
-    const row = rows.get(index)
-    rows.delete(index)
-    if (row === undefined) {
-      differing.push(`${label} validator ${index}: no row is stored`)
-      continue
+  for await (const stored of storedRows) {
+    for (const [at, index] of stored.validator.entries()) {
+      if (!isCompared(index)) continue
+      const row = rows.get(index)
+      rows.delete(index)
+      if (row === undefined) {
+        differing.push(`${label} validator ${index}: the node has no duty for it`)
+        continue
+      }
+      const hasSameExecution = stored.sums.execution_unknown[at] === sums.execution_unknown[row]
+      const compared = hasSameExecution ? measures : measures.filter((name) => !executionMeasures.includes(name))
+      const mismatch = compared.find((name) => stored.sums[name][at] !== sums[name][row])
+      if (mismatch)
+        differing.push(
+          `${label} validator ${index}: ${mismatch} is ${stored.sums[mismatch][at]} in the store and ${sums[mismatch][row]} according to the node`,
+        )
     }
-    const hasSameExecution = stored.sums.execution_unknown[row] === sums.execution_unknown[at]
-    const compared = hasSameExecution ? measures : measures.filter((name) => !executionMeasures.includes(name))
-    const mismatch = compared.find((name) => stored.sums[name][row] !== sums[name][at])
-    if (mismatch)
-      differing.push(
-        `${label} validator ${index}: ${mismatch} is ${stored.sums[mismatch][row]} in the store and ${sums[mismatch][at]} according to the node`,
-      )
   }
-  for (const index of rows.keys()) differing.push(`${label} validator ${index}: the node has no duty for it`)
+  for (const index of rows.keys()) differing.push(`${label} validator ${index}: no row is stored`)
   return { checked, differing }
 }

@@ -1,4 +1,5 @@
 // The ratings of all pools or all operators of a network over the last days (behaviour/validators.md#pools-and-operators).
+
 import type { Network } from '#api/wire/validators.ts'
 import {
   type EntityKind,
@@ -10,6 +11,7 @@ import {
 } from '#api/wire/validators-entities.ts'
 import { type ChainDay, chainDays } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
+import { recordFrom } from '#core/record-from.ts'
 import type { Confidence } from '#http/handler.ts'
 import type { StateReader } from '#storage/state.ts'
 import type { ValidatorsContext } from '../context.ts'
@@ -19,7 +21,8 @@ import { queryDuties } from '../duties/store.ts'
 import type { SummarySums } from '../duties/sum-summaries.ts'
 import { entitiesVersion } from '../registry/entities.ts'
 import { getRowCoverage } from './coverage.ts'
-import { aggregateFigures, type Figure, figures, methodHeaders, type RecordValues } from './method.ts'
+import { aggregateFigures, type Figure, figures, methodHeaders } from './method.ts'
+import { valuesOf } from './records.ts'
 import { chainTimeOf, toConfidence } from './requested-epochs.ts'
 
 type EntityFigures = Omit<RatedEntity, 'name' | 'networkPercentile'>
@@ -108,29 +111,20 @@ const operatorNames = `with recursive names (name) as (
     from names where name is not null
   ) select name from names where name is not null`
 
-const columns: Readonly<Record<string, Figure>> = {
-  ...Object.fromEntries(entityRatios.map((name) => [name, figures[name]])),
-  ...Object.fromEntries(entitySums.map((name) => [name, aggregateFigures[name]])),
+const figureNames = [...entityRatios, ...entitySums] as const
+const entityFigures = {
+  ...recordFrom(entityRatios, (name): Figure => figures[name]),
+  ...recordFrom(entitySums, (name): Figure => aggregateFigures[name]),
 }
 
 function toFigures(summed: SummarySums): EntityFigures[] {
-  const values: RecordValues = {
-    sum: (measure) => summed.sums[measure],
-    score: (score) => {
-      const { sums, counts } = summed.scores[score]
-      return sums.map((sum, at) => sum / (counts[at] as number))
-    },
-  }
-  const computed = Object.entries(columns).map(([name, figure]) => [name, figure.of(values)] as const)
+  const values = valuesOf(summed)
+  const columns = recordFrom(figureNames, (name) => entityFigures[name].of(values))
   return summed.history.map((history, at) => {
     const validatorDays = summed.validatorDays[at] as number
     const isKnown = validatorDays > 0
-    const figures = computed.map(([name, column]) => [name, isKnown ? orNull(column[at] as number) : null])
     return {
-      ...(Object.fromEntries(figures) as Pick<
-        EntityFigures,
-        (typeof entityRatios)[number] | (typeof entitySums)[number]
-      >),
+      ...recordFrom(figureNames, (name) => (isKnown ? orNull(columns[name][at] as number) : null)),
       validators: isKnown ? (summed.validators[at] as number) : null,
       earningsPerDay: isKnown ? rounded((summed.sums.earnings[at] as number) / validatorDays) : null,
       history: Array.from(history, (score) => orNull(rounded(score))),

@@ -77,7 +77,7 @@ export function figuresAt<F extends string>({ figures }: Records<F>, at: number)
   return result
 }
 
-const valuesOf = ({ sums, scores }: RecordSums): RecordValues => ({
+export const valuesOf = ({ sums, scores }: Pick<RecordSums, 'sums' | 'scores'>): RecordValues => ({
   sum: (measure) => sums[measure] as Float64Array,
   score: (score) => {
     const { sums: scored, counts } = scores[score] as ScoreTotals

@@ -1,7 +1,9 @@
 // Updates the registry from a beacon state. Only changes are written: a network of a million validators writes a
 // million rows once, and a few per epoch later. Changes are found on the thread that reads states, and written on the
 // main thread.
+
 import type { Network } from '#api/wire/validators.ts'
+import { recordFrom } from '#core/record-from.ts'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 import {
   hasSameCredentials,
@@ -46,8 +48,8 @@ export function findRegistryChanges(
     if (kept?.[index] !== 0 && isChanged(validators, before, index)) changed[count++] = index
   }
   const index = changed.slice(0, count)
-  const columns = epochColumns.map((name) => [name, Float64Array.from(index, (at) => validators[name][at] as number)])
-  return { index, ...selectValidatorKeys(validators, index), ...(Object.fromEntries(columns) as EpochColumns) }
+  const epochs = recordFrom(epochColumns, (name) => Float64Array.from(index, (at) => validators[name][at] as number))
+  return { index, ...selectValidatorKeys(validators, index), ...epochs }
 }
 
 function isChanged(now: Validators, before: RegistrySnapshot | undefined, index: number): boolean {

@@ -2,12 +2,12 @@
 // signatures, and slashings. For votes it also records how many slots later the next block was, which is the best
 // delay.
 
+import { recordFrom } from '#core/record-from.ts'
 import type { Block } from '#sources/beacon/block.ts'
 import { type ConsensusRules, firstSlotAt } from '#sources/beacon/consensus.ts'
 import {
   type MissedDuty,
   type MissedDutyColumns,
-  type MissedField,
   type MissedKind,
   missedFields,
   missedKinds,
@@ -94,7 +94,9 @@ export class MissedDutyCollector {
     const order = positions.subarray(0, count).sort()
     const before = this.#columns
     this.clear()
-    return mapFields((field) => Int32Array.from(order, (position) => before[field][position % positionsMax] as number))
+    return recordFrom(missedFields, (field) =>
+      Int32Array.from(order, (position) => before[field][position % positionsMax] as number),
+    )
   }
 
   clear(): void {
@@ -106,10 +108,7 @@ export class MissedDutyCollector {
 /** More than a segment can have. Multiplied by a validator index, it is still an exact integer. */
 const positionsMax = 2 ** 28
 
-const mapFields = (of: (field: MissedField) => Int32Array): MissedDutyColumns =>
-  Object.fromEntries(missedFields.map((field) => [field, of(field)])) as Record<MissedField, Int32Array>
-
-const newColumns = (count: number): MissedDutyColumns => mapFields(() => new Int32Array(count))
+const newColumns = (count: number): MissedDutyColumns => recordFrom(missedFields, () => new Int32Array(count))
 
 /**
  * For each slot of the epoch: slots until the next block that could include its votes. No entry: there was no such

@@ -20,6 +20,11 @@ export interface EpochProcessorStart {
   readonly recordsDir: string | undefined
 }
 
+export const withWatch = (start: EpochProcessorStart, names: readonly string[]): EpochProcessorStart => ({
+  ...start,
+  settings: { ...start.settings, watch: [...names] },
+})
+
 /** Runs on the current thread. */
 export function openEpochProcessor(start: EpochProcessorStart, clock: Clock = systemClock): EpochProcessor {
   const { auditValidators, compareNodes } = start.settings.beacon
@@ -48,28 +53,39 @@ export interface EpochProcessors extends AsyncDisposable {
   headOf(network: Network): HeadProcessor
 }
 
+/** A call of a method with these arguments before the signal. */
+export interface ProcessorCall {
+  readonly network: Network
+  readonly method: Exclude<keyof EpochProcessor, 'isOnOtherThread' | 'setWatch'>
+  readonly args: readonly unknown[]
+}
+
 /** All of them run on one thread, with the system clock. */
 export function openEpochProcessors(starts: readonly EpochProcessorStart[]): EpochProcessors {
   // If the thread has died, it starts again with the present watch lists.
   const current = [...starts]
   const thread = openThread(new URL('./processor-thread.ts', import.meta.url), current, { isBackground: true })
-  return {
-    of: (network) => ({
+  const processorOf = (network: Network): EpochProcessor => {
+    const run = <T>(method: ProcessorCall['method'], signal: AbortSignal | undefined, ...args: unknown[]) =>
+      thread.call<T>('run', { network, method, args } satisfies ProcessorCall, signal)
+    return {
       isOnOtherThread: true,
-      chain: (signal) => thread.call('chain', network, signal),
-      finalizedEpoch: (signal) => thread.call('finalizedEpoch', network, signal),
-      processSegment: (request, signal) => thread.call('processSegment', { network, ...request }, signal),
-      recordHead: (next, gaps, signal) => thread.call('recordHead', { network, next, gaps }, signal),
-      computeEpochs: (epochs, signal) => thread.call('computeEpochs', { network, epochs }, signal),
-      firstReadable: (epochs, signal) => thread.call('firstReadable', { network, epochs }, signal),
+      chain: (signal) => run('chain', signal),
+      finalizedEpoch: (signal) => run('finalizedEpoch', signal),
+      processSegment: (request, signal) => run('processSegment', signal, request),
+      recordHead: (next, gaps, signal) => run('recordHead', signal, next, gaps),
+      computeEpochs: (epochs, signal) => run('computeEpochs', signal, epochs),
+      firstReadable: (epochs, signal) => run('firstReadable', signal, epochs),
+      describeAnswers: (epoch, signal) => run('describeAnswers', signal, epoch),
       setWatch: (names) => {
         const at = current.findIndex((start) => start.network === network)
-        const start = current[at] as EpochProcessorStart
-        current[at] = { ...start, settings: { ...start.settings, watch: [...names] } }
+        current[at] = withWatch(current[at] as EpochProcessorStart, names)
         return thread.call('setWatch', { network, names })
       },
-      describeAnswers: (epoch, signal) => thread.call('describeAnswers', { network, epoch }, signal),
-    }),
+    }
+  }
+  return {
+    of: processorOf,
     headOf: (network) => ({
       process: (request, signal) => thread.call('processHead', { network, ...request }, signal),
     }),

@@ -89,20 +89,10 @@ export function processEpoch(
 type AccountedEpoch = Omit<EpochData, 'finalizedEpoch' | 'proposers'>
 
 /**
- * Verifies the vote rewards of the previous epoch (`before`) with the balances of this one. Votes are rewarded an epoch
- * later, so this verifies the last epoch before it is stored.
+ * Replays all balances of the epoch. Throws a ContradictionError if they differ from the state. This also verifies the vote
+ * rewards of the previous epoch (`before`).
  */
-export function verifyVoteRewards(
-  rules: ConsensusRules,
-  data: AccountedEpoch,
-  before: Carry,
-  accept = acceptNone,
-): void {
-  accountForBalances(rules, data, before, accept)
-}
-
-/** Replays all balances of the epoch. Throws a ContradictionError if they differ from the state. */
-function accountForBalances(
+export function accountForBalances(
   rules: ConsensusRules,
   data: AccountedEpoch,
   before: Carry | undefined,

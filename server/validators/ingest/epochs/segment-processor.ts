@@ -19,7 +19,7 @@ import { createWatchList, type SelectWatched } from '../watch-list.ts'
 import type { AuditEpoch } from './audit.ts'
 import { appendScores } from './inactivity-scores.ts'
 import { MissedDutyCollector } from './missed-duties.ts'
-import { type AcceptRemainder, type Carry, processEpoch, verifyVoteRewards } from './process-epoch.ts'
+import { type AcceptRemainder, accountForBalances, type Carry, processEpoch } from './process-epoch.ts'
 import type { ProcessedSegment, SegmentRequest } from './processed-segment.ts'
 import { Sums } from './sums.ts'
 
@@ -143,7 +143,8 @@ export class SegmentProcessor {
     assert(carry && last, 'a segment needs at least one epoch')
     const ahead =
       this.#computed.get(until) ?? (until < readableUntil(chain.rules) ? await reader.readAhead(until) : undefined)
-    if (ahead) verifyVoteRewards(chain.rules, ahead, carry, accept)
+    // Votes are rewarded an epoch later, so this verifies the last epoch before it is stored.
+    if (ahead) accountForBalances(chain.rules, ahead, carry, accept)
     const kept = this.#selectWatched(last)
     const registry = findRegistryChanges(last, start.knownRegistry, kept)
     this.#starts = [start, { at: until, carry, scores, knownRegistry: takeRegistrySnapshot(last) }]

@@ -1,5 +1,6 @@
 // Adds up the measures of all validators over the epochs of one segment (behaviour/validators.md#days-and-hours). There
 // is one array per measure, so memory does not grow with the number of epochs.
+import { recordFrom } from '#core/record-from.ts'
 import type { Segment, SumColumns } from '#validators/duties/write.ts'
 import { counts, type Measure, measures } from '#validators/ratings/measures.ts'
 
@@ -52,7 +53,7 @@ export class Sums {
     const columns = this.#columns
     this.#columns = newColumns(this.#count)
     this.#isPresent.fill(0)
-    return { validator, sums: mapMeasures((name) => compactColumn(columns[name], validator)) }
+    return { validator, sums: recordFrom(measures, (name) => compactColumn(columns[name], validator)) }
   }
 
   clear(): void {
@@ -63,9 +64,6 @@ export class Sums {
 }
 
 type Column = SumColumns[Measure]
-
-const mapMeasures = (of: (name: Measure) => Column): SumColumns =>
-  Object.fromEntries(measures.map((name) => [name, of(name)])) as Record<Measure, Column>
 
 const int32Measures = new Set<Measure>(counts)
 
@@ -83,7 +81,7 @@ function newColumns(count: number): SumColumns {
     return column
   }
   const wides = new Map(measures.filter((name) => !int32Measures.has(name)).map((name) => [name, next(Float64Array)]))
-  return mapMeasures((name) => wides.get(name) ?? next(Int32Array))
+  return recordFrom(measures, (name) => wides.get(name) ?? next(Int32Array))
 }
 
 /**
