@@ -12,14 +12,16 @@ import type { ServerResponse, ServerUnderTest } from './server-under-test.ts'
 export type Rule = `spec ${string}` | `behaviour/${string}`
 
 export interface Check {
-  readonly id: string
   readonly rule: Rule
   /** The guarantee, in one sentence. */
   readonly requirement: string
   /** Runs only with this option: it takes minutes, or the server blocks the caller's address for a while. */
   readonly onlyWith?: 'slow' | 'badKeys'
-  readonly run: (server: ServerUnderTest) => Promise<void>
+  readonly run: (server: ServerUnderTest) => Promise<unknown>
 }
+
+/** Checks by id. */
+export type Checks = Readonly<Record<string, Check>>
 
 export class CheckFailed extends Error {
   readonly problems: readonly string[]

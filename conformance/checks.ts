@@ -1,5 +1,4 @@
 // All checks, in the order in which they run. The check that gets the caller blocked comes last.
-import type { Check } from './check.ts'
 import { aggregateChecks } from './checks/aggregate.ts'
 import { explorerExtensionChecks } from './checks/explorer-extensions.ts'
 import { fundingChecks } from './checks/funding.ts'
@@ -17,21 +16,23 @@ import { singleChecks } from './checks/single.ts'
 import { typedDataChecks } from './checks/typed-data.ts'
 import { validatorListChecks } from './checks/validator-lists.ts'
 
-export const checks: readonly Check[] = [
-  ...httpChecks,
-  ...labelChecks,
-  ...linkChecks,
-  ...fundingChecks,
-  ...explorerExtensionChecks,
-  ...quoteChecks,
-  ...typedDataChecks,
-  ...quoteRefusalChecks,
-  ...fxListChecks,
-  ...aggregateChecks,
-  ...singleChecks,
-  ...metadataChecks,
-  ...validatorListChecks,
-  ...marketChecks,
-  ...marketListChecks,
-  ...keyChecks,
-]
+export const checks = [
+  httpChecks,
+  labelChecks,
+  linkChecks,
+  fundingChecks,
+  explorerExtensionChecks,
+  quoteChecks,
+  typedDataChecks,
+  quoteRefusalChecks,
+  fxListChecks,
+  aggregateChecks,
+  singleChecks,
+  metadataChecks,
+  validatorListChecks,
+  marketChecks,
+  marketListChecks,
+  keyChecks,
+].flatMap((group) => Object.entries(group).map(([id, check]) => ({ id, ...check })))
+
+export type CheckWithId = (typeof checks)[number]

@@ -2,8 +2,8 @@
 // api/, never on a server (behaviour/operations.md#conformance).
 import { allRoutes } from '#api/routes.ts'
 import { messagesOf } from '#api/send.ts'
-import { type Check, CheckFailed, Skipped } from './check.ts'
-import { checks } from './checks.ts'
+import { CheckFailed, Skipped } from './check.ts'
+import { type CheckWithId, checks } from './checks.ts'
 import { type Samples, type ServerEnvironment, type ServerOptions, ServerUnderTest } from './server-under-test.ts'
 
 export interface ConformanceOptions extends ServerOptions {
@@ -73,12 +73,16 @@ const callsOf = ({ requestCounts }: ServerUnderTest) =>
     return { endpoint, method, path, requests }
   })
 
-function isSelected({ id, rule }: Check, { only, specOnly }: ConformanceOptions): boolean {
+function isSelected({ id, rule }: CheckWithId, { only, specOnly }: ConformanceOptions): boolean {
   if (specOnly && !rule.startsWith('spec ')) return false
   return only === undefined || only.some((prefix) => id === prefix || id.startsWith(`${prefix}.`))
 }
 
-async function runCheck(check: Check, server: ServerUnderTest, options: ConformanceOptions): Promise<CheckResult> {
+async function runCheck(
+  check: CheckWithId,
+  server: ServerUnderTest,
+  options: ConformanceOptions,
+): Promise<CheckResult> {
   const { id, rule, requirement, onlyWith } = check
   const createResult = (outcome: CheckResult['outcome'], notes: readonly string[] = []): CheckResult => ({
     id,

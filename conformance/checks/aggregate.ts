@@ -1,7 +1,7 @@
 // Effectiveness of several validators, spec 4.5: fields, defaults, pages, grouping, errors.
 import { aggregateFields } from '#api/wire/validators.ts'
 import {
-  type Check,
+  type Checks,
   expect,
   expectNoProblems,
   expectProblemWith,
@@ -30,9 +30,8 @@ async function newestDays(server: ServerUnderTest): Promise<Members> {
 
 const keyOf = ({ startDay, validatorIndex }: Members): string => `${startDay}/${validatorIndex}`
 
-export const aggregateChecks: readonly Check[] = [
-  {
-    id: 'validators.aggregate.page',
+export const aggregateChecks: Checks = {
+  'validators.aggregate.page': {
     rule: 'spec 4.5',
     requirement: 'a page matches the contract and repeats the parameters of the request',
     async run(server) {
@@ -42,8 +41,7 @@ export const aggregateChecks: readonly Check[] = [
       expect(dataOf(page).length <= 2, 'there are more records than size')
     },
   },
-  {
-    id: 'validators.aggregate.defaults',
+  'validators.aggregate.defaults': {
     rule: 'spec 4.5',
     requirement: 'defaults: filterType day, size 10, groupBy validator, network mainnet',
     async run(server) {
@@ -56,8 +54,7 @@ export const aggregateChecks: readonly Check[] = [
       expectSame(membersOf(plain.page, 'page').size, 10, 'size is not 10')
     },
   },
-  {
-    id: 'validators.aggregate.fields',
+  'validators.aggregate.fields': {
     rule: 'behaviour/validators.md#unknown-values',
     requirement: 'without include, every field is present; null means no value',
     async run(server) {
@@ -65,8 +62,7 @@ export const aggregateChecks: readonly Check[] = [
         expectNoProblems(aggregateFields.filter((name) => !(name in record)).map((name) => `${name} is missing`))
     },
   },
-  {
-    id: 'validators.aggregate.signs',
+  'validators.aggregate.signs': {
     rule: 'spec 2.3',
     requirement: 'penalties are zero or negative, shares are between 0 and 1, effectiveness between 0 and 100',
     async run(server) {
@@ -74,8 +70,7 @@ export const aggregateChecks: readonly Check[] = [
         expectNoProblems(Object.entries(record).flatMap(([name, value]) => outOfRange(name, value)))
     },
   },
-  {
-    id: 'validators.aggregate.include',
+  'validators.aggregate.include': {
     rule: 'spec 4.5',
     requirement: 'include selects the fields',
     async run(server) {
@@ -88,8 +83,7 @@ export const aggregateChecks: readonly Check[] = [
       await server.expectFailure(id, { indices, include: 'noSuchField' }, 'input.invalid')
     },
   },
-  {
-    id: 'validators.aggregate.pages',
+  'validators.aggregate.pages': {
     rule: 'spec 4.5',
     requirement: 'all pages together contain every record once, and total is their number',
     async run(server) {
@@ -105,8 +99,7 @@ export const aggregateChecks: readonly Check[] = [
       }
     },
   },
-  {
-    id: 'validators.aggregate.next',
+  'validators.aggregate.next': {
     rule: 'spec 4.5',
     requirement: 'next is a relative path with the same filters and size, and a from value',
     async run(server) {
@@ -122,8 +115,7 @@ export const aggregateChecks: readonly Check[] = [
       expect(!/key/i.test([...next.keys()].join()), 'next contains a key')
     },
   },
-  {
-    id: 'validators.aggregate.newest-first',
+  'validators.aggregate.newest-first': {
     rule: 'behaviour/validators.md#time-bounds-of-the-aggregate',
     requirement: 'newest window first, then lowest index; from and to may be swapped',
     async run(server) {
@@ -137,8 +129,7 @@ export const aggregateChecks: readonly Check[] = [
       expectSame(swapped.data, records, 'swapping from and to changes the records')
     },
   },
-  {
-    id: 'validators.aggregate.size-zero',
+  'validators.aggregate.size-zero': {
     rule: 'behaviour/validators.md#page-limits',
     requirement: 'size 0 returns only the total; sizes outside 0 to 1000 are refused',
     async run(server) {
@@ -153,8 +144,7 @@ export const aggregateChecks: readonly Check[] = [
       }
     },
   },
-  {
-    id: 'validators.aggregate.groups',
+  'validators.aggregate.groups': {
     rule: 'behaviour/validators.md#paging-of-the-aggregate',
     requirement: 'records grouped by validator have an index; records grouped by time window contain the sums',
     async run(server) {
@@ -177,8 +167,7 @@ export const aggregateChecks: readonly Check[] = [
       }
     },
   },
-  {
-    id: 'validators.aggregate.windows',
+  'validators.aggregate.windows': {
     rule: 'behaviour/validators.md#time-fields',
     requirement:
       'every granularity is supported, windows start before they end, and longer windows are the sums of days',
@@ -198,8 +187,7 @@ export const aggregateChecks: readonly Check[] = [
         expect((await total(granularity)) === days, `the sum of ${granularity} windows differs from the sum of days`)
     },
   },
-  {
-    id: 'validators.aggregate.selection',
+  'validators.aggregate.selection': {
     rule: 'behaviour/validators.md#page-limits',
     requirement: 'exactly one of pubkeys and indices is required; lists may be comma-separated or repeated',
     async run(server) {
@@ -216,8 +204,7 @@ export const aggregateChecks: readonly Check[] = [
       expectSame(byRepeated.data, joined.data, 'a repeated parameter returns other records')
     },
   },
-  {
-    id: 'validators.aggregate.network',
+  'validators.aggregate.network': {
     rule: 'spec 4.5',
     requirement: 'the network is mainnet, hoodi or holesky',
     async run(server) {
@@ -226,8 +213,7 @@ export const aggregateChecks: readonly Check[] = [
       await server.expectFailure(id, { indices, network: 'elsewhere' }, 'input.invalid')
     },
   },
-  {
-    id: 'validators.aggregate.enums',
+  'validators.aggregate.enums': {
     rule: 'spec 4.5',
     requirement: 'filterType, granularity and groupBy accept only listed values',
     async run(server) {
@@ -239,7 +225,7 @@ export const aggregateChecks: readonly Check[] = [
       for (const filterType of ['hour', 'day', 'datetime']) await server.fetchReply(id, { indices, filterType })
     },
   },
-]
+}
 
 function outOfRange(name: string, value: unknown): string[] {
   if (value === null) return []

@@ -1,5 +1,5 @@
 // Served chains, usage of the key and labels of addresses: extensions of group A. A server without them is not checked.
-import { type Check, expect, expectSame, membersOf, Skipped, toList } from '../check.ts'
+import { type Checks, expect, expectSame, membersOf, Skipped, toList } from '../check.ts'
 import { findAddress } from '../samples.ts'
 import type { ServerUnderTest } from '../server-under-test.ts'
 
@@ -19,9 +19,8 @@ async function findLabelled(server: ServerUnderTest): Promise<{ address: unknown
   return { address, name: message }
 }
 
-export const explorerExtensionChecks: readonly Check[] = [
-  {
-    id: 'explorer.extension.chains',
+export const explorerExtensionChecks: Checks = {
+  'explorer.extension.chains': {
     rule: 'behaviour/explorer.md#served-chains',
     requirement: 'the list of chains needs no key, counts its chains and includes chain 1',
     async run(server) {
@@ -32,8 +31,7 @@ export const explorerExtensionChecks: readonly Check[] = [
       expect(ids.includes('1'), 'chain 1 is missing')
     },
   },
-  {
-    id: 'explorer.extension.usage',
+  'explorer.extension.usage': {
     rule: 'behaviour/explorer.md#usage-of-a-key',
     requirement: 'the calls used and left add up to the limit; without a limit both are null',
     async run(server) {
@@ -43,8 +41,7 @@ export const explorerExtensionChecks: readonly Check[] = [
       expectSame(creditsAvailable, left, `creditsAvailable is ${creditsAvailable}, not ${left}`)
     },
   },
-  {
-    id: 'explorer.extension.address-tag',
+  'explorer.extension.address-tag': {
     rule: 'behaviour/explorer.md#label-of-an-address',
     requirement: 'the label of an address is that of trails, and malformed addresses are refused',
     async run(server) {
@@ -57,4 +54,4 @@ export const explorerExtensionChecks: readonly Check[] = [
       await server.expectFailure(tag, { address: '0x12' }, 'input.invalid')
     },
   },
-]
+}

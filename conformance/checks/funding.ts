@@ -1,5 +1,5 @@
 // First funding of an address, spec 4.3.
-import { type Check, expect, expectFailure, expectSame, type Members, membersOf, Skipped } from '../check.ts'
+import { type Checks, expect, expectFailure, expectSame, type Members, membersOf, Skipped } from '../check.ts'
 import { findAddress } from '../samples.ts'
 
 const id = 'explorer.fundedBy'
@@ -7,9 +7,8 @@ const burst = 6
 
 const fundingOf = (body: Members): Members => membersOf(body.result, 'result')
 
-export const fundingChecks: readonly Check[] = [
-  {
-    id: 'explorer.funding.record',
+export const fundingChecks: Checks = {
+  'explorer.funding.record': {
     rule: 'spec 4.3',
     requirement: 'a funded address returns a funding record',
     async run(server) {
@@ -19,8 +18,7 @@ export const fundingChecks: readonly Check[] = [
       expect(String(fundingAddress).toLowerCase() !== address.toLowerCase(), 'the address funded itself')
     },
   },
-  {
-    id: 'explorer.funding.default-chain',
+  'explorer.funding.default-chain': {
     rule: 'spec 4.3',
     requirement: 'the default chainid is 1',
     async run(server) {
@@ -30,8 +28,7 @@ export const fundingChecks: readonly Check[] = [
       expectSame(plain, explicit, 'the response differs from that of chainid=1')
     },
   },
-  {
-    id: 'explorer.funding.letter-case',
+  'explorer.funding.letter-case': {
     rule: 'behaviour/explorer.md#what-counts-as-funding',
     requirement: 'the address may be in any letter case; responses are lower-case',
     async run(server) {
@@ -45,8 +42,7 @@ export const fundingChecks: readonly Check[] = [
         expect(text === String(text).toLowerCase(), `${text} is not lower-case`)
     },
   },
-  {
-    id: 'explorer.funding.address',
+  'explorer.funding.address': {
     rule: 'behaviour/explorer.md#error-responses',
     requirement: 'a malformed or missing address is an error in the envelope, with HTTP 200',
     async run(server) {
@@ -54,8 +50,7 @@ export const fundingChecks: readonly Check[] = [
         await server.expectFailure(id, { address }, 'input.invalid')
     },
   },
-  {
-    id: 'explorer.funding.chain',
+  'explorer.funding.chain': {
     rule: 'behaviour/explorer.md#chains',
     requirement: 'an unknown chain and a list of chains are unsupported',
     async run(server) {
@@ -64,8 +59,7 @@ export const fundingChecks: readonly Check[] = [
         await server.expectFailure(id, { address, chainid }, 'explorer.chain_unsupported')
     },
   },
-  {
-    id: 'explorer.funding.nothing',
+  'explorer.funding.nothing': {
     rule: 'behaviour/explorer.md#no-data-found',
     requirement: 'an address without a funding returns "No data found", or an error with a reason',
     async run(server) {
@@ -81,8 +75,7 @@ export const fundingChecks: readonly Check[] = [
       )
     },
   },
-  {
-    id: 'explorer.funding.limit',
+  'explorer.funding.limit': {
     rule: 'spec 8',
     requirement: 'at most two calls per second are accepted, for any plan; others get a retry-after header',
     async run(server) {
@@ -103,4 +96,4 @@ export const fundingChecks: readonly Check[] = [
       )
     },
   },
-]
+}

@@ -1,5 +1,5 @@
 // Quotes of the key, currencies and current rates: extensions of group B. A server without them is not checked.
-import { type Check, expect, expectSame, Skipped, toList } from '../check.ts'
+import { type Checks, expect, expectSame, Skipped, toList } from '../check.ts'
 import { expectSamePages } from '../expect-same-pages.ts'
 import { pairOf } from '../samples.ts'
 import type { ServerUnderTest } from '../server-under-test.ts'
@@ -16,9 +16,8 @@ async function fetchRates(server: ServerUnderTest, base?: unknown) {
   return { base: reply.base, rates: toList(reply.rates, 'rates') }
 }
 
-export const fxListChecks: readonly Check[] = [
-  {
-    id: 'fx.list.quotes',
+export const fxListChecks: Checks = {
+  'fx.list.quotes': {
     rule: 'behaviour/fx.md#read-quotes-back',
     requirement: 'quotes of the key are listed as created, newest first, and continue with the cursor',
     async run(server) {
@@ -30,8 +29,7 @@ export const fxListChecks: readonly Check[] = [
       expectSame(listed, [newer, older], 'the list does not have the last two quotes')
     },
   },
-  {
-    id: 'fx.list.quote',
+  'fx.list.quote': {
     rule: 'behaviour/fx.md#read-quotes-back',
     requirement: 'a quote of the key is found by its id, as created; an unknown id returns 404',
     async run(server) {
@@ -41,8 +39,7 @@ export const fxListChecks: readonly Check[] = [
       await server.expectFailure(id, { id: '00000000-0000-4000-8000-000000000000' }, 'record.not_found')
     },
   },
-  {
-    id: 'fx.list.currencies',
+  'fx.list.currencies': {
     rule: 'behaviour/fx.md#offered-pairs',
     requirement: 'the currencies of a quote are listed, each once',
     async run(server) {
@@ -54,8 +51,7 @@ export const fxListChecks: readonly Check[] = [
         expect(listed.includes(currency), `${currency} is not listed`)
     },
   },
-  {
-    id: 'fx.list.rates',
+  'fx.list.rates': {
     rule: 'behaviour/fx.md#current-rates',
     requirement: 'the rate of a pair is the inverse of the rate of the opposite pair',
     async run(server) {
@@ -70,4 +66,4 @@ export const fxListChecks: readonly Check[] = [
       expect(Math.abs(product - 1) < relativeError, `${fresh.rate} × ${opposite.rate} is ${product}`)
     },
   },
-]
+}

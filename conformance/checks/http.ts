@@ -1,7 +1,7 @@
 // HTTP behaviour that all endpoints share (behaviour/http.md#query-parameters).
 import { contract } from '#api/contract.ts'
 import type { EndpointId } from '#api/routes.ts'
-import { type Check, expect, expectFailure, expectNoProblems, expectReply, expectSame, Skipped } from '../check.ts'
+import { type Checks, expect, expectFailure, expectNoProblems, expectReply, expectSame, Skipped } from '../check.ts'
 import { slugOf, validatorsOf } from '../samples.ts'
 import type { ServerUnderTest } from '../server-under-test.ts'
 
@@ -34,9 +34,8 @@ const ids = Object.keys(contract) as EndpointId[]
 /** Fills the path parameters of calls that fail before data is read. */
 const pathInput = { validator_index_or_pubkey: 0, slug: 'x', address: `0x${'00'.repeat(20)}` }
 
-export const httpChecks: readonly Check[] = [
-  {
-    id: 'http.request-id',
+export const httpChecks: Checks = {
+  'http.request-id': {
     rule: 'behaviour/http.md#response-headers',
     requirement: 'every response has a unique x-request-id; an id sent by the caller is returned',
     async run(server) {
@@ -54,8 +53,7 @@ export const httpChecks: readonly Check[] = [
       }
     },
   },
-  {
-    id: 'http.head',
+  'http.head': {
     rule: 'behaviour/http.md#query-parameters',
     requirement: 'HEAD returns what GET returns, without a body',
     async run(server) {
@@ -68,8 +66,7 @@ export const httpChecks: readonly Check[] = [
       }
     },
   },
-  {
-    id: 'http.cors',
+  'http.cors': {
     rule: 'behaviour/http.md#query-parameters',
     requirement: 'pages of other origins may call every endpoint and send a key',
     async run(server) {
@@ -93,8 +90,7 @@ export const httpChecks: readonly Check[] = [
       }
     },
   },
-  {
-    id: 'http.method',
+  'http.method': {
     rule: 'behaviour/http.md#query-parameters',
     requirement: 'an unsupported method returns 405 and an allow header',
     async run(server) {
@@ -106,8 +102,7 @@ export const httpChecks: readonly Check[] = [
       }
     },
   },
-  {
-    id: 'http.unknown-path',
+  'http.unknown-path': {
     rule: 'behaviour/http.md#query-parameters',
     requirement: 'an unknown path returns 404',
     async run(server) {
@@ -118,8 +113,7 @@ export const httpChecks: readonly Check[] = [
       }
     },
   },
-  {
-    id: 'http.unknown-parameter',
+  'http.unknown-parameter': {
     rule: 'behaviour/http.md#query-parameters',
     requirement: 'unknown query parameters are ignored',
     async run(server) {
@@ -132,8 +126,7 @@ export const httpChecks: readonly Check[] = [
       }
     },
   },
-  {
-    id: 'http.key-not-leaked',
+  'http.key-not-leaked': {
     rule: 'behaviour/http.md#invalid-keys',
     requirement: 'a response never contains a key, valid or not',
     async run(server) {
@@ -153,8 +146,7 @@ export const httpChecks: readonly Check[] = [
       expectFailure('explorer.labelListV1', responses[0] as (typeof responses)[number], 'key.invalid')
     },
   },
-  {
-    id: 'http.confidence',
+  'http.confidence': {
     rule: 'behaviour/http.md#response-headers',
     requirement: 'x-tetrad-finality and x-tetrad-coverage, if present, have valid values',
     async run(server) {
@@ -171,7 +163,7 @@ export const httpChecks: readonly Check[] = [
       expectNoProblems(problems)
     },
   },
-]
+}
 
 /** `next` and `previous` may contain the query. */
 function withoutLinks(body: unknown): unknown {

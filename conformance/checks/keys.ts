@@ -1,6 +1,6 @@
 // Keys and plans, spec section 5. Without --bad-keys, the checks send fewer bad keys than it takes to get blocked.
 import type { EndpointId } from '#api/routes.ts'
-import { type Check, expect, expectFailure, type Members, Skipped } from '../check.ts'
+import { type Checks, expect, expectFailure, type Members, Skipped } from '../check.ts'
 
 const quote: Members = {
   from: { currency: 'USDC', amount: '10' },
@@ -21,20 +21,8 @@ const callsWithKey: readonly [EndpointId, Members][] = [
 
 const unknownKey = `tetrad:conformance:${'u'.repeat(43)}`
 
-const badKeyCheck = (id: EndpointId, input: Members, key: string, kind: 'unknown' | 'incomplete'): Check => ({
-  id: `http.key.${kind}.${id}`,
-  rule: 'spec 5',
-  requirement: `${id} refuses an ${kind} key`,
-  async run(server) {
-    const response = await server.expectFailure(id, input, 'key.invalid', { key })
-    if (id.startsWith('explorer.')) return
-    expect(response.headers.has('www-authenticate'), 'www-authenticate is missing')
-  },
-})
-
-export const keyChecks: readonly Check[] = [
-  {
-    id: 'http.key.missing',
+export const keyChecks: Checks = {
+  'http.key.missing': {
     rule: 'spec 5',
     requirement: 'every endpoint except markets requires a key',
     async run(server) {
@@ -42,8 +30,7 @@ export const keyChecks: readonly Check[] = [
         await server.expectFailure(id, input, 'key.missing', { key: null, once: true })
     },
   },
-  {
-    id: 'http.key.before-parameters',
+  'http.key.before-parameters': {
     rule: 'behaviour/http.md#order-of-checks',
     requirement: 'a missing key is reported before other errors',
     async run(server) {
@@ -56,10 +43,26 @@ export const keyChecks: readonly Check[] = [
         await server.expectFailure(id, input, 'key.missing', { key: null, once: true })
     },
   },
-  badKeyCheck('explorer.fundedBy', { address: `0x${'12'.repeat(20)}` }, unknownKey, 'unknown'),
-  badKeyCheck('validators.metadata', { validator_index_or_pubkey: 0 }, unknownKey, 'unknown'),
-  {
-    ...badKeyCheck('fx.createQuote', quote, '', 'incomplete'),
+  'http.key.unknown.explorer.fundedBy': {
+    rule: 'spec 5',
+    requirement: 'explorer.fundedBy refuses an unknown key',
+    run: (server) =>
+      server.expectFailure('explorer.fundedBy', { address: `0x${'12'.repeat(20)}` }, 'key.invalid', {
+        key: unknownKey,
+      }),
+  },
+  'http.key.unknown.validators.metadata': {
+    rule: 'spec 5',
+    requirement: 'validators.metadata refuses an unknown key',
+    async run(server) {
+      const input = { validator_index_or_pubkey: 0 }
+      const response = await server.expectFailure('validators.metadata', input, 'key.invalid', { key: unknownKey })
+      expect(response.headers.has('www-authenticate'), 'www-authenticate is missing')
+    },
+  },
+  'http.key.incomplete.fx.createQuote': {
+    rule: 'spec 5',
+    requirement: 'fx.createQuote refuses an incomplete key',
     async run(server) {
       // A key has three parts: prefix, identifier, secret.
       const [prefix = '', name = '', secret = ''] = server.options.key.split(':')
@@ -67,8 +70,7 @@ export const keyChecks: readonly Check[] = [
         await server.expectFailure('fx.createQuote', quote, 'key.invalid', { key })
     },
   },
-  {
-    id: 'http.key.plan',
+  'http.key.plan': {
     rule: 'spec 5',
     requirement: 'label lists need the Enterprise tier, the funding lookup the Standard plan',
     async run(server) {
@@ -78,8 +80,7 @@ export const keyChecks: readonly Check[] = [
         await server.expectFailure(id, input, 'plan.too_low', { key: lowKey })
     },
   },
-  {
-    id: 'http.key.throttle',
+  'http.key.throttle': {
     rule: 'behaviour/http.md#too-many-invalid-keys',
     requirement: 'after five invalid keys within 30 seconds, further ones are refused with 429; valid keys still work',
     onlyWith: 'badKeys',
@@ -96,4 +97,4 @@ export const keyChecks: readonly Check[] = [
       expect(good.status === 200 || good.status === 404, `a valid key returns ${good.status}`)
     },
   },
-]
+}

@@ -1,7 +1,7 @@
 // Label lists, spec 4.1 and 4.2.
 import type { EndpointId } from '#api/routes.ts'
 import {
-  type Check,
+  type Checks,
   excerpt,
   expect,
   expectReply,
@@ -25,9 +25,8 @@ async function fetchLabels(server: ServerUnderTest): Promise<readonly Members[]>
   return toList(expectReply(v1, response).result, 'result')
 }
 
-export const labelChecks: readonly Check[] = [
-  {
-    id: 'explorer.labels.v2',
+export const labelChecks: Checks = {
+  'explorer.labels.v2': {
     rule: 'spec 4.1',
     requirement: 'version 2 returns an array of labels or a link',
     async run(server) {
@@ -35,16 +34,12 @@ export const labelChecks: readonly Check[] = [
       await server.fetchReply(v2, { chainid: '1' })
     },
   },
-  {
-    id: 'explorer.labels.v1',
+  'explorer.labels.v1': {
     rule: 'spec 4.2',
     requirement: 'version 1 returns an array of labels, never a link',
-    async run(server) {
-      await fetchLabels(server)
-    },
+    run: (server) => fetchLabels(server),
   },
-  {
-    id: 'explorer.labels.records',
+  'explorer.labels.records': {
     rule: 'spec 2.1',
     requirement: 'slugs are lower-case and unique, times are Unix seconds',
     async run(server) {
@@ -58,8 +53,7 @@ export const labelChecks: readonly Check[] = [
       }
     },
   },
-  {
-    id: 'explorer.labels.default-chain',
+  'explorer.labels.default-chain': {
     rule: 'spec 4.1',
     requirement: 'the default chainid is 1',
     async run(server) {
@@ -71,8 +65,7 @@ export const labelChecks: readonly Check[] = [
       else expectSame(plain.result, explicit.result, 'the list differs from that of chainid=1')
     },
   },
-  {
-    id: 'explorer.labels.versions-agree',
+  'explorer.labels.versions-agree': {
     rule: 'behaviour/explorer.md#label-lists',
     requirement: 'version 1 is the list of chain 1',
     async run(server) {
@@ -82,8 +75,7 @@ export const labelChecks: readonly Check[] = [
       expectSame(result, list, 'the two versions return different lists')
     },
   },
-  {
-    id: 'explorer.labels.unavailable-chain',
+  'explorer.labels.unavailable-chain': {
     rule: 'spec 8',
     requirement: 'the list of chain 4326 is temporarily unavailable',
     async run(server) {
@@ -91,8 +83,7 @@ export const labelChecks: readonly Check[] = [
       expect(/unavailable/i.test(response.text), `the response does not say "unavailable": ${excerpt(response.text)}`)
     },
   },
-  {
-    id: 'explorer.labels.unsupported-chain',
+  'explorer.labels.unsupported-chain': {
     rule: 'behaviour/explorer.md#chains',
     requirement: 'an unknown chain and a list of chains are unsupported',
     async run(server) {
@@ -100,16 +91,12 @@ export const labelChecks: readonly Check[] = [
         await server.expectFailure(v2, { chainid }, 'explorer.chain_unsupported')
     },
   },
-  {
-    id: 'explorer.labels.format',
+  'explorer.labels.format': {
     rule: 'behaviour/explorer.md#label-lists',
     requirement: 'formats other than csv and json are refused',
-    async run(server) {
-      await server.expectFailure(v2, { format: 'xml' }, 'input.invalid')
-    },
+    run: (server) => server.expectFailure(v2, { format: 'xml' }, 'input.invalid'),
   },
-  {
-    id: 'explorer.selectors',
+  'explorer.selectors': {
     rule: 'behaviour/explorer.md#chains',
     requirement: 'module and action are checked first, before the key',
     async run(server) {
@@ -124,8 +111,7 @@ export const labelChecks: readonly Check[] = [
         await server.expectFailure(id, input, code, { key: null, once: true })
     },
   },
-  {
-    id: 'explorer.any-case-and-forms',
+  'explorer.any-case-and-forms': {
     rule: 'behaviour/explorer.md#parameters',
     requirement: 'parameter names are case-insensitive, and forms are accepted like queries',
     async run(server) {
@@ -147,7 +133,7 @@ export const labelChecks: readonly Check[] = [
       expectSame(expectReply(v1, form).result, plain.result, 'a form returns another list')
     },
   },
-]
+}
 
 function rename(url: URL, change: (name: string) => string): void {
   const pairs = [...url.searchParams].map(([name, value]) => [change(name), value])

@@ -2,7 +2,7 @@
 
 import { Type } from '#api/kit.ts'
 import { LabelRecord } from '#api/wire/explorer.ts'
-import { type Check, expect, expectNoProblems, expectReply, membersOf, Skipped } from '../check.ts'
+import { type Checks, expect, expectNoProblems, expectReply, membersOf, Skipped } from '../check.ts'
 import { misfits } from '../schema-fit.ts'
 import type { ServerUnderTest } from '../server-under-test.ts'
 
@@ -43,9 +43,8 @@ function flip(url: URL, name: string): void {
   url.searchParams.set(name, `${text.startsWith('A') ? 'B' : 'A'}${text.slice(1)}`)
 }
 
-export const linkChecks: readonly Check[] = [
-  {
-    id: 'explorer.link.csv',
+export const linkChecks: Checks = {
+  'explorer.link.csv': {
     rule: 'behaviour/explorer.md#csv-files',
     requirement: 'format=csv returns a link to a CSV file with a header line',
     async run(server) {
@@ -57,8 +56,7 @@ export const linkChecks: readonly Check[] = [
       expect(first === names, `the header line is "${first}", not "${names}"`)
     },
   },
-  {
-    id: 'explorer.link.json',
+  'explorer.link.json': {
     rule: 'spec 2.1',
     requirement: 'format=json returns a link to the array of label records; the download needs no key',
     async run(server) {
@@ -67,8 +65,7 @@ export const linkChecks: readonly Check[] = [
       expectNoProblems(misfits(Type.Array(LabelRecord), body))
     },
   },
-  {
-    id: 'explorer.link.lifetime',
+  'explorer.link.lifetime': {
     rule: 'spec 8',
     requirement: 'a link expires after 5 minutes',
     async run(server) {
@@ -85,8 +82,7 @@ export const linkChecks: readonly Check[] = [
       )
     },
   },
-  {
-    id: 'explorer.link.forged',
+  'explorer.link.forged': {
     rule: 'behaviour/explorer.md#download-links',
     requirement: 'a changed or incomplete link returns 403',
     async run(server) {
@@ -101,8 +97,7 @@ export const linkChecks: readonly Check[] = [
       expectNoProblems(problems)
     },
   },
-  {
-    id: 'explorer.link.expires',
+  'explorer.link.expires': {
     rule: 'spec 8',
     requirement: 'a link stops working when it has expired',
     onlyWith: 'slow',
@@ -117,4 +112,4 @@ export const linkChecks: readonly Check[] = [
       expect(status === 403, `the expired link returns ${status}`)
     },
   },
-]
+}

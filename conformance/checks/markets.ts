@@ -1,5 +1,5 @@
 // One market by its slug, spec 4.8.
-import { type Check, expect, expectReply, expectSame, type Members, Skipped, toList } from '../check.ts'
+import { type Checks, expect, expectReply, expectSame, type Members, Skipped, toList } from '../check.ts'
 import { slugOf } from '../samples.ts'
 import type { ServerUnderTest } from '../server-under-test.ts'
 
@@ -12,9 +12,8 @@ async function fetchMarket(server: ServerUnderTest, input: Members = {}): Promis
   return record
 }
 
-export const marketChecks: readonly Check[] = [
-  {
-    id: 'markets.record',
+export const marketChecks: Checks = {
+  'markets.record': {
     rule: 'spec 4.8',
     requirement: 'a market matches the contract and has an id, a slug and a question',
     async run(server) {
@@ -23,8 +22,7 @@ export const marketChecks: readonly Check[] = [
         expect(typeof record[name] === 'string' && record[name] !== '', `${name} is missing`)
     },
   },
-  {
-    id: 'markets.slug',
+  'markets.slug': {
     rule: 'spec 4.8',
     requirement: 'the market has the requested slug, now or as a past slug',
     async run(server) {
@@ -33,8 +31,7 @@ export const marketChecks: readonly Check[] = [
       expect(currentSlug === slug || String(pastSlugs ?? '').includes(slug), `requested ${slug}, got ${currentSlug}`)
     },
   },
-  {
-    id: 'markets.open',
+  'markets.open': {
     rule: 'spec 5',
     requirement: 'no key is required, and a key changes nothing',
     async run(server) {
@@ -42,8 +39,7 @@ export const marketChecks: readonly Check[] = [
       expectSame(withKey, await fetchMarket(server), 'a key changes the response')
     },
   },
-  {
-    id: 'markets.values',
+  'markets.values': {
     rule: 'behaviour/markets.md#fields-without-a-value',
     requirement: 'fields without a value are omitted',
     async run(server) {
@@ -51,8 +47,7 @@ export const marketChecks: readonly Check[] = [
       expect(nulls.length === 0, `${nulls.join(', ')}: null`)
     },
   },
-  {
-    id: 'markets.references',
+  'markets.references': {
     rule: 'behaviour/markets.md#references',
     requirement: 'markets inside an event, and events inside a series, are references',
     async run(server) {
@@ -66,8 +61,7 @@ export const marketChecks: readonly Check[] = [
       }
     },
   },
-  {
-    id: 'markets.tags',
+  'markets.tags': {
     rule: 'behaviour/markets.md#tags',
     requirement: 'tags are included unless include_tag=false',
     async run(server) {
@@ -78,8 +72,7 @@ export const marketChecks: readonly Check[] = [
       expectSame((await fetchMarket(server, { include_tag: true })).tags, tags, 'include_tag=true is not the default')
     },
   },
-  {
-    id: 'markets.unchanged',
+  'markets.unchanged': {
     rule: 'behaviour/markets.md#caching',
     requirement: 'etag and last-modified support conditional requests',
     async run(server) {
@@ -100,8 +93,7 @@ export const marketChecks: readonly Check[] = [
       expect(other.status === 200, `a different etag returns ${other.status}`)
     },
   },
-  {
-    id: 'markets.past-slugs',
+  'markets.past-slugs': {
     rule: 'behaviour/markets.md#past-slugs',
     requirement: 'a past slug returns the market, with its current path in content-location',
     async run(server) {
@@ -114,8 +106,7 @@ export const marketChecks: readonly Check[] = [
       expect(location.includes(`/markets/slug/${record.slug}`), `content-location is "${location}"`)
     },
   },
-  {
-    id: 'markets.unknown',
+  'markets.unknown': {
     rule: 'behaviour/markets.md#errors',
     requirement: 'an unknown slug returns 404, a malformed one 422; slugs are case-sensitive',
     async run(server) {
@@ -127,7 +118,7 @@ export const marketChecks: readonly Check[] = [
       if (upper !== slug) await server.expectFailure(id, { slug: upper }, 'record.not_found')
     },
   },
-]
+}
 
 const hasOnly = (record: Members, names: readonly string[]): boolean =>
   Object.keys(record).every((name) => names.includes(name))

@@ -1,12 +1,11 @@
 // The entity behind one validator, spec 4.7.
-import { type Check, expect, expectSame } from '../check.ts'
+import { type Checks, expect, expectSame } from '../check.ts'
 import { validatorOf, validatorsOf } from '../samples.ts'
 
 const id = 'validators.metadata'
 
-export const metadataChecks: readonly Check[] = [
-  {
-    id: 'validators.metadata.record',
+export const metadataChecks: Checks = {
+  'validators.metadata.record': {
     rule: 'spec 4.7',
     requirement: 'the record has every field and belongs to the requested validator',
     async run(server) {
@@ -16,8 +15,7 @@ export const metadataChecks: readonly Check[] = [
       }
     },
   },
-  {
-    id: 'validators.metadata.pubkey',
+  'validators.metadata.pubkey': {
     rule: 'spec 4.7',
     requirement: 'the public key returns the same validator, with and without 0x',
     async run(server) {
@@ -29,8 +27,7 @@ export const metadataChecks: readonly Check[] = [
       }
     },
   },
-  {
-    id: 'validators.metadata.unknowns',
+  'validators.metadata.unknowns': {
     rule: 'behaviour/validators.md#validator-metadata',
     requirement: 'unknown lists are empty, never null; epochs in the far future are null',
     async run(server) {
@@ -43,8 +40,7 @@ export const metadataChecks: readonly Check[] = [
       }
     },
   },
-  {
-    id: 'validators.metadata.unknown',
+  'validators.metadata.unknown': {
     rule: 'behaviour/validators.md#validator-metadata',
     requirement: 'an unknown validator is not found; a malformed key and an unknown network are validation errors',
     async run(server) {
@@ -53,4 +49,4 @@ export const metadataChecks: readonly Check[] = [
       await server.expectFailure(id, { ...(await validatorOf(server)), network: 'elsewhere' }, 'input.invalid')
     },
   },
-]
+}

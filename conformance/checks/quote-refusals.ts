@@ -1,6 +1,6 @@
 // Invalid quote requests, spec 4.4.
 import type { FaultCode } from '#api/faults.ts'
-import { type Check, expect, type Members, membersOf, toList } from '../check.ts'
+import { type Checks, expect, type Members, membersOf, toList } from '../check.ts'
 import { pairOf } from '../samples.ts'
 import type { ServerUnderTest } from '../server-under-test.ts'
 import { quoteInput, recipientAddress } from './quotes.ts'
@@ -23,9 +23,8 @@ async function expectRefused(
   )
 }
 
-export const quoteRefusalChecks: readonly Check[] = [
-  {
-    id: 'fx.refusal.enums',
+export const quoteRefusalChecks: Checks = {
+  'fx.refusal.enums': {
     rule: 'spec 4.4',
     requirement: 'tenor and type accept only listed values',
     async run(server) {
@@ -34,8 +33,7 @@ export const quoteRefusalChecks: readonly Check[] = [
       await expectRefused(server, { type: 'firm' }, 'input.invalid', 'type')
     },
   },
-  {
-    id: 'fx.refusal.recipient',
+  'fx.refusal.recipient': {
     rule: 'spec 4.4',
     requirement: 'a tradable quote needs a recipient address',
     async run(server) {
@@ -43,8 +41,7 @@ export const quoteRefusalChecks: readonly Check[] = [
       await expectRefused(server, { type: 'tradable', recipientAddress: 'me' }, 'input.invalid', 'recipientAddress')
     },
   },
-  {
-    id: 'fx.refusal.required',
+  'fx.refusal.required': {
     rule: 'spec 4.4',
     requirement: 'from and to are required',
     async run(server) {
@@ -52,8 +49,7 @@ export const quoteRefusalChecks: readonly Check[] = [
       await expectRefused(server, { to: undefined }, 'input.invalid', 'to')
     },
   },
-  {
-    id: 'fx.refusal.one-amount',
+  'fx.refusal.one-amount': {
     rule: 'behaviour/fx.md#request-checks',
     requirement: 'exactly one amount is required: a decimal above zero with at most six places',
     async run(server) {
@@ -65,16 +61,12 @@ export const quoteRefusalChecks: readonly Check[] = [
         await expectRefused(server, { from: { currency: from, amount } }, 'input.invalid')
     },
   },
-  {
-    id: 'fx.refusal.currency',
+  'fx.refusal.currency': {
     rule: 'behaviour/fx.md#error-codes',
     requirement: 'an unsupported currency has its own error code',
-    async run(server) {
-      await expectRefused(server, { to: { currency: 'NOSUCH' } }, 'fx.pair_unknown')
-    },
+    run: (server) => expectRefused(server, { to: { currency: 'NOSUCH' } }, 'fx.pair_unknown'),
   },
-  {
-    id: 'fx.refusal.range',
+  'fx.refusal.range': {
     rule: 'behaviour/fx.md#amount-range',
     requirement: 'an amount outside the range has its own error code',
     async run(server) {
@@ -82,8 +74,7 @@ export const quoteRefusalChecks: readonly Check[] = [
       await expectRefused(server, { from: { currency: from, amount: `9${'0'.repeat(30)}` } }, 'fx.amount_range')
     },
   },
-  {
-    id: 'fx.refusal.body',
+  'fx.refusal.body': {
     rule: 'behaviour/fx.md#error-codes',
     requirement: 'a body that is not JSON, or has another content-type, is refused in the error format of the group',
     async run(server) {
@@ -93,4 +84,4 @@ export const quoteRefusalChecks: readonly Check[] = [
       await server.expectFailure(id, input, 'input.invalid', { body: '[]' })
     },
   },
-]
+}

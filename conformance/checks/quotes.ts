@@ -1,5 +1,5 @@
 // Quotes, spec 4.4: fields, arithmetic, idempotency.
-import { type Check, expect, expectReply, expectSame, type Members, membersOf } from '../check.ts'
+import { type Checks, expect, expectReply, expectSame, type Members, membersOf } from '../check.ts'
 import { pairOf } from '../samples.ts'
 import type { ServerUnderTest } from '../server-under-test.ts'
 
@@ -23,9 +23,8 @@ const amountOf = (quote: Members, side: 'from' | 'to'): number => Number(members
 const currencyOf = (quote: Members, side: 'from' | 'to'): unknown => membersOf(quote[side], side).currency
 const timeOf = (quote: Members, name: string): number => Date.parse(String(quote[name]))
 
-export const quoteChecks: readonly Check[] = [
-  {
-    id: 'fx.quote.reference',
+export const quoteChecks: Checks = {
+  'fx.quote.reference': {
     rule: 'spec 4.4',
     requirement: 'a reference quote needs no recipient and matches the contract, for every tenor',
     async run(server) {
@@ -37,8 +36,7 @@ export const quoteChecks: readonly Check[] = [
       }
     },
   },
-  {
-    id: 'fx.quote.default-type',
+  'fx.quote.default-type': {
     rule: 'spec 4.4',
     requirement: 'the default type is tradable',
     async run(server) {
@@ -47,8 +45,7 @@ export const quoteChecks: readonly Check[] = [
       await server.expectFailure(id, { ...input, recipientAddress: undefined }, 'input.invalid')
     },
   },
-  {
-    id: 'fx.quote.reference-unsigned',
+  'fx.quote.reference-unsigned': {
     rule: 'behaviour/fx.md#amounts',
     requirement: 'a reference quote has no typed data; the recipient is validated if present',
     async run(server) {
@@ -57,8 +54,7 @@ export const quoteChecks: readonly Check[] = [
       await server.expectFailure(id, quoteInput(server, { recipientAddress: '0x12' }), 'input.invalid')
     },
   },
-  {
-    id: 'fx.quote.rate',
+  'fx.quote.rate': {
     rule: 'spec 2.2',
     requirement: 'to = from × rate, for requests by either amount',
     async run(server) {
@@ -75,8 +71,7 @@ export const quoteChecks: readonly Check[] = [
       }
     },
   },
-  {
-    id: 'fx.quote.fee',
+  'fx.quote.fee': {
     rule: 'behaviour/fx.md#rounding',
     requirement: 'a requested target amount is what remains after the fee; a requested source amount is unchanged',
     async run(server) {
@@ -95,8 +90,7 @@ export const quoteChecks: readonly Check[] = [
       )
     },
   },
-  {
-    id: 'fx.quote.new-each-time',
+  'fx.quote.new-each-time': {
     rule: 'spec 2.2',
     requirement: 'every quote has a unique id',
     async run(server) {
@@ -106,8 +100,7 @@ export const quoteChecks: readonly Check[] = [
       expect(new Set(ids).size === ids.length, 'an id was repeated')
     },
   },
-  {
-    id: 'fx.quote.idempotent',
+  'fx.quote.idempotent': {
     rule: 'behaviour/fx.md#idempotency-keys',
     requirement: 'the same idempotency key and body return the first response byte for byte; another body returns 409',
     async run(server) {
@@ -121,4 +114,4 @@ export const quoteChecks: readonly Check[] = [
       await server.expectFailure(id, other, 'fx.idempotency')
     },
   },
-]
+}

@@ -1,5 +1,5 @@
 // Effectiveness of one validator over time, spec 4.6.
-import { type Check, expect, expectProblemWith, expectSame, type Members, Skipped, toList } from '../check.ts'
+import { type Checks, expect, expectProblemWith, expectSame, type Members, Skipped, toList } from '../check.ts'
 import { validatorOf, validatorsOf } from '../samples.ts'
 import type { ServerUnderTest } from '../server-under-test.ts'
 
@@ -18,9 +18,8 @@ async function firstDays(server: ServerUnderTest): Promise<Members> {
   return { fromDay: first[0]?.day, toDay: first.at(-1)?.day }
 }
 
-export const singleChecks: readonly Check[] = [
-  {
-    id: 'validators.single.page',
+export const singleChecks: Checks = {
+  'validators.single.page': {
     rule: 'spec 4.6',
     requirement: 'a page matches the contract, for every granularity',
     async run(server) {
@@ -28,8 +27,7 @@ export const singleChecks: readonly Check[] = [
         resultsOf(await fetchPage(server, { granularity, limit: 3 }))
     },
   },
-  {
-    id: 'validators.single.defaults',
+  'validators.single.defaults': {
     rule: 'spec 4.6',
     requirement: 'defaults: limit 10, offset 0, utc false, sortOrder asc, granularity day',
     async run(server) {
@@ -40,8 +38,7 @@ export const singleChecks: readonly Check[] = [
       expect(resultsOf(plain).length <= 10, 'there are more than 10 records')
     },
   },
-  {
-    id: 'validators.single.pages',
+  'validators.single.pages': {
     rule: 'spec 4.6',
     requirement: 'all pages together contain every record once; previous, next and pages are correct',
     async run(server) {
@@ -55,8 +52,7 @@ export const singleChecks: readonly Check[] = [
       expectSame(pages.flatMap(resultsOf), all, 'pages of 3 contain other records than one large page')
     },
   },
-  {
-    id: 'validators.single.links',
+  'validators.single.links': {
     rule: 'behaviour/validators.md#records-of-one-validator',
     requirement: 'previous and next are absolute URLs without a key',
     async run(server) {
@@ -69,8 +65,7 @@ export const singleChecks: readonly Check[] = [
       }
     },
   },
-  {
-    id: 'validators.single.order',
+  'validators.single.order': {
     rule: 'spec 4.6',
     requirement: 'ascending by default; sortBy orders by any numeric field',
     async run(server) {
@@ -91,8 +86,7 @@ export const singleChecks: readonly Check[] = [
       }
     },
   },
-  {
-    id: 'validators.single.bounds',
+  'validators.single.bounds': {
     rule: 'behaviour/validators.md#records-of-one-validator',
     requirement: 'both bounds are inclusive; a start after the end is refused',
     async run(server) {
@@ -106,8 +100,7 @@ export const singleChecks: readonly Check[] = [
       expectProblemWith(await server.expectFailure(id, inverted, 'input.invalid'), 'fromDay')
     },
   },
-  {
-    id: 'validators.single.utc',
+  'validators.single.utc': {
     rule: 'spec 4.6',
     requirement: 'utc=true returns UTC days, which start with the first epoch after midnight',
     async run(server) {
@@ -122,8 +115,7 @@ export const singleChecks: readonly Check[] = [
       }
     },
   },
-  {
-    id: 'validators.single.inputs',
+  'validators.single.inputs': {
     rule: 'behaviour/validators.md#page-limits',
     requirement: 'invalid limits, offsets, dates and fields are refused, and the error names the parameter',
     async run(server) {
@@ -144,8 +136,7 @@ export const singleChecks: readonly Check[] = [
       }
     },
   },
-  {
-    id: 'validators.single.selection',
+  'validators.single.selection': {
     rule: 'spec 4.6',
     requirement: 'a validator is selected by index or by public key; an unknown one is not found',
     async run(server) {
@@ -156,4 +147,4 @@ export const singleChecks: readonly Check[] = [
       await server.expectFailure(id, { validator_index_or_pubkey: '999999999999' }, 'record.not_found')
     },
   },
-]
+}

@@ -1,6 +1,6 @@
 // The typed data that a taker signs, spec 2.2: it must agree with the quote.
 import { contract } from '#api/contract.ts'
-import { type Check, expect, expectSame, type Members, membersOf } from '../check.ts'
+import { type Checks, expect, expectSame, type Members, membersOf } from '../check.ts'
 import type { ServerUnderTest } from '../server-under-test.ts'
 import { createQuote, recipientAddress } from './quotes.ts'
 
@@ -15,9 +15,8 @@ const createTradable = (server: ServerUnderTest, changes: Members = {}): Promise
 const maturitySeconds = { instant: 1800, hourly: 3600, daily: 86_400 } as const
 const decimalsMax = 36
 
-export const typedDataChecks: readonly Check[] = [
-  {
-    id: 'fx.typed-data.form',
+export const typedDataChecks: Checks = {
+  'fx.typed-data.form': {
     rule: 'spec 2.2',
     requirement: 'a tradable quote has typed data with primary type PermitWitnessTransferFrom',
     async run(server) {
@@ -28,8 +27,7 @@ export const typedDataChecks: readonly Check[] = [
       expectSame(names.toSorted(), Object.keys(expected).toSorted(), 'the six types differ')
     },
   },
-  {
-    id: 'fx.typed-data.types',
+  'fx.typed-data.types': {
     rule: 'behaviour/fx.md#typed-data',
     requirement: 'each type has the members of the contract in the same order; signatures depend on both',
     async run(server) {
@@ -39,8 +37,7 @@ export const typedDataChecks: readonly Check[] = [
         expectSame(types[name], members, `${name} has different members`)
     },
   },
-  {
-    id: 'fx.typed-data.agrees',
+  'fx.typed-data.agrees': {
     rule: 'spec 2.2',
     requirement: 'quote id, amounts, fee and recipient are equal to those of the quote',
     async run(server) {
@@ -61,8 +58,7 @@ export const typedDataChecks: readonly Check[] = [
       expect(isInUnits(quote.fee, witness.fee), `fee ${witness.fee} is not ${quote.fee}`)
     },
   },
-  {
-    id: 'fx.typed-data.permitted',
+  'fx.typed-data.permitted': {
     rule: 'behaviour/http.md#integers-beyond-253',
     requirement:
       'the permitted amount is the collateral, or the amount that is paid if there is none, exact to the last digit',
@@ -78,8 +74,7 @@ export const typedDataChecks: readonly Check[] = [
       }
     },
   },
-  {
-    id: 'fx.typed-data.nonce',
+  'fx.typed-data.nonce': {
     rule: 'behaviour/fx.md#typed-data',
     requirement: 'nonces never repeat and are below 2^53',
     async run(server) {
@@ -90,8 +85,7 @@ export const typedDataChecks: readonly Check[] = [
       expect(nonces.every(Number.isSafeInteger), `${nonces.join(', ')}: one is beyond 2^53`)
     },
   },
-  {
-    id: 'fx.typed-data.maturity',
+  'fx.typed-data.maturity': {
     rule: 'behaviour/fx.md#typed-data',
     requirement: 'the tenor determines the maturity: 30 minutes, an hour, a day',
     async run(server) {
@@ -102,7 +96,7 @@ export const typedDataChecks: readonly Check[] = [
       }
     },
   },
-]
+}
 
 /** Whether units is the amount times a power of ten. Responses do not contain the decimals of a token. */
 function isInUnits(amount: unknown, units: unknown): boolean {

@@ -2,7 +2,7 @@
 // checked.
 import type { AnyId } from '#api/routes.ts'
 import {
-  type Check,
+  type Checks,
   expect,
   expectList,
   expectSame,
@@ -27,9 +27,8 @@ async function fetchOperators(server: ServerUnderTest): Promise<readonly Members
   return known
 }
 
-export const validatorListChecks: readonly Check[] = [
-  {
-    id: 'validators.list.records',
+export const validatorListChecks: Checks = {
+  'validators.list.records': {
     rule: 'behaviour/validators.md#list-of-validators',
     requirement: 'a list has the metadata of validators, from the given index on',
     async run(server) {
@@ -39,16 +38,12 @@ export const validatorListChecks: readonly Check[] = [
       expectSame(data, [record], 'the list differs from the metadata')
     },
   },
-  {
-    id: 'validators.list.pages',
+  'validators.list.pages': {
     rule: 'behaviour/validators.md#list-of-validators',
     requirement: 'pages have the given size, and the links lead through the list',
-    async run(server) {
-      await expectSamePages(server, { id: 'validators.list', size: 'size', count: 2 })
-    },
+    run: (server) => expectSamePages(server, { id: 'validators.list', size: 'size', count: 2 }),
   },
-  {
-    id: 'validators.list.version-0',
+  'validators.list.version-0': {
     rule: 'behaviour/validators.md#version-0-of-ratings',
     requirement: 'version 0 returns the records of the aggregate for one validator',
     async run(server) {
@@ -61,8 +56,7 @@ export const validatorListChecks: readonly Check[] = [
       expectSame(page.data, data, 'the records differ')
     },
   },
-  {
-    id: 'validators.list.operators',
+  'validators.list.operators': {
     rule,
     requirement: 'operators are listed largest first and are found by name; an unknown name returns 404',
     async run(server) {
@@ -83,8 +77,7 @@ export const validatorListChecks: readonly Check[] = [
       )
     },
   },
-  {
-    id: 'validators.list.percentiles',
+  'validators.list.percentiles': {
     rule,
     requirement: 'the effectiveness of operators is listed for the ranks 0 to 100, and does not fall',
     async run(server) {
@@ -97,8 +90,7 @@ export const validatorListChecks: readonly Check[] = [
       expectSame(values, sorted, 'a higher rank has a lower effectiveness')
     },
   },
-  {
-    id: 'validators.list.operator-records',
+  'validators.list.operator-records': {
     rule,
     requirement: 'records of an operator are listed newest first, and the links lead through them',
     async run(server) {
@@ -111,8 +103,7 @@ export const validatorListChecks: readonly Check[] = [
       expectSame(days, sorted, 'the newest day does not come first')
     },
   },
-  {
-    id: 'validators.list.network',
+  'validators.list.network': {
     rule,
     requirement: 'windows of the network are 1, 7 and 30 days, and the shortest has the figures of the last day',
     async run(server) {
@@ -127,4 +118,4 @@ export const validatorListChecks: readonly Check[] = [
         expectSame(shortest?.[name], day[name], `${name} differs`)
     },
   },
-]
+}
