@@ -11,22 +11,7 @@ import { rateHistory } from './wire/fx-rate-history.ts'
 import { checkSignature } from './wire/fx-signature-check.ts'
 import { labelSearch } from './wire/label-search.ts'
 import { changeStream, changes, changesBySlug } from './wire/market-changes.ts'
-import {
-  eventById,
-  eventBySlug,
-  events,
-  eventsKeyset,
-  eventsPagination,
-  eventTags,
-  list,
-  listKeyset,
-  marketTags,
-  series,
-  seriesById,
-  tagById,
-  tagBySlug,
-  tags,
-} from './wire/market-lists.ts'
+import * as marketLists from './wire/market-lists.ts'
 import { publicSearch, search } from './wire/market-search.ts'
 import { byId } from './wire/markets.ts'
 import { trail } from './wire/trail.ts'
@@ -34,15 +19,9 @@ import { duties } from './wire/validators-duties.ts'
 import { entities } from './wire/validators-entities.ts'
 import { explain } from './wire/validators-explain.ts'
 import { find } from './wire/validators-find.ts'
-import { effectivenessV0, list as validatorList } from './wire/validators-list.ts'
+import { effectivenessV0, list } from './wire/validators-list.ts'
 import { networkOverview, networkStats } from './wire/validators-network.ts'
-import {
-  operator,
-  operatorEffectiveness,
-  operatorPercentiles,
-  operatorSummary,
-  operators,
-} from './wire/validators-operators.ts'
+import * as operators from './wire/validators-operators.ts'
 
 export const extensions = {
   'explorer.trail': trail,
@@ -61,32 +40,32 @@ export const extensions = {
   'fx.rateHistory': rateHistory,
   'validators.explain': explain,
   'validators.duties': duties,
-  'validators.list': validatorList,
+  'validators.list': list,
   'validators.effectivenessV0': effectivenessV0,
   'validators.find': find,
-  'validators.operators': operators,
-  'validators.operatorPercentiles': operatorPercentiles,
-  'validators.operator': operator,
-  'validators.operatorSummary': operatorSummary,
-  'validators.operatorEffectiveness': operatorEffectiveness,
+  'validators.operators': operators.operators,
+  'validators.operatorPercentiles': operators.operatorPercentiles,
+  'validators.operator': operators.operator,
+  'validators.operatorSummary': operators.operatorSummary,
+  'validators.operatorEffectiveness': operators.operatorEffectiveness,
   'validators.networkStats': networkStats,
   'validators.networkOverview': networkOverview,
   'validators.entities': entities,
   'markets.byId': byId,
-  'markets.list': list,
-  'markets.listKeyset': listKeyset,
-  'markets.events': events,
-  'markets.eventsKeyset': eventsKeyset,
-  'markets.eventsPagination': eventsPagination,
-  'markets.eventById': eventById,
-  'markets.eventBySlug': eventBySlug,
-  'markets.tags': tags,
-  'markets.tagById': tagById,
-  'markets.tagBySlug': tagBySlug,
-  'markets.marketTags': marketTags,
-  'markets.eventTags': eventTags,
-  'markets.series': series,
-  'markets.seriesById': seriesById,
+  'markets.list': marketLists.list,
+  'markets.listKeyset': marketLists.listKeyset,
+  'markets.events': marketLists.events,
+  'markets.eventsKeyset': marketLists.eventsKeyset,
+  'markets.eventsPagination': marketLists.eventsPagination,
+  'markets.eventById': marketLists.eventById,
+  'markets.eventBySlug': marketLists.eventBySlug,
+  'markets.tags': marketLists.tags,
+  'markets.tagById': marketLists.tagById,
+  'markets.tagBySlug': marketLists.tagBySlug,
+  'markets.marketTags': marketLists.marketTags,
+  'markets.eventTags': marketLists.eventTags,
+  'markets.series': marketLists.series,
+  'markets.seriesById': marketLists.seriesById,
   'markets.search': search,
   'markets.publicSearch': publicSearch,
   'markets.changesBySlug': changesBySlug,

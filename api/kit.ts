@@ -33,6 +33,15 @@ export const Hash = PatternText('^0x[0-9a-fA-F]{64}$', 'be 0x and 64 hexadecimal
 export const oneOf = <const V extends string>(values: readonly V[], options: object = {}) =>
   Type.Unsafe<V>({ type: 'string', enum: values, ...options })
 
+/** Inputs and settings with a default value. Those of `integer` also have a minimum and a maximum. */
+export const choice = <const V extends string>(values: readonly V[], value: NoInfer<V>, description: string) =>
+  withDefault(oneOf(values, { description }), value)
+
+export const boolean = (value: boolean, description: string) => withDefault(Type.Boolean({ description }), value)
+
+export const integer = (value: number, minimum: number, maximum: number, description: string) =>
+  withDefault(Type.Integer({ minimum, maximum, description }), value)
+
 /** Allows null; only for schemas with a single JSON type. */
 export const nullable = <S extends TSchema>(schema: S) =>
   Type.Unsafe<Static<S> | null>({ ...schema, type: [(schema as unknown as { type: string }).type, 'null'] })

@@ -154,10 +154,13 @@ export const receipt = endpoint('fx.receipt', {
   },
 })
 
-const ReceiptKey = Type.Object({
+const receiptKeyMembers = {
   keyId: { ...Text, description: receiptKeyId },
   publicKey: Base64Url(32, 'Raw 32 bytes, base64url.'),
   createdAt: { ...DateTime, description: 'It has signed receipts since then.' },
+}
+const ReceiptKey = Type.Object({
+  ...receiptKeyMembers,
   retiredAt: { ...DateTime, description: 'It has not signed receipts since then.' },
 })
 
@@ -168,9 +171,7 @@ export const receiptKey = endpoint('fx.receiptKey', {
   input: Type.Object({}),
   reply: Type.Object({
     algorithm,
-    keyId: { ...Text, description: receiptKeyId },
-    publicKey: Base64Url(32, 'Raw 32 bytes, base64url.'),
-    createdAt: { ...DateTime, description: 'It has signed receipts since then.' },
+    ...receiptKeyMembers,
     past: Type.Array(ReceiptKey, { description: 'Retired keys, newest first.' }),
   }),
   faults: [],

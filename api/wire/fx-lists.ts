@@ -1,6 +1,6 @@
 // Endpoints of group B beyond the specification: the quotes of the caller's key, and the current rates
 // (behaviour/fx.md#read-quotes-back, behaviour/fx.md#current-rates).
-import { DateTime, endpoint, nullable, oneOf, type Static, Text, Type, withDefault } from '../kit.ts'
+import { DateTime, endpoint, integer, nullable, oneOf, type Static, Text, Type } from '../kit.ts'
 import { createQuote, Quote } from './fx.ts'
 
 export const quotes = endpoint('fx.quotes', {
@@ -8,7 +8,7 @@ export const quotes = endpoint('fx.quotes', {
   notes:
     'Each quote is the document of the call that created it, also after it has expired. Quotes are deleted after `retention.quotesDays`.',
   input: Type.Object({
-    limit: withDefault(Type.Integer({ minimum: 1, maximum: 100, description: 'Quotes per page.' }), 20),
+    limit: integer(20, 1, 100, 'Quotes per page.'),
     before: Type.Optional(
       Type.String({ format: 'uuid', description: '`next` of the page before; default: the newest quotes.' }),
     ),

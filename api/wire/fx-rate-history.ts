@@ -1,5 +1,5 @@
 // Endpoint of group B beyond the specification: past rates of a pair (behaviour/fx.md#rate-history).
-import { DateTime, endpoint, Num, recordList, Text, Type, withDefault } from '../kit.ts'
+import { DateTime, endpoint, integer, Num, recordList, Text, Type } from '../kit.ts'
 
 const code = (description: string) => Type.String({ minLength: 1, maxLength: 20, description })
 
@@ -10,7 +10,7 @@ export const rateHistory = endpoint('fx.rateHistory', {
   input: Type.Object({
     base: code('Reference currency, such as EUR.'),
     quote: code('Reference currency that the rate is in, such as USD.'),
-    hours: withDefault(Type.Integer({ minimum: 1, maximum: 168, description: 'Hours until now.' }), 24),
+    hours: integer(24, 1, 168, 'Hours until now.'),
   }),
   reply: Type.Object({
     base: { ...Text, description: 'As in the request.' },

@@ -2,6 +2,7 @@
 import {
   Address,
   BigWhole,
+  choice,
   DateTime,
   endpoint,
   Num,
@@ -13,7 +14,6 @@ import {
   Text,
   Type,
   Whole,
-  withDefault,
 } from '../kit.ts'
 
 /** Fees and collateral: a non-negative decimal with up to six fractional digits (spec 2.2). */
@@ -123,10 +123,7 @@ export const createQuote = endpoint('fx.createQuote', {
     from: { ...AmountInput, description: 'What the taker pays.' },
     to: { ...AmountInput, description: 'What the taker receives.' },
     tenor: oneOf(['instant', 'hourly', 'daily'], { description: 'Settlement schedule.' }),
-    type: withDefault(
-      oneOf(['reference', 'tradable'], { description: 'Indicative, or executable with typed data to sign.' }),
-      'tradable',
-    ),
+    type: choice(['reference', 'tradable'], 'tradable', 'Indicative, or executable with typed data to sign.'),
     recipientAddress: Type.Optional({
       ...Address,
       description:

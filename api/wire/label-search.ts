@@ -1,5 +1,5 @@
 // Endpoint of group A beyond the specification: search for labels by name (behaviour/explorer.md#label-search).
-import { Address, endpoint, oneOf, type Static, Text, Type, withDefault } from '../kit.ts'
+import { Address, endpoint, integer, oneOf, type Static, Text, Type } from '../kit.ts'
 import { envelope } from './explorer.ts'
 
 export const FoundLabel = Type.Object({
@@ -22,7 +22,7 @@ export const labelSearch = endpoint('explorer.labelSearch', {
   input: Type.Object({
     q: Type.String({ minLength: 1, maxLength: 200, description: 'Search words; only the first eight are used.' }),
     chainid: Type.Optional(Type.String({ description: 'Only this chain; default: all chains.' })),
-    limit: withDefault(Type.Integer({ minimum: 1, maximum: 50, description: 'Maximum number of results.' }), 20),
+    limit: integer(20, 1, 50, 'Maximum number of results.'),
   }),
   reply: envelope(Type.Array(FoundLabel, { description: 'Best matches first.' })),
   faults: ['explorer.chain_unsupported', 'record.not_found'],

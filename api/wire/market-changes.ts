@@ -1,5 +1,17 @@
 // Endpoints of group D beyond the specification: changes of market records, by field (behaviour/markets.md#history).
-import { DateTime, endpoint, many, nullable, oneOf, PatternText, type Static, Text, Type, withDefault } from '../kit.ts'
+import {
+  boolean,
+  DateTime,
+  endpoint,
+  integer,
+  many,
+  nullable,
+  oneOf,
+  PatternText,
+  type Static,
+  Text,
+  Type,
+} from '../kit.ts'
 import { slug } from './markets.ts'
 
 /** Kinds of records with a change history. */
@@ -39,7 +51,7 @@ export type MarketChange = Static<typeof MarketChange>
 
 const cursor = (description: string) =>
   Type.Optional(PatternText('^\\d{1,15}$', 'be a number of at most 15 digits', { description }))
-const limit = withDefault(Type.Integer({ minimum: 1, maximum: 1000, description: 'Changes per page.' }), 100)
+const limit = integer(100, 1, 1000, 'Changes per page.')
 const kinds = Type.Optional(
   many(oneOf(changeKinds), { maxItems: 10, description: 'Only records of these kinds; default: all.' }),
 )
@@ -70,10 +82,7 @@ export const changesBySlug = endpoint('markets.changesBySlug', {
         description: 'Only changes of these fields; unknown names are an error.',
       }),
     ),
-    related: withDefault(
-      Type.Boolean({ description: 'Include changes of the records that the market contains.' }),
-      false,
-    ),
+    related: boolean(false, 'Include changes of the records that the market contains.'),
   }),
   reply: Type.Object({
     changes: Type.Array(MarketChange, { description: 'Newest first.' }),

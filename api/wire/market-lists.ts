@@ -1,6 +1,6 @@
 // Endpoints of group D beyond the specification: lists of markets, events, series and tags, and lookups of one of them
 // (behaviour/markets.md#lists).
-import { endpoint, many, oneOf, PatternText, record, type Static, Type, withDefault } from '../kit.ts'
+import { boolean, choice, endpoint, integer, many, PatternText, record, type Static, Type } from '../kit.ts'
 import { bySlug, Event, Market, Series, slug, Tag } from './markets.ts'
 
 const { events: _events, ...marketMembers } = Market.properties
@@ -40,16 +40,15 @@ export const listOrders = [
 ] as const
 export type ListOrder = (typeof listOrders)[number]
 
-const limitOf = (maximum: number) =>
-  withDefault(Type.Integer({ minimum: 1, maximum, description: 'Records per page.' }), 20)
-const offset = withDefault(
-  Type.Integer({ minimum: 0, maximum: 100_000, description: 'Records to skip. For longer lists, use a cursor.' }),
-  0,
-)
+const limitOf = (maximum: number) => integer(20, 1, maximum, 'Records per page.')
+const offset = integer(0, 0, 100_000, 'Records to skip. For longer lists, use a cursor.')
 const afterCursor = Type.Optional(
   PatternText('^[A-Za-z0-9_-]{1,1000}$', 'be a next_cursor of this list', {
     description: '`next_cursor` of the page before; default: the first page.',
   }),
+)
+const nextCursor = Type.Optional(
+  Type.String({ description: '`after_cursor` of the next page; absent on the last one.' }),
 )
 const flag = (description: string) => Type.Optional(Type.Boolean({ description }))
 const named = (description: string) => Type.Optional(many(slug, { maxItems: 100, description }))
@@ -65,8 +64,8 @@ const amount = (description: string) =>
   )
 
 const sorting = {
-  order: withDefault(oneOf(listOrders, { description: 'Field to order by.' }), 'id'),
-  ascending: withDefault(Type.Boolean({ description: '`false` reverses the order.' }), true),
+  order: choice(listOrders, 'id', 'Field to order by.'),
+  ascending: boolean(true, '`false` reverses the order.'),
 }
 
 const filters = {
@@ -92,7 +91,7 @@ const marketFilters = {
   volume_num_max: amount('Highest volume.'),
   liquidity_num_min: amount('Lowest liquidity.'),
   liquidity_num_max: amount('Highest liquidity.'),
-  include_tag: withDefault(Type.Boolean({ description: '`false` omits the tags.' }), true),
+  include_tag: boolean(true, '`false` omits the tags.'),
 }
 
 const eventFilters = {
@@ -105,6 +104,8 @@ const eventFilters = {
 
 const cursorNotes =
   'Without `next_cursor`, the list is complete. A page can have fewer records than `limit` and still be followed by others.'
+/** What all lookups of one record share. */
+const lookup = { etag: true, faults: ['record.not_found', 'markets.not_covered'] } as const
 const [marketsMax, eventsMax, seriesMax, tagsMax] = [500, 100, 50, 500]
 
 export const list = endpoint('markets.list', {
@@ -124,7 +125,7 @@ export const listKeyset = endpoint('markets.listKeyset', {
   input: Type.Object({ limit: limitOf(marketsMax), after_cursor: afterCursor, ...sorting, ...marketFilters }),
   reply: Type.Object({
     markets: Type.Array(Market, { description: 'In the requested order.' }),
-    next_cursor: nextCursor(),
+    next_cursor: nextCursor,
   }),
   etag: true,
   faults: list.faults,
@@ -157,7 +158,7 @@ export const eventsKeyset = endpoint('markets.eventsKeyset', {
   input: Type.Object({ limit: limitOf(eventsMax), after_cursor: afterCursor, ...sorting, ...eventFilters }),
   reply: Type.Object({
     events: Type.Array(EventWithMarkets, { description: 'In the requested order.' }),
-    next_cursor: nextCursor(),
+    next_cursor: nextCursor,
   }),
   etag: true,
   faults: [],
@@ -185,8 +186,7 @@ export const eventById = endpoint('markets.eventById', {
   notes: 'While a feed is read for the first time, an event that is not found is a 503 and not a 404.',
   input: Type.Object({ id: slug }),
   reply: EventWithMarkets,
-  etag: true,
-  faults: ['record.not_found', 'markets.not_covered'],
+  ...lookup,
   example: { input: { id: '101' }, reply: event },
 })
 
@@ -195,8 +195,7 @@ export const eventBySlug = endpoint('markets.eventBySlug', {
   notes: 'The same document as `markets.eventById`. Events are not found by past slugs.',
   input: Type.Object({ slug }),
   reply: EventWithMarkets,
-  etag: true,
-  faults: eventById.faults,
+  ...lookup,
   example: { input: { slug: 'harbour-bridge-opening' }, reply: event },
 })
 
@@ -208,10 +207,7 @@ export const tags = endpoint('markets.tags', {
   input: Type.Object({
     limit: limitOf(tagsMax),
     offset,
-    order: withDefault(
-      oneOf(['id', 'createdAt', 'created_at', 'updatedAt', 'updated_at'], { description: 'Field to order by.' }),
-      'id',
-    ),
+    order: choice(['id', 'createdAt', 'created_at', 'updatedAt', 'updated_at'], 'id', 'Field to order by.'),
     ascending: sorting.ascending,
   }),
   reply: Type.Array(Tag),
@@ -225,8 +221,7 @@ export const tagById = endpoint('markets.tagById', {
   notes: 'While a feed is read for the first time, a tag that is not found is a 503 and not a 404.',
   input: Type.Object({ id: slug }),
   reply: Tag,
-  etag: true,
-  faults: eventById.faults,
+  ...lookup,
   example: { input: { id: '1' }, reply: tag },
 })
 
@@ -235,8 +230,7 @@ export const tagBySlug = endpoint('markets.tagBySlug', {
   notes: 'The same record as `markets.tagById`.',
   input: Type.Object({ slug }),
   reply: Tag,
-  etag: true,
-  faults: eventById.faults,
+  ...lookup,
   example: { input: { slug: 'infrastructure' }, reply: tag },
 })
 
@@ -245,8 +239,7 @@ export const marketTags = endpoint('markets.marketTags', {
   notes: 'The market’s own `tags`. Those of its events are not included.',
   input: Type.Object({ id: slug }),
   reply: Type.Array(Tag),
-  etag: true,
-  faults: eventById.faults,
+  ...lookup,
   example: { input: { id: '501' }, reply: [tag] },
 })
 
@@ -255,8 +248,7 @@ export const eventTags = endpoint('markets.eventTags', {
   notes: 'The event’s own `tags`. Those of its markets are not included.',
   input: Type.Object({ id: slug }),
   reply: Type.Array(Tag),
-  etag: true,
-  faults: eventById.faults,
+  ...lookup,
   example: { input: { id: '101' }, reply: [tag] },
 })
 
@@ -284,11 +276,6 @@ export const seriesById = endpoint('markets.seriesById', {
   notes: 'While a feed is read for the first time, a series that is not found is a 503 and not a 404.',
   input: Type.Object({ id: slug }),
   reply: Series,
-  etag: true,
-  faults: eventById.faults,
+  ...lookup,
   example: { input: { id: '1' }, reply: oneSeries },
 })
-
-function nextCursor() {
-  return Type.Optional(Type.String({ description: '`after_cursor` of the next page; absent on the last one.' }))
-}

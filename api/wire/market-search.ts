@@ -1,5 +1,5 @@
 // Endpoints of group D beyond the specification: search for markets by words (behaviour/markets.md#search).
-import { DateTime, endpoint, Flag, Num, record, type Static, Text, Type, withDefault } from '../kit.ts'
+import { DateTime, endpoint, Flag, integer, Num, record, type Static, Text, Type } from '../kit.ts'
 import { EventWithMarkets, eventById, tagById } from './market-lists.ts'
 import { Tag } from './markets.ts'
 
@@ -26,7 +26,7 @@ export const search = endpoint('markets.search', {
     'Open markets come first, then those with the highest volume. Every search word must match the start of a word of the market; case and accents are ignored. Without `q`: the open markets with the highest volume.',
   input: Type.Object({
     q: searchWords('Search words; only the first eight are used.'),
-    limit: withDefault(Type.Integer({ minimum: 1, maximum: 50, description: 'Maximum number of markets.' }), 20),
+    limit: integer(20, 1, 50, 'Maximum number of markets.'),
   }),
   reply: Type.Object({ markets: Type.Array(FoundMarket, { description: 'Best matches first.' }) }),
   faults: [],
@@ -57,11 +57,8 @@ export const publicSearch = endpoint('markets.publicSearch', {
   input: Type.Object({
     q: searchWords('Search words; only the first eight are used.'),
     query: searchWords('Another name of `q`.'),
-    limit_per_type: withDefault(
-      Type.Integer({ minimum: 1, maximum: 50, description: 'Events per page, and maximum number of tags.' }),
-      10,
-    ),
-    page: withDefault(Type.Integer({ minimum: 1, maximum: 500, description: 'Page of events; the first is 1.' }), 1),
+    limit_per_type: integer(10, 1, 50, 'Events per page, and maximum number of tags.'),
+    page: integer(1, 1, 500, 'Page of events; the first is 1.'),
   }),
   reply: Type.Object({
     events: Type.Array(EventWithMarkets, { description: 'Events of the best matching markets, best first.' }),

@@ -1,17 +1,6 @@
 // Group D of the specification: a market and its related records. Every field may be absent; null is never sent
 // (behaviour/markets.md#fields-without-a-value).
-import {
-  DateTime,
-  each as eachOf,
-  endpoint,
-  Flag,
-  Num,
-  PatternText,
-  type Static,
-  Text,
-  Type,
-  withDefault,
-} from '../kit.ts'
+import { boolean, DateTime, each as eachOf, endpoint, Flag, Num, PatternText, type Static, Text, Type } from '../kit.ts'
 import { marketDescriptions } from './market-descriptions.ts'
 
 const each: typeof eachOf = (schema, names) => eachOf(schema, names, marketDescriptions)
@@ -184,7 +173,7 @@ export const slug = PatternText('^[A-Za-z0-9._~-]{1,256}$', 'be 1 to 256 letters
 
 /** What both lookups of a market take besides its slug or id. */
 const lookupInput = {
-  include_tag: withDefault(Type.Boolean({ description: '`false` omits the tags.' }), true),
+  include_tag: boolean(true, '`false` omits the tags.'),
   asOf: Type.Optional(
     PatternText('^\\d{4}-\\d\\d-\\d\\d[Tt ]', 'be a time such as 2026-11-14T09:00:00Z', {
       format: 'date-time',

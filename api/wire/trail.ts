@@ -1,6 +1,6 @@
 // Endpoint of group A beyond the specification: trace first fundings back to a named address
 // (behaviour/explorer.md#funding-trail). Envelope and field names are those of the group.
-import { Address, endpoint, oneOf, record, type Static, Text, Type, withDefault } from '../kit.ts'
+import { Address, endpoint, integer, oneOf, record, type Static, Text, Type } from '../kit.ts'
 import { chainid, envelope, FundingRecord } from './explorer.ts'
 
 /** Why a trail ends. */
@@ -53,7 +53,7 @@ export const trail = endpoint('explorer.trail', {
   input: Type.Object({
     chainid,
     address: Type.String({ description: 'Start of the trail: 0x and 40 hexadecimal digits.' }),
-    depth: withDefault(Type.Integer({ minimum: 1, maximum: 100, description: 'Maximum number of hops.' }), 20),
+    depth: integer(20, 1, 100, 'Maximum number of hops.'),
   }),
   reply: envelope({ ...Trail, description: 'The trail.' }),
   faults: ['explorer.chain_unsupported'],

@@ -2,17 +2,17 @@
 // (behaviour/validators.md#pools-and-operators).
 import {
   Count,
+  choice,
   endpoint,
   every,
+  integer,
   Num,
   nullable,
-  oneOf,
   record,
   type Static,
   Text,
   Type,
   Whole,
-  withDefault,
 } from '../kit.ts'
 import { network, pageSizeMax } from './validators.ts'
 import { figureDescriptions, sumDescriptions } from './validators-descriptions.ts'
@@ -73,18 +73,15 @@ export const entities = endpoint('validators.entities', {
     'Figures are sums of daily summaries, which the server writes when a chain day is over. Read further pages with `offset`. Entities without a value are last in either order.',
   input: Type.Object({
     network,
-    kind: withDefault(oneOf(entityKinds, { description: 'Pools or node operators.' }), 'pool'),
+    kind: choice(entityKinds, 'pool', 'Pools or node operators.'),
     q: Type.Optional(
       Type.String({ minLength: 1, maxLength: 200, description: 'Part of the name; case does not matter.' }),
     ),
-    period: withDefault(
-      oneOf(periods, { description: 'The last 1, 7, 30 or 90 chain days that have a summary.' }),
-      'month',
-    ),
-    sort: withDefault(oneOf(entitySorts, { description: 'Field to sort by.' }), 'validatorEffectiveness'),
-    sortOrder: withDefault(oneOf(['asc', 'desc'], { description: 'Ascending or descending.' }), 'asc'),
-    limit: withDefault(Type.Integer({ minimum: 1, maximum: pageSizeMax, description: 'Entities per page.' }), 100),
-    offset: withDefault(Type.Integer({ minimum: 0, maximum: 1_000_000, description: 'Entities to skip.' }), 0),
+    period: choice(periods, 'month', 'The last 1, 7, 30 or 90 chain days that have a summary.'),
+    sort: choice(entitySorts, 'validatorEffectiveness', 'Field to sort by.'),
+    sortOrder: choice(['asc', 'desc'], 'asc', 'Ascending or descending.'),
+    limit: integer(100, 1, pageSizeMax, 'Entities per page.'),
+    offset: integer(0, 0, 1_000_000, 'Entities to skip.'),
   }),
   reply: Type.Object({
     startDay: { ...nullable(Count), description: 'First chain day; null: no day has a summary yet.' },

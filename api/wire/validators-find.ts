@@ -5,6 +5,7 @@ import {
   Count,
   endpoint,
   every,
+  integer,
   nullable,
   oneOf,
   PatternText,
@@ -13,7 +14,6 @@ import {
   Text,
   Type,
   Whole,
-  withDefault,
 } from '../kit.ts'
 import { network, pageSizeMax, ValidatorIndex } from './validators.ts'
 import { metadataDescriptions } from './validators-descriptions.ts'
@@ -49,10 +49,7 @@ export const find = endpoint('validators.find', {
     nodeOperator: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'Name of a node operator.' })),
     depositAddress: Type.Optional({ ...Address, description: 'Sender of a deposit.' }),
     withdrawalAddress: Type.Optional({ ...Address, description: 'Withdrawal address.' }),
-    limit: withDefault(
-      Type.Integer({ minimum: 1, maximum: pageSizeMax, description: 'Validators, or pools, per page.' }),
-      100,
-    ),
+    limit: integer(100, 1, pageSizeMax, 'Validators, or pools, per page.'),
     after: Type.Optional({ ...ValidatorIndex, description: 'Set by `next`: last index of the previous page.' }),
   }),
   reply: Type.Object({

@@ -1,6 +1,6 @@
 // Endpoints of group C beyond the specification: metadata of many validators, and version 0 of the ratings of one
 // (behaviour/validators.md#list-of-validators, behaviour/validators.md#version-0-of-ratings).
-import { Address, Count, endpoint, many, nullable, oneOf, Text, Type, withDefault } from '../kit.ts'
+import { Address, Count, endpoint, integer, many, nullable, oneOf, Text, Type, withDefault } from '../kit.ts'
 import {
   AggregatePage,
   aggregateEffectiveness,
@@ -35,7 +35,7 @@ export const list = endpoint('validators.list', {
   input: Type.Object({
     network,
     from: withDefault({ ...ValidatorIndex, description: 'First index.' }, 0),
-    size: withDefault(Type.Integer({ minimum: 1, maximum: pageSizeMax, description: 'Validators per page.' }), 100),
+    size: integer(100, 1, pageSizeMax, 'Validators per page.'),
     operatorsIds: Type.Optional(operatorsIds),
     idType: Type.Optional(idType),
     withdrawalAddress: Type.Optional(withdrawalAddress),

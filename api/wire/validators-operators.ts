@@ -3,8 +3,10 @@
 import {
   BigWhole,
   Count,
+  choice,
   endpoint,
   every,
+  integer,
   Num,
   nullable,
   oneOf,
@@ -12,9 +14,8 @@ import {
   Text,
   Type,
   Whole,
-  withDefault,
 } from '../kit.ts'
-import { AggregatePage, aggregateEffectiveness, network, Page, pageSizeMax } from './validators.ts'
+import { AggregatePage, aggregateEffectiveness, network, Page, pageSizeMax, sums } from './validators.ts'
 import { figureDescriptions, sumDescriptions, windowDescriptions } from './validators-descriptions.ts'
 import type { EntityKind, Period } from './validators-entities.ts'
 import { ListPage } from './validators-list.ts'
@@ -37,11 +38,8 @@ const operator_id = Type.String({ minLength: 1, maxLength: 200, description: 'Na
 const optionalIdType = Type.Optional(
   oneOf(operatorIdTypes, { description: 'What the name is; default: a pool, or else a node operator.' }),
 )
-const idType = withDefault(oneOf(operatorIdTypes, { description: 'Pools or node operators.' }), 'pool')
-const window = withDefault(
-  oneOf(timeWindows, { description: 'The last 1, 7 or 30 chain days that have a summary.' }),
-  '30d',
-)
+const idType = choice(operatorIdTypes, 'pool', 'Pools or node operators.')
+const window = choice(timeWindows, '30d', 'The last 1, 7 or 30 chain days that have a summary.')
 
 const identity = {
   id: { ...Text, description: 'Name of the pool or node operator.' },
@@ -55,15 +53,19 @@ const networkPenetration = {
   ...nullable(Num),
   description: "Share of the network's validators on the last day, 0 to 1.",
 }
+const ratioDescriptions = {
+  avgAttesterEffectiveness: figureDescriptions.attesterEffectiveness,
+  avgProposerEffectiveness: figureDescriptions.proposerEffectiveness,
+  avgValidatorEffectiveness: figureDescriptions.validatorEffectiveness,
+  avgCorrectness: figureDescriptions.avgCorrectness,
+  avgInclusionDelay: figureDescriptions.avgInclusionDelay,
+  avgUptime: figureDescriptions.uptime,
+}
+export const operatorRatios = Object.keys(ratioDescriptions) as (keyof typeof ratioDescriptions)[]
 export const averages = every(
   nullable(Num),
   ['avgValidatorEffectiveness', 'avgCorrectness', 'avgInclusionDelay', 'avgUptime'],
-  {
-    avgValidatorEffectiveness: figureDescriptions.validatorEffectiveness,
-    avgCorrectness: figureDescriptions.avgCorrectness,
-    avgInclusionDelay: figureDescriptions.avgInclusionDelay,
-    avgUptime: figureDescriptions.uptime,
-  },
+  ratioDescriptions,
 )
 
 export const OperatorSummary = Type.Object({
@@ -103,8 +105,8 @@ export const operators = endpoint('validators.operators', {
     network,
     window,
     idType,
-    from: withDefault(Type.Integer({ minimum: 0, maximum: 1_000_000, description: 'Operators to skip.' }), 0),
-    size: withDefault(Type.Integer({ minimum: 1, maximum: pageSizeMax, description: 'Operators per page.' }), 100),
+    from: integer(0, 0, 1_000_000, 'Operators to skip.'),
+    size: integer(100, 1, pageSizeMax, 'Operators per page.'),
   }),
   reply: Type.Object({
     page: { ...ListPage, description: 'The parameters that this page was read with.' },
@@ -160,15 +162,6 @@ export const operatorSummary = endpoint('validators.operatorSummary', {
   example: { input: { operator_id: 'Lantern Pool', window: '7d' }, reply: summary },
 })
 
-export const operatorRatios = [
-  'avgAttesterEffectiveness',
-  'avgProposerEffectiveness',
-  'avgValidatorEffectiveness',
-  'avgCorrectness',
-  'avgInclusionDelay',
-  'avgUptime',
-] as const
-
 /** Sums that have another name in the records of validators. */
 export const renamedSums = {
   sumEarnings: 'earnings',
@@ -180,16 +173,7 @@ export const renamedSums = {
 } as const
 const renamed = Object.keys(renamedSums) as (keyof typeof renamedSums)[]
 
-// biome-ignore format: lists of names read better with several names per line
-export const operatorSums = [
-  'slashesCollected', 'slashesReceived', 'totalUniqueAttestations', 'sumAllRewards', 'sumAttestationRewards',
-  'sumBaselineMev', 'sumConsensusBlockRewards', 'sumCorrectHead', 'sumCorrectSource', 'sumCorrectTarget',
-  'sumExternallySourcedExecutionRewards', 'sumInclusionDelay', 'sumLateSourcePenalties', 'sumLateSourceVotes',
-  'sumLateTargetPenalties', 'sumLateTargetVotes', 'sumMissedAttestationPenalties', 'sumMissedAttestationRewards',
-  'sumMissedAttestations', 'sumMissedConsensusBlockRewards', 'sumMissedExecutionRewards',
-  'sumMissedSyncCommitteeRewards', 'sumPriorityFees', 'sumSyncCommitteePenalties', 'sumWrongHeadPenalties',
-  'sumWrongHeadVotes', 'sumWrongTargetPenalties', 'sumWrongTargetVotes',
-] as const
+export const operatorSums = ['slashesCollected', 'slashesReceived', 'totalUniqueAttestations', ...sums] as const
 
 /** Unknown values are null. */
 export const OperatorRecord = Type.Object({
@@ -204,14 +188,7 @@ export const OperatorRecord = Type.Object({
   }),
   validatorCount,
   networkPenetration,
-  ...every(nullable(Num), operatorRatios, {
-    avgAttesterEffectiveness: figureDescriptions.attesterEffectiveness,
-    avgProposerEffectiveness: figureDescriptions.proposerEffectiveness,
-    avgValidatorEffectiveness: figureDescriptions.validatorEffectiveness,
-    avgCorrectness: figureDescriptions.avgCorrectness,
-    avgInclusionDelay: figureDescriptions.avgInclusionDelay,
-    avgUptime: figureDescriptions.uptime,
-  }),
+  ...every(nullable(Num), operatorRatios, ratioDescriptions),
   ...every(
     nullable(BigWhole),
     renamed,
@@ -255,11 +232,8 @@ export const operatorEffectiveness = endpoint('validators.operatorEffectiveness'
     from,
     to,
     size,
-    granularity: withDefault(
-      oneOf(['day', 'week', 'month', 'quarter', 'year', 'all'], { description: 'Window of one record.' }),
-      'day',
-    ),
-    filterType: withDefault(oneOf(['day', 'datetime'], { description: 'Type of `from` and `to`.' }), 'day'),
+    granularity: choice(['day', 'week', 'month', 'quarter', 'year', 'all'], 'day', 'Window of one record.'),
+    filterType: choice(['day', 'datetime'], 'day', 'Type of `from` and `to`.'),
   }),
   reply: Type.Object({
     data: Type.Array(OperatorRecord, { description: 'Newest window first.' }),

@@ -1,11 +1,14 @@
 // Group C of the specification: effectiveness, aggregated and per validator (validators-metadata.ts: metadata).
 import {
   BigWhole,
+  boolean,
   Count,
+  choice,
   DateTime,
   each,
   endpoint,
   every,
+  integer,
   many,
   Num,
   nullable,
@@ -15,7 +18,6 @@ import {
   Text,
   Type,
   Whole,
-  withDefault,
 } from '../kit.ts'
 import { type Network, networks } from './networks.ts'
 import {
@@ -38,7 +40,7 @@ export const IndexOrPubkey = PatternText(
   'be a validator index, or a public key of 96 hexadecimal digits with or without 0x',
   { description: 'Validator index, or public key with or without 0x.' },
 )
-export const network = withDefault(oneOf(networks, { description: 'The beacon chain network.' }), 'mainnet')
+export const network = choice(networks, 'mainnet', 'The beacon chain network.')
 const moment = (what: string) =>
   Type.String({
     minLength: 1,
@@ -174,19 +176,15 @@ export const aggregateEffectiveness = endpoint('validators.aggregateEffectivenes
     ),
     from: Type.Optional(moment('Newest window of the page')),
     to: Type.Optional(moment('Oldest window of the last page')),
-    filterType: withDefault(oneOf(['hour', 'day', 'datetime'], { description: 'Type of `from` and `to`.' }), 'day'),
-    size: withDefault(
-      Type.Integer({ minimum: 0, maximum: pageSizeMax, description: 'Records per page; 0 returns only the total.' }),
-      10,
-    ),
+    filterType: choice(['hour', 'day', 'datetime'], 'day', 'Type of `from` and `to`.'),
+    size: integer(10, 0, pageSizeMax, 'Records per page; 0 returns only the total.'),
     granularity: Type.Optional(
       oneOf(['day', 'week', 'month', 'quarter', 'year', 'all'], { description: 'Window of one record; default: day.' }),
     ),
-    groupBy: withDefault(
-      oneOf(['timeWindow', 'validator'], {
-        description: 'One record per window over all validators, or one per validator and window.',
-      }),
+    groupBy: choice(
+      ['timeWindow', 'validator'],
       'validator',
+      'One record per window over all validators, or one per validator and window.',
     ),
     include: Type.Optional(
       many(oneOf(aggregateFields), {
@@ -231,13 +229,13 @@ export const aggregateEffectiveness = endpoint('validators.aggregateEffectivenes
 /** Inputs of endpoints that return pages of days of one validator. */
 export const daysOfOne = (what: string, limitMax: number) => ({
   validator_index_or_pubkey: IndexOrPubkey,
-  limit: withDefault(Type.Integer({ minimum: 1, maximum: limitMax, description: `${what} per page.` }), 10),
-  offset: withDefault(Type.Integer({ minimum: 0, maximum: 2 ** 31, description: `${what} to skip.` }), 0),
+  limit: integer(10, 1, limitMax, `${what} per page.`),
+  offset: integer(0, 0, 2 ** 31, `${what} to skip.`),
   fromDate: Type.Optional(Type.String({ format: 'date', description: 'First date, included.' })),
   toDate: Type.Optional(Type.String({ format: 'date', description: 'Last date, included.' })),
   fromDay: Type.Optional(Type.Integer({ minimum: 0, maximum: 2 ** 31, description: 'First day number, included.' })),
   toDay: Type.Optional(Type.Integer({ minimum: 0, maximum: 2 ** 31, description: 'Last day number, included.' })),
-  utc: withDefault(Type.Boolean({ description: 'UTC days instead of chain days.' }), false),
+  utc: boolean(false, 'UTC days instead of chain days.'),
 })
 
 export const effectiveness = endpoint('validators.effectiveness', {
@@ -252,11 +250,8 @@ export const effectiveness = endpoint('validators.effectiveness', {
         description: 'Numeric field to sort by; default: the window.',
       }),
     ),
-    sortOrder: withDefault(oneOf(['asc', 'desc'], { description: 'Sort order.' }), 'asc'),
-    granularity: withDefault(
-      oneOf(['hour', 'day', 'week', 'month', 'quarter', 'year', 'all'], { description: 'Window of one record.' }),
-      'day',
-    ),
+    sortOrder: choice(['asc', 'desc'], 'asc', 'Sort order.'),
+    granularity: choice(['hour', 'day', 'week', 'month', 'quarter', 'year', 'all'], 'day', 'Window of one record.'),
   }),
   reply: EffectivenessPage,
   faults: ['record.not_found', 'validators.not_covered', 'validators.not_watched', 'validators.windows_changed'],

@@ -1,6 +1,8 @@
 // Settings of the server itself: network, log, console, MCP, groups, aliases, plans, keys, limits and ingest.
-import { oneOf, PatternText, type TSchema, Type, withDefault } from '#api/kit.ts'
+import { boolean, choice, integer, PatternText, type TSchema, Type, withDefault } from '#api/kit.ts'
 import { groups, plans } from '#api/routes.ts'
+
+export { boolean, choice, integer }
 
 type Members = Parameters<typeof Type.Object>[0]
 
@@ -15,15 +17,6 @@ export const section = <P extends Members>(members: P, description: string) =>
 /** `options`: the pattern or the length of the text. */
 export const text = (value: string, description: string, options: object = {}) =>
   withDefault(Type.String({ ...options, description }), value)
-
-export const choice = <const V extends string>(values: readonly V[], value: NoInfer<V>, description: string) =>
-  withDefault(oneOf(values, { description }), value)
-
-export const boolean = (value: boolean, description: string) => withDefault(Type.Boolean({ description }), value)
-
-/** Value by default, minimum and maximum. */
-export const integer = (value: number, minimum: number, maximum: number, description: string) =>
-  withDefault(Type.Integer({ minimum, maximum, description }), value)
 
 /** Without a maximum. */
 export const wholeNumber = (value: number, description: string, minimum = 0) =>
