@@ -4,7 +4,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type SimulatedServer, startSimulatedServer } from '../listen.ts'
 import { createSeededRandom } from '../seeded-random.ts'
 import { BeaconApi, type NodeReply } from './beacon-api.ts'
-import { sendEvents } from './events.ts'
 import type { NodeProfile } from './node-profile.ts'
 import type { SimulatedNetwork } from './records.ts'
 
@@ -38,7 +37,7 @@ export async function openNode(
   const server = await startSimulatedServer(async (request, body, response) => {
     requestCount += 1
     if (draws.happens(options.faults ?? 0)) return fail(request, response, draws.whole(0, 3))
-    if (request.url?.startsWith('/eth/v1/events')) return sendEvents(network, request, response)
+    if (network.sendEvents && request.url?.startsWith('/eth/v1/events')) return network.sendEvents(request, response)
     send(response, await api.respond(request, body))
   }, '{"code":400,"message":"invalid request"}')
   return { ...server, requestCount: () => requestCount }

@@ -1,5 +1,5 @@
 // The results of a simulation: one record per epoch with everything that a node can return about it.
-
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { headerRoot } from '#sources/beacon/block-type.ts'
 import type { Fork } from '#sources/beacon/consensus.ts'
 import type { NetworkPlan } from './plan.ts'
@@ -136,28 +136,9 @@ export interface SimulatedNetwork {
   epoch(epoch: number): EpochRecord | undefined | Promise<EpochRecord | undefined>
   /** Finds blocks that are or were canonical. A node of a network without this method does not accept block roots. */
   blockByRoot?(root: string): SimulatedBlock | undefined
-  /** Reports what happens at the head, for the event stream. Returns a function that ends the subscription. */
-  subscribe?(listener: (event: ChainEvent) => void): () => void
+  /** Responds with the event stream. A node of a network without this method does not offer it. */
+  sendEvents?(request: IncomingMessage, response: ServerResponse): void
 }
-
-export type ChainEvent =
-  | {
-      readonly topic: 'head'
-      readonly block: SimulatedBlock
-      /** The block is the first one of its epoch. */
-      readonly isEpochTransition: boolean
-      /** The last block before the previous epoch, and before the current one: duties depend on them. */
-      readonly previousDependentRoot: string
-      readonly currentDependentRoot: string
-    }
-  | {
-      readonly topic: 'chain_reorg'
-      readonly oldHead: SimulatedBlock
-      readonly newHead: SimulatedBlock
-      /** Slots from the last common block to the old head. */
-      readonly depth: number
-    }
-  | { readonly topic: 'finalized_checkpoint'; readonly epoch: number; readonly root: string }
 
 export const zeroRoot = `0x${'00'.repeat(32)}`
 export const genesisHeader = {

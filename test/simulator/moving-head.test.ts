@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openNode } from '#simulator/beacon/node.ts'
-import { type ChainEvent, genesisRoot } from '#simulator/beacon/records.ts'
+import { genesisRoot } from '#simulator/beacon/records.ts'
+import type { ChainEvent } from './chain-events.ts'
 import { MovingHead } from './moving-head.ts'
 import { type CompletedNetwork, simulateNetwork } from './simulate-network.ts'
 

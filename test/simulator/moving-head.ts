@@ -5,9 +5,9 @@
 //
 // 1. Finality follows the head: in epoch H, at most epoch H − 2 is finalized.
 // 2. A branch never finalizes an epoch that the chain does not finalize at the same slot.
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { NetworkPlan } from '#simulator/beacon/plan.ts'
 import {
-  type ChainEvent,
   type EpochRecord,
   genesisRoot,
   type SimulatedBlock,
@@ -16,6 +16,7 @@ import {
 } from '#simulator/beacon/records.ts'
 import { type Branch, Simulation } from '#simulator/beacon/simulate.ts'
 import { Truth } from '#simulator/beacon/truth.ts'
+import { type ChainEvent, type NetworkWithEvents, sendEvents } from './chain-events.ts'
 import type { CompletedNetwork } from './simulate-network.ts'
 
 export interface MovingHeadOptions {
@@ -32,7 +33,7 @@ interface SimulatedBranch extends Branch {
   readonly epochs: ReadonlyMap<number, EpochRecord>
 }
 
-export class MovingHead implements SimulatedNetwork {
+export class MovingHead implements SimulatedNetwork, NetworkWithEvents {
   readonly seed: string
   readonly plan: NetworkPlan
   readonly genesisUnix: number
@@ -87,6 +88,10 @@ export class MovingHead implements SimulatedNetwork {
   subscribe(listener: (event: ChainEvent) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
+  }
+
+  sendEvents(request: IncomingMessage, response: ServerResponse): void {
+    sendEvents(this, request, response)
   }
 
   #epochOf(slot: number): number {
