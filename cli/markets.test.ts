@@ -5,8 +5,8 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { startMarketFeed } from '#simulator/markets/feed.ts'
 import { launcher, openFolder, runCommand } from '#test/run-command.ts'
+import { startFaultyFeed } from '#test/simulator/faulty-feed.ts'
 import { LiveMarkets } from '#test/simulator/live-markets.ts'
 
 const records = [
@@ -96,7 +96,7 @@ describe('tetrad ingest markets', () => {
   test('a configured feed is read, and its drift and rejects are listed', async () => {
     await using folder = await openFolder()
     const world = new LiveMarkets('cli', () => Date.now(), { markets: 7, events: 2 })
-    await using feed = await startMarketFeed({ seed: 'cli', listing: world })
+    await using feed = await startFaultyFeed({ seed: 'cli', listing: world })
     feed.setFaults({ unknown: 0.4, nameless: 0.8 })
     const paging = { kind: 'offset', size: 3, overlap: 1 }
     const source = { id: 'main', url: feed.url, perSecond: 1000, vanishAfter: 1, paging }

@@ -35,6 +35,10 @@ export async function startSimulatedServer(
   return { url: `http://127.0.0.1:${port}`, close, [Symbol.asyncDispose]: close }
 }
 
+export function sendJson(response: ServerResponse, status: number, body: string, headers: object = {}): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body)
+}
+
 async function read(request: IncomingMessage): Promise<string> {
   let text = ''
   for await (const chunk of request) {

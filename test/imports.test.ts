@@ -221,7 +221,6 @@ const longFiles: Record<string, string> = {
   'server/storage/sqlite/sqlite.ts': 'one engine of the database interface',
   'server/validators/duties/chunk.ts': 'one reader of a binary format',
   'simulator/evm/chain.ts': 'one class with the rules of a chain',
-  'simulator/evm/node.ts': 'one class with the methods of a node',
   'simulator/markets/plan.ts': 'a table of demo data',
 }
 

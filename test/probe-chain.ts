@@ -5,8 +5,9 @@ import type { HandlerResult } from '#http/handler.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { SimulatedChain, type SimulatedChainOptions } from '#simulator/evm/chain.ts'
 import { spendingCode } from '#simulator/evm/execute.ts'
-import { type SimulatedCapabilities, SimulatedNode } from '#simulator/evm/node.ts'
+import type { SimulatedCapabilities } from '#simulator/evm/node.ts'
 import { openContext, testRequestInfo } from './context.ts'
+import { FaultyNode } from './simulator/faulty-node.ts'
 
 export async function openProbeChain(
   capabilities: SimulatedCapabilities = { traces: ['trace_block'] },
@@ -16,7 +17,7 @@ export async function openProbeChain(
 ) {
   const chain = new SimulatedChain({ seed: 'probe', finalLag: 10, ...kind })
   chain.mine(200)
-  const simulated = new SimulatedNode(chain, capabilities, 2000)
+  const simulated = new FaultyNode(chain, capabilities, 2000)
   const url = await simulated.listen()
   const context = await openContext({
     explorer: { chains: [{ id: '1', name: 'Simulated', rpc: [{ url }], ...chainSettings }], ...settings },

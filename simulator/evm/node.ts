@@ -1,21 +1,8 @@
-// A simulated node: JSON-RPC over HTTP, or called directly without a socket. Tests choose its capabilities and faults.
+// A simulated node: JSON-RPC over HTTP, or called directly without a socket. Tests choose its capabilities.
 import type { NodeErrorKind } from '#sources/evm/node-errors.ts'
 import { type SimulatedServer, startSimulatedServer } from '../listen.ts'
-import type { SeededRandom } from '../seeded-random.ts'
 import type { SimulatedBlock, SimulatedChain } from './chain.ts'
 import { blockJson, flatJson, hex, nestedJson, receiptJson } from './encode.ts'
-
-export type SimulatedFault =
-  | 'status 500'
-  | 'status 429'
-  | 'slow'
-  | 'garbage'
-  | 'half'
-  | 'null'
-  | 'error'
-  | 'rate error'
-  | 'missing traces'
-  | 'wrong ids'
 
 /** The errors of a client. */
 export interface SimulatedDialect {
@@ -47,13 +34,6 @@ export interface SimulatedCapabilities {
   readonly inputBytes?: number
 }
 
-export interface SimulatedFaults {
-  readonly random: SeededRandom
-  /** Probability per request. */
-  readonly rate: number
-  readonly kinds: readonly SimulatedFault[]
-}
-
 export interface JsonRpcRequest {
   readonly id: number
   readonly method: string
@@ -71,10 +51,8 @@ class RpcRefusal extends Error {
 export class SimulatedNode {
   readonly chain: SimulatedChain
   capabilities: SimulatedCapabilities
-  faults: SimulatedFaults | undefined
   /** The reported chain id. Tests set a wrong one. */
   chainId: string
-  readonly slowMs: number
   /** Added to the time of every block, so that the newest one can have the current time. */
   laterSeconds = 0
   /** Number of requests so far, and of the calls in them. */
@@ -84,24 +62,18 @@ export class SimulatedNode {
   meanwhile: ((body: string) => void) | undefined
   #server: SimulatedServer | undefined
 
-  constructor(chain: SimulatedChain, capabilities: SimulatedCapabilities = { traces: ['trace_block'] }, slowMs = 50) {
+  constructor(chain: SimulatedChain, capabilities: SimulatedCapabilities = { traces: ['trace_block'] }) {
     this.chain = chain
     this.capabilities = capabilities
     this.chainId = chain.id
-    this.slowMs = slowMs
   }
 
   /** Handles a request body. */
   async respond(body: string): Promise<{ readonly status: number; readonly text: string }> {
     this.meanwhile?.(body)
     this.rounds += 1
-    const fault = this.#fault()
-    if (fault === 'status 500') return { status: 500, text: 'broken' }
-    if (fault === 'status 429') return { status: 429, text: 'slow down' }
-    if (fault === 'slow') await new Promise((resolve) => setTimeout(resolve, this.slowMs))
-    if (fault === 'garbage') return { status: 200, text: '<html>' }
     const requests = JSON.parse(body) as JsonRpcRequest | JsonRpcRequest[]
-    if (!Array.isArray(requests)) return { status: 200, text: JSON.stringify(this.#reply(requests, fault)) }
+    if (!Array.isArray(requests)) return { status: 200, text: JSON.stringify(this.#reply(requests)) }
     if (this.capabilities.batches === false) {
       const refusal = { jsonrpc: '2.0', id: null, error: { code: -32600, message: 'no batches' } }
       return { status: 200, text: JSON.stringify(refusal) }
@@ -112,8 +84,7 @@ export class SimulatedNode {
       const refusal = { jsonrpc: '2.0', id: isList ? requests[0]?.id : null, error }
       return { status: 200, text: JSON.stringify(isList ? [refusal] : refusal) }
     }
-    const replies = requests.map((request) => this.#reply(request, fault))
-    if (fault === 'half') replies.splice(this.faults?.random.whole(0, replies.length) ?? 0)
+    const replies = requests.map((request) => this.#reply(request))
     // A node may return the results of a batch in any order.
     return { status: 200, text: JSON.stringify(replies.reverse()) }
   }
@@ -141,22 +112,12 @@ export class SimulatedNode {
     return new RpcRefusal(error.code, error.message)
   }
 
-  #fault(): SimulatedFault | undefined {
-    const { faults } = this
-    return faults?.random.happens(faults.rate) ? faults.random.pick(faults.kinds) : undefined
-  }
-
-  #reply({ id, method, params }: JsonRpcRequest, fault: SimulatedFault | undefined): object {
+  #reply({ id, method, params }: JsonRpcRequest): object {
     this.calls += 1
-    const envelope = { jsonrpc: '2.0', id: fault === 'wrong ids' ? id + 1000 : id }
+    const envelope = { jsonrpc: '2.0', id }
     if (method === 'eth_chainId') return { ...envelope, result: hex(BigInt(this.chainId)) }
-    if (fault === 'null') return { ...envelope, result: null }
-    if (fault === 'error') return { ...envelope, error: { code: -32603, message: 'internal error' } }
-    if (fault === 'rate error') return { ...envelope, error: { code: -32005, message: 'limit exceeded' } }
     try {
-      const result = this.#result(method, params)
-      const isCut = fault === 'missing traces' && /trace/.test(method)
-      return { ...envelope, result: isCut ? this.#shortened(method, result) : result }
+      return { ...envelope, result: this.#result(method, params) }
     } catch (error) {
       if (error instanceof RpcRefusal) return { ...envelope, error: { code: error.code, message: error.message } }
       throw error
@@ -248,13 +209,6 @@ export class SimulatedNode {
       .filter((step) => !toAddress || endsAt(step, toAddress[0]))
       .filter((step) => !fromAddress || beginsAt(step, fromAddress[0]))
     return steps.slice(after, after + count)
-  }
-
-  /** Drops about half of the result: the end of a list, or random steps of trace_filter. */
-  #shortened(method: string, result: unknown): unknown {
-    if (!Array.isArray(result)) return {}
-    if (method === 'trace_filter') return result.filter(() => this.faults?.random.happens(0.5))
-    return result.slice(0, Math.floor(result.length / 2))
   }
 
   #block(tag: unknown, needed: boolean): SimulatedBlock | undefined {

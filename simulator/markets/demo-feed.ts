@@ -20,9 +20,9 @@ export async function startDemoFeed(seed: string, clock: Pick<Clock, 'now'>): Pr
     listing ??= createListing()
     return (await listing).entries(atMs)
   }
-  const feed = await startMarketFeed({ seed, listing: { entries } })
+  const feed = await startMarketFeed({ entries })
   const setCreated = (atMs: number) => {
     createdMs = atMs
   }
-  return { url: feed.url, close: feed.close, setCreated, [Symbol.asyncDispose]: feed.close }
+  return { ...feed, setCreated }
 }

@@ -12,13 +12,13 @@ import { marketAsOf } from '#markets/history/market-as-of.ts'
 import { writeDeferred } from '#markets/records/rebuild.ts'
 import { silentLog } from '#runtime/log.ts'
 import type { MarketFeed } from '#runtime/settings/markets.ts'
-import { startMarketFeed } from '#simulator/markets/feed.ts'
 import { createSeededRandom } from '#simulator/seeded-random.ts'
 import { openState } from '#storage/open.ts'
 import type { State } from '#storage/state.ts'
 import { seededRandom, settingsWith, testNowMs } from '../context.ts'
 import { seedsOf } from '../long.ts'
 import { ManualClock } from '../manual-clock.ts'
+import { startFaultyFeed } from './faulty-feed.ts'
 import { LiveMarkets } from './live-markets.ts'
 
 const seeds = seedsOf(100, 6)
@@ -64,7 +64,7 @@ async function live(seed: string): Promise<void> {
   const clock = new ManualClock(testNowMs)
   const draws = createSeededRandom(seed).fork('test')
   const world = new LiveMarkets(seed, () => clock.now(), { markets: draws.whole(3, 14), events: draws.whole(1, 5) })
-  await using feed = await startMarketFeed({ seed, listing: world, advance: () => world.step() })
+  await using feed = await startFaultyFeed({ seed, listing: world, advance: () => world.step() })
   const settings = settingsWith({
     markets: {
       feeds: [{ id: 'simulated', url: feed.url, perSecond: 1000, fullEveryMs: 600_000, ...draws.pick(styles) }],

@@ -5,13 +5,13 @@ import { after, before, test } from 'node:test'
 import { Fault } from '#core/fault.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { SimulatedChain, type TrueTransfer } from '#simulator/evm/chain.ts'
-import { type SimulatedFault, SimulatedNode } from '#simulator/evm/node.ts'
 import { createSeededRandom } from '#simulator/seeded-random.ts'
 import type { Post } from '#sources/evm/rpc-endpoint.ts'
 import { FetchError } from '#sources/http-client.ts'
 import { openContext, settingsWith, type TestContext } from '#test/context.ts'
 import { seedsOf } from '#test/long.ts'
 import { dialectsWith, type TraceForm } from '#test/simulator/dialects.ts'
+import { FaultyNode, type SimulatedFault } from '#test/simulator/faulty-node.ts'
 import type { ExplorerContext } from '../context.ts'
 import { type ChainNode, openNode } from '../nodes.ts'
 import { type Funding, findFunding } from './fundings.ts'
@@ -44,7 +44,7 @@ before(async () => {
 after(() => context[Symbol.asyncDispose]())
 
 const directly =
-  (node: SimulatedNode): Post =>
+  (node: FaultyNode): Post =>
   async (_, { body }) => {
     const { status, text } = await node.respond(body ?? '')
     if (status !== 200) throw new FetchError('status', `status ${status}`, { status })
@@ -53,7 +53,7 @@ const directly =
 
 interface Scenario {
   readonly chain: SimulatedChain
-  readonly simulated: SimulatedNode
+  readonly simulated: FaultyNode
   readonly node: ChainNode
   /** The node after a restart: its capabilities are tested again. */
   readonly reopen: () => ChainNode
@@ -73,7 +73,7 @@ function createScenario(seed: number, number: number): Scenario {
   // Half of the nodes support trace_filter; some of those limit the range.
   const filterBlocks = seed % 2 === 0 ? 0 : draws.pick([5, 1000])
   const dialect = draws.pick(dialectsWith(traces[0] as TraceForm))
-  const simulated = new SimulatedNode(chain, { traces, filterBlocks, dialect })
+  const simulated = new FaultyNode(chain, { traces, filterBlocks, dialect })
   const settings = settingsWith({
     explorer: {
       chains: [

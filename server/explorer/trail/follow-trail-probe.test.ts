@@ -10,7 +10,7 @@ import { followTrail } from './follow-trail.ts'
 test('every hop is the first funding on the chain; a failing node ends the trail', async () => {
   const chain = new SimulatedChain({ seed: 'trail', finalLag: 10 })
   chain.mine(200)
-  await using simulated = new SimulatedNode(chain, { traces: ['trace_block'] }, 2000)
+  await using simulated = new SimulatedNode(chain, { traces: ['trace_block'] })
   const url = await simulated.listen()
   await using context = await openContext({ explorer: { chains: [{ id: '1', name: 'Simulated', rpc: [{ url }] }] } })
   const real = { ...context, clock: systemClock }

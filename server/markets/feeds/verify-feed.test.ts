@@ -11,7 +11,7 @@ import { verifyFeed } from './verify-feed.ts'
 /** Twelve markets that were read once, in two pages by offset or by cursor. */
 async function openRead(paging: object, more: object = {}) {
   const world = new LiveMarkets('reread', () => systemClock.now() - 60_000)
-  const server = await startMarketFeed({ seed: 'reread', listing: world })
+  const server = await startMarketFeed(world)
   const feed = { id: 'main', url: server.url, perSecond: 1000, paging: { size: 8, overlap: 0, ...paging }, ...more }
   const context = await openContext({ markets: { feeds: [feed] } })
   const configuredFeed = context.settings.markets.feeds[0] as MarketFeed

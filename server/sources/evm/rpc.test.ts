@@ -11,6 +11,7 @@ import { SimulatedChain } from '#simulator/evm/chain.ts'
 import { SimulatedNode } from '#simulator/evm/node.ts'
 import { createSeededRandom } from '#simulator/seeded-random.ts'
 import { ManualClock } from '#test/manual-clock.ts'
+import { FaultyNode } from '#test/simulator/faulty-node.ts'
 import { FetchError } from '../http-client.ts'
 import { readBlocks } from './blocks.ts'
 import { openRpc, type RpcCall } from './rpc.ts'
@@ -390,7 +391,7 @@ test('no node receives more than perSecond calls within a second, for any networ
 test('results over HTTP are correct for every simulated fault', async () => {
   const chain = new SimulatedChain({ seed: 'rpc' })
   chain.mine(20)
-  await using node = new SimulatedNode(chain, { traces: [] }, 5)
+  await using node = new FaultyNode(chain, { traces: [] }, 5)
   const url = await node.listen()
   node.faults = {
     random: createSeededRandom('rpc faults'),

@@ -12,6 +12,7 @@ import { openState } from '#storage/open.ts'
 import type { State } from '#storage/state.ts'
 import { executionClientOfRun } from '#test/client-of-run.ts'
 import { openContext, testRequestInfo } from '#test/context.ts'
+import { FaultyNode } from '#test/simulator/faulty-node.ts'
 import { blocksStream, getChainCoverage } from '../chain-coverage.ts'
 import { findFunding } from '../fundings.ts'
 import { coverLinkedRange } from './continuity.ts'
@@ -29,7 +30,7 @@ async function openIndexedChain({
 } = {}) {
   const chain = new SimulatedChain({ seed: 'index', finalLag })
   chain.mine(blocks)
-  const simulated = new SimulatedNode(chain, executionClientOfRun())
+  const simulated = new FaultyNode(chain, executionClientOfRun())
   const context = await openContext({
     explorer: {
       chains: [{ id: '1', name: 'Simulated', mode: 'index', rpc: [{ url: await simulated.listen(), batchMax: 4 }] }],
