@@ -4,8 +4,6 @@ import type { SeededRandom } from '../seeded-random.ts'
 import type { ChainState } from './chain.ts'
 import type { Identity } from './records.ts'
 
-export type { Identity }
-
 export const noMistakes = {
   noVote: 0,
   /** The vote is included later than possible. */

@@ -1,10 +1,12 @@
 // A simulated execution node: JSON-RPC over HTTP with the methods that ingest uses to read fees, builder payments and
 // deposits. Its data comes from the payloads of the simulated beacon chain.
+import { hex } from '../evm/encode.ts'
 import type { JsonRpcRequest } from '../evm/node.ts'
 import { type SimulatedServer, startSimulatedServer } from '../listen.ts'
 import { slotIn } from './payload.ts'
 import { depositContract } from './plan.ts'
 import type { EpochRecord, SimulatedBlock, SimulatedDeposit, SimulatedNetwork, SimulatedPayload } from './records.ts'
+import { u64 } from './ssz-writer.ts'
 
 export function openExecution(network: SimulatedNetwork, chainId: string): Promise<SimulatedServer> {
   const respond = createExecutionResponder(network, chainId)
@@ -13,7 +15,6 @@ export function openExecution(network: SimulatedNetwork, chainId: string): Promi
   })
 }
 
-const hex = (value: number | bigint): string => `0x${value.toString(16)}`
 /** keccak256 of `DepositEvent(bytes,bytes,bytes,bytes,bytes)`. */
 const depositTopic = '0x649bbc62d0e31342afea4e5cd82d4049e7e1ee912fc0889aa790803be39038c5'
 /** The hash of a deposit transaction is this prefix and the number of the deposit. */
@@ -149,18 +150,8 @@ const receiptsJson = ({ transactions, baseFeeWei }: SimulatedPayload) =>
   }))
 
 function logJson({ pubkey, credentials, gwei, block }: SimulatedDeposit, number: number) {
-  const littleEndian = (value: bigint) => {
-    const bytes = Buffer.alloc(8)
-    bytes.writeBigUInt64LE(value)
-    return bytes.toString('hex')
-  }
-  const fields = [
-    pubkey.slice(2),
-    credentials.slice(2),
-    littleEndian(gwei),
-    '00'.repeat(96),
-    littleEndian(BigInt(number)),
-  ]
+  const littleEndian = (value: number | bigint) => u64(value).toString('hex')
+  const fields = [pubkey.slice(2), credentials.slice(2), littleEndian(gwei), '00'.repeat(96), littleEndian(number)]
   return {
     address: depositContract,
     topics: [depositTopic],

@@ -30,7 +30,7 @@ export interface MarketPlan {
 
 export interface EventPlan {
   readonly title: string
-  readonly category: string
+  readonly category: Category
   readonly subcategory: string
   readonly series: string
   readonly sort: Sort
@@ -46,6 +46,7 @@ export interface EventPlan {
 }
 
 export const categories = ['Infrastructure', 'Sports', 'Economy', 'Science', 'Culture'] as const
+type Category = (typeof categories)[number]
 export const seriesTitles = ['Northern Harbours', 'Coastal League', 'Monthly Price Index', 'Sky Watch'] as const
 export const tagLabels = [
   'Infrastructure',
@@ -67,10 +68,20 @@ export const samplePastSlug = 'harbour-bridge-opening-day'
 
 const [harbours, league, index, sky] = seriesTitles
 
+/** What all events of a category share. */
+const eventsOfCategory: Readonly<Record<Category, Pick<EventPlan, 'series' | 'sort'>>> = {
+  Infrastructure: { series: harbours, sort: 'question' },
+  Sports: { series: league, sort: 'game' },
+  Economy: { series: index, sort: 'range' },
+  Science: { series: sky, sort: 'question' },
+  Culture: { series: sky, sort: 'question' },
+}
+
 /** The events and their markets, with the dates in their questions. */
 export const createEventPlans = (dates: DemoDates): readonly EventPlan[] =>
   eventTable(dates).map(({ ends: lastDay, markets, ...event }) => ({
     ...event,
+    ...eventsOfCategory[event.category],
     markets: markets.map(({ ends = lastDay, ...market }) => ({
       ...market,
       ends,
@@ -86,7 +97,10 @@ export const slugOf = (text: string): string =>
 
 /** In questions, `{ends}` stands for the last day, which is that of the event unless the market has its own. */
 type MarketRow = Omit<MarketPlan, 'ends'> & { readonly ends?: string }
-type EventRow = Omit<EventPlan, 'markets'> & { readonly ends: string; readonly markets: readonly MarketRow[] }
+interface EventRow extends Omit<EventPlan, 'series' | 'sort' | 'markets'> {
+  readonly ends: string
+  readonly markets: readonly MarketRow[]
+}
 
 const market = (question: string, short: string, odds: number, more: Partial<MarketPlan> = {}): MarketRow => ({
   question,
@@ -104,8 +118,6 @@ const eventTable = (dates: DemoDates): readonly EventRow[] => [
     title: 'Harbour bridge opening',
     category: 'Infrastructure',
     subcategory: 'Bridges',
-    series: harbours,
-    sort: 'question',
     state: 'open',
     tags: ['Infrastructure', 'Transport', 'All'],
     ends: dates.monthEnd(1),
@@ -122,8 +134,6 @@ const eventTable = (dates: DemoDates): readonly EventRow[] => [
     title: 'Deep water terminal',
     category: 'Infrastructure',
     subcategory: 'Ports',
-    series: harbours,
-    sort: 'question',
     state: 'planned',
     tags: ['Infrastructure', 'Energy'],
     ends: dates.monthEnd(13),
@@ -137,8 +147,6 @@ const eventTable = (dates: DemoDates): readonly EventRow[] => [
     title: 'Night train returns',
     category: 'Infrastructure',
     subcategory: 'Rail',
-    series: harbours,
-    sort: 'question',
     state: 'over',
     tags: ['Transport'],
     ends: dates.day(-45),
@@ -155,8 +163,6 @@ const eventTable = (dates: DemoDates): readonly EventRow[] => [
     title: 'Gulls vs. Lighthouse',
     category: 'Sports',
     subcategory: 'Football',
-    series: league,
-    sort: 'game',
     state: 'open',
     tags: ['Football', 'All'],
     starts: `${dates.day(34)}T17:30:00Z`,
@@ -176,8 +182,6 @@ const eventTable = (dates: DemoDates): readonly EventRow[] => [
     title: 'Anchors vs. Tide',
     category: 'Sports',
     subcategory: 'Football',
-    series: league,
-    sort: 'game',
     state: 'over',
     tags: ['Football'],
     starts: `${dates.day(-15)}T15:00:00Z`,
@@ -194,8 +198,6 @@ const eventTable = (dates: DemoDates): readonly EventRow[] => [
     title: 'Two Islands Regatta',
     category: 'Sports',
     subcategory: 'Sailing',
-    series: league,
-    sort: 'game',
     state: 'planned',
     tags: ['Sailing'],
     starts: `${dates.day(174)}T09:00:00Z`,
@@ -210,8 +212,6 @@ const eventTable = (dates: DemoDates): readonly EventRow[] => [
     title: 'Consumer prices',
     category: 'Economy',
     subcategory: 'Inflation',
-    series: index,
-    sort: 'range',
     state: 'open',
     tags: ['Inflation', 'All'],
     unit: 'Change in percent',
@@ -231,8 +231,6 @@ const eventTable = (dates: DemoDates): readonly EventRow[] => [
     title: 'Price of oak timber',
     category: 'Economy',
     subcategory: 'Commodities',
-    series: index,
-    sort: 'range',
     state: 'open',
     tags: ['Inflation'],
     unit: 'Price of a cubic metre',
@@ -253,8 +251,6 @@ const eventTable = (dates: DemoDates): readonly EventRow[] => [
     title: 'Power price at noon',
     category: 'Economy',
     subcategory: 'Energy',
-    series: index,
-    sort: 'range',
     state: 'over',
     tags: ['Energy'],
     unit: 'Price of a megawatt hour',
@@ -278,8 +274,6 @@ const eventTable = (dates: DemoDates): readonly EventRow[] => [
     title: 'Comet near the sun',
     category: 'Science',
     subcategory: 'Astronomy',
-    series: sky,
-    sort: 'question',
     state: 'open',
     tags: ['Space', 'All'],
     ends: dates.monthEnd(1),
@@ -293,8 +287,6 @@ const eventTable = (dates: DemoDates): readonly EventRow[] => [
     title: 'Weather at the harbour',
     category: 'Science',
     subcategory: 'Weather',
-    series: sky,
-    sort: 'question',
     state: 'live',
     tags: ['Weather'],
     ends: dates.day(21),
@@ -310,8 +302,6 @@ const eventTable = (dates: DemoDates): readonly EventRow[] => [
     title: 'Short Film Festival',
     category: 'Culture',
     subcategory: 'Film',
-    series: sky,
-    sort: 'question',
     state: 'planned',
     tags: ['Film', 'Books'],
     ends: dates.day(104),

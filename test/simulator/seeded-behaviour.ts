@@ -2,13 +2,13 @@
 import {
   type Behaviour,
   type BlockOperations,
-  type Identity,
   type MistakeRates,
   noMistakes,
   noOperations,
   type SlotContext,
 } from '#simulator/beacon/behaviour.ts'
 import { type ChainState, eth, far } from '#simulator/beacon/chain.ts'
+import type { Identity } from '#simulator/beacon/records.ts'
 import type { SeededRandom } from '#simulator/seeded-random.ts'
 
 export interface DisruptionPlan {
