@@ -5,6 +5,7 @@ import { epochNumber } from './beacon.ts'
 import { withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
 import { minuteText, print, printJson, printResult, table } from './print.ts'
+import { clock, random } from './runtime.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 
 interface ListOptions extends CommonOptions {
@@ -51,15 +52,12 @@ async function sendTest(id: string, options: CommonOptions): Promise<void> {
     const todo = known === '' ? 'Add it to validators.webhooks' : `Known webhooks: ${known}`
     throw new CommandFailure('webhook.unknown', `There is no webhook ${id}. ${todo}.`)
   }
-  const [{ postDelivery }, { testBody }, { FetchError, cleanUrl }, { systemClock }, { systemRandom }] =
-    await Promise.all([
-      import('#validators/alerts/send.ts'),
-      import('#validators/alerts/delivery-body.ts'),
-      import('#sources/http-client.ts'),
-      import('#runtime/clock.ts'),
-      import('#runtime/random.ts'),
-    ])
-  const [nowMs, deliveryId] = [systemClock.now(), systemRandom.uuid()]
+  const [{ postDelivery }, { testBody }, { FetchError, cleanUrl }] = await Promise.all([
+    import('#validators/alerts/send.ts'),
+    import('#validators/alerts/delivery-body.ts'),
+    import('#sources/http-client.ts'),
+  ])
+  const [nowMs, deliveryId] = [clock.now(), random.uuid()]
   const body = JSON.stringify(testBody(deliveryId, nowMs))
   try {
     const status = await postDelivery(webhook, { id: deliveryId, body, nowMs })

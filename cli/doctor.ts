@@ -80,8 +80,11 @@ async function storeFindings(options: Options): Promise<readonly DoctorFinding[]
 
 const levels = { ok: ['ok', 'ok  '], warn: ['warning', 'WARN'], fail: ['error', 'FAIL'] } as const
 
-function formatFinding({ name, level, message, todo }: DoctorFinding): string {
+export function formatFinding(
+  { name, level, message, todo }: DoctorFinding,
+  stream: NodeJS.WriteStream = process.stdout,
+): string {
   const [tone, label] = levels[level]
-  const line = `${paint(tone, label)}  ${name}: ${message}`
+  const line = `${paint(tone, label, stream)}  ${name}: ${message}`
   return todo === undefined ? line : `${line}\n        → ${todo}`
 }

@@ -11,6 +11,7 @@ import { counted, note, printResult } from './print.ts'
 import { openProgress } from './progress.ts'
 import { clock } from './runtime.ts'
 import { type CommonOptions, configOf, dataDirOf } from './settings.ts'
+import { stopSignal } from './stop.ts'
 
 interface ExportOptions extends CommonOptions {
   readonly format?: ExportFormat
@@ -22,7 +23,6 @@ interface ExportOptions extends CommonOptions {
 const datasets: readonly DatasetName[] = ['duties', 'fundings', 'labels', 'markets', 'quotes']
 const formats: readonly ExportFormat[] = ['parquet', 'csv', 'ndjson']
 const standardOutput = '-'
-const stopSignals = ['SIGINT', 'SIGTERM'] as const
 
 const examples = `
 --from and --until select duties by UTC day, fundings by block time, quotes by creation, and labels and
@@ -64,18 +64,12 @@ async function exportDataset(name: DatasetName, options: ExportOptions): Promise
   else printResult(options, { dataset: name, format, file: out, rows }, `${report} to ${out}.`)
 }
 
-/** The first signal stops the work after the current batch, so that the incomplete file is deleted. */
+/** A signal stops the work after the current batch, so that the incomplete file is deleted. */
 export async function untilSignal<T>(out: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const stop = new AbortController()
-  const onSignal = () => stop.abort()
-  for (const name of stopSignals) process.on(name, onSignal)
-  try {
-    return await work(stop.signal)
-  } catch (error) {
-    throw stop.signal.aborted ? new CommandFailure('export.stopped', `Stopped. ${out} was not written.`) : error
-  } finally {
-    for (const name of stopSignals) process.off(name, onSignal)
-  }
+  const signal = stopSignal(clock)
+  return work(signal).catch((error: unknown) => {
+    throw signal.aborted ? new CommandFailure('export.stopped', `Stopped. ${out} was not written.`) : error
+  })
 }
 
 interface Target {

@@ -18,6 +18,7 @@ import { counted, note, printResult } from './print.ts'
 import { bar, openLine } from './progress.ts'
 import { clock, log, random } from './runtime.ts'
 import { type CommonOptions, configOf } from './settings.ts'
+import { stopSignal } from './stop.ts'
 
 interface ImportOptions extends CommonOptions, LeaseOptions {
   readonly feed?: string
@@ -51,9 +52,7 @@ async function importFiles(files: readonly string[], options: ImportOptions): Pr
   await using rejects = new RejectsFile(options.rejects ?? 'markets.rejects.ndjson', options.json === true)
   const sum = { read: 0, changed: 0, written: 0, stale: 0, rejected: 0 }
   const startMs = performance.now()
-  const stop = new AbortController()
-  const onSignal = () => stop.abort()
-  process.once('SIGINT', onSignal).once('SIGTERM', onSignal)
+  const stop = stopSignal(clock)
   await withState(options, 'made', async (store) => {
     const importAll = async ({ state }: { readonly state: State }, signal: AbortSignal) => {
       for (const file of files) {
@@ -62,12 +61,11 @@ async function importFiles(files: readonly string[], options: ImportOptions): Pr
         if (signal.aborted) break
       }
     }
-    await runWithLease({ state: store, clock, random, log }, options, 'markets', importAll, stop.signal)
+    await runWithLease({ state: store, clock, random, log }, options, 'markets', importAll, stop)
   })
-  process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
   const seconds = (performance.now() - startMs) / 1000
   printImportReport(sum, seconds, options, rejects.file)
-  if (stop.signal.aborted) {
+  if (stop.aborted) {
     throw new CommandFailure(
       'import.stopped',
       'Stopped before the end. Run the command again to finish; stored records do not change.',

@@ -146,6 +146,7 @@ function validateSpan({ from = 0, until = Infinity, forgetFrom }: IngestOptions)
   if (problem !== undefined) throw new CommandFailure('repair.options', problem)
 }
 
+/** Retries temporary failures. */
 async function runTask(
   context: ExplorerContext,
   node: ChainNode,
@@ -160,31 +161,20 @@ async function runTask(
     import('#explorer/funding/index/start-chains.ts'),
   ])
   if (task === 'follow' && !once) return followChain(context, node, signal, report)
-  const work = () =>
-    task === 'follow'
-      ? catchUpIndex(context, node, report, signal)
-      : repairIndex(context, node, { from, until }, report, signal)
   const isTransient = (error: unknown) =>
     error instanceof Fault && !(error instanceof ChainContradiction) && faults[error.code].retry === 'later'
-  await retryTransient(context, work, isTransient, signal)
-}
-
-/** Retries temporary failures. Every write in between resets the count of failures. */
-async function retryTransient(
-  context: ExplorerContext,
-  work: () => Promise<void>,
-  isTransient: (error: unknown) => boolean,
-  signal: AbortSignal,
-): Promise<void> {
   for (let failures = 0; !signal.aborted; ) {
     const version = context.state.version()
     try {
-      return await work()
+      return await (task === 'follow'
+        ? catchUpIndex(context, node, report, signal)
+        : repairIndex(context, node, { from, until }, report, signal))
     } catch (error) {
+      // Every write resets the count of failures.
       failures = context.state.version() === version ? failures + 1 : 1
       if (!isTransient(error) || failures >= failuresMax) throw error
       note(`tetrad: ${(error as Fault).message}; retrying`)
-      await context.clock.sleep(failureWaitMs, signal)
+      await clock.sleep(failureWaitMs, signal)
     }
   }
 }

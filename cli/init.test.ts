@@ -33,7 +33,7 @@ describe('tetrad init', () => {
     const { code, stdout, stderr } = await runCommand(['init', ...flags], { cwd: home.dir })
     assert.deepEqual([code, stdout], [0, 'Written: tetrad.yaml\n'], stderr)
     for (const name of ['node of chain 1: reachable', 'rates main: returned', 'beacon hoodi: reachable', 'feed main: '])
-      assert.match(stderr, new RegExp(`^(ok|warning) {2}${name}`, 'm'))
+      assert.match(stderr, new RegExp(`^(ok {2}|WARN) {2}${name}`, 'm'))
     const { settings, configured } = await loadConfig({ folder: home.dir, env: {}, flags: [] })
     assert.equal(configured, true)
     assert.deepEqual(
@@ -73,7 +73,7 @@ describe('tetrad init', () => {
     const words = ['init', '--rpc', 'http://127.0.0.1:9', '--rates', urls.rates]
     const failed = await runCommand(words, { cwd: home.dir })
     assert.equal(failed.code, 1)
-    assert.match(failed.stderr, /^failed {2}node of chain 1: .*\n {6}→ check the URL/)
+    assert.match(failed.stderr, /^FAIL {2}node of chain 1: .*\n {8}→ check the URL/)
     assert.match(failed.stderr, /tetrad: A check failed, so nothing is written\. --offline skips the checks\.\n$/)
     await assert.rejects(readFile(join(home.dir, 'tetrad.yaml')))
     assert.equal((await runCommand([...words, '--offline'], { cwd: home.dir })).code, 0)

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import type { DoctorFinding } from '#operations/diagnosis.ts'
+import { formatFinding } from './doctor.ts'
 import { CommandFailure } from './failure.ts'
 import { configText, type FoundSources, type SourceKind } from './init-file.ts'
 import { findSource, settingsOf } from './init-source.ts'
@@ -84,13 +85,8 @@ async function checkSource(kind: SourceKind, text: string, { offline = false }: 
   return { source, findings: findings.filter(({ name }) => name !== 'clock') }
 }
 
-const statusLabels = { ok: ['ok', 'ok'], warn: ['warning', 'warning'], fail: ['error', 'failed'] } as const
-
 function report(findings: readonly DoctorFinding[]): void {
-  for (const { level, name, message, todo } of findings) {
-    const [tone, label] = statusLabels[level]
-    note(`${paint(tone, label, process.stderr)}  ${name}: ${message}${todo === undefined ? '' : `\n      → ${todo}`}`)
-  }
+  for (const finding of findings) note(formatFinding(finding, process.stderr))
 }
 
 async function askForSources(options: Options): Promise<FoundSources> {

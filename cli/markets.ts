@@ -13,6 +13,7 @@ import { counted, minuteText, note, print, printJson, table } from './print.ts'
 import { redrawLine } from './progress.ts'
 import { clock, log, random } from './runtime.ts'
 import { type CommonOptions, configOf } from './settings.ts'
+import { stopSignal } from './stop.ts'
 
 interface IngestOptions extends CommonOptions, LeaseOptions {
   readonly feed?: string
@@ -49,8 +50,6 @@ async function readFeeds(options: IngestOptions): Promise<void> {
   const selected = settings.markets.feeds.filter(({ id }) => options.feed === undefined || id === options.feed)
   if (selected.length === 0) throw unknownFeed(options.feed, settings.markets.feeds)
   const { createMarketsCaches } = await import('#markets/context.ts')
-  const stop = new AbortController()
-  process.once('SIGINT', () => stop.abort()).once('SIGTERM', () => stop.abort())
   const reports: Record<string, PassReport> = {}
   await withState(options, 'made', async (state) => {
     const world = { settings, clock, random, log }
@@ -58,7 +57,7 @@ async function readFeeds(options: IngestOptions): Promise<void> {
     const readSelected = async (leased: MarketsContext, signal: AbortSignal) => {
       for (const feed of selected) reports[feed.id] = await readFeedOnce(leased, feed, options, signal)
     }
-    await runWithLease(context, options, 'markets', readSelected, stop.signal)
+    await runWithLease(context, options, 'markets', readSelected, stopSignal(clock))
   })
   if (options.json) return printJson(reports)
   for (const [id, report] of Object.entries(reports)) {

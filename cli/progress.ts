@@ -1,5 +1,6 @@
 // Progress of a long command on standard error: one line that is redrawn on a terminal, a line every few seconds in a
 // log.
+import { ageText } from '#core/age.ts'
 import { clock } from './runtime.ts'
 
 const barCells = 24
@@ -52,12 +53,6 @@ export const bar = (share: number): string => '█'.repeat(Math.round(share * ba
 function formatProgress(done: number, total: number, tookMs: number, text: string, unit: string): string {
   const share = total === 0 ? 1 : done / total
   const perSecond = tookMs > 0 ? (done * 1000) / tookMs : 0
-  const left = perSecond > 0 ? formatDuration((total - done) / perSecond) : '-'
+  const left = perSecond > 0 ? ageText(Math.round((total - done) / perSecond)) : '-'
   return `${bar(share)} ${(share * 100).toFixed(1).padStart(5)} %  ${done}/${total} ${unit}  ${Math.round(perSecond)}/s  ETA ${left}  ${text}`
-}
-
-function formatDuration(seconds: number): string {
-  const rounded = Math.round(seconds)
-  const [hours, minutes] = [Math.floor(rounded / 3600), Math.floor((rounded % 3600) / 60)]
-  return hours > 0 ? `${hours} h ${minutes} min` : minutes > 0 ? `${minutes} min ${rounded % 60} s` : `${rounded} s`
 }

@@ -11,11 +11,6 @@ import { queryDuties } from '#validators/duties/store.ts'
 import { type Measure, measures } from '#validators/ratings/measures.ts'
 import { type Dataset, datasetColumns, type Row, type TimeRange } from './dataset.ts'
 
-export const openDutiesTable = (duties: Duties, range: TimeRange): Dataset => ({
-  columns: datasetColumns.duties,
-  ...dutiesRows(duties, range),
-})
-
 const dayMs = 86_400_000
 /** A batch has up to 512 × 32 rows. A row of the database holds up to 64 days, so fewer days would read it more often. */
 const daysAtOnce = 32
@@ -33,13 +28,11 @@ interface DutiesPlan {
   readonly validators: Int32Array
 }
 
-function dutiesRows(duties: Duties, range: TimeRange): Omit<Dataset, 'columns'> {
+export function openDutiesTable(duties: Duties, range: TimeRange): Dataset {
   let planned: Promise<readonly DutiesPlan[]> | undefined
-  const plan = () => {
-    planned ??= planDuties(duties, range)
-    return planned
-  }
+  const plan = () => (planned ??= planDuties(duties, range))
   return {
+    columns: datasetColumns.duties,
     unit: 'batches',
     total: async () => {
       const batches = (await plan()).map(

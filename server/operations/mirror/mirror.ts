@@ -133,11 +133,8 @@ async function hasAllFigures(duties: StateReader, { table, network, time }: Stre
 // ----------------------------------------------------------------------------------------------------------------- cursors
 
 async function readCursors(state: StateReader, stream: Stream): Promise<Cursors | undefined> {
-  const [nextUnit, changes, baseVersion] = [
-    await cursorOf(state, cursorName(stream, 'nextUnit')),
-    await cursorOf(state, cursorName(stream, 'changes')),
-    await cursorOf(state, cursorName(stream, 'baseVersion')),
-  ]
+  const read = (name: keyof Cursors) => cursorOf(state, cursorName(stream, name))
+  const [nextUnit, changes, baseVersion] = await Promise.all(cursorNames.map(read))
   if (nextUnit === undefined || changes === undefined || baseVersion === undefined) return undefined
   return { nextUnit, changes, baseVersion }
 }
