@@ -1,6 +1,7 @@
 // Inputs and replies of the calls under /console, shared by the server and the web console. They use a session cookie
 // instead of a key and are not part of the contract (behaviour/operations.md#console-sign-in).
-import type { AnyId, Group, Plan } from './routes.ts'
+import { DateTime, nullable, oneOf, type Static, Type } from './kit.ts'
+import { type AnyId, type Group, groups, type Plan, plans } from './routes.ts'
 import type { FundingRecord } from './wire/explorer.ts'
 import type { Quote } from './wire/fx.ts'
 import type { SignedReceipt } from './wire/fx-extensions.ts'
@@ -49,35 +50,50 @@ export interface KeyList {
   readonly pageSize: number
 }
 
+const Groups = Type.Array(oneOf(groups), { maxItems: groups.length })
+const closed = { additionalProperties: false }
+
 /** POST /console/keys. */
-export interface NewKeyInput {
-  readonly name: string
-  readonly plan: Plan
-  /** Default: all. */
-  readonly groups?: readonly Group[]
-  /** ISO 8601 with time zone; default: never. */
-  readonly expiresAt?: string
-  readonly admin?: boolean
-}
+export const NewKeyInput = Type.Object(
+  {
+    name: Type.String(),
+    plan: oneOf(plans),
+    /** Default: all. */
+    groups: Type.Optional(Groups),
+    /** With time zone; default: never. */
+    expiresAt: Type.Optional(DateTime),
+    admin: Type.Optional(Type.Boolean()),
+  },
+  closed,
+)
+export type NewKeyInput = Static<typeof NewKeyInput>
 
 /** POST /console/keys/{id}: absent members stay unchanged. */
-export interface KeyChangeInput {
-  readonly name?: string
-  readonly plan?: Plan
-  /** Null: all. */
-  readonly groups?: readonly Group[] | null
-  /** Null: never. */
-  readonly expiresAt?: string | null
-  readonly admin?: boolean
-}
+export const KeyChangeInput = Type.Object(
+  {
+    name: Type.Optional(Type.String()),
+    plan: Type.Optional(oneOf(plans)),
+    /** Null: all. */
+    groups: Type.Optional(nullable(Groups)),
+    /** Null: never. */
+    expiresAt: Type.Optional(nullable(DateTime)),
+    admin: Type.Optional(Type.Boolean()),
+  },
+  { ...closed, minProperties: 1 },
+)
+export type KeyChangeInput = Static<typeof KeyChangeInput>
 
 /** POST /console/keys/{id}/secret. */
-export interface RotationInput {
-  /** Required for a revoked key, which then works again. */
-  readonly restore?: boolean
-  /** ISO 8601 with time zone, at most 90 days ahead; default: the old secret stops working at once. */
-  readonly oldSecretUntil?: string
-}
+export const RotationInput = Type.Object(
+  {
+    /** Required for a revoked key, which then works again. */
+    restore: Type.Optional(Type.Boolean()),
+    /** With time zone, at most 90 days ahead; default: the old secret stops working at once. */
+    oldSecretUntil: Type.Optional(DateTime),
+  },
+  closed,
+)
+export type RotationInput = Static<typeof RotationInput>
 
 /** Reply of both calls that create a secret. The key is shown only here. */
 export interface NewKeyReply {

@@ -1,7 +1,15 @@
 // API of the console to list, create, change, rotate and revoke keys. The command line uses the same functions.
-import type { KeyList, KeyUsage, KeyView, NewKeyReply, PlanList } from '#api/console.ts'
-import { DateTime, nullable, oneOf, Type } from '#api/kit.ts'
-import { groups, plans } from '#api/routes.ts'
+import {
+  KeyChangeInput,
+  type KeyList,
+  type KeyUsage,
+  type KeyView,
+  NewKeyInput,
+  type NewKeyReply,
+  type PlanList,
+  RotationInput,
+} from '#api/console.ts'
+import { plans } from '#api/routes.ts'
 import { Fault, invalid } from '#core/fault.ts'
 import { parseTimestamp } from '#core/parse-timestamp.ts'
 import type { ApiRequest } from '#http/pipeline.ts'
@@ -10,42 +18,12 @@ import type { AppContext } from '#server/context.ts'
 import { anonymousId, createKey, editKey, findKey, revokeKey, rotateKey, searchKeys } from '#storage/keys.ts'
 import { dayMs, usageDaysKept, usageOf } from '#storage/usage.ts'
 import { keyView, rotatedKeyView } from './key-view.ts'
-import { bodyOf, operatorRoute } from './operator-requests.ts'
+import { bodyOf, operatorRoute, pageIn } from './operator-requests.ts'
 import { sessionKeys } from './sessions.ts'
 
 const pageSize = 100
 const searchCharsMax = 100
 const daysDefault = 30
-
-const Groups = Type.Array(oneOf(groups), { maxItems: groups.length })
-const closed = { additionalProperties: false }
-
-const NewKeyBody = Type.Object(
-  {
-    name: Type.String(),
-    plan: oneOf(plans),
-    groups: Type.Optional(Groups),
-    expiresAt: Type.Optional(DateTime),
-    admin: Type.Optional(Type.Boolean()),
-  },
-  closed,
-)
-
-const KeyChangeBody = Type.Object(
-  {
-    name: Type.Optional(Type.String()),
-    plan: Type.Optional(oneOf(plans)),
-    groups: Type.Optional(nullable(Groups)),
-    expiresAt: Type.Optional(nullable(DateTime)),
-    admin: Type.Optional(Type.Boolean()),
-  },
-  { ...closed, minProperties: 1 },
-)
-
-const RotationBody = Type.Object(
-  { restore: Type.Optional(Type.Boolean()), oldSecretUntil: Type.Optional(DateTime) },
-  closed,
-)
 
 export const keyRoutes = (context: AppContext): readonly ExtraRoute[] => [
   operatorRoute(context, '/console/keys', {
@@ -65,7 +43,7 @@ const idOf = ({ params }: ApiRequest): string => params.id ?? ''
 
 async function listKeyViews({ state, clock }: AppContext, { query }: ApiRequest): Promise<KeyList> {
   const nowMs = clock.now()
-  const page = pageIn(query.page)
+  const page = pageIn(query)
   const found = await searchKeys(state, {
     text: parseSearchText(query.find),
     hiddenPrefix: sessionKeys,
@@ -80,13 +58,8 @@ function parseSearchText(text: ApiRequest['query'][string] = ''): string {
   throw invalid(['query', 'find'], `must be a single text of at most ${searchCharsMax} characters`)
 }
 
-function pageIn(text: ApiRequest['query'][string] = '1'): number {
-  if (typeof text === 'string' && /^[1-9]\d{0,6}$/.test(text)) return Number(text)
-  throw invalid(['query', 'page'], 'must be a number from 1')
-}
-
 async function create(context: AppContext, request: ApiRequest): Promise<NewKeyReply> {
-  const { name, plan, groups: allowed, expiresAt, admin } = bodyOf(request, NewKeyBody)
+  const { name, plan, groups: allowed, expiresAt, admin } = bodyOf(request, NewKeyInput)
   const expiresAtMs = expiresAt === undefined ? undefined : parseTime('expiresAt', expiresAt)
   const newKey = { name, plan, groups: allowed, admin, expiresAtMs }
   const created = await createKey(context.state, newKey, context.clock, context.random)
@@ -102,7 +75,7 @@ function parseTime(name: string, text: string): number {
 }
 
 async function edit(context: AppContext, request: ApiRequest): Promise<KeyView> {
-  const { expiresAt, ...rest } = bodyOf(request, KeyChangeBody)
+  const { expiresAt, ...rest } = bodyOf(request, KeyChangeInput)
   const expiresAtMs = typeof expiresAt === 'string' ? parseTime('expiresAt', expiresAt) : expiresAt
   const id = idOf(request)
   const edited = await editKey(context.state, id, { ...rest, expiresAtMs }, context.clock)
@@ -113,7 +86,7 @@ async function edit(context: AppContext, request: ApiRequest): Promise<KeyView> 
 }
 
 async function rotate(context: AppContext, request: ApiRequest): Promise<NewKeyReply> {
-  const { restore = false, oldSecretUntil } = bodyOf(request, RotationBody)
+  const { restore = false, oldSecretUntil } = bodyOf(request, RotationInput)
   const oldSecretUntilMs = oldSecretUntil === undefined ? undefined : parseTime('oldSecretUntil', oldSecretUntil)
   const rotation = { id: idOf(request), restore, oldSecretUntilMs }
   const rotated = await rotateKey(context.state, rotation, context.clock, context.random)

@@ -2,7 +2,7 @@
 // the same origin. Browsers send cookies with requests that other sites caused. SameSite=Strict prevents that, and the
 // origin check is a second protection.
 import type { Static, TSchema } from '#api/kit.ts'
-import { Fault } from '#core/fault.ts'
+import { Fault, invalid } from '#core/fault.ts'
 import { checker } from '#core/schema-check.ts'
 import { parseJsonBody } from '#http/parse.ts'
 import type { ApiRequest } from '#http/pipeline.ts'
@@ -74,6 +74,12 @@ export function operatorRoute(
   }
   const change = Object.entries(changes).map(([method, handler]) => [method, route(handler, true)])
   return { path, sameOrigin: true, change: Object.fromEntries(change), ...(GET && { read: route(GET, false) }) }
+}
+
+/** The parameter `page`, from 1. */
+export function pageIn({ page = '1' }: ApiRequest['query']): number {
+  if (typeof page === 'string' && /^[1-9]\d{0,6}$/.test(page)) return Number(page)
+  throw invalid(['query', 'page'], 'must be a number from 1')
 }
 
 /** Parses and validates the body. */

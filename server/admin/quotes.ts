@@ -2,13 +2,13 @@
 // quotes could not be read by key afterwards.
 import type { QuoteList, StoredQuote } from '#api/console.ts'
 import type { Quote } from '#api/wire/fx.ts'
-import { Fault, invalid } from '#core/fault.ts'
+import { Fault } from '#core/fault.ts'
 import { readReceipt } from '#fx/endpoints/receipt.ts'
 import { readQuote } from '#fx/pricing/quotes.ts'
 import type { ApiRequest } from '#http/pipeline.ts'
 import type { ExtraRoute } from '#http/routes.ts'
 import type { AppContext } from '#server/context.ts'
-import { operatorRoute } from './operator-requests.ts'
+import { operatorRoute, pageIn } from './operator-requests.ts'
 
 const pageSize = 25
 
@@ -21,13 +21,10 @@ const parseReply = (reply: Uint8Array): Quote => JSON.parse(new TextDecoder().de
 
 /** Newest first. One row more than a page shows whether there are more. */
 async function listQuotes({ state }: AppContext, { query }: ApiRequest): Promise<QuoteList> {
-  const { page = '1' } = query
-  if (typeof page !== 'string' || !/^[1-9]\d{0,4}$/.test(page))
-    throw invalid(['query', 'page'], 'must be a number from 1')
   const rows = await state.all<{ keyId: string; reply: Uint8Array }>(
     'select key_id as "keyId", reply from fx_quotes order by created_ms desc, id limit ? offset ?',
     pageSize + 1,
-    (Number(page) - 1) * pageSize,
+    (pageIn(query) - 1) * pageSize,
   )
   const quotes = rows.slice(0, pageSize).map(({ keyId, reply }) => {
     const { id, from, to, rate, createdAt, expiresAt } = parseReply(reply)

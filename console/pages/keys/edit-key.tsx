@@ -16,7 +16,7 @@ export function EditKey({ of: key, done }: { readonly of: KeyView; readonly done
         Edit key <code>{id}</code>
       </h2>
       <KeyForm
-        start={{ name, plan, groups, admin, days: '' }}
+        start={{ name, plan, groups: [...groups], admin, days: '' }}
         expiry={{ label: 'Expires in days (0: never)', otherwise: 'unchanged', daysMin: 0 }}
         send={save}
       >

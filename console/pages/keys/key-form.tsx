@@ -8,7 +8,7 @@ import { Failure } from '../../parts/query-result.tsx'
 export interface KeyFields {
   readonly name: string
   readonly plan: Plan
-  readonly groups: readonly Group[]
+  readonly groups: Group[]
   readonly admin: boolean
   /** Days from now, as typed. */
   readonly days: string

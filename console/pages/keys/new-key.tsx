@@ -6,7 +6,7 @@ import { Card } from '../../parts/card.tsx'
 import { type KeyFields, KeyForm, timeInDays } from './key-form.tsx'
 import { ShownOnce } from './shown-once.tsx'
 
-const start: KeyFields = { name: '', plan: 'free', groups, admin: false, days: '' }
+const start: KeyFields = { name: '', plan: 'free', groups: [...groups], admin: false, days: '' }
 
 export function NewKey({ onCreated }: { readonly onCreated: () => void }) {
   const [key, setKey] = useState('')
