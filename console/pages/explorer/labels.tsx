@@ -1,13 +1,12 @@
-// The label list of a chain as a table and as downloads (endpoints explorer.labelListV1 and V2). A response contains the
-// whole list, so filter and pages are computed here.
+// The label list of a chain as a table and as downloads (endpoint explorer.labelListV2). A response contains the whole
+// list, so filter and pages are computed here.
 import { useMutation } from '@tanstack/preact-query'
-import { useState } from 'preact/compat'
 import type { LabelRecord } from '#api/wire/explorer.ts'
 import { Card } from '../../parts/card.tsx'
 import { TextField } from '../../parts/controls.tsx'
 import { formatCount, formatTime } from '../../parts/format.ts'
 import { Pager } from '../../parts/pager.tsx'
-import { Busy, Failure } from '../../parts/query-result.tsx'
+import { Failure, QueryResult } from '../../parts/query-result.tsx'
 import { Table } from '../../parts/table.tsx'
 import { useChainName } from '../../parts/use-chains.ts'
 import { hrefOf } from '../../route.ts'
@@ -25,34 +24,24 @@ interface LabelsProps {
 }
 
 export function Labels({ chain, filter, page }: LabelsProps) {
-  const [showAll, setShowAll] = useState(false)
-  const v2 = useEndpoint('explorer.labelListV2', { chainid: chain })
-  const v1 = useEndpoint('explorer.labelListV1', {}, { isEnabled: showAll && chain === '1' })
+  const list = useEndpoint('explorer.labelListV2', { chainid: chain })
   const chainName = useChainName()
-  const result = v1.data?.reply.result ?? v2.data?.reply.result
-  const error = v1.error ?? v2.error
+  const hasLabels = (list.data?.reply.result.length ?? 0) > 0
   return (
-    <Card
-      id="labels-title"
-      title={`Labels on ${chainName(chain)}`}
-      aside={result !== undefined && result.length > 0 && <Downloads chain={chain} />}
-    >
-      {typeof result === 'string' ? (
-        <p className="note">
-          This list is too long to show. Search for a name above, or download the list.
-          {chain === '1' && (
-            <button type="button" className="plain" onClick={() => setShowAll(true)}>
-              Show it anyway
-            </button>
-          )}
-        </p>
-      ) : result ? (
-        <Browse labels={result} chain={chain} filter={filter} page={page} />
-      ) : error ? (
-        <ExplorerErrorNotice error={error} chain={chain} />
-      ) : (
-        <Busy text="Loading the list…" />
-      )}
+    <Card id="labels-title" title={`Labels on ${chainName(chain)}`} aside={hasLabels && <Downloads chain={chain} />}>
+      <QueryResult
+        of={list}
+        waiting="Loading the list…"
+        failure={(error) => <ExplorerErrorNotice error={error} chain={chain} />}
+      >
+        {({ reply: { result } }) =>
+          typeof result === 'string' ? (
+            <p className="note">This list is too long to show. Search for a name above, or download the list.</p>
+          ) : (
+            <Browse labels={result} chain={chain} filter={filter} page={page} />
+          )
+        }
+      </QueryResult>
     </Card>
   )
 }
