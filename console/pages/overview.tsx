@@ -7,6 +7,7 @@ import { readJson } from '../http.ts'
 import { operator } from '../operator.ts'
 import { Card } from '../parts/card.tsx'
 import { CoverageBar } from '../parts/coverage-bar.tsx'
+import { Facts } from '../parts/facts.tsx'
 import { formatCount, formatDuration } from '../parts/format.ts'
 import { QueryResult } from '../parts/query-result.tsx'
 import { SignInHelp } from '../parts/sign-in-help.tsx'
@@ -95,16 +96,8 @@ function Readiness({ report }: { readonly report: Status }) {
 }
 
 function Checks({ checks }: Pick<PublicStatus, 'checks'>) {
-  return (
-    <dl className="facts">
-      {checks.map(({ name, ok, message }) => (
-        <div key={name} className="fact">
-          <dt>{name}</dt>
-          <dd className={ok ? '' : 'bad'}>{message}</dd>
-        </div>
-      ))}
-    </dl>
-  )
+  const textOf = ({ ok, message }: (typeof checks)[number]) => (ok ? message : <span className="bad">{message}</span>)
+  return <Facts of={Object.fromEntries(checks.map((check) => [check.name, textOf(check)]))} />
 }
 
 function GroupCard({ group, report }: { readonly group: (typeof groups)[number]; readonly report: Status }) {

@@ -1,4 +1,5 @@
 // Links to the items of a page that were opened recently.
+import { Links } from '../parts/links.tsx'
 import type { PageName } from '../route.ts'
 import { useRecent } from './recent.ts'
 
@@ -9,14 +10,7 @@ export function RecentLinks({ page }: { readonly page: PageName }) {
   if (items.length === 0) return null
   return (
     <p className="small examples">
-      Recent:{' '}
-      {items.map(({ label, href }, at) => (
-        <span key={href}>
-          {at > 0 && ', '}
-          <a href={href}>{label}</a>
-        </span>
-      ))}
-      .
+      Recent: <Links of={items} />.
     </p>
   )
 }

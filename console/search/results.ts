@@ -1,6 +1,6 @@
 // Searches all interfaces for a text. An interface that fails, or that the key may not use, has no results.
 import type { UseQueryResult } from '@tanstack/preact-query'
-import type { Client, InputOf } from '#api/client.ts'
+import type { InputOf } from '#api/client.ts'
 import { type Network, networks } from '#api/wire/networks.ts'
 import { fetchTransaction } from '../pages/explorer/lookups.ts'
 import { formatCount, shortenHex } from '../parts/format.ts'
@@ -32,12 +32,12 @@ const settle = (searches: readonly Promise<SearchResult[]>[]): Promise<SearchRes
 type Chains = readonly { readonly id: string; readonly name: string }[]
 
 function searchesFor(
-  { client, key, signal }: Calling,
+  calling: Calling,
   { address, transaction, quote, validatorIndex, pubkey, marketId, words }: SearchTargets,
   chains: Chains,
 ): Promise<SearchResult[]>[] {
+  const { client, key } = calling
   const searches: Promise<SearchResult[]>[] = []
-  const options = { signal }
   if (quote !== undefined)
     searches.push(Promise.resolve([{ kind: 'Quote', label: quote, href: hrefOf('fx', [quote]) }]))
   if (transaction !== undefined) searches.push(transactions(transaction, key))
@@ -49,13 +49,13 @@ function searchesFor(
       detail: `on ${name}`,
     }))
     searches.push(Promise.resolve(onChains))
-    for (const network of networks) searches.push(validatorsWith(client, network, address, options))
+    for (const network of networks) searches.push(validatorsWith(calling, network, address))
   }
   if (validatorIndex !== undefined || pubkey !== undefined)
     for (const network of networks)
       searches.push(
         client.validators
-          .find({ network, limit, ...(pubkey === undefined ? { index: validatorIndex } : { pubkey }) }, options)
+          .find({ network, limit, ...(pubkey === undefined ? { index: validatorIndex } : { pubkey }) }, calling)
           .then(({ validators }) =>
             validators.map(({ validatorIndex: index, pool }) => ({
               kind: 'Validator',
@@ -66,8 +66,8 @@ function searchesFor(
           ),
       )
   if (marketId !== undefined)
-    searches.push(client.markets.byId({ id: marketId }, options).then((market) => [toMarket(market)]))
-  if (words !== undefined) searches.push(...wordSearches(client, words, options))
+    searches.push(client.markets.byId({ id: marketId }, calling).then((market) => [toMarket(market)]))
+  if (words !== undefined) searches.push(...wordSearches(calling, words))
   return searches
 }
 
@@ -77,34 +77,26 @@ async function transactions(hash: string, key: string): Promise<SearchResult[]> 
   return [{ kind: 'Transaction', label: shortenHex(hash), href: hrefOf('explorer', ['tx', hash]), detail }]
 }
 
-async function validatorsWith(
-  client: Client,
-  network: Network,
-  address: string,
-  options: Options,
-): Promise<SearchResult[]> {
+async function validatorsWith(calling: Calling, network: Network, address: string): Promise<SearchResult[]> {
+  const { validators } = calling.client
   const found = await Promise.all([
-    client.validators.find({ network, depositAddress: address, limit: 1 }, options),
-    client.validators.find({ network, withdrawalAddress: address, limit: 1 }, options),
+    validators.find({ network, depositAddress: address, limit: 1 }, calling),
+    validators.find({ network, withdrawalAddress: address, limit: 1 }, calling),
   ])
   if (found.every(({ validators }) => validators.length === 0)) return []
   const href = hrefOf('validators', [], { network, q: address })
   return [{ kind: 'Validators', label: `Validators of ${shortenHex(address)}`, href, detail: network }]
 }
 
-interface Options {
-  readonly signal: AbortSignal
-}
-
-const wordSearches = (client: Client, q: string, options: Options): Promise<SearchResult[]>[] => [
-  labels(client, { q, limit }, options),
-  pools(client, 'pool', { q, limit }, options),
-  pools(client, 'operator', { q, limit }, options),
-  markets(client, { q, limit }, options),
+const wordSearches = (calling: Calling, q: string): Promise<SearchResult[]>[] => [
+  labels(calling, { q, limit }),
+  pools(calling, { kind: 'pool', q, limit }),
+  pools(calling, { kind: 'operator', q, limit }),
+  markets(calling, { q, limit }),
 ]
 
-const labels = async (client: Client, input: InputOf<'explorer.labelSearch'>, options: Options) => {
-  const { result } = await client.explorer.labelSearch(input, options)
+const labels = async (calling: Calling, input: InputOf<'explorer.labelSearch'>) => {
+  const { result } = await calling.client.explorer.labelSearch(input, calling)
   const results = result.map(({ name, address, chainid, slug = '' }): SearchResult => {
     if (address === undefined) return { kind: 'Entity', label: name, href: hrefOf('explorer', ['entity', slug]) }
     return { kind: 'Address', label: name, href: hrefOf('explorer', [chainid, address]), detail: shortenHex(address) }
@@ -113,23 +105,18 @@ const labels = async (client: Client, input: InputOf<'explorer.labelSearch'>, op
   return [...new Map(results.map((item) => [item.href, item])).values()]
 }
 
-const pools = async (
-  client: Client,
-  kind: 'pool' | 'operator',
-  input: InputOf<'validators.entities'>,
-  options: Options,
-): Promise<SearchResult[]> => {
-  const query = { ...input, kind, sort: 'validators', sortOrder: 'desc' } as const
-  return (await client.validators.entities(query, options)).entities.map(({ name, validators }) => ({
-    kind: kind === 'pool' ? 'Pool' : 'Operator',
+const pools = async (calling: Calling, input: InputOf<'validators.entities'>): Promise<SearchResult[]> => {
+  const query = { ...input, sort: 'validators', sortOrder: 'desc' } as const
+  return (await calling.client.validators.entities(query, calling)).entities.map(({ name, validators }) => ({
+    kind: input.kind === 'operator' ? 'Operator' : 'Pool',
     label: name,
     href: hrefOf('validators', [], { network: 'mainnet', q: name }),
     detail: validators === null ? undefined : `${formatCount(validators)} validators`,
   }))
 }
 
-const markets = async (client: Client, input: InputOf<'markets.search'>, options: Options) =>
-  (await client.markets.search(input, options)).markets.map(toMarket)
+const markets = async (calling: Calling, input: InputOf<'markets.search'>) =>
+  (await calling.client.markets.search(input, calling)).markets.map(toMarket)
 
 const toMarket = ({ slug = '', question }: { readonly slug?: string; readonly question?: string }): SearchResult => ({
   kind: 'Market',
@@ -141,12 +128,12 @@ const toMarket = ({ slug = '', question }: { readonly slug?: string; readonly qu
 export function useSuggestions(): readonly SearchResult[] {
   const { data = [] } = useCalls(
     ['search suggestions'],
-    async ({ client, signal }) => {
+    async (calling) => {
       const found = await settle([
-        pools(client, 'pool', { limit: 2 }, { signal }),
+        pools(calling, { kind: 'pool', limit: 2 }),
         // A word that most label lists contain.
-        labels(client, { q: 'exchange', limit: 50 }, { signal }),
-        markets(client, { limit: 2 }, { signal }),
+        labels(calling, { q: 'exchange', limit: 50 }),
+        markets(calling, { limit: 2 }),
       ])
       return found.flatMap((results) => results.slice(0, 2))
     },

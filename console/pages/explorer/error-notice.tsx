@@ -1,5 +1,6 @@
 // An error of the explorer and what to do about it. Group A has no error codes, so the messages are matched.
 import { ExplorerError } from '#api/client.ts'
+import { Links } from '../../parts/links.tsx'
 import { Failure } from '../../parts/query-result.tsx'
 import { useChainName, useChains } from '../../parts/use-chains.ts'
 import { hrefOf } from '../../route.ts'
@@ -13,14 +14,7 @@ export function ExplorerErrorNotice({ error, chain }: { readonly error: unknown;
         This server does not support {chainName(chain)}.{' '}
         {chains && chains.length > 0 ? (
           <>
-            Supported:{' '}
-            {chains.map((id, index) => (
-              <span key={id}>
-                {index > 0 && ', '}
-                <a href={hrefOf('explorer', [id])}>{chainName(id)}</a>
-              </span>
-            ))}
-            .
+            Supported: <Links of={chains.map((id) => ({ label: chainName(id), href: hrefOf('explorer', [id]) }))} />.
           </>
         ) : (
           'No chains are configured yet.'

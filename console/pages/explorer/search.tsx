@@ -3,6 +3,7 @@ import type { FoundLabel } from '#api/wire/label-search.ts'
 import { AddressLink } from '../../parts/address-link.tsx'
 import { Card } from '../../parts/card.tsx'
 import { isNotFound } from '../../parts/failures.ts'
+import { Links } from '../../parts/links.tsx'
 import { QueryResult } from '../../parts/query-result.tsx'
 import { Table } from '../../parts/table.tsx'
 import { useChainName } from '../../parts/use-chains.ts'
@@ -91,18 +92,13 @@ const examplesMax = 3
 /** Links to a few labelled addresses, if there are any. */
 export function Suggestions({ chain }: { readonly chain: string }) {
   const query = useEndpoint('explorer.labelSearch', { q: exampleSearch, chainid: chain, limit: rowsMax })
-  const examples = (query.data?.reply.result ?? []).filter(({ address }) => address !== undefined)
+  const examples = (query.data?.reply.result ?? []).flatMap(({ name, address }) =>
+    address === undefined ? [] : [{ label: name, href: hrefOf('explorer', [chain, address]) }],
+  )
   if (examples.length === 0) return null
   return (
     <p>
-      Examples:{' '}
-      {examples.slice(0, examplesMax).map(({ name, address = '' }, index) => (
-        <span key={address}>
-          {index > 0 && ', '}
-          <a href={hrefOf('explorer', [chain, address])}>{name}</a>
-        </span>
-      ))}
-      .
+      Examples: <Links of={examples.slice(0, examplesMax)} />.
     </p>
   )
 }

@@ -1,11 +1,11 @@
 // Pool, operators and lifecycle of a validator, and its deposit and withdrawal addresses with their first funding.
-import type { ReactNode } from 'preact/compat'
 import type { Network } from '#api/wire/validators.ts'
 import type { ValidatorMetadata } from '#api/wire/validators-metadata.ts'
 import { AddressLink } from '../../parts/address-link.tsx'
 import { Card } from '../../parts/card.tsx'
 import { Facts, Mono } from '../../parts/facts.tsx'
 import { ether, formatCount, formatTime } from '../../parts/format.ts'
+import { Links } from '../../parts/links.tsx'
 import { hrefOf } from '../../route.ts'
 import { useEndpoint } from '../../use-endpoint.ts'
 import { type ChainClock, unixOf } from './chain-clock.ts'
@@ -18,10 +18,8 @@ interface IdentityProps {
 
 export function Identity({ metadata, network, clock }: IdentityProps) {
   const { pool, subpool, nodeOperators, dvtNetwork, dvtOperators } = metadata
-  const searchLink = (text: string) => (
-    <a key={text} href={hrefOf('validators', [], { network, q: text })}>
-      {text}
-    </a>
+  const searchLinks = (names: readonly string[]) => (
+    <Links of={names.map((name) => ({ label: name, href: hrefOf('validators', [], { network, q: name }) }))} />
   )
   const epochText = (epoch: number | null, otherwise: string) =>
     epoch === null ? (
@@ -38,11 +36,11 @@ export function Identity({ metadata, network, clock }: IdentityProps) {
           'Public key': <Mono text={metadata.validatorPubkey} />,
           Pool: (
             <>
-              {pool === null ? <Unknown /> : searchLink(pool)}
+              {pool === null ? <Unknown /> : searchLinks([pool])}
               {subpool !== null && <span className="soft"> · {subpool}</span>}
             </>
           ),
-          'Node operators': nodeOperators?.length ? commaSeparated(nodeOperators.map(searchLink)) : <Unknown />,
+          'Node operators': nodeOperators?.length ? searchLinks(nodeOperators) : <Unknown />,
           'DVT network': dvtNetwork !== null && (
             <>
               {dvtNetwork}
@@ -60,9 +58,6 @@ export function Identity({ metadata, network, clock }: IdentityProps) {
 }
 
 const Unknown = () => <span className="soft">unknown</span>
-
-const commaSeparated = (items: readonly ReactNode[]) =>
-  items.flatMap((item, index) => (index === 0 ? [item] : [', ', item]))
 
 /** The execution chain of each network, where deposits are made. */
 const chains: Readonly<Record<Network, string>> = { mainnet: '1', hoodi: '560048', holesky: '17000' }

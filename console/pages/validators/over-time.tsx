@@ -1,5 +1,6 @@
 // The ratings of a validator over time: totals of the range, a plot, and the worst days.
 import { useMemo } from 'preact/compat'
+import type { InputOf } from '#api/client.ts'
 import type { EffectivenessRecord } from '#api/wire/validators.ts'
 import { Card } from '../../parts/card.tsx'
 import { Tabs } from '../../parts/controls.tsx'
@@ -10,7 +11,7 @@ import { go, hrefOf } from '../../route.ts'
 import { useEndpoint } from '../../use-endpoint.ts'
 import { ViewControls } from './controls.tsx'
 import { decimal, Figures, rating, share, slots } from './figures.tsx'
-import { boundsOf, type DateBounds, type PlotName, plotNames, queryOf, type ValidatorsView, zoomInto } from './view.ts'
+import { boundsOf, type PlotName, plotNames, queryOf, type ValidatorsView, zoomInto } from './view.ts'
 
 /** The maximum of one response. */
 const windowsMax = 1000
@@ -25,12 +26,11 @@ interface OverTimeProps {
 
 export function OverTime({ index, view, newest }: OverTimeProps) {
   const onView = (newView: ValidatorsView) => go('validators', [index], queryOf(newView))
-  const bounds = boundsOf(view, newest)
   const input = {
     validator_index_or_pubkey: index,
     network: view.network,
     utc: view.utc,
-    ...bounds,
+    ...boundsOf(view, newest),
   } as const
   const total = useEndpoint(
     'validators.effectiveness',
@@ -66,7 +66,7 @@ export function OverTime({ index, view, newest }: OverTimeProps) {
           </>
         )}
       </QueryResult>
-      <Worst index={index} view={view} bounds={bounds} />
+      <Worst input={input} view={view} />
     </Card>
   )
 }
@@ -156,24 +156,15 @@ function WindowPlot({ records, view, onView }: WindowsProps) {
 }
 
 interface WorstProps {
-  readonly index: number
+  readonly input: InputOf<'validators.effectiveness'>
   readonly view: ValidatorsView
-  readonly bounds: DateBounds
 }
 
 /** Links to the worst days, which also work without a mouse. */
-function Worst({ index, view, bounds }: WorstProps) {
+function Worst({ input, view }: WorstProps) {
   const worst = useEndpoint(
     'validators.effectiveness',
-    {
-      validator_index_or_pubkey: index,
-      network: view.network,
-      utc: view.utc,
-      ...bounds,
-      granularity: 'day',
-      sortBy: 'validatorEffectiveness',
-      limit: worstShown,
-    },
+    { ...input, granularity: 'day', sortBy: 'validatorEffectiveness', limit: worstShown },
     { keepPrevious: true },
   )
   return (
@@ -188,7 +179,11 @@ function Worst({ index, view, bounds }: WorstProps) {
             {imperfect.map((record) => (
               <a
                 key={record.day}
-                href={hrefOf('validators', [index], queryOf({ ...view, day: record.day ?? undefined }))}
+                href={hrefOf(
+                  'validators',
+                  [input.validator_index_or_pubkey],
+                  queryOf({ ...view, day: record.day ?? undefined }),
+                )}
                 aria-current={record.day === view.day ? 'true' : undefined}
               >
                 {record.date} <span className="badge">{rating(record.validatorEffectiveness)}</span>

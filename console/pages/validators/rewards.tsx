@@ -112,6 +112,7 @@ const formatAxis = (value: number): string => value.toLocaleString('en', { maxim
 
 function RewardTables({ record }: { readonly record: AggregateRecord }) {
   const statement = rewardStatement(record)
+  const counts = countFields.map(([name, field]) => [name, formatCountOrUnknown(record[field])])
   return (
     <>
       <div className="sheet">
@@ -125,11 +126,14 @@ function RewardTables({ record }: { readonly record: AggregateRecord }) {
       />
       <details>
         <summary>Show counts</summary>
-        <Counts record={record} />
+        <Facts className="counts" of={Object.fromEntries(counts)} />
       </details>
     </>
   )
 }
+
+const formatCountOrUnknown = (value: number | bigint | undefined): string =>
+  value === undefined ? 'unknown' : formatCount(value)
 
 const amount = (value: bigint | undefined): string => (value === undefined ? 'unknown' : gwei(value, 9))
 
@@ -178,16 +182,3 @@ const countFields = [
   ['Slashings reported', 'slashesCollected'],
   ['Slashings received', 'slashesReceived'],
 ] as const
-
-function Counts({ record }: { readonly record: AggregateRecord }) {
-  return (
-    <dl className="facts counts">
-      {countFields.map(([name, field]) => (
-        <div key={field}>
-          <dt>{name}</dt>
-          <dd>{record[field] === undefined ? 'unknown' : formatCount(record[field])}</dd>
-        </div>
-      ))}
-    </dl>
-  )
-}
