@@ -59,11 +59,9 @@ export interface PassOptions {
 
 /** Another process reads this feed. */
 export class FeedLocked extends Error {
-  readonly untilMs: number
-  constructor(source: string, untilMs: number) {
+  override readonly name = 'FeedLocked'
+  constructor(source: string) {
     super(`the feed ${source} is being read by another process`)
-    this.name = 'FeedLocked'
-    this.untilMs = untilMs
   }
 }
 
@@ -147,7 +145,7 @@ function lockFeed(
   return context.state.write(async (tx) => {
     const known = (await readFeedState(tx, feed.id)) ?? newFeedState(feed.id)
     const isLocked = known.holder !== '' && known.holder !== holder && known.heldUntilMs > nowMs
-    if (isLocked && !takeOver) throw new FeedLocked(feed.id, known.heldUntilMs)
+    if (isLocked && !takeOver) throw new FeedLocked(feed.id)
     const lock = { holder, heldUntilMs: nowMs + lockMs(feed) }
     const isUnfinished = known.page > 0 && (known.pass === 'full' || !full)
     const feedState = { ...known, ...lock, ...(isUnfinished ? {} : startPass(feed, known, nowMs, full)) }
@@ -293,8 +291,7 @@ async function writePage(
 const isFirstPass = ({ fullAtMs }: FeedState): boolean => fullAtMs === null
 
 async function refuseIfTakenOver(tx: StateWriter, feed: MarketFeed, { holder }: FeedState): Promise<void> {
-  const current = await readFeedState(tx, feed.id)
-  if (current?.holder !== holder) throw new FeedLocked(feed.id, current?.heldUntilMs ?? 0)
+  if ((await readFeedState(tx, feed.id))?.holder !== holder) throw new FeedLocked(feed.id)
 }
 
 async function writePart(

@@ -100,11 +100,13 @@ async function openSqliteState(file: string, options: SqliteOptions): Promise<St
     }
   }
 
-  async function writeAlone<T>(work: (tx: StateWriter) => Promise<T>): Promise<T> {
-    await begin()
+  async function transaction<T>(work: () => Promise<T>): Promise<T> {
+    await retryWhileBusy(() => writer.run('begin immediate'))
     try {
-      const result = await runInTransaction(work)
-      await commit()
+      const result = await work()
+      await retryWhileBusy(() => writer.run('commit'))
+      version = undefined
+      checkpointer?.afterCommit(writer)
       return result
     } catch (error) {
       writer.rollback()
@@ -114,15 +116,10 @@ async function openSqliteState(file: string, options: SqliteOptions): Promise<St
 
   /** Invariant 5. */
   async function writeTogether(members: readonly QueuedWrite[]): Promise<void> {
-    await begin()
     const callbacks: (() => void)[] = []
-    try {
+    await transaction(async () => {
       for (const member of members) callbacks.push(await runInSavepoint(member))
-      await commit()
-    } catch (error) {
-      writer.rollback()
-      throw error
-    }
+    })
     for (const callback of callbacks) callback()
   }
 
@@ -130,7 +127,7 @@ async function openSqliteState(file: string, options: SqliteOptions): Promise<St
   async function runInSavepoint({ work, resolve, reject }: QueuedWrite): Promise<() => void> {
     writer.run('savepoint member')
     try {
-      const result = await runInTransaction(work)
+      const result = await runAlone(work)
       writer.run('release member')
       return () => resolve(result as never)
     } catch (error) {
@@ -141,16 +138,8 @@ async function openSqliteState(file: string, options: SqliteOptions): Promise<St
     }
   }
 
-  const runInTransaction = <T>(work: (tx: StateWriter) => Promise<T>): Promise<T> =>
+  const runAlone = <T>(work: (tx: StateWriter) => Promise<T>): Promise<T> =>
     runGuarded((guard) => createTransaction(writer, guard, file), work)
-
-  const begin = () => retryWhileBusy(() => writer.run('begin immediate'))
-
-  async function commit(): Promise<void> {
-    await retryWhileBusy(() => writer.run('commit'))
-    version = undefined
-    checkpointer?.afterCommit(writer)
-  }
 
   const opened = connections.move()
   const state: State = {
@@ -190,7 +179,8 @@ async function openSqliteState(file: string, options: SqliteOptions): Promise<St
           connection.rollback()
         }
       }, signal),
-    write: (work, { together = false } = {}) => (together ? groupCommit(work) : writeQueue.run(() => writeAlone(work))),
+    write: (work, { together = false } = {}) =>
+      together ? groupCommit(work) : writeQueue.run(() => transaction(() => runAlone(work))),
     version() {
       if (version === undefined) {
         try {
