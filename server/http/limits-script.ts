@@ -8,7 +8,6 @@
 //    their own limit are refused (behaviour/operations.md#redis-outages). `since` is the time of the start.
 // 4. Without a count for this day, the script asks for the stored one: Redis may have been restarted.
 // 5. Lua writes large numbers with an exponent; `text` does not.
-import { createScript, type RedisScript } from '#sources/redis.ts'
 
 /** Seconds and microseconds. Tests replace it. */
 export const serverTime = `redis.call('TIME')`
@@ -21,14 +20,13 @@ local function text(number) return string.format('%.0f', number) end
 `
 
 /** KEYS: since, process. ARGV: the run id of the Redis process. */
-export const registerScript = (time = serverTime): RedisScript =>
-  createScript(`${readClock(time)}
+export const registerScript = (time = serverTime): string => `${readClock(time)}
 if redis.call('GET', KEYS[2]) ~= ARGV[1] then
   redis.call('SET', KEYS[2], ARGV[1])
   redis.call('SET', KEYS[1], text(nowUs))
 end
 return {0}
-`)
+`
 
 /**
  * KEYS: since, the calls of the caller, its calls of this endpoint, its counts by day. ARGV: the limits per second, per
@@ -36,8 +34,7 @@ return {0}
  * from the database. Returns: 0 accepted, 1 daily limit, 2 limit per second, 3 the count of the day is missing, 4 the
  * last second is unknown; then the two waits, the time, and the calls of the day.
  */
-export const limitScript = (time = serverTime): RedisScript =>
-  createScript(`${readClock(time)}
+export const limitScript = (time = serverTime): string => `${readClock(time)}
 local perSecond, endpointPerSecond, perDay = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 
 local function waitUs(key, limit)
@@ -95,4 +92,4 @@ if perDay > 0 then
   redis.call('PEXPIRE', KEYS[4], 172800000)
 end
 return {0, 0, 0, nowUs, used}
-`)
+`

@@ -8,7 +8,7 @@ import type { Endpoint } from '#api/kit.ts'
 import type { Fault } from '#core/fault.ts'
 import { type Clock, systemClock } from '#runtime/clock.ts'
 import { openLog } from '#runtime/log.ts'
-import { createScript, openRedis } from '#sources/redis.ts'
+import { openRedis } from '#sources/redis.ts'
 import { codeOf, fundedBy, makeKey, querying, quote } from '#test/authorization.ts'
 import { openContext, type TestContext, testNowMs } from '#test/context.ts'
 import { ManualClock } from '#test/manual-clock.ts'
@@ -33,8 +33,8 @@ const timeFromKeys = `redis.call('MGET', 'seconds', 'micros')`
 
 /** Sets the time that the scripts read. Without a timeout, because the machine may be busy. */
 async function timeOf({ url }: RedisServer) {
-  const set = createScript(`redis.call('MSET', 'seconds', ARGV[1], 'micros', ARGV[2]) return {0}`)
-  const wipe = createScript(`redis.call('FLUSHALL') return {0}`)
+  const set = `redis.call('MSET', 'seconds', ARGV[1], 'micros', ARGV[2]) return {0}`
+  const wipe = `redis.call('FLUSHALL') return {0}`
   const redis = await openRedis({
     url,
     clock: new ManualClock(0),

@@ -12,7 +12,7 @@ import type { UnknownFork } from '#sources/beacon/consensus.ts'
 import type { ChainIdentity } from '#sources/beacon/endpoint.ts'
 import { describeLimitations } from '#sources/evm/capabilities.ts'
 import { cleanUrl, fetchJson } from '#sources/http-client.ts'
-import { createScript, openRedis } from '#sources/redis.ts'
+import { openRedis } from '#sources/redis.ts'
 import { clockLeadMs } from '#sources/remote-time.ts'
 import { type DoctorFinding, failFinding, okFinding, runCheck, warnFinding } from './diagnosis.ts'
 import { clickhouseFindings } from './mirror/mirror-findings.ts'
@@ -134,7 +134,7 @@ function limitsChecks({ settings: { limits: url }, clock }: Pick<Context, 'setti
   ]
 }
 
-const echo = createScript('return {1}')
+const echo = 'return {1}'
 
 const sourceUrls = ({ settings }: Pick<Context, 'settings' | 'clock'>): readonly string[] => [
   ...settings.explorer.chains.flatMap(({ rpc }) => rpc.map(({ url }) => url)),

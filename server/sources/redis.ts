@@ -4,7 +4,6 @@
 // 2. A connection that fails or is too slow once is closed. A new one is tried every `reconnectMs`.
 // 3. `onConnect` runs before any other call on a connection and gets the run id of the Redis process: after a restart or
 //    a failover, Redis may have lost its data.
-import { createHash } from 'node:crypto'
 import type { Redis as Client } from 'ioredis'
 import { type Clock, nextEventLoopTurn } from '#runtime/clock.ts'
 
@@ -12,19 +11,9 @@ const replyTimeoutMs = 50
 const connectTimeoutMs = 1000
 const reconnectMs = 250
 
-export interface RedisScript {
-  readonly text: string
-  readonly sha: string
-}
-
-export const createScript = (text: string): RedisScript => ({
-  text,
-  sha: createHash('sha1').update(text).digest('hex'),
-})
-
 /** Scripts return a list of integers. */
 export type RunScript = (
-  script: RedisScript,
+  script: string,
   keys: readonly string[],
   values: readonly string[],
 ) => Promise<readonly number[]>
@@ -138,18 +127,13 @@ async function connect(client: Client, onConnect: RedisOptions['onConnect']): Pr
   await onConnect((...call) => evaluate(client, ...call), process)
 }
 
-async function evaluate(
-  client: Client,
-  { text, sha }: RedisScript,
-  keys: readonly string[],
-  values: readonly string[],
-) {
-  try {
-    return (await client.evalsha(sha, keys.length, ...keys, ...values)) as number[]
-  } catch (error) {
-    if (!(error as Error).message.startsWith('NOSCRIPT')) throw error
-    return (await client.eval(text, keys.length, ...keys, ...values)) as number[]
-  }
+type Command = (...values: readonly (string | number)[]) => Promise<number[]>
+
+/** The library sends the text of a script once for each connection, and then its hash. */
+function evaluate(client: Client, ...[script, keys, values]: Parameters<RunScript>): Promise<readonly number[]> {
+  const commands = client as unknown as Record<string, Command | undefined>
+  if (!commands[script]) client.defineCommand(script, { lua: script })
+  return (commands[script] as Command).call(client, keys.length, ...keys, ...values)
 }
 
 async function withTimeout<T>(clock: Clock, waitMs: number, work: Promise<T>): Promise<T> {
