@@ -11,11 +11,6 @@ import { FetchError, fetchStream } from '../http-client.ts'
 export const eventTopics = ['head', 'finalized_checkpoint', 'chain_reorg'] as const
 export type EventTopic = (typeof eventTopics)[number]
 
-export interface EventOptions {
-  readonly urls: readonly string[]
-  readonly clock: Clock
-}
-
 const connectionMs = 600_000
 const connectionBytesMax = 64 * 1024 * 1024
 const lineCharsMax = 65_536
@@ -25,7 +20,7 @@ const unsupportedStatuses = new Set([400, 404, 405, 406, 501])
 
 /** Runs until the signal aborts. */
 export async function listenToEvents(
-  { urls, clock }: EventOptions,
+  { urls, clock }: { readonly urls: readonly string[]; readonly clock: Clock },
   onEvent: (topic: EventTopic) => void,
   signal: AbortSignal,
 ): Promise<void> {

@@ -43,17 +43,14 @@ export const examinedUntil = (state: StateReader, network: Network): Promise<num
 
 const cursorName = (network: Network): string => `alerts/${network}`
 
-export interface ExamineOptions {
-  /** Undefined: blocks are not checked. */
-  readonly checkBlocks?: CheckBlocks | undefined
-  readonly signal?: AbortSignal
-}
-
-/** Undefined: there was nothing to examine. Call it again until it returns undefined. */
+/**
+ * Undefined: there was nothing to examine. Call it again until it returns undefined. Without `checkBlocks`, blocks are not
+ * checked.
+ */
 export async function examineEpochs(
   context: ExamineContext,
   network: Network,
-  { checkBlocks, signal }: ExamineOptions = {},
+  { checkBlocks, signal }: { readonly checkBlocks?: CheckBlocks | undefined; readonly signal?: AbortSignal } = {},
 ): Promise<ExaminedEpochs | undefined> {
   const { state, duties, settings, clock } = context
   const time = plainTime(settings.validators.networks[network])

@@ -27,22 +27,18 @@ import {
 } from './head-alerts.ts'
 import type { WatchedValidator } from './watched-validators.ts'
 
-export interface ExaminedHead {
-  /** Missed blocks and attestations of watched validators in epochs that are not final. */
-  readonly missed: readonly MissedDuty[]
-  /** Stored deliveries. */
-  readonly deliveries: number
-}
-
 const headEvents: readonly WebhookEvent[] = ['attestations_missed', 'block_missed']
 
-/** Call this after all final epochs have been examined. Undefined: nothing is known about the head. */
+/**
+ * Call this after all final epochs have been examined. Returns the missed blocks and attestations of watched validators in
+ * epochs that are not final, and the number of stored deliveries. Undefined: nothing is known about the head.
+ */
 export async function examineHead(
   context: ExamineContext & Pick<ValidatorsContext, 'validators'>,
   network: Network,
   watched: ReadonlyMap<number, WatchedValidator>,
   signal?: AbortSignal,
-): Promise<ExaminedHead | undefined> {
+) {
   const { state, duties, settings, clock } = context
   const view = context.validators.provisional.get(network)
   const from = await examinedUntil(state, network)

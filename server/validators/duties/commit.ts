@@ -14,7 +14,7 @@ import { dropMissedDuties, type MissedDutyColumns, writeMissedDuties } from './m
 import { keepWindows, writeCount } from './networks.ts'
 import { recordPastChange } from './past-changes.ts'
 import { type ScoreHistory, writeScores } from './score-history.ts'
-import { addFilledGap, readWatched, type WatchChange, type WatchedNow, writeWatched } from './watch-ranges.ts'
+import { addFilledGap, type WatchChange, type WatchedNow, writeWatched } from './watch-ranges.ts'
 import { type Segment, writeSegments } from './write.ts'
 
 export interface CommitSegment extends Segment {
@@ -69,26 +69,18 @@ export async function commitEpochs(tx: StateWriter, commit: EpochCommit): Promis
     await recordPastChange(tx, network, time, span)
     return []
   }
-  const watchChanges = await writeWatches(tx, commit, covered.length === 0)
+  const watchChanges: WatchChange[] = []
+  for (const { epochs, watched } of segments) {
+    const isFirst = covered.length === 0 && epochs.from === span.from
+    const change = await writeWatched(tx, network, epochs.from, watched, isFirst)
+    if (change) watchChanges.push(change)
+  }
   const count = last.watched?.count
   if (count !== undefined) await writeCount(tx, network, count)
   await writeScores(tx, network, head.scores)
   // A commit of several days may have written rows that are too old already.
   await expire(tx, commit, span, head)
   return watchChanges
-}
-
-async function writeWatches(tx: StateWriter, { network, segments }: EpochCommit, isEmpty: boolean) {
-  const changes: WatchChange[] = []
-  let before = await readWatched(tx, network)
-  let isFirst = isEmpty
-  for (const { epochs, watched } of segments) {
-    const change = await writeWatched(tx, network, epochs.from, watched, before, isFirst)
-    if (change) changes.push(change)
-    before = watched ? new Set(watched.validators) : before && 'everyone'
-    isFirst = false
-  }
-  return changes
 }
 
 /** Deletes old hours and missed duties when a new day begins. */

@@ -11,6 +11,7 @@ import type { Network } from '#api/wire/validators.ts'
 import { type ChainDay, type ChainTime, chainDays, type Epoch } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
 import { recordFrom } from '#core/record-from.ts'
+import { putRow } from '#storage/put-row.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'
 import { type Measure, measures } from '../ratings/measures.ts'
 import type { Score } from '../ratings/method.ts'
@@ -145,13 +146,7 @@ export async function summarizeDays(
       const columns = ['network', 'day', 'kind', 'name', 'validators', 'data']
       const values = rows.map((row) => [id, day, row.kind, row.name, row.validators, row.data])
       await tx.insertMany('duty_summaries', columns, values)
-      await tx.run(
-        `insert into duty_summary_days (network, day, version) values (?, ?, ?)
-         on conflict (network, day) do update set version = excluded.version`,
-        id,
-        day,
-        groups.version,
-      )
+      await putRow(tx, 'duty_summary_days', ['network', 'day'], { network: id, day, version: groups.version })
     })
     count += 1
   }

@@ -28,7 +28,7 @@ import {
   unitIds,
 } from './layout.ts'
 import { packCells } from './pack-chunk.ts'
-import { dataByIds, type PackedRow, putRows, removeBetween, rowsByIds } from './rows.ts'
+import { dataByIds, type PackedRow, putRows, removeBetween } from './rows.ts'
 
 /** Stored as their index in this list: append new ones. */
 export const missedKinds = ['vote', 'noBlock', 'emptyBlock', 'sync', 'slashed'] as const
@@ -179,8 +179,8 @@ export async function listMissedDuties(
       groups.map((group) => [rowId(missedLevel, networkId(network), part.part, group), part]),
     ),
   )
-  return (await rowsByIds(duties, missedLevel.table, [...partOfRow.keys()]))
-    .flatMap(({ id, data }) => unpack(time, startOf(partOfRow.get(id) as DayPart, groupIn(missedLevel, id)), data))
+  return [...(await dataByIds(duties, missedLevel.table, [...partOfRow.keys()]))]
+    .flatMap(([id, data]) => unpack(time, startOf(partOfRow.get(id) as DayPart, groupIn(missedLevel, id)), data))
     .filter((row) => wanted.has(row.validator) && row.epoch >= from && row.epoch < until)
     .sort(byValidatorAndTime)
 }

@@ -7,6 +7,7 @@ import type { Network } from '#api/wire/validators.ts'
 import type { ChainTime } from '#core/chain-time.ts'
 import { Fault } from '#core/fault.ts'
 import type { ChainIdentity } from '#sources/beacon/endpoint.ts'
+import { putRow } from '#storage/put-row.ts'
 import type { StateReader, StateWriter, Value } from '#storage/state.ts'
 import { networkId, plainTime } from './layout.ts'
 
@@ -23,15 +24,8 @@ const rowOf = (duties: StateReader, network: Network): Promise<NetworkRow | unde
     networkId(network),
   )
 
-async function upsert(tx: StateWriter, network: Network, values: Record<string, Value>): Promise<void> {
-  const names = Object.keys(values)
-  await tx.run(
-    `insert into duty_networks (network, ${names.join()}) values (?, ${names.map(() => '?').join()})
-     on conflict (network) do update set ${names.map((name) => `${name} = excluded.${name}`).join()}`,
-    networkId(network),
-    ...Object.values(values),
-  )
-}
+const upsert = (tx: StateWriter, network: Network, values: Record<string, Value>): Promise<void> =>
+  putRow(tx, 'duty_networks', ['network'], { network: networkId(network), ...values })
 
 // -------------------------------------------------------------------------------------------------------------------- chain
 

@@ -3,6 +3,7 @@
 import type { Network } from '#api/wire/validators.ts'
 import type { ChainTime } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
+import { putRow } from '#storage/put-row.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'
 import { forgetSummaries } from './daily-summaries.ts'
 import { networkId, partsIn } from './layout.ts'
@@ -24,13 +25,7 @@ export async function recordPastChange(
   let revision = await lastRevision(tx, network)
   for (const { part } of partsIn(time, epochs)) {
     revision += 1
-    await tx.run(
-      `insert into duty_changes (network, part, revision) values (?, ?, ?)
-       on conflict (network, part) do update set revision = excluded.revision`,
-      networkId(network),
-      part,
-      revision,
-    )
+    await putRow(tx, 'duty_changes', ['network', 'part'], { network: networkId(network), part, revision })
   }
 }
 

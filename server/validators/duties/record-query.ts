@@ -6,7 +6,7 @@
 // 2. A record exists if one of its grains has a row, even if all figures are zero.
 import type { Network } from '#api/wire/validators.ts'
 import { type ChainTime, chainDays, type DayCalendar, type Epoch, utcDays } from '#core/chain-time.ts'
-import type { Range } from '#core/ranges.ts'
+import { holes, type Range, within } from '#core/ranges.ts'
 import type { StateReader } from '#storage/state.ts'
 import { type DayPart, dayLevels, type Level, levels, networkId, partsIn, rowId, segmentAt } from './layout.ts'
 import { allUnits } from './units.ts'
@@ -111,26 +111,16 @@ function dayPlan(query: RecordQuery): Plan {
   const grains: Grain[] = []
   for (let day = days.from; day < days.until; day++)
     grains.push({ day, hour: -1, window: windowOf[day - days.from] as number })
-  const whole = cut
-    ? { from: Math.max(days.from, cut.wholeDays.from), until: Math.min(days.until, cut.wholeDays.until) }
-    : days
-  const hours = cut ? cutSources(query, cut.hours, whole) : []
-  return { grains, hours, days: grainsOfParts(query, whole) }
+  const whole = within([cut?.wholeDays ?? days], days)
+  const hours = cut ? cutSources(query, cut.hours, holes(whole, days)) : []
+  return { grains, hours, days: grainsOfParts(query, whole[0] ?? { from: 0, until: 0 }) }
 }
 
 /** The requested hours of days that are requested in part, added up into those days. */
-function cutSources(query: RecordQuery, hours: Range, whole: Range): Source[] {
-  const { days } = query
-  const cutDays =
-    whole.from < whole.until
-      ? [
-          { from: days.from, until: whole.from },
-          { from: whole.until, until: days.until },
-        ]
-      : [days]
+function cutSources(query: RecordQuery, hours: Range, cutDays: readonly Range[]): Source[] {
   return cutDays.flatMap((span) =>
     partsOf(query, span).flatMap((part) => {
-      const grains = Int32Array.of(dayIn(query, part) - days.from)
+      const grains = Int32Array.of(dayIn(query, part) - query.days.from)
       const [from, until] = [Math.max(hours.from, part.hours.from), Math.min(hours.until, part.hours.until)]
       return Array.from({ length: Math.max(0, until - from) }, (_, at) =>
         sourceOf(query, levels.hours, from + at + part.part, 0, grains),

@@ -58,6 +58,8 @@ function copyCell(from: Cells, to: Cells, cell: number): void {
 interface Source {
   readonly level: Level
   readonly unit: number
+  /** The id of the row of group 0. */
+  readonly firstId: number
   /** The index of the part among a validator's cells. */
   readonly offset: number
   readonly rows: ReadonlyMap<number, Uint8Array>
@@ -70,10 +72,10 @@ export async function replaceDays(tx: StateWriter, replacement: Replacement, val
   const sources: Source[] = []
   for (const [at, level] of dayLevels.entries()) {
     const unit = Math.floor(part.part / level.units)
-    const from = rowId(level, networkId(network), unit, groupOf(level, validators.from))
-    const ids = { from, until: from + (validators.until - validators.from) / level.validators }
+    const firstId = rowId(level, networkId(network), unit, 0)
+    const ids = { from: firstId + groupOf(level, validators.from), until: firstId + groupOf(level, validators.until) }
     const rows = units[at]?.includes(unit) ? await rowsByGroup(tx, level, ids) : new Map<number, Uint8Array>()
-    sources.push({ level, unit, offset: part.part % level.units, rows, changed: [], deleted: [] })
+    sources.push({ level, unit, firstId, offset: part.part % level.units, rows, changed: [], deleted: [] })
   }
   const groups = { from: groupOf(levels.days, validators.from), until: groupOf(levels.days, validators.until) }
   for (let at = groups.from; at < groups.until; at++) replaceGroup(replacement, sources, at)
@@ -101,15 +103,15 @@ function replaceGroup(replacement: Replacement, sources: readonly Source[], grou
     if (differs) replacement.changed[first + cell] = 1
     if (isLost[cell] === 0) refuseLostRewards(replacement, cell, first + cell)
   }
-  for (const { source, row } of damaged) if (mayDelete(replacement, source)) deleteRow(replacement, source, row)
+  for (const { source, row } of damaged) if (mayDelete(replacement, source)) deleteRow(source, row)
   if (differing.length === 0) return
   const [days, ...spans] = sources as [Source, ...Source[]]
-  for (const source of spans) removeFromSpans(replacement, source, group, differing)
+  for (const source of spans) removeFromSpans(source, group, differing)
   day.clear()
   const known = days.rows.get(group)
   if (known && !damaged.some(({ source }) => source === days)) addChunk(reader, known, day)
   for (const cell of differing) copyCell(after, day, cell)
-  putRow(replacement, days, group, day)
+  putRow(days, group, day)
 }
 
 /** Rows of a level that hold a group of 64 validators. `first`: the cell of the group that the row begins with. */
@@ -159,7 +161,7 @@ export const spanIsDamaged = (network: Replacement['network'], epochs: Range): R
   )
 
 /** Removes the part from rows of spans, for these cells of the group. */
-function removeFromSpans(replacement: Replacement, source: Source, group: number, differing: readonly number[]): void {
+function removeFromSpans(source: Source, group: number, differing: readonly number[]): void {
   const { level, offset } = source
   for (const { row, data, first } of rowsOf(source, group)) {
     const ownCells = differing.filter((cell) => cell >= first && cell < first + level.validators)
@@ -168,20 +170,17 @@ function removeFromSpans(replacement: Replacement, source: Source, group: number
     cells.clear()
     addChunk(reader, data, cells)
     for (const cell of ownCells) clearCell(cells, (cell - first) * level.units + offset)
-    putRow(replacement, source, row, cells)
+    putRow(source, row, cells)
   }
 }
 
-const idOf = ({ network }: Replacement, { level, unit }: Source, row: number): number =>
-  rowId(level, networkId(network), unit, row)
-
-function putRow(replacement: Replacement, source: Source, row: number, cells: Cells): void {
-  if (cells.isPresent.includes(1)) source.changed.push({ id: idOf(replacement, source, row), data: packCells(cells) })
-  else deleteRow(replacement, source, row)
+function putRow(source: Source, row: number, cells: Cells): void {
+  if (cells.isPresent.includes(1)) source.changed.push({ id: source.firstId + row, data: packCells(cells) })
+  else deleteRow(source, row)
 }
 
-function deleteRow(replacement: Replacement, source: Source, row: number): void {
-  if (source.rows.has(row)) source.deleted.push(idOf(replacement, source, row))
+function deleteRow(source: Source, row: number): void {
+  if (source.rows.has(row)) source.deleted.push(source.firstId + row)
 }
 
 const executionColumns = executionAmounts.map((name) => measures.indexOf(name))

@@ -6,18 +6,12 @@ import { dayLevels, groupIn, type Level, rowId } from './layout.ts'
 /** Rows per statement when a range is read. */
 const rowsPerQuery = 256
 
-const byIds = (table: string): string => `select id, data from ${table} where id in (select value from json_each(?))`
-
 const listOf = (ids: readonly number[]): string => `[${ids.join()}]`
 
 export interface PackedRow {
   readonly id: number
   readonly data: Uint8Array
 }
-
-/** The rows that exist, in no particular order. */
-export const rowsByIds = async (reader: StateReader, table: string, ids: readonly number[]): Promise<PackedRow[]> =>
-  ids.length > 0 ? reader.all<PackedRow>(byIds(table), listOf(ids)) : []
 
 /** Rows to read from the table of a level: a statement that selects their ids as `value`. */
 export interface RowSelection {
@@ -68,11 +62,16 @@ export async function dataOfTables(
   return found
 }
 
-export const dataByIds = async (
+/** The data of the rows that exist, by id. */
+export async function dataByIds(
   reader: StateReader,
   table: string,
   ids: readonly number[],
-): Promise<Map<number, Uint8Array>> => new Map((await rowsByIds(reader, table, ids)).map(({ id, data }) => [id, data]))
+): Promise<Map<number, Uint8Array>> {
+  const sql = `select id, data from ${table} where id in (select value from json_each(?))`
+  const rows = ids.length > 0 ? await reader.all<PackedRow>(sql, listOf(ids)) : []
+  return new Map(rows.map(({ id, data }) => [id, data]))
+}
 
 /** All rows of a range of ids, in order, in batches. */
 export async function* rowsBetween(

@@ -7,7 +7,7 @@ import type { StateReader } from '#storage/state.ts'
 import type { Measure } from '../ratings/measures.ts'
 import type { Score, ScoreTotals } from '../ratings/method.ts'
 import { coveredEpochs } from './coverage.ts'
-import { dayLevels, groupOf, groupsOf, type Level, levels, networkId, unitIn } from './layout.ts'
+import { dayLevels, groupOf, groupsOf, levels, networkId, unitIn } from './layout.ts'
 import { RecordAccumulator, type SourceReader } from './record-accumulator.ts'
 import {
   daySource,
@@ -69,9 +69,12 @@ export async function sumRecords(
     const batch = query.validators.slice(at, at + validatorsAtOnce)
     const rows = await rowsOf(reader, query, plan, batch)
     for (const [index, level] of dayLevels.entries()) {
-      for (const unit of newUnits(level, rows, knownUnits[index] as Set<number>)) {
-        const source = daySource(query, plan, level, unit)
+      const known = knownUnits[index] as Set<number>
+      for (const id of rows.get(level.table)?.keys() ?? []) {
+        const unit = unitIn(level, id)
+        const source = known.has(unit) ? undefined : daySource(query, plan, level, unit)
         if (source) readers.push(accumulator.addSource(source))
+        known.add(unit)
       }
     }
     const hours = new Set(
@@ -102,15 +105,6 @@ export async function sumRecords(
 /** Whether `sumRecords` reads with one statement, which is a snapshot by itself. */
 export const readsOnce = ({ query, provisional = [] }: SumInput): boolean =>
   query.validators.length <= validatorsAtOnce && provisional.length === 0
-
-/** The units of these rows that are not yet known. Adds them to the known ones. */
-function newUnits(level: Level, rows: RowsByTable, known: Set<number>): number[] {
-  const units = new Set<number>()
-  for (const id of rows.get(level.table)?.keys() ?? []) units.add(unitIn(level, id))
-  const fresh = units.difference(known)
-  for (const unit of fresh) known.add(unit)
-  return [...fresh]
-}
 
 /** The snapshot that is read may have epochs that were not stored when the query was sent. */
 async function withoutStored(

@@ -1,4 +1,5 @@
 // Which units of time have rows, by level of days (table duty_units), and how far their validators reach.
+import { putRow } from '#storage/put-row.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'
 import { dayLevels, groupIn, type Level, unitIds } from './layout.ts'
 
@@ -13,11 +14,8 @@ export async function allUnits(reader: StateReader, network: number): Promise<re
 }
 
 /** `level` is an index of `dayLevels`. */
-export async function addUnit(tx: StateWriter, network: number, level: number, unit: number): Promise<void> {
-  const sql =
-    'insert into duty_units (network, level, unit) values (?, ?, ?) on conflict (network, level, unit) do nothing'
-  await tx.run(sql, network, level, unit)
-}
+export const addUnit = (tx: StateWriter, network: number, level: number, unit: number): Promise<void> =>
+  putRow(tx, 'duty_units', ['network', 'level', 'unit'], { network, level, unit })
 
 /** One more than the highest validator that rows of these units can hold. At least 1, also for units without rows. */
 export async function validatorsEnd(

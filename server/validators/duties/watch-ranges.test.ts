@@ -89,13 +89,13 @@ test('from all validators to a list and back: those on the list have no gap, the
 
 test('a validator that did not exist before is fully covered', async () => {
   await using context = await openContext()
-  const write = (from: number, validators: number[], isFirst: boolean, before?: Set<number>) =>
+  const write = (from: number, validators: number[], isFirst: boolean) =>
     context.dutiesState.write((tx) => {
       const watched = { validators: Int32Array.from(validators), countBefore: 10, count: 13 }
-      return writeWatched(tx, 'hoodi', from, watched, before, isFirst)
+      return writeWatched(tx, 'hoodi', from, watched, isFirst)
     })
   await write(0, [4], true)
-  assert.equal(await write(6, [4, 12], false, new Set([4])), undefined)
+  assert.equal(await write(6, [4, 12], false), undefined)
   const covered = [{ from: 0, until: 9 }]
   assert.deepEqual(await keptEpochs(context.duties, 'hoodi', covered, [12]), covered)
 })

@@ -45,19 +45,20 @@ function watchedIn(rows: readonly WatchRange[]): Watched {
   return open.has(everyone) ? 'everyone' : open
 }
 
-/** Updates the ranges for a segment that begins at `from`. `before`: the state after the previous segment. */
+/** Updates the ranges for a segment that begins at `from`. `isFirst`: no epoch was stored before. */
 export async function writeWatched(
   tx: StateWriter,
   network: Network,
   from: number,
   watched: WatchedNow | undefined,
-  before: Watched | undefined,
   isFirst: boolean,
 ): Promise<WatchChange | undefined> {
   const now: Watched = watched ? new Set(watched.validators) : 'everyone'
+  const stored = await allRows(tx, network)
   // Without ranges, earlier figures are of all validators.
-  const known = before ?? (isFirst ? new Set<number>() : 'everyone')
-  if (now === 'everyone' && (before ?? 'everyone') === 'everyone') return undefined
+  const rows = stored.length === 0 && !isFirst ? [{ validator: everyone, from: 0, until: noEnd }] : stored
+  const known = watchedIn(rows)
+  if (now === 'everyone' && (stored.length === 0 || known === 'everyone')) return undefined
   const added =
     now === 'everyone' ? [everyone] : [...now].filter((validator) => known === 'everyone' || !known.has(validator))
   const removed =
@@ -65,11 +66,6 @@ export async function writeWatched(
   if (added.length === 0 && removed.length === 0) return undefined
   const isNew = (validator: number) => isFirst || (validator !== everyone && validator >= (watched?.countBefore ?? 0))
   const removedSet = new Set(removed)
-  const rows = before
-    ? await allRows(tx, network)
-    : known === 'everyone'
-      ? [{ validator: everyone, from: 0, until: noEnd }]
-      : []
   await tx.run('delete from watch_ranges where network = ?', networkId(network))
   await insert(tx, network, [
     ...rows

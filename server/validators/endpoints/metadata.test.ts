@@ -105,7 +105,7 @@ describe('404', () => {
     await writeEpochs(context, 'mainnet', { from: 0, until: 3 }, [])
     await context.dutiesState.write(async (tx) => {
       const watched = { validators: Int32Array.of(1), countBefore: 60, count: 60 }
-      await writeWatched(tx, 'mainnet', 0, watched, undefined, true)
+      await writeWatched(tx, 'mainnet', 0, watched, true)
       await writeCount(tx, 'mainnet', 60)
     })
     for (const who of ['2', '59', pubkeyOf(2), pubkeyOf(2).slice(2).toUpperCase()]) {
@@ -118,7 +118,7 @@ describe('404', () => {
     }
     assert.equal((await metadata.handle(inputFor('mainnet', '1'), context, testRequestInfo())).is, 'body')
     // Without a watch list, the registry has all validators again.
-    const everyone = (tx: StateWriter) => writeWatched(tx, 'mainnet', 3, undefined, new Set([1]), false)
+    const everyone = (tx: StateWriter) => writeWatched(tx, 'mainnet', 3, undefined, false)
     await context.dutiesState.write(async (tx) => void (await everyone(tx)))
     assert.equal((await metadata.handle(inputFor('mainnet', '2'), context, testRequestInfo())).is, 'nothing')
   })

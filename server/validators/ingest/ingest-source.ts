@@ -29,17 +29,15 @@ export interface IngestSource {
   readonly updateWatchList: () => Promise<void>
 }
 
-/** Call this before reading: uses the present watch list, and throws like `verifyChain`. */
-export async function prepareIngest(source: IngestSource, signal: AbortSignal): Promise<ConsensusRules> {
-  await source.updateWatchList()
-  return verifyChain(source, signal)
-}
-
-/** Throws unless the stored data, the settings and the node agree on chain times and windows. */
-async function verifyChain(
-  { context, network, processor, time }: IngestSource,
+/**
+ * Call this before reading: uses the present watch list. Throws unless the stored data, the settings and the node agree on
+ * chain times and windows.
+ */
+export async function prepareIngest(
+  { context, network, processor, time, updateWatchList }: IngestSource,
   signal: AbortSignal,
 ): Promise<ConsensusRules> {
+  await updateWatchList()
   const { duties } = context
   refuseOtherWindows(await describeWindowsMismatch(duties, network, time))
   const { identity, rules } = await processor.chain(signal)

@@ -38,13 +38,7 @@ interface Replaced {
   /** Validators whose figures were replaced by others. */
   readonly changed: number
   /** The first epochs that could not be replaced or read. */
-  readonly failed?: RepairFailure
-}
-
-export interface RepairFailure {
-  readonly fromEpoch: number
-  readonly untilEpoch: number
-  readonly reason: string
+  readonly failed?: { readonly fromEpoch: number; readonly untilEpoch: number; readonly reason: string }
 }
 
 type RepairSource = Pick<IngestSource, 'processor' | 'network' | 'time'> & { readonly duties: Duties }

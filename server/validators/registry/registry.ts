@@ -1,6 +1,7 @@
 // The registry of validators in the state database: the chain's data about each, its deposit addresses, and its entity.
 // Keys and addresses are stored as bytes and returned as lower-case 0x text.
 import type { Network } from '#api/wire/validators.ts'
+import { replaceOnConflict } from '#storage/put-row.ts'
 import { selectIn } from '#storage/select-in.ts'
 import type { State, StateReader } from '#storage/state.ts'
 
@@ -38,25 +39,13 @@ export async function putValidators(state: State, network: Network, entries: rea
     entry.withdrawableEpoch,
     entry.withdrawalAddress === null ? null : toBytes(entry.withdrawalAddress),
   ])
-  const set = entryColumns.map((column) => `${column} = excluded.${column}`).join(', ')
-  await state.write((tx) =>
-    tx.insertMany(
-      'validators',
-      ['network', 'validator_index', ...entryColumns],
-      rows,
-      `on conflict (network, validator_index) do update set ${set}`,
-    ),
-  )
+  const columns = [
+    ...['network', 'validator_index', 'pubkey', 'activation_eligibility_epoch', 'activation_epoch', 'exit_epoch'],
+    ...['withdrawable_epoch', 'withdrawal_address'],
+  ]
+  const onConflict = replaceOnConflict(['network', 'validator_index'], columns)
+  await state.write((tx) => tx.insertMany('validators', columns, rows, onConflict))
 }
-
-const entryColumns = [
-  'pubkey',
-  'activation_eligibility_epoch',
-  'activation_epoch',
-  'exit_epoch',
-  'withdrawable_epoch',
-  'withdrawal_address',
-] as const
 
 /** The index of a known validator, by index or public key. */
 export async function findIndex(

@@ -2,11 +2,12 @@
 // Ingest compares a sample of every epoch (behaviour/validators.md#reward-audits), `tetrad validators audit` whole
 // epochs.
 import { type Network, networks } from '#api/wire/networks.ts'
+import { recordFrom } from '#core/record-from.ts'
 import { type Beacon, BeaconError } from '#sources/beacon/client.ts'
 import type { Duties } from '#storage/duties.ts'
 import { type AuditLine, type AuditPart, auditParts } from '#validators/duties/audits.ts'
 import { EpochReader } from '../read/epoch-reader.ts'
-import { createRewardQueries, type RewardQueries } from '../read/reward-queries.ts'
+import { createRewardQueries, type RewardQueries, voteParts } from '../read/reward-queries.ts'
 import { settleBalances } from '../read/settle-balances.ts'
 import { proposerReward } from './block-effects.ts'
 import { type Carry, type ProcessedEpoch, processEpoch } from './process-epoch.ts'
@@ -84,9 +85,9 @@ export async function compareRewards(
   { voteRewards, effects }: ProcessedEpoch,
   sample?: AuditSample,
 ): Promise<AuditLine[]> {
-  const tallies = new Map(auditParts.map((part) => [part, { compared: 0, differing: 0, gwei: 0 }]))
+  const tallies = recordFrom(auditParts, () => ({ compared: 0, differing: 0, gwei: 0 }))
   const compare = (part: AuditPart, node: number, computed: number) => {
-    const tally = tallies.get(part) as { compared: number; differing: number; gwei: number }
+    const tally = tallies[part]
     tally.compared += 1
     if (node === computed) return
     tally.differing += 1
@@ -95,8 +96,7 @@ export async function compareRewards(
   // An empty list would request all validators.
   const nodeRewards = sample?.validators.length === 0 ? undefined : await queries.voteRewards(epoch, sample?.validators)
   for (const [index, rewards] of nodeRewards ?? []) {
-    for (const part of ['source', 'target', 'head', 'inactivity'] as const)
-      compare(part, rewards[part], voteRewards[part][index] ?? 0)
+    for (const part of voteParts) compare(part, rewards[part], voteRewards[part][index] ?? 0)
   }
   for (const block of effects) {
     if (sample && !sample.slots.includes(block.slot)) continue
@@ -109,7 +109,7 @@ export async function compareRewards(
     for (const [index, gwei] of (await queries.syncRewards(block.slot)) ?? [])
       compare('sync', gwei, syncRewards.get(index) ?? 0)
   }
-  return auditParts.map((part) => ({ epoch, part, ...(tallies.get(part) as Omit<AuditLine, 'epoch' | 'part'>) }))
+  return auditParts.map((part) => ({ epoch, part, ...tallies[part] }))
 }
 
 export const storeAudit = (duties: Duties, network: Network, lines: readonly AuditLine[]): Promise<void> =>

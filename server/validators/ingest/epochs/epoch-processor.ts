@@ -70,7 +70,7 @@ export function createEpochProcessor(
   /** Why epochs that were computed from blocks were not accepted. */
   let computedProblem: string | undefined
 
-  const chain = (signal?: AbortSignal): Promise<Chain> => beacon.chain(signal)
+  const readRules = async (signal: AbortSignal) => (await beacon.chain(signal)).rules
 
   /**
    * If responses contradict each other, reads each node separately and uses the first one without contradiction. Records
@@ -101,7 +101,7 @@ export function createEpochProcessor(
     request: SegmentRequest,
     signal: AbortSignal,
   ): Promise<ProcessedSegment> {
-    const segment = await segments.process(request, source, await chain(signal), signal)
+    const segment = await segments.process(request, source, await beacon.chain(signal), signal)
     segments.continueWith({ beacon, records })
     hasGivenUpRecords = false
     return segment
@@ -175,14 +175,13 @@ export function createEpochProcessor(
   }
 
   async function readFinalizedEpoch(signal: AbortSignal): Promise<number | undefined> {
-    const { rules } = await chain(signal)
-    return createBeaconQueries(beacon, rules, signal).finalizedEpoch('head')
+    return createBeaconQueries(beacon, await readRules(signal), signal).finalizedEpoch('head')
   }
 
   return {
     isOnOtherThread: false,
     setWatch: async (names) => segments.setWatch(names),
-    chain,
+    chain: (signal) => beacon.chain(signal),
     async finalizedEpoch(signal) {
       const epoch = await readFinalizedEpoch(signal)
       if (epoch === undefined) throw new BeaconError('the node did not return the finalized epoch')
@@ -190,25 +189,20 @@ export function createEpochProcessor(
     },
     async recordHead(next, gaps, signal) {
       if (!records) return { recorded: [], dropped: [], failure: undefined }
-      const { rules } = await chain(signal)
-      return recordHead({ beacon, records }, rules, next - 1 - warmUpMax, signal, gaps)
+      return recordHead({ beacon, records }, await readRules(signal), next - 1 - warmUpMax, signal, gaps)
     },
     async firstReadable(epochs, signal) {
-      const { rules } = await chain(signal)
-      return findFirstReadable(beacon, rules, new Set(await records?.epochs()), epochs, signal)
+      const recorded = new Set(await records?.epochs())
+      return findFirstReadable(beacon, await readRules(signal), recorded, epochs, signal)
     },
-    async describeAnswers(epoch, signal) {
-      const { rules } = await chain(signal)
-      return describeAnswers(beacon, rules, epoch, signal)
-    },
+    describeAnswers: async (epoch, signal) => describeAnswers(beacon, await readRules(signal), epoch, signal),
     async computeEpochs(epochs, signal) {
       if (segments.isComputed(epochs.from)) {
         segments.dropComputed()
         return computedProblem ?? 'the computed epochs could not be processed'
       }
       computedProblem = undefined
-      const { rules } = await chain(signal)
-      const reader = new EpochReader(beacon, rules, records).withSignal(signal)
+      const reader = new EpochReader(beacon, await readRules(signal), records).withSignal(signal)
       try {
         segments.addComputed(await reader.computeEpochs(epochs), reader)
       } catch (error) {
@@ -220,9 +214,8 @@ export function createEpochProcessor(
     async processSegment(request, signal) {
       const segment = await processWithAnyNode(request, signal)
       if (!comparison) return segment
-      const { rules } = await chain(signal)
-      const notCompared = await comparison.compare(beacon.each(), rules, request.until - 1, signal)
-      return { ...segment, notCompared }
+      const last = request.until - 1
+      return { ...segment, notCompared: await comparison.compare(beacon.each(), await readRules(signal), last, signal) }
     },
   }
 }

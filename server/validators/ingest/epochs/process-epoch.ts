@@ -11,7 +11,6 @@
 import { slashedIn } from '#sources/beacon/block.ts'
 import { type ConsensusRules, epochAt, firstSlotAt } from '#sources/beacon/consensus.ts'
 import { isActiveAt } from '#sources/beacon/validators.ts'
-import type { UnexplainedBalanceChanges } from '#validators/duties/audits.ts'
 import type { Measure } from '#validators/ratings/measures.ts'
 import type { EpochData, ExecutionRewards } from '../read/epoch.ts'
 import { verifyBalances, verifyRegistry } from '../read/verify.ts'
@@ -33,13 +32,7 @@ export interface Carry {
   readonly first: BlockEffects | undefined
 }
 
-export interface ProcessedEpoch {
-  readonly carry: Carry
-  readonly unexplainedBalanceChanges: UnexplainedBalanceChanges
-  readonly voteRewards: VoteRewards
-  readonly effects: readonly BlockEffects[]
-  readonly votes: Votes
-}
+export type ProcessedEpoch = Readonly<ReturnType<typeof processEpoch>>
 
 /** Whether another node returned the same unexplained balances. */
 export type AcceptRemainder = (remainder: string) => boolean
@@ -56,7 +49,7 @@ export function processEpoch(
   before: Carry | undefined,
   sums: Sums,
   { startScores = new Map(), accept = acceptNone }: { startScores?: Scores | undefined; accept?: AcceptRemainder } = {},
-): ProcessedEpoch {
+) {
   const { epoch, now, next } = data
   const { stakes, votes, after, earnings } = accountForBalances(rules, data, before, accept)
   const { voteRewards, scores } = computeVoteRewards(rules, votes, {
@@ -76,13 +69,8 @@ export function processEpoch(
   for (let index = 0; index < earned.length; index++) sums.add('earnings', index, earned[index] as number)
   markActive(sums, data, epoch)
   const first = after.find(({ slot }) => slot === lastSlot)
-  return {
-    carry: { epoch, proposerGwei: votes.proposerGwei, voteRewards, scores, first },
-    unexplainedBalanceChanges,
-    voteRewards,
-    effects,
-    votes,
-  }
+  const carry: Carry = { epoch, proposerGwei: votes.proposerGwei, voteRewards, scores, first }
+  return { carry, unexplainedBalanceChanges, voteRewards, effects, votes }
 }
 
 /** An epoch without the data that is only known at the end of the next one. */

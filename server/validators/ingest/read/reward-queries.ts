@@ -1,10 +1,13 @@
 // The rewards that a beacon node computes itself. Ingest does not use them; an audit compares them with Tetrad's own.
+import { recordFrom } from '#core/record-from.ts'
 import type { Beacon } from '#sources/beacon/client.ts'
 import type { BeaconRequest } from '#sources/beacon/endpoint.ts'
 import { figureOf, InvalidResponseError, readFields, readList } from '#sources/beacon/json.ts'
 import { requestData, stateBytesMax } from './beacon-queries.ts'
 
-type NodeVoteRewards = Readonly<Record<'source' | 'target' | 'head' | 'inactivity', number>>
+/** The parts of the reward for a vote. */
+export const voteParts = ['source', 'target', 'head', 'inactivity'] as const
+type NodeVoteRewards = Readonly<Record<(typeof voteParts)[number], number>>
 
 export type RewardQueries = ReturnType<typeof createRewardQueries>
 
@@ -21,14 +24,9 @@ export function createRewardQueries(beacon: Beacon, signal?: AbortSignal) {
       const read = (data: unknown): ReadonlyMap<number, NodeVoteRewards> => {
         const rewards = new Map<number, NodeVoteRewards>()
         for (const member of readList(readFields(data, 'data').total_rewards, 'total_rewards')) {
-          const { validator_index, source, target, head, inactivity } = readFields(member, 'total_rewards')
-          const index = figureOf(validator_index, 'validator_index')
-          const reward = {
-            source: parseGwei(source),
-            target: parseGwei(target),
-            head: parseGwei(head),
-            inactivity: parseGwei(inactivity),
-          }
+          const fields = readFields(member, 'total_rewards')
+          const index = figureOf(fields.validator_index, 'validator_index')
+          const reward = recordFrom(voteParts, (part) => parseGwei(fields[part]))
           if (requested.size === 0 || requested.has(index)) rewards.set(index, reward)
         }
         return rewards

@@ -33,30 +33,29 @@ const validatorRequest = (request: View): ValidatorRequest => ({
   pubkey: request.hex(keyAt, pubkeySize),
 })
 
+/** Blocks before Electra have none. */
+const requestsIn = (requests: Uint8Array | undefined, size: number): View[] =>
+  requests ? new View(requests).list(size) : []
+
 /** Records for the queue. */
 export const depositRequests = ({ slot, requests }: Block): Uint8Array[] =>
-  requests
-    ? new View(requests.deposits)
-        .list(depositSize)
-        .map((request) => depositRecord(request.part(0, depositDataSize).bytes, slot))
-    : []
+  requestsIn(requests?.deposits, depositSize).map((request) =>
+    depositRecord(request.part(0, depositDataSize).bytes, slot),
+  )
 
 /** `isExit`: the amount is zero. */
 export const withdrawalRequests = ({ requests }: Block): (ValidatorRequest & { readonly isExit: boolean })[] =>
-  requests
-    ? new View(requests.withdrawals)
-        .list(withdrawalRequestSize)
-        .map((request) => ({ ...validatorRequest(request), isExit: request.u64(keyAt + pubkeySize) === 0 }))
-    : []
+  requestsIn(requests?.withdrawals, withdrawalRequestSize).map((request) => ({
+    ...validatorRequest(request),
+    isExit: request.u64(keyAt + pubkeySize) === 0,
+  }))
 
 /** `isSwitch`: source and target are the same, which makes the validator compounding. */
 export const consolidationRequests = ({ requests }: Block): (ValidatorRequest & { readonly isSwitch: boolean })[] =>
-  requests
-    ? new View(requests.consolidations).list(consolidationRequestSize).map((request) => {
-        const source = validatorRequest(request)
-        return { ...source, isSwitch: source.pubkey === request.hex(keyAt + pubkeySize, pubkeySize) }
-      })
-    : []
+  requestsIn(requests?.consolidations, consolidationRequestSize).map((request) => {
+    const source = validatorRequest(request)
+    return { ...source, isSwitch: source.pubkey === request.hex(keyAt + pubkeySize, pubkeySize) }
+  })
 
 /** The public keys in the deposits and requests of a block that concern known validators. */
 export const keysIn = (block: Block): string[] =>
