@@ -44,8 +44,8 @@ export const examinedUntil = (state: StateReader, network: Network): Promise<num
 const cursorName = (network: Network): string => `alerts/${network}`
 
 /**
- * Undefined: there was nothing to examine. Call it again until it returns undefined. Without `checkBlocks`, blocks are not
- * checked.
+ * Undefined: there was nothing to examine. Call it again until it returns undefined. Without `checkBlocks`, blocks are
+ * not checked.
  */
 export async function examineEpochs(
   context: ExamineContext,
@@ -87,20 +87,14 @@ export async function examineEpochs(
     )
   }
   const sentBefore = await readHeadAlerts(state, network)
-  const withdrawn = withdrawAlerts(
-    sentBefore.filter(({ epoch }) => epoch >= epochs.from && epoch < epochs.until),
-    found,
-    { webhooks, watched },
-  )
+  const sentOfEpochs = sentBefore.filter(({ epoch }) => epoch >= epochs.from && epoch < epochs.until)
+  const sentOfLater = sentBefore.filter(({ epoch }) => epoch >= epochs.until)
+  const withdrawn = withdrawAlerts(sentOfEpochs, found, { webhooks, watched })
   const deliveries = [...found, ...withdrawn].map((alert) => toDelivery(context, network, alert, 'finalized'))
   await state.write(async (tx) => {
     await storeDeliveries(tx, deliveries, clock.now())
     await writeOpenAlerts(tx, network, open)
-    await writeHeadAlerts(
-      tx,
-      network,
-      sentBefore.filter(({ epoch }) => epoch >= epochs.until),
-    )
+    await writeHeadAlerts(tx, network, sentOfLater)
     await moveCursor(tx, cursorName(network), epochs.until)
   })
   const examined = missed.filter(({ epoch }) => epoch >= epochs.from)

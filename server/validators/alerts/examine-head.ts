@@ -30,8 +30,8 @@ import type { WatchedValidator } from './watched-validators.ts'
 const headEvents: readonly WebhookEvent[] = ['attestations_missed', 'block_missed']
 
 /**
- * Call this after all final epochs have been examined. Returns the missed blocks and attestations of watched validators in
- * epochs that are not final, and the number of stored deliveries. Undefined: nothing is known about the head.
+ * Call this after all final epochs have been examined. Returns the missed blocks and attestations of watched validators
+ * in epochs that are not final, and the number of stored deliveries. Undefined: nothing is known about the head.
  */
 export async function examineHead(
   context: ExamineContext & Pick<ValidatorsContext, 'validators'>,

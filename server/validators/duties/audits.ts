@@ -61,13 +61,8 @@ export async function writeUnexplained(
   network: Network,
   changes: readonly UnexplainedChange[],
 ): Promise<void> {
-  const rows = changes.map(({ epoch, validators, inGwei, outGwei }) => [
-    networkId(network),
-    epoch,
-    validators,
-    inGwei,
-    outGwei,
-  ])
+  const id = networkId(network)
+  const rows = changes.map(({ epoch, validators, inGwei, outGwei }) => [id, epoch, validators, inGwei, outGwei])
   const columns = ['network', 'epoch', 'validators', 'in_gwei', 'out_gwei']
   await tx.insertMany('unexplained_balance_changes', columns, rows)
 }

@@ -115,11 +115,8 @@ export async function daysToSummarize(
   { network, time, until, version }: Pick<SummarizeInput, 'network' | 'time' | 'until'> & { readonly version: number },
 ): Promise<number[]> {
   const covered = await coveredEpochs(reader, network)
-  const rows = await reader.all<{ day: number }>(
-    'select day from duty_summary_days where network = ? and version = ?',
-    networkId(network),
-    version,
-  )
+  const sql = 'select day from duty_summary_days where network = ? and version = ?'
+  const rows = await reader.all<{ day: number }>(sql, networkId(network), version)
   const done = new Set(rows.map(({ day }) => day))
   const open = chainDays(time).dayOf(until as Epoch)
   const days = covered.flatMap((range) => partsIn(time, range).map(({ day }) => day))

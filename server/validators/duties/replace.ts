@@ -258,14 +258,10 @@ async function replacePresence(tx: StateWriter, { network, part, changed, presen
 }
 
 async function replaceAudits(tx: StateWriter, { network, part, covered, segments }: Replacement): Promise<void> {
+  const id = networkId(network)
   for (const { from, until } of within(covered, part.epochs))
     for (const table of ['reward_audits', 'unexplained_balance_changes'])
-      await tx.run(
-        `delete from ${table} where network = ? and epoch >= ? and epoch < ?`,
-        networkId(network),
-        from,
-        until,
-      )
+      await tx.run(`delete from ${table} where network = ? and epoch >= ? and epoch < ?`, id, from, until)
   for (const { audits, unexplained } of segments) {
     await writeAudits(tx, { network, lines: audits })
     await writeUnexplained(tx, network, unexplained)

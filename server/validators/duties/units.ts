@@ -27,11 +27,8 @@ export async function validatorsEnd(
   let end = 1
   for (const unit of units) {
     const { from, until } = unitIds(level, network, { from: unit, until: unit + 1 })
-    const row = await reader.get<{ id: number | null }>(
-      `select max(id) as id from ${level.table} where id >= ? and id < ?`,
-      from,
-      until,
-    )
+    const sql = `select max(id) as id from ${level.table} where id >= ? and id < ?`
+    const row = await reader.get<{ id: number | null }>(sql, from, until)
     if (row?.id != null) end = Math.max(end, (groupIn(level, row.id) + 1) * level.validators)
   }
   return end

@@ -20,7 +20,8 @@ export async function listIndices(
   selection: Selection | undefined,
   { from, count }: { readonly from: number; readonly count: number },
 ): Promise<number[]> {
-  const [where, ...values] = selection ? conditionOf(selection) : ['validators where network = ?']
+  const where = selection ? conditions[selection.by] : 'validators where network = ?'
+  const values = selection ? valuesOf(selection) : []
   // With the plus, SQLite uses the index on keys instead of scanning all validators in order.
   const column = selection?.by === 'pubkey' ? '+validator_index' : 'validator_index'
   const rows = await state.all<{ validator_index: number }>(
@@ -30,22 +31,17 @@ export async function listIndices(
   return rows.map((row) => row.validator_index)
 }
 
-function conditionOf({ by, value }: Selection): [where: string, ...values: Value[]] {
-  switch (by) {
-    case 'index':
-      return ['validators where network = ? and validator_index = ?', value]
-    case 'pubkey': {
-      const digits = String(value).replace(/^0x/i, '')
-      const [low, high] = [digits.padEnd(96, '0'), digits.padEnd(96, 'f')].map(toBytes) as [Value, Value]
-      return ['validators where network = ? and pubkey >= ? and pubkey <= ?', low, high]
-    }
-    case 'pool':
-      return ['validator_entities where network = ? and pool = ?', value]
-    case 'nodeOperator':
-      return ['validator_operators where network = ? and operator = ?', value]
-    case 'depositAddress':
-      return ['validator_deposits where network = ? and address = ?', toBytes(String(value))]
-    case 'withdrawalAddress':
-      return ['validators where network = ? and withdrawal_address = ?', toBytes(String(value))]
-  }
+const conditions: Readonly<Record<Criterion, string>> = {
+  index: 'validators where network = ? and validator_index = ?',
+  pubkey: 'validators where network = ? and pubkey >= ? and pubkey <= ?',
+  pool: 'validator_entities where network = ? and pool = ?',
+  nodeOperator: 'validator_operators where network = ? and operator = ?',
+  depositAddress: 'validator_deposits where network = ? and address = ?',
+  withdrawalAddress: 'validators where network = ? and withdrawal_address = ?',
+}
+
+function valuesOf({ by, value }: Selection): Value[] {
+  if (by !== 'pubkey') return [by.endsWith('Address') ? toBytes(String(value)) : value]
+  const digits = String(value).replace(/^0x/i, '')
+  return [toBytes(digits.padEnd(96, '0')), toBytes(digits.padEnd(96, 'f'))]
 }

@@ -56,12 +56,8 @@ export async function findIndex(
   const [column, value] = /^\d{1,12}$/.test(indexOrPubkey)
     ? (['validator_index', Number(indexOrPubkey)] as const)
     : (['pubkey', toBytes(indexOrPubkey)] as const)
-  const row = await state.get<{ validator_index: number }>(
-    `select validator_index from validators where network = ? and ${column} = ?`,
-    network,
-    value,
-  )
-  return row?.validator_index
+  const sql = `select validator_index from validators where network = ? and ${column} = ?`
+  return (await state.get<{ validator_index: number }>(sql, network, value))?.validator_index
 }
 
 /** The distinct indices of the keys that are known. */

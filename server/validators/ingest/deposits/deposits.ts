@@ -123,23 +123,14 @@ export function createDepositReader(state: State, network: Network, rpc: Rpc, co
     cursor: DepositCursor,
   ): Promise<void> {
     await state.write(async (tx) => {
-      for (const { pubkey, transaction, number } of deposits) {
-        await tx.run(
-          `insert into deposit_senders (network, pubkey, address, deposit_index) values (?, ?, ?, ?)
-           on conflict (network, pubkey, address) do nothing`,
-          network,
-          pubkey,
-          senders.get(transaction) as Uint8Array,
-          number,
-        )
-      }
+      const insertSender = `insert into deposit_senders (network, pubkey, address, deposit_index) values (?, ?, ?, ?)
+        on conflict (network, pubkey, address) do nothing`
+      for (const { pubkey, transaction, number } of deposits)
+        await tx.run(insertSender, network, pubkey, senders.get(transaction) as Uint8Array, number)
       if (deposits.length > 0) {
         const keys = deposits.map(({ pubkey }) => pubkey)
-        await tx.run(
-          `${insertLinks} and d.pubkey in (${keys.map(() => '?').join()}) ${ignoreExisting}`,
-          network,
-          ...keys,
-        )
+        const isOfKeys = `d.pubkey in (${keys.map(() => '?').join()})`
+        await tx.run(`${insertLinks} and ${isOfKeys} ${ignoreExisting}`, network, ...keys)
       }
       for (const name of ['block', 'count', 'last'] as const) await moveCursor(tx, streams[name], cursor[name])
     })
@@ -172,12 +163,6 @@ const ignoreExisting = 'on conflict (network, validator_index, address) do nothi
 export async function linkDeposits(state: State, network: Network, { from, until }: Range): Promise<void> {
   const any = await state.get('select 1 as any_row from deposit_senders where network = ? limit 1', network)
   if (!any) return
-  await state.write((tx) =>
-    tx.run(
-      `${insertLinks} and v.validator_index >= ? and v.validator_index < ? ${ignoreExisting}`,
-      network,
-      from,
-      until,
-    ),
-  )
+  const sql = `${insertLinks} and v.validator_index >= ? and v.validator_index < ? ${ignoreExisting}`
+  await state.write((tx) => tx.run(sql, network, from, until))
 }
