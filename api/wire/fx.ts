@@ -106,14 +106,30 @@ export const FxFailure = Type.Object({
 })
 export type FxFailure = Static<typeof FxFailure>
 
-const consideration = [
-  { name: 'quoteId', type: 'bytes32' },
-  { name: 'base', type: 'address' },
-  { name: 'quote', type: 'address' },
-  { name: 'baseAmount', type: 'uint256' },
-  { name: 'quoteAmount', type: 'uint256' },
-  { name: 'maturity', type: 'uint256' },
-]
+const field = (name: string, type: string) => ({ name, type })
+
+/** The contract hashes these names exactly as they are here: order and spelling are fixed. */
+export const typedDataTypes: TypedData['types'] = {
+  EIP712Domain: [field('name', 'string'), field('chainId', 'uint256'), field('verifyingContract', 'address')],
+  Consideration: [
+    field('quoteId', 'bytes32'),
+    field('base', 'address'),
+    field('quote', 'address'),
+    field('baseAmount', 'uint256'),
+    field('quoteAmount', 'uint256'),
+    field('maturity', 'uint256'),
+  ],
+  TakerDetails: [field('consideration', 'Consideration'), field('recipient', 'address'), field('fee', 'uint256')],
+  MakerDetails: [field('consideration', 'Consideration'), field('fee', 'uint256')],
+  TokenPermissions: [field('token', 'address'), field('amount', 'uint256')],
+  PermitWitnessTransferFrom: [
+    field('permitted', 'TokenPermissions'),
+    field('spender', 'address'),
+    field('nonce', 'uint256'),
+    field('deadline', 'uint256'),
+    field('witness', 'TakerDetails'),
+  ],
+}
 
 export const createQuote = endpoint('fx.createQuote', {
   summary: 'Create an indicative or executable exchange quote.',
@@ -168,34 +184,7 @@ export const createQuote = endpoint('fx.createQuote', {
       fee: '0.184387',
       typedData: {
         domain: { name: 'Permit2', chainId: 1, verifyingContract: '0x000000000022D473030F116dDEE9F6B43aC78BA3' },
-        types: {
-          EIP712Domain: [
-            { name: 'name', type: 'string' },
-            { name: 'chainId', type: 'uint256' },
-            { name: 'verifyingContract', type: 'address' },
-          ],
-          Consideration: consideration,
-          TakerDetails: [
-            { name: 'consideration', type: 'Consideration' },
-            { name: 'recipient', type: 'address' },
-            { name: 'fee', type: 'uint256' },
-          ],
-          MakerDetails: [
-            { name: 'consideration', type: 'Consideration' },
-            { name: 'fee', type: 'uint256' },
-          ],
-          TokenPermissions: [
-            { name: 'token', type: 'address' },
-            { name: 'amount', type: 'uint256' },
-          ],
-          PermitWitnessTransferFrom: [
-            { name: 'permitted', type: 'TokenPermissions' },
-            { name: 'spender', type: 'address' },
-            { name: 'nonce', type: 'uint256' },
-            { name: 'deadline', type: 'uint256' },
-            { name: 'witness', type: 'TakerDetails' },
-          ],
-        },
+        types: typedDataTypes,
         primaryType: 'PermitWitnessTransferFrom',
         message: {
           permitted: { token: '0x2222222222222222222222222222222222222222', amount: 1_000_000_000 },

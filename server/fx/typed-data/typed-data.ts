@@ -1,9 +1,8 @@
 // Builds the typed data that a taker signs (spec 2.2): a Permit2 transfer permit whose witness is the trade. Pure.
 //
-// 1. The contract hashes the names in `types` exactly as they are here: order and spelling are fixed.
-// 2. Amounts are base units of their token and always exact: above 2^53 they are bigint, which is an integer in JSON.
-// 3. `base` is what the taker receives, `quote` what the taker pays.
-import type { TypedData } from '#api/wire/fx.ts'
+// 1. Amounts are base units of their token and always exact: above 2^53 they are bigint, which is an integer in JSON.
+// 2. `base` is what the taker receives, `quote` what the taker pays.
+import { type TypedData, typedDataTypes } from '#api/wire/fx.ts'
 import { checksumAddress } from '#core/checksum-address.ts'
 
 export interface Leg {
@@ -27,35 +26,11 @@ export interface Permit {
   readonly maturitySeconds: number
 }
 
-const field = (name: string, type: string) => ({ name, type })
-
-export const types: TypedData['types'] = {
-  EIP712Domain: [field('name', 'string'), field('chainId', 'uint256'), field('verifyingContract', 'address')],
-  Consideration: [
-    field('quoteId', 'bytes32'),
-    field('base', 'address'),
-    field('quote', 'address'),
-    field('baseAmount', 'uint256'),
-    field('quoteAmount', 'uint256'),
-    field('maturity', 'uint256'),
-  ],
-  TakerDetails: [field('consideration', 'Consideration'), field('recipient', 'address'), field('fee', 'uint256')],
-  MakerDetails: [field('consideration', 'Consideration'), field('fee', 'uint256')],
-  TokenPermissions: [field('token', 'address'), field('amount', 'uint256')],
-  PermitWitnessTransferFrom: [
-    field('permitted', 'TokenPermissions'),
-    field('spender', 'address'),
-    field('nonce', 'uint256'),
-    field('deadline', 'uint256'),
-    field('witness', 'TakerDetails'),
-  ],
-}
-
 export function buildTypedData(permit: Permit): TypedData {
   const { from, to, maturitySeconds: maturity } = permit
   return {
     domain: { name: 'Permit2', chainId: permit.chainId, verifyingContract: toSignableAddress(permit.permit2) },
-    types,
+    types: typedDataTypes,
     primaryType: 'PermitWitnessTransferFrom',
     message: {
       permitted: { token: toSignableAddress(from.contract), amount: toJsonInteger(permit.collateral || from.amount) },
