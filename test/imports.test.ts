@@ -94,6 +94,7 @@ const packageUsers: Record<string, readonly string[]> = {
   '@modelcontextprotocol/server/stdio': ['cli/mcp-stdio.ts'],
   preact: ['console/main.tsx'],
   'preact/compat': ['console/'],
+  'preact/hooks': ['console/parts/error-boundary.tsx'],
   '@tanstack/preact-query': ['console/'],
   uplot: ['console/parts/plot.tsx'],
   'uplot/dist/uPlot.min.css': ['console/parts/plot.tsx'],

@@ -46,6 +46,20 @@ describe('every page', { skip: noBrowser }, () => {
     await browser.leave(page)
   })
 
+  test('a page that throws shows the error, and other pages still work', async () => {
+    const page = await browser.page('/#/', {
+      key: '',
+      before: async (newPage: Page) => {
+        await newPage.route('**/coverage', (route) => route.fulfill({ json: { streams: null } }))
+      },
+    })
+    await page.getByRole('alert').getByText('This page failed:').waitFor()
+    await page.getByRole('navigation').getByRole('link', { name: 'Keys' }).click()
+    await page.getByText('Sign in to manage keys.').waitFor()
+    assert.equal(await page.getByText('This page failed:').count(), 0)
+    await browser.leave(page)
+  })
+
   test('the overview reports nodes that disagree', async () => {
     const page = await browser.page('/#/', {
       before: async (newPage: Page) => {
