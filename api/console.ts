@@ -175,7 +175,6 @@ export interface Overview {
   readonly at: string
   readonly version: string
   readonly startedAt: string
-  readonly ready: boolean
   /** `required: false`: the server is ready even if this check fails. */
   readonly checks: readonly {
     readonly name: string

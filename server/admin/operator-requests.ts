@@ -21,15 +21,6 @@ export async function sessionOf(
   return token === undefined ? undefined : findSession(context, token)
 }
 
-export async function requireSession(
-  context: Pick<SessionContext, 'state' | 'clock'>,
-  request: ApiRequest,
-): Promise<Session> {
-  const session = await sessionOf(context, request)
-  if (!session) throw new Fault('console.session')
-  return session
-}
-
 function cookieOf(header: string): string | undefined {
   for (const pair of header.split(';')) {
     const [name, value] = pair.trim().split('=', 2)
@@ -59,7 +50,7 @@ function isSameOrigin({ headers, origin }: ApiRequest): boolean {
   return from !== null && (from.origin === origin || from.host === headers.host)
 }
 
-type OperatorHandler = (request: ApiRequest) => Promise<object>
+type OperatorHandler = (request: ApiRequest, session: Session) => Promise<object>
 
 /** A route that needs a session and returns JSON. Requests that change something must also have the same origin. */
 export function operatorRoute(
@@ -68,9 +59,10 @@ export function operatorRoute(
   { GET, ...changes }: Readonly<Partial<Record<'GET' | 'POST' | 'DELETE', OperatorHandler>>>,
 ): ExtraRoute {
   const route = (handler: OperatorHandler, isChange: boolean) => async (request: ApiRequest) => {
-    await requireSession(context, request)
+    const session = await sessionOf(context, request)
+    if (!session) throw new Fault('console.session')
     if (isChange) requireSameOrigin(request)
-    return jsonResponse(await handler(request))
+    return jsonResponse(await handler(request, session))
   }
   const change = Object.entries(changes).map(([method, handler]) => [method, route(handler, true)])
   return { path, sameOrigin: true, change: Object.fromEntries(change), ...(GET && { read: route(GET, false) }) }

@@ -1,7 +1,7 @@
 // GET /console/overview: status of the server, its data and sources, for a page that polls every two seconds. URLs
 // may contain keys, so only their host is shown, also inside error messages.
 import type { Overview } from '#api/console.ts'
-import { checksOf, isReady, oncePerSecond, type Readiness } from '#http/health.ts'
+import { checksOf, oncePerSecond, type Readiness } from '#http/health.ts'
 import type { ExtraRoute } from '#http/routes.ts'
 import type { Coverage } from '#operations/coverage.ts'
 import type { AppContext } from '#server/context.ts'
@@ -28,7 +28,6 @@ async function overviewOf(context: AppContext, parts: OverviewParts, startedAt: 
     at: new Date(context.clock.now()).toISOString(),
     version,
     startedAt,
-    ready: isReady(checks),
     checks: checks.map((check) => ({ ...check, message: hostsOnly(check.message) })),
     streams: streams.map((stream) => {
       const problem = board.problem(stream.name) ?? stream.problem

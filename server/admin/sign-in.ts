@@ -8,7 +8,7 @@ import type { ApiRequest } from '#http/pipeline.ts'
 import { jsonResponse } from '#http/render.ts'
 import type { ExtraRoute } from '#http/routes.ts'
 import type { AppContext } from '#server/context.ts'
-import { bodyOf, cookieHeader, requireSameOrigin, requireSession, sessionOf } from './operator-requests.ts'
+import { bodyOf, cookieHeader, operatorRoute, requireSameOrigin, sessionOf } from './operator-requests.ts'
 import { sessionKey, signIn, signOut, type Token } from './sessions.ts'
 
 /** The request needs no authorization, so the body is limited. */
@@ -39,18 +39,12 @@ export function signInRoutes(
         },
       },
     },
-    {
-      path: '/console/key',
-      sameOrigin: true,
-      change: {
-        POST: async (request) => {
-          const session = await requireSession(context, request)
-          requireSameOrigin(request)
-          const { token, expiresAtMs } = await sessionKey(context, session)
-          return jsonResponse({ key: token, expiresAt: new Date(expiresAtMs).toISOString() } satisfies ConsoleKey)
-        },
+    operatorRoute(context, '/console/key', {
+      POST: async (_request, session) => {
+        const { token, expiresAtMs } = await sessionKey(context, session)
+        return { key: token, expiresAt: new Date(expiresAtMs).toISOString() } satisfies ConsoleKey
       },
-    },
+    }),
   ]
 }
 
