@@ -66,7 +66,7 @@ export function complete<S extends TSchema>(
     .map((name) => ({ at: [name], message: 'is not a known name' }))
   for (const [name, member] of Object.entries(properties)) {
     if (members[name] === undefined) {
-      const filled = defaultOf(member)
+      const filled = fillDefaults(member, undefined)
       if (filled !== undefined) members[name] = filled
       else if (required?.includes(name)) problems.push({ at: [name], message: 'is required' })
     } else {
@@ -81,27 +81,14 @@ export function complete<S extends TSchema>(
  * values that are part of the program.
  */
 export function fillDefaults<S extends TSchema>(schema: S, value: unknown): Static<S> {
-  const { properties, items } = schema as ObjectSchema & { readonly items?: TSchema }
-  if (value === undefined) return defaultOf(schema) as Static<S>
-  if (Array.isArray(value)) return (items ? value.map((item) => fillDefaults(items, item)) : value) as Static<S>
-  if (typeof value !== 'object' || value === null || !properties) return value as Static<S>
+  const { properties, items, default: byDefault } = schema as ObjectSchema & { readonly items?: TSchema }
+  const given: unknown = value === undefined ? structuredClone(byDefault) : value
+  if (Array.isArray(given)) return (items ? given.map((item) => fillDefaults(items, item)) : given) as Static<S>
+  if (typeof given !== 'object' || given === null || !properties) return given as Static<S>
   const filled = Object.entries(properties)
-    .map(([name, member]) => [name, fillDefaults(member, (value as Record<string, unknown>)[name])] as const)
+    .map(([name, member]) => [name, fillDefaults(member, (given as Record<string, unknown>)[name])] as const)
     .filter(([, member]) => member !== undefined)
-  return { ...value, ...Object.fromEntries(filled) } as Static<S>
-}
-
-/** The default of a schema, including the defaults of its members. */
-function defaultOf(schema: TSchema): unknown {
-  const { default: value, properties } = schema as ObjectSchema
-  if (value === undefined) return undefined
-  if (!properties) return structuredClone(value)
-  const members: Record<string, unknown> = { ...(value as object) }
-  for (const [name, member] of Object.entries(properties)) {
-    const filled = members[name] === undefined ? defaultOf(member) : undefined
-    if (filled !== undefined) members[name] = filled
-  }
-  return members
+  return { ...given, ...Object.fromEntries(filled) } as Static<S>
 }
 
 function toProblem(error: ErrorObject): Problem {
