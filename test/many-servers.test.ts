@@ -75,8 +75,8 @@ describe('three servers', { skip: noPostgres }, () => {
     const open = async (more: object = {}) => cleanup.use(await openServer({ ...overrides, ...more }))
     first = await open()
     await waitUntil('the first ingests', async () => {
-      const { retention, markets } = (await first?.leases()) ?? {}
-      return retention === true && markets === true
+      const { retention, beacon } = (await first?.leases()) ?? {}
+      return retention === true && beacon === true
     })
     second = await open()
     third = await open({ ingest: { enabled: false } })
@@ -115,7 +115,7 @@ describe('three servers', { skip: noPostgres }, () => {
     const standby = second
     assert.deepEqual(await third.leases(), {})
     assert.equal((await standby.leases()).retention, false)
-    assert.equal((await first.leases()).markets, true)
+    assert.equal((await first.leases()).beacon, true)
 
     const { context } = first.running
     const { key } = await createKey(context.state, { name: 'test', plan: 'standard' }, context.clock, context.random)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { putMarkets } from '#markets/records/put-markets.ts'
 import { openContext, type TestContext } from '#test/context.ts'
 import { dropQuotes, startRetention } from './retention.ts'
 
@@ -59,8 +60,8 @@ describe('quotes', () => {
     assert.deepEqual(await remainingIds(context), [])
   })
 
-  test('with quotesDays 0 nothing is deleted and the loop ends at once', async () => {
-    await using context = await openContext()
+  test('with quotesDays 0 and historyDays 0 nothing is deleted and the loop ends at once', async () => {
+    await using context = await openContext({ markets: { historyDays: 0 } })
     await putQuotes(context, [30_000])
     await startRetention(context, new AbortController().signal)
     assert.deepEqual(await remainingIds(context), ['q0'])
@@ -85,4 +86,27 @@ describe('quotes', () => {
     stop.abort()
     await loop
   })
+})
+
+test('market versions older than historyDays are deleted, and no quote', async () => {
+  await using context = await openContext({ markets: { historyDays: 30 } })
+  await putQuotes(context, [400])
+  for (const [at, days] of [31, 29].entries()) {
+    const record = { kind: 'market', id: String(at), fields: { slug: `market-${at}` } } as const
+    await context.state.write((tx) => putMarkets(tx, [record], context.clock.now() - days * dayMs))
+  }
+  const versions = () => context.state.all<{ id: string }>('select id from market_versions')
+  assert.equal((await versions()).length, 2)
+  const stop = new AbortController()
+  const deleted = Promise.withResolvers<object>()
+  const log = { ...context.log, info: (fields: object) => deleted.resolve(fields) } as typeof context.log
+  const loop = startRetention({ ...context, log }, stop.signal)
+  assert.deepEqual(await deleted.promise, { quotes: 0, marketVersions: 1 })
+  stop.abort()
+  await loop
+  assert.deepEqual(
+    (await versions()).map(({ id }) => id),
+    ['1'],
+  )
+  assert.deepEqual(await remainingIds(context), ['q0'])
 })

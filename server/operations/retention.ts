@@ -1,10 +1,11 @@
-// Deletes old quotes in small steps, so that no request waits for it (behaviour/operations.md#retention). Rates, usage,
-// market versions and hourly duties are deleted where they are written. Expired idempotency keys are deleted here too,
-// because they refer to quotes.
+// Deletes old quotes and market versions in small steps, so that no request waits for it
+// (behaviour/operations.md#retention). Rates, usage and hourly duties are deleted where they are written. Expired
+// idempotency keys are deleted here too, because they refer to quotes.
 import { errorMessage } from '#core/error-message.ts'
 import { dropReplays } from '#fx/pricing/quotes.ts'
 import type { Context } from '#http/context.ts'
 import { poll } from '#ingest/poll.ts'
+import { dropVersionsBefore } from '#markets/history/versions.ts'
 
 const dayMs = 86_400_000
 /** A quote may be needed for two days: the longest tenor is a day, and it may be replayed for another. */
@@ -17,24 +18,36 @@ const backoffMaxMs = 3_600_000
 
 /** Runs until the signal aborts. */
 export async function startRetention(context: Omit<Context, 'duties'>, signal: AbortSignal): Promise<void> {
-  const { everyMs, quotesDays } = context.settings.retention
-  if (quotesDays === 0) return
+  const { retention, markets } = context.settings
+  if (retention.quotesDays === 0 && markets.historyDays === 0) return
   await poll(
     context,
     {
-      everyMs,
+      everyMs: retention.everyMs,
       timeoutMs,
       backoffMaxMs,
-      work: (stop) => dropQuotes(context, stop),
+      work: async (stop) => ({
+        quotes: retention.quotesDays > 0 ? await dropQuotes(context, stop) : 0,
+        marketVersions: markets.historyDays > 0 ? await dropMarketVersions(context, stop) : 0,
+      }),
       report: (outcome) => {
         if (outcome.is === 'failed') {
           const { error, failures } = outcome
-          context.log.warn({ reason: errorMessage(error), failures }, 'cannot delete old quotes')
-        } else if (outcome.value > 0) context.log.info({ quotes: outcome.value }, 'deleted old quotes')
+          context.log.warn({ reason: errorMessage(error), failures }, 'cannot delete old data')
+        } else if (Object.values(outcome.value).some((rows) => rows > 0))
+          context.log.info(outcome.value, 'deleted old data')
       },
     },
     signal,
   )
+}
+
+function dropMarketVersions(
+  { state, settings, clock }: Pick<Context, 'state' | 'settings' | 'clock'>,
+  signal: AbortSignal,
+): Promise<number> {
+  const cutoffMs = clock.now() - settings.markets.historyDays * dayMs
+  return inSteps(signal, () => state.write((tx) => dropVersionsBefore(tx, cutoffMs, rowsPerStep)))
 }
 
 /** Returns the number of deleted quotes. A quote that may still be replayed stays. */

@@ -1,12 +1,10 @@
-// The background loops of the markets group: reads every feed at its interval, writes deferred documents and deletes old
-// versions. Also reports readiness: whether every feed has been read completely and recently.
+// The background loops of the markets group: reads every feed at its interval and writes deferred documents. Also
+// reports readiness: whether every feed has been read completely and recently.
 import { errorMessage } from '#core/error-message.ts'
 import type { Finding } from '#http/health.ts'
 import { logOutcome, type PollOutcome, poll } from '#ingest/poll.ts'
-import { nextEventLoopTurn } from '#runtime/clock.ts'
 import type { MarketFeed } from '#runtime/settings/markets.ts'
 import type { MarketsContext } from '../context.ts'
-import { dropVersionsBefore } from '../history/versions.ts'
 import { writeDeferred } from '../records/rebuild.ts'
 import { findFeedProblem, readFeedStates } from './feed-state.ts'
 import { type PassReport, readFeed } from './read-feed.ts'
@@ -15,8 +13,6 @@ import { type PassReport, readFeed } from './read-feed.ts'
 const passMaxMs = 86_400_000
 const backoffMaxMs = 300_000
 const catchUpAgainMs = 5000
-const pruneEveryMs = 3_600_000
-const dayMs = 86_400_000
 
 export type FeedReport = { readonly source: string } /** After each page, with the totals of the pass so far. */ & (
   | { readonly is: 'page'; readonly report: PassReport }
@@ -32,7 +28,7 @@ export async function startMarkets(
 ): Promise<void> {
   const holder = context.random.uuid()
   const loops = context.settings.markets.feeds.map((feed) => followFeed(context, feed, holder, signal, onReport))
-  await Promise.all([...loops, writeDeferredDocuments(context, signal), pruneVersions(context, signal)])
+  await Promise.all([...loops, writeDeferredDocuments(context, signal)])
 }
 
 /** Writes the documents that an interrupted import or first pass has deferred. */
@@ -98,22 +94,6 @@ function toFeedReport(context: MarketsContext, { id }: MarketFeed, outcome: Poll
   }
   log[report.pass === 'full' ? 'info' : 'debug']({ source: id, ...report }, 'feed pass finished')
   return { source: id, is: 'done', report }
-}
-
-/** Deletes versions older than `historyDays`, in small batches (behaviour/markets.md#history). */
-async function pruneVersions(context: MarketsContext, signal: AbortSignal): Promise<void> {
-  const { historyDays } = context.settings.markets
-  while (historyDays > 0 && !signal.aborted) {
-    try {
-      const cutoffMs = context.clock.now() - historyDays * dayMs
-      while (!signal.aborted && (await context.state.write((tx) => dropVersionsBefore(tx, cutoffMs))) > 0)
-        await nextEventLoopTurn()
-    } catch (error) {
-      if (signal.aborted) return
-      context.log.warn({ reason: (error as Error).message }, 'old market versions could not be deleted')
-    }
-    await context.clock.sleep(pruneEveryMs, signal)
-  }
 }
 
 /** One finding per feed. Ok if a full pass has finished, no markets are unexpectedly missing, and the feed is not stale. */

@@ -103,15 +103,12 @@ export const versionColumns = 'v.seq, v.at_ms as "atMs", v.kind, v.id, v.change_
 
 export const parseDiff = (diff: string): Diff => parseJson(diff) as Diff
 
-/** Versions per transaction; few enough not to delay other writers. */
-const dropBatch = 500
-
-/** Deletes some versions before a time and returns how many. Call it until it returns 0. */
-export async function dropVersionsBefore(tx: StateWriter, cutoffMs: number): Promise<number> {
+/** Deletes some versions before a time and returns how many. Call it until it returns less than `rowsMax`. */
+export async function dropVersionsBefore(tx: StateWriter, cutoffMs: number, rowsMax = 500): Promise<number> {
   const dropped = await tx.run(
     'delete from market_versions where seq in (select seq from market_versions where at_ms < ? order by at_ms limit ?)',
     cutoffMs,
-    dropBatch,
+    rowsMax,
   )
   if (dropped > 0) {
     await tx.run(
