@@ -1,12 +1,11 @@
 // `doctor`, `coverage`, `backup`, `restore` and `conformance`, with and without a running server.
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
-import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
 import { type DemoServer, openDemoServer } from '#test/demo-server.ts'
+import { freePort } from '#test/programs.ts'
 import { openFolder, runCommand } from '#test/run-command.ts'
 import manifest from '../package.json' with { type: 'json' }
 
@@ -188,10 +187,7 @@ describe('without a server', () => {
       })
       return [code, stdout, stderr]
     }
-    const probe = createServer().listen(0, '127.0.0.1')
-    await once(probe, 'listening')
-    const url = `http://127.0.0.1:${(probe.address() as AddressInfo).port}`
-    probe.close()
+    const url = `http://127.0.0.1:${await freePort()}`
     const unreachable = `tetrad: Cannot reach ${url} (ECONNREFUSED). Check the URL and whether the server is running.\n`
     assert.deepEqual(await check('--url', url), [1, '', unreachable])
     const invalid =

@@ -1,6 +1,7 @@
 // Starts other programs for tests: on free loopback ports, in their own folders. They end with the test or with this
 // process.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
@@ -76,10 +77,19 @@ export async function end(child: ChildProcess, signal: NodeJS.Signals = 'SIGKILL
   await exited
 }
 
-export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as { port: number }
+/**
+ * For programs that cannot choose a port by themselves. The port is below those that the system gives to servers which
+ * can, so that none of them gets it before the program listens.
+ */
+export async function freePort(attempts = 100): Promise<number> {
+  const port = randomInt(15_000, 32_000)
+  const probe = createServer().listen(port, '127.0.0.1')
+  try {
+    await once(probe, 'listening')
+  } catch (error) {
+    if (attempts > 1) return freePort(attempts - 1)
+    throw error
+  }
   await once(probe.close(), 'close')
   return port
 }

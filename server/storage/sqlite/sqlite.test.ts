@@ -159,14 +159,18 @@ describe('sqlite with another process', () => {
   test('while it writes, a write waits and then succeeds; reads continue', async () => {
     await using location = await createLocation()
     const state = await location.open()
+    const released = `${location.file}.released`
     await using other = otherProcess(
       location.file,
-      `db.exec('begin immediate'); db.exec("insert into counters values ('theirs', 7)"); print('holding')
-       setTimeout(() => { db.exec('commit'); print('let go') }, 100)`,
+      `const { existsSync } = await import('node:fs')
+       db.exec('begin immediate'); db.exec("insert into counters values ('theirs', 7)"); print('holding')
+       const commit = () => { clearInterval(waiting); db.exec('commit') }
+       const waiting = setInterval(() => existsSync(${JSON.stringify(released)}) && commit(), 10)`,
     )
     assert.equal(await other.line(), 'holding')
     const ours = state.write((tx) => tx.run(add, 'ours', 1))
     assert.deepEqual(await state.all('select * from counters'), [])
+    await writeFile(released, '')
     await ours
     assert.deepEqual(await state.all('select name from counters order by name'), [{ name: 'ours' }, { name: 'theirs' }])
     await state.close()
