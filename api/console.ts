@@ -148,6 +148,8 @@ export interface StreamView {
   readonly nodes?: 'agree' | 'disagree' | 'not compared'
   /** The last errors of its nodes, source or feed, and what is wrong with its data; only for operators. */
   readonly problem?: string
+  /** Only in the overview, if this process reads the stream. */
+  readonly progress?: ProgressView
   /**
    * `gaps`: data is missing and nothing reads it. `catching up`: behind, but making progress. `on demand`: a chain that
    * is searched on request. `not syncing`: data without a node or source, or a `push` source before its first rate.
@@ -155,10 +157,8 @@ export interface StreamView {
   readonly status: 'healthy' | 'catching up' | 'stale' | 'gaps' | 'on demand' | 'not syncing'
 }
 
-/** Progress of one stream in this process; `stream` is its name in `streams`. */
+/** Progress of one stream in this process. */
 export interface ProgressView {
-  readonly group: Group
-  readonly stream: string
   readonly unit: 'blocks' | 'epochs' | 'records'
   /** Since the start of the server. */
   readonly done: number
@@ -166,8 +166,6 @@ export interface ProgressView {
   readonly perSecond: number
   /** Still to be read; null if unknown. */
   readonly remaining: number | null
-  /** Null if the speed or the remaining amount is unknown. */
-  readonly etaSeconds: number | null
 }
 
 /** GET /console/overview. */
@@ -183,7 +181,6 @@ export interface Overview {
     readonly required?: false
   }[]
   readonly streams: readonly StreamView[]
-  readonly ingest: readonly ProgressView[]
   readonly engine: string
 }
 

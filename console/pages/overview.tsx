@@ -108,7 +108,7 @@ function GroupCard({ group, report }: { readonly group: (typeof groups)[number];
         <p className="soft">Nothing is configured. Add a source in tetrad.yaml or import a file.</p>
       )}
       {streams.map((stream) => (
-        <Stream key={stream.name} stream={stream} report={report} />
+        <Stream key={stream.name} stream={stream} />
       ))}
     </Card>
   )
@@ -116,10 +116,9 @@ function GroupCard({ group, report }: { readonly group: (typeof groups)[number];
 
 interface StreamProps {
   readonly stream: StreamView
-  readonly report: Status
 }
 
-function Stream({ stream, report }: StreamProps) {
+function Stream({ stream }: StreamProps) {
   const chainName = useChainName()
   const chain = stream.group === 'explorer' ? /^chain (\d+)$/.exec(stream.name)?.[1] : undefined
   return (
@@ -131,7 +130,7 @@ function Stream({ stream, report }: StreamProps) {
       {stream.status === 'on demand' ? (
         <p className="soft small">The node is searched on request. Nothing is read ahead of time.</p>
       ) : (
-        <StreamProgress stream={stream} report={report} />
+        <StreamProgress stream={stream} />
       )}
       {stream.nodes === 'disagree' && (
         <p className="bad small">The nodes disagree, so nothing is stored. Run `tetrad doctor` for their names.</p>
@@ -145,8 +144,8 @@ function Stream({ stream, report }: StreamProps) {
   )
 }
 
-function StreamProgress({ stream, report }: StreamProps) {
-  const progress = report.ingest?.find(({ group, stream: name }) => group === stream.group && name === stream.name)
+function StreamProgress({ stream }: StreamProps) {
+  const { done = 0, perSecond = 0, unit, remaining } = stream.progress ?? {}
   return (
     <>
       {stream.from !== null && stream.until !== null && <CoverageBar stream={stream} />}
@@ -163,14 +162,11 @@ function StreamProgress({ stream, report }: StreamProps) {
           </>
         )}
         {stream.ageSeconds !== null && `Newest data ${formatDuration(Math.max(0, stream.ageSeconds))} old.`}
-        {progress && progress.done > 0 && (
+        {done > 0 && (
           <>
             {' '}
-            {progress.perSecond.toFixed(progress.perSecond < 10 ? 2 : 0)} {progress.unit}/s
-            {progress.etaSeconds !== null &&
-              progress.etaSeconds > 0 &&
-              `, ${formatDuration(progress.etaSeconds)} remaining`}
-            .
+            {perSecond.toFixed(perSecond < 10 ? 2 : 0)} {unit}/s
+            {remaining && perSecond > 0 ? `, ${formatDuration(Math.ceil(remaining / perSecond))} remaining` : ''}.
           </>
         )}
       </p>
@@ -184,7 +180,7 @@ const unitOf = ({ group }: StreamView): string => (group === 'explorer' ? 'block
 const reasonsShown = 3
 
 /** Why epochs are missing, the newest first. */
-function GapReasons({ stream }: { readonly stream: StreamView }) {
+function GapReasons({ stream }: StreamProps) {
   const explained = stream.gaps.filter(({ reason }) => reason !== undefined).slice(-reasonsShown)
   if (explained.length === 0) return null
   return (

@@ -30,10 +30,9 @@ async function overviewOf(context: AppContext, parts: OverviewParts, startedAt: 
     startedAt,
     checks: checks.map((check) => ({ ...check, message: hostsOnly(check.message) })),
     streams: streams.map((stream) => {
-      const problem = board.problem(stream.name) ?? stream.problem
-      return problem === undefined ? stream : { ...stream, problem: hostsOnly(problem) }
+      const view = { ...stream, ...board.view(stream.name) }
+      return view.problem === undefined ? view : { ...view, problem: hostsOnly(view.problem) }
     }),
-    ingest: board.views(),
     engine: context.state.engine,
   }
 }

@@ -1,7 +1,6 @@
 // Collects the progress of ingesters for the console: speed, remaining work and failures. It is kept in memory, since
 // the start of this process.
-import type { ProgressView } from '#api/console.ts'
-import type { Group } from '#api/routes.ts'
+import type { ProgressView, StreamView } from '#api/console.ts'
 import type { IndexProgress as ChainProgress } from '#explorer/funding/index/index-chain.ts'
 import type { FeedReport } from '#markets/feeds/start-markets.ts'
 import type { Clock } from '#runtime/clock.ts'
@@ -13,7 +12,7 @@ const windowMs = 60_000
 const sampleMs = windowMs / 100
 
 /** Counts what was read of one stream. */
-function createStreamProgress(group: Group, unit: ProgressView['unit'], clock: Clock, sinceMs: number) {
+function createStreamProgress(unit: ProgressView['unit'], clock: Clock, sinceMs: number) {
   let samples = [{ atMs: sinceMs, done: 0 }]
 
   /** Keeps the last sample before the window, as the starting point. */
@@ -23,10 +22,13 @@ function createStreamProgress(group: Group, unit: ProgressView['unit'], clock: C
   }
 
   const progress = {
-    group,
     unit,
     done: 0,
     remaining: null as number | null,
+    /** At the last report. */
+    position: undefined as number | undefined,
+    /** Why the last pass of a feed failed. */
+    problem: undefined as string | undefined,
     add(count: number): void {
       if (count <= 0) return
       const atMs = clock.monotonicMs()
@@ -53,70 +55,54 @@ export type ProgressBoard = ReturnType<typeof createProgressBoard>
 export function createProgressBoard(clock: Clock) {
   const sinceMs = clock.monotonicMs()
   const progressByStream = new Map<string, ReturnType<typeof createStreamProgress>>()
-  /** Why the last pass of a feed failed. */
-  const problems = new Map<string, string>()
-  /** Position of each stream at its last report. */
-  const positions = new Map<string, number>()
 
   /** Streams come from the configuration, so the map stays small. */
-  const progressOf = (name: string, group: Group, unit: ProgressView['unit']) =>
-    progressByStream.getOrInsertComputed(name, () => createStreamProgress(group, unit, clock, sinceMs))
+  const progressOf = (name: string, unit: ProgressView['unit']) =>
+    progressByStream.getOrInsertComputed(name, () => createStreamProgress(unit, clock, sinceMs))
 
   return {
     /** The progress callback for the indexing loop of a chain. */
     chain(id: string): (progress: ChainProgress) => void {
-      const reading = progressOf(`chain ${id}`, 'explorer', 'blocks')
-      let head: number | undefined
+      const reading = progressOf(`chain ${id}`, 'blocks')
+      // Another process may have read on since this one stopped.
+      reading.position = undefined
       return (progress) => {
         if (progress.is === 'plan') reading.remaining = progress.blocks
         if (progress.is === 'written') reading.add(progress.blocks)
         if (progress.is !== 'unfinalized') return
         // Unfinalized blocks are counted as the head advances.
-        if (head !== undefined) reading.add(progress.head - head)
-        head = progress.head
+        if (reading.position !== undefined) reading.add(progress.head - reading.position)
+        reading.position = progress.head
         reading.remaining = 0
       }
     },
 
     network(network: string, { until, finalizedEpoch, written }: NetworkProgress): void {
-      const name = `network ${network}`
-      const reading = progressOf(name, 'validators', 'epochs')
-      const position = positions.get(name)
-      reading.add(position === undefined ? written : until - position)
-      positions.set(name, until)
+      const reading = progressOf(`network ${network}`, 'epochs')
+      reading.add(reading.position === undefined ? written : until - reading.position)
+      reading.position = until
       // The last finalized epoch is not complete: its votes arrive in the next one.
       reading.remaining = Math.max(0, finalizedEpoch - 1 - until)
     },
 
     feed(report: FeedReport): void {
-      const name = `feed ${report.source}`
-      const reading = progressOf(name, 'markets', 'records')
+      const reading = progressOf(`feed ${report.source}`, 'records')
       if (report.is === 'page') {
-        reading.add(report.report.records - (positions.get(name) ?? 0))
-        positions.set(name, report.report.records)
+        reading.add(report.report.records - (reading.position ?? 0))
+        reading.position = report.report.records
         return
       }
-      positions.delete(name)
-      if (report.is === 'done') problems.delete(name)
-      else problems.set(name, report.reason)
+      reading.position = undefined
+      reading.problem = report.is === 'done' ? undefined : report.reason
     },
 
-    problem: (stream: string) => problems.get(stream),
-
-    views: () =>
-      [...progressByStream].map(([stream, reading]): ProgressView => {
-        const perSecond = reading.perSecond()
-        const { group, unit, done, remaining } = reading
-        const eta = remaining === null ? null : remaining === 0 ? 0 : perSecond > 0 ? remaining / perSecond : null
-        return {
-          group,
-          stream,
-          unit,
-          done,
-          remaining,
-          perSecond: Number(perSecond.toFixed(3)),
-          etaSeconds: eta === null ? null : Math.ceil(eta),
-        }
-      }),
+    /** Empty if this process does not read the stream. */
+    view(stream: string): Pick<StreamView, 'progress' | 'problem'> {
+      const reading = progressByStream.get(stream)
+      if (!reading) return {}
+      const { unit, done, remaining, problem } = reading
+      const perSecond = Number(reading.perSecond().toFixed(3))
+      return { progress: { unit, done, remaining, perSecond }, ...(problem !== undefined && { problem }) }
+    },
   }
 }
