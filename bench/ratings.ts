@@ -15,7 +15,7 @@ import { SettingsSchema } from '#runtime/settings.ts'
 import { startServer } from '#server/app.ts'
 import type { Duties } from '#storage/duties.ts'
 import { createKey } from '#storage/keys.ts'
-import { identifySource, moveState } from '#storage/move.ts'
+import { identifySource, moveStores } from '#storage/move.ts'
 import { openDuties, openState } from '#storage/open.ts'
 import { partsIn, plainTime } from '#validators/duties/layout.ts'
 import { missedFields } from '#validators/duties/missed.ts'
@@ -133,7 +133,7 @@ async function copyToPostgres(url: string) {
     await openDuties(dir, { state: url }),
   ]
   await identifySource(source, systemRandom)
-  await moveState(source, target, () => {}, new AbortController().signal)
+  await moveStores([{ source, target }], () => {}, new AbortController().signal)
   await Promise.all([source.close(), state.close()])
   return target
 }

@@ -10,14 +10,7 @@ import { isLongRun, seedsOf } from '#test/long.ts'
 import { noPostgres, type PostgresServer, startPostgres } from '#test/postgres.ts'
 import { copyEmptyStores } from '#test/template.ts'
 import { addCoverage, coverageOf, moveCursor } from './coverage.ts'
-import {
-  identifySource,
-  type MoveProgress,
-  moveState,
-  moveStores,
-  refuseUnfinishedState,
-  type StoreMove,
-} from './move.ts'
+import { identifySource, type MoveProgress, moveStores, refuseUnfinishedState, type StoreMove } from './move.ts'
 import { tablesOf } from './move-tables.ts'
 import { openDuties, openState, openStores } from './open.ts'
 import { copySqlite } from './sqlite/copy.ts'
@@ -97,7 +90,7 @@ describe('moving to PostgreSQL', { skip: noPostgres }, () => {
     const target = await openState(dataFolder.dir, { state: await server.schema() })
     await live.write((tx) => fill(tx, 'one', moreThanRange))
     const first = await dataFolder.snapshot(live)
-    const report = await moveState(first, target, () => {}, never)
+    const report = await moveStores([{ source: first, target }], () => {}, never)
     assert.deepEqual(await contents(target, first), await contents(first, first))
     assert.equal(report.tables.find(({ name }) => name === 'fx_quotes')?.rows, moreThanRange)
     await first.close()
@@ -113,10 +106,10 @@ describe('moving to PostgreSQL', { skip: noPostgres }, () => {
       await tx.run("delete from unfinalized_blocks where chain = 'one' and block > 900")
     })
     const second = await dataFolder.snapshot(live)
-    const again = await moveState(second, target, () => {}, never)
+    const again = await moveStores([{ source: second, target }], () => {}, never)
     assert.deepEqual(await contents(target, second), await contents(second, second))
     // The third move has nothing to do.
-    const third = await moveState(second, target, () => {}, never)
+    const third = await moveStores([{ source: second, target }], () => {}, never)
     assert.deepEqual(
       third.tables.map(({ written }) => written).filter((written) => written > 0),
       [],
@@ -138,9 +131,8 @@ describe('moving to PostgreSQL', { skip: noPostgres }, () => {
     for (let steps = 1 + first; ; steps += stepsBetween) {
       const stop = new AbortController()
       let seen = 0
-      const work = moveState(
-        snapshot,
-        target,
+      const work = moveStores(
+        [{ source: snapshot, target }],
         () => {
           seen += 1
           if (seen === steps) stop.abort()
@@ -271,18 +263,18 @@ describe('moving to PostgreSQL', { skip: noPostgres }, () => {
     const target = await openState(dataFolder.dir, { state: url })
     await target.write((tx) => moveCursor(tx, 'somebody', 1))
     await assert.rejects(
-      moveState(snapshot, target, () => {}, never),
+      moveStores([{ source: snapshot, target }], () => {}, never),
       /contains other data; use an empty database/,
     )
     await target.write((tx) => tx.run('delete from cursors'))
-    await moveState(snapshot, target, () => {}, never)
+    await moveStores([{ source: snapshot, target }], () => {}, never)
     // Opening the target does not count as use; writing does.
     await target.close()
     const again = await openState(dataFolder.dir, { state: url })
-    await moveState(snapshot, again, () => {}, never)
+    await moveStores([{ source: snapshot, target: again }], () => {}, never)
     await again.write((tx) => tx.run("insert into cursors (stream, at) values ('new', 1)"))
     await assert.rejects(
-      moveState(snapshot, again, () => {}, never),
+      moveStores([{ source: snapshot, target: again }], () => {}, never),
       /has been used since the last move/,
     )
     assert.deepEqual(await again.get("select at from cursors where stream = 'new'"), { at: 1 })

@@ -61,13 +61,6 @@ export interface StoreMove {
   readonly prefix?: string
 }
 
-export const moveState = (
-  source: State,
-  target: State,
-  report: (progress: MoveProgress) => void,
-  signal: AbortSignal,
-): Promise<MoveReport> => moveStores([{ source, target }], report, signal)
-
 export async function moveStores(
   moves: readonly StoreMove[],
   report: (progress: MoveProgress) => void,

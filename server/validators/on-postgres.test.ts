@@ -13,6 +13,7 @@ import { stateWith } from '#test/authorization.ts'
 import { openReplay } from '#test/beacon-replay.ts'
 import { openContext, type TestContext } from '#test/context.ts'
 import { isLongRun } from '#test/long.ts'
+import { openFollower } from '#test/open-follower.ts'
 import { noPostgres, type PostgresServer, startPostgres } from '#test/postgres.ts'
 import { everythingStored } from '#test/stored-duties.ts'
 import { passOnPostgres } from '#test/tests-on-postgres.ts'
@@ -23,7 +24,6 @@ import { dutiesOnThisThread, mergeDuties, queryDuties } from './duties/store.ts'
 import { aggregateEffectiveness } from './endpoints/aggregate-effectiveness.ts'
 import { effectiveness } from './endpoints/effectiveness.ts'
 import { withChainTimes } from './ingest/read/chain-identity.ts'
-import { openFollower } from './ingest/start.ts'
 
 const never = new AbortController().signal
 

@@ -15,7 +15,7 @@ import { createProvisionalFollower } from '../provisional/provisional-follower.t
 import { readWatchNames } from '../registry/watch-names.ts'
 import { followDeposits } from './deposits/follow-deposits.ts'
 import type { EpochProcessor } from './epochs/epoch-processor.ts'
-import { type EpochProcessorStart, openEpochProcessor, openEpochProcessors } from './epochs/open-processors.ts'
+import { type EpochProcessorStart, openEpochProcessors } from './epochs/open-processors.ts'
 import { Follower } from './follow.ts'
 import { createGapFiller } from './gap-filler.ts'
 import { missingTodo } from './gap-reasons.ts'
@@ -78,10 +78,6 @@ export async function readProcessorStart(
   }
   return start
 }
-
-/** A follower whose processor runs on this thread. */
-export const openFollower = async (context: ValidatorsContext, network: Network, dataDir?: string): Promise<Follower> =>
-  new Follower(context, network, openEpochProcessor(await readProcessorStart(context, network, dataDir), context.clock))
 
 async function followNetwork(
   context: ValidatorsContext,

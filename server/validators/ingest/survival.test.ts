@@ -7,11 +7,11 @@ import { openDuties } from '#storage/open.ts'
 import { openReplay } from '#test/beacon-replay.ts'
 import { openContext } from '#test/context.ts'
 import { isLongRun } from '#test/long.ts'
+import { openFollower } from '#test/open-follower.ts'
 import { type OtherProcess, startProcess } from '#test/second-process.ts'
 import { everythingStored, storedRows } from '#test/stored-duties.ts'
 import { dutiesOnThisThread } from '../duties/store.ts'
 import { withChainTimes } from './read/chain-identity.ts'
-import { openFollower } from './start.ts'
 
 /** Every start loads the server. test/killed-ingest.test.ts kills before and after commits. */
 const killsPlanned = isLongRun ? 4 : 1
@@ -32,7 +32,7 @@ const child = (dir: string, store: object, url: string) => `
   const { systemClock } = await load('server/runtime/clock.ts')
   const { silentLog } = await load('server/runtime/log.ts')
   const { withChainTimes } = await load('server/validators/ingest/read/chain-identity.ts')
-  const { openFollower } = await load('server/validators/ingest/start.ts')
+  const { openFollower } = await load('test/open-follower.ts')
   const stores = await openStores(${JSON.stringify(dir)}, ${JSON.stringify(store)})
   const context = { state: stores.state, duties: dutiesOnThisThread(stores.duties), settings: settingsWith(${JSON.stringify(settingsFor(url))}), clock: systemClock, log: silentLog }
   const settings = await withChainTimes(context)

@@ -1,0 +1,9 @@
+// A follower of a network whose processor runs on this thread, and not on one of its own as in a server.
+import type { Network } from '#api/wire/validators.ts'
+import type { ValidatorsContext } from '#validators/context.ts'
+import { openEpochProcessor } from '#validators/ingest/epochs/open-processors.ts'
+import { Follower } from '#validators/ingest/follow.ts'
+import { readProcessorStart } from '#validators/ingest/start.ts'
+
+export const openFollower = async (context: ValidatorsContext, network: Network, dataDir?: string): Promise<Follower> =>
+  new Follower(context, network, openEpochProcessor(await readProcessorStart(context, network, dataDir), context.clock))
