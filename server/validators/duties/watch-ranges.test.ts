@@ -67,6 +67,18 @@ test('a validator is covered while it is on the list, and changes are logged', a
   )
 })
 
+test('a list whose validators do not exist yet stores none, and none is covered', async () => {
+  await using context = await openContext()
+  const unknown = [{ network: 'hoodi', count: 1, first: ['900000'] }]
+  for (const finalized of [5, 7]) {
+    assert.deepEqual(await read(context, ['900000'], finalized), unknown)
+    assert.deepEqual(await keptOf(context, 2), [])
+  }
+  assert.deepEqual(await read(context, ['2'], 9), [{ network: 'hoodi', fromEpoch: 6, added: 1, removed: 0 }])
+  assert.deepEqual(await keptOf(context, 2), [{ from: 6, until: 8 }])
+  assert.deepEqual(await keptOf(context, 3), [])
+})
+
 test('another order of the list is no change', async () => {
   await using context = await openContext()
   await read(context, ['2', '7'], 5)

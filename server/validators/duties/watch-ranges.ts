@@ -2,7 +2,8 @@
 // change: an added validator has earlier epochs only as far as they were read later, a removed one has no later epochs,
 // and responses do not report such epochs as covered.
 //
-// 1. Validator −1 means all validators. A network without rows has always stored all of them.
+// 1. Validator −1 means all validators. A network without rows has always stored all of them. If no validator of the
+//    first list exists yet, the row is an empty range.
 // 2. Ranges are written in the transaction of the figures they are about.
 // 3. A validator that did not exist before is covered from epoch 0: no duty of it can be missing.
 // 4. The range without an end starts where the validator was added. Ranges before it are never joined to it, so that
@@ -63,7 +64,10 @@ export async function writeWatched(
     now === 'everyone' ? [everyone] : [...now].filter((validator) => known === 'everyone' || !known.has(validator))
   const removed =
     known === 'everyone' ? [everyone] : [...known].filter((validator) => now === 'everyone' || !now.has(validator))
-  if (added.length === 0 && removed.length === 0) return undefined
+  if (added.length === 0 && removed.length === 0) {
+    if (isFirst) await insert(tx, network, [{ validator: everyone, from: 0, until: 0 }])
+    return undefined
+  }
   const isNew = (validator: number) => isFirst || (validator !== everyone && validator >= (watched?.countBefore ?? 0))
   const removedSet = new Set(removed)
   await tx.run('delete from watch_ranges where network = ?', networkId(network))
