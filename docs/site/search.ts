@@ -77,11 +77,7 @@ export function buildIndex(
 ): SearchIndex {
   const postings = new Map<string, number[]>()
   for (const [at, { heading, text }] of sections.entries()) {
-    for (const word of new Set(wordsOf(`${heading} ${text}`))) {
-      const known = postings.get(word)
-      if (known) known.push(at)
-      else postings.set(word, [at])
-    }
+    for (const word of new Set(wordsOf(`${heading} ${text}`))) postings.getOrInsert(word, []).push(at)
   }
   const lines = [...postings]
     .sort(([one], [other]) => (one < other ? -1 : 1))

@@ -94,8 +94,6 @@ function policyOf({ groups }: Settings): string {
 
 type PageHeaders = Readonly<Record<'cache-control' | 'content-security-policy', string>>
 
-const unbuilt = (headers: PageHeaders): ApiResponse => unbuiltPage(headers['content-security-policy'])
-
 export function pageRoutes(settings: Settings, dir: string): readonly ExtraRoute[] {
   const pageHeaders = { 'cache-control': 'no-cache', 'content-security-policy': policyOf(settings) }
   return [...consolePageRoutes(dir, pageHeaders), ...documentationRoutes(join(dir, 'docs'), pageHeaders)]
@@ -107,7 +105,7 @@ function consolePageRoutes(dir: string, pageHeaders: PageHeaders): readonly Extr
     {
       path: '/',
       sameOrigin: true,
-      read: async (request) => (await files.find('index.html'))?.(request, pageHeaders) ?? unbuilt(pageHeaders),
+      read: async (request) => (await files.find('index.html'))?.(request, pageHeaders) ?? unbuiltPage(pageHeaders),
     },
     {
       path: '/favicon.svg',
@@ -143,7 +141,7 @@ function documentationRoutes(dir: string, pageHeaders: PageHeaders): readonly Ex
     const found = path === notFoundFile ? undefined : await files.find(path)
     if (found) return found(request, pageHeaders)
     const notFound = await files.find(notFoundFile)
-    return notFound ? notFound(request, pageHeaders, 404) : unbuilt(pageHeaders)
+    return notFound ? notFound(request, pageHeaders, 404) : unbuiltPage(pageHeaders)
   }
   return [
     { path: '/docs', sameOrigin: true, read: async () => ({ status: 308, headers: { location: '/docs/' }, body: '' }) },

@@ -12,8 +12,8 @@ const page = `<!doctype html>
 </html>
 `
 
-export const unbuiltPage = (policy: string): ApiResponse => ({
+export const unbuiltPage = (headers: Readonly<Record<string, string>>): ApiResponse => ({
   status: 503,
-  headers: { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': policy },
+  headers: { ...headers, 'content-type': 'text/html; charset=utf-8' },
   body: page,
 })

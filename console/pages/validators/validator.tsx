@@ -1,8 +1,9 @@
 // The page of one validator: operator, addresses, effectiveness over time, duties of a day, rewards.
-import { Fragment, useMemo } from 'preact/compat'
+import { useMemo } from 'preact/compat'
 import { type Network, networks } from '#api/wire/networks.ts'
 import type { ValidatorMetadata } from '#api/wire/validators-metadata.ts'
 import { isNotFound } from '../../parts/failures.ts'
+import { Links } from '../../parts/links.tsx'
 import { Failure, QueryResult } from '../../parts/query-result.tsx'
 import { go, hrefOf } from '../../route.ts'
 import { useRemember } from '../../search/recent.ts'
@@ -42,18 +43,13 @@ export function Validator({ id, view }: { readonly id: string; readonly view: Va
 }
 
 function ValidatorNotFound({ id, network }: { readonly id: string; readonly network: Network }) {
+  const others = networks.filter((other) => other !== network)
   return (
     <>
       <h1>Validator {id} not found</h1>
       <p>
         This server has no validator {id} on {network}. Try{' '}
-        {networks
-          .filter((other) => other !== network)
-          .map((other) => (
-            <Fragment key={other}>
-              <a href={hrefOf('validators', [id], { network: other })}>{other}</a>,{' '}
-            </Fragment>
-          ))}
+        <Links of={others.map((other) => ({ label: other, href: hrefOf('validators', [id], { network: other }) }))} />,
         or <a href={hrefOf('validators', [], { network })}>search for another validator</a>.
       </p>
     </>
