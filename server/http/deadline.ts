@@ -79,16 +79,7 @@ export function openDeadlines(clock: Clock, allowedMs: number): Deadlines {
         deadline.isDone = true
         pending.delete(work)
       }
-      promise.then(
-        (value) => {
-          end()
-          resolve(value)
-        },
-        (error: unknown) => {
-          end()
-          reject(error)
-        },
-      )
+      promise.finally(end).then(resolve, reject)
     })
   const within = <T>(work: (deadline: Deadline) => Awaitable<T>, onCallerGone?: OnCallerGone): Awaitable<T> => {
     const deadline = new Deadline(onCallerGone)

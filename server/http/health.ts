@@ -1,9 +1,10 @@
 // The routes for monitoring: /healthz, /readyz and /metrics. The server is ready if the databases can be read and
 // written, the data is fresh, and the server is not stopping.
-import type { Clock } from '#runtime/clock.ts'
+import { type Clock, withTimeout } from '#runtime/clock.ts'
 import { failureFields } from '#runtime/failure-fields.ts'
 import type { WriteHealth } from '#storage/write-health.ts'
 import type { Context } from './context.ts'
+import { LogThrottle } from './log-throttle.ts'
 import { jsonResponse } from './render.ts'
 import type { ExtraRoute } from './routes.ts'
 
@@ -27,8 +28,6 @@ export interface Readiness {
 
 /** Less than the timeout of monitoring systems, which is about ten seconds. */
 const checkTimeoutMs = 5000
-/** How often a failing check is logged. */
-const logIntervalMs = 60_000
 
 /** Undefined if the check failed or timed out. */
 export type RunCheck = <T extends object>(component: string, run: () => Promise<T>) => Promise<T | undefined>
@@ -36,7 +35,7 @@ export type RunCheck = <T extends object>(component: string, run: () => Promise<
 /** Runs health checks with a timeout. A check that is still running is not started again. */
 export function createHealthMonitor({ clock, log }: Pick<Context, 'clock' | 'log'>): RunCheck {
   const pending = new Map<string, Promise<object>>()
-  const loggedAtMs = new Map<string, number>()
+  const logThrottle = new LogThrottle(clock)
 
   function begin<T extends object>(component: string, run: () => Promise<T>): Promise<T> {
     const result = run().finally(() => pending.delete(component))
@@ -45,27 +44,14 @@ export function createHealthMonitor({ clock, log }: Pick<Context, 'clock' | 'log
     return result
   }
 
-  function logFailure(component: string, error: unknown): void {
-    const nowMs = clock.monotonicMs()
-    if (nowMs - (loggedAtMs.get(component) ?? Number.NEGATIVE_INFINITY) < logIntervalMs) return
-    loggedAtMs.set(component, nowMs)
-    log.error({ component, ...failureFields(error) }, 'health check failed')
-  }
-
   return async <T extends object>(component: string, run: () => Promise<T>) => {
     const result = (pending.get(component) as Promise<T> | undefined) ?? begin(component, run)
-    const settled = new AbortController()
-    const late = clock.sleep(checkTimeoutMs, settled.signal).then(() => {
-      throw new Error(`no result within ${checkTimeoutMs} ms`)
-    })
     try {
-      return await Promise.race([result, late])
+      return await withTimeout(clock, checkTimeoutMs, result)
     } catch (error) {
-      logFailure(component, error)
+      if (logThrottle.due(component) !== undefined)
+        log.error({ component, ...failureFields(error) }, 'health check failed')
       return undefined
-    } finally {
-      late.catch(() => {})
-      settled.abort()
     }
   }
 }

@@ -35,3 +35,19 @@ export const systemClock: Clock = {
 
 /** Resolves after everything that is ready now has run. Independent of the clock. */
 export const nextEventLoopTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+/** The result of the work, or an error if it takes longer. The work itself goes on. */
+export async function withTimeout<T>(clock: Pick<Clock, 'sleep'>, timeoutMs: number, work: Promise<T>): Promise<T> {
+  const over = new AbortController()
+  const late = async (): Promise<never> => {
+    await clock.sleep(timeoutMs, over.signal)
+    // If this process was busy, first read what has arrived.
+    await nextEventLoopTurn()
+    throw new Error(`no reply within ${timeoutMs} ms`)
+  }
+  try {
+    return await Promise.race([work, late()])
+  } finally {
+    over.abort()
+  }
+}

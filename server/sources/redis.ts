@@ -5,7 +5,7 @@
 // 3. `onConnect` runs before any other call on a connection and gets the run id of the Redis process: after a restart or
 //    a failover, Redis may have lost its data.
 import type { Redis as Client } from 'ioredis'
-import { type Clock, nextEventLoopTurn } from '#runtime/clock.ts'
+import { type Clock, withTimeout } from '#runtime/clock.ts'
 
 const replyTimeoutMs = 50
 const connectTimeoutMs = 1000
@@ -134,19 +134,4 @@ function evaluate(client: Client, ...[script, keys, values]: Parameters<RunScrip
   const commands = client as unknown as Record<string, Command | undefined>
   if (!commands[script]) client.defineCommand(script, { lua: script })
   return (commands[script] as Command).call(client, keys.length, ...keys, ...values)
-}
-
-async function withTimeout<T>(clock: Clock, waitMs: number, work: Promise<T>): Promise<T> {
-  const over = new AbortController()
-  const late = async (): Promise<never> => {
-    await clock.sleep(waitMs, over.signal)
-    // If this process was busy, first read what has arrived.
-    await nextEventLoopTurn()
-    throw new Error(`no reply within ${waitMs} ms`)
-  }
-  try {
-    return await Promise.race([work, late()])
-  } finally {
-    over.abort()
-  }
 }
