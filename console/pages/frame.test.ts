@@ -60,17 +60,22 @@ describe('every page', { skip: noBrowser }, () => {
     await browser.leave(page)
   })
 
-  test('the overview reports nodes that disagree', async () => {
+  test('the overview reports nodes that disagree, and errors of sources', async () => {
     const page = await browser.page('/#/', {
       before: async (newPage: Page) => {
         await newPage.route('**/coverage', async (route) => {
           const report = (await (await route.fetch()).json()) as { streams: object[] }
-          const streams = report.streams.map((stream) => ({ ...stream, nodes: 'disagree' }))
+          const streams = report.streams.map((stream) => ({
+            ...stream,
+            nodes: 'disagree',
+            problem: 'node.test: no answer',
+          }))
           await route.fulfill({ json: { ...report, streams } })
         })
       },
     })
     await page.getByText('The nodes disagree, so nothing is stored.').first().waitFor()
+    await page.getByText('node.test: no answer').first().waitFor()
     await browser.leave(page)
   })
 
