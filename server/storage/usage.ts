@@ -59,24 +59,18 @@ export async function addUsage(
   })
 }
 
-/** Accepted calls of a day by key, for daily limits. */
-export async function findAcceptedByKey(state: StateReader, day: number): Promise<Map<string, number>> {
+/** Accepted calls of a day by key, of all keys or of one, for daily limits. */
+export async function findAcceptedByKey(state: StateReader, day: number, keyId?: string): Promise<Map<string, number>> {
   const rows = await state.all<{ key_id: string; calls: number }>(
-    `select key_id, cast(sum(calls) as bigint) as calls from usage where day = ? and outcome = 'accepted' group by key_id`,
-    dayText(day),
+    `select key_id, cast(sum(calls) as bigint) as calls from usage
+     where day = ? ${keyId === undefined ? '' : 'and key_id = ?'} and outcome = 'accepted' group by key_id`,
+    ...[dayText(day), ...(keyId === undefined ? [] : [keyId])],
   )
   return new Map(rows.map(({ key_id, calls }) => [key_id, calls]))
 }
 
-/** The same of one key. */
-export async function countAccepted(state: StateReader, day: number, keyId: string): Promise<number> {
-  const row = await state.get<{ calls: number | null }>(
-    `select cast(sum(calls) as bigint) as calls from usage where day = ? and key_id = ? and outcome = 'accepted'`,
-    dayText(day),
-    keyId,
-  )
-  return row?.calls ?? 0
-}
+export const countAccepted = async (state: StateReader, day: number, keyId: string): Promise<number> =>
+  (await findAcceptedByKey(state, day, keyId)).get(keyId) ?? 0
 
 export async function pruneUsage(state: State, today: number): Promise<void> {
   await state.write((tx) => tx.run('delete from usage where day <= ?', dayText(today - usageDaysKept)))
