@@ -1,13 +1,6 @@
 // Verifies first fundings against a node: the transfer must be in its block, and a search must find no earlier one.
 import { Fault } from '#core/fault.ts'
-import {
-  type Funding,
-  fundingColumns,
-  isBefore,
-  type StoredFunding,
-  toFunding,
-  toHex,
-} from '#explorer/funding/fundings.ts'
+import { type Funding, isBefore, selectFundings } from '#explorer/funding/fundings.ts'
 import { AccountReader } from '#explorer/funding/probe/account-reader.ts'
 import { searchFunding } from '#explorer/funding/probe/funding-search.ts'
 import { fundingsOf, transfersOf } from '#explorer/funding/transfers.ts'
@@ -54,11 +47,8 @@ export const fundingVerification: Verification = {
 
 /** Rows in the order of their addresses, from `from` on. */
 async function fundingsFrom({ state }: AppContext, node: ChainNode, from: Uint8Array, limit: number) {
-  const rows = await state.all<StoredFunding & { address: Uint8Array }>(
-    `select address, ${fundingColumns} from fundings where chain = ? and address >= ? order by address limit ?`,
-    ...[node.chain.id, from, limit],
-  )
-  return rows.map((row) => ({ node, stored: toFunding(node.chain.id, toHex(row.address), row) }))
+  const rows = 'fundings where chain = ? and address >= ? order by address limit ?'
+  return (await selectFundings(state, rows, node.chain.id, from, limit)).map((stored) => ({ node, stored }))
 }
 
 async function compareFunding(context: AppContext, node: ChainNode, stored: Funding): Promise<string | undefined> {

@@ -25,16 +25,13 @@ export interface Funding {
   readonly isProven?: true
 }
 
-/** The columns of fundings and unfinalized_fundings. */
-export interface StoredFunding {
-  readonly block: number
-  readonly tx_index: number
-  readonly position: number
-  readonly time_unix: number
-  readonly funder: Uint8Array
-  readonly tx: Uint8Array
-  readonly value_wei: string
-}
+/** A row of fundings or unfinalized_fundings. */
+type StoredFunding = Omit<Funding, 'address' | 'funder' | 'tx' | 'valueWei' | 'isProven'> &
+  Record<'address' | 'funder' | 'tx', Uint8Array> & { readonly valueWei: string }
+
+export const fundingColumns = 'chain address block tx_index position time_unix funder tx value_wei'.split(' ')
+const selectedColumns = `chain, address, block, tx_index as "txIndex", position, time_unix as "timeUnix", funder, tx,
+  value_wei as "valueWei"`
 
 /** Returns the number of addresses that got their first or an earlier funding. */
 export async function putFundings(tx: StateWriter, fundings: Iterable<Funding>): Promise<number> {
@@ -45,7 +42,7 @@ export async function putFundings(tx: StateWriter, fundings: Iterable<Funding>):
     if (!known || isBefore(row, known)) first.set(key, row)
   }
   const rows = [...first.values()].sort(byAddress).map(fundingValues)
-  return tx.insertMany('fundings', ['chain', 'address', ...fundingColumns.split(', ')], rows, keepEarliest)
+  return tx.insertMany('fundings', fundingColumns, rows, keepEarliest)
 }
 
 type TransferPosition = Pick<Funding, 'block' | 'txIndex' | 'position'>
@@ -68,37 +65,35 @@ const keepEarliest = `
 export async function findFunding(state: StateReader, chain: string, address: string): Promise<Funding | undefined> {
   const row = await state.get<StoredFunding & { proven: number }>(selectFunding, chain, toBytes(address, 20))
   if (!row) return undefined
-  const funding = toFunding(chain, address, row)
-  return row.proven === 1 ? { ...funding, isProven: true } : funding
+  const { proven, ...stored } = row
+  return proven === 1 ? { ...toFunding(stored), isProven: true } : toFunding(stored)
+}
+const selectFunding = `select ${selectedColumns}, proven from fundings where chain = ? and address = ?`
+
+/** `from` is the statement after `from`: a table of fundings, the conditions, the order and the limit. */
+export async function selectFundings(reader: StateReader, from: string, ...values: Value[]): Promise<Funding[]> {
+  return (await reader.all<StoredFunding>(`select ${selectedColumns} from ${from}`, ...values)).map(toFunding)
 }
 
+const toFunding = ({ address, funder, tx, valueWei, ...row }: StoredFunding): Funding => ({
+  ...row,
+  address: toHex(address),
+  funder: toHex(funder),
+  tx: toHex(tx),
+  valueWei: BigInt(valueWei),
+})
+
 /** The newest fundings that an address paid. */
-export async function findFundingsPaidBy(
-  state: StateReader,
-  chain: string,
-  funder: string,
-  rowsMax: number,
-): Promise<Funding[]> {
-  const rows = await state.all<StoredFunding & { address: Uint8Array }>(
-    `select address, ${fundingColumns} from fundings where chain = ? and funder = ? order by block desc limit ?`,
-    chain,
-    toBytes(funder, 20),
-    rowsMax,
-  )
-  return rows.map((row) => toFunding(chain, toHex(row.address), row))
+export function findFundingsPaidBy(state: StateReader, chain: string, funder: string, rowsMax: number) {
+  const from = 'fundings where chain = ? and funder = ? order by block desc limit ?'
+  return selectFundings(state, from, chain, toBytes(funder, 20), rowsMax)
 }
 
 /** The fundings of a transaction, on any chain. */
-export async function findFundingsOfTx(state: StateReader, hash: string, rowsMax: number): Promise<Funding[]> {
+export function findFundingsOfTx(state: StateReader, hash: string, rowsMax: number): Promise<Funding[]> {
   const tx = toBytes(hash, 32)
-  const rows = await state.all<StoredFunding & { chain: string; address: Uint8Array }>(
-    `select chain, address, ${fundingColumns} from fundings where substr(tx, 1, 8) = ? and tx = ?
-     order by chain, position limit ?`,
-    tx.subarray(0, 8),
-    tx,
-    rowsMax,
-  )
-  return rows.map((row) => toFunding(row.chain, toHex(row.address), row))
+  const from = 'fundings where substr(tx, 1, 8) = ? and tx = ? order by chain, position limit ?'
+  return selectFundings(state, from, tx.subarray(0, 8), tx, rowsMax)
 }
 
 /** Stores a funding that a search has proven to be the first. False if an earlier one is stored. */
@@ -116,22 +111,7 @@ export async function putProven(tx: StateWriter, funding: Funding): Promise<bool
   return marked === 1
 }
 
-export const fundingColumns = 'block, tx_index, position, time_unix, funder, tx, value_wei'
-const selectFunding = `select ${fundingColumns}, proven from fundings where chain = ? and address = ?`
-
-export const toFunding = (chain: string, address: string, row: StoredFunding): Funding => ({
-  chain,
-  address,
-  block: row.block,
-  txIndex: row.tx_index,
-  position: row.position,
-  timeUnix: row.time_unix,
-  funder: toHex(row.funder),
-  tx: toHex(row.tx),
-  valueWei: BigInt(row.value_wei),
-})
-
-/** The values of `chain`, `address` and fundingColumns. */
+/** The values of fundingColumns. */
 export function fundingValues(row: Funding): Value[] {
   assert(row.valueWei > 0n && row.funder !== row.address, `not a funding: ${row.tx} to ${row.address}`)
   return [

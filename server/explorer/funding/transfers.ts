@@ -7,15 +7,9 @@ import { Fault } from '#core/fault.ts'
 import type { BlockWithExecution, Receipt, TraceTransfer, Transaction } from '#sources/evm/types.ts'
 import { type Funding, isBefore } from './fundings.ts'
 
-export interface Transfer {
-  readonly block: number
-  readonly timeUnix: number
-  readonly tx: string
-  readonly txIndex: number
-  readonly position: number
+export interface Transfer extends Omit<Funding, 'chain' | 'address' | 'funder' | 'isProven'> {
   readonly from: string
   readonly to: string
-  readonly valueWei: bigint
 }
 
 export function transfersOf({ block, execution }: BlockWithExecution): Transfer[] {

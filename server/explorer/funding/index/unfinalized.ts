@@ -10,9 +10,8 @@ import {
   fundingColumns,
   fundingValues,
   putFundings,
-  type StoredFunding,
+  selectFundings,
   toBytes,
-  toFunding,
   toHex,
 } from '../fundings.ts'
 
@@ -39,8 +38,7 @@ export async function addUnfinalizedBlock(
 }
 
 export async function putUnfinalizedFundings(tx: StateWriter, fundings: Iterable<Funding>): Promise<void> {
-  const sql = `insert into unfinalized_fundings (chain, address, ${fundingColumns}) values (?, ?, ?, ?, ?, ?, ?, ?, ?)`
-  for (const row of fundings) await tx.run(sql, ...fundingValues(row))
+  await tx.insertMany('unfinalized_fundings', fundingColumns, Array.from(fundings, fundingValues))
 }
 
 export async function revertBlocksFrom(tx: StateWriter, chain: string, from: number): Promise<void> {
@@ -50,15 +48,8 @@ export async function revertBlocksFrom(tx: StateWriter, chain: string, from: num
 
 /** Moves the rows of all blocks before `until` to `fundings` and keeps the last of these blocks as the anchor. */
 export async function finalizeBlocksBefore(tx: StateWriter, chain: string, until: number): Promise<void> {
-  const rows = await tx.all<StoredFunding & { address: Uint8Array }>(
-    `select address, ${fundingColumns} from unfinalized_fundings where chain = ? and block < ?`,
-    chain,
-    until,
-  )
-  await putFundings(
-    tx,
-    rows.map((row) => toFunding(chain, toHex(row.address), row)),
-  )
+  const final = await selectFundings(tx, 'unfinalized_fundings where chain = ? and block < ?', chain, until)
+  await putFundings(tx, final)
   await tx.run('delete from unfinalized_fundings where chain = ? and block < ?', chain, until)
   await tx.run('delete from unfinalized_blocks where chain = ? and block < ?', chain, until - 1)
 }
@@ -68,24 +59,12 @@ export async function findUnfinalizedFunding(
   chain: string,
   address: string,
 ): Promise<Funding | undefined> {
-  const row = await reader.get<StoredFunding>(
-    `select ${fundingColumns} from unfinalized_fundings where chain = ? and address = ? order by block limit 1`,
-    chain,
-    toBytes(address, 20),
-  )
-  return row && toFunding(chain, address, row)
+  const from = 'unfinalized_fundings where chain = ? and address = ? order by block limit 1'
+  return (await selectFundings(reader, from, chain, toBytes(address, 20)))[0]
 }
 
 /** The fundings of a transaction, on any chain. The table is small: it is read without an index. */
-export async function findUnfinalizedFundingsOfTx(
-  reader: StateReader,
-  hash: string,
-  rowsMax: number,
-): Promise<Funding[]> {
-  const rows = await reader.all<StoredFunding & { chain: string; address: Uint8Array }>(
-    `select chain, address, ${fundingColumns} from unfinalized_fundings where tx = ? order by chain, position limit ?`,
-    toBytes(hash, 32),
-    rowsMax,
-  )
-  return rows.map((row) => toFunding(row.chain, toHex(row.address), row))
+export function findUnfinalizedFundingsOfTx(reader: StateReader, hash: string, rowsMax: number): Promise<Funding[]> {
+  const from = 'unfinalized_fundings where tx = ? order by chain, position limit ?'
+  return selectFundings(reader, from, toBytes(hash, 32), rowsMax)
 }
