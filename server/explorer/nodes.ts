@@ -1,46 +1,14 @@
 // Access to the nodes of a chain: their capabilities, blocks with traces, trace_filter and the newest blocks. Nodes are
 // opened when they are first needed.
 import { Fault } from '#core/fault.ts'
+import type { Clock } from '#runtime/clock.ts'
 import type { ChainSettings } from '#runtime/settings/explorer.ts'
 import type { RpcOutcome } from '#sources/evm/batch-results.ts'
 import { headerCall, readBlocks, toHeader } from '#sources/evm/blocks.ts'
-import type { Capabilities } from '#sources/evm/capabilities.ts'
-import {
-  type BlockSource,
-  type CapabilityTracker,
-  createCapabilityTracker,
-  type NodeCapabilities,
-} from '#sources/evm/capability-tracker.ts'
+import { type BlockSource, type CapabilityTracker, createCapabilityTracker } from '#sources/evm/capability-tracker.ts'
 import { faultOf, openRpc, type Rpc, type RpcCall, type RpcCallOptions, type RpcOptions } from '#sources/evm/rpc.ts'
 import type { BlockWithExecution, Header } from '#sources/evm/types.ts'
 import type { ExplorerContext } from './context.ts'
-
-export interface ChainNode {
-  readonly chain: ChainSettings
-  readonly rpc: Rpc
-  /** Of all nodes together, cached. Tested again until a node has answered. */
-  capabilities(options?: RpcCallOptions): Promise<Capabilities>
-  /** The cached capabilities; undefined before a node has answered. */
-  known(): Capabilities | undefined
-  /** Of each node, after all have been tested. */
-  each(): Promise<readonly NodeCapabilities[]>
-  /**
-   * Blocks with their execution, in the order of `numbers`. `spend` is called with the number of calls before they are
-   * made.
-   */
-  read(
-    numbers: readonly number[],
-    options?: RpcCallOptions,
-    spend?: (calls: number) => void,
-  ): Promise<BlockWithExecution[]>
-  /** A block with its execution from each node; a text: why it is not known. Does not wait for nodes that failed. */
-  readFromEach(number: number, options?: RpcCallOptions): Promise<readonly NodeBlock[]>
-  /** Sends a trace_filter call to a node that supports it. */
-  list(call: RpcCall, options?: RpcCallOptions): Promise<RpcOutcome>
-  /** Stops using trace_filter until the capabilities are tested again, because a list was incomplete. */
-  distrustTraceFilter(): void
-  tip(options?: RpcCallOptions): Promise<Tip>
-}
 
 export interface NodeBlock {
   readonly name: string
@@ -53,30 +21,39 @@ export interface Tip {
   readonly final: Header | undefined
 }
 
+export type ChainNode = ReturnType<typeof openNode>
+
 export function openNode(
   chain: ChainSettings,
-  context: Pick<ExplorerContext, 'clock'>,
-  options: Partial<RpcOptions> = {},
-): ChainNode {
-  const rpc = openRpc({ chain: chain.id, rpc: chain.rpc, clock: context.clock, ...options })
-  const tracker = createCapabilityTracker(rpc, chain.firstBlock, context.clock)
+  { clock }: { readonly clock: Clock },
+  rpcOptions: Partial<RpcOptions> = {},
+) {
+  const rpc = openRpc({ chain: chain.id, rpc: chain.rpc, clock, ...rpcOptions })
+  const tracker = createCapabilityTracker(rpc, chain.firstBlock, clock)
   return {
     chain,
     rpc,
+    /** Of all nodes together, cached. Tested again until a node has answered. */
     capabilities: tracker.combined,
+    /** The cached capabilities; undefined before a node has answered. */
     known: tracker.known,
+    /** Of each node, after all have been tested. */
     each: tracker.perNode,
-    async read(numbers, options, spend) {
+    /** Blocks with their execution, in the order of `numbers`. `spend` gets the number of calls before they are made. */
+    async read(numbers: readonly number[], options?: RpcCallOptions, spend?: (calls: number) => void) {
       await tracker.combined(options)
       return readFromAny(tracker.blockSources(), numbers, options, spend)
     },
-    readFromEach: (number, options) => readFromEach(rpc, tracker, number, options),
-    async list(call, options) {
+    /** A block with its execution from each node; a text: why it is not known. Does not wait for nodes that failed. */
+    readFromEach: (number: number, options?: RpcCallOptions) => readFromEach(rpc, tracker, number, options),
+    /** Sends a trace_filter call to a node that supports it. */
+    async list(call: RpcCall, options?: RpcCallOptions) {
       const [outcome] = await tracker.traceFilterNodes().call([call], options)
       return outcome as RpcOutcome
     },
+    /** Stops using trace_filter until the capabilities are tested again, because a list was incomplete. */
     distrustTraceFilter: tracker.distrustTraceFilter,
-    tip: (options) => readTip(rpc, chain, options),
+    tip: (options?: RpcCallOptions) => readTip(rpc, chain, options),
   }
 }
 
@@ -93,9 +70,9 @@ async function readFromAny(
   const readFrom = ({ rpc, form }: BlockSource, skipsBackoff: boolean) => {
     const results: Rpc['results'] = (calls, callOptions) => {
       spend(calls.length)
-      return rpc.results(calls, { ...callOptions, skipsBackoff })
+      return rpc.results(calls, callOptions)
     }
-    return readBlocks({ results }, form, numbers, options)
+    return readBlocks({ results }, form, numbers, { ...options, skipsBackoff })
   }
   const unavailable: BlockSource[] = []
   let failure: unknown
@@ -126,10 +103,8 @@ async function readFromEach(
     rpc.health().map(async ({ name, trouble }, index) => {
       const source = sources[index]
       if (!source) return { name, answer: trouble ?? 'it has no traces' }
-      const results: Rpc['results'] = (calls, callOptions) =>
-        source.rpc.results(calls, { ...callOptions, skipsBackoff: true })
       try {
-        const [block] = await readBlocks({ results }, source.form, [number], options)
+        const [block] = await readBlocks(source.rpc, source.form, [number], { ...options, skipsBackoff: true })
         return { name, answer: block ?? 'it returned no block' }
       } catch (error) {
         options.signal?.throwIfAborted()

@@ -59,14 +59,7 @@ export async function readBlocks(
   numbers: readonly number[],
   options: RpcCallOptions = {},
 ): Promise<BlockWithExecution[]> {
-  const blocks = (await rpc.results(
-    numbers.map((number) => ({
-      method: 'eth_getBlockByNumber',
-      params: [hexOf(number), true],
-      resultKind: { as: 'block', number },
-    })),
-    options,
-  )) as DecodedResults['block'][]
+  const blocks = (await rpc.results(numbers.map(blockCall), options)) as DecodedResults['block'][]
   const calls = blocks.map((block) => executionCalls(block, form))
   const results = await rpc.results(calls.flat(), { ...options, keepsFailures: true })
   const blocksWithExecution: BlockWithExecution[] = []
@@ -76,6 +69,13 @@ export async function readBlocks(
   }
   return blocksWithExecution
 }
+
+/** A block with its transactions. */
+export const blockCall = (number: number): RpcCall => ({
+  method: 'eth_getBlockByNumber',
+  params: [hexOf(number), true],
+  resultKind: { as: 'block', number },
+})
 
 /** None for a block without transactions: some nodes refuse to trace the genesis block. */
 function executionCalls(block: Block, form: ReadForm): RpcCall[] {

@@ -6,6 +6,7 @@
 //    covered block before it has a transfer to the address.
 import { Fault } from '#core/fault.ts'
 import type { ChainNode } from '#explorer/nodes.ts'
+import { blockCall } from '#sources/evm/blocks.ts'
 import type { DecodedResults } from '#sources/evm/large-results.ts'
 import type { RpcCallOptions } from '#sources/evm/rpc.ts'
 import { coverageOf, removeCoverageFrom } from '#storage/coverage.ts'
@@ -52,12 +53,7 @@ export async function findForgetStart(
     ),
   )
   const numbers = [...new Set(rows.map((row) => row.block))]
-  const calls = numbers.map((number) => ({
-    method: 'eth_getBlockByNumber',
-    params: [`0x${number.toString(16)}`, true],
-    resultKind: { as: 'block', number } as const,
-  }))
-  const blocks = (await rpc.results(calls, options)) as DecodedResults['block'][]
+  const blocks = (await rpc.results(numbers.map(blockCall), options)) as DecodedResults['block'][]
   for (const { block: number, tx_index: index, tx } of rows) {
     const transaction = blocks.find((block) => block.number === number)?.transactions[index]
     if (transaction?.hash === toHex(tx)) continue

@@ -151,13 +151,12 @@ export async function chainFindings(context: ExplorerContext): Promise<readonly 
         const untilMs = context.clock.monotonicMs() + retryTimeoutMs
         await rpc.call([{ ...headerCall('latest'), acceptsError: true }], { untilMs })
       }
-      const message =
-        failing().length === 0
-          ? 'reachable'
-          : failing()
-              .map(({ trouble }) => trouble)
-              .join('; ')
-      return { name: `node of chain ${chain.id}`, ok: failing().length < all, message }
+      const troubles = failing().map(({ trouble }) => trouble)
+      return {
+        name: `node of chain ${chain.id}`,
+        ok: troubles.length < all,
+        message: troubles.join('; ') || 'reachable',
+      }
     }),
   )
   return [...findings, ...configuredNodes(context).flatMap((node) => indexFinding(context, node))]

@@ -16,7 +16,6 @@ import {
   toAccount,
   toHeader,
 } from '#sources/evm/blocks.ts'
-import type { Capabilities } from '#sources/evm/capabilities.ts'
 import { faultOf, type RpcCall } from '#sources/evm/rpc.ts'
 import type { BlockWithExecution, Header, TraceWithBlock } from '#sources/evm/types.ts'
 import { validateQuantity } from '#sources/evm/validate.ts'
@@ -83,10 +82,6 @@ export class AccountReader {
   async readBlock(number: number): Promise<BlockWithExecution> {
     const [seen] = await this.node.read([number], this.limits, (calls) => this.#spend(calls))
     return seen as BlockWithExecution
-  }
-
-  capabilities(): Promise<Capabilities> {
-    return this.node.capabilities(this.limits)
   }
 
   /** Traces in (after, until] that begin or end at the address. */

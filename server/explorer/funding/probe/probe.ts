@@ -5,7 +5,7 @@
 // 2. At most `parallelMax` searches run at a time. Further ones are refused, not queued.
 import { Fault } from '#core/fault.ts'
 import type { ExplorerContext } from '#explorer/context.ts'
-import { type ChainNode, findNode } from '#explorer/nodes.ts'
+import { type ChainNode, findNode, requireNode } from '#explorer/nodes.ts'
 import type { Confidence } from '#http/handler.ts'
 import { type Funding, putProven } from '../fundings.ts'
 import { AccountReader } from './account-reader.ts'
@@ -28,8 +28,7 @@ export function probe(context: ExplorerContext, chain: string, address: string):
   const key = `${chain}/${address}`
   const known = searches.get(key)
   if (known) return known
-  const node = findNode(context, chain)
-  if (!node) throw new Fault('explorer.node_unavailable', { detail: `chain ${chain} has no node` })
+  const node = requireNode(context, chain)
   if (!node.chain.archive)
     throw new Fault('explorer.not_archive', { detail: `explorer.chains: chain ${chain} has archive: false` })
   if (searches.size >= context.settings.explorer.probe.parallelMax) throw tooManySearches(searches.size)

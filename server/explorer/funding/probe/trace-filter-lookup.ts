@@ -21,7 +21,7 @@ export async function lookUpFunding(
   head: number,
   reason: string,
 ): Promise<Funding | undefined> {
-  const { has, traces, filterBlocks } = await reader.capabilities()
+  const { has, traces, filterBlocks } = await reader.node.capabilities(reader.limits)
   if (!has.trace_filter || !traces) throw needsIndex(reason)
   let at = from
   while (at.block < head) {
