@@ -1,20 +1,8 @@
 // Matches search words against labels. Pure. A label is one search text: `|` precedes every word and a line break every
 // part (name, slug or address), so that a plain substring search finds the start of words and parts.
+import { splitWords } from '#core/split-words.ts'
 
 const wordsMax = 8
-
-/** Lower case, without accents, split at everything that is neither a letter nor a digit. */
-function splitWords(text: string): string[] {
-  // Nearly all texts are ASCII, for which this is much faster.
-  const words = /^[ -~]*$/.test(text)
-    ? text.toLowerCase().split(/[^a-z0-9]+/)
-    : text
-        .normalize('NFKD')
-        .replaceAll(/\p{M}/gu, '')
-        .toLowerCase()
-        .split(/[^\p{L}\p{N}]+/u)
-  return words.filter((word) => word !== '')
-}
 
 export const queryWords = (text: string): string[] => splitWords(text).slice(0, wordsMax)
 

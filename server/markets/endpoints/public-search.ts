@@ -7,7 +7,7 @@ import { getFeedCoverage } from '../feeds/feed-coverage.ts'
 import { composeEvents } from '../lists/event-documents.ts'
 import { bytesMax, joinRecords, respondWith, tooLarge } from '../lists/respond.ts'
 import { readTags } from '../lists/tag-records.ts'
-import { findBestMatches, searchWords, splitWords } from '../search/search.ts'
+import { findBestMatches, searchWords, splitAndCutWords } from '../search/search.ts'
 
 /** Markets whose events are found. */
 const matchesMax = 500
@@ -83,6 +83,6 @@ async function findTags(
 
 function hasAllWords(tag: Uint8Array, words: readonly string[]): boolean {
   const { label = '', slug = '' } = JSON.parse(Buffer.from(tag).toString()) as { label?: string; slug?: string }
-  const tagWords = splitWords(`${label} ${slug}`)
+  const tagWords = splitAndCutWords(`${label} ${slug}`)
   return words.every((word) => tagWords.some((start) => start.startsWith(word)))
 }

@@ -16,7 +16,7 @@ import { openContext, settingsWith, testNowMs, testRequestInfo } from '#test/con
 import type { MarketRecord } from '../records/normalize.ts'
 import { putMarkets } from '../records/put-markets.ts'
 import { writeDeferred } from '../records/rebuild.ts'
-import { search, searchMarkets, splitWords } from './search.ts'
+import { search, searchMarkets, splitAndCutWords } from './search.ts'
 
 const tag = (id: string, label: string): MarketRecord => ({
   kind: 'tag',
@@ -29,7 +29,7 @@ const market = (id: string, question: string, more: object = {}, links: MarketRe
   kind: 'market',
   id,
   links,
-  fields: { id, question, slug: splitWords(question).join('-'), active: true, closed: false, ...more },
+  fields: { id, question, slug: splitAndCutWords(question).join('-'), active: true, closed: false, ...more },
 })
 
 const put = (context: Context, records: readonly MarketRecord[], nowMs = testNowMs) =>
@@ -184,10 +184,12 @@ test('a search gives the same result as comparing every market', async () => {
         await using context = await openContext()
         const records = markets.map((one, at) => market(String(100 + at), one.question, { ...one, slug: `m${at}` }))
         await put(context, records)
-        const wanted = splitWords(q)
+        const wanted = splitAndCutWords(q)
         const expected = records
           .map(({ id, fields }) => ({ id, ...(fields as { question: string; volumeNum: number; closed: boolean }) }))
-          .filter(({ question }) => wanted.every((one) => splitWords(question).some((word) => word.startsWith(one))))
+          .filter(({ question }) =>
+            wanted.every((one) => splitAndCutWords(question).some((word) => word.startsWith(one))),
+          )
           .toSorted(
             (a, b) => Number(a.closed) - Number(b.closed) || b.volumeNum - a.volumeNum || (a.id < b.id ? 1 : -1),
           )

@@ -6,6 +6,7 @@
 import { extensions } from '#api/extensions.ts'
 import { parseJson } from '#api/json.ts'
 import type { FoundMarket } from '#api/wire/market-search.ts'
+import { splitWords } from '#core/split-words.ts'
 import { createHandler } from '#http/handler.ts'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'
@@ -25,13 +26,8 @@ const openRank = 1e15
 const wordCharsMax = 40
 const wordsPerMarketMax = 100
 
-/** Lower case without accents. Everything but letters and digits separates words. */
-export function splitWords(text: string): string[] {
-  const plain = ascii.test(text) ? text : text.normalize('NFKD').replaceAll(/\p{M}/gu, '')
-  return (plain.toLowerCase().match(wordPattern) ?? []).map(cutWord)
-}
-const ascii = /^[\0-\x7f]*$/
-const wordPattern = /[\p{L}\p{N}]+/gu
+/** Words as they are stored. */
+export const splitAndCutWords = (text: string): string[] => splitWords(text).map(cutWord)
 const cutWord = (word: string): string =>
   word.length > wordCharsMax ? [...word].slice(0, wordCharsMax).join('') : word
 
@@ -53,7 +49,7 @@ function marketWords(graph: RecordGraph, { fields, links }: StoredRecord): strin
     return [tag?.fields.label, tag?.fields.slug]
   })
   const texts = [fields.question, fields.slug, ...tags].filter((text) => typeof text === 'string')
-  return [...new Set(texts.flatMap(splitWords))].slice(0, wordsPerMarketMax)
+  return [...new Set(texts.flatMap(splitAndCutWords))].slice(0, wordsPerMarketMax)
 }
 
 /** Call this in the transaction that writes the market's document. */
@@ -149,7 +145,7 @@ async function scanFromTop(state: StateReader, words: readonly string[], limit: 
 }
 
 /** The words that a search uses. */
-export const searchWords = (q: string): string[] => [...new Set(splitWords(q))].slice(0, wordsMax)
+export const searchWords = (q: string): string[] => [...new Set(splitAndCutWords(q))].slice(0, wordsMax)
 
 /** Ids of the best matches, in order. Without words: the open markets with the highest volume. */
 export const findBestMatches = (state: StateReader, words: readonly string[], limit: number): Promise<string[]> =>
