@@ -121,7 +121,7 @@ async function editOne(what: string, options: FieldOptions): Promise<void> {
     const { record } = recordOf({ ...options, chain: ['1'], address, name: options.name ?? '-' })
     const [patch] = checked(toTagPatches(record, { source: 'own' }))
     const { chain: _, address: __, source: ___, name, ...set } = patch as TagPatch
-    const changes = { ...set, ...(options.name !== undefined && name !== undefined && { name }) }
+    const changes = { ...set, name: options.name === undefined ? undefined : name }
     requireChanges(changes)
     const { matched, changed } = await withState(options, 'found', (state) =>
       editTag(state, author, { address, chains, source }, changes),
@@ -177,7 +177,7 @@ function checked<Patch>(result: PatchResult<Patch>): readonly Patch[] {
 }
 
 function requireChanges(changes: object): void {
-  if (Object.keys(changes).length === 0)
+  if (Object.values(changes).every((value) => value === undefined))
     throw new CommandFailure('labels.options', 'Nothing to change: pass at least one option.')
 }
 

@@ -15,14 +15,8 @@ export const addressTag = createHandler(
     const [best] = tags
     if (!best) return { is: 'nothing' }
     const slugs = [...new Set(tags.map(({ entity }) => entity).filter((slug) => slug !== ''))]
-    const known =
-      slugs.length === 0
-        ? []
-        : await entityTable.read(
-            state,
-            chainid,
-            slugs.map((slug) => ({ chain: chainid, slug })),
-          )
+    const keys = slugs.map((slug) => ({ chain: chainid, slug }))
+    const known = await entityTable.read(state, chainid, keys)
     const owners = slugs.flatMap((slug) => known.find((label) => label.slug === slug) ?? [])
     return wrapResult([toAddressTag(best, owners)])
   },

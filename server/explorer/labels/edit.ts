@@ -5,10 +5,7 @@ import type { State, StateReader } from '#storage/state.ts'
 import { type Author, HistoryWriter } from './history.ts'
 import { findLabels, type Label, type LabelPatch, putLabels, removeLabel } from './labels.ts'
 import { findTags, putTags, removeTags, type Tag, type TagPatch, tagsOfEntity } from './tags.ts'
-import type { Counts } from './write-rows.ts'
-
-/** Fields to set. */
-type FieldChanges<Row, Key extends keyof Row> = Partial<Omit<Row, Key>>
+import type { Changes, Counts } from './write-rows.ts'
 
 /** Adds an entity on each chain. Throws if it exists on any of them. */
 export function addLabels(state: State, author: Author, patches: readonly LabelPatch[]): Promise<void> {
@@ -49,7 +46,7 @@ export function editLabel(
   state: State,
   author: Author,
   which: EntitySelector,
-  set: FieldChanges<Label, 'chain' | 'slug'>,
+  set: Changes<Omit<Label, 'chain' | 'slug'>>,
 ): Promise<EditResult<Label>> {
   return state.write(async (tx) => {
     const matched = await requireEntity(tx, which)
@@ -64,7 +61,7 @@ export function editTag(
   state: State,
   author: Author,
   which: TagSelector,
-  set: FieldChanges<Tag, 'chain' | 'address' | 'source'>,
+  set: Changes<Omit<Tag, 'chain' | 'address' | 'source'>>,
 ): Promise<EditResult<Tag>> {
   return state.write(async (tx) => {
     const matched = await requireTags(tx, which)

@@ -5,8 +5,7 @@ import { eachLabel, type Label } from './labels.ts'
 import { csvRow } from './lists/csv.ts'
 import { eachTag, type Tag } from './tags.ts'
 
-const exportParts = ['entities', 'addresses', 'all'] as const
-export type ExportPart = (typeof exportParts)[number]
+export type ExportPart = 'entities' | 'addresses' | 'all'
 
 export interface ExportScope {
   readonly part: ExportPart

@@ -8,7 +8,7 @@ import type { LabelRecord } from '#api/wire/explorer.ts'
 import { selectIn } from '#storage/select-in.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'
 import type { HistoryWriter } from './history.ts'
-import { type Counts, type RegistryTable, writeRows } from './write-rows.ts'
+import { type Changes, type Counts, type RegistryTable, writeRows } from './write-rows.ts'
 
 export interface Label {
   readonly chain: string
@@ -21,7 +21,7 @@ export interface Label {
 }
 
 /** Fields to set. Others stay, or are empty in a new entity, whose default name is its slug. */
-export type LabelPatch = Pick<Label, 'chain' | 'slug'> & Partial<Label>
+export type LabelPatch = Pick<Label, 'chain' | 'slug'> & Changes<Label>
 
 const columns = 'chain, slug, name, description, notes, updated_unix as "updatedUnix"'
 

@@ -1,6 +1,7 @@
 // Validates records for the label registry, from the command line, CSV and JSON files. The reason for a rejection is a
 // text for the rejects file.
 import { hasWrongChecksum } from '#core/checksum-address.ts'
+import { withoutAccents } from '#core/split-words.ts'
 import type { LabelPatch } from './labels.ts'
 import type { TagPatch } from './tags.ts'
 
@@ -19,7 +20,9 @@ export interface RecordDefaults {
 /** The patches of a record, one per chain, or why it is rejected. */
 export type PatchResult<Patch> = readonly Patch[] | { readonly reason: string }
 
+const chainNames = { chain: 'chain', chains: 'chain', chainid: 'chain', chain_id: 'chain' }
 const entityNames: Readonly<Record<string, string>> = {
+  ...chainNames,
   slug: 'slug',
   labelslug: 'slug',
   name: 'name',
@@ -31,6 +34,7 @@ const entityNames: Readonly<Record<string, string>> = {
   lastupdatedtimestamp: 'updated',
 }
 const tagNames: Readonly<Record<string, string>> = {
+  ...chainNames,
   address: 'address',
   name: 'name',
   nametag: 'name',
@@ -41,12 +45,6 @@ const tagNames: Readonly<Record<string, string>> = {
   evidenceurl: 'evidence',
   evidence_url: 'evidence',
   updated: 'updated',
-}
-const chainNames: Readonly<Record<string, string>> = {
-  chain: 'chain',
-  chains: 'chain',
-  chainid: 'chain',
-  chain_id: 'chain',
 }
 
 const chainText = /^[1-9]\d{0,18}$/
@@ -64,7 +62,7 @@ export const isTag = (record: RawRecord): boolean =>
   Object.keys(record).some((name) => name.toLowerCase() === 'address')
 
 export function findUnknownFields(names: readonly string[], tag: boolean): string[] {
-  const known = { ...(tag ? tagNames : entityNames), ...chainNames }
+  const known = tag ? tagNames : entityNames
   return names.filter((name) => !Object.hasOwn(known, name.toLowerCase()))
 }
 
@@ -81,14 +79,8 @@ export const toEntityPatches = (record: RawRecord, defaults: RecordDefaults): Pa
     const description = readText(fields, 'description', 2000)
     const notes = readText(fields, 'notes', 10_000)
     const updatedUnix = readInteger(fields, 'updated', 253_402_300_799)
-    return readChains(fields, defaults).map((chain) => ({
-      chain,
-      slug,
-      ...(name && { name }),
-      ...(description !== undefined && { description }),
-      ...(notes !== undefined && { notes }),
-      ...(updatedUnix !== undefined && { updatedUnix }),
-    }))
+    const changes = { name: name || undefined, description, notes, updatedUnix }
+    return readChains(fields, defaults).map((chain) => ({ chain, slug, ...changes }))
   })
 
 export const toTagPatches = (record: RawRecord, defaults: RecordDefaults): PatchResult<TagPatch> =>
@@ -109,22 +101,12 @@ export const toTagPatches = (record: RawRecord, defaults: RecordDefaults): Patch
     if (evidenceUrl && !isUrl(evidenceUrl))
       throw new RejectedRecord('evidence must be a URL that begins with http:// or https://')
     const updatedUnix = readInteger(fields, 'updated', 253_402_300_799)
-    return readChains(fields, defaults).map((chain) => ({
-      chain,
-      address,
-      source,
-      name,
-      ...(entity !== undefined && { entity }),
-      ...(confidence !== undefined && { confidence }),
-      ...(evidenceUrl !== undefined && { evidenceUrl }),
-      ...(updatedUnix !== undefined && { updatedUnix }),
-    }))
+    const changes = { name, entity, confidence, evidenceUrl, updatedUnix }
+    return readChains(fields, defaults).map((chain) => ({ chain, address, source, ...changes }))
   })
 
 export const toSlug = (name: string): string =>
-  name
-    .normalize('NFKD')
-    .replaceAll(/\p{M}/gu, '')
+  withoutAccents(name)
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '-')
     .replaceAll(/^-+|-+$/g, '')
@@ -152,7 +134,7 @@ function catchRejection<Patch>(read: () => Patch[]): PatchResult<Patch> {
 function normalizeFields(record: RawRecord, tag: boolean): RawRecord {
   const [unknownField] = findUnknownFields(Object.keys(record), tag)
   if (unknownField !== undefined) throw new RejectedRecord(`unknown field ${unknownField}`)
-  const known = { ...(tag ? tagNames : entityNames), ...chainNames }
+  const known = tag ? tagNames : entityNames
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [known[name.toLowerCase()], value]))
 }
 

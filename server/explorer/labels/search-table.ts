@@ -70,13 +70,8 @@ function collectBest({ words, chain, limit }: LabelQuery) {
       const candidate = { rank: rankMatch(entry.searchText, words), entry }
       const worst = ranked[limit - 1]
       if (worst && compareRanked(candidate, worst) >= 0) return
-      let [low, high] = [0, ranked.length]
-      while (low < high) {
-        const middle = (low + high) >> 1
-        if (compareRanked(ranked[middle] as RankedEntry, candidate) <= 0) low = middle + 1
-        else high = middle
-      }
-      ranked.splice(low, 0, candidate)
+      const before = ranked.findLastIndex((other) => compareRanked(other, candidate) <= 0)
+      ranked.splice(before + 1, 0, candidate)
       if (ranked.length > limit) ranked.pop()
     },
     entries: (): SearchEntry[] => ranked.map(({ entry }) => entry),

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { openContext, type TestContext } from '#test/context.ts'
 import { HistoryWriter, readHistory } from './history.ts'
 import { putLabels } from './labels.ts'
-import { eachTag, findBestTag, findTags, putTags, removeTags, type TagPatch, tagsOfEntity } from './tags.ts'
+import { eachTag, findTags, putTags, removeTags, type TagPatch, tagsOfEntity } from './tags.ts'
 
 const address = (digit: string) => `0x${digit.repeat(40)}`
 
@@ -26,7 +26,7 @@ test('a tag is added, unchanged by the same values, and changed by others', asyn
   assert.deepEqual((await put(context, tag('a'))).counts, { added: 0, changed: 0, unchanged: 1 })
   assert.deepEqual((await put(context, tag('a', { confidence: 90 }))).counts, { added: 0, changed: 1, unchanged: 0 })
   const updatedUnix = context.clock.now() / 1000
-  assert.deepEqual(await findBestTag(context.state, '1', address('a')), {
+  assert.deepEqual((await findTags(context.state, address('a'), { chain: '1' }))[0], {
     chain: '1',
     address: address('a'),
     source: 'own',
@@ -47,15 +47,15 @@ test('each source has one tag per address, and the one with the highest confiden
   await using context = await openContext()
   await put(context, tag('a', { source: 'rumour', name: 'Maybe', confidence: 20 }), tag('a', { confidence: 80 }))
   await put(context, tag('a', { source: 'audit', name: 'Surely', confidence: 95 }))
-  assert.equal((await findBestTag(context.state, '1', address('a')))?.name, 'Surely')
+  assert.equal((await findTags(context.state, address('a'), { chain: '1' }))[0]?.name, 'Surely')
   assert.deepEqual(
     (await findTags(context.state, address('a'))).map(({ source }) => source),
     ['audit', 'own', 'rumour'],
   )
   context.clock.advance(10_000)
   await put(context, tag('a', { source: 'second audit', name: 'Newer', confidence: 95 }))
-  assert.equal((await findBestTag(context.state, '1', address('a')))?.name, 'Newer')
-  assert.equal(await findBestTag(context.state, '137', address('a')), undefined)
+  assert.equal((await findTags(context.state, address('a'), { chain: '1' }))[0]?.name, 'Newer')
+  assert.equal((await findTags(context.state, address('a'), { chain: '137' }))[0], undefined)
 })
 
 test('a tag of an unknown entity is rejected, others are written', async () => {

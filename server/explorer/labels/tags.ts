@@ -8,7 +8,7 @@ import type { State, StateReader } from '#storage/state.ts'
 import { toBytes, toHex } from '../funding/fundings.ts'
 import type { HistoryWriter } from './history.ts'
 import { findKnownSlugs, type Label } from './labels.ts'
-import { type Counts, type RegistryTable, writeRows } from './write-rows.ts'
+import { type Changes, type Counts, type RegistryTable, writeRows } from './write-rows.ts'
 
 export interface Tag {
   readonly chain: string
@@ -26,7 +26,7 @@ export interface Tag {
 }
 
 /** Fields to set. Others stay, or are empty in a new tag. */
-export type TagPatch = Pick<Tag, 'chain' | 'address' | 'source'> & Partial<Tag>
+export type TagPatch = Pick<Tag, 'chain' | 'address' | 'source'> & Changes<Tag>
 
 export interface RejectedTag {
   readonly patch: TagPatch
@@ -123,7 +123,7 @@ export async function removeTags(history: HistoryWriter, tags: readonly Tag[]): 
   }
 }
 
-/** All tags of an address, ordered by chain, then confidence, then time. */
+/** All tags of an address, ordered by chain, then confidence, then time. The first of a chain is its label there. */
 export async function findTags(
   state: StateReader,
   address: string,
@@ -140,11 +140,6 @@ export async function findTags(
     source,
   )
   return rows.map(toTag)
-}
-
-/** The label of the address. */
-export async function findBestTag(state: StateReader, chain: string, address: string): Promise<Tag | undefined> {
-  return (await findTags(state, address, { chain }))[0]
 }
 
 export async function tagsOfEntity(

@@ -16,10 +16,10 @@ export interface RegistryRow {
   readonly updatedUnix: number
 }
 
-export interface RowPatch {
-  readonly chain: string
-  readonly updatedUnix?: number
-}
+/** Fields to set. Undefined fields stay as they are. */
+export type Changes<Row> = { readonly [Field in keyof Row]?: Row[Field] | undefined }
+
+export type RowPatch = Pick<RegistryRow, 'chain'> & Changes<RegistryRow>
 
 /** One of the two tables. A patch has the key of a row and the fields to set. */
 export interface RegistryTable<Row extends RegistryRow, Patch extends RowPatch> {
@@ -68,9 +68,10 @@ export async function* planWrites<Row extends RegistryRow, Patch extends RowPatc
   patches: Iterable<Patch>,
   nowUnix: number,
 ): AsyncGenerator<PlannedWrites<Row>, undefined> {
-  for (const [chain, ofChain] of groupByChain(table, patches)) {
-    for (let at = 0; at < ofChain.length; at += rowsPerStatement) {
-      yield planChunk(state, table, chain, ofChain.slice(at, at + rowsPerStatement), nowUnix)
+  for (const [chain, ofChain] of Map.groupBy(patches, (patch) => patch.chain)) {
+    const rows = [...new Map(ofChain.map((patch) => [table.keyOf(patch), patch])).values()]
+    for (let at = 0; at < rows.length; at += rowsPerStatement) {
+      yield planChunk(state, table, chain, rows.slice(at, at + rowsPerStatement), nowUnix)
     }
   }
 }
@@ -90,17 +91,6 @@ export class WriteTotalsCounter implements WriteTotals {
     this.counts.unchanged += unchanged
     if (edits.length > 0) this.chains.add(chain)
   }
-}
-
-function groupByChain<Row extends RegistryRow, Patch extends RowPatch>(
-  table: RegistryTable<Row, Patch>,
-  patches: Iterable<Patch>,
-): Map<string, Patch[]> {
-  const byChain = new Map<string, Map<string, Patch>>()
-  for (const patch of patches) {
-    byChain.getOrInsertComputed(patch.chain, () => new Map()).set(table.keyOf(patch), patch)
-  }
-  return new Map([...byChain].map(([chain, ofChain]) => [chain, [...ofChain.values()]]))
 }
 
 async function planChunk<Row extends RegistryRow, Patch extends RowPatch>(

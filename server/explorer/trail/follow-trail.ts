@@ -11,7 +11,7 @@ import type { Confidence } from '#http/handler.ts'
 import type { ExplorerContext } from '../context.ts'
 import { findFirstFunding, toFundingRecord } from '../endpoints/funded-by.ts'
 import { type Funding, isBefore } from '../funding/fundings.ts'
-import { findBestTag, type Tag } from '../labels/tags.ts'
+import { findTags, type Tag } from '../labels/tags.ts'
 
 /** The result of 4.3 for one address. */
 type TrailStep =
@@ -143,7 +143,7 @@ export async function findLabel(
   chain: string,
   address: string,
 ): Promise<AddressLabel | undefined> {
-  const tag = await findBestTag(state, chain, address)
+  const [tag] = await findTags(state, address, { chain })
   return tag && toLabel(tag)
 }
 

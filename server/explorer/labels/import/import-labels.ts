@@ -16,8 +16,7 @@ import { type ImportedRecord, readCsv } from './read-csv.ts'
 import { readJson } from './read-json.ts'
 import { stagedRecordsMin, type WriteResult, writeStaged } from './staging.ts'
 
-const importForms = ['csv', 'json', 'oli'] as const
-export type ImportForm = (typeof importForms)[number]
+export type ImportForm = 'csv' | 'json' | 'oli'
 
 export interface ImportOptions extends RecordDefaults {
   readonly form: ImportForm
@@ -108,11 +107,12 @@ function validateColumns(names: readonly string[]): void {
 
 function sortRecords(records: Iterable<ImportedRecord>, options: ImportOptions): SortedRecords {
   const sorted: SortedRecords = { entities: [], tags: [], rejects: [], lineOf: new Map() }
-  const seen = new Map<string, { readonly line: number; readonly json: string }>()
+  const seen: SeenRows = new Map()
   let count = 0
   for (const imported of records) {
     count += 1
-    if (count > recordsMax) throw tooManyRecords()
+    if (count > recordsMax)
+      throw new Fault('input.invalid', { message: `the file has more than ${recordsMax} records; split it` })
     const reason = imported.record
       ? acceptRecord(sorted, seen, imported, options)
       : (imported.reason ?? 'invalid record')
@@ -121,10 +121,13 @@ function sortRecords(records: Iterable<ImportedRecord>, options: ImportOptions):
   return sorted
 }
 
+/** By key of the row. */
+type SeenRows = Map<string, { readonly line: number; readonly json: string }>
+
 /** Returns the reason if the record is rejected. */
 function acceptRecord(
   sorted: SortedRecords,
-  seen: Map<string, { readonly line: number; readonly json: string }>,
+  seen: SeenRows,
   imported: ImportedRecord,
   options: ImportOptions,
 ): string | undefined {
@@ -152,11 +155,7 @@ function acceptRecord(
 }
 
 /** OLI files do not describe owners, so an unknown owner is added with its slug only. */
-function addOwner(
-  sorted: SortedRecords,
-  seen: Map<string, { line: number; json: string }>,
-  { chain, entity }: TagPatch,
-): void {
+function addOwner(sorted: SortedRecords, seen: SeenRows, { chain, entity }: TagPatch): void {
   const key = `${chain}/${entity}`
   if (!entity || seen.has(key)) return
   seen.set(key, { line: 0, json: '' })
@@ -171,8 +170,3 @@ const toReject = (imported: ImportedRecord | undefined, reason: string): Reject 
   reason,
   raw: (imported?.raw ?? '').slice(0, rawCharsMax),
 })
-
-function tooManyRecords(): Fault {
-  const message = `the file has more than ${recordsMax} records; split it`
-  return new Fault('input.invalid', { message })
-}
