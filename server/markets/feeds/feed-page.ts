@@ -40,14 +40,18 @@ export function parseFeedPage(document: unknown, feed: MarketFeed, cursor: strin
   if (!Array.isArray(records)) {
     throw new Error(feed.list === '' ? 'the page is not a list' : `there is no list at "${feed.list}" in the page`)
   }
-  const times = records.map((record) => updatedMsOf(record, feed)).filter((ms) => ms !== undefined)
   return {
     records,
     next:
       feed.paging.kind === 'offset' ? nextOffset(feed, records, cursor) : nextCursor(feed, document, records, cursor),
-    newestMs: times.length > 0 ? Math.max(...times) : undefined,
-    oldestMs: times.length > 0 ? Math.min(...times) : undefined,
+    ...newestAndOldest(records.map((record) => updatedMsOf(record, feed))),
   }
+}
+
+function newestAndOldest(times: readonly (number | undefined)[]): Pick<FeedPage, 'newestMs' | 'oldestMs'> {
+  const known = times.filter((ms) => ms !== undefined)
+  if (known.length === 0) return { newestMs: undefined, oldestMs: undefined }
+  return { newestMs: Math.max(...known), oldestMs: Math.min(...known) }
 }
 
 /** The records that the next page repeats, as JSON. */
@@ -67,13 +71,10 @@ const idOf = (record: unknown): unknown => (record as { id?: unknown } | null)?.
 /** Two answers to the same request: all their records. They end the pass only if both do. */
 export function mergePages(one: FeedPage, other: FeedPage): FeedPage {
   const known = new Set(one.records.map((record) => stringifyJson(record)))
-  const newest = [one.newestMs, other.newestMs].filter((ms) => ms !== undefined)
-  const oldest = [one.oldestMs, other.oldestMs].filter((ms) => ms !== undefined)
   return {
     records: [...one.records, ...other.records.filter((record) => !known.has(stringifyJson(record)))],
     next: other.next ?? one.next,
-    newestMs: newest.length > 0 ? Math.max(...newest) : undefined,
-    oldestMs: oldest.length > 0 ? Math.min(...oldest) : undefined,
+    ...newestAndOldest([one.newestMs, one.oldestMs, other.newestMs, other.oldestMs]),
   }
 }
 

@@ -9,26 +9,29 @@ import { putRow } from '#storage/put-row.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'
 import type { Pass } from './feed-page.ts'
 
-export interface FeedState {
-  readonly source: string
-  readonly pass: Pass
+/** A feed that has not been read. */
+export const newFeedState = (source: string) => ({
+  source,
+  pass: 'full' as Pass,
   /** Empty: the first page. */
-  readonly cursor: string
+  cursor: '',
   /** Pages read in this pass; 0: not started. */
-  readonly page: number
-  readonly fullPass: number
-  readonly startedMs: number
-  readonly readUntilMs: number | null
-  readonly newestSeenMs: number | null
-  readonly fullAtMs: number | null
-  readonly doneAtMs: number | null
+  page: 0,
+  fullPass: 0,
+  startedMs: 0,
+  readUntilMs: null as number | null,
+  newestSeenMs: null as number | null,
+  fullAtMs: null as number | null,
+  doneAtMs: null as number | null,
   /** Start of the last finished pass: everything that the source listed by then has been read. */
-  readonly asOfMs: number | null
+  asOfMs: null as number | null,
   /** Markets missing from the last full pass, if too many to mark as vanished; otherwise 0. */
-  readonly absent: number
-  readonly holder: string
-  readonly heldUntilMs: number
-}
+  absent: 0,
+  holder: '',
+  heldUntilMs: 0,
+})
+
+export type FeedState = Readonly<ReturnType<typeof newFeedState>>
 
 export const readFeedState = (reader: StateReader, source: string): Promise<FeedState | undefined> =>
   reader.get<FeedState>(`select ${columns} from market_feeds where source = ?`, source)
@@ -43,25 +46,6 @@ export const readFeedStates = (reader: StateReader): Promise<FeedStateWithReject
     `select ${columns}, (select count(*) from market_rejects r where r.source = f.source) as rejected
      from market_feeds f order by source`,
   )
-
-export function newFeedState(source: string): FeedState {
-  return {
-    source,
-    pass: 'full',
-    cursor: '',
-    page: 0,
-    fullPass: 0,
-    startedMs: 0,
-    readUntilMs: null,
-    newestSeenMs: null,
-    fullAtMs: null,
-    doneAtMs: null,
-    asOfMs: null,
-    absent: 0,
-    holder: '',
-    heldUntilMs: 0,
-  }
-}
 
 /** `full_pass as "fullPass"`, and so on. */
 const toColumn = (field: string): string => field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)

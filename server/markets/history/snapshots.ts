@@ -7,7 +7,7 @@ import type { StateReader, StateWriter } from '#storage/state.ts'
 import type { StoredRecord } from '../records/documents.ts'
 import type { KindName } from '../records/kinds.ts'
 import { currentRecords, parseStoredRecord } from '../records/record-graph.ts'
-import { parseDiff, undoChanges, type VersionRow, versionColumns } from './versions.ts'
+import { undoChanges, type VersionRow, versionColumns } from './versions.ts'
 
 /** Changes between two snapshots. A snapshot takes about a tenth of the space of these changes. */
 export const snapshotEvery = 100
@@ -50,11 +50,7 @@ export async function readRecordAfter(
   for (let from = snapshot?.seq ?? Number.MAX_SAFE_INTEGER; stored; ) {
     const rows = await readChangesBack(reader, kind, id, from, seq)
     await spend(rows.length)
-    stored = undoChanges(
-      kind,
-      stored,
-      rows.map(({ changeType, diff }) => ({ changeType, diff: parseDiff(diff) })),
-    )
+    stored = undoChanges(kind, stored, rows)
     if (rows.length < blockRows) break
     from = (rows.at(-1)?.seq ?? 0) - 1
   }

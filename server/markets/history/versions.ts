@@ -15,14 +15,19 @@ export type ChangeType = 'created' | 'changed' | 'vanished' | 'returned'
 /** Field → value before and after; null: no value. Links are lists of ids. */
 export type Diff = Readonly<Record<string, readonly [before: unknown, after: unknown]>>
 
-export interface Version {
+/** A version as it is stored. `v` is the table. */
+export interface VersionRow {
   readonly seq: number
   readonly atMs: number
   readonly kind: KindName
   readonly id: string
   readonly changeType: ChangeType
-  readonly diff: Diff
+  /** A `Diff` as JSON. */
+  readonly diff: string
 }
+export const versionColumns = 'v.seq, v.at_ms as "atMs", v.kind, v.id, v.change_type as "changeType", v.diff'
+
+export const parseDiff = (diff: string): Diff => parseJson(diff) as Diff
 
 /** Versions before `horizonMs` have been deleted. */
 export async function readLogHead(reader: StateReader) {
@@ -82,13 +87,13 @@ export function diffRecords(kind: KindName, before: StoredRecord, after: StoredR
 export function undoChanges(
   kind: KindName,
   after: StoredRecord,
-  changes: readonly Pick<Version, 'changeType' | 'diff'>[],
+  changes: readonly Pick<VersionRow, 'changeType' | 'diff'>[],
 ) {
   const fields: Record<string, unknown> = { ...after.fields }
   const links: Record<string, readonly string[]> = { ...after.links }
   for (const { changeType, diff } of changes) {
     if (changeType === 'created') return undefined
-    for (const [name, [before]] of Object.entries(diff)) {
+    for (const [name, [before]] of Object.entries(parseDiff(diff))) {
       const part: Record<string, unknown> = name in kinds[kind].links ? links : fields
       if (before === null) delete part[name]
       else part[name] = before
@@ -96,12 +101,6 @@ export function undoChanges(
   }
   return { fields, links }
 }
-
-/** A version as it is stored. `v` is the table. */
-export type VersionRow = Omit<Version, 'diff'> & { readonly diff: string }
-export const versionColumns = 'v.seq, v.at_ms as "atMs", v.kind, v.id, v.change_type as "changeType", v.diff'
-
-export const parseDiff = (diff: string): Diff => parseJson(diff) as Diff
 
 /** Deletes some versions before a time and returns how many. Call it until it returns less than `rowsMax`. */
 export async function dropVersionsBefore(tx: StateWriter, cutoffMs: number, rowsMax = 500): Promise<number> {

@@ -5,9 +5,12 @@ import { parseJson } from '#api/json.ts'
 import type { TSchema } from '#api/kit.ts'
 import { sourceMs } from '../feeds/source-time.ts'
 
-interface ValueSchema {
+/** The parts of a schema that decide how a value is converted. */
+export interface ValueSchema {
   readonly type?: string
   readonly format?: string
+  readonly items?: TSchema
+  readonly properties?: Readonly<Record<string, TSchema>>
 }
 
 /** The value itself if it fits, a converted one, or undefined if it cannot be used. */

@@ -8,7 +8,7 @@
 //    a top-level event, because event feeds deliver their markets that way.
 import { Text } from '#api/kit.ts'
 import { convertValue } from './convert-value.ts'
-import { type KindName, kindNames, kinds } from './kinds.ts'
+import { type KindName, kindNames, kinds, type LinkField } from './kinds.ts'
 import type { MarketRecord } from './normalize.ts'
 
 /** Kind, or `all` → name in the source → name in the contract. */
@@ -104,15 +104,10 @@ function addNestedMarket(value: unknown, eventId: string, renames: Renames, reco
   addRecord(value, 'market', renames, records, false, { events: [eventId] })
 }
 
-interface LinkTarget {
-  readonly to: KindName
-  readonly one?: true
-}
-
 /** Undefined for null, and if a list was expected instead of a record or the reverse. */
 function addLinked(
   member: unknown,
-  { to, one }: LinkTarget,
+  { to, one }: LinkField,
   renames: Renames,
   records: MarketRecord[],
 ): string[] | undefined {

@@ -18,6 +18,7 @@ import {
   Tag,
   Template,
 } from '#api/wire/markets.ts'
+import { recordFrom } from '#core/record-from.ts'
 
 export const kindNames = changeKinds
 export type KindName = (typeof kindNames)[number]
@@ -26,7 +27,7 @@ export type KindName = (typeof kindNames)[number]
 export type MarketKey = string | { readonly id: string }
 
 /** A field that holds other records; `one`: a single one instead of a list. */
-interface LinkField {
+export interface LinkField {
   readonly to: KindName
   readonly one?: true
 }
@@ -106,11 +107,7 @@ export const kinds: Readonly<Record<KindName, Kind>> = {
 }
 
 /** The fields of a kind without links and references, in the order of the contract. */
-export const ownFields: Readonly<Record<KindName, ReadonlySet<string>>> = byKind((name) => {
+export const ownFields: Readonly<Record<KindName, ReadonlySet<string>>> = recordFrom(kindNames, (name) => {
   const { schema, links, references } = kinds[name]
   return new Set(Object.keys(schema.properties).filter((field) => !(field in links) && !(field in references)))
 })
-
-function byKind<T>(make: (name: KindName) => T): Record<KindName, T> {
-  return Object.fromEntries(kindNames.map((name) => [name, make(name)])) as Record<KindName, T>
-}

@@ -31,7 +31,7 @@ export interface MarketResponse {
 
 type MarketResult = HandlerResult<never> & { readonly is: 'bytes'; readonly headers: Record<string, string> }
 
-/** The response in four forms: with or without tags, plain or gzipped. Rare forms are built on demand. */
+/** The response in four forms: with or without tags, plain or gzipped. Each is built when it is first requested. */
 export interface ResponseForms {
   readonly form: (tags: boolean, isGzip: boolean) => MarketResponse
   readonly byteCount: number
@@ -114,7 +114,7 @@ const beingWrittenFault = {
 }
 
 function buildForms(row: DocumentRow, requestedSlug: string, maxAgeSeconds: number): ResponseForms {
-  const { body, tags_at: tagsAt, etag } = row
+  const { body, body_gzip: bodyGzip, tags_at: tagsAt, etag } = row
   // Each form needs its own ETag. The forms are derived from one document, so a suffix suffices.
   const toResponse = (bytes: Uint8Array, suffix: string, query: string): MarketResponse => {
     const tag = suffix === '' ? etag : `${etag.slice(0, -1)}-${suffix}"`
@@ -140,27 +140,21 @@ function buildForms(row: DocumentRow, requestedSlug: string, maxAgeSeconds: numb
       headers,
     }
   }
-  const plain = toResponse(body, '', '')
-  const gzipped = row.body_gzip ? toResponse(row.body_gzip, 'g', '') : plain
-  const bareQuery = '?include_tag=false'
-  const bodyWithoutTags = lazy(() => withoutTags(body, tagsAt))
-  const withoutTagsForm = lazy(() => toResponse(bodyWithoutTags(), tagsAt < 0 ? '' : 't', bareQuery))
-  const withoutTagsGzipped = lazy(() => {
-    if (tagsAt < 0) return row.body_gzip ? toResponse(row.body_gzip, 'g', bareQuery) : withoutTagsForm()
-    const bytes = gzipBody(bodyWithoutTags())
-    return bytes ? toResponse(bytes, 'tg', bareQuery) : withoutTagsForm()
-  })
-  return {
-    form: (tags, isGzip) => (tags ? (isGzip ? gzipped : plain) : isGzip ? withoutTagsGzipped() : withoutTagsForm()),
-    // An upper limit: counts all four forms.
-    byteCount: 2 * (body.byteLength + (row.body_gzip?.byteLength ?? 0)),
+  const buildForm = (tags: boolean, isGzip: boolean): MarketResponse => {
+    const isWhole = tags || tagsAt < 0
+    const bytes = isWhole ? body : withoutTags(body, tagsAt)
+    const gzipped = isGzip ? (isWhole ? bodyGzip : gzipBody(bytes)) : null
+    const suffix = `${isWhole ? '' : 't'}${gzipped ? 'g' : ''}`
+    return toResponse(gzipped ?? bytes, suffix, tags ? '' : '?include_tag=false')
   }
-}
-
-function lazy<T>(create: () => T): () => T {
-  let value: T | undefined
-  return () => {
-    value ??= create()
-    return value
+  const forms: MarketResponse[] = []
+  return {
+    form(tags, isGzip) {
+      const at = (tags ? 2 : 0) + (isGzip ? 1 : 0)
+      forms[at] ??= buildForm(tags, isGzip)
+      return forms[at]
+    },
+    // An upper limit: counts all four forms.
+    byteCount: 2 * (body.byteLength + (bodyGzip?.byteLength ?? 0)),
   }
 }

@@ -3,7 +3,7 @@
 // stored separately (behaviour/markets.md#unknown-fields).
 import type { TSchema } from '#api/kit.ts'
 import type { Problem } from '#core/fault.ts'
-import { convertValue } from './convert-value.ts'
+import { convertValue, type ValueSchema } from './convert-value.ts'
 import type { FieldProblem } from './drift.ts'
 import { type KindName, kinds, ownFields } from './kinds.ts'
 
@@ -74,7 +74,7 @@ const isNullish = (value: unknown): boolean => value === null || value === undef
 /** The value in the type of the contract; undefined if it cannot be used. */
 function readValue(schema: TSchema, value: unknown, name: string, drift: FieldProblem[]): unknown {
   if (isNullish(value)) return undefined
-  const { type, items, properties } = schema as ContainerSchema
+  const { type, items, properties } = schema as ValueSchema
   if (type === 'array' && items && Array.isArray(value)) {
     return value.map((item) => readValue(items, item, name, drift)).filter((item) => item !== undefined)
   }
@@ -85,12 +85,6 @@ function readValue(schema: TSchema, value: unknown, name: string, drift: FieldPr
   if (converted === undefined) drift.push({ field: name, value, problem: 'left out' })
   else if (converted !== value) drift.push({ field: name, value, problem: 'converted' })
   return converted
-}
-
-interface ContainerSchema {
-  readonly type?: string
-  readonly items?: TSchema
-  readonly properties?: Readonly<Record<string, TSchema>>
 }
 
 function readMembers(
