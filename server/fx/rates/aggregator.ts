@@ -6,7 +6,7 @@
 import { formatDecimal } from '#core/decimal.ts'
 import type { FxSource } from '#runtime/settings/fx.ts'
 import type { RpcCall } from '#sources/evm/rpc.ts'
-import { type ParsedRates, validateRate } from './rate-document.ts'
+import { type ParsedRates, toParsedRates, validateRate } from './rate-document.ts'
 
 /** Function selectors of `latestRoundData()` and `decimals()`. */
 const latestRoundData = '0xfeaf968c'
@@ -14,18 +14,14 @@ const decimals = '0x313ce567'
 const decimalsMax = 36n
 const signBit = 1n << 255n
 
-export const aggregatorCalls = (contract: string): readonly RpcCall[] => [
-  {
+export function aggregatorCalls(contract: string): readonly RpcCall[] {
+  const call = (data: string, words: number): RpcCall => ({
     method: 'eth_call',
-    params: [{ to: contract, data: latestRoundData }, 'latest'],
-    validate: (raw) => validateWords(raw, 5),
-  },
-  {
-    method: 'eth_call',
-    params: [{ to: contract, data: decimals }, 'latest'],
-    validate: (raw) => validateWords(raw, 1),
-  },
-]
+    params: [{ to: contract, data }, 'latest'],
+    validate: (raw) => validateWords(raw, words),
+  })
+  return [call(latestRoundData, 5), call(decimals, 1)]
+}
 
 function validateWords(raw: unknown, count: number): string | undefined {
   if (raw === '0x') return 'there is no contract at this address, or it is not a price feed'
@@ -39,7 +35,7 @@ export function parseAggregatorResults(results: readonly unknown[], source: FxSo
   const [roundId = 0n, answer = 0n, , updatedAt = 0n, answeredInRound = 0n] = decodeWords(round)
   const [scale = 0n] = decodeWords(decimalsHex)
   const about = source.pair ?? ''
-  const reject = (reason: string): ParsedRates => ({ rates: [], rejected: [{ about, reason }] })
+  const reject = (reason: string): ParsedRates => toParsedRates([{ about, reason }])
   if (scale > decimalsMax) return reject(`the feed has ${scale} decimals`)
   if (answer === 0n || answer >= signBit) return reject('the price is not above zero')
   if (updatedAt === 0n) return reject('the round is not complete')
@@ -47,8 +43,8 @@ export function parseAggregatorResults(results: readonly unknown[], source: FxSo
     return reject(`the price is from round ${answeredInRound}, the current round is ${roundId}`)
   const [base = '', quote = ''] = about.split('/')
   const rate = formatDecimal({ digits: answer, scale: Number(scale) })
-  const result = validateRate({ source: source.id, base, quote, rate, atMs: Number(updatedAt) * 1000 }, nowMs)
-  return 'reason' in result ? { rates: [], rejected: [result] } : { rates: [result], rejected: [] }
+  const atMs = Number(updatedAt) * 1000
+  return toParsedRates([validateRate({ source: source.id, base, quote, rate, atMs }, nowMs)])
 }
 
 const decodeWords = (hex: string): readonly bigint[] =>

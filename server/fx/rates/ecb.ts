@@ -3,7 +3,7 @@
 import { instantOf } from '#core/closed-hours.ts'
 import { parseDay } from '#core/parse-timestamp.ts'
 import type { FxSource } from '#runtime/settings/fx.ts'
-import { type ParsedRates, type RejectedRate, validateRate } from './rate-document.ts'
+import { type ParsedRates, toParsedRates, validateRate } from './rate-document.ts'
 
 const daysMax = 100
 const entriesMax = 10_000
@@ -15,8 +15,7 @@ const cube = /<(?:[\w-]+:)?Cube\b([^<>]*)>/g
 const attribute = /(?<![\w-])([\w-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')/g
 
 export function parseEcbDocument(text: string, source: FxSource, nowMs: number): ParsedRates {
-  const rates: ParsedRates['rates'][number][] = []
-  const rejected: RejectedRate[] = []
+  const results: ReturnType<typeof validateRate>[] = []
   let atMs: number | undefined
   let days = 0
   for (const [, inside = ''] of text.matchAll(cube)) {
@@ -26,17 +25,14 @@ export function parseEcbDocument(text: string, source: FxSource, nowMs: number):
       days += 1
       if (days > daysMax) throw new Error(`the document has more than ${daysMax} days`)
     } else if (currency !== undefined) {
-      if (rates.length + rejected.length >= entriesMax)
-        throw new Error(`the document has more than ${entriesMax} rates`)
-      const result = validateRate({ source: source.id, base: 'EUR', quote: currency, rate, atMs }, nowMs)
-      if ('reason' in result) rejected.push(result)
-      else rates.push(result)
+      if (results.length >= entriesMax) throw new Error(`the document has more than ${entriesMax} rates`)
+      results.push(validateRate({ source: source.id, base: 'EUR', quote: currency, rate, atMs }, nowMs))
     }
   }
-  if (days === 0 || rates.length + rejected.length === 0) {
+  if (days === 0 || results.length === 0) {
     throw new Error('the document has no Cube elements with a time and rates. Use the URL of the daily rates in XML')
   }
-  return { rates: rates.toSorted((a, b) => a.atMs - b.atMs), rejected }
+  return toParsedRates(results)
 }
 
 function attributesOf(text: string): { time?: string; currency?: string; rate?: string } {

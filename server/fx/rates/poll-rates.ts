@@ -20,7 +20,7 @@ const reasonsLogged = 5
 /** An unchanged status is written again after this time. */
 const statusEveryMs = 60_000
 
-export type RatePollReport = { readonly source: string; readonly tookMs: number } & (
+export type RatePollReport = { readonly source: string } & (
   | ({ readonly is: 'stored' } & RatePollResult)
   | { readonly is: 'failed'; readonly failures: number; readonly reason: string }
 )
@@ -89,17 +89,16 @@ export async function readSource(
 }
 
 function toPollReport(context: FxContext, { id }: FxSource, outcome: PollOutcome<RatePollResult>): RatePollReport {
-  const { tookMs } = outcome
   const texts = { failed: 'rates could not be read', recovered: 'rates are readable again' }
   logOutcome(context, outcome, { source: id }, texts)
   if (outcome.is === 'failed')
-    return { source: id, tookMs, is: 'failed', failures: outcome.failures, reason: errorMessage(outcome.error) }
+    return { source: id, is: 'failed', failures: outcome.failures, reason: errorMessage(outcome.error) }
   const { stored, rejected } = outcome.value
   if (rejected.length > 0) {
     const reasons = rejected.slice(0, reasonsLogged).map(({ about, reason }) => `${about}: ${reason}`)
     context.log.warn({ source: id, rejected: rejected.length, reasons }, 'rates rejected')
   }
-  return { source: id, tookMs, is: 'stored', stored, rejected }
+  return { source: id, is: 'stored', stored, rejected }
 }
 
 /** Stores the status of one source, and logs once when one of its rates becomes an outlier and when that ends. */

@@ -42,15 +42,14 @@ export function parseRateDocument(document: unknown, source: FxSource, nowMs: nu
     throw new Error(`there is no list at "${source.document.list}" in the document`)
   }
   if (entries.length > entriesMax) throw new Error(`the document has more than ${entriesMax} entries`)
-  const rates: Rate[] = []
-  const rejected: RejectedRate[] = []
-  for (const entry of entries) {
-    const result = parseRateEntry(document, entry, source, nowMs)
-    if ('reason' in result) rejected.push(result)
-    else rates.push(result)
-  }
-  return { rates: rates.toSorted((a, b) => a.atMs - b.atMs), rejected }
+  return toParsedRates(entries.map((entry) => parseRateEntry(document, entry, source, nowMs)))
 }
+
+/** The rates are sorted, oldest first. */
+export const toParsedRates = (results: readonly (Rate | RejectedRate)[]): ParsedRates => ({
+  rates: results.filter((result) => 'atMs' in result).toSorted((a, b) => a.atMs - b.atMs),
+  rejected: results.filter((result) => 'reason' in result),
+})
 
 function parseRateEntry(document: unknown, entry: unknown, source: FxSource, nowMs: number): Rate | RejectedRate {
   const read = (path: string) => valueAtPath(path.startsWith('$.') ? document : entry, withoutRoot(path))

@@ -47,32 +47,27 @@ export function checkReceipt(document: unknown, { publicKeys, reply }: CheckOpti
   const message = new TextEncoder().encode(canonicalText(receipt))
   const isSigned = isSignedBy(keyBytes, message, Buffer.from(signature.value, 'base64url'))
   const isNamed = fingerprintOf(keyBytes) === signature.keyId
-  const checks: ReceiptCheck[] = [
-    {
-      name: 'signature',
-      ok: isSigned && isNamed,
-      message: isSigned
-        ? isNamed
-          ? `signed by key ${signature.keyId}`
-          : 'the key id does not match the public key'
-        : 'the receipt was changed, or it was not signed with this key',
-    },
-  ]
+  const mistake = isSigned
+    ? 'the key id does not match the public key'
+    : 'the receipt was changed, or it was not signed with this key'
+  const checks = [toCheck('signature', isSigned && isNamed, `signed by key ${signature.keyId}`, mistake)]
   if (publicKeys !== undefined) {
-    const ok = publicKeys.includes(signature.publicKey)
-    checks.push({
-      name: 'key',
-      ok,
-      message: ok ? 'signed with a given public key' : 'signed with a different public key',
-    })
+    const isKnown = publicKeys.includes(signature.publicKey)
+    checks.push(toCheck('key', isKnown, 'signed with a given public key', 'signed with a different public key'))
   }
   checks.push(...priceChecks(receipt))
   if (reply) {
-    const ok = sha256(reply) === receipt.quote.sha256
-    checks.push({ name: 'reply', ok, message: ok ? 'it belongs to this quote' : 'it belongs to a different quote' })
+    const isSame = sha256(reply) === receipt.quote.sha256
+    checks.push(toCheck('reply', isSame, 'it belongs to this quote', 'it belongs to a different quote'))
   }
   return checks
 }
+
+const toCheck = (name: ReceiptCheck['name'], ok: boolean, okMessage: string, otherwise: string): ReceiptCheck => ({
+  name,
+  ok,
+  message: ok ? okMessage : otherwise,
+})
 
 /** Empty if the receipt has no canonical form; the signature check then fails. */
 function canonicalText(receipt: Receipt): string {
@@ -129,12 +124,9 @@ function recomputePrice(receipt: Receipt, mid: Fraction): Price {
 
 function amountChecks({ quote, rounding }: Receipt, price: Price): readonly ReceiptCheck[] {
   const check = (name: ReceiptCheck['name'], label: string, stated: string, computed: Decimal): ReceiptCheck => {
-    const ok = compare(decimal(stated), computed) === 0
-    return {
-      name,
-      ok,
-      message: ok ? `${label} ${stated}` : `${label} is ${stated} but should be ${formatDecimal(computed)}`,
-    }
+    const isSame = compare(decimal(stated), computed) === 0
+    const mistake = `${label} is ${stated} but should be ${formatDecimal(computed)}`
+    return toCheck(name, isSame, `${label} ${stated}`, mistake)
   }
   const inFrom = (digits: bigint) => ({ digits, scale: rounding.fromPlaces })
   const inTo = (digits: bigint) => ({ digits, scale: rounding.toPlaces })

@@ -30,9 +30,10 @@ const selectSigningKey = `select private_key as "seed", created_ms as "createdMs
 
 /** The current key. Creates the first one. */
 export async function getReceiptSigner({ state, random, clock, fx }: KeyContext): Promise<ReceiptKey> {
-  const row =
-    (await readKeyRow(state)) ?? (await state.write((tx) => createFirstKey(tx, random.bytes(seedBytes), clock.now())))
-  fx.receiptKey = toKey(row)
+  // Another process may have created one between the first read and the transaction.
+  const createFirst = async (tx: StateWriter) =>
+    (await readKeyRow(tx)) ?? insertKey(tx, random.bytes(seedBytes), clock.now())
+  fx.receiptKey = toKey((await readKeyRow(state)) ?? (await state.write(createFirst)))
   return fx.receiptKey
 }
 
@@ -41,10 +42,6 @@ export const getCachedSigner = async (context: KeyContext): Promise<ReceiptKey> 
   context.fx.receiptKey ?? getReceiptSigner(context)
 
 const readKeyRow = (reader: StateReader) => reader.get<KeyRow>(selectSigningKey)
-
-/** Another process may have created one since the last read. */
-const createFirstKey = async (tx: StateWriter, seed: Uint8Array, createdMs: number): Promise<KeyRow> =>
-  (await readKeyRow(tx)) ?? insertKey(tx, seed, createdMs)
 
 async function insertKey(tx: StateWriter, seed: Uint8Array, createdMs: number): Promise<KeyRow> {
   const publicBytes = publicBytesOf(privateKeyOf(seed))

@@ -77,9 +77,8 @@ function findReasons(quote: SignatureInput['quote'], evidence: Evidence): readon
     const signedFindings = findingsOfSigned(quote, evidence)
     if (signedFindings) return signedFindings
   }
-  for (const { field, message, expected, found, document } of listSigningMistakes(quote, quote.typedData, signer)) {
-    if (recover(hashTypedData(document)) !== signer) continue
-    return [{ field, message, ...(expected !== undefined && { expected }), ...(found !== undefined && { found }) }]
+  for (const { document, ...finding } of listSigningMistakes(quote, quote.typedData, signer)) {
+    if (recover(hashTypedData(document)) === signer) return [finding]
   }
   const method = findWrongMethod(quote, evidence)
   if (method) return [method]
