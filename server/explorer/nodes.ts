@@ -10,11 +10,6 @@ import { faultOf, openRpc, type Rpc, type RpcCall, type RpcCallOptions, type Rpc
 import type { BlockWithExecution, Header } from '#sources/evm/types.ts'
 import type { ExplorerContext } from './context.ts'
 
-export interface NodeBlock {
-  readonly name: string
-  readonly answer: BlockWithExecution | string
-}
-
 export interface Tip {
   readonly head: Header
   /** The newest finalized block; undefined if the node reports none. */
@@ -92,12 +87,7 @@ async function readFromAny(
   throw failure ?? new Error('no source of blocks: the capabilities of the nodes have not been tested')
 }
 
-async function readFromEach(
-  rpc: Rpc,
-  capabilities: CapabilityTracker,
-  number: number,
-  options: RpcCallOptions = {},
-): Promise<readonly NodeBlock[]> {
+async function readFromEach(rpc: Rpc, capabilities: CapabilityTracker, number: number, options: RpcCallOptions = {}) {
   const sources = capabilities.traceSources()
   return Promise.all(
     rpc.health().map(async ({ name, trouble }, index) => {

@@ -86,7 +86,12 @@ async function readChainCoverage(
   const until = Math.max(from, head?.final_until ?? from)
   const blocks = { from, until }
   const contiguousUntil = holes(covered, blocks)[0]?.from ?? until
-  const describe = (isConfirmed: boolean) => describeIndex(covered, blocks, contiguousUntil, isConfirmed)
+  // An index whose head is not confirmed is not complete, so it reports its ranges.
+  const describe = (isConfirmed: boolean): Confidence => ({
+    ...(contiguousUntil > from && { asOf: contiguousUntil - 1 }),
+    finality: 'finalized',
+    coverage: until > from ? describeCoverage(covered, { from, until: isConfirmed ? until : until + 1 }) : 'none',
+  })
   return {
     blocks,
     covered,
@@ -103,18 +108,3 @@ export const firstGap = ({ covered, blocks, contiguousUntil }: ChainCoverage, un
 
 export const toConfidence = ({ confirmed, unconfirmed }: ChainCoverage, isConfirmed: boolean): Confidence =>
   isConfirmed ? confirmed : unconfirmed
-
-/** An index whose head is not confirmed is not complete, so it reports its ranges. */
-const describeIndex = (
-  covered: readonly Range[],
-  blocks: Range,
-  contiguousUntil: number,
-  isConfirmed: boolean,
-): Confidence => ({
-  ...(contiguousUntil > blocks.from && { asOf: contiguousUntil - 1 }),
-  finality: 'finalized',
-  coverage:
-    blocks.until > blocks.from
-      ? describeCoverage(covered, { ...blocks, until: blocks.until + (isConfirmed ? 0 : 1) })
-      : 'none',
-})

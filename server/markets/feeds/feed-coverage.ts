@@ -55,22 +55,17 @@ export const toConfidence = ({ coverage, asOf }: FeedCoverage): Confidence => ({
 const retryWhenUnreadMs = 60_000
 
 /** "Not found", or a fault if a feed may still deliver the market or lists it in a form that cannot be stored. */
-export async function notFoundOrNotCovered(
-  state: State,
-  read: FeedCoverage,
-  key: MarketKey,
-): Promise<{ readonly is: 'nothing'; readonly confidence: Confidence }> {
+export async function notFoundOrNotCovered(state: State, read: FeedCoverage, key: MarketKey) {
   if (!(await isRejected(state, key, read.incomplete))) return unreadOrNotFound(read, 'market')
-  throw notCovered(read, unusableText(typeof key === 'string' ? 'an id' : 'a slug'))
+  const missing = typeof key === 'string' ? 'an id' : 'a slug'
+  const message = `A feed lists this market without ${missing}, so it was not stored. Tetrad retries with the next pass.`
+  throw notCovered(read, message)
 }
 
 /** "Not found", or a fault if a feed may still deliver the record. */
-export function unreadOrNotFound(
-  read: FeedCoverage,
-  kind: 'market' | 'event' | 'series' | 'tag',
-): { readonly is: 'nothing'; readonly confidence: Confidence } {
+export function unreadOrNotFound(read: FeedCoverage, kind: 'market' | 'event' | 'series' | 'tag') {
   const [first, ...others] = read.unread
-  if (first === undefined) return { is: 'nothing', confidence: toConfidence(read) }
+  if (first === undefined) return { is: 'nothing', confidence: toConfidence(read) } as const
   const which = others.length === 0 ? `Feed ${first} has` : `Feed ${first} and ${others.length} more have`
   throw notCovered(read, `${which} not been read completely yet, so this ${kind} may still exist.`)
 }
@@ -81,6 +76,3 @@ const notCovered = (read: FeedCoverage, message: string): Fault =>
     retryAfterMs: retryWhenUnreadMs,
     headers: { 'x-tetrad-coverage': read.coverage },
   })
-
-const unusableText = (missing: string): string =>
-  `A feed lists this market without ${missing}, so it was not stored. Tetrad retries with the next pass.`

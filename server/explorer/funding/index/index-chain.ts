@@ -93,22 +93,12 @@ export async function repairIndex(
   if (isWholeChain && !signal?.aborted) await confirmHead(context.state, node.chain.id, end, requestedMs)
 }
 
-interface ReconciledRun {
-  /** When the head was requested; indexing up to it may take days. */
-  readonly requestedMs: number
-  readonly tip: Tip
-  readonly final: Header
-  /** undefined: another process changed it meanwhile. */
-  readonly run: readonly UnfinalizedBlock[] | undefined
-  readonly revertedBlocks: number
-}
-
-/** Applies reorganisations and finality to the stored unfinalized blocks. */
-async function reconcileRun(
-  context: ExplorerContext,
-  node: ChainNode,
-  options: RpcCallOptions,
-): Promise<ReconciledRun> {
+/**
+ * Applies reorganisations and finality to the stored unfinalized blocks. `run` is undefined if another process has
+ * changed them meanwhile.
+ */
+async function reconcileRun(context: ExplorerContext, node: ChainNode, options: RpcCallOptions) {
+  // Indexing up to the head may take days.
   const requestedMs = context.clock.now()
   const tip = await node.tip(options)
   const { final } = tip
