@@ -42,8 +42,7 @@ export async function readLabelExport(
   link: LinkParameters & { readonly ifNoneMatch?: string | undefined; readonly acceptEncoding?: string | undefined },
 ): Promise<Download> {
   const form = verifyLink(await getLinkSecret(context), link, context.clock.now())
-  const { csvForSpreadsheets } = context.settings.explorer.labels
-  const list = form && (await getFinishedList(context, link.chain, form, csvForSpreadsheets))
+  const list = form && (await getFinishedList(context, link.chain, form))
   if (!form || !list) throw new Fault('explorer.link')
   const {
     bytes,

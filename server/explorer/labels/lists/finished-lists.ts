@@ -8,7 +8,7 @@ import type { ExplorerContext } from '#explorer/context.ts'
 import { type Compress, CompressedBytes } from '#http/compressed-bytes.ts'
 import { type ListHead, readListHead } from '../labels.ts'
 import type { ExportForm } from './signed-link.ts'
-import { envelopeStart, type ListInput, type WrittenList, withListThread, writeList } from './write-list.ts'
+import { envelopeStart, type WrittenList, withListThread, writeList } from './write-list.ts'
 
 export interface FinishedList {
   /** The download file. */
@@ -32,23 +32,21 @@ export const threadEntriesMin = 5000
 export const getListHead = async ({ state, explorer }: ExplorerContext, chain: string): Promise<ListHead | undefined> =>
   explorer.listHeads(state, chain, () => readListHead(state, chain))
 
-/** undefined: the chain has no label. `forSpreadsheets` is a setting, so it does not change while the process runs. */
+/** undefined: the chain has no label. */
 export async function getFinishedList(
   context: ExplorerContext,
   chain: string,
   form: ExportForm,
-  forSpreadsheets = false,
 ): Promise<FinishedList | undefined> {
-  const { explorer } = context
   const head = await getListHead(context, chain)
   if (!head || head.entries === 0) return undefined
   const name = `${chain}.${form}`
-  const { lists } = explorer
+  const { lists } = context.explorer
   const cached = lists.get(name)
   const entry: CachedList =
     cached?.revision === head.revision
       ? cached
-      : { revision: head.revision, list: buildList(context, head.entries, { chain, form, forSpreadsheets }) }
+      : { revision: head.revision, list: buildList(context, head.entries, chain, form) }
   lists.delete(name)
   lists.set(name, entry)
   if (entry.finished) return entry.finished
@@ -66,13 +64,8 @@ export async function getFinishedList(
 const threadBytesMin = 1024 * 1024
 
 /** Compresses the file in every encoding ahead of requests. */
-export async function prepareEncodings(
-  context: ExplorerContext,
-  chain: string,
-  form: ExportForm,
-  forSpreadsheets = false,
-): Promise<void> {
-  const list = await getFinishedList(context, chain, form, forSpreadsheets)
+export async function prepareEncodings(context: ExplorerContext, chain: string, form: ExportForm): Promise<void> {
+  const list = await getFinishedList(context, chain, form)
   if (!list) return
   const { file } = list
   const isOnThread = context.explorer.listsOnThread !== undefined && file.plain.bytes.length >= threadBytesMin
@@ -100,13 +93,18 @@ function evictLists(lists: Map<string, CachedList>): void {
 /** Counts the plain JSON file twice, because it is part of the envelope. That only overestimates. */
 const listSizeBytes = (list: FinishedList | undefined): number => (list?.file.size ?? 0) + (list?.envelope?.size ?? 0)
 
-async function buildList(context: ExplorerContext, entries: number, input: ListInput): Promise<FinishedList> {
-  const { listsOnThread } = context.explorer
+async function buildList(
+  { state, settings, explorer: { listsOnThread } }: ExplorerContext,
+  entries: number,
+  chain: string,
+  form: ExportForm,
+): Promise<FinishedList> {
+  const input = { chain, form, forSpreadsheets: settings.explorer.labels.csvForSpreadsheets }
   const isOnThread = listsOnThread !== undefined && entries >= threadEntriesMin
   const { bytes, etag } = isOnThread
     ? await withListThread((thread) => thread.call<WrittenList>('write', { ...input, location: listsOnThread }))
-    : await writeList(context.state, input)
-  if (input.form === 'csv') return { file: new CompressedBytes(bytes, etag) }
+    : await writeList(state, input)
+  if (form === 'csv') return { file: new CompressedBytes(bytes, etag) }
   const file = new CompressedBytes(bytes.subarray(envelopeStart.length, -1), etag)
   return { file, envelope: new CompressedBytes(bytes, etag) }
 }

@@ -13,7 +13,7 @@ export async function prepareLists(context: ExplorerContext, signal: AbortSignal
   const { settings, clock, log } = context
   if (!settings.groups.explorer.enabled) return
   const chains = settings.explorer.chains.map(({ id }) => id)
-  const prepareChanged = createListPreparer(context, chains, signal, settings.explorer.labels.csvForSpreadsheets)
+  const prepareChanged = createListPreparer(context, chains, signal)
   let lastReason = ''
   while (!signal.aborted) {
     try {
@@ -34,7 +34,6 @@ export function createListPreparer(
   context: ExplorerContext,
   chains: readonly string[],
   signal?: AbortSignal,
-  forSpreadsheets = false,
 ): () => Promise<void> {
   const seen = new Map<string, number>()
   const preparedRevisions = new Map<string, number>()
@@ -48,7 +47,7 @@ export function createListPreparer(
       if (entries === 0 || before !== revision || preparedRevisions.get(chain) === revision) continue
       for (const form of exportForms) {
         if (signal?.aborted) return
-        await prepareEncodings(context, chain, form, forSpreadsheets)
+        await prepareEncodings(context, chain, form)
       }
       preparedRevisions.set(chain, revision)
     }
