@@ -51,7 +51,7 @@ export async function writeRows<Row extends RegistryRow, Patch extends RowPatch>
   table: RegistryTable<Row, Patch>,
   patches: Iterable<Patch>,
 ): Promise<WriteTotals> {
-  const totals = new WriteTotalsCounter()
+  const totals = new WriteTotals()
   const { table: name, key, columns } = table.stored
   for await (const planned of planWrites(history.tx, table, patches, history.nowUnix)) {
     totals.add(planned)
@@ -76,14 +76,9 @@ export async function* planWrites<Row extends RegistryRow, Patch extends RowPatc
   }
 }
 
-export interface WriteTotals {
-  readonly counts: Counts
-  /** Chains on which anything changed. */
-  readonly chains: ReadonlySet<string>
-}
-
-export class WriteTotalsCounter implements WriteTotals {
+export class WriteTotals {
   readonly counts = { added: 0, changed: 0, unchanged: 0 }
+  /** Chains on which anything changed. */
   readonly chains = new Set<string>()
 
   add({ chain, edits, unchanged }: PlannedWrites<unknown>): void {

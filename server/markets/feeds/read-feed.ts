@@ -31,18 +31,20 @@ const triesMax = 4
 const firstWaitMs = 1000
 const longestWaitMs = 60_000
 
-export interface PassReport {
-  readonly pass: Pass
-  readonly pages: number
+export type PassReport = Readonly<ReturnType<typeof newPassReport>>
+
+const newPassReport = (pass: Pass) => ({
+  pass,
+  pages: 0,
   /** Records in the overlap of two pages count once. */
-  readonly records: number
-  readonly changed: number
-  readonly written: number
-  readonly rejected: number
-  readonly vanished: number
+  records: 0,
+  changed: 0,
+  written: 0,
+  rejected: 0,
+  vanished: 0,
   /** Markets missing from a full pass, if too many to mark as vanished; otherwise 0. */
-  readonly absent: number
-}
+  absent: 0,
+})
 
 export interface PassOptions {
   /** Owner of the lock; every reader has its own. */
@@ -70,16 +72,7 @@ export async function readFeed(context: MarketsContext, feed: MarketFeed, option
   const { signal, onPage } = options
   let feedState = await lockFeed(context, feed, options)
   const renames = new Renames(feed.fields)
-  const total = {
-    pass: feedState.pass,
-    pages: 0,
-    records: 0,
-    changed: 0,
-    written: 0,
-    rejected: 0,
-    vanished: 0,
-    absent: 0,
-  }
+  const total = newPassReport(feedState.pass)
   const sinceMs = feedState.readUntilMs === null ? undefined : feedState.readUntilMs - feed.recent.overlapMs
   const pace = createPacer(context, feed)
   let before: ReadonlySet<string> = new Set()
@@ -324,16 +317,14 @@ async function advanceFeed(
   { last, next, newestMs }: PageOfPass,
   nowMs: number,
 ) {
-  const renewed = { ...feedState, heldUntilMs: nowMs + lockMs(feed) }
-  if (!last || feedState.pass !== 'full') {
-    const after = last ? afterLastPage(renewed, newestMs, nowMs) : afterPage(renewed, next ?? '', newestMs)
-    await storeFeedState(tx, after)
-    return { feedState: after, vanished: 0 }
-  }
-  const absent = await countAbsent(tx, feed.id, feedState.fullPass, feed.vanishShareMax)
-  const after = afterLastPage({ ...renewed, absent }, newestMs, nowMs)
+  const endsFullPass = last && feedState.pass === 'full'
+  const absent = endsFullPass
+    ? await countAbsent(tx, feed.id, feedState.fullPass, feed.vanishShareMax)
+    : feedState.absent
+  const renewed = { ...feedState, absent, heldUntilMs: nowMs + lockMs(feed) }
+  const after = last ? afterLastPage(renewed, newestMs, nowMs) : afterPage(renewed, next ?? '', newestMs)
   await storeFeedState(tx, after)
-  if (absent > 0) return { feedState: after, vanished: 0 }
+  if (!endsFullPass || absent > 0) return { feedState: after, vanished: 0 }
   await dropUnseenRejects(tx, feed.id, feedState.startedMs)
   const others = context.settings.markets.feeds.map(({ id }) => id).filter((id) => id !== feed.id)
   const vanished = await markVanished(tx, feed.id, others, feedState.fullPass, feed.vanishAfter, nowMs)

@@ -11,23 +11,20 @@ export interface UnreadableBlockEntry {
   readonly attempts: number
 }
 
-export interface IndexProblems {
+export type IndexProblems = ReturnType<typeof noProblems>
+
+const noProblems = () => ({
   /** Why the index has stopped; undefined: it is running. */
-  stopped: string | undefined
+  stopped: undefined as string | undefined,
   /** Whether it has stopped because nodes disagree. */
-  isDisagreement: boolean
+  isDisagreement: false,
   /** Nodes that were not compared with the others, and why; undefined: nothing was compared yet. */
-  notCompared: readonly string[] | undefined
-  readonly unreadable: Map<number, UnreadableBlockEntry>
-}
+  notCompared: undefined as readonly string[] | undefined,
+  unreadable: new Map<number, UnreadableBlockEntry>(),
+})
 
 export const getIndexProblems = ({ explorer }: Pick<ExplorerContext, 'explorer'>, chain: string): IndexProblems =>
-  explorer.indexProblems.getOrInsertComputed(chain, () => ({
-    stopped: undefined,
-    isDisagreement: false,
-    notCompared: undefined,
-    unreadable: new Map(),
-  }))
+  explorer.indexProblems.getOrInsertComputed(chain, noProblems)
 
 const firstRetryMs = 60_000
 const retryMaxMs = 3_600_000

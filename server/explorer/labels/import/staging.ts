@@ -20,8 +20,7 @@ import {
   type RegistryRow,
   type RegistryTable,
   type RowPatch,
-  type WriteTotals,
-  WriteTotalsCounter,
+  WriteTotals,
 } from '../write-rows.ts'
 
 /** Smaller imports are faster without staging. */
@@ -76,7 +75,7 @@ async function openStage(state: State, author: Author) {
       table: RegistryTable<Row, Patch>,
       patches: readonly Patch[],
     ): Promise<WriteTotals> {
-      const totals = new WriteTotalsCounter()
+      const totals = new WriteTotals()
       const columns = ['change', 'item', 'kind', ...table.stored.columns]
       let batches: (PlannedWrites<Row> & { readonly firstItem: number })[] = []
       const flush = async () => {
