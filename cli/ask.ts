@@ -9,6 +9,7 @@ import { extensions } from '#api/extensions.ts'
 import { parseJson, stringifyJson } from '#api/json.ts'
 import type { Endpoint } from '#api/kit.ts'
 import { confidenceText } from '#operations/confidence-text.ts'
+import type { SchemaNode } from '#runtime/config/leaves.ts'
 import { CommandFailure } from './failure.ts'
 import { note, printResult } from './print.ts'
 import { addressOf, type CommonOptions } from './settings.ts'
@@ -16,20 +17,10 @@ import { addressOf, type CommonOptions } from './settings.ts'
 /** Longer lists of choices are not printed in the help. */
 const choicesMax = 20
 
-interface InputNode {
-  readonly type?: string
-  readonly description?: string
-  readonly default?: unknown
-  readonly enum?: readonly string[]
-  readonly items?: InputNode
-  readonly properties?: Readonly<Record<string, InputNode>>
-  readonly required?: readonly string[]
-}
-
 /** An option of the command line, and the path of its value in the input. */
 interface CommandInput {
   readonly path: readonly string[]
-  readonly node: InputNode
+  readonly node: SchemaNode
   readonly isRequired: boolean
 }
 
@@ -41,7 +32,7 @@ export function addAsk(program: Command): void {
 }
 
 function addEndpoint(ask: Command, endpoint: Endpoint): void {
-  const inputs = inputsOf(endpoint.input as unknown as InputNode, [], true)
+  const inputs = inputsOf(endpoint.input as unknown as SchemaNode, [], true)
   const command = ask
     .command(endpoint.id)
     .summary(endpoint.summary)
@@ -82,7 +73,7 @@ const toConnectionFailure = ({ reason, message }: TransportError, baseUrl: strin
 
 const specOf = (spec: string): string => (spec === 'beyond' ? 'not in the specification' : `specification ${spec}`)
 
-export function inputsOf(node: InputNode, path: readonly string[], isRequired: boolean): CommandInput[] {
+export function inputsOf(node: SchemaNode, path: readonly string[], isRequired: boolean): CommandInput[] {
   if (!node.properties) return [{ path, node, isRequired: isRequired && node.default === undefined }]
   return Object.entries(node.properties).flatMap(([name, member]) =>
     inputsOf(member, [...path, name], isRequired && (node.required ?? []).includes(name)),
@@ -92,7 +83,7 @@ export function inputsOf(node: InputNode, path: readonly string[], isRequired: b
 function optionOf({ path, node, isRequired }: CommandInput): Option {
   const flag = `--${path.join('.')}`
   const isList = node.type === 'array'
-  const value = isList ? 'list' : node.type === 'boolean' ? 'boolean' : (node.type ?? 'text')
+  const value = isList ? 'list' : (node.type ?? 'text')
   const choices = node.enum ?? (node.type === 'boolean' ? ['true', 'false'] : undefined)
   const description = [
     node.description ?? (isList ? `${node.items?.type ?? 'text'}s, separated by commas.` : ''),
@@ -107,10 +98,10 @@ function optionOf({ path, node, isRequired }: CommandInput): Option {
     .makeOptionMandatory(isRequired)
 }
 
-const itemsOf = (node: InputNode, text: string): unknown[] =>
+const itemsOf = (node: SchemaNode, text: string): unknown[] =>
   text.split(',').map((item) => readValue(node.items ?? {}, item.trim()))
 
-function readValue(node: InputNode, text: string): unknown {
+function readValue(node: SchemaNode, text: string): unknown {
   if (node.enum && !node.enum.includes(text))
     throw new InvalidArgumentError(`It must be one of ${node.enum.join(', ')}.`)
   if (node.type === 'integer') {

@@ -9,17 +9,14 @@ import { Fault } from '#core/fault.ts'
 import type { Settings } from '#runtime/settings.ts'
 import type { AppContext } from '#server/context.ts'
 import type { Beacon } from '#sources/beacon/client.ts'
-import type { Duties } from '#storage/duties.ts'
-import type { Stores } from '#storage/open.ts'
 import type { AuditLine } from '#validators/duties/audits.ts'
 import type { BeaconCommand } from './beacon-ingest.ts'
-import { refuseDemo } from './data.ts'
-import { queryServer } from './data-owner.ts'
+import { queryServer, withContext } from './data-owner.ts'
 import { CommandFailure } from './failure.ts'
 import { runWithLease, waitOption } from './lease.ts'
 import { integerBetween } from './parse-integer.ts'
 import { print, printJson, table } from './print.ts'
-import { clock, log, random } from './runtime.ts'
+import { clock, log } from './runtime.ts'
 import { configOf, dataDirOf } from './settings.ts'
 import { stopSignal } from './stop.ts'
 
@@ -90,23 +87,13 @@ async function auditViaRunningServer(options: BeaconCommand): Promise<AuditLine[
 }
 
 async function auditInProcess(options: BeaconCommand): Promise<AuditLine[]> {
-  const [{ storeAudit }, { dutiesOnThisThread }] = await Promise.all([
-    import('#validators/ingest/epochs/audit.ts'),
-    import('#validators/duties/store.ts'),
-  ])
+  const { storeAudit } = await import('#validators/ingest/epochs/audit.ts')
   let lines: AuditLine[] = []
-  await withStores(options, async (stores, settings) => {
-    const audit = async ({ duties }: { readonly duties: Duties }, signal: AbortSignal) => {
-      lines = await auditWith(
-        options,
-        settings,
-        (epochLines) => storeAudit(duties, options.network, epochLines),
-        signal,
-      )
-    }
-    const context = { state: stores.state, duties: dutiesOnThisThread(stores.duties), clock, random, log }
-    await runWithLease(context, options, 'beacon', audit, new AbortController().signal)
-  })
+  const audit = async ({ duties, settings }: AppContext, signal: AbortSignal) => {
+    const store = (epochLines: readonly AuditLine[]) => storeAudit(duties, options.network, epochLines)
+    lines = await auditWith(options, settings, store, signal)
+  }
+  await runIngester(options, audit, new AbortController().signal)
   return lines
 }
 
@@ -139,40 +126,23 @@ async function beaconOf({ network }: BeaconCommand, settings: Settings): Promise
   return openBeacon({ network, urls, timeoutMs, clock })
 }
 
-/** Opens both stores, and passes the settings with the chain times of the node. Fails if a server uses the folder. */
-async function withStores(
-  options: BeaconCommand,
-  work: (stores: Stores, settings: Settings) => Promise<void>,
-): Promise<void> {
-  const { settings } = await configOf(options)
-  await beaconOf(options, settings)
-  const [{ openStores }, { dutiesOnThisThread }, { withChainTimes }] = await Promise.all([
-    import('#storage/open.ts'),
-    import('#validators/duties/store.ts'),
-    import('#validators/ingest/read/chain-identity.ts'),
-  ])
-  const stores = await openStores(dataDirOf(options), settings.store)
-  try {
-    await refuseDemo(options, stores.state)
-    await work(stores, await withChainTimes({ duties: dutiesOnThisThread(stores.duties), settings, clock, log }))
-  } finally {
-    await stores.close()
-  }
-}
-
 type Ingester = (context: AppContext, signal: AbortSignal) => Promise<void>
 
-/** Runs an ingester on the stores and under the lease, until it ends or a signal stops it. */
-export const runStoppable = (options: BeaconCommand, ingester: Ingester): Promise<void> =>
-  withStores(options, async (stores, settings) => {
-    const [{ createContext }, { dutiesOnThisThread }] = await Promise.all([
-      import('#server/context.ts'),
-      import('#validators/duties/store.ts'),
-    ])
-    const data = { state: stores.state, duties: dutiesOnThisThread(stores.duties) }
-    const context = createContext({ ...data, settings, clock, random, log })
-    const signal = stopSignal(clock)
-    await runWithLease(context, options, 'beacon', ingester, signal).catch((error) => {
-      if (!signal.aborted) throw error
-    })
+/** Runs an ingester under the lease, with the chain times of the node. */
+async function runIngester(options: BeaconCommand, ingester: Ingester, signal: AbortSignal): Promise<void> {
+  await beaconOf(options, (await configOf(options)).settings)
+  const run = async (context: AppContext) => {
+    const { withChainTimes } = await import('#validators/ingest/read/chain-identity.ts')
+    const timed = { ...context, settings: await withChainTimes(context) }
+    await runWithLease(timed, options, 'beacon', ingester, signal)
+  }
+  await withContext(options, run, log)
+}
+
+/** The same until it ends or a signal stops it. */
+export async function runStoppable(options: BeaconCommand, ingester: Ingester): Promise<void> {
+  const signal = stopSignal(clock)
+  await runIngester(options, ingester, signal).catch((error) => {
+    if (!signal.aborted) throw error
   })
+}

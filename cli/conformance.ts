@@ -1,13 +1,16 @@
 // `tetrad conformance`: checks any server that offers these interfaces against the contract.
 import { type Command, InvalidArgumentError } from 'commander'
-import type { ConformanceReport } from '#conformance/run-checks.ts'
+import type { ConformanceOptions, ConformanceReport } from '#conformance/run-checks.ts'
+import type { Samples } from '#conformance/server-under-test.ts'
 import manifest from '../package.json' with { type: 'json' }
 import { CommandFailure } from './failure.ts'
 import { integerBetween } from './parse-integer.ts'
 import { paint, print, printJson, type Tone } from './print.ts'
 import { type CommonOptions, httpAddress } from './settings.ts'
 
-interface Options extends CommonOptions {
+type CheckOptions = Pick<ConformanceOptions, 'lowKey' | 'only' | 'specOnly' | 'slow' | 'badKeys'>
+
+interface Options extends CommonOptions, Samples, CheckOptions {
   readonly baseUrl?: string
   readonly url?: string
   readonly explorerUrl?: string
@@ -16,15 +19,6 @@ interface Options extends CommonOptions {
   readonly validatorUrl?: string
   readonly marketUrl?: string
   readonly key?: string
-  readonly lowKey?: string
-  readonly address?: string
-  readonly validators?: readonly number[]
-  readonly slug?: string
-  readonly pair?: { readonly from: string; readonly to: string }
-  readonly only?: readonly string[]
-  readonly specOnly?: boolean
-  readonly slow?: boolean
-  readonly badKeys?: boolean
   readonly timeout: number
   readonly report?: readonly string[]
 }
@@ -71,26 +65,17 @@ async function runConformance(options: Options): Promise<void> {
     import('#conformance/run-checks.ts'),
     import('#conformance/report.ts'),
   ])
-  const { address, validators, slug, pair, only, specOnly, slow, badKeys, timeout } = options
+  const { address, validators, slug, pair, timeout, ...checkOptions } = options
   const addresses = addressesOf(options)
   for (const url of new Set([addresses.baseUrl, ...Object.values(addresses.baseUrls)]))
     if (url !== undefined) await refuseUnreachable(url, timeout)
   const report = await runChecks(
-    {
-      ...addresses,
-      key,
-      lowKey: options.lowKey,
-      samples: { address, validators, slug, pair },
-      only,
-      specOnly: specOnly === true,
-      slow: slow === true,
-      badKeys: badKeys === true,
-      timeoutMs: timeout,
-    },
+    { ...checkOptions, ...addresses, key, samples: { address, validators, slug, pair }, timeoutMs: timeout },
     (result) => {
       if (!options.json) print(paintStart(tones[result.outcome], formatResult(result)))
     },
   )
+  const { only } = options
   if (only && report.results.length === 0) {
     throw new CommandFailure('conformance.only', `No check id starts with ${only.join(' or ')}.`)
   }

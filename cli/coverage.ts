@@ -5,7 +5,7 @@ import type { Coverage, Stream } from '#operations/coverage.ts'
 import { missingTodo } from '#validators/ingest/gap-reasons.ts'
 import { withState } from './data.ts'
 import { queryOwner } from './data-owner.ts'
-import { note, paint, print, printJson, type Tone, table } from './print.ts'
+import { counted, note, paint, print, printJson, type Tone, table } from './print.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 
 interface ShownStream extends Stream {
@@ -91,8 +91,7 @@ function printStreams(streams: readonly ShownStream[]): void {
   for (const { name, missingPast } of streams)
     if (missingPast) {
       const { epochs, validators } = missingPast
-      const plural = validators === 1 ? 'validator' : 'validators'
-      print(`${name}: ${epochs} earlier epochs of ${validators} added ${plural} not read yet`)
+      print(`${name}: ${epochs} earlier epochs of ${counted(validators, 'added validator')} not read yet`)
     }
   print(`\n${summary(streams)}`)
   for (const { name } of streams.filter(isWaiting)) {

@@ -1,5 +1,5 @@
 // Runs a query where the databases are open: in the running server, over its control socket, or in this process.
-import { silentLog } from '#runtime/log.ts'
+import { type Log, silentLog } from '#runtime/log.ts'
 import type { Settings } from '#runtime/settings.ts'
 import type { AppContext } from '#server/context.ts'
 import { refuseDemo, withState } from './data.ts'
@@ -37,7 +37,12 @@ export async function queryServer<T>(
   }
 }
 
-async function withContext<T>(options: CommonOptions, work: (context: AppContext) => Promise<T>): Promise<T> {
+/** Opens both databases in this process. Fails if a server uses the folder. */
+export async function withContext<T>(
+  options: CommonOptions,
+  work: (context: AppContext) => Promise<T>,
+  log: Log = silentLog,
+): Promise<T> {
   const { settings } = await configOf(options)
   const [{ openStores }, { createContext }, { dutiesOnThisThread }] = await Promise.all([
     import('#storage/open.ts'),
@@ -47,14 +52,8 @@ async function withContext<T>(options: CommonOptions, work: (context: AppContext
   const stores = await openStores(dataDirOf(options), settings.store)
   try {
     const { state } = stores
-    const context = createContext({
-      settings,
-      state,
-      duties: dutiesOnThisThread(stores.duties),
-      clock,
-      random,
-      log: silentLog,
-    })
+    const duties = dutiesOnThisThread(stores.duties)
+    const context = createContext({ settings, state, duties, clock, random, log })
     const isDemo = (await refuseDemo(options, state)) === 'demo'
     return await work(isDemo ? { ...context, settings: await settingsOfDemo(context) } : context)
   } finally {

@@ -32,14 +32,7 @@ async function doctor(options: Options): Promise<void> {
     if (!options.json) for (const finding of added) print(formatFinding(finding))
   }
   const config = await configOf(options).catch((error: unknown) => {
-    add([
-      {
-        name: 'configuration',
-        level: 'fail',
-        message: describeFailure(error).message,
-        todo: 'see docs/configuration.md',
-      },
-    ])
+    add([failedCheck('configuration', error, 'see docs/configuration.md')])
     return undefined
   })
   if (config) {
@@ -73,10 +66,16 @@ async function storeFindings(options: Options): Promise<readonly DoctorFinding[]
       runInProcess: (context) => storeDiagnoses(context, sample),
     })
   } catch (error) {
-    const message = describeFailure(error).message
-    return [{ name: 'stores', level: 'fail', message, todo: 'see the log of the server' }]
+    return [failedCheck('stores', error, 'see the log of the server')]
   }
 }
+
+const failedCheck = (name: string, error: unknown, todo: string): DoctorFinding => ({
+  name,
+  level: 'fail',
+  message: describeFailure(error).message,
+  todo,
+})
 
 const levels = { ok: ['ok', 'ok  '], warn: ['warning', 'WARN'], fail: ['error', 'FAIL'] } as const
 

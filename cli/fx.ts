@@ -141,31 +141,25 @@ async function history(
   options: CommonOptions & { source?: string; since: string; until?: string; limit: number },
 ): Promise<void> {
   const { rateHistory } = await import('#fx/rates/rate-store.ts')
-  const rates = await withView(options, ({ state, clock }) => {
-    const nowMs = clock.now()
-    const [base = '', to = ''] = pair.split('/')
-    return rateHistory(state, {
-      base,
-      quote: to,
-      ...(options.source !== undefined && { source: options.source }),
-      fromMs: parsePastTime(options.since, nowMs, '--since'),
-      // The clock of a source may be a little ahead.
-      untilMs: options.until === undefined ? nowMs + 60_000 : parsePastTime(options.until, nowMs, '--until'),
-      rowsMax: options.limit,
-    })
-  })
+  const nowMs = clock.now()
+  const [base = '', to = ''] = pair.split('/')
+  const period = {
+    fromMs: parsePastTime(options.since, nowMs, '--since'),
+    // The clock of a source may be a little ahead.
+    untilMs: options.until === undefined ? nowMs + 60_000 : parsePastTime(options.until, nowMs, '--until'),
+  }
+  const query = { base, quote: to, source: options.source, ...period, rowsMax: options.limit }
+  const rates = await withState(options, 'found', (state) => rateHistory(state, query))
   const rows = rates.map(({ source, rate, atMs, receivedMs }) => ({
     source,
     pair,
     rate,
-    time: isoTimeOrNull(atMs) ?? '',
-    received: isoTimeOrNull(receivedMs) ?? '',
+    time: new Date(atMs).toISOString(),
+    received: new Date(receivedMs).toISOString(),
   }))
   if (options.json) return printJson(rows)
-  if (rows.length === 0) {
-    const [base, to] = pair.split('/')
+  if (rows.length === 0)
     return note(`No rates of ${pair} in this time. If the source has the inverse pair, ask for ${to}/${base}.`)
-  }
   print(
     table(
       ['time', 'source', 'rate', 'received'],

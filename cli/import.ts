@@ -142,15 +142,14 @@ async function openSource(file: string): Promise<ImportSource> {
 /** Detects gzip by its first two bytes, not by the file name. */
 async function* unpacked(file: string, reader: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
   let head = Buffer.alloc(0)
-  let ended = false
-  while (head.length < 2 && !ended) {
+  while (head.length < 2) {
     const { value, done } = await reader.next()
-    if (done) ended = true
-    else head = Buffer.concat([head, value])
+    if (done) break
+    head = Buffer.concat([head, value])
   }
   const rest = async function* () {
     yield head
-    for (let next = await reader.next(); !ended && !next.done; next = await reader.next()) yield next.value
+    yield* reader
   }
   if (head[0] !== 0x1f || head[1] !== 0x8b) return yield* rest()
   const { Readable } = await import('node:stream')

@@ -2,6 +2,7 @@
 // with or without a running server, and needs no key.
 import type { Command } from 'commander'
 import type { AddressLabel, Trail, TrailHop } from '#api/wire/trail.ts'
+import { formatDecimal } from '#core/decimal.ts'
 import type { ExplorerContext } from '#explorer/context.ts'
 import { confidenceText } from '#operations/confidence-text.ts'
 import { withState } from './data.ts'
@@ -82,8 +83,4 @@ const formatLabel = (label: AddressLabel | undefined): string =>
   label ? `  ${label.name} (${[label.entity, label.source, `${label.confidence} %`].filter(Boolean).join(', ')})` : ''
 
 /** Converts wei to the chain's coin, exactly. */
-export function coinText(wei: string): string {
-  const digits = wei.padStart(19, '0')
-  const fraction = digits.slice(-18).replace(/0+$/, '')
-  return fraction === '' ? digits.slice(0, -18) : `${digits.slice(0, -18)}.${fraction}`
-}
+export const coinText = (wei: string): string => formatDecimal({ digits: BigInt(wei), scale: 18 }).replace(/\.?0+$/, '')

@@ -143,7 +143,7 @@ export interface HistoryQuery {
   readonly base: string
   readonly quote: string
   /** Default: every source that has a rate for this pair. */
-  readonly source?: string
+  readonly source?: string | undefined
   readonly fromMs: number
   readonly untilMs: number
   readonly rowsMax: number
