@@ -33,15 +33,10 @@ export function describeFailure(error: unknown): FailureReport {
 
 function toReport(error: unknown): FailureReport {
   if (error instanceof CommandFailure) return { code: error.code, message: error.message }
-  if (error instanceof Fault) return { code: error.code, message: formatFault(error) }
+  if (error instanceof Fault) return { code: error.code, message: error.message.slice(`${error.code}: `.length) }
   if (error instanceof TetradError) return { code: 'ask.refused', message: error.message }
   if (error instanceof Error && error.name === 'ConfigError') return { code: 'config.invalid', message: error.message }
   return describeSystemError(error as NodeJS.ErrnoException)
-}
-
-function formatFault(fault: Fault): string {
-  if (fault.problems.length > 0) return fault.problems.map(({ at, message }) => `${at.join('.')} ${message}`).join('; ')
-  return fault.message.slice(`${fault.code}: `.length)
 }
 
 function describeSystemError(

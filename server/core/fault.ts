@@ -8,7 +8,7 @@ export type { Problem }
 export interface FaultOptions {
   /** Replaces the public message of the table. */
   readonly message?: string
-  /** For the log only. */
+  /** For the log only. Default: the problems, or the public message. */
   readonly detail?: string
   readonly problems?: readonly Problem[]
   readonly retryAfterMs?: number
@@ -27,12 +27,13 @@ export class Fault extends Error implements RaisedFault {
   readonly headers: Readonly<Record<string, string>>
 
   constructor(code: FaultCode, options: FaultOptions = {}) {
-    const message = options.message ?? faults[code].message
-    super(`${code}: ${options.detail ?? message}`, { cause: options.cause })
+    const { problems = [], message = faults[code].message } = options
+    const problemTexts = problems.map(({ at, message: text }) => `${at.join('.')} ${text}`)
+    super(`${code}: ${options.detail ?? (problemTexts.join('; ') || message)}`, { cause: options.cause })
     this.name = 'Fault'
     this.code = code
     this.publicMessage = message
-    this.problems = options.problems ?? []
+    this.problems = problems
     this.retryAfterMs = options.retryAfterMs
     this.terms = options.terms ?? {}
     this.headers = options.headers ?? {}
@@ -45,4 +46,4 @@ export class Fault extends Error implements RaisedFault {
 
 /** A fault about one input. */
 export const invalid = (at: readonly string[], message: string, value?: unknown): Fault =>
-  new Fault('input.invalid', { problems: [{ at, message, value }], detail: `${at.join('.')}: ${message}` })
+  new Fault('input.invalid', { problems: [{ at, message, value }] })

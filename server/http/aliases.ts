@@ -22,7 +22,7 @@ export const changesResponses = ({ responseFields, hiddenFields }: AliasTables):
   hiddenFields.length > 0 || Object.keys(responseFields).length > 0
 
 export function aliases(tables: AliasTables): Aliases {
-  const paths = Object.entries(tables.paths).map(([from, to]) => ({ from: pattern(from), to }))
+  const paths = Object.entries(tables.paths).map(([from, to]) => ({ from: pathPattern(from), to }))
   const headers = Object.entries(tables.requestHeaders).map(
     ([from, to]) => [from.toLowerCase(), to.toLowerCase()] as const,
   )
@@ -38,12 +38,10 @@ export function aliases(tables: AliasTables): Aliases {
 }
 
 /** `/old/{id}/x` as a regular expression with a named group for each `{name}`. */
-function pattern(template: string): RegExp {
-  const source = template
-    .split(/\{(\w+)\}/)
-    .map((part, at) => (at % 2 === 1 ? `(?<${part}>[^/?#]+)` : part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')))
-    .join('')
-  return new RegExp(`^${source}$`)
+export function pathPattern(template: string): RegExp {
+  const parts = template.split(/\{(\w+)\}/)
+  const sources = parts.map((part, at) => (at % 2 === 1 ? `(?<${part}>[^/?#]+)` : RegExp.escape(part)))
+  return new RegExp(`^${sources.join('')}$`)
 }
 
 function rewrite(paths: readonly { from: RegExp; to: string }[], url: string): string {

@@ -12,16 +12,13 @@ test('work that ends in time returns its result; other work ends with server.tim
   clock.advance(4000)
   assert.equal(deadlines.inFlight, 1)
   clock.advance(2000)
-  await assert.rejects(stuck, { code: 'server.timeout' })
+  await assert.rejects(async () => stuck, { code: 'server.timeout' })
   assert.equal(deadlines.inFlight, 0)
 })
 
 test('errors are passed on, and the request is no longer in flight', async () => {
   const deadlines = openDeadlines(new ManualClock(0), 5000)
-  await assert.rejects(
-    deadlines.within(() => Promise.reject(new Error('x'))),
-    /x/,
-  )
+  await assert.rejects(async () => deadlines.within(() => Promise.reject(new Error('x'))), /x/)
   assert.equal(deadlines.inFlight, 0)
 })
 
@@ -43,10 +40,10 @@ test('the signal aborts at the time limit and when the caller disconnects', asyn
     leave = disconnect
   })
   leave()
-  await assert.rejects(gone, { code: 'server.timeout' })
+  await assert.rejects(async () => gone, { code: 'server.timeout' })
   const late = deadlines.within(stuck('late'))
   clock.advance(6000)
-  await assert.rejects(late, { code: 'server.timeout' })
+  await assert.rejects(async () => late, { code: 'server.timeout' })
   assert.deepEqual(aborted, ['gone', 'late'])
   // After the response, a disconnect does not abort the signal.
   let signal: AbortSignal | undefined
@@ -72,7 +69,7 @@ test('a signal that is first used after the time limit or after the caller has l
   }
   const late = deadlines.within(keep)
   clock.advance(6000)
-  await assert.rejects(late, { code: 'server.timeout' })
+  await assert.rejects(async () => late, { code: 'server.timeout' })
   deadlines.within(keep, (leave) => leave())
   assert.deepEqual(
     kept.map(({ signal }) => signal.aborted),

@@ -16,14 +16,6 @@ export class CallerGone extends Fault {
 /** Calls `leave` when the caller has disconnected or has got the response. */
 export type OnCallerGone = (leave: () => void) => void
 
-export interface Deadlines {
-  /** The result of the work, or a fault if it takes too long. */
-  within<T>(work: (deadline: Deadline) => Promise<T>, onCallerGone?: OnCallerGone): Promise<T>
-  within<T>(work: (deadline: Deadline) => Awaitable<T>, onCallerGone?: OnCallerGone): Awaitable<T>
-  readonly inFlight: number
-  close(): void
-}
-
 /** The time limit of one request. */
 export class Deadline {
   readonly #onCallerGone: OnCallerGone | undefined
@@ -59,7 +51,9 @@ interface PendingWork {
   readonly reject: (fault: Fault) => void
 }
 
-export function openDeadlines(clock: Clock, allowedMs: number): Deadlines {
+export type Deadlines = ReturnType<typeof openDeadlines>
+
+export function openDeadlines(clock: Clock, allowedMs: number) {
   const pending = new Set<PendingWork>()
   const stop = clock.every(sweepMs, () => {
     const nowMs = clock.monotonicMs()
@@ -81,15 +75,15 @@ export function openDeadlines(clock: Clock, allowedMs: number): Deadlines {
       }
       promise.finally(end).then(resolve, reject)
     })
-  const within = <T>(work: (deadline: Deadline) => Awaitable<T>, onCallerGone?: OnCallerGone): Awaitable<T> => {
-    const deadline = new Deadline(onCallerGone)
-    const result = work(deadline)
-    if (result instanceof Promise) return waitFor<T>(result, deadline)
-    deadline.isDone = true
-    return result
-  }
   return {
-    within: within as Deadlines['within'],
+    /** The result of the work, or a fault if it takes too long. */
+    within<T>(work: (deadline: Deadline) => Awaitable<T>, onCallerGone?: OnCallerGone): Awaitable<T> {
+      const deadline = new Deadline(onCallerGone)
+      const result = work(deadline)
+      if (result instanceof Promise) return waitFor<T>(result, deadline)
+      deadline.isDone = true
+      return result
+    },
     get inFlight() {
       return pending.size
     },

@@ -9,7 +9,7 @@ import type { Handler, RawQuery } from './handler.ts'
 export interface HandlerGroup {
   readonly path: string
   readonly errorFormat: ErrorFormat
-  readonly handlers: readonly Handler[]
+  readonly handlers: readonly [Handler, ...Handler[]]
   /** For the `allow` header. */
   readonly methods: readonly string[]
 }
@@ -17,8 +17,9 @@ export interface HandlerGroup {
 export function groupHandlersByRoute(handlers: readonly Handler[]): readonly HandlerGroup[] {
   const byRoute = Map.groupBy(handlers, ({ endpoint }) => `${endpoint.method} ${endpoint.path}`)
   return [...byRoute.values()].map((atRoute) => {
-    const [first] = atRoute as [Handler]
-    return { path: first.endpoint.path, errorFormat: first.errorFormat, handlers: atRoute, methods: methodsOf(first) }
+    const handlers = atRoute as [Handler, ...Handler[]]
+    const [first] = handlers
+    return { path: first.endpoint.path, errorFormat: first.errorFormat, handlers, methods: methodsOf(first) }
   })
 }
 
@@ -30,7 +31,6 @@ function methodsOf(handler: Handler): readonly string[] {
 
 export function choose(group: HandlerGroup, query: RawQuery): Handler {
   const [first] = group.handlers
-  if (!first) throw new Error(`no handler for ${group.path}`)
   if (!first.endpoint.select) return first
   const [module, action] = [lowerText(query.module), lowerText(query.action)]
   const inModule = ({ endpoint }: Handler) => endpoint.select?.module === module

@@ -3,7 +3,7 @@
 import { parseJson } from '#api/json.ts'
 import type { Endpoint, Parsed, TSchema } from '#api/kit.ts'
 import { type InputLocation, inputLocation } from '#api/routes.ts'
-import { Fault, type Problem } from '#core/fault.ts'
+import { Fault, invalid, type Problem } from '#core/fault.ts'
 import { checker } from '#core/schema-check.ts'
 import type { RawQuery } from './handler.ts'
 
@@ -55,7 +55,7 @@ export function parser<E extends Endpoint>(endpoint: E): (parts: RequestParts) =
     for (const reader of readers) readInput(reader, parts, input, problems)
     for (const problem of check(input)) problems.push(locateProblem(endpoint, problem))
     problems.length = Math.min(problems.length, problemsMax)
-    if (problems.length > 0) throw new Fault('input.invalid', { problems, detail: describe(problems) })
+    if (problems.length > 0) throw new Fault('input.invalid', { problems })
     return input as Parsed<E>
   }
 }
@@ -122,7 +122,7 @@ function readBody(parts: RequestParts, names: readonly string[], input: Record<s
   if (!/^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(parts.contentType)) throw new Fault('body.type')
   const body = parseJsonBody(parts.body)
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw new Fault('input.invalid', { problems: [{ at: ['body'], message: 'must be an object' }], detail: 'body' })
+    throw invalid(['body'], 'must be an object')
   }
   for (const name of names) {
     const value = (body as Record<string, unknown>)[name] ?? undefined
@@ -152,6 +152,3 @@ function locateProblem(endpoint: Endpoint, problem: Problem): Problem {
   const location = inputLocation(endpoint, name)
   return { ...problem, at: [location, endpoint.headers?.[name] ?? name, ...rest] }
 }
-
-const describe = (problems: readonly Problem[]): string =>
-  problems.map((problem) => `${problem.at.join('.')} ${problem.message}`).join('; ')

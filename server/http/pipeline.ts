@@ -2,7 +2,6 @@
 // Independent of node:http.
 import type { ErrorFormat, RaisedFault } from '#api/error-formats.ts'
 import type { Endpoint } from '#api/kit.ts'
-import type { Group } from '#api/routes.ts'
 import { type Awaitable, whenReady } from '#core/awaitable.ts'
 import { Fault } from '#core/fault.ts'
 import { failureFields } from '#runtime/failure-fields.ts'
@@ -168,16 +167,10 @@ class AuthorizedRequest implements RequestInfo {
 
 /** A group can be disabled, or be served only under its own host name (behaviour/http.md#hosts-and-groups). */
 function checkGroupServed(app: App, handlerGroup: HandlerGroup, request: ApiRequest): void {
-  const group = groupOf(handlerGroup)
-  const { enabled, host } = app.context.settings.groups[group]
+  const { endpoint } = handlerGroup.handlers[0]
+  const { enabled, host } = app.context.settings.groups[endpoint.group]
   if (!enabled) throw new Fault('route.disabled')
   if (host !== '' && host.toLowerCase() !== request.hostname.toLowerCase()) throw new Fault('route.unknown')
-}
-
-function groupOf(handlerGroup: HandlerGroup): Group {
-  const [first] = handlerGroup.handlers
-  if (!first) throw new Error(`no handler for ${handlerGroup.path}`)
-  return first.endpoint.group
 }
 
 function compiledFor(app: App, handler: Handler): CompiledEndpoint {

@@ -4,8 +4,8 @@
 import type { Awaitable } from '#core/awaitable.ts'
 import { Fault, invalid } from '#core/fault.ts'
 import type { Settings } from '#runtime/settings.ts'
-import type { Handler } from './handler.ts'
-import { findNearestGroup } from './handler-groups.ts'
+import { pathPattern } from './aliases.ts'
+import { findNearestGroup, type HandlerGroup } from './handler-groups.ts'
 import { type ApiRequest, type App, applyFieldAliases, defaultErrorFormat, respond, toFault } from './pipeline.ts'
 import { type QueryRules, valuesPerNameMax } from './query.ts'
 import { type ApiResponse, renderFault } from './render.ts'
@@ -44,8 +44,8 @@ export function createRoutes(app: App, extraRoutes: readonly ExtraRoute[]): read
       path: group.path,
       methods: group.methods,
       urlBytesMax: Math.max(urlBytesMax, ...group.handlers.map(({ endpoint }) => endpoint.urlBytesMax ?? 0)),
-      query: queryRules(group.handlers),
-      pattern: pattern(group.path),
+      query: queryRules(group),
+      pattern: pathPattern(group.path),
       handle: (request: ApiRequest) => respond(app, group, request),
     })),
     ...extraRoutes.map((route) => ({
@@ -53,7 +53,7 @@ export function createRoutes(app: App, extraRoutes: readonly ExtraRoute[]): read
       methods: [...(route.read ? ['GET', 'HEAD'] : []), ...Object.keys(route.change ?? {})],
       urlBytesMax,
       query: { listsMax: new Map(), anyCase: false },
-      pattern: pattern(route.path),
+      pattern: pathPattern(route.path),
       ...(route.sameOrigin && { sameOrigin: route.sameOrigin }),
       handle: (request: ApiRequest, method: string) => handleExtra(app, route, request, method),
     })),
@@ -61,7 +61,7 @@ export function createRoutes(app: App, extraRoutes: readonly ExtraRoute[]): read
 }
 
 /** Endpoints with the key in the query match parameter names in any letter case (behaviour/explorer.md#parameters). */
-const queryRules = (handlers: readonly Handler[]): QueryRules => ({
+const queryRules = ({ handlers }: HandlerGroup): QueryRules => ({
   listsMax: new Map(
     handlers.flatMap(({ endpoint }) =>
       Object.entries(endpoint.input.properties as Record<string, { readonly maxItems?: number }>)
@@ -69,11 +69,8 @@ const queryRules = (handlers: readonly Handler[]): QueryRules => ({
         .map(([name, { maxItems = 0 }]) => [name, maxItems] as const),
     ),
   ),
-  anyCase: handlers[0]?.endpoint.auth === 'apikey',
+  anyCase: handlers[0].endpoint.auth === 'apikey',
 })
-
-const pattern = (template: string): RegExp =>
-  new RegExp(`^${template.replaceAll('.', '\\.').replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`)
 
 async function handleExtra(app: App, route: ExtraRoute, request: ApiRequest, method: string): Promise<ApiResponse> {
   const startMs = app.context.clock.monotonicMs()
@@ -99,11 +96,8 @@ async function handleExtra(app: App, route: ExtraRoute, request: ApiRequest, met
 /** The response to a request that reached no endpoint, in the error format of the nearest group. */
 export function refusal(app: App, request: LoggedRequest, fault: Fault): ApiResponse {
   const group = findNearestGroup(app.handlerGroups, request.path)
-  const response = renderFault(
-    group?.errorFormat ?? defaultErrorFormat,
-    fault,
-    group?.handlers[0]?.endpoint.auth ?? 'open',
-  )
+  const auth = group?.handlers[0].endpoint.auth ?? 'open'
+  const response = renderFault(group?.errorFormat ?? defaultErrorFormat, fault, auth)
   app.meter.request('none', faultOutcome(fault))
   logRequest(app, request, { status: response.status, outcome: faultOutcome(fault) })
   return group ? applyFieldAliases(app, response) : response

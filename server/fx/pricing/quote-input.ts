@@ -18,10 +18,7 @@ const zeroAddress = /^0x0{40}$/i
 /** The amount of the request. Throws a fault that lists every problem. */
 export function readRequestedAmount(input: QuoteInput, tokens: readonly FxToken[]): RequestedAmount {
   const problems = [...amountProblems(input, tokens), ...currencyProblems(input), ...recipientProblems(input)]
-  if (problems.length > 0) {
-    const detail = problems.map(({ at, message }) => `${at.join('.')} ${message}`).join('; ')
-    throw new Fault('input.invalid', { problems, detail })
-  }
+  if (problems.length > 0) throw new Fault('input.invalid', { problems })
   const side = input.from.amount === undefined ? 'to' : 'from'
   return { side, amount: decimal(input[side].amount ?? '') }
 }

@@ -1,6 +1,6 @@
 // Stores a rate that is set by command or by call. It is validated like a polled rate and becomes stale like one
 // (behaviour/fx.md#rate-sources).
-import { Fault } from '#core/fault.ts'
+import { type Fault, invalid } from '#core/fault.ts'
 import type { FxSource } from '#runtime/settings/fx.ts'
 import type { FxContext } from '../context.ts'
 import { aheadMaxMs, type Rate } from '../pricing/mid.ts'
@@ -54,5 +54,4 @@ export function noPushSourceText(sources: readonly { readonly id: string; readon
   return `${state}. Add a source of kind push to fx.sources`
 }
 
-const invalidPush = (name: string, message: string, value: unknown): Fault =>
-  new Fault('input.invalid', { problems: [{ at: ['body', name], message, value }], detail: `${name}: ${message}` })
+const invalidPush = (name: string, message: string, value: unknown): Fault => invalid(['body', name], message, value)

@@ -169,8 +169,4 @@ export function clipToCovered(covered: readonly Range[], epochs: Epochs): Epochs
   return first && last ? { from: first.from as Epoch, until: last.until as Epoch } : epochs
 }
 
-export const invalidInput = (problems: readonly Problem[]): Fault =>
-  new Fault('input.invalid', {
-    problems,
-    detail: problems.map(({ at, message }) => `${at.join('.')}: ${message}`).join('; '),
-  })
+export const invalidInput = (problems: readonly Problem[]): Fault => new Fault('input.invalid', { problems })
