@@ -18,12 +18,8 @@ export function CheckSignature({ id }: { readonly id: string }) {
   const [signature, setSignature] = useState(signatureInAddress)
   const [signer, setSigner] = useState(signerInAddress)
   const check = useMutation({
-    mutationFn: (input: { signature: string; signer: string }) =>
-      client.fx.checkSignature({
-        id,
-        signature: input.signature,
-        ...(input.signer !== '' && { signer: input.signer }),
-      }),
+    mutationFn: ({ signature, signer }: { signature: string; signer: string }) =>
+      client.fx.checkSignature({ id, signature, ...(signer !== '' && { signer }) }),
   })
   const { mutate } = check
   // The wallet's signature arrives in the address and is checked immediately.

@@ -4,14 +4,12 @@ import type { MarketChange } from '#api/wire/market-changes.ts'
 import { Card } from '../../parts/card.tsx'
 import { formatCount, formatTime } from '../../parts/format.ts'
 import { isVisibleChange, timeStampField } from './history.ts'
-import { hrefWith } from './market-href.ts'
+import { hrefWith, type MarketAddress } from './market-href.ts'
 import { fieldLabel, isDerived } from './market-values.ts'
 import { formatValue } from './values.ts'
 
-interface ChangesProps {
-  readonly slug: string
+interface ChangesProps extends MarketAddress {
   readonly changes: readonly MarketChange[]
-  readonly query: URLSearchParams
   /** Loads older changes; undefined if there are none. */
   readonly onOlder: (() => void) | undefined
   readonly isLoading: boolean

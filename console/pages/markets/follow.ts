@@ -27,10 +27,8 @@ export function useChanges(slug: string, related: boolean) {
   })
 }
 
-type LiveState = 'off' | 'live' | 'stopped'
-
 export interface Live {
-  readonly state: LiveState
+  readonly state: 'off' | 'live' | 'stopped'
   /** Why the stream stopped. */
   readonly error?: unknown
   /** Newest first. */

@@ -7,7 +7,7 @@ import { Form, Tabs, TextField } from '../../parts/controls.tsx'
 import { formatPercent, formatTime } from '../../parts/format.ts'
 import { Plot } from '../../parts/plot.tsx'
 import { eventsOf, momentsOf, type PlotName, plotNames, toPlotData } from './history.ts'
-import { hrefWith } from './market-href.ts'
+import { hrefWith, type MarketAddress } from './market-href.ts'
 
 const plotLabels: Readonly<Record<PlotName, string>> = {
   prices: 'Prices',
@@ -16,12 +16,10 @@ const plotLabels: Readonly<Record<PlotName, string>> = {
   liquidity: 'Liquidity',
 }
 
-interface MarketHistoryProps {
-  readonly slug: string
+interface MarketHistoryProps extends MarketAddress {
   /** The present record, also when the page shows an earlier time. */
   readonly market: Market
   readonly changes: readonly MarketChange[]
-  readonly query: URLSearchParams
 }
 
 export function MarketHistory({ slug, market, changes, query }: MarketHistoryProps) {
@@ -68,12 +66,7 @@ export function MarketHistory({ slug, market, changes, query }: MarketHistoryPro
   )
 }
 
-interface AsOfProps {
-  readonly slug: string
-  readonly query: URLSearchParams
-}
-
-function AsOf({ slug, query }: AsOfProps) {
+function AsOf({ slug, query }: MarketAddress) {
   const asOf = query.get('asOf')
   const [text, setText] = useState((asOf ?? new Date().toISOString()).slice(0, 19))
   const submit = () => {
@@ -96,7 +89,7 @@ function AsOf({ slug, query }: AsOfProps) {
   )
 }
 
-export function AsOfNotice({ slug, query }: AsOfProps) {
+export function AsOfNotice({ slug, query }: MarketAddress) {
   return (
     <p className="note warn" role="status">
       You see the market as of {formatTime(query.get('asOf') ?? '')}.{' '}

@@ -1,6 +1,7 @@
 // The page of one market: outcomes, figures, history, related records, addresses and live changes.
 import { useMemo } from 'preact/compat'
 import type { ResponseMeta } from '#api/client.ts'
+import { stringifyJson } from '#api/json.ts'
 import type { Market as MarketRecord } from '#api/wire/markets.ts'
 import { Card } from '../../parts/card.tsx'
 import { formatTime } from '../../parts/format.ts'
@@ -15,19 +16,14 @@ import { applyChanges, mergeChanges } from './history.ts'
 import { MarketBadge } from './market-badge.tsx'
 import { MarketFacts } from './market-facts.tsx'
 import { AsOfNotice, MarketHistory } from './market-history.tsx'
+import type { MarketAddress } from './market-href.ts'
 import { Outcomes } from './outcomes.tsx'
 import { RelatedRecords } from './related-records.tsx'
-import { bigintsAsText } from './values.ts'
 
 /** The stream delivers changes. This polling detects that the server is down. */
 const refreshMs = 15_000
 
-interface MarketProps {
-  readonly slug: string
-  readonly query: URLSearchParams
-}
-
-export function Market({ slug, query }: MarketProps) {
+export function Market({ slug, query }: MarketAddress) {
   const asOf = query.get('asOf') ?? undefined
   const current = useEndpoint('markets.bySlug', { slug }, { refreshMs })
   const past = useEndpoint(
@@ -175,7 +171,7 @@ function FullRecord({ market }: { readonly market: MarketRecord }) {
     <details>
       <summary>Show the full record as JSON</summary>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-      <pre tabIndex={0}>{JSON.stringify(market, bigintsAsText, 2)}</pre>
+      <pre tabIndex={0}>{stringifyJson(market, 2)}</pre>
     </details>
   )
 }

@@ -7,17 +7,7 @@ test('values of any type are shown as short text', () => {
     ['["0.6","0.4"]', 0.61, true, false, undefined, '', '[broken', ['101', '102'], { rate: 2n ** 70n }].map(
       formatValue,
     ),
-    [
-      '0.6 · 0.4',
-      '0.61',
-      'yes',
-      'no',
-      'empty',
-      'empty',
-      '[broken',
-      '["101","102"]',
-      '{"rate":"1180591620717411303424"}',
-    ],
+    ['0.6 · 0.4', '0.61', 'yes', 'no', 'empty', 'empty', '[broken', '["101","102"]', '{"rate":1180591620717411303424}'],
   )
 })
 

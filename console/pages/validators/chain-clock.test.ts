@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { clockOf, unixOf, validatorStatus } from './chain-clock.ts'
+import { clockOf, unixOf } from './chain-clock.ts'
 
 const record = {
   startEpoch: 475_875,
@@ -23,23 +23,4 @@ test('the start of every epoch follows from one record', () => {
 test('a record without epochs or valid times gives no clock', () => {
   assert.equal(clockOf({ ...record, startEpoch: null }), undefined)
   assert.equal(clockOf({ ...record, endTimestamp: 'soon' }), undefined)
-})
-
-test('the status of a validator follows from its epochs', () => {
-  const epochs = { activationEligibilityEpoch: 1, activationEpoch: null, exitEpoch: null, withdrawableEpoch: null }
-  assert.equal(validatorStatus(epochs, 100), 'pending')
-  assert.equal(validatorStatus({ ...epochs, activationEpoch: 101 }, 100), 'pending')
-  assert.equal(validatorStatus({ ...epochs, activationEpoch: 100 }, 100), 'active')
-  assert.equal(
-    validatorStatus({ ...epochs, activationEpoch: 5, exitEpoch: 101, withdrawableEpoch: 200 }, 100),
-    'exiting',
-  )
-  assert.equal(
-    validatorStatus({ ...epochs, activationEpoch: 5, exitEpoch: 100, withdrawableEpoch: 200 }, 100),
-    'exited',
-  )
-  assert.equal(
-    validatorStatus({ ...epochs, activationEpoch: 5, exitEpoch: 50, withdrawableEpoch: 100 }, 100),
-    'withdrawable',
-  )
 })

@@ -1,7 +1,5 @@
 // Start times of epochs, computed from any record that contains epochs and times: all epochs have the same length.
 import type { EffectivenessRecord } from '#api/wire/validators.ts'
-import type { ValidatorStatus } from '#api/wire/validators-find.ts'
-import type { ValidatorMetadata } from '#api/wire/validators-metadata.ts'
 
 export interface ChainClock {
   readonly epoch: number
@@ -20,13 +18,3 @@ export function clockOf({ startEpoch, endEpoch, startTimestamp, endTimestamp }: 
 
 export const unixOf = (clock: ChainClock, epoch: number): number =>
   clock.unix + (epoch - clock.epoch) * clock.epochSeconds
-
-type Epochs = Pick<ValidatorMetadata, 'activationEpoch' | 'exitEpoch' | 'withdrawableEpoch'>
-
-/** The status of a validator at epoch `now`. */
-export function validatorStatus(epochs: Epochs, now: number): ValidatorStatus {
-  const { activationEpoch, exitEpoch, withdrawableEpoch } = epochs
-  if (withdrawableEpoch !== null && withdrawableEpoch <= now) return 'withdrawable'
-  if (exitEpoch !== null) return exitEpoch <= now ? 'exited' : 'exiting'
-  return activationEpoch !== null && activationEpoch <= now ? 'active' : 'pending'
-}

@@ -63,12 +63,7 @@ const Unknown = () => <span className="soft">unknown</span>
 const chains: Readonly<Record<Network, string>> = { mainnet: '1', hoodi: '560048', holesky: '17000' }
 const addressesMax = 8
 
-interface ValidatorAddressesProps {
-  readonly metadata: ValidatorMetadata
-  readonly network: Network
-}
-
-export function ValidatorAddresses({ metadata, network }: ValidatorAddressesProps) {
+export function ValidatorAddresses({ metadata, network }: Omit<IdentityProps, 'clock'>) {
   const deposits = metadata.depositAddresses ?? []
   return (
     <Card id="addresses" title="Deposit and withdrawal addresses">

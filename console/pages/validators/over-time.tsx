@@ -17,7 +17,7 @@ import { boundsOf, type PlotName, plotNames, queryOf, type ValidatorsView, zoomI
 const windowsMax = 1000
 const worstShown = 5
 
-interface OverTimeProps {
+export interface OverTimeProps {
   readonly index: number
   readonly view: ValidatorsView
   /** Date of the newest record. */

@@ -1,5 +1,6 @@
 // The page of one validator: operator, addresses, effectiveness over time, duties of a day, rewards.
 import { useMemo } from 'preact/compat'
+import { validatorStatus } from '#api/validator-status.ts'
 import { type Network, networks } from '#api/wire/networks.ts'
 import type { ValidatorMetadata } from '#api/wire/validators-metadata.ts'
 import { isNotFound } from '../../parts/failures.ts'
@@ -9,13 +10,13 @@ import { go, hrefOf } from '../../route.ts'
 import { useRemember } from '../../search/recent.ts'
 import { useEndpoint } from '../../use-endpoint.ts'
 import { Calendar } from './calendar.tsx'
-import { clockOf, validatorStatus } from './chain-clock.ts'
+import { clockOf } from './chain-clock.ts'
 import { NetworkChoice } from './controls.tsx'
 import { CurrentDuties } from './current-duties.tsx'
 import { Day } from './day.tsx'
 import { Identity, ValidatorAddresses } from './identity.tsx'
 import { NetworkComparison } from './network-comparison.tsx'
-import { OverTime } from './over-time.tsx'
+import { OverTime, type OverTimeProps } from './over-time.tsx'
 import { Rewards } from './rewards.tsx'
 import { StatusBadge } from './status-badge.tsx'
 import { boundsOf, queryOf, type ValidatorsView } from './view.ts'
@@ -123,14 +124,8 @@ function FoundValidator({ metadata, asOf, isFinal, view }: FoundValidatorProps) 
   )
 }
 
-interface RewardsInRangeProps {
-  readonly index: number
-  readonly view: ValidatorsView
-  readonly newest: string
-}
-
 /** Amounts are summed by chain days, so first find the chain days of the range. */
-function RewardsInRange({ index, view, newest }: RewardsInRangeProps) {
+function RewardsInRange({ index, view, newest }: OverTimeProps) {
   const total = useEndpoint(
     'validators.effectiveness',
     {

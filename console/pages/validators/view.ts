@@ -68,28 +68,28 @@ export const parseView = (query: URLSearchParams, defaultNetwork: Network = defa
   day: dayIn(query.get('day')),
 })
 
-/** The query of a view without defaults. The network is always included, because its default depends on the server. */
-export function queryOf(view: ValidatorsView): Record<string, string> {
-  const params: Record<string, string> = {
-    network: view.network,
-    granularity: view.granularity === defaultView.granularity ? '' : view.granularity,
-    days: view.utc ? 'utc' : '',
-    last: view.last === defaultView.last || view.from !== '' || view.to !== '' ? '' : view.last,
-    from: view.from,
-    to: view.to,
-    plot: view.plot === defaultView.plot ? '' : view.plot,
-    amounts: view.part === defaultView.part ? '' : view.part,
-    day: view.day === undefined ? '' : String(view.day),
-  }
-  return Object.fromEntries(Object.entries(params).filter(([, value]) => value !== ''))
-}
+/**
+ * The query of a view. Defaults are empty, and links leave them out. The network is always included, because its default
+ * depends on the server.
+ */
+export const queryOf = (view: ValidatorsView) => ({
+  network: view.network,
+  granularity: view.granularity === defaultView.granularity ? '' : view.granularity,
+  days: view.utc ? 'utc' : '',
+  last: view.last === defaultView.last || view.from !== '' || view.to !== '' ? '' : view.last,
+  from: view.from,
+  to: view.to,
+  plot: view.plot === defaultView.plot ? '' : view.plot,
+  amounts: view.part === defaultView.part ? '' : view.part,
+  day: view.day,
+})
 
 const dayMs = 86_400_000
 
 const dateBefore = (date: string, days: number): string =>
   new Date(Date.parse(date) - days * dayMs).toISOString().slice(0, 10)
 
-export interface DateBounds {
+interface DateBounds {
   readonly fromDate?: string
   readonly toDate?: string
 }

@@ -1,7 +1,8 @@
 // Extension: finds validators by index, key, pool, operator or address (behaviour/validators.md#find-validators).
 import { extensions } from '#api/extensions.ts'
 import type { Parsed } from '#api/kit.ts'
-import type { FoundValidator, ValidatorStatus } from '#api/wire/validators-find.ts'
+import { validatorStatus } from '#api/validator-status.ts'
+import type { FoundValidator } from '#api/wire/validators-find.ts'
 import { createHandler } from '#http/handler.ts'
 import type { StateReader } from '#storage/state.ts'
 import type { ValidatorsContext } from '../context.ts'
@@ -57,7 +58,7 @@ function poolsOf(state: StateReader, query: FindQuery): Promise<{ pool: string; 
 const toFoundValidator = (entry: NamedEntry, epoch: number): FoundValidator => ({
   validatorIndex: entry.index,
   validatorPubkey: entry.pubkey,
-  status: statusAt(entry, epoch),
+  status: validatorStatus(entry, epoch),
   pool: entry.entity?.pool ?? null,
   subpool: entry.entity?.subpool ?? null,
   nodeOperators: [...(entry.entity?.nodeOperators ?? [])],
@@ -65,10 +66,3 @@ const toFoundValidator = (entry: NamedEntry, epoch: number): FoundValidator => (
   activationEpoch: entry.activationEpoch,
   exitEpoch: entry.exitEpoch,
 })
-
-function statusAt({ activationEpoch, exitEpoch, withdrawableEpoch }: NamedEntry, epoch: number): ValidatorStatus {
-  if (activationEpoch === null || activationEpoch > epoch) return 'pending'
-  if (exitEpoch === null) return 'active'
-  if (exitEpoch > epoch) return 'exiting'
-  return withdrawableEpoch !== null && withdrawableEpoch <= epoch ? 'withdrawable' : 'exited'
-}
