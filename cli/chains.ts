@@ -69,16 +69,14 @@ const asJson = ({ chain, can, costs, trouble, nodes }: ChainReport) => ({
   chain: chain.id,
   name: chain.name,
   mode: chain.mode,
+  ...capabilitiesJson(can),
+  costs,
+  trouble: trouble ?? null,
+  nodes: nodes.map((node) => ({ name: node.name, trouble: node.trouble ?? null, ...capabilitiesJson(node.can) })),
+})
+
+const capabilitiesJson = (can: Capabilities | undefined) => ({
   head: can?.head ?? null,
   can: can?.has ?? null,
   traces: can?.traces ?? null,
-  costs,
-  trouble: trouble ?? null,
-  nodes: nodes.map((node) => ({
-    name: node.name,
-    trouble: node.trouble ?? null,
-    head: node.can?.head ?? null,
-    can: node.can?.has ?? null,
-    traces: node.can?.traces ?? null,
-  })),
 })

@@ -113,21 +113,12 @@ async function importFile(
   return totals
 }
 
-interface ImportSource {
-  readonly chunks: AsyncIterable<Uint8Array>
-  /** Bytes of the file; undefined if unknown. */
-  readonly bytes: number | undefined
-  /** Bytes of the file read so far. */
-  readonly read: () => number
-}
+type ImportSource = Awaited<ReturnType<typeof openSource>>
 
-async function openSource(file: string): Promise<ImportSource> {
-  let size: number | undefined
-  if (file !== '-') {
-    const stats = await stat(file).catch(() => undefined)
-    if (!stats?.isFile()) throw new CommandFailure('import.file', `There is no file ${file}.`)
-    size = stats.size
-  }
+/** `read` returns the bytes read so far. The size of standard input is unknown. */
+async function openSource(file: string) {
+  const stats = file === '-' ? undefined : await stat(file).catch(() => undefined)
+  if (file !== '-' && !stats?.isFile()) throw new CommandFailure('import.file', `There is no file ${file}.`)
   const input = file === '-' ? process.stdin : createReadStream(file)
   let read = 0
   const counted = async function* () {
@@ -136,7 +127,7 @@ async function openSource(file: string): Promise<ImportSource> {
       yield chunk
     }
   }
-  return { chunks: unpacked(file, counted()), bytes: size, read: () => read }
+  return { chunks: unpacked(file, counted()), bytes: stats?.size, read: () => read }
 }
 
 /** Detects gzip by its first two bytes, not by the file name. */

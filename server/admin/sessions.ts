@@ -67,7 +67,10 @@ export async function signIn({ state, clock, random }: SessionContext, link: str
   // This needs no authorization, so an invalid link must not cause a write.
   if (!(await findToken(state, 'console_links', linkParts(link), clock.now()))) return undefined
   const expiresAtMs = clock.now() + sessionMs
-  const parts = createTokenParts('session', random)
+  const parts = {
+    id: `session-${toKeyId(random.bytes(keyIdBytes))}`,
+    secret: toSecret(random.bytes(secretBytes)),
+  }
   return state.write(async (tx) => {
     const found = await findToken(tx, 'console_links', linkParts(link), clock.now())
     if (!found || (await tx.run('delete from console_links where id = ?', found.id)) === 0) return undefined
@@ -120,11 +123,6 @@ const keyIdOf = (sessionId: string): string => sessionId.replace('session-', ses
 const linkParts = (token: string): KeyParts => ({
   id: `link-${hash('sha256', token, 'hex').slice(0, 2 * keyIdBytes)}`,
   secret: token,
-})
-
-const createTokenParts = (kind: string, random: AppContext['random']): KeyParts => ({
-  id: `${kind}-${toKeyId(random.bytes(keyIdBytes))}`,
-  secret: toSecret(random.bytes(secretBytes)),
 })
 
 async function findToken(

@@ -1,15 +1,6 @@
 // Translates configured aliases of paths, request headers and response fields, and leaves hidden fields out
 // (behaviour/http.md#aliases). All other code uses the names of the specification.
 
-export interface Aliases {
-  /** Replaces an alias in the path of a URL. */
-  path(url: string): string
-  /** Adds the headers for which an alias was sent. */
-  requestHeaders(headers: Record<string, string | string[] | undefined>): void
-  /** Renames and removes members of objects in a JSON text; undefined if there is nothing to change. */
-  readonly responseFields: ((json: string) => string) | undefined
-}
-
 export interface AliasTables {
   readonly paths: Readonly<Record<string, string>>
   readonly requestHeaders: Readonly<Record<string, string>>
@@ -21,7 +12,9 @@ export interface AliasTables {
 export const changesResponses = ({ responseFields, hiddenFields }: AliasTables): boolean =>
   hiddenFields.length > 0 || Object.keys(responseFields).length > 0
 
-export function aliases(tables: AliasTables): Aliases {
+export type Aliases = ReturnType<typeof aliases>
+
+export function aliases(tables: AliasTables) {
   const paths = Object.entries(tables.paths).map(([from, to]) => ({ from: pathPattern(from), to }))
   const headers = Object.entries(tables.requestHeaders).map(
     ([from, to]) => [from.toLowerCase(), to.toLowerCase()] as const,
@@ -29,11 +22,16 @@ export function aliases(tables: AliasTables): Aliases {
   const names = new Map(Object.entries(tables.responseFields))
   const hidden = new Set(tables.hiddenFields)
   return {
-    path: paths.length === 0 ? (url) => url : (url) => rewrite(paths, url),
-    requestHeaders(sent) {
+    /** Replaces an alias in the path of a URL. */
+    path: paths.length === 0 ? (url: string) => url : (url: string) => rewrite(paths, url),
+    /** Adds the headers for which an alias was sent. */
+    requestHeaders(sent: Record<string, string | string[] | undefined>): void {
       for (const [from, to] of headers) if (sent[from] !== undefined) sent[to] ??= sent[from]
     },
-    responseFields: changesResponses(tables) ? (json) => renameKeys(removeMembers(json, hidden), names) : undefined,
+    /** Renames and removes members of objects in a JSON text; undefined if there is nothing to change. */
+    responseFields: changesResponses(tables)
+      ? (json: string): string => renameKeys(removeMembers(json, hidden), names)
+      : undefined,
   }
 }
 

@@ -11,7 +11,7 @@ import { networkOf } from './caller-network.ts'
 import type { Context } from './context.ts'
 import type { Caller, Handler, RawQuery } from './handler.ts'
 import { createKeyFinder } from './key-cache.ts'
-import { createLocalLimits, type LimitedCaller, type Limits } from './limits.ts'
+import { createLocalLimits, type LimitedCaller } from './limits.ts'
 import { openSharedLimits } from './shared-limits.ts'
 import { openUsageCounter } from './usage-counter.ts'
 
@@ -26,13 +26,7 @@ export interface Credentials {
 /** What decides who may call a handler. */
 type AuthorizedHandler = Pick<Handler, 'endpoint' | 'checkQuery'>
 
-export interface Authorizer {
-  /** Throws or rejects with a Fault if the request is refused. */
-  authorize(handler: AuthorizedHandler, credentials: Credentials): Awaitable<Caller>
-  /** Stores counters and last-used times. */
-  flush(): Promise<void>
-  close(): Promise<void>
-}
+export type Authorizer = Awaited<ReturnType<typeof openAuthorizer>>
 
 /** Called for every refusal; the key id is empty without a valid key. */
 export type RefusalNotice = (code: Refusal | 'key.missing' | 'key.invalid' | 'key.throttled', keyId: string) => void
@@ -42,12 +36,12 @@ export async function openAuthorizer(
   onRefusal: RefusalNotice = () => {},
   badKeyThrottle: BadKeyThrottle = createBadKeyThrottle(context.settings),
   reportShared?: (shared: boolean) => void,
-): Promise<Authorizer> {
+) {
   const { clock, settings } = context
   const { limits: url } = settings
   const usage = await openUsageCounter(context)
   const shared = url === '' ? undefined : await openSharedLimits(context, usage, { url, reportShared })
-  const limits: Limits = shared ?? createLocalLimits(clock, usage)
+  const limits = shared ?? createLocalLimits(clock, usage)
   const findKey = createKeyFinder(context)
 
   /** `key` is verified; undefined: a caller without a key. */
@@ -115,7 +109,8 @@ export async function openAuthorizer(
   }
 
   return {
-    authorize(handler, credentials) {
+    /** Throws or rejects with a Fault if the request is refused. */
+    authorize(handler: AuthorizedHandler, credentials: Credentials): Awaitable<Caller> {
       const presentedKey = readPresentedKey(handler.endpoint.auth, credentials)
       if (presentedKey === undefined) {
         requireKeyUnlessOpen(handler.endpoint)
@@ -127,8 +122,9 @@ export async function openAuthorizer(
         return consumeLimits(handler, credentials, key)
       })
     },
+    /** Stores counters and last-used times. */
     flush: () => usage.flush(),
-    async close() {
+    async close(): Promise<void> {
       await shared?.close()
       await usage.close()
     },

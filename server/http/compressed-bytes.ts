@@ -58,12 +58,11 @@ export class CompressedBytes {
   encodedAs(encoding: ContentEncoding, compress = compressOnPool): Promise<EncodedBytes> {
     const { bytes } = this.plain
     if (encoding === 'identity' || bytes.length < compressedBytesMin) return Promise.resolve(this.plain)
-    const known = this.#encoded.get(encoding)
-    if (known) return known
-    const compressed = this.#compress(encoding, compress)
-    this.#encoded.set(encoding, compressed)
-    compressed.catch(() => this.#encoded.delete(encoding))
-    return compressed
+    return this.#encoded.getOrInsertComputed(encoding, () => {
+      const compressed = this.#compress(encoding, compress)
+      compressed.catch(() => this.#encoded.delete(encoding))
+      return compressed
+    })
   }
 
   async #compress(encoding: Compression, compress: Compress): Promise<EncodedBytes> {

@@ -81,17 +81,12 @@ export interface Handler<E extends Endpoint = Endpoint, C = Context> {
   handle(input: Parsed<E>, context: C, info: RequestInfo): Awaitable<HandlerResult<Reply<E>>>
 }
 
-/** A handler that always has to wait for something. */
-export interface AsyncHandler<E extends Endpoint, C> extends Handler<E, C> {
-  handle(input: Parsed<E>, context: C, info: RequestInfo): Promise<HandlerResult<Reply<E>>>
-}
-
-/** `C` is the context of the group, with its caches. */
+/** A handler that always has to wait for something. `C` is the context of the group, with its caches. */
 export const createHandler = <E extends Endpoint, C = Context>(
   endpoint: E,
   handle: (input: Parsed<E>, context: C, info: RequestInfo) => Promise<HandlerResult<Reply<E>>>,
   checkQuery?: (query: RawQuery, context: C) => void,
-): AsyncHandler<E, C> => ({
+) => ({
   endpoint,
   errorFormat: errorFormatOf(endpoint),
   handle,

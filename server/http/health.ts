@@ -37,17 +37,11 @@ export function createHealthMonitor({ clock, log }: Pick<Context, 'clock' | 'log
   const pending = new Map<string, Promise<object>>()
   const logThrottle = new LogThrottle(clock)
 
-  function begin<T extends object>(component: string, run: () => Promise<T>): Promise<T> {
-    const result = run().finally(() => pending.delete(component))
-    result.catch(() => {})
-    pending.set(component, result)
-    return result
-  }
-
   return async <T extends object>(component: string, run: () => Promise<T>) => {
-    const result = (pending.get(component) as Promise<T> | undefined) ?? begin(component, run)
+    const result = pending.getOrInsertComputed(component, () => run().finally(() => pending.delete(component)))
+    result.catch(() => {})
     try {
-      return await withTimeout(clock, checkTimeoutMs, result)
+      return await withTimeout(clock, checkTimeoutMs, result as Promise<T>)
     } catch (error) {
       if (logThrottle.due(component) !== undefined)
         log.error({ component, ...failureFields(error) }, 'health check failed')

@@ -35,16 +35,6 @@ import {
 } from './routes.ts'
 import { writeStream } from './stream.ts'
 
-export interface HttpServer {
-  readonly url: string
-  /** From now on, every response closes its connection, so that none is open when the server closes (behaviour/operations.md#stopping). */
-  drain(): void
-  /** Accepts no new requests. Those in flight may finish within `server.stopTimeoutMs`. */
-  close(): Promise<void>
-  /** Handles one request; tests call it without a socket. */
-  readonly listener: RequestListener
-}
-
 /** Paths of request lines that are too long are cut to this length. */
 const keptPathChars = 256
 const slowCheckMs = 1000
@@ -53,7 +43,9 @@ const idleTimeoutMs = 120_000
 const keepAliveTimeoutMs = 72_000
 const idleSweepMs = 50
 
-export async function startHttpServer(app: App, extraRoutes: readonly ExtraRoute[]): Promise<HttpServer> {
+export type HttpServer = Awaited<ReturnType<typeof startHttpServer>>
+
+export async function startHttpServer(app: App, extraRoutes: readonly ExtraRoute[]) {
   const { server: settings } = app.context.settings
   const ids = openRequestIds(app.context.random)
   const routes = createRoutes(app, extraRoutes)
@@ -85,11 +77,14 @@ export async function startHttpServer(app: App, extraRoutes: readonly ExtraRoute
   })
   return {
     url: urlOf(server, settings.host),
+    /** Handles one request; tests call it without a socket. */
     listener,
+    /** From now on, every response closes its connection, so that none is open when the server closes (behaviour/operations.md#stopping). */
     drain: () =>
       void server.prependListener('request', (_request, response) => {
         response.shouldKeepAlive = false
       }),
+    /** Accepts no new requests. Those in flight may finish within `server.stopTimeoutMs`. */
     close: () => close(server, settings.stopTimeoutMs, app),
   }
 }

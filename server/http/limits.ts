@@ -1,7 +1,6 @@
 // Limits of calls per second and per day, counted in this process (behaviour/http.md#rate-limits). A refused call counts
 // towards no limit. shared-limits.ts is for several processes.
 import type { Endpoint } from '#api/kit.ts'
-import type { Awaitable } from '#core/awaitable.ts'
 import { Fault } from '#core/fault.ts'
 import type { Clock } from '#runtime/clock.ts'
 import { dayMs, dayOf } from '#storage/usage.ts'
@@ -21,16 +20,12 @@ export interface LimitedCaller {
   readonly network?: string
 }
 
-export interface Limits {
-  /** Counts one call, or returns the fault of the limit that is reached. */
-  consume(caller: LimitedCaller, endpoint: Endpoint): Awaitable<Fault | undefined>
-}
-
 export function createLocalLimits(clock: Clock, usage: UsageCounter) {
   // Separate, so that many callers without keys cannot use up the space for callers with keys.
   const keys = createCallerWindows()
   const networks = createCallerWindows()
   return {
+    /** Counts one call, or returns the fault of the limit that is reached. */
     consume(caller: LimitedCaller, endpoint: Endpoint): Fault | undefined {
       const nowMs = clock.now()
       const tickMs = clock.monotonicMs()

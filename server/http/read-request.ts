@@ -130,23 +130,20 @@ function isOwnHost({ groups }: Settings, hostname: string): boolean {
   return Object.values(groups).some(({ host }) => host.toLowerCase() === hostname)
 }
 
-export interface RequestIds {
-  /** The id that the caller sent if it is valid, otherwise a new one. */
-  of(raw: IncomingMessage): string
-  /** A new, unique id. */
-  next(): string
-}
+export type RequestIds = ReturnType<typeof openRequestIds>
 
-export function openRequestIds(random: Random): RequestIds {
+export function openRequestIds(random: Random) {
   const run = Buffer.from(random.bytes(6)).toString('base64url')
   let count = 0
-  const next = () => {
+  /** A new, unique id. */
+  const next = (): string => {
     count += 1
     return `${run}-${count.toString(36)}`
   }
   return {
     next,
-    of(raw) {
+    /** The id that the caller sent if it is valid, otherwise a new one. */
+    of(raw: IncomingMessage): string {
       const id = raw.headers['x-request-id']
       return typeof id === 'string' && requestIdPattern.test(id) && id === withoutKeys(id) ? id : next()
     },

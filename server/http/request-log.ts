@@ -7,17 +7,13 @@ import { CallerGone } from './deadline.ts'
 import { LogThrottle } from './log-throttle.ts'
 import { SlidingWindows } from './sliding-window.ts'
 
-export interface RequestLog {
-  readonly context: Context
-  /** For errors that occur with every call. */
-  readonly logThrottle: LogThrottle
-  /** Failed requests of each network that were logged. */
-  readonly loggedFailures: SlidingWindows
-}
+export type RequestLog = ReturnType<typeof openRequestLog>
 
-export const openRequestLog = (context: Context): RequestLog => ({
+export const openRequestLog = (context: Context) => ({
   context,
+  /** For errors that occur with every call. */
   logThrottle: new LogThrottle(context.clock),
+  /** Failed requests of each network that were logged. */
   loggedFailures: new SlidingWindows(failuresWindowMs, failureNetworksMax),
 })
 

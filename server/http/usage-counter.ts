@@ -58,13 +58,8 @@ export async function openUsageCounter({ state, clock, log }: Context) {
   const acceptedOn = (day: number, keyId: string): number => accepted.get(day)?.get(keyId) ?? 0
 
   function countsOfDay(day: number): Map<string, number> {
-    let counts = accepted.get(day)
-    if (!counts) {
-      counts = new Map()
-      accepted.set(day, counts)
-      const [first] = accepted.keys()
-      if (accepted.size > daysInMemory && first !== undefined) accepted.delete(first)
-    }
+    const counts = accepted.getOrInsertComputed(day, () => new Map<string, number>())
+    if (accepted.size > daysInMemory) accepted.delete(accepted.keys().next().value as number)
     return counts
   }
 
@@ -88,13 +83,11 @@ export async function openUsageCounter({ state, clock, log }: Context) {
     deferredLastUsedMs = new Map()
   }
 
-  async function writeNow(): Promise<void> {
-    writing = write()
-    try {
-      await writing
-    } finally {
+  function writeNow(): Promise<void> {
+    writing = write().finally(() => {
       writing = undefined
-    }
+    })
+    return writing
   }
 
   async function write(): Promise<void> {
