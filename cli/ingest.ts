@@ -85,12 +85,9 @@ If stored figures of validators are wrong or damaged, for example after a node r
 This reads stored epochs again, with the other stored epochs of the same half days, and replaces the stored data. Data
 that the node cannot supply stays. It also reads epochs that were never read, such as days before the first start.`
 
-interface Totals {
-  blocks: number
-  rows: number
-  head: number
-  revertedBlocks: number
-}
+type Totals = ReturnType<typeof createTotals>
+
+const createTotals = () => ({ blocks: 0, rows: 0, head: 0, revertedBlocks: 0 })
 
 async function runIngest(options: IngestOptions, task: 'follow' | 'repair'): Promise<void> {
   validateSpan(options)
@@ -100,7 +97,7 @@ async function runIngest(options: IngestOptions, task: 'follow' | 'repair'): Pro
     import('#explorer/context.ts'),
   ])
   const signal = stopSignal(clock)
-  const totals: Totals = { blocks: 0, rows: 0, head: 0, revertedBlocks: 0 }
+  const totals = createTotals()
   const startMs = clock.monotonicMs()
   await withState(options, 'made', async (state) => {
     const explorer = createExplorerCaches()

@@ -114,12 +114,8 @@ export const sharedLimitsFinding = (isShared: boolean): Finding => ({
 /** The findings of the server itself and of its components. */
 export async function checksOf(readiness: Readiness): Promise<readonly Finding[]> {
   const findings = await readiness.findings()
-  const serverFinding = {
-    name: 'server',
-    ok: !readiness.stopping,
-    message: readiness.stopping ? 'stopping' : 'running',
-  }
-  return [serverFinding, ...findings]
+  const { stopping } = readiness
+  return [{ name: 'server', ok: !stopping, message: stopping ? 'stopping' : 'running' }, ...findings]
 }
 
 export function healthRoutes(

@@ -1,5 +1,6 @@
 // The HTTP server: node:http with a router. It enforces sizes and timeouts, reads the request and writes the response
 // that the pipeline has created (decisions/use-node-http-with-a-router.md).
+import { once } from 'node:events'
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { Readable } from 'node:stream'
@@ -68,13 +69,8 @@ export async function startHttpServer(app: App, extraRoutes: readonly ExtraRoute
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   server.maxConnections = settings.connectionsMax
   server.on('drop', () => warnHourly(app, 'connections refused: server.connectionsMax is reached'))
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen({ host: settings.host, port: settings.port }, () => {
-      server.off('error', reject)
-      resolve()
-    })
-  })
+  server.listen({ host: settings.host, port: settings.port })
+  await once(server, 'listening')
   return {
     url: urlOf(server, settings.host),
     /** Handles one request; tests call it without a socket. */
