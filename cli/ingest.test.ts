@@ -5,16 +5,16 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { SimulatedChain } from '#simulator/evm/chain.ts'
-import { SimulatedNode } from '#simulator/evm/node.ts'
 import { openState } from '#storage/open.ts'
 import { launcher, openFolder, runCommand } from '#test/run-command.ts'
+import { LimitedNode } from '#test/simulator/limited-node.ts'
 
 /** With a small `finalityBlocks`, the chain may still replace blocks that count as final. */
 async function stage(blocks: number, { finalLag = 6, finalityBlocks = 0, mode = 'index' } = {}) {
   const home = await openFolder()
   const chain = new SimulatedChain({ seed: 'ingest', id: '77', finalLag })
   chain.mine(blocks)
-  const node = new SimulatedNode(chain)
+  const node = new LimitedNode(chain)
   const url = await node.listen()
   const config = {
     explorer: {

@@ -8,10 +8,10 @@ import { systemClock } from '#runtime/clock.ts'
 import { silentLog } from '#runtime/log.ts'
 import { systemRandom } from '#runtime/random.ts'
 import { SimulatedChain } from '#simulator/evm/chain.ts'
-import { SimulatedNode } from '#simulator/evm/node.ts'
 import { openState } from '#storage/open.ts'
 import { noPostgres, type PostgresServer, startPostgres } from '#test/postgres.ts'
 import { openFolder, runCommand } from '#test/run-command.ts'
+import { LimitedNode } from '#test/simulator/limited-node.ts'
 
 describe('ingest commands on PostgreSQL', { skip: noPostgres }, () => {
   let server: PostgresServer
@@ -25,7 +25,7 @@ describe('ingest commands on PostgreSQL', { skip: noPostgres }, () => {
     const home = await openFolder()
     const chain = new SimulatedChain({ seed: 'turn', id: '77', finalLag: 6 })
     chain.mine(20)
-    const node = new SimulatedNode(chain)
+    const node = new LimitedNode(chain)
     const config = {
       explorer: { chains: [{ id: '77', name: 'Simulated', mode: 'index', rpc: [{ url: await node.listen() }] }] },
       markets: { feeds: [{ id: 'own', url: 'http://127.0.0.1:9/markets' }] },

@@ -9,11 +9,11 @@ import { silentLog } from '#runtime/log.ts'
 import { systemRandom } from '#runtime/random.ts'
 import { demoSeed } from '#simulator/demo-seed.ts'
 import { SimulatedChain } from '#simulator/evm/chain.ts'
-import { SimulatedNode } from '#simulator/evm/node.ts'
 import { loadExplorer } from '#simulator/explorer.ts'
 import { openState } from '#storage/open.ts'
 import { settingsWith } from '#test/context.ts'
 import { openFolder, runCommand } from '#test/run-command.ts'
+import { LimitedNode } from '#test/simulator/limited-node.ts'
 import { coinText, treeOf } from './trail.ts'
 
 const { input, reply } = contract['explorer.fundedBy'].example
@@ -41,7 +41,7 @@ test('prints the trail from the store, as JSON and as a tree', async () => {
 test('works with a node and without a data folder, and prints the confidence', async () => {
   const chain = new SimulatedChain({ seed: 'trail', id: '77', finalLag: 10 })
   chain.mine(60)
-  await using node = new SimulatedNode(chain, { traces: ['trace_block'] })
+  await using node = new LimitedNode(chain, { traces: ['trace_block'] })
   // --chain is optional if only one chain is configured.
   const explorer = {
     chains: [{ id: '77', name: 'Simulated', rpc: [{ url: await node.listen() }] }],

@@ -44,7 +44,7 @@ export interface Demo {
 
 /** Closes the nodes too. */
 export async function startDemo(nodes: DemoNodes = openNodesThread(demoSeed)): Promise<Demo> {
-  const feed = await startRateFeed({ seed: demoSeed })
+  const feed = await startRateFeed(demoSeed)
   const validators = await startDemoValidators(demoSeed, nodes)
   const { markets } = await nodes.urls()
   const settings = { ...demoFxSettings(feed.url), ...demoMarketSettings(markets), ...validators.settings }

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { rateHistory } from '#fx/rates/rate-store.ts'
 import { openContext } from '#test/context.ts'
 import { ManualClock } from '#test/manual-clock.ts'
+import { startFaultyRateFeed } from '#test/simulator/faulty-rates.ts'
 import { loadPastRates, ratesAt, startRateFeed } from './fx.ts'
 
 const nowMs = Date.UTC(2026, 10, 15, 12)
@@ -27,20 +28,28 @@ test('over a year rates stay within two percent of their level and move slowly',
   }
 })
 
-test('both feeds respond over HTTP, with faults on request', async () => {
-  await using feed = await startRateFeed({ seed: 's', clock: new ManualClock(nowMs) })
+test('both feeds respond over HTTP', async () => {
+  await using feed = await startRateFeed('s', new ManualClock(nowMs))
+  const south = await fetch(`${feed.url}/south/rates`)
+  assert.deepEqual(await south.json(), at('s', 'south', nowMs))
   const north = await fetch(`${feed.url}/north/rates`)
   assert.deepEqual(await north.json(), at('s', 'north', nowMs))
   assert.equal((await fetch(`${feed.url}/elsewhere`)).status, 404)
-  assert.equal((await fetch(`${feed.url}/south/rates?fault=error`)).status, 500)
-  const stale = (await (await fetch(`${feed.url}/south/rates?fault=stale`)).json()) as Document
-  assert.equal(stale.rates[0]?.time, '2026-11-14T12:00:00.000Z')
-  const garbage = await fetch(`${feed.url}/south/rates?fault=garbage`)
-  await assert.rejects(garbage.json(), SyntaxError)
-  feed.setFault('north', 'error')
-  assert.equal((await fetch(`${feed.url}/north/rates`)).status, 500)
-  feed.setFault('north', undefined)
+})
+
+test('a faulty feed fails on request', async () => {
+  await using feed = await startFaultyRateFeed('s', new ManualClock(nowMs))
+  const read = () => fetch(`${feed.url}/south/rates`)
+  feed.setFault('south', 'error')
+  assert.equal((await read()).status, 500)
   assert.equal((await fetch(`${feed.url}/north/rates`)).status, 200)
+  feed.setFault('south', 'stale')
+  const stale = (await (await read()).json()) as Document
+  assert.equal(stale.rates[0]?.time, '2026-11-14T12:00:00.000Z')
+  feed.setFault('south', 'garbage')
+  await assert.rejects((await read()).json(), SyntaxError)
+  feed.setFault('south', undefined)
+  assert.deepEqual(await (await read()).json(), at('s', 'south', nowMs))
 })
 
 test('a new demo has the rates of the past week, as the feed stated them, and loading twice changes nothing', async () => {

@@ -1,28 +1,12 @@
 // A simulated rate feed over HTTP, with two trading desks. Rates are a function of seed and time: each pair moves around its
 // level in slow waves, with a little noise that differs between the desks. A new demo has the rates of the past week.
-import type { ServerResponse } from 'node:http'
 import { storeRates } from '#fx/rates/rate-store.ts'
 import { type Clock, systemClock } from '#runtime/clock.ts'
 import type { AppContext } from '#server/context.ts'
-import { type SimulatedServer, startSimulatedServer } from './listen.ts'
+import { type SimulatedServer, sendJson, startSimulatedServer } from './listen.ts'
 import { createSeededRandom } from './seeded-random.ts'
 
-/** Simulated failures: status 500, old rates, a slow response, invalid JSON. */
-const feedFaults = ['error', 'stale', 'slow', 'garbage'] as const
-export type FeedFault = (typeof feedFaults)[number]
-
-export interface RateFeedOptions {
-  readonly seed: string
-  readonly clock?: Clock
-}
-
-/** The documents are at `/north/rates` and `/south/rates`; `?fault=…` requests a failure. */
-export interface RateFeed extends SimulatedServer {
-  /** Lasts until it is set to undefined. */
-  setFault(name: FeedName, fault: FeedFault | undefined): void
-}
-
-const feedNames = ['north', 'south'] as const
+export const feedNames = ['north', 'south'] as const
 export type FeedName = (typeof feedNames)[number]
 
 const levels = [
@@ -37,8 +21,6 @@ const levels = [
 ] as const
 
 const tickMs = 1000
-const staleByMs = 86_400_000
-const slowMs = 30_000
 /** Relative height and length of the waves; their sum stays within 1.7 % of the level. */
 const waves = [
   { height: 0.01, hours: 97 },
@@ -61,35 +43,14 @@ export function ratesAt(seed: string, name: FeedName, nowMs: number) {
   return { rates }
 }
 
-export async function startRateFeed({ seed, clock = systemClock }: RateFeedOptions): Promise<RateFeed> {
-  const faulty = new Map<FeedName, FeedFault>()
-  const stopping = new AbortController()
-  const server = await startSimulatedServer(async (request, _, response) => {
-    const url = new URL(request.url ?? '/', 'http://feed')
-    const name = feedNames.find((name) => url.pathname === `/${name}/rates`)
-    if (!name) return send(response, 404, '{"error":"not found"}')
-    const requestedFault = url.searchParams.get('fault')
-    const fault = feedFaults.find((name) => name === requestedFault) ?? faulty.get(name)
-    if (fault === 'error') return send(response, 500, '{"error":"internal"}')
-    if (fault === 'garbage') return send(response, 200, '{"rates":[{"base":"EUR","quote":"USD","rate":"-1')
-    if (fault === 'slow') await clock.sleep(slowMs, stopping.signal)
-    send(response, 200, JSON.stringify(ratesAt(seed, name, clock.now() - (fault === 'stale' ? staleByMs : 0))))
+/** The documents are at `/north/rates` and `/south/rates`. */
+export const startRateFeed = (seed: string, clock: Clock = systemClock): Promise<SimulatedServer> =>
+  startSimulatedServer(async (request, _, response) => {
+    const { pathname } = new URL(request.url ?? '/', 'http://feed')
+    const name = feedNames.find((name) => pathname === `/${name}/rates`)
+    if (!name) return sendJson(response, 404, '{"error":"not found"}')
+    sendJson(response, 200, JSON.stringify(ratesAt(seed, name, clock.now())), { 'cache-control': 'no-store' })
   })
-  const close = () => {
-    stopping.abort()
-    return server.close()
-  }
-  return {
-    url: server.url,
-    setFault: (name, fault) => void (fault ? faulty.set(name, fault) : faulty.delete(name)),
-    close,
-    [Symbol.asyncDispose]: close,
-  }
-}
-
-function send(response: ServerResponse, status: number, body: string): void {
-  response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' }).end(body)
-}
 
 /** The usual id of local test chains, and addresses without contracts: a signed demo quote is worthless everywhere. */
 const demoContracts = {

@@ -2,24 +2,22 @@
 import { type Clock, systemClock } from '#runtime/clock.ts'
 import { startDemo } from './demo.ts'
 import { demoSeed } from './demo-seed.ts'
-import type { SimulatedNode } from './evm/node.ts'
-import { createDemoNode, demoChains } from './explorer/chains.ts'
+import { SimulatedNode } from './evm/node.ts'
+import { demoChains } from './explorer/chains.ts'
 
 /** New blocks come as fast as on the real chain. Those of the demo's past are 90 minutes apart. */
 const blockSeconds = 12
 
-export interface StandaloneSimulator extends AsyncDisposable {
-  /** Settings that make a server read all of them, as in a configuration file. */
-  readonly settings: object
-}
+export type StandaloneSimulator = Awaited<ReturnType<typeof startStandaloneSimulator>>
 
-export async function startStandaloneSimulator(clock: Clock = systemClock): Promise<StandaloneSimulator> {
+/** With the settings that make a server read all of them, as in a configuration file. */
+export async function startStandaloneSimulator(clock: Clock = systemClock) {
   await using opened = new AsyncDisposableStack()
   const demo = await startDemo()
   opened.defer(() => demo.close())
   const [chain] = demoChains(demoSeed)
   chain.blockSeconds = blockSeconds
-  const node = opened.use(createDemoNode(chain))
+  const node = opened.use(new SimulatedNode(chain))
   node.laterSeconds = Math.floor(clock.now() / 1000) - chain.head.timeUnix
   const url = await node.listen()
   const stopping = new AbortController()

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { SimulatedChain } from '#simulator/evm/chain.ts'
-import { SimulatedNode } from '#simulator/evm/node.ts'
 import { createSeededRandom } from '#simulator/seeded-random.ts'
 import { type AlterationKind, AnswerAlterer, alterationKinds, reportText, valueAlterations } from './altered-answer.ts'
 import { alterBy, openAlteringProxy } from './altering-proxy.ts'
+import { LimitedNode } from './simulator/limited-node.ts'
 
 const chain = new SimulatedChain({ seed: 'altered answer' })
 chain.mine(12)
-const node = new SimulatedNode(chain)
+const node = new LimitedNode(chain)
 
 const callOf = (id: number, block: number) => ({
   ...{ jsonrpc: '2.0', id, method: 'eth_getBlockByNumber' },

@@ -9,7 +9,6 @@ import { catchUpIndex } from '#explorer/funding/index/index-chain.ts'
 import { findUnfinalizedFunding } from '#explorer/funding/index/unfinalized.ts'
 import { openNode } from '#explorer/nodes.ts'
 import { SimulatedChain, type TrueTransfer } from '#simulator/evm/chain.ts'
-import { SimulatedNode } from '#simulator/evm/node.ts'
 import { createSeededRandom } from '#simulator/seeded-random.ts'
 import type { Post } from '#sources/evm/rpc-endpoint.ts'
 import { FetchError } from '#sources/http-client.ts'
@@ -18,6 +17,8 @@ import type { AlteredRun } from './altered-seeds.ts'
 import { settingsWith, type TestContext, testNowMs } from './context.ts'
 import { JumpingClock } from './jumping-clock.ts'
 import { dialectsWith } from './simulator/dialects.ts'
+import { firstFunding } from './simulator/first-funding.ts'
+import { LimitedNode } from './simulator/limited-node.ts'
 
 const worldsCount = 60
 const hourMs = 3_600_000
@@ -44,7 +45,7 @@ export function openChainWorld(
   })
   chain.mine(draws.whole(10, 22))
   const form = forms[number % 3] as (typeof forms)[number]
-  const simulated = new SimulatedNode(chain, {
+  const simulated = new LimitedNode(chain, {
     traces: [form],
     dialect: draws.pick(dialectsWith(form)),
     batchMax: draws.pick([2, 8, 100]),
@@ -96,7 +97,7 @@ async function ask(world: World, address: string): Promise<unknown> {
     if (confidence.finality !== 'finalized') return comparable(funding)
     const asOf = Number(confidence.asOf)
     assert.ok(asOf <= chain.final, `block ${asOf} is claimed as final, block ${chain.final} is`)
-    const truth = chain.firstFunding(address, funding ? chain.final : asOf)
+    const truth = firstFunding(chain, address, funding ? chain.final : asOf)
     assert.deepEqual(comparable(funding), comparable(truth), `claimed as final for ${address}`)
     return comparable(funding)
   } catch (error) {
@@ -132,9 +133,9 @@ export const indexAlteredChain =
     }
     for (const address of chain.addresses()) {
       const final = await findFunding(context.state, chain.id, address)
-      assert.deepEqual(comparable(final), comparable(chain.firstFunding(address, chain.final)), `row of ${address}`)
+      assert.deepEqual(comparable(final), comparable(firstFunding(chain, address, chain.final)), `row of ${address}`)
       const present = final ?? (await findUnfinalizedFunding(context.state, chain.id, address))
-      assert.deepEqual(comparable(present), comparable(chain.firstFunding(address)), `present row of ${address}`)
+      assert.deepEqual(comparable(present), comparable(firstFunding(chain, address)), `present row of ${address}`)
       assert.deepEqual(await ask(world, address), comparable(present), `answer for ${address}`)
     }
     return refusals > 0

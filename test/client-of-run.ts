@@ -3,9 +3,9 @@
 // the client; TEST_CLIENT=3 uses it again.
 import { type BeaconNodeOptions, openNode, type SimulatedBeaconNode } from '#simulator/beacon/node.ts'
 import type { SimulatedNetwork } from '#simulator/beacon/records.ts'
-import type { SimulatedCapabilities } from '#simulator/evm/node.ts'
 import { failureNotes } from './failure-notes.ts'
 import { dialects, type NodeDialect } from './simulator/dialects.ts'
+import type { SimulatedCapabilities } from './simulator/limited-node.ts'
 import { type ClientName, profiles } from './simulator/profiles.ts'
 
 const clients = Object.keys(profiles) as ClientName[]

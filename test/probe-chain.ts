@@ -3,11 +3,12 @@ import assert from 'node:assert/strict'
 import { fundedBy } from '#explorer/endpoints/funded-by.ts'
 import type { HandlerResult } from '#http/handler.ts'
 import { systemClock } from '#runtime/clock.ts'
-import { SimulatedChain, type SimulatedChainOptions } from '#simulator/evm/chain.ts'
+import { SimulatedChain, type SimulatedChainOptions, type TrueTransfer } from '#simulator/evm/chain.ts'
 import { spendingCode } from '#simulator/evm/execute.ts'
-import type { SimulatedCapabilities } from '#simulator/evm/node.ts'
 import { openContext, testRequestInfo } from './context.ts'
 import { FaultyNode } from './simulator/faulty-node.ts'
+import { firstFunding } from './simulator/first-funding.ts'
+import type { SimulatedCapabilities } from './simulator/limited-node.ts'
 
 export async function openProbeChain(
   capabilities: SimulatedCapabilities = { traces: ['trace_block'] },
@@ -27,9 +28,9 @@ export async function openProbeChain(
   return {
     ...{ chain, simulated, context, steady },
     /** An account whose first funding matches. Fails if the seed has none. */
-    someone(fits: (funding: NonNullable<ReturnType<SimulatedChain['firstFunding']>>) => boolean): string {
+    someone(fits: (funding: TrueTransfer) => boolean): string {
       const account = steady.find((address) => {
-        const funding = chain.firstFunding(address)
+        const funding = firstFunding(chain, address)
         return funding !== undefined && chain.accountAt(address, chain.head.number).code === '0x' && fits(funding)
       })
       assert.ok(account, 'no such address in this chain')

@@ -28,6 +28,7 @@ import { beaconBlock, executionChainId, simulateExecutionChain } from './altered
 import { serveAnswers } from './altering-proxy.ts'
 import { openContext, settingsWith, type TestContext, testNowMs, testRequestInfo } from './context.ts'
 import { JumpingClock } from './jumping-clock.ts'
+import { firstFundings } from './simulator/first-funding.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: results of any method
 type Any = any
@@ -56,7 +57,7 @@ describe('an execution node', () => {
   function internalFunding() {
     for (let number = 0; number < 60; number += 3) {
       const { chain } = openChainWorld(database, number, 'index', { next: (_, answer) => answer })
-      const found = [...chain.firstFundings()].find(([, { block, position }]) => position > 0 && block <= chain.final)
+      const found = [...firstFundings(chain)].find(([, { block, position }]) => position > 0 && block <= chain.final)
       if (found) return { number, address: found[0], truth: found[1] }
     }
     return assert.fail('no world has an internal first funding')

@@ -11,6 +11,7 @@ import { openState, openStores, type Stores } from '#storage/open.ts'
 import type { State } from '#storage/state.ts'
 import { DrivenClock } from './driven-clock.ts'
 import { type HostProcess, ignoreDeath, keepHost, takeHost } from './host-process.ts'
+import { firstFunding } from './simulator/first-funding.ts'
 import type { GateMode } from './source-gate.ts'
 import { copyEmptyStores } from './template.ts'
 import { type CommonEvent, eventText } from './whole-system-events.ts'
@@ -278,7 +279,7 @@ export abstract class SystemRun<E extends { readonly is: string }> {
     const asOf = Number(headers.get('x-tetrad-as-of'))
     assert.ok(asOf <= chain.final, `block ${asOf} is claimed as final, block ${chain.final} is`)
     const { result } = JSON.parse(text) as { result: { fundingTxn?: string } | [] }
-    const truth = chain.firstFunding(address, Array.isArray(result) ? asOf : chain.final)
+    const truth = firstFunding(chain, address, Array.isArray(result) ? asOf : chain.final)
     assert.equal(Array.isArray(result) ? undefined : result.fundingTxn, truth?.tx, `funding of ${address}: ${text}`)
   }
 

@@ -5,7 +5,6 @@ import { LiveNetwork } from '#simulator/beacon/live-network.ts'
 import { openNode } from '#simulator/beacon/node.ts'
 import { presentForks } from '#simulator/beacon/plan.ts'
 import { SimulatedChain } from '#simulator/evm/chain.ts'
-import { SimulatedNode } from '#simulator/evm/node.ts'
 import { createSeededRandom } from '#simulator/seeded-random.ts'
 import { AnswerAlterer } from './altered-answer.ts'
 import { isBelievedOfChain } from './altered-chain.ts'
@@ -14,6 +13,7 @@ import { serveAnswers } from './altering-proxy.ts'
 import { archiveOf } from './client-of-run.ts'
 import { testNowMs } from './context.ts'
 import { dialectsWith } from './simulator/dialects.ts'
+import { LimitedNode } from './simulator/limited-node.ts'
 import { type ClientName, profiles } from './simulator/profiles.ts'
 import { SeededBehaviour } from './simulator/seeded-behaviour.ts'
 import { type AlterAnswer, type Gate, openGate } from './source-gate.ts'
@@ -54,7 +54,7 @@ export async function openSources(seed: string): Promise<Sources> {
   chain.mine(blocksBefore)
   const form = draws.pick(traceForms)
   const node = opened.use(
-    new SimulatedNode(chain, {
+    new LimitedNode(chain, {
       traces: [form],
       dialect: draws.pick(dialectsWith(form)),
       batchMax: draws.pick([8, 100]),

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
 import { SimulatedChain } from '#simulator/evm/chain.ts'
-import { type SimulatedCapabilities, SimulatedNode } from '#simulator/evm/node.ts'
 import { FetchError } from '#sources/http-client.ts'
 import { settingsWith } from '#test/context.ts'
+import { LimitedNode, type SimulatedCapabilities } from '#test/simulator/limited-node.ts'
 import { openNode } from './nodes.ts'
 
 const openNodes = (...nodes: SimulatedCapabilities[]) => openNodesWith(0, nodes)
@@ -14,7 +14,7 @@ function openNodesWith(restMs: number, nodes: readonly SimulatedCapabilities[]) 
   const chain = new SimulatedChain({ seed: 'nodes', finalLag: 10 })
   chain.mine(60)
   const simulatedNodes = new Map(
-    nodes.map((capabilities, at) => [`http://node-${at}/`, new SimulatedNode(chain, capabilities)]),
+    nodes.map((capabilities, at) => [`http://node-${at}/`, new LimitedNode(chain, capabilities)]),
   )
   const dead = new Set<string>()
   /** Nodes without the states of old blocks. */

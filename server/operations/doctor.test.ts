@@ -11,11 +11,12 @@ import { newFeedState, storeFeedState } from '#markets/feeds/feed-state.ts'
 import { storeRejects } from '#markets/records/rejects.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { SimulatedChain } from '#simulator/evm/chain.ts'
-import { SimulatedNode } from '#simulator/evm/node.ts'
 import { addCoverage } from '#storage/coverage.ts'
 import { openReplay } from '#test/beacon-replay.ts'
 import { openContext, settingsWith } from '#test/context.ts'
 import { type DemoServer, openDemoServer } from '#test/demo-server.ts'
+import { firstFunding } from '#test/simulator/first-funding.ts'
+import { LimitedNode } from '#test/simulator/limited-node.ts'
 import { putValidators } from '#validators/registry/registry.ts'
 import { connectivityFindings } from './connectivity.ts'
 import type { DoctorFinding } from './diagnosis.ts'
@@ -114,7 +115,7 @@ describe('first fundings', () => {
   test('are searched again in a node; a difference is reported with both transfers', async () => {
     const chain = new SimulatedChain({ seed: 'doctor', id: '77', finalLag: 6 })
     chain.mine(40)
-    await using node = new SimulatedNode(chain)
+    await using node = new LimitedNode(chain)
     const url = await node.listen()
     const chains = [{ id: '77', name: 'Simulated', mode: 'both', rpc: [{ url, batchMax: 10 }] }]
     await using context = await openContext({ explorer: { chains } })
@@ -137,15 +138,15 @@ describe('first fundings', () => {
   test('agree for an account that never sent a transaction', async () => {
     const chain = new SimulatedChain({ seed: 'doctor', id: '77', finalLag: 6 })
     chain.mine(40)
-    await using node = new SimulatedNode(chain, { traces: ['trace_block'] })
+    await using node = new LimitedNode(chain, { traces: ['trace_block'] })
     const chains = [{ id: '77', name: 'Simulated', rpc: [{ url: await node.listen() }] }]
     await using context = await openContext({ explorer: { chains } })
     const { systemClock } = await import('#runtime/clock.ts')
     const address = chain.addresses().find((one) => {
       const { nonce, code } = chain.accountAt(one, chain.head.number)
-      return nonce === 0n && code === '0x' && (chain.firstFunding(one)?.block ?? 0) > 10
+      return nonce === 0n && code === '0x' && (firstFunding(chain, one)?.block ?? 0) > 10
     })
-    const { from: funder, to: _, ...rest } = chain.firstFunding(address ?? '') ?? assert.fail('no such address')
+    const { from: funder, to: _, ...rest } = firstFunding(chain, address ?? '') ?? assert.fail('no such address')
     await context.state.write((tx) => putFundings(tx, [{ chain: '77', address: address ?? '', funder, ...rest }]))
     const { checked, differing, note } = await verificationOf('first fundings').run(
       { ...context, clock: systemClock },
@@ -157,7 +158,7 @@ describe('first fundings', () => {
   test('a stored transfer that is real but not the first is reported', async () => {
     const chain = new SimulatedChain({ seed: 'later', id: '77', finalLag: 6 })
     chain.mine(60)
-    await using node = new SimulatedNode(chain)
+    await using node = new LimitedNode(chain)
     const chains = [{ id: '77', name: 'Simulated', mode: 'both', rpc: [{ url: await node.listen(), batchMax: 10 }] }]
     await using context = await openContext({ explorer: { chains } })
     const { systemClock } = await import('#runtime/clock.ts')

@@ -143,21 +143,6 @@ export class SimulatedChain {
     return [...new Set([...this.#addresses, ...this.#rich, ...this.#accounts.addresses()])]
   }
 
-  firstFunding(address: string, untilBlock = Number.POSITIVE_INFINITY): TrueTransfer | undefined {
-    const found = this.firstFundings().get(address)
-    return found && found.block <= untilBlock ? found : undefined
-  }
-
-  /** Of all addresses, by brute force: the first transfers to them that count as a funding. */
-  firstFundings(): Map<string, TrueTransfer> {
-    const first = new Map<string, TrueTransfer>()
-    for (const { transfers } of this.blocks) {
-      for (const transfer of transfers)
-        if (transfer.from !== transfer.to && !first.has(transfer.to)) first.set(transfer.to, transfer)
-    }
-    return first
-  }
-
   mine(count = 1): void {
     for (let at = 0; at < count; at++) this.#mineOne()
   }

@@ -1,4 +1,4 @@
-// Encodes blocks, receipts and call trees of the simulated chain as JSON-RPC results, in both trace formats.
+// Encodes blocks, receipts and call trees of the simulated chain as JSON-RPC results.
 import type { SimulatedBlock, SimulatedTransaction } from './chain.ts'
 import type { Frame } from './execute.ts'
 
@@ -44,21 +44,6 @@ export const receiptJson = (block: SimulatedBlock, tx: SimulatedTransaction, at:
   status: tx.frame.failed ? '0x0' : '0x1',
   contractAddress: tx.to === null ? tx.frame.to : null,
 })
-
-/** callTracer: a failed call has an error and still lists its inner calls. */
-export function nestedJson(frame: Frame, input = '0x'): object {
-  return {
-    type: frame.type,
-    from: frame.from,
-    to: frame.to,
-    ...(frame.type !== 'STATICCALL' && { value: hex(frame.value) }),
-    gas: '0x5208',
-    gasUsed: '0x5208',
-    input,
-    ...(frame.failed && { error: 'execution reverted' }),
-    ...(frame.calls.length > 0 && { calls: frame.calls.map((inner) => nestedJson(inner, input)) }),
-  }
-}
 
 /** trace_block: a flat list, parents first. Only the failed call has the error, not its inner calls. */
 export function flatJson(block: SimulatedBlock, input = '0x'): object[] {

@@ -1,38 +1,10 @@
-// A simulated node: JSON-RPC over HTTP, or called directly without a socket. Tests choose its capabilities.
+// A simulated archive node: JSON-RPC over HTTP, or called directly without a socket. test/simulator/limited-node.ts has
+// nodes with other capabilities.
 import type { NodeErrorKind } from '#sources/evm/node-errors.ts'
-import { type SimulatedServer, startSimulatedServer } from '../listen.ts'
+import { type SimulatedServer, sendJson, startSimulatedServer } from '../listen.ts'
+import type { SimulatedAccount } from './accounts.ts'
 import type { SimulatedBlock, SimulatedChain } from './chain.ts'
-import { blockJson, flatJson, hex, nestedJson, receiptJson } from './encode.ts'
-
-/** The errors of a client. */
-export interface SimulatedDialect {
-  /** A batch that is too large gets one error: as an object, or as a list with the id of the first call. */
-  readonly batchRefusal: 'object' | 'list'
-  /** Undefined if no error of the client is known for this situation. */
-  errorOf(kind: NodeErrorKind): { readonly code: number; readonly message: string } | undefined
-}
-
-export interface SimulatedCapabilities {
-  /** Supported trace methods. */
-  readonly traces: readonly ('trace_block' | 'debug_traceBlockByNumber' | 'debug_traceTransaction')[]
-  readonly receipts?: boolean
-  /** Supports trace_filter over this many blocks at a time. */
-  readonly filterBlocks?: number
-  /** Blocks that trace_filter omits silently. */
-  readonly filterLacks?: (block: number) => boolean
-  /** Number of blocks with available state; default: all. */
-  readonly stateBlocks?: number
-  readonly finalized?: boolean
-  readonly batches?: boolean
-  /** Calls per batch; default: any number. */
-  readonly batchMax?: number
-  /** The client whose errors it returns. */
-  readonly dialect?: SimulatedDialect
-  /** Transactions that the node fails to trace. */
-  readonly untraceable?: (transaction: string, method: string) => boolean
-  /** Size of the input of every call in a trace, to make traces as large as real ones. */
-  readonly inputBytes?: number
-}
+import { blockJson, flatJson, hex, receiptJson } from './encode.ts'
 
 export interface JsonRpcRequest {
   readonly id: number
@@ -40,7 +12,10 @@ export interface JsonRpcRequest {
   readonly params: readonly unknown[]
 }
 
-class RpcRefusal extends Error {
+/** The longest range of trace_filter. */
+const filterBlocksMax = 10_000
+
+export class RpcRefusal extends Error {
   readonly code: number
   constructor(code: number, message: string) {
     super(message)
@@ -50,43 +25,22 @@ class RpcRefusal extends Error {
 
 export class SimulatedNode {
   readonly chain: SimulatedChain
-  capabilities: SimulatedCapabilities
-  /** The reported chain id. Tests set a wrong one. */
-  chainId: string
   /** Added to the time of every block, so that the newest one can have the current time. */
   laterSeconds = 0
-  /** Number of requests so far, and of the calls in them. */
-  rounds = 0
-  calls = 0
-  /** Called before each response. Tests use it to change the chain. */
-  meanwhile: ((body: string) => void) | undefined
   #server: SimulatedServer | undefined
 
-  constructor(chain: SimulatedChain, capabilities: SimulatedCapabilities = { traces: ['trace_block'] }) {
+  constructor(chain: SimulatedChain) {
     this.chain = chain
-    this.capabilities = capabilities
-    this.chainId = chain.id
   }
 
   /** Handles a request body. */
   async respond(body: string): Promise<{ readonly status: number; readonly text: string }> {
-    this.meanwhile?.(body)
-    this.rounds += 1
     const requests = JSON.parse(body) as JsonRpcRequest | JsonRpcRequest[]
-    if (!Array.isArray(requests)) return { status: 200, text: JSON.stringify(this.#reply(requests)) }
-    if (this.capabilities.batches === false) {
-      const refusal = { jsonrpc: '2.0', id: null, error: { code: -32600, message: 'no batches' } }
-      return { status: 200, text: JSON.stringify(refusal) }
-    }
-    if (requests.length > (this.capabilities.batchMax ?? requests.length)) {
-      const error = this.#error('batch too large', -32600, 'batch too large')
-      const isList = this.capabilities.dialect?.batchRefusal === 'list'
-      const refusal = { jsonrpc: '2.0', id: isList ? requests[0]?.id : null, error }
-      return { status: 200, text: JSON.stringify(isList ? [refusal] : refusal) }
-    }
-    const replies = requests.map((request) => this.#reply(request))
     // A node may return the results of a batch in any order.
-    return { status: 200, text: JSON.stringify(replies.reverse()) }
+    const reply = Array.isArray(requests)
+      ? requests.map((request) => this.#reply(request)).reverse()
+      : this.#reply(requests)
+    return { status: 200, text: JSON.stringify(reply) }
   }
 
   async listen(): Promise<string> {
@@ -94,7 +48,7 @@ export class SimulatedNode {
       // Other callers, such as one that reads the time of the node, do not count as requests.
       if (body === '') throw new Error('no request')
       const { status, text } = await this.respond(body)
-      response.writeHead(status, { 'content-type': 'application/json' }).end(text)
+      sendJson(response, status, text)
     }, 'not JSON')
     return `${this.#server.url}/`
   }
@@ -103,130 +57,92 @@ export class SimulatedNode {
     await this.#server?.close()
   }
 
-  #error(kind: NodeErrorKind, code: number, message: string): { readonly code: number; readonly message: string } {
-    return this.capabilities.dialect?.errorOf(kind) ?? { code, message }
-  }
-
-  #refusal(kind: NodeErrorKind, code: number, text: string): RpcRefusal {
-    const error = this.#error(kind, code, text)
-    return new RpcRefusal(error.code, error.message)
-  }
-
   #reply({ id, method, params }: JsonRpcRequest): object {
-    this.calls += 1
     const envelope = { jsonrpc: '2.0', id }
-    if (method === 'eth_chainId') return { ...envelope, result: hex(BigInt(this.chainId)) }
     try {
-      return { ...envelope, result: this.#result(method, params) }
+      return { ...envelope, result: this.resultOf(method, params) }
     } catch (error) {
       if (error instanceof RpcRefusal) return { ...envelope, error: { code: error.code, message: error.message } }
       throw error
     }
   }
 
-  #result(method: string, params: readonly unknown[]): unknown {
+  protected resultOf(method: string, params: readonly unknown[]): unknown {
+    const [first, second] = params
     switch (method) {
+      case 'eth_chainId':
+        return hex(BigInt(this.chain.id))
       case 'eth_getBlockByNumber': {
-        const block = this.#block(params[0], false)
-        const timeUnix = (block?.timeUnix ?? 0) + this.laterSeconds
-        return block ? blockJson({ ...block, timeUnix }, params[1] === true) : null
+        const block = this.findBlock(first)
+        return block ? blockJson({ ...block, timeUnix: block.timeUnix + this.laterSeconds }, second === true) : null
       }
       case 'eth_getBlockTransactionCountByNumber':
-        return hex(this.#block(params[0], true)?.transactions.length ?? 0)
+        return hex(this.blockAt(first).transactions.length)
       case 'eth_getBalance':
-        return hex(this.#account(params).balance)
+        return hex(this.accountAt(first, second).balance)
       case 'eth_getTransactionCount':
-        return hex(this.#account(params).nonce)
+        return hex(this.accountAt(first, second).nonce)
       case 'eth_getCode':
-        return this.#account(params).code
+        return this.accountAt(first, second).code
       case 'eth_getTransactionReceipt': {
-        const found = this.#findTransaction(params[0])
+        const found = this.#findTransaction(first)
         return found ? receiptJson(found.block, found.tx, found.at) : null
       }
-      case 'eth_getBlockReceipts':
-        if (this.capabilities.receipts) {
-          const block = this.#block(params[0], true) as SimulatedBlock
-          return block.transactions.map((tx, at) => receiptJson(block, tx, at))
-        }
-        break
+      case 'eth_getBlockReceipts': {
+        const block = this.blockAt(first)
+        return block.transactions.map((tx, at) => receiptJson(block, tx, at))
+      }
       case 'trace_filter':
-        if (this.capabilities.filterBlocks) return this.#filtered(params[0] as Filter, this.capabilities.filterBlocks)
-        break
-      case 'trace_transaction':
-        if (this.capabilities.traces.includes('trace_block')) return this.#flatTrace(params[0])
-        break
+        return this.filterTraces(first as TraceFilter, filterBlocksMax)
+      case 'trace_transaction': {
+        const steps = flatJson(this.transactionOf(first).block) as { transactionHash?: string }[]
+        return steps.filter(({ transactionHash }) => transactionHash === first)
+      }
       case 'trace_block':
-      case 'debug_traceBlockByNumber':
-      case 'debug_traceTransaction':
-        if (this.capabilities.traces.includes(method)) return this.#traces(method, params[0])
+        return flatJson(this.blockAt(first))
+      default:
+        throw this.refusal('unknown method', -32601, `the method ${method} does not exist/is not available`)
     }
-    throw this.#refusal('unknown method', -32601, `the method ${method} does not exist/is not available`)
   }
 
-  #traces(method: string, what: unknown): unknown {
-    const input = `0x${'5a'.repeat(this.capabilities.inputBytes ?? 0)}`
-    if (method === 'debug_traceTransaction') {
-      const { tx } = this.#requireTransaction(what)
-      this.#refuseUntraceable([tx.hash], method)
-      return nestedJson(tx.frame, input)
-    }
-    const block = this.#block(what, true) as SimulatedBlock
-    if (method === 'trace_block') {
-      this.#refuseUntraceable(
-        block.transactions.map(({ hash }) => hash),
-        method,
-      )
-      return flatJson(block, input)
-    }
-    if (block.number === 0) throw new RpcRefusal(-32000, 'genesis is not traceable')
-    return block.transactions.map((tx) =>
-      this.capabilities.untraceable?.(tx.hash, method)
-        ? { txHash: tx.hash, error: 'execution timeout' }
-        : { txHash: tx.hash, result: nestedJson(tx.frame, input) },
-    )
+  /** The error for a situation. Clients have different ones. */
+  protected refusal(_kind: NodeErrorKind, code: number, message: string): RpcRefusal {
+    return new RpcRefusal(code, message)
   }
 
-  #flatTrace(hash: unknown): unknown {
-    const { block } = this.#requireTransaction(hash)
-    this.#refuseUntraceable([String(hash)], 'trace_transaction')
-    return (flatJson(block) as { transactionHash?: string }[]).filter((step) => step.transactionHash === hash)
-  }
-
-  #refuseUntraceable(transactions: readonly string[], method: string): void {
-    const { untraceable } = this.capabilities
-    if (untraceable && transactions.some((hash) => untraceable(hash, method)))
-      throw new RpcRefusal(-32000, 'execution timeout')
-  }
-
-  #filtered({ fromBlock, toBlock, toAddress, fromAddress, after, count }: Filter, blocksMax: number): unknown {
+  protected filterTraces(
+    { fromBlock, toBlock, toAddress, fromAddress, after, count }: TraceFilter,
+    blocksMax: number,
+  ): readonly object[] {
     const [from, to] = [Number(fromBlock), Number(toBlock)]
-    if (to - from >= blocksMax) throw this.#refusal('range too large', -32000, 'block range is too large')
-    const blocks = this.chain.blocks
+    if (to - from >= blocksMax) throw this.refusal('range too large', -32000, 'block range is too large')
+    const steps = this.chain.blocks
       .slice(from, to + 1)
-      .filter(({ number }) => !this.capabilities.filterLacks?.(number))
-    const steps = blocks
       .flatMap((block) => flatJson(block))
       .filter((step) => !toAddress || endsAt(step, toAddress[0]))
       .filter((step) => !fromAddress || beginsAt(step, fromAddress[0]))
     return steps.slice(after, after + count)
   }
 
-  #block(tag: unknown, needed: boolean): SimulatedBlock | undefined {
-    if (tag === 'finalized' && this.capabilities.finalized === false)
-      throw new RpcRefusal(-32000, 'finalized block not found')
+  protected findBlock(tag: unknown): SimulatedBlock | undefined {
     const number = tag === 'latest' ? this.chain.head.number : tag === 'finalized' ? this.chain.final : Number(tag)
-    const block = this.chain.blocks[number]
-    if (!block && needed) throw this.#refusal('not found', -32000, 'header not found')
+    return this.chain.blocks[number]
+  }
+
+  protected blockAt(tag: unknown): SimulatedBlock {
+    const block = this.findBlock(tag)
+    if (!block) throw this.refusal('not found', -32000, 'header not found')
     return block
   }
 
-  #account([address, tag]: readonly unknown[]) {
-    const block = this.#block(tag, true) as SimulatedBlock
-    const { stateBlocks } = this.capabilities
-    if (stateBlocks !== undefined && block.number < this.chain.head.number - stateBlocks) {
-      throw this.#refusal('missing state', -32000, 'missing trie node 0a1b (path ) state is not available')
-    }
-    return this.chain.accountAt(String(address), block.number)
+  protected accountAt(address: unknown, tag: unknown): SimulatedAccount {
+    return this.chain.accountAt(String(address), this.blockAt(tag).number)
+  }
+
+  protected transactionOf(hash: unknown) {
+    const found = this.#findTransaction(hash)
+    if (!found) throw new RpcRefusal(-32000, 'transaction not found')
+    return found
   }
 
   #findTransaction(hash: unknown) {
@@ -235,15 +151,9 @@ export class SimulatedNode {
     }
     return undefined
   }
-
-  #requireTransaction(hash: unknown) {
-    const found = this.#findTransaction(hash)
-    if (!found) throw new RpcRefusal(-32000, 'transaction not found')
-    return found
-  }
 }
 
-interface Filter {
+export interface TraceFilter {
   readonly fromBlock: string
   readonly toBlock: string
   readonly toAddress?: readonly [string]

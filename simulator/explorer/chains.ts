@@ -68,7 +68,7 @@ export type ChainUrls = Readonly<Record<ChainPlan['id'], string>>
 export async function openChainNodes([complete, withGap]: DemoChains, nowUnix: number) {
   await using opened = new AsyncDisposableStack()
   const open = (chain: SimulatedChain): Promise<string> => {
-    const node = opened.use(createDemoNode(chain))
+    const node = opened.use(new SimulatedNode(chain))
     node.laterSeconds = nowUnix - chain.head.timeUnix
     return node.listen()
   }
@@ -76,9 +76,6 @@ export async function openChainNodes([complete, withGap]: DemoChains, nowUnix: n
   const openResources = opened.move()
   return { urls, [Symbol.asyncDispose]: () => openResources.disposeAsync() }
 }
-
-export const createDemoNode = (chain: SimulatedChain): SimulatedNode =>
-  new SimulatedNode(chain, { traces: ['trace_block'], receipts: true, filterBlocks: 10_000 })
 
 function demoChain(plan: ChainPlan, seed: string): SimulatedChain {
   const chain = emptyChain(plan, seed)

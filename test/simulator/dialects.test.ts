@@ -7,11 +7,12 @@ import { findFunding } from '#explorer/funding/fundings.ts'
 import { catchUpIndex } from '#explorer/funding/index/index-chain.ts'
 import { openNode } from '#explorer/nodes.ts'
 import { SimulatedChain } from '#simulator/evm/chain.ts'
-import { SimulatedNode } from '#simulator/evm/node.ts'
 import type { Post } from '#sources/evm/rpc-endpoint.ts'
 import { openContext, settingsWith, type TestContext, testNowMs } from '../context.ts'
 import { JumpingClock } from '../jumping-clock.ts'
 import { clientNames, dialects, type NodeDialect } from './dialects.ts'
+import { firstFunding } from './first-funding.ts'
+import { LimitedNode } from './limited-node.ts'
 
 let database: TestContext
 before(async () => {
@@ -23,7 +24,7 @@ after(() => database[Symbol.asyncDispose]())
 function openChain(dialect: NodeDialect, id: string, stateBlocks?: number) {
   const chain = new SimulatedChain({ seed: 'dialects', id, destroyedMaySend: false })
   chain.mine(130)
-  const simulated = new SimulatedNode(chain, {
+  const simulated = new LimitedNode(chain, {
     ...{ dialect, traces: dialect.traces, receipts: true, batchMax: 3 },
     filterBlocks: Math.min(dialect.filterBlocks, 100),
     ...(stateBlocks !== undefined && { stateBlocks }),
@@ -55,7 +56,7 @@ for (const [at, dialect] of dialects.entries()) {
       await catchUpIndex(context, node, () => {})
       for (const address of chain.addresses()) {
         const stored = await findFunding(context.state, chain.id, address)
-        const truth = chain.firstFunding(address, chain.final)
+        const truth = firstFunding(chain, address, chain.final)
         assert.deepEqual([stored?.tx, stored?.valueWei], [truth?.tx, truth?.valueWei], address)
       }
     })
@@ -71,7 +72,7 @@ for (const [at, dialect] of dialects.entries()) {
         .slice(0, 12)) {
         try {
           const { funding, confidence } = await findFirstFunding(context, chain.id, address)
-          const truth = chain.firstFunding(address, funding ? Number.POSITIVE_INFINITY : Number(confidence.asOf))
+          const truth = firstFunding(chain, address, funding ? Number.POSITIVE_INFINITY : Number(confidence.asOf))
           assert.equal(funding?.tx, truth?.tx, address)
           found += 1
         } catch (error) {

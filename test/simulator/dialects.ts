@@ -1,7 +1,8 @@
 // How execution clients differ: the methods they offer, their default limits and their errors (known-errors.ts). Tests
 // set smaller limits, so that small chains reach them.
-import type { SimulatedDialect } from '#simulator/evm/node.ts'
+
 import { knownErrors } from './known-errors.ts'
+import type { SimulatedDialect } from './limited-node.ts'
 
 export const clientNames = ['geth', 'reth', 'erigon', 'nethermind', 'besu'] as const
 export type ClientName = (typeof clientNames)[number]

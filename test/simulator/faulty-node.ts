@@ -1,7 +1,8 @@
 // A simulated node that fails on request.
 import type { SimulatedChain } from '#simulator/evm/chain.ts'
-import { type JsonRpcRequest, type SimulatedCapabilities, SimulatedNode } from '#simulator/evm/node.ts'
+import type { JsonRpcRequest } from '#simulator/evm/node.ts'
 import type { SeededRandom } from '#simulator/seeded-random.ts'
+import { LimitedNode, type SimulatedCapabilities } from './limited-node.ts'
 
 export type SimulatedFault =
   | 'status 500'
@@ -34,7 +35,7 @@ const failedResponses: Readonly<Partial<Record<SimulatedFault, { readonly status
   garbage: { status: 200, text: '<html>' },
 }
 
-export class FaultyNode extends SimulatedNode {
+export class FaultyNode extends LimitedNode {
   faults: SimulatedFaults | undefined
   readonly #slowMs: number
 

@@ -12,6 +12,7 @@ import { openContext, settingsWith, type TestContext } from '#test/context.ts'
 import { seedsOf } from '#test/long.ts'
 import { dialectsWith, type TraceForm } from '#test/simulator/dialects.ts'
 import { FaultyNode, type SimulatedFault } from '#test/simulator/faulty-node.ts'
+import { firstFunding } from '#test/simulator/first-funding.ts'
 import type { ExplorerContext } from '../context.ts'
 import { type ChainNode, openNode } from '../nodes.ts'
 import { type Funding, findFunding } from './fundings.ts'
@@ -106,13 +107,13 @@ async function assertIndexMatches({ chain }: Scenario, label: string): Promise<v
     const final = await findFunding(context.state, chain.id, address)
     assert.deepEqual(
       comparableFunding(final),
-      comparableFunding(chain.firstFunding(address, chain.final)),
+      comparableFunding(firstFunding(chain, address, chain.final)),
       `${label}: final row of ${address}`,
     )
     const present = final ?? (await findUnfinalizedFunding(context.state, chain.id, address))
     assert.deepEqual(
       comparableFunding(present),
-      comparableFunding(chain.firstFunding(address)),
+      comparableFunding(firstFunding(chain, address)),
       `${label}: present row of ${address}`,
     )
   }
@@ -165,7 +166,7 @@ async function assertProbeMatches(
     }
     assert.deepEqual(
       comparableFunding(funding),
-      comparableFunding(chain.firstFunding(address, asOf)),
+      comparableFunding(firstFunding(chain, address, asOf)),
       `${label}: probe of ${address}`,
     )
     tally(at, address, funding)

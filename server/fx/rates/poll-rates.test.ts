@@ -4,10 +4,11 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { demoFxSettings, type FeedFault, startRateFeed } from '#simulator/fx.ts'
+import { demoFxSettings } from '#simulator/fx.ts'
 import type { State } from '#storage/state.ts'
 import { openContext, settingsWith, testNowMs, testRequestInfo } from '#test/context.ts'
 import { ManualClock } from '#test/manual-clock.ts'
+import { type RateFault, startFaultyRateFeed } from '#test/simulator/faulty-rates.ts'
 import type { FxContext } from '../context.ts'
 import { createQuote } from '../endpoints/create-quote.ts'
 import { isFresh, type Rate } from '../pricing/mid.ts'
@@ -161,7 +162,7 @@ async function openFeedContext() {
   const reports: RatePollReport[] = []
   const waiting: { count: number; wake: () => void }[] = []
   const bare = await openContext()
-  const feed = await startRateFeed({ seed: 'test', clock: bare.clock })
+  const feed = await startFaultyRateFeed('test', bare.clock)
   const context = { ...bare, settings: settingsWith(demoFxSettings(feed.url)) }
   const onPoll = (report: RatePollReport) => {
     reports.push(report)
@@ -211,7 +212,7 @@ test('rates are polled over HTTP, stored and used for a quote', async () => {
 })
 
 test('a failing source is reported and retried, and the other source prices quotes', async () => {
-  for (const fault of ['error', 'garbage', 'stale'] satisfies FeedFault[]) {
+  for (const fault of ['error', 'garbage', 'stale'] satisfies RateFault[]) {
     await using setup = await openFeedContext()
     setup.feed.setFault('south', fault)
     const stop = new AbortController()

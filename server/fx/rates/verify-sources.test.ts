@@ -8,7 +8,7 @@ import { isWithinTolerance, verifySources } from './verify-sources.ts'
 
 async function openWithSource() {
   const clock = { now: () => testNowMs } as never
-  const feed = await startRateFeed({ seed: 'reask', clock })
+  const feed = await startRateFeed('reask', clock)
   const source = (id: string, url: string) => ({ id, kind: 'http-json', url, staleMs: 60_000 })
   const gone = source('gone', 'http://127.0.0.1:9/')
   const context = await openContext({ fx: { sources: [source('north', `${feed.url}/north/rates`), gone] } })

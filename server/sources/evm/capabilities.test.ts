@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
 import { SimulatedChain } from '#simulator/evm/chain.ts'
-import { type SimulatedCapabilities, SimulatedNode } from '#simulator/evm/node.ts'
 import { ManualClock } from '#test/manual-clock.ts'
+import { LimitedNode, type SimulatedCapabilities } from '#test/simulator/limited-node.ts'
 import { FetchError } from '../http-client.ts'
 import { describeLimitations, detectCapabilities } from './capabilities.ts'
 import { openRpc } from './rpc.ts'
@@ -11,7 +11,7 @@ import { openRpc } from './rpc.ts'
 async function detect(capabilities: SimulatedCapabilities) {
   const chain = new SimulatedChain({ seed: 'capabilities' })
   chain.mine(40)
-  const simulated = new SimulatedNode(chain, capabilities)
+  const simulated = new LimitedNode(chain, capabilities)
   const rpc = openRpc({
     chain: '1',
     rpc: [{ url: 'http://simulator/', perSecond: 0, batchMax: 50, timeoutMs: 1000 }],
@@ -66,7 +66,7 @@ test('a method that never responds does not delay the other tests', async () => 
   chain.mine(40)
   for (const slow of ['trace_filter', 'trace_block', 'debug_traceBlockByNumber', 'eth_getBlockReceipts']) {
     const clock = new ManualClock(0)
-    const simulated = new SimulatedNode(chain, all)
+    const simulated = new LimitedNode(chain, all)
     const rpc = openRpc({
       chain: '1',
       rpc: [{ url: 'http://simulator/', perSecond: 0, batchMax: 50, timeoutMs: 10_000 }],

@@ -3,15 +3,15 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type Clock, systemClock } from '#runtime/clock.ts'
 import { SimulatedChain } from '#simulator/evm/chain.ts'
-import { type SimulatedCapabilities, SimulatedNode } from '#simulator/evm/node.ts'
 import { ManualClock } from '#test/manual-clock.ts'
+import { LimitedNode, type SimulatedCapabilities } from '#test/simulator/limited-node.ts'
 import { FetchError } from '../http-client.ts'
 import { describeLimitations } from './capabilities.ts'
 import { createCapabilityTracker } from './capability-tracker.ts'
 import { openRpc, type RpcCall } from './rpc.ts'
 
 interface TestNode {
-  readonly node: SimulatedNode
+  readonly node: LimitedNode
   readonly methods: string[]
   isDown: boolean
   /** Accepts calls and never responds. */
@@ -26,7 +26,7 @@ chain.mine(40)
 function openNodes(nodes: readonly SimulatedCapabilities[], clock: Clock = systemClock) {
   const testNodes = nodes.map(
     (capabilities): TestNode => ({
-      node: new SimulatedNode(chain, capabilities),
+      node: new LimitedNode(chain, capabilities),
       methods: [],
       isDown: false,
       isSilent: false,

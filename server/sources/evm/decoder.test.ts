@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
 import { SimulatedChain } from '#simulator/evm/chain.ts'
-import { SimulatedNode } from '#simulator/evm/node.ts'
+import { LimitedNode } from '#test/simulator/limited-node.ts'
 import { tracedBlock } from '#test/simulator/traced-block.ts'
 import { FetchError } from '../http-client.ts'
 import { type DecodableCall, outcomesIn } from './batch-results.ts'
@@ -16,7 +16,7 @@ const chain = new SimulatedChain({ seed: 'large', busy: 60 })
 chain.mine(12)
 const blocks = Array.from({ length: 12 }, (_, at) => at + 1)
 
-function rpcTo(node: SimulatedNode, asBytes: boolean) {
+function rpcTo(node: LimitedNode, asBytes: boolean) {
   return openRpc({
     chain: '1',
     rpc: [{ url: 'http://simulator/', perSecond: 0, batchMax: 50, timeoutMs: 1000 }],
@@ -47,7 +47,7 @@ async function longestParsed(work: () => Promise<unknown>): Promise<number> {
 
 for (const form of ['trace_block', 'debug_traceBlockByNumber'] satisfies TraceForm[]) {
   test(`${form}: traces decoded on the thread are equal to traces decoded here`, async () => {
-    const node = new SimulatedNode(chain, { traces: [form], inputBytes: 2000 })
+    const node = new LimitedNode(chain, { traces: [form], inputBytes: 2000 })
     const onThread = await readBlocks(rpcTo(node, true), form, blocks)
     const onMainThread = await readBlocks(rpcTo(node, false), form, blocks)
     assert.deepEqual(onThread, onMainThread)
@@ -65,7 +65,7 @@ for (const form of ['trace_block', 'debug_traceBlockByNumber'] satisfies TraceFo
 test('whole blocks are requested four at a time if they are large, and in growing batches if they are small', async () => {
   const quiet = new SimulatedChain({ seed: 'quiet', busy: 4 })
   quiet.mine(12)
-  const sizesOf = async (node: SimulatedNode) => {
+  const sizesOf = async (node: LimitedNode) => {
     const sizes: Record<string, number[]> = { eth_getBlockByNumber: [], trace_block: [] }
     node.meanwhile = (body) => {
       const calls = [JSON.parse(body)].flat() as { readonly method: string }[]
@@ -74,10 +74,10 @@ test('whole blocks are requested four at a time if they are large, and in growin
     await readBlocks(rpcTo(node, false), 'trace_block', blocks)
     return sizes
   }
-  const large = new SimulatedNode(chain, { traces: ['trace_block'], inputBytes: 2000 })
+  const large = new LimitedNode(chain, { traces: ['trace_block'], inputBytes: 2000 })
   assert.deepEqual(await sizesOf(large), { eth_getBlockByNumber: [4, 8], trace_block: [4, 4, 4] })
   const traced = quiet.blocks.slice(1).filter(({ transactions }) => transactions.length > 0).length
-  const small = new SimulatedNode(quiet, { traces: ['trace_block'] })
+  const small = new LimitedNode(quiet, { traces: ['trace_block'] })
   assert.deepEqual(await sizesOf(small), { eth_getBlockByNumber: [4, 8], trace_block: [4, traced - 4] })
 })
 
@@ -85,7 +85,7 @@ test('large responses are not parsed on this thread', async () => {
   const block = chain.blocks.toSorted((a, b) => b.transactions.length - a.transactions.length)[0]
   assert.ok(block)
   const { method, params } = { method: 'trace_block', params: [block.number] }
-  const node = new SimulatedNode(chain, { traces: ['trace_block'], inputBytes: 2000 })
+  const node = new LimitedNode(chain, { traces: ['trace_block'], inputBytes: 2000 })
   const { text } = await node.respond(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }))
   assert.ok(text.length > 256 * 1024, `${text.length} bytes`)
   const calls: DecodableCall[] = [{ method, resultKind: { as: 'flat', block: tracedBlock(block) } }]

@@ -8,10 +8,10 @@ import fc from 'fast-check'
 import type { Fault } from '#core/fault.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { SimulatedChain } from '#simulator/evm/chain.ts'
-import { SimulatedNode } from '#simulator/evm/node.ts'
 import { createSeededRandom } from '#simulator/seeded-random.ts'
 import { ManualClock } from '#test/manual-clock.ts'
 import { FaultyNode } from '#test/simulator/faulty-node.ts'
+import { LimitedNode } from '#test/simulator/limited-node.ts'
 import { FetchError } from '../http-client.ts'
 import { readBlocks } from './blocks.ts'
 import { openRpc, type RpcCall } from './rpc.ts'
@@ -99,7 +99,7 @@ test('traces of whole blocks that time out are requested in smaller batches', as
   const clock = new ManualClock(0)
   const chain = new SimulatedChain({ seed: 'slow traces' })
   chain.mine(8)
-  const node = new SimulatedNode(chain)
+  const node = new LimitedNode(chain)
   const sizes: number[] = []
   const post: Post = async (_, { body = '', timeoutMs }) => {
     const requests = [JSON.parse(body)].flat() as Request[]

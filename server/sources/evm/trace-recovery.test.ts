@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
 import { SimulatedChain } from '#simulator/evm/chain.ts'
-import { type SimulatedCapabilities, SimulatedNode } from '#simulator/evm/node.ts'
+import { LimitedNode, type SimulatedCapabilities } from '#test/simulator/limited-node.ts'
 import { FetchError } from '../http-client.ts'
 import { readBlocks } from './blocks.ts'
 import { CallFault, openRpc } from './rpc.ts'
@@ -16,7 +16,7 @@ const numbers = Array.from({ length: 30 }, (_, at) => at + 1)
 const forms: readonly TraceForm[] = ['trace_block', 'debug_traceBlockByNumber', 'debug_traceTransaction']
 
 function openNode(capabilities: SimulatedCapabilities, isDown: (method: string) => boolean = () => false) {
-  const simulated = new SimulatedNode(chain, capabilities)
+  const simulated = new LimitedNode(chain, capabilities)
   const sent: { readonly method: string; readonly params: readonly unknown[] }[] = []
   const rpc = openRpc({
     chain: '1',

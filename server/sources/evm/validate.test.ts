@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { SimulatedChain } from '#simulator/evm/chain.ts'
-import { blockJson, flatJson, nestedJson, receiptJson } from '#simulator/evm/encode.ts'
+import { blockJson, flatJson, receiptJson } from '#simulator/evm/encode.ts'
+import { nestedJson } from '#test/simulator/limited-node.ts'
 import { tracedBlock } from '#test/simulator/traced-block.ts'
 import {
   validateFlatTraces,

@@ -5,18 +5,18 @@ import { test } from 'node:test'
 import { findNode, openNode } from '#explorer/nodes.ts'
 import { coverageReport } from '#operations/coverage.ts'
 import { SimulatedChain } from '#simulator/evm/chain.ts'
-import { SimulatedNode } from '#simulator/evm/node.ts'
 import type { Post } from '#sources/evm/rpc-endpoint.ts'
 import { FetchError } from '#sources/http-client.ts'
 import { openContext, testNowMs } from '#test/context.ts'
 import { JumpingClock } from '#test/jumping-clock.ts'
+import { LimitedNode } from '#test/simulator/limited-node.ts'
 import { chainFindings, followChain, reportIndexProblems } from './start-chains.ts'
 
 /** A chain with two nodes, of which the second one is changed by `second`. */
 async function openTwoNodes(second: Post | undefined) {
   const chain = new SimulatedChain({ seed: 'compare', id: '1', finalLag: 3, accounts: 10, destroyedMaySend: false })
   chain.mine(20)
-  const simulated = new SimulatedNode(chain, { traces: ['trace_block'] })
+  const simulated = new LimitedNode(chain, { traces: ['trace_block'] })
   const rpc = ['http://one/', 'http://two/'].map((url) => ({ url }))
   const database = await openContext({ explorer: { chains: [{ id: '1', name: 'Simulated', mode: 'index', rpc }] } })
   const clock = new JumpingClock(testNowMs)

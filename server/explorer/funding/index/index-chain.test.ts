@@ -6,13 +6,14 @@ import { fundedBy } from '#explorer/endpoints/funded-by.ts'
 import { type ChainNode, openNode, requireNode } from '#explorer/nodes.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { SimulatedChain } from '#simulator/evm/chain.ts'
-import { SimulatedNode } from '#simulator/evm/node.ts'
 import { coverageOf } from '#storage/coverage.ts'
 import { openState } from '#storage/open.ts'
 import type { State } from '#storage/state.ts'
 import { executionClientOfRun } from '#test/client-of-run.ts'
 import { openContext, testRequestInfo } from '#test/context.ts'
 import { FaultyNode } from '#test/simulator/faulty-node.ts'
+import { firstFunding } from '#test/simulator/first-funding.ts'
+import { LimitedNode } from '#test/simulator/limited-node.ts'
 import { blocksStream, getChainCoverage } from '../chain-coverage.ts'
 import { findFunding } from '../fundings.ts'
 import { coverLinkedRange } from './continuity.ts'
@@ -71,10 +72,10 @@ async function assertIndexMatches({ chain, context }: Pick<IndexedChain, 'chain'
   assert.deepEqual(await coverageOf(context.state, blocksStream('1')), [{ from: 0, until: chain.final + 1 }])
   for (const address of chain.addresses()) {
     const final = await findFunding(context.state, '1', address)
-    assert.equal(final?.tx, chain.firstFunding(address, chain.final)?.tx)
+    assert.equal(final?.tx, firstFunding(chain, address, chain.final)?.tx)
     assert.equal(
       (final ?? (await findUnfinalizedFunding(context.state, '1', address)))?.tx,
-      chain.firstFunding(address)?.tx,
+      firstFunding(chain, address)?.tx,
     )
   }
 }
@@ -157,7 +158,7 @@ test('a final block from a node on a fork is rejected at any position of a range
   chain.mine(60)
   const fork = new SimulatedChain({ seed: 'fork', finalLag: 20 })
   fork.mine(60)
-  const [simulated, forked] = [new SimulatedNode(chain), new SimulatedNode(fork)]
+  const [simulated, forked] = [new LimitedNode(chain), new LimitedNode(fork)]
   assert.equal(chain.final, 40)
   // Ranges of seven blocks: the first block, one inside, the last one, a whole range, and the incomplete last range.
   for (const [from, until] of [
@@ -515,12 +516,12 @@ describe('200', () => {
     await using at = await openIndexedChain()
     await at.catchUp()
     const { final } = at.chain
-    const unfinalized = at.chain.addresses().find((one) => (at.chain.firstFunding(one)?.block ?? 0) > final)
-    const old = at.chain.addresses().find((one) => (at.chain.firstFunding(one)?.block ?? final) < final)
+    const unfinalized = at.chain.addresses().find((one) => (firstFunding(at.chain, one)?.block ?? 0) > final)
+    const old = at.chain.addresses().find((one) => (firstFunding(at.chain, one)?.block ?? final) < final)
     assert.ok(unfinalized && old)
     const [recent, older] = [await at.ask(unfinalized), await at.ask(old)]
     assert.ok(recent.is === 'body' && older.is === 'body')
-    assert.equal(recent.body.result.fundingTxn, at.chain.firstFunding(unfinalized)?.tx)
+    assert.equal(recent.body.result.fundingTxn, firstFunding(at.chain, unfinalized)?.tx)
     assert.deepEqual(
       [
         recent.confidence?.finality,

@@ -5,10 +5,11 @@ import type { Fault } from '#core/fault.ts'
 import { fundedBy } from '#explorer/endpoints/funded-by.ts'
 import { requireNode } from '#explorer/nodes.ts'
 import { systemClock } from '#runtime/clock.ts'
-import type { SimulatedCapabilities } from '#simulator/evm/node.ts'
 import { createSeededRandom } from '#simulator/seeded-random.ts'
 import { testRequestInfo } from '#test/context.ts'
 import { blockOf, openProbeChain, unknownAddress } from '#test/probe-chain.ts'
+import { firstFunding } from '#test/simulator/first-funding.ts'
+import type { SimulatedCapabilities } from '#test/simulator/limited-node.ts'
 import { findFunding, putFundings } from '../fundings.ts'
 import { forgetFrom } from '../index/forget.ts'
 import { catchUpIndex } from '../index/index-chain.ts'
@@ -17,7 +18,7 @@ describe('200', () => {
   test('200: a new address is searched and stored; after that the store is used', async () => {
     await using at = await openProbeChain()
     const address = at.someone(({ block }) => block > 50 && block <= at.chain.final)
-    const truth = at.chain.firstFunding(address)
+    const truth = firstFunding(at.chain, address)
     const first = await at.ask(address.toUpperCase().replace('0X', '0x'))
     assert.equal(blockOf(first), truth?.block)
     assert.equal((await findFunding(at.context.state, '1', address))?.isProven, true)
@@ -53,7 +54,7 @@ describe('200', () => {
   test('200: an unproven row is not returned before a search confirms it', async () => {
     await using at = await openProbeChain()
     const address = at.someone(({ block }) => block <= at.chain.final)
-    const truth = at.chain.firstFunding(address)
+    const truth = firstFunding(at.chain, address)
     assert.ok(truth)
     const { from: funder, to: _, ...rest } = truth
     await at.context.state.write((tx) => putFundings(tx, [{ chain: '1', address, funder, ...rest }]))
@@ -64,10 +65,10 @@ describe('200', () => {
   test('200: with trace_filter, a contract that was funded long after its creation is found', async () => {
     await using at = await openProbeChain({ traces: ['trace_block'], filterBlocks: 1000 })
     const address = at.contract((one) => {
-      const funding = at.chain.firstFunding(one)
+      const funding = firstFunding(at.chain, one)
       return funding !== undefined && at.chain.accountAt(one, funding.block - 5).code !== '0x'
     })
-    assert.equal(blockOf(await at.ask(address)), at.chain.firstFunding(address)?.block)
+    assert.equal(blockOf(await at.ask(address)), firstFunding(at.chain, address)?.block)
   })
 
   test('200: "No data found" is as of the newest final block', async () => {
@@ -84,7 +85,7 @@ describe('200', () => {
       .filter((one) => !at.chain.destroyed.has(one))
       .slice(0, 50)) {
       try {
-        assert.equal(blockOf(await at.ask(address)), at.chain.firstFunding(address)?.block)
+        assert.equal(blockOf(await at.ask(address)), firstFunding(at.chain, address)?.block)
         right += 1
       } catch (error) {
         assert.match((error as Fault).code, /explorer\.(no_traces|needs_index)/)
@@ -160,7 +161,7 @@ describe('200 with a failure envelope', () => {
     }
     await refuses(at.ask(address), 'explorer.node_unavailable', /reorganised/)
     at.simulated.meanwhile = undefined
-    assert.equal(blockOf(await at.ask(address)), at.chain.firstFunding(address)?.block)
+    assert.equal(blockOf(await at.ask(address)), firstFunding(at.chain, address)?.block)
   })
 
   test('too many searches are refused, not queued', async () => {
@@ -177,7 +178,7 @@ describe('200 with a failure envelope', () => {
   test('a stored transfer that is earlier than the result is an error', async () => {
     await using at = await openProbeChain()
     const address = at.someone(({ block }) => block > 50 && block <= at.chain.final)
-    const truth = at.chain.firstFunding(address)
+    const truth = firstFunding(at.chain, address)
     assert.ok(truth)
     const { from: funder, to: _, ...rest } = truth
     await at.context.state.write((tx) => putFundings(tx, [{ chain: '1', address, funder, ...rest, block: 1 }]))
@@ -201,7 +202,7 @@ describe('an index from an earlier run is not used for newer blocks', () => {
     const head = at.chain.head.number
     at.chain.mine(150)
     const address = at.chain.addresses().find((one) => {
-      const { block = 0 } = at.chain.firstFunding(one) ?? {}
+      const { block = 0 } = firstFunding(at.chain, one) ?? {}
       const { code } = at.chain.accountAt(one, at.chain.head.number)
       return block > head && block <= at.chain.final && code === '0x' && !at.chain.destroyed.has(one)
     })
@@ -216,7 +217,7 @@ describe('an index from an earlier run is not used for newer blocks', () => {
   for (const mode of ['probe', 'both']) {
     test(`200: mode ${mode} searches the node`, async () => {
       await using at = await indexedOnce({ mode })
-      assert.equal(blockOf(await at.ask()), at.chain.firstFunding(at.address)?.block)
+      assert.equal(blockOf(await at.ask()), firstFunding(at.chain, at.address)?.block)
       assert.deepEqual(await at.ask(unknownAddress), {
         is: 'nothing',
         confidence: { asOf: at.chain.final, finality: 'finalized', coverage: 'probed' },
@@ -243,7 +244,7 @@ describe('an index from an earlier run is not used for newer blocks', () => {
     })
     const known = at.someone(({ block }) => block < at.indexed)
     const outcome = await at.ask(known)
-    assert.equal(blockOf(outcome), at.chain.firstFunding(known)?.block)
+    assert.equal(blockOf(outcome), firstFunding(at.chain, known)?.block)
     assert.equal(outcome.is === 'body' && outcome.confidence?.coverage, `0-${at.indexed}`)
   })
 
@@ -253,7 +254,7 @@ describe('an index from an earlier run is not used for newer blocks', () => {
     await catchUpIndex(real, requireNode(real, '1'), () => {})
     const address = at.someone(({ block }) => block > 150 && block <= at.chain.final)
     await forgetFrom(at.context.state, '1', 100)
-    assert.equal(blockOf(await at.ask(address)), at.chain.firstFunding(address)?.block)
+    assert.equal(blockOf(await at.ask(address)), firstFunding(at.chain, address)?.block)
   })
 
   test('200: a head that was read before a long pass is not confirmed at its end', async () => {

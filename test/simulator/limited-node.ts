@@ -1,0 +1,164 @@
+// A simulated node with chosen capabilities, limits and errors.
+import type { SimulatedAccount } from '#simulator/evm/accounts.ts'
+import type { SimulatedBlock, SimulatedChain } from '#simulator/evm/chain.ts'
+import { flatJson, hex } from '#simulator/evm/encode.ts'
+import type { Frame } from '#simulator/evm/execute.ts'
+import { type JsonRpcRequest, RpcRefusal, SimulatedNode, type TraceFilter } from '#simulator/evm/node.ts'
+import type { NodeErrorKind } from '#sources/evm/node-errors.ts'
+
+/** The errors of a client. */
+export interface SimulatedDialect {
+  /** A batch that is too large gets one error: as an object, or as a list with the id of the first call. */
+  readonly batchRefusal: 'object' | 'list'
+  /** Undefined if no error of the client is known for this situation. */
+  errorOf(kind: NodeErrorKind): { readonly code: number; readonly message: string } | undefined
+}
+
+export interface SimulatedCapabilities {
+  /** Supported trace methods. */
+  readonly traces: readonly ('trace_block' | 'debug_traceBlockByNumber' | 'debug_traceTransaction')[]
+  readonly receipts?: boolean
+  /** Supports trace_filter over this many blocks at a time. */
+  readonly filterBlocks?: number
+  /** Blocks that trace_filter omits silently. */
+  readonly filterLacks?: (block: number) => boolean
+  /** Number of blocks with available state; default: all. */
+  readonly stateBlocks?: number
+  readonly finalized?: boolean
+  readonly batches?: boolean
+  /** Calls per batch; default: any number. */
+  readonly batchMax?: number
+  /** The client whose errors it returns. */
+  readonly dialect?: SimulatedDialect
+  /** Transactions that the node fails to trace. */
+  readonly untraceable?: (transaction: string, method: string) => boolean
+  /** Size of the input of every call in a trace, to make traces as large as real ones. */
+  readonly inputBytes?: number
+}
+
+export class LimitedNode extends SimulatedNode {
+  capabilities: SimulatedCapabilities
+  /** The reported chain id. Tests set a wrong one. */
+  chainId: string
+  /** Number of requests so far, and of the calls in them. */
+  rounds = 0
+  calls = 0
+  /** Called before each response. Tests use it to change the chain. */
+  meanwhile: ((body: string) => void) | undefined
+
+  constructor(chain: SimulatedChain, capabilities: SimulatedCapabilities = { traces: ['trace_block'] }) {
+    super(chain)
+    this.capabilities = capabilities
+    this.chainId = chain.id
+  }
+
+  override async respond(body: string): Promise<{ readonly status: number; readonly text: string }> {
+    this.meanwhile?.(body)
+    this.rounds += 1
+    const requests = JSON.parse(body) as JsonRpcRequest | JsonRpcRequest[]
+    const refused = Array.isArray(requests) ? this.#refusedBatch(requests) : undefined
+    if (refused) return { status: 200, text: JSON.stringify(refused) }
+    this.calls += [requests].flat().length
+    return super.respond(body)
+  }
+
+  /** The response to a batch that the node does not accept. */
+  #refusedBatch(requests: readonly JsonRpcRequest[]): object | undefined {
+    const { batches, batchMax = requests.length, dialect } = this.capabilities
+    if (batches === false) return { jsonrpc: '2.0', id: null, error: { code: -32600, message: 'no batches' } }
+    if (requests.length <= batchMax) return undefined
+    const { code, message } = this.refusal('batch too large', -32600, 'batch too large')
+    const isList = dialect?.batchRefusal === 'list'
+    const refusal = { jsonrpc: '2.0', id: isList ? requests[0]?.id : null, error: { code, message } }
+    return isList ? [refusal] : refusal
+  }
+
+  protected override resultOf(method: string, params: readonly unknown[]): unknown {
+    const { traces, receipts, filterBlocks, filterLacks } = this.capabilities
+    switch (method) {
+      case 'eth_chainId':
+        return hex(BigInt(this.chainId))
+      case 'eth_getBlockReceipts':
+        if (receipts) return super.resultOf(method, params)
+        break
+      case 'trace_filter':
+        if (filterBlocks) {
+          const steps = this.filterTraces(params[0] as TraceFilter, filterBlocks) as readonly { blockNumber: number }[]
+          return steps.filter(({ blockNumber }) => !filterLacks?.(blockNumber))
+        }
+        break
+      case 'trace_transaction':
+        if (traces.includes('trace_block')) {
+          this.#refuseUntraceable([this.transactionOf(params[0]).tx], method)
+          return super.resultOf(method, params)
+        }
+        break
+      case 'trace_block':
+      case 'debug_traceBlockByNumber':
+      case 'debug_traceTransaction':
+        if (traces.includes(method)) return this.#traces(method, params[0])
+        break
+      default:
+        return super.resultOf(method, params)
+    }
+    throw this.refusal('unknown method', -32601, `the method ${method} does not exist/is not available`)
+  }
+
+  protected override refusal(kind: NodeErrorKind, code: number, text: string): RpcRefusal {
+    const error = this.capabilities.dialect?.errorOf(kind) ?? { code, message: text }
+    return new RpcRefusal(error.code, error.message)
+  }
+
+  protected override findBlock(tag: unknown): SimulatedBlock | undefined {
+    if (tag === 'finalized' && this.capabilities.finalized === false)
+      throw new RpcRefusal(-32000, 'finalized block not found')
+    return super.findBlock(tag)
+  }
+
+  protected override accountAt(address: unknown, tag: unknown): SimulatedAccount {
+    const { stateBlocks } = this.capabilities
+    if (stateBlocks !== undefined && this.blockAt(tag).number < this.chain.head.number - stateBlocks)
+      throw this.refusal('missing state', -32000, 'missing trie node 0a1b (path ) state is not available')
+    return super.accountAt(address, tag)
+  }
+
+  #traces(method: string, what: unknown): unknown {
+    const input = `0x${'5a'.repeat(this.capabilities.inputBytes ?? 0)}`
+    if (method === 'debug_traceTransaction') {
+      const { tx } = this.transactionOf(what)
+      this.#refuseUntraceable([tx], method)
+      return nestedJson(tx.frame, input)
+    }
+    const block = this.blockAt(what)
+    if (method === 'trace_block') {
+      this.#refuseUntraceable(block.transactions, method)
+      return flatJson(block, input)
+    }
+    if (block.number === 0) throw new RpcRefusal(-32000, 'genesis is not traceable')
+    return block.transactions.map((tx) =>
+      this.capabilities.untraceable?.(tx.hash, method)
+        ? { txHash: tx.hash, error: 'execution timeout' }
+        : { txHash: tx.hash, result: nestedJson(tx.frame, input) },
+    )
+  }
+
+  #refuseUntraceable(transactions: readonly { readonly hash: string }[], method: string): void {
+    if (transactions.some(({ hash }) => this.capabilities.untraceable?.(hash, method)))
+      throw new RpcRefusal(-32000, 'execution timeout')
+  }
+}
+
+/** callTracer: a failed call has an error and still lists its inner calls. */
+export function nestedJson(frame: Frame, input = '0x'): object {
+  return {
+    type: frame.type,
+    from: frame.from,
+    to: frame.to,
+    ...(frame.type !== 'STATICCALL' && { value: hex(frame.value) }),
+    gas: '0x5208',
+    gasUsed: '0x5208',
+    input,
+    ...(frame.failed && { error: 'execution reverted' }),
+    ...(frame.calls.length > 0 && { calls: frame.calls.map((inner) => nestedJson(inner, input)) }),
+  }
+}
