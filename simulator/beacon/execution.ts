@@ -2,7 +2,7 @@
 // deposits. Its data comes from the payloads of the simulated beacon chain.
 import { hex } from '../evm/encode.ts'
 import type { JsonRpcRequest } from '../evm/node.ts'
-import { type SimulatedServer, startSimulatedServer } from '../listen.ts'
+import { type SimulatedServer, sendJson, startSimulatedServer } from '../listen.ts'
 import { slotIn } from './payload.ts'
 import { depositContract } from './plan.ts'
 import type { EpochRecord, SimulatedBlock, SimulatedDeposit, SimulatedNetwork, SimulatedPayload } from './records.ts'
@@ -10,9 +10,7 @@ import { u64 } from './ssz-writer.ts'
 
 export function openExecution(network: SimulatedNetwork, chainId: string): Promise<SimulatedServer> {
   const respond = createExecutionResponder(network, chainId)
-  return startSimulatedServer(async (_, text, response) => {
-    response.writeHead(200, { 'content-type': 'application/json' }).end(await respond(text))
-  })
+  return startSimulatedServer(async (_, text, response) => sendJson(response, 200, await respond(text)))
 }
 
 /** keccak256 of `DepositEvent(bytes,bytes,bytes,bytes,bytes)`. */

@@ -11,7 +11,6 @@ const keptEpochsMin = 12
 const checkpointsMax = 64
 
 export class LiveNetwork implements SimulatedNetwork {
-  readonly seed: string
   readonly plan: NetworkPlan
   genesisUnix: number
   readonly #scenario: NetworkScenario
@@ -26,7 +25,6 @@ export class LiveNetwork implements SimulatedNetwork {
   #queue: Promise<unknown> = Promise.resolve()
 
   constructor(scenario: NetworkScenario, genesisUnix: number, clock: Pick<Clock, 'now'>) {
-    this.seed = scenario.seed
     this.plan = scenario.plan
     this.genesisUnix = genesisUnix
     this.#scenario = scenario

@@ -8,7 +8,7 @@ import { BeaconError, openBeacon } from '#sources/beacon/client.ts'
 import { openRpc } from '#sources/evm/rpc.ts'
 import { openContext, settingsWith, type TestContext } from '#test/context.ts'
 import { seedsOf } from '#test/long.ts'
-import { MovingHead } from '#test/simulator/moving-head.ts'
+import { FaultyHead } from '#test/simulator/faulty-head.ts'
 import { profiles } from '#test/simulator/profiles.ts'
 import { type CompletedNetwork, simulateNetwork } from '#test/simulator/simulate-network.ts'
 import { emptyDuties, storedRows } from '#test/stored-duties.ts'
@@ -33,6 +33,7 @@ async function ingest(
   context: TestContext,
   world: CompletedNetwork,
   options: BeaconNodeOptions,
+  faults: number,
   epochsPerHour: number,
 ): Promise<Settings> {
   const draws = createSeededRandom(`${world.seed}/head`)
@@ -41,7 +42,8 @@ async function ingest(
   const startSlot = world.snapshots.findIndex(
     (state, slot) => world.blocks.has(slot) && isPartlyFinalized(state.finalized),
   )
-  const head = new MovingHead(world, { headSlot: startSlot, branches: drawBranches(draws, startSlot, headSlot) })
+  const branches = drawBranches(draws, startSlot, headSlot)
+  const head = new FaultyHead(world, faults, { headSlot: startSlot, branches })
   await using node = await openNode(head, { ...options, chainId: '560048' })
   await using execution = await openExecution(head, '560048')
   const clock = systemClock
@@ -136,22 +138,25 @@ test('simulated networks are ingested without a wrong figure, despite reorganiza
       states: draws.happens(0.5),
       rewards: draws.happens(0.3),
       forgetsEmpty: draws.happens(0.3),
-      faults: draws.pick([0, 0.03, 0.08]),
     }
+    const faults = draws.pick([0, 0.03, 0.08])
     const profile = draws.pick([profiles.prysm, profiles.nimbus, profiles.grandine])
-    const options: BeaconNodeOptions = draws.happens(0.7) ? features : { profile, faults: features.faults }
+    const options: BeaconNodeOptions = draws.happens(0.7) ? features : { profile }
     const epochsPerHour = draws.pick([3, 100, 100])
     const world = simulateNetwork(seed)
     // With a few seeds, so many validators are slashed that nothing becomes final.
     if (world.finalized < 3) continue
     done += 1
     try {
-      const settings = await ingest(context, world, options, epochsPerHour)
+      const settings = await ingest(context, world, options, faults, epochsPerHour)
       await assertTruth({ ...context, settings }, world, options, epochsPerHour)
     } catch (error) {
-      throw new Error(`seed ${seed}, ${JSON.stringify({ ...options, epochsPerHour })}: ${(error as Error).message}`, {
-        cause: error,
-      })
+      throw new Error(
+        `seed ${seed}, ${JSON.stringify({ ...options, faults, epochsPerHour })}: ${(error as Error).message}`,
+        {
+          cause: error,
+        },
+      )
     }
     await empty(context)
   }

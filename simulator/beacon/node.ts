@@ -1,8 +1,7 @@
 // A simulated beacon node: serves the Beacon API over HTTP for a simulated network, like one of the known clients or with
-// single features, and with optional faults.
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type SimulatedServer, startSimulatedServer } from '../listen.ts'
-import { createSeededRandom } from '../seeded-random.ts'
+// single features.
+import type { ServerResponse } from 'node:http'
+import { type SimulatedServer, sendJson, startSimulatedServer } from '../listen.ts'
 import { BeaconApi, type NodeReply } from './beacon-api.ts'
 import type { NodeProfile } from './node-profile.ts'
 import type { SimulatedNetwork } from './records.ts'
@@ -13,8 +12,6 @@ export interface BeaconNodeOptions extends Partial<NodeProfile> {
   readonly profile?: NodeProfile
   /** The slot of the checkpoint from which the node was synced. Default: 0. */
   readonly checkpointSlot?: number
-  /** Share of the responses that fail: status 503, closed connections, truncated bodies. */
-  readonly faults?: number
   /** Slots whose blocks are missing. */
   readonly lacks?: (slot: number) => boolean
   /** The reported finalized epoch; default: that of the network. */
@@ -31,22 +28,13 @@ export async function openNode(
   network: SimulatedNetwork,
   options: BeaconNodeOptions = {},
 ): Promise<SimulatedBeaconNode> {
-  const draws = createSeededRandom(`${network.seed}/faults`)
   const api = new BeaconApi(network, options)
   let requestCount = 0
   const server = await startSimulatedServer(async (request, body, response) => {
     requestCount += 1
-    if (draws.happens(options.faults ?? 0)) return fail(request, response, draws.whole(0, 3))
-    if (network.sendEvents && request.url?.startsWith('/eth/v1/events')) return network.sendEvents(request, response)
-    send(response, await api.respond(request, body))
+    if (!network.intercept?.(request, response)) send(response, await api.respond(request, body))
   }, '{"code":400,"message":"invalid request"}')
   return { ...server, requestCount: () => requestCount }
-}
-
-function fail(request: IncomingMessage, response: ServerResponse, kind: number): void {
-  if (kind === 0) response.writeHead(503).end('{"code":503,"message":"not now"}')
-  else if (kind === 1) request.socket.destroy()
-  else response.writeHead(200, { 'content-type': 'application/json' }).end('{"data":[{"index":"0","sl')
 }
 
 function send(response: ServerResponse, reply: NodeReply): void {
@@ -57,11 +45,7 @@ function send(response: ServerResponse, reply: NodeReply): void {
     return
   }
   const version = reply.version === undefined ? {} : { 'eth-consensus-version': reply.version }
-  if ('bytes' in reply) {
+  if ('bytes' in reply)
     response.writeHead(200, { 'content-type': 'application/octet-stream', ...version }).end(reply.bytes)
-  } else {
-    response
-      .writeHead(200, { 'content-type': 'application/json', ...version })
-      .end(JSON.stringify({ ...reply.more, data: reply.json }))
-  }
+  else sendJson(response, 200, JSON.stringify({ ...reply.more, data: reply.json }), version)
 }

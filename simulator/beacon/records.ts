@@ -128,7 +128,6 @@ export interface EpochRecord {
 
 /** A simulated network that a node can serve. */
 export interface SimulatedNetwork {
-  readonly seed: string
   readonly plan: NetworkPlan
   readonly genesisUnix: number
   readonly headSlot: number
@@ -136,8 +135,8 @@ export interface SimulatedNetwork {
   epoch(epoch: number): EpochRecord | undefined | Promise<EpochRecord | undefined>
   /** Finds blocks that are or were canonical. A node of a network without this method does not accept block roots. */
   blockByRoot?(root: string): SimulatedBlock | undefined
-  /** Responds with the event stream. A node of a network without this method does not offer it. */
-  sendEvents?(request: IncomingMessage, response: ServerResponse): void
+  /** Responds to a request instead of the node, and returns true. Tests use it for event streams and failures. */
+  intercept?(request: IncomingMessage, response: ServerResponse): boolean
 }
 
 export const zeroRoot = `0x${'00'.repeat(32)}`

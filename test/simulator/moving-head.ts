@@ -26,7 +26,7 @@ export interface MovingHeadOptions {
   readonly branches?: readonly Branch[]
 }
 
-type Chain = Pick<CompletedNetwork, 'seed' | 'plan' | 'scenario' | 'genesisUnix' | 'headSlot' | 'epochs'>
+type Chain = Pick<CompletedNetwork, 'plan' | 'scenario' | 'genesisUnix' | 'headSlot' | 'epochs'>
 
 interface SimulatedBranch extends Branch {
   /** By epoch. */
@@ -34,7 +34,6 @@ interface SimulatedBranch extends Branch {
 }
 
 export class MovingHead implements SimulatedNetwork, NetworkWithEvents {
-  readonly seed: string
   readonly plan: NetworkPlan
   readonly genesisUnix: number
   readonly #chain: Chain
@@ -44,7 +43,6 @@ export class MovingHead implements SimulatedNetwork, NetworkWithEvents {
   #headSlot: number
 
   constructor(chain: Chain, { headSlot = 0, branches = [] }: MovingHeadOptions = {}) {
-    this.seed = chain.seed
     this.plan = chain.plan
     this.genesisUnix = chain.genesisUnix
     this.#chain = chain
@@ -90,8 +88,10 @@ export class MovingHead implements SimulatedNetwork, NetworkWithEvents {
     return () => this.#listeners.delete(listener)
   }
 
-  sendEvents(request: IncomingMessage, response: ServerResponse): void {
-    sendEvents(this, request, response)
+  intercept(request: IncomingMessage, response: ServerResponse): boolean {
+    const isAboutEvents = request.url?.startsWith('/eth/v1/events') === true
+    if (isAboutEvents) sendEvents(this, request, response)
+    return isAboutEvents
   }
 
   #epochOf(slot: number): number {

@@ -1,5 +1,5 @@
 // Simulates all epochs of a network at once and keeps them with their expected figures.
-//   await using node = await openNode(simulateNetwork('seed'), { profile: profiles.lighthouse, faults: 0.05 })
+//   await using node = await openNode(simulateNetwork('seed'), { profile: profiles.lighthouse })
 import { type NetworkPlan, presentForks } from '#simulator/beacon/plan.ts'
 import type { EpochRecord, SimulatedBlock, SimulatedNetwork, Snapshot } from '#simulator/beacon/records.ts'
 import { type NetworkScenario, Simulation } from '#simulator/beacon/simulate.ts'
@@ -8,6 +8,7 @@ import { createSeededRandom, type SeededRandom } from '#simulator/seeded-random.
 import { type DisruptionPlan, drawDisruptionPlan, SeededBehaviour } from './seeded-behaviour.ts'
 
 export interface CompletedNetwork extends SimulatedNetwork {
+  readonly seed: string
   readonly plan: NetworkPlan & DisruptionPlan
   readonly scenario: NetworkScenario
   readonly truth: Truth
