@@ -77,7 +77,7 @@ async function moveData(options: MoveOptions): Promise<void> {
     ]
     return moveStores(moves, reportTo(progress), signal)
   })()
-  const { tables } = await work.catch((error: unknown) => {
+  const tables = await work.catch((error: unknown) => {
     if (!signal.aborted) throw error
     throw new CommandFailure('move.stopped', 'Stopped. Run the same command again to continue.')
   })

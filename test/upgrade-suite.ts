@@ -8,8 +8,8 @@ import { test } from 'node:test'
 import { Fault } from '#core/fault.ts'
 import { stateMigrations } from '#storage/migrations.ts'
 import { type Table, tablesOf } from '#storage/move-tables.ts'
-import { openSqlite } from '#storage/sqlite/sqlite.ts'
 import type { Migration, State, Value } from '#storage/state.ts'
+import { openSqlite } from './open-database.ts'
 import type { CreateLocation } from './state-suite/store-location.ts'
 
 /** A later version: a new table and a new column, both filled from existing rows, and an index. */

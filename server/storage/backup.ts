@@ -7,21 +7,20 @@
 // 3. Nothing is overwritten: backups and restored data need a new or empty folder.
 import { createHash } from 'node:crypto'
 import { createReadStream, existsSync } from 'node:fs'
-import { chmod, copyFile, open, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { chmod, copyFile, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { Fault } from '#core/fault.ts'
 import { makeFolder } from '#runtime/make-folder.ts'
 import { renamePath } from '#runtime/path-error.ts'
 import type { Duties } from './duties.ts'
 import { lockName } from './folder-lock.ts'
-import { openStores, type Stores } from './open.ts'
+import { openStores, type Stores, stateFile } from './open.ts'
 import { checkSqlite, copySqlite } from './sqlite/copy.ts'
 import type { State, StateReader } from './state.ts'
 
 export const manifestName = 'manifest.json'
 const format = 1
 const files = ['state.sqlite', 'duties.sqlite'] as const
-const [stateFile] = files
 const manifestBytesMax = 1_048_576
 
 export interface Manifest {
@@ -75,12 +74,9 @@ export async function verifyBackup(source: string): Promise<Manifest> {
   const manifest = await readManifest(source)
   for (const { name, bytes, sha256 } of manifest.files) {
     const path = join(source, name)
-    const size = await stat(path).then(
-      (stats) => stats.size,
-      () => undefined,
-    )
-    if (size === undefined) throw brokenBackupFault(source, `${name} is missing`)
-    if (size !== bytes) throw brokenBackupFault(source, `${name} has ${size} bytes, not ${bytes}`)
+    const stats = await stat(path).catch(() => undefined)
+    if (!stats) throw brokenBackupFault(source, `${name} is missing`)
+    if (stats.size !== bytes) throw brokenBackupFault(source, `${name} has ${stats.size} bytes, not ${bytes}`)
     if ((await digestOf(path)) !== sha256) throw brokenBackupFault(source, `${name} has changed since the backup`)
   }
   return manifest
@@ -132,7 +128,7 @@ async function checkFiles(dir: string): Promise<Manifest['rows']> {
 }
 
 /** Problems of the state file. Other processes may have it open. */
-export const checkState = (dataDir: string): readonly string[] => checkSqlite(join(dataDir, stateFile))
+export const checkState = (dataDir: string): readonly string[] => checkSqlite(stateFile(dataDir))
 
 export const rowCounts = async ({ state, duties }: Pick<Stores, 'state' | 'duties'>): Promise<Manifest['rows']> => ({
   state: await tableRows(state),
@@ -189,14 +185,10 @@ async function digestOf(path: string): Promise<string> {
 }
 
 async function writeDurably(path: string, text: string): Promise<void> {
-  let isOurs = false
   try {
-    await using file = await open(path, 'wx', 0o600)
-    isOurs = true
-    await file.writeFile(text)
-    await file.sync()
+    await writeFile(path, text, { flag: 'wx', mode: 0o600, flush: true })
   } catch (error) {
-    if (isOurs) await rm(path, { force: true })
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') await rm(path, { force: true })
     throw renamePath(error, path)
   }
 }

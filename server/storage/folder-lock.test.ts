@@ -27,7 +27,7 @@ test('a second process is refused with advice until the first one has ended, als
   for (let tries = 0; tries < 2; tries++)
     assert.throws(() => lockFolder(folder.dir), { code: 'store.unavailable', message: `store.unavailable: ${detail}` })
   await other.kill()
-  lockFolder(folder.dir).release()
+  lockFolder(folder.dir)[Symbol.dispose]()
 })
 
 test('a folder can be locked once at a time, and again after it was released', async () => {
@@ -35,9 +35,9 @@ test('a folder can be locked once at a time, and again after it was released', a
   await using another = await createFolder()
   const lock = lockFolder(folder.dir)
   assert.throws(() => lockFolder(folder.dir), /is in use by another process/)
-  lockFolder(another.dir).release()
-  lock.release()
-  lockFolder(folder.dir).release()
+  lockFolder(another.dir)[Symbol.dispose]()
+  lock[Symbol.dispose]()
+  lockFolder(folder.dir)[Symbol.dispose]()
 })
 
 test('other errors of locking name the folder', async () => {

@@ -7,20 +7,15 @@ import { isBusy, renameSqlite } from './sqlite/errors.ts'
 
 export const lockName = 'lock.sqlite'
 
-export interface FolderLock {
-  release(): void
-}
-
-/** Throws a fault if another process has the folder. */
-export function lockFolder(dir: string): FolderLock {
+/** Throws a fault if another process has the folder. Disposing releases the lock. */
+export function lockFolder(dir: string): Disposable {
   const file = join(dir, lockName)
   let db: DatabaseSync | undefined
   try {
     db = new DatabaseSync(file, { timeout: 0 })
     // SQLite's file lock; nothing is ever written.
     db.exec('begin exclusive')
-    const held = db
-    return { release: () => held.close() }
+    return db
   } catch (error) {
     db?.close()
     if (!isBusy(error)) throw renameSqlite(error, file)

@@ -92,7 +92,7 @@ describe('moving to PostgreSQL', { skip: noPostgres }, () => {
     const first = await dataFolder.snapshot(live)
     const report = await moveStores([{ source: first, target }], () => {}, never)
     assert.deepEqual(await contents(target, first), await contents(first, first))
-    assert.equal(report.tables.find(({ name }) => name === 'fx_quotes')?.rows, moreThanRange)
+    assert.equal(report.find(({ name }) => name === 'fx_quotes')?.rows, moreThanRange)
     await first.close()
 
     await live.write(async (tx) => {
@@ -111,12 +111,12 @@ describe('moving to PostgreSQL', { skip: noPostgres }, () => {
     // The third move has nothing to do.
     const third = await moveStores([{ source: second, target }], () => {}, never)
     assert.deepEqual(
-      third.tables.map(({ written }) => written).filter((written) => written > 0),
+      third.map(({ written }) => written).filter((written) => written > 0),
       [],
     )
     assert.deepEqual(
-      third.tables.map(({ sha256 }) => sha256),
-      again.tables.map(({ sha256 }) => sha256),
+      third.map(({ sha256 }) => sha256),
+      again.map(({ sha256 }) => sha256),
     )
     for (const state of [second, live, target]) await state.close()
   })

@@ -29,10 +29,6 @@ export interface MoveProgress {
   readonly rowsTotal: number
 }
 
-export interface MoveReport {
-  readonly tables: readonly MovedTable[]
-}
-
 export interface MovedTable {
   readonly name: string
   readonly rows: number
@@ -65,7 +61,7 @@ export async function moveStores(
   moves: readonly StoreMove[],
   report: (progress: MoveProgress) => void,
   signal: AbortSignal,
-): Promise<MoveReport> {
+): Promise<readonly MovedTable[]> {
   const planned: (StoreMove & { readonly id: number; readonly tables: readonly Table[] })[] = []
   for (const move of moves) {
     const tables = await tablesOf(move.source)
@@ -85,7 +81,7 @@ export async function moveStores(
   }
   for (const { target } of planned)
     await numbered(target, (tx) => tx.run('delete from cursors where stream = ?', unfinishedKey))
-  return { tables: movedTables }
+  return movedTables
 }
 
 /** Throws if a move to this database has not finished. */

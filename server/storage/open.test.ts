@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
 import { startControlServer } from '#runtime/control-socket.ts'
+import { openSqlite } from '#test/open-database.ts'
 import { laterMigrations } from '#test/upgrade-suite.ts'
 import { moveCursor } from './coverage.ts'
 import { lockFolder } from './folder-lock.ts'
 import { dutiesMigrations, stateMigrations } from './migrations.ts'
 import { openDuties, openState, openStores } from './open.ts'
-import { openSqlite } from './sqlite/sqlite.ts'
 
 async function createFolder(): Promise<{ dir: string } & AsyncDisposable> {
   const dir = await mkdtemp(join(tmpdir(), 'tetrad-open-'))
@@ -112,7 +112,7 @@ describe('an upgrade', () => {
     // Also for a command, if the server has no socket.
     for (const open of [openLaterStores, openLaterState])
       await assert.rejects(open(folder.dir), /is in use by another process/)
-    running.release()
+    running[Symbol.dispose]()
     assert.equal(versionOf(folder.dir), unchanged)
   })
 

@@ -49,12 +49,9 @@ export async function openState(
 ): Promise<State> {
   await using resources = new AsyncDisposableStack()
   const state = resources.adopt(await inspectState(dir, options, migrations), closeStore)
-  await using locks = new AsyncDisposableStack()
-  if (state.isBehind) {
-    await refuseServed(dir)
-    // A server without a control socket also has the lock.
-    if (!isShared(options)) locks.adopt(lockFolder(dir), (lock) => lock.release())
-  }
+  if (state.isBehind) await refuseServed(dir)
+  // A server without a control socket also has the lock.
+  using _lock = state.isBehind && !isShared(options) ? lockFolder(dir) : undefined
   await state.migrate()
   resources.move()
   return state.store
@@ -69,7 +66,7 @@ export async function openStores(
   // Also with PostgreSQL, because the control socket is in the folder.
   await createDataDir(dir)
   await using resources = new AsyncDisposableStack()
-  if (!isShared(options)) resources.adopt(lockFolder(dir), (lock) => lock.release())
+  if (!isShared(options)) resources.use(lockFolder(dir))
   const state = resources.adopt(await inspectState(dir, options, migrations), closeStore)
   const duties = resources.adopt(await inspectDuties(dir, options), closeStore)
   for (const { store, version } of [state, duties]) if (version > 0) await refuseUnfinishedState(store)

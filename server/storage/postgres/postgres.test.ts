@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { Fault } from '#core/fault.ts'
 import { startControlServer } from '#runtime/control-socket.ts'
+import { openPostgres } from '#test/open-database.ts'
 import { noPostgres, type PostgresServer, startPostgres } from '#test/postgres.ts'
 import { startProcess } from '#test/second-process.ts'
 import { type StoreLocation, tables } from '#test/state-suite/store-location.ts'
@@ -17,7 +18,6 @@ import type { State } from '../state.ts'
 import { parsePostgresUrl } from './address.ts'
 import { cellOf } from './copy.ts'
 import { numberPlaceholders, toPostgresSql } from './dialect.ts'
-import { openPostgres } from './postgres.ts'
 import { PostgresSession } from './session.ts'
 
 describe('on PostgreSQL', { skip: noPostgres }, () => {
@@ -44,7 +44,7 @@ describe('on PostgreSQL', { skip: noPostgres }, () => {
     const state = await location.open()
     await state.write((tx) => tx.run("insert into counters values ('n', 0)"))
     const code = `
-      const { openPostgres } = await load('server/storage/postgres/postgres.ts')
+      const { openPostgres } = await load('test/open-database.ts')
       const { tables } = await load('test/state-suite/store-location.ts')
       const state = await openPostgres(${JSON.stringify(location.url)}, [tables], { connections: 2 })
       print('open')

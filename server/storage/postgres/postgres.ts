@@ -12,7 +12,7 @@
 import { crc32 } from 'node:zlib'
 import { systemRandom } from '#runtime/random.ts'
 import { createGroupCommit, type QueuedWrite } from '../group-commit.ts'
-import { type InspectedStore, inspectStore, type MigrationEngine, migrateStore } from '../migrate.ts'
+import { type InspectedStore, inspectStore, type MigrationEngine } from '../migrate.ts'
 import type { Migration, Row, State, StateWriter, Value } from '../state.ts'
 import { runGuarded } from '../transaction-guard.ts'
 import { closedFault, createWriteQueue, iterationsMax, tooManyIterations } from '../write-queue.ts'
@@ -41,9 +41,6 @@ export interface PostgresOptions {
   /** How long to wait during an outage. */
   readonly waitMs?: number
 }
-
-export const openPostgres = async (...options: Parameters<typeof inspectPostgres>): Promise<State> =>
-  migrateStore(await inspectPostgres(...options))
 
 export async function inspectPostgres(
   url: string,

@@ -7,6 +7,7 @@ import { faults } from '#api/faults.ts'
 import { Fault } from '#core/fault.ts'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 import { countLoopTurns } from '#test/event-loop-turns.ts'
+import { openSqlite } from '#test/open-database.ts'
 import { startProcess } from '#test/second-process.ts'
 import { type StoreLocation, tables } from '#test/state-suite/store-location.ts'
 import { stateSuite } from '#test/state-suite.ts'
@@ -14,7 +15,6 @@ import { laterMigrations, upgradeSuite } from '#test/upgrade-suite.ts'
 import { stateMigrations } from '../migrations.ts'
 import { createCheckpointer, pagesMax } from './checkpointer.ts'
 import { Connection, statementsMax } from './connection.ts'
-import { openSqlite } from './sqlite.ts'
 
 interface SqliteLocation extends StoreLocation {
   readonly file: string
@@ -224,7 +224,7 @@ describe('sqlite with another process', () => {
   test('killed during a transaction: confirmed data is there, the rest is not', async () => {
     await using location = await createLocation()
     await using other = startProcess(`
-      const { openSqlite } = await load('server/storage/sqlite/sqlite.ts')
+      const { openSqlite } = await load('test/open-database.ts')
       const { tables } = await load('test/state-suite/store-location.ts')
       const state = await openSqlite(${JSON.stringify(location.file)}, [tables], { busyWaitMs: 5000 })
       await state.write((tx) => tx.run("insert into counters values ('confirmed', 1)"))
@@ -251,7 +251,7 @@ test('sqlite: a migration that was killed has no effect, and the next start appl
   await state.close()
   await using other = startProcess(`
     const { DatabaseSync } = await import('node:sqlite')
-    const { openSqlite } = await load('server/storage/sqlite/sqlite.ts')
+    const { openSqlite } = await load('test/open-database.ts')
     const { laterMigrations } = await load('test/upgrade-suite.ts')
     const { prepare } = DatabaseSync.prototype
     DatabaseSync.prototype.prepare = function (sql, ...rest) {

@@ -12,7 +12,7 @@
 // 6. In a server, a thread copies the WAL to the database file (checkpointer.ts).
 import { nextEventLoopTurn, systemClock } from '#runtime/clock.ts'
 import { createGroupCommit, type QueuedWrite } from '../group-commit.ts'
-import { type InspectedStore, inspectStore, type MigrationEngine, migrateStore } from '../migrate.ts'
+import { type InspectedStore, inspectStore, type MigrationEngine } from '../migrate.ts'
 import { createReaderPool } from '../reader-pool.ts'
 import type { Migration, Row, State, StateReader, StateWriter, Value } from '../state.ts'
 import { runGuarded, type TransactionGuard } from '../transaction-guard.ts'
@@ -46,9 +46,6 @@ export interface SqliteOptions extends ConnectionOptions {
   /** For a process that handles requests meanwhile (6). */
   readonly checkpointsOnThread?: boolean
 }
-
-export const openSqlite = async (...options: Parameters<typeof inspectSqlite>): Promise<State> =>
-  migrateStore(await inspectSqlite(...options))
 
 export async function inspectSqlite(
   file: string,
@@ -144,8 +141,7 @@ async function openSqliteState(file: string, options: SqliteOptions): Promise<St
   const opened = connections.move()
   const state: State = {
     engine: 'sqlite',
-    get: <R = Row>(sql: string, ...values: Value[]) => retryWhileBusy(() => readConnection().get<R>(sql, values)),
-    all: <R = Row>(sql: string, ...values: Value[]) => retryWhileBusy(() => readConnection().all<R>(sql, values)),
+    ...connectionReader((read) => retryWhileBusy(() => read(readConnection()))),
     get recent() {
       return state
     },
@@ -174,7 +170,7 @@ async function openSqliteState(file: string, options: SqliteOptions): Promise<St
         const { connection } = slot
         connection.run('begin')
         try {
-          return await work(createSnapshotReader(connection, file))
+          return await work(connectionReader(async (read) => renamingErrors(file, () => read(connection))))
         } finally {
           connection.rollback()
         }
@@ -183,11 +179,7 @@ async function openSqliteState(file: string, options: SqliteOptions): Promise<St
       together ? groupCommit(work) : writeQueue.run(() => transaction(() => runAlone(work))),
     version() {
       if (version === undefined) {
-        try {
-          version = readConnection().dataVersion()
-        } catch (error) {
-          throw renameSqlite(error, file)
-        }
+        version = renamingErrors(file, () => readConnection().dataVersion())
         void nextEventLoopTurn().then(() => {
           version = undefined
         })
@@ -206,17 +198,17 @@ async function openSqliteState(file: string, options: SqliteOptions): Promise<St
   return state
 }
 
-function createSnapshotReader(connection: Connection, file: string): StateReader {
-  const read = <T>(work: () => T): T => {
-    try {
-      return work()
-    } catch (error) {
-      throw renameSqlite(error, file)
-    }
-  }
-  return {
-    get: async <R>(sql: string, ...values: Value[]) => read(() => connection.get<R>(sql, values)),
-    all: async <R>(sql: string, ...values: Value[]) => read(() => connection.all<R>(sql, values)),
+/** Reads rows on the connection that `use` chooses. */
+const connectionReader = (use: <T>(read: (connection: Connection) => T) => Promise<T>): StateReader => ({
+  get: <R = Row>(sql: string, ...values: Value[]) => use((connection) => connection.get<R>(sql, values)),
+  all: <R = Row>(sql: string, ...values: Value[]) => use((connection) => connection.all<R>(sql, values)),
+})
+
+function renamingErrors<T>(file: string, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    throw renameSqlite(error, file)
   }
 }
 
@@ -230,8 +222,7 @@ function createTransaction(connection: Connection, guard: TransactionGuard, file
     }
   }
   return {
-    get: async <R>(sql: string, ...values: Value[]) => run(() => connection.get<R>(sql, values)),
-    all: async <R>(sql: string, ...values: Value[]) => run(() => connection.all<R>(sql, values)),
+    ...connectionReader(async (read) => run(() => read(connection))),
     run: async (sql, ...values) => run(() => connection.run(sql, values)),
     async insertMany(into, columns, rows, onConflict = '') {
       const placeholders = `(${columns.map(() => '?').join(', ')})`
