@@ -6,7 +6,7 @@ import type { ChainSettings } from '#runtime/settings/explorer.ts'
 import type { RpcOutcome } from '#sources/evm/batch-results.ts'
 import { headerCall, readBlocks, toHeader } from '#sources/evm/blocks.ts'
 import { type BlockSource, type CapabilityTracker, createCapabilityTracker } from '#sources/evm/capability-tracker.ts'
-import { faultOf, openRpc, type Rpc, type RpcCall, type RpcCallOptions, type RpcOptions } from '#sources/evm/rpc.ts'
+import { CallFault, openRpc, type Rpc, type RpcCall, type RpcCallOptions, type RpcOptions } from '#sources/evm/rpc.ts'
 import type { BlockWithExecution, Header } from '#sources/evm/types.ts'
 import type { ExplorerContext } from './context.ts'
 
@@ -112,7 +112,7 @@ async function readTip(rpc: Rpc, { finalityBlocks }: ChainSettings, options?: Rp
   const finalizedCalls = finalityBlocks === 0 ? [finalizedCall, finalizedCall] : []
   const outcomes = await rpc.call([...finalizedCalls, headerCall('latest')], options)
   const latest = outcomes.at(-1) as RpcOutcome
-  if (latest.is !== 'result') throw faultOf(latest)
+  if (latest.is !== 'result') throw new CallFault(latest)
   const head = toHeader(latest.result)
   const finalOutcomes =
     finalityBlocks === 0

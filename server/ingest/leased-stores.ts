@@ -1,14 +1,11 @@
 // The databases as ingesters use them: every write checks the lease of the ingester that runs the current code. Code
 // that runs without a lease writes as usual.
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { Duties } from '#storage/duties.ts'
+import type { Duties, LeaseToken } from '#storage/duties.ts'
 import type { State, StateReader } from '#storage/state.ts'
 import { LeaseLost } from './lease-lost.ts'
 
-export interface HeldLease {
-  readonly name: string
-  readonly holder: string
-  readonly token: number
+export interface HeldLease extends LeaseToken {
   readonly lost: AbortController
 }
 

@@ -64,11 +64,7 @@ async function sizeOf(dir: string): Promise<number> {
   let bytes = 0
   // A running server replaces files.
   for (const entry of await readdir(dir, { withFileTypes: true, recursive: true }))
-    if (entry.isFile())
-      bytes += await stat(join(entry.parentPath, entry.name)).then(
-        ({ size }) => size,
-        () => 0,
-      )
+    if (entry.isFile()) bytes += (await stat(join(entry.parentPath, entry.name)).catch(() => undefined))?.size ?? 0
   return bytes
 }
 

@@ -8,6 +8,7 @@ import { complete } from '#core/schema-check.ts'
 import { didYouMean, findClosest } from './config/closest-name.ts'
 import { type Leaf, leaves, nodeAt, type SchemaNode, settingsNode } from './config/leaves.ts'
 import type { YamlFile } from './config/yaml.ts'
+import { readText } from './read-text-file.ts'
 import { aliasProblems } from './settings/aliases.ts'
 import { duplicateProblems } from './settings/duplicate-problems.ts'
 import { fxProblems } from './settings/fx.ts'
@@ -122,14 +123,7 @@ async function readConfigText(name: string, path: string, needed: boolean): Prom
   }
   try {
     await using file = await open(path)
-    // One byte more than allowed, to detect files that are too long, also if their size is unknown.
-    const buffer = Buffer.alloc(fileBytesMax + 1)
-    let length = 0
-    for (let read = 1; read > 0 && length < buffer.length; length += read) {
-      read = (await file.read(buffer, length, buffer.length - length)).bytesRead
-    }
-    if (length > fileBytesMax) return refuse(`is longer than ${fileBytesMax} bytes`)
-    return new TextDecoder('utf-8', { fatal: true }).decode(buffer.subarray(0, length))
+    return (await readText(file, fileBytesMax)) ?? refuse(`is longer than ${fileBytesMax} bytes`)
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code
     if (code === 'ENOENT' && !needed) return undefined

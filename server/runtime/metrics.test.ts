@@ -97,7 +97,7 @@ test('every stream is exported with age, gaps and status, and removed when it is
     complete: false,
     fresh: null,
     status: 'catching up',
-  }
+  } as const
   const rates = {
     group: 'fx',
     name: 'rates desk',
@@ -106,7 +106,7 @@ test('every stream is exported with age, gaps and status, and removed when it is
     complete: true,
     fresh: true,
     status: 'healthy',
-  }
+  } as const
   metrics.setStreams([chain, rates])
   assert.deepEqual(await lines(metrics, 'tetrad_stream_'), [
     'tetrad_stream_age_seconds{group="fx",stream="rates desk"} 3',

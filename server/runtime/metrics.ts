@@ -1,6 +1,7 @@
 // Prometheus metrics. Only this file and watched-metrics.ts import the metrics library. Each server has its own registry,
 // so that servers in one process are counted separately. Label sets are cached to keep counting cheap.
 import { Counter, collectDefaultMetrics, Gauge, type Histogram, type MetricValue, Registry } from 'prom-client'
+import type { StreamView } from '#api/console.ts'
 import { createWatchedMetrics } from './watched-metrics.ts'
 
 export const metricsContentType = Registry.PROMETHEUS_CONTENT_TYPE
@@ -20,17 +21,10 @@ export interface Totals {
   readonly times: ReadonlyMap<string, readonly number[]>
 }
 
-export interface StreamMetrics {
-  readonly group: string
-  readonly name: string
-  readonly ageSeconds: number | null
-  readonly gapsCount: number
-  readonly complete: boolean
-  /** Null: not syncing. */
-  readonly fresh: boolean | null
-  readonly status: string
-  readonly nodes?: string
-}
+type StreamMetrics = Pick<
+  StreamView,
+  'group' | 'name' | 'ageSeconds' | 'gapsCount' | 'complete' | 'fresh' | 'status' | 'nodes'
+>
 
 /** One network in one table of the ClickHouse mirror. */
 export interface MirrorMetrics {

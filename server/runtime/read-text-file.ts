@@ -1,5 +1,5 @@
 // Reads a text file with a size limit. Errors name the path as configured and tell an operator what is wrong.
-import { open } from 'node:fs/promises'
+import { type FileHandle, open } from 'node:fs/promises'
 
 export async function readTextFile(path: string, bytesMax: number): Promise<string> {
   try {
@@ -7,19 +7,22 @@ export async function readTextFile(path: string, bytesMax: number): Promise<stri
     const stat = await file.stat()
     if (!stat.isFile()) throw new Error(`${path} is not a file`)
     if (stat.size > bytesMax) throw new Error(`${path} has more than ${bytesMax} bytes`)
-    // One byte more than allowed: the file may have grown since `stat`.
-    const bytes = new Uint8Array(bytesMax + 1)
-    let length = 0
-    for (;;) {
-      const { bytesRead } = await file.read(bytes, length, bytes.length - length)
-      length += bytesRead
-      if (length > bytesMax) throw new Error(`${path} has more than ${bytesMax} bytes`)
-      if (bytesRead === 0) break
-    }
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, length))
+    const text = await readText(file, bytesMax)
+    if (text === undefined) throw new Error(`${path} has more than ${bytesMax} bytes`)
+    return text
   } catch (error) {
     throw describeFileError(path, error as NodeJS.ErrnoException)
   }
+}
+
+/** The text of an open file, also if its size is unknown or grows. Undefined if it has more bytes than allowed. */
+export async function readText(file: FileHandle, bytesMax: number): Promise<string | undefined> {
+  const bytes = new Uint8Array(bytesMax + 1)
+  let length = 0
+  for (let read = 1; read > 0 && length < bytes.length; length += read) {
+    read = (await file.read(bytes, length, bytes.length - length)).bytesRead
+  }
+  return length > bytesMax ? undefined : new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, length))
 }
 
 function describeFileError(path: string, error: NodeJS.ErrnoException): Error {

@@ -1,6 +1,7 @@
 // Settings of the server itself: network, log, console, MCP, groups, aliases, plans, keys, limits and ingest.
 import { boolean, choice, integer, PatternText, type TSchema, Type, withDefault } from '#api/kit.ts'
 import { groups, plans } from '#api/routes.ts'
+import { recordFrom } from '#core/record-from.ts'
 
 export { boolean, choice, integer }
 
@@ -116,10 +117,7 @@ const groupSettings = (name: string) =>
   )
 
 export const groupsSettings = section(
-  Object.fromEntries(groups.map((name) => [name, groupSettings(name)])) as Record<
-    (typeof groups)[number],
-    ReturnType<typeof groupSettings>
-  >,
+  recordFrom(groups, groupSettings),
   'The four interfaces: whether they are served, and under which host name.',
 )
 
@@ -157,13 +155,7 @@ const planSettings = (name: (typeof plans)[number]) =>
     `Limits of the ${name} plan.`,
   )
 
-export const plansSettings = section(
-  Object.fromEntries(plans.map((name) => [name, planSettings(name)])) as Record<
-    (typeof plans)[number],
-    ReturnType<typeof planSettings>
-  >,
-  'Limits by plan.',
-)
+export const plansSettings = section(recordFrom(plans, planSettings), 'Limits by plan.')
 
 export const keysSettings = section(
   {

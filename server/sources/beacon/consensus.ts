@@ -1,5 +1,6 @@
 // The constants of the consensus rules that differ between networks, as a node lists them in `/eth/v1/config/spec`.
 // Values that a node omits default to those of mainnet.
+import { recordFrom } from '#core/record-from.ts'
 
 /** In chronological order. Blocks of other forks are rejected. */
 export const forks = ['phase0', 'altair', 'bellatrix', 'capella', 'deneb', 'electra', 'fulu'] as const
@@ -59,10 +60,7 @@ export function readRules(spec: Readonly<Record<string, unknown>>) {
     slotSeconds: positive('SECONDS_PER_SLOT', 12),
     slotsPerEpoch: positive('SLOTS_PER_EPOCH', 32),
     /** First epoch of each fork; Infinity if it is not scheduled. */
-    forkEpochs: {
-      ...(Object.fromEntries(forks.map((fork) => [fork, forkEpoch(fork)])) as Record<Fork, number>),
-      phase0: 0,
-    },
+    forkEpochs: { ...recordFrom(forks, forkEpoch), phase0: 0 },
     /** The first scheduled fork that this version does not support (behaviour/validators.md#unknown-forks). */
     unknownFork: Object.keys(spec)
       .map((key) => (/^(\w+)_FORK_EPOCH$/.exec(key)?.[1] ?? '').toLowerCase())

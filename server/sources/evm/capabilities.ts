@@ -1,4 +1,5 @@
 // Detects what a node supports by calling it, and describes the limitations that follow.
+import { recordFrom } from '#core/record-from.ts'
 import type { Clock } from '#runtime/clock.ts'
 import { isNull, type RpcOutcome } from './batch-results.ts'
 import { accountCalls, filterCall, headerCall, hexOf } from './blocks.ts'
@@ -110,9 +111,8 @@ function formsOf(has: Readonly<Record<Capability, boolean>>): Pick<Capabilities,
 
 /** What the nodes support together: a call that one refuses goes to the next. */
 export function combineCapabilities(all: readonly Capabilities[]): Capabilities {
-  const has = Object.fromEntries(capabilityNames.map((name) => [name, all.some(({ has }) => has[name])]))
   return {
-    ...formsOf(has as Record<Capability, boolean>),
+    ...formsOf(recordFrom(capabilityNames, (name) => all.some(({ has }) => has[name]))),
     head: Math.max(...all.map(({ head }) => head)),
     filterBlocks: Math.max(...all.map(({ filterBlocks }) => filterBlocks)),
     isClear: all.every(({ isClear }) => isClear),

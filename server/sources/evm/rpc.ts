@@ -97,7 +97,7 @@ function createClient(
       const outcomes = await call(calls, options)
       return outcomes.map((outcome) => {
         if (outcome.is === 'result') return outcome.result
-        const fault = faultOf(outcome)
+        const fault = new CallFault(outcome)
         if (options?.keepsFailures) return fault
         throw fault
       })
@@ -229,8 +229,6 @@ export class CallFault extends Fault {
     return this.kind === undefined || this.kind === 'timeout' || this.kind === 'response too large'
   }
 }
-
-export const faultOf = (outcome: Exclude<RpcOutcome, { is: 'result' }>): CallFault => new CallFault(outcome)
 
 /** Measures the time during which any work runs, so that parallel requests count once. */
 function stopwatch(clock: Clock) {

@@ -16,7 +16,7 @@ import {
   toAccount,
   toHeader,
 } from '#sources/evm/blocks.ts'
-import { faultOf, type RpcCall } from '#sources/evm/rpc.ts'
+import { CallFault, type RpcCall } from '#sources/evm/rpc.ts'
 import type { BlockWithExecution, Header, TraceWithBlock } from '#sources/evm/types.ts'
 import { validateQuantity } from '#sources/evm/validate.ts'
 import { type AccountState, emptyAccount } from './account-search.ts'
@@ -91,7 +91,7 @@ export class AccountReader {
       filterCall(this.address, side, { from: after + 1, until: until + 1 }),
       this.limits,
     )
-    if (outcome.is !== 'result') throw faultOf(outcome)
+    if (outcome.is !== 'result') throw new CallFault(outcome)
     const traces = outcome.result as TraceWithBlock[]
     // A full page may end within a block.
     const complete = traces.length < filteredMax ? until : (traces.at(-1)?.blockNumber ?? 0) - 1

@@ -10,7 +10,7 @@
 import type { Network } from '#api/wire/validators.ts'
 import type { Range } from '#core/ranges.ts'
 import { headerCall, hexOf } from '#sources/evm/blocks.ts'
-import { faultOf, type Rpc, type RpcCall } from '#sources/evm/rpc.ts'
+import { CallFault, type Rpc, type RpcCall } from '#sources/evm/rpc.ts'
 import { cursorOf, moveCursor } from '#storage/coverage.ts'
 import type { State } from '#storage/state.ts'
 import { toBytes } from '#validators/registry/registry.ts'
@@ -59,7 +59,7 @@ export function createDepositReader(state: State, network: Network, rpc: Rpc, co
     if (outcome?.is === 'error' && until - from > 1) return undefined
     // A response that is too large or too slow looks like an unreachable node, so the next attempt requests less.
     blockCount = Math.max(1, Math.floor(blockCount / 2))
-    throw faultOf(outcome ?? { is: 'unusable', message: 'no response' })
+    throw new CallFault(outcome ?? { is: 'unusable', message: 'no response' })
   }
 
   async function storeDeposits(

@@ -7,7 +7,7 @@ import type { Clock } from '#runtime/clock.ts'
 import type { NetworkSettings } from '#runtime/settings/validators.ts'
 import type { Block } from '#sources/beacon/block.ts'
 import type { RpcOutcome } from '#sources/evm/batch-results.ts'
-import { faultOf, isUnknownMethod, openRpc, type Rpc, type RpcCall } from '#sources/evm/rpc.ts'
+import { CallFault, isUnknownMethod, openRpc, type Rpc, type RpcCall } from '#sources/evm/rpc.ts'
 import type { ExecutionRewards } from './epoch.ts'
 
 export interface ExecutionSource {
@@ -84,7 +84,7 @@ const receiptCall = (transaction: RpcTransaction, { baseFeePerGas }: RpcBlock): 
 
 function resultOrThrow<T>(outcome: RpcOutcome): T {
   if (outcome.is === 'result') return outcome.result as T
-  throw faultOf(outcome)
+  throw new CallFault(outcome)
 }
 
 type Payload = NonNullable<Block['payload']>
