@@ -14,9 +14,8 @@ import { pushRate } from '#fx/rates/push-rate.ts'
 import { openLog } from '#runtime/log.ts'
 import { SettingsSchema } from '#runtime/settings.ts'
 import { startServer } from '#server/app.ts'
-import { loadExplorer } from '#simulator/explorer.ts'
-import { loadMarkets } from '#simulator/markets.ts'
 import { createKey } from '#storage/keys.ts'
+import { loadDemoExplorer, loadDemoMarkets } from '#test/load-demo.ts'
 import { coveredEpochs } from '#validators/duties/coverage.ts'
 import { stageTimes } from './stages.ts'
 
@@ -34,9 +33,9 @@ const { value: settings } = complete(SettingsSchema, {
 const log = openLog('error', (line) => process.stderr.write(line))
 const server = await startServer({ settings, dataDir, log })
 const { context } = server
-await loadExplorer(context, seed)
+await loadDemoExplorer(context, seed)
 const { address } = contract['explorer.fundedBy'].example.input
-const { slug } = await loadMarkets(context, seed)
+const { slug } = await loadDemoMarkets(context, seed)
 await pushRate(context, { pair: 'EUR/USD', rate: '1.0842' })
 const keys: string[] = []
 const input = { name: 'bench', plan: 'enterprise' } as const

@@ -6,9 +6,8 @@ import { pushRate } from '#fx/rates/push-rate.ts'
 import { openLog } from '#runtime/log.ts'
 import { SettingsSchema } from '#runtime/settings.ts'
 import { startServer } from '#server/app.ts'
-import { loadExplorer } from '#simulator/explorer.ts'
-import { loadMarkets } from '#simulator/markets.ts'
 import { createKey } from '#storage/keys.ts'
+import { loadDemoExplorer, loadDemoMarkets } from '#test/load-demo.ts'
 
 /** Enough that the limit of 4.3 (two calls per second and key) is never reached. */
 const keyCount = 5000
@@ -27,9 +26,9 @@ const { value: settings } = complete(SettingsSchema, {
 const server = await startServer({ settings, dataDir, log: openLog('error', (line) => process.stderr.write(line)) })
 const { context } = server
 if (task === 'fill') {
-  await loadExplorer(context, seed)
+  await loadDemoExplorer(context, seed)
   const { address } = contract['explorer.fundedBy'].example.input
-  const { slug } = await loadMarkets(context, seed)
+  const { slug } = await loadDemoMarkets(context, seed)
   await pushRate(context, { pair: 'EUR/USD', rate: '1.0842' })
   const input = { name: 'bench', plan: 'enterprise' } as const
   const keys: string[] = []

@@ -9,9 +9,9 @@ import { silentLog } from '#runtime/log.ts'
 import { systemRandom } from '#runtime/random.ts'
 import { demoSeed } from '#simulator/demo-seed.ts'
 import { SimulatedChain } from '#simulator/evm/chain.ts'
-import { loadExplorer } from '#simulator/explorer.ts'
 import { openState } from '#storage/open.ts'
 import { settingsWith } from '#test/context.ts'
+import { loadDemoExplorer } from '#test/load-demo.ts'
 import { openFolder, runCommand } from '#test/run-command.ts'
 import { LimitedNode } from '#test/simulator/limited-node.ts'
 import { coinText, treeOf } from './trail.ts'
@@ -24,7 +24,7 @@ test('prints the trail from the store, as JSON and as a tree', async () => {
   await using home = await openFolder()
   const state = await openState(join(home.dir, 'data'))
   const world = { settings: settingsWith(), clock: systemClock, random: systemRandom, log: silentLog }
-  await loadExplorer({ state, ...world, explorer: createExplorerCaches() }, demoSeed)
+  await loadDemoExplorer({ state, ...world, explorer: createExplorerCaches() }, demoSeed)
   await state.close()
   const { code, stdout, stderr } = await runCommand(['trail', address, '--chain', '1', '--json'], { cwd: home.dir })
   assert.deepEqual([code, stderr], [0, ''])

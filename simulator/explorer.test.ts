@@ -12,10 +12,10 @@ import { listLabels } from '#explorer/labels/labels.ts'
 import { eachTag } from '#explorer/labels/tags.ts'
 import { coverageOf } from '#storage/coverage.ts'
 import { openContext, type TestContext, testRequestInfo } from '#test/context.ts'
+import { loadDemoExplorer } from '#test/load-demo.ts'
 import { firstFundings } from '#test/simulator/first-funding.ts'
 import { demoSeed } from './demo-seed.ts'
 import { demoChains } from './explorer/chains.ts'
-import { loadExplorer } from './explorer.ts'
 
 interface Row {
   readonly address: string
@@ -37,7 +37,7 @@ describe('explorer of the demo', () => {
   const { address = '' } = contract['explorer.fundedBy'].example.input
   before(async () => {
     context = await openContext()
-    await loadExplorer(context, demoSeed)
+    await loadDemoExplorer(context, demoSeed)
   })
   after(() => context[Symbol.asyncDispose]())
 
@@ -116,7 +116,7 @@ describe('explorer of the demo', () => {
   test('the same seed gives the same data, and loading it twice changes nothing', async () => {
     await using other = await openContext()
     for (const _ of ['first', 'second']) {
-      await loadExplorer(other, demoSeed)
+      await loadDemoExplorer(other, demoSeed)
       assert.deepEqual(await rowsOf(other, '1'), await rowsOf(context, '1'))
       const labelsIn = ({ state }: TestContext) => Array.fromAsync(listLabels(state, '1'))
       assert.deepEqual(await labelsIn(other), await labelsIn(context))

@@ -17,23 +17,16 @@ import {
   chainWithGap,
   completeChain,
   demoAccounts,
-  demoChains,
   exchangeAccounts,
   finalUntil,
-  openChainNodes,
 } from './explorer/chains.ts'
 import { createSeededRandom, type SeededRandom } from './seeded-random.ts'
 import { depositorsOf } from './validators/behaviour.ts'
 
-/**
- * Writes the labels and indexes both chains from nodes over HTTP. The newest blocks have the current time. `urls`: those
- * of the nodes; default: nodes on the current thread.
- */
-export async function loadExplorer(context: ExplorerContext, seed: string, urls?: ChainUrls): Promise<void> {
+/** Writes the labels and indexes both chains from nodes over HTTP. */
+export async function loadExplorer(context: ExplorerContext, seed: string, urls: ChainUrls): Promise<void> {
   await writeLabels(context, seed)
-  await using nodes = urls ? undefined : await openChainNodes(demoChains(seed), Math.floor(context.clock.now() / 1000))
-  const { urls: used } = nodes ?? { urls: urls as ChainUrls }
-  for (const plan of plans) await readChain(context, plan, used[plan.id])
+  for (const plan of plans) await readChain(context, plan, urls[plan.id])
 }
 
 const plans = [completeChain, chainWithGap]

@@ -5,12 +5,12 @@ import { checker } from '#core/schema-check.ts'
 import { bySlug } from '#markets/endpoints/by-slug.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { openContext, testRequestInfo } from '#test/context.ts'
+import { loadDemoMarkets } from '#test/load-demo.ts'
 import { demoSeed } from './demo-seed.ts'
 import { DemoDates } from './markets/dates.ts'
 import { startDemoFeed } from './markets/demo-feed.ts'
 import { createDemoListing, createMarketRecords } from './markets/listing.ts'
 import { createEventPlans } from './markets/plan.ts'
-import { loadMarkets } from './markets.ts'
 
 interface Schema {
   readonly type?: string
@@ -46,7 +46,7 @@ async function loadDocuments() {
   await using opened = await openContext()
   // Reading a feed waits between two requests.
   const context = { ...opened, clock: systemClock }
-  const sample = await loadMarkets(context, 'test')
+  const sample = await loadDemoMarkets(context, 'test')
   const rows = await context.state.all<{ slug: string; body: Uint8Array }>('select slug, body from market_documents')
   const past = await bySlug.handle({ slug: sample.pastSlug, include_tag: true }, context, testRequestInfo())
   return { sample, past, documents: rows.map(({ slug, body }) => ({ slug, text: Buffer.from(body).toString() })) }

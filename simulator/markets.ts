@@ -4,8 +4,6 @@ import { readFeed } from '#markets/feeds/read-feed.ts'
 import { idleEventLoop } from '#runtime/pause-while-busy.ts'
 import { MarketFeed } from '#runtime/settings/markets.ts'
 import type { AppContext } from '#server/context.ts'
-import { startDemoFeed } from './markets/demo-feed.ts'
-import { samplePastSlug, sampleQuestion, slugOf } from './markets/plan.ts'
 import { stoppedAt } from './stopped-clock.ts'
 
 /** A new demo already has a history: the feed is read as of these times. */
@@ -27,8 +25,8 @@ const feedOf = (url: string) => ({
 /** Settings that make a server read the feed at this URL. */
 export const demoMarketSettings = (url: string): object => ({ markets: { feeds: [feedOf(url)] } })
 
-/** Reads the feed as of several past times and returns the sample market. */
-export async function readPastMarkets(context: AppContext, url: string): Promise<{ slug: string; pastSlug: string }> {
+/** Reads the feed as of several past times. */
+export async function readPastMarkets(context: AppContext, url: string): Promise<void> {
   const options = { holder: 'demo', takeOver: true, signal: new AbortController().signal, eventLoop: idleEventLoop }
   for (const hours of hoursAgo) {
     const atMs = context.clock.now() - hours * 3_600_000
@@ -38,11 +36,4 @@ export async function readPastMarkets(context: AppContext, url: string): Promise
     const { rejected } = await readFeed(past, source, { ...options, full: hours === hoursAgo[0] })
     if (rejected > 0) throw new Error(`${rejected} records of the demo do not match the contract`)
   }
-  return { slug: slugOf(sampleQuestion), pastSlug: samplePastSlug }
-}
-
-/** Loads the demo markets through a temporary feed and returns the current and a past slug of the sample market. */
-export async function loadMarkets(context: AppContext, seed: string): Promise<{ slug: string; pastSlug: string }> {
-  await using feed = await startDemoFeed(seed, context.clock)
-  return await readPastMarkets(context, feed.url)
 }

@@ -9,6 +9,7 @@ import { fundedBy } from '#explorer/endpoints/funded-by.ts'
 import { trail } from '#explorer/endpoints/trail.ts'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 import { openContext, settingsWith, type TestContext, testNowMs, testRequestInfo } from '#test/context.ts'
+import { loadDemoExplorer } from '#test/load-demo.ts'
 import { ManualClock } from '#test/manual-clock.ts'
 import { openFollower } from '#test/open-follower.ts'
 import { simulateScenario } from '#test/simulator/simulate-network.ts'
@@ -25,7 +26,6 @@ import { type Measure, measures } from '#validators/ratings/measures.ts'
 import type { Truth } from './beacon/truth.ts'
 import { demoSeed } from './demo-seed.ts'
 import { demoAccounts, demoChains } from './explorer/chains.ts'
-import { loadExplorer } from './explorer.ts'
 import { openDemoNodes } from './nodes.ts'
 import { daysBefore, epochsPerDay, hoodiScenario, mainnetScenario, roles } from './validators/behaviour.ts'
 import {
@@ -287,7 +287,7 @@ describe('validators of the demo', () => {
   })
 
   test('depositors are funded on the demo chain before their deposits, and their trails end at a label', async () => {
-    await loadExplorer(context, demoSeed)
+    await loadDemoExplorer(context, demoSeed)
     const { epochs, plan } = mainnet
     const genesisUnix = (await storedChain(context.duties, 'mainnet'))?.genesisUnix ?? assert.fail()
     const blockOfGenesis = [...(epochs[0]?.blocks.values() ?? [])][0]?.payload.number ?? assert.fail()

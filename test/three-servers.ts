@@ -14,8 +14,6 @@ import { silentLog } from '#runtime/log.ts'
 import { systemRandom } from '#runtime/random.ts'
 import { createContext } from '#server/context.ts'
 import { demoSeed as seed } from '#simulator/demo-seed.ts'
-import { loadExplorer } from '#simulator/explorer.ts'
-import { loadMarkets } from '#simulator/markets.ts'
 import { openDemoNodes } from '#simulator/nodes.ts'
 import { type DemoValidators, startDemoValidators } from '#simulator/validators.ts'
 import { createKey } from '#storage/keys.ts'
@@ -23,6 +21,7 @@ import { openStores } from '#storage/open.ts'
 import { dutiesOnThisThread } from '#validators/duties/store.ts'
 import { settingsWith } from './context.ts'
 import type { Target } from './load.ts'
+import { loadDemoExplorer, loadDemoMarkets } from './load-demo.ts'
 import { noPostgres, type PostgresServer, startPostgres } from './postgres.ts'
 import { end, freePort, launch, ownFolder, withParent } from './programs.ts'
 import { noRedis, type RedisServer, startRedis } from './redis.ts'
@@ -106,9 +105,9 @@ async function loadData(dir: string, overrides: object & { readonly store: { sta
   const stores = await openStores(dir, overrides.store)
   const parts = { settings: settingsWith(overrides), clock: systemClock, random: systemRandom, log: silentLog }
   const context = createContext({ state: stores.state, duties: dutiesOnThisThread(stores.duties), ...parts })
-  await loadExplorer(context, seed)
+  await loadDemoExplorer(context, seed)
   const { address = '' } = contract['explorer.fundedBy'].example.input
-  const { slug } = await loadMarkets(context, seed)
+  const { slug } = await loadDemoMarkets(context, seed)
   await pushRate(context, { pair: 'EUR/USD', rate: '1.25' })
   const keyInput = { name: 'set', plan: 'enterprise' } as const
   const { key } = await createKey(context.state, keyInput, context.clock, context.random)

@@ -17,6 +17,7 @@ export async function readTextFile(path: string, bytesMax: number): Promise<stri
 
 /** The text of an open file, also if its size is unknown or grows. Undefined if it has more bytes than allowed. */
 export async function readText(file: FileHandle, bytesMax: number): Promise<string | undefined> {
+  // One byte more than allowed, to notice that the file has more.
   const bytes = new Uint8Array(bytesMax + 1)
   let length = 0
   for (let read = 1; read > 0 && length < bytes.length; length += read) {
