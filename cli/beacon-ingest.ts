@@ -1,7 +1,6 @@
 // Implements `tetrad ingest beacon`. If a server is running, it makes the server poll its node and shows the progress
 // (behaviour/validators.md#commands-and-a-running-server). Otherwise it ingests in this process.
 import { existsSync } from 'node:fs'
-import type { Network } from '#api/wire/validators.ts'
 import { poll } from '#ingest/poll.ts'
 import { callControl } from '#runtime/control-socket.ts'
 import type { AppContext } from '#server/context.ts'
@@ -11,21 +10,13 @@ import { Follower } from '#validators/ingest/follow.ts'
 import type { IngestProgress } from '#validators/ingest/ingest-progress.ts'
 import type { IngestStatus } from '#validators/ingest/ingest-status.ts'
 import { readProcessorStart } from '#validators/ingest/start.ts'
-import { runStoppable } from './beacon.ts'
 import { queryServer } from './data-owner.ts'
 import { CommandFailure } from './failure.ts'
-import type { LeaseOptions } from './lease.ts'
 import { note, printResult } from './print.ts'
+import { type BeaconCommand, runStoppable } from './run-ingester.ts'
 import { clock } from './runtime.ts'
-import { type CommonOptions, dataDirOf } from './settings.ts'
+import { dataDirOf } from './settings.ts'
 import { stopSignal } from './stop.ts'
-
-export interface BeaconCommand extends CommonOptions, LeaseOptions {
-  readonly network: Network
-  readonly once?: boolean
-  readonly fromEpoch?: number
-  readonly untilEpoch?: number
-}
 
 const pollIntervalMs = 500
 const attemptMs = 7 * 86_400_000

@@ -5,20 +5,15 @@
 import { existsSync } from 'node:fs'
 import { type Command, Option } from 'commander'
 import { networks } from '#api/wire/validators.ts'
-import { Fault } from '#core/fault.ts'
 import type { Settings } from '#runtime/settings.ts'
 import type { AppContext } from '#server/context.ts'
-import type { Beacon } from '#sources/beacon/client.ts'
 import type { AuditLine } from '#validators/duties/audits.ts'
-import type { BeaconCommand } from './beacon-ingest.ts'
-import { queryServer, withContext } from './data-owner.ts'
-import { CommandFailure } from './failure.ts'
-import { runWithLease, waitOption } from './lease.ts'
+import { queryServer } from './data-owner.ts'
+import { waitOption } from './lease.ts'
 import { integerBetween } from './parse-integer.ts'
 import { print, printJson, table } from './print.ts'
-import { clock, log } from './runtime.ts'
+import { type BeaconCommand, beaconOf, runIngester, toCommandFailure } from './run-ingester.ts'
 import { configOf, dataDirOf } from './settings.ts'
-import { stopSignal } from './stop.ts'
 
 export const networkOption = () =>
   new Option('--network <name>', 'name of the network').choices(networks).default('mainnet')
@@ -43,20 +38,6 @@ export function addBeacon(ingest: Command, validators: Command): void {
     .option('--until-epoch <n>', 'epoch to stop before (default: one epoch)', epochNumber)
     .option(...waitOption)
     .action((_: unknown, command: Command) => toCommandFailure(audit(command.optsWithGlobals())))
-}
-
-const nodeErrorNames = new Set(['BeaconError', 'ContradictionError', 'DepositGap', 'FetchError', 'Fault'])
-
-/** Errors of a node are shown as command failures, not as bugs. */
-export async function toCommandFailure(work: Promise<void>): Promise<void> {
-  try {
-    await work
-  } catch (error) {
-    // Checks the name, because an error from another thread loses its class.
-    if (error instanceof Error && nodeErrorNames.has(error.name) && !(error instanceof Fault))
-      throw new CommandFailure('beacon.unavailable', error.message)
-    throw error
-  }
 }
 
 export const epochNumber = integerBetween(0, 9_999_999_999, 'Must be a whole number.')
@@ -112,37 +93,4 @@ async function auditWith(
     lines.push(...epochLines)
   }
   return lines
-}
-
-async function beaconOf({ network }: BeaconCommand, settings: Settings): Promise<Beacon> {
-  const { urls, timeoutMs } = settings.validators.networks[network].beacon
-  if (urls.length === 0) {
-    throw new CommandFailure(
-      'beacon.missing',
-      `No beacon node is configured: set validators.networks.${network}.beacon.urls.`,
-    )
-  }
-  const { openBeacon } = await import('#sources/beacon/client.ts')
-  return openBeacon({ network, urls, timeoutMs, clock })
-}
-
-type Ingester = (context: AppContext, signal: AbortSignal) => Promise<void>
-
-/** Runs an ingester under the lease, with the chain times of the node. */
-async function runIngester(options: BeaconCommand, ingester: Ingester, signal: AbortSignal): Promise<void> {
-  await beaconOf(options, (await configOf(options)).settings)
-  const run = async (context: AppContext) => {
-    const { withChainTimes } = await import('#validators/ingest/read/chain-identity.ts')
-    const timed = { ...context, settings: await withChainTimes(context) }
-    await runWithLease(timed, options, 'beacon', ingester, signal)
-  }
-  await withContext(options, run, log)
-}
-
-/** The same until it ends or a signal stops it. */
-export async function runStoppable(options: BeaconCommand, ingester: Ingester): Promise<void> {
-  const signal = stopSignal(clock)
-  await runIngester(options, ingester, signal).catch((error) => {
-    if (!signal.aborted) throw error
-  })
 }

@@ -22,7 +22,8 @@ import { ignoreDamage } from './damage.ts'
 import { validatorsIn } from './inspect.ts'
 import { networkId, partsIn } from './layout.ts'
 import { packCells } from './pack-chunk.ts'
-import { type RecordSums, sumRecords } from './sum-records.ts'
+import type { RecordSums } from './record-sums.ts'
+import { sumRecords } from './sum-records.ts'
 
 /** Stored as their index in this list. */
 export const summaryKinds = ['network', 'pool', 'operator'] as const

@@ -13,9 +13,10 @@ import { listRecords } from './list-records.ts'
 import { mergeSpans } from './merge.ts'
 import { listMissedDuties } from './missed.ts'
 import { writeChain } from './networks.ts'
+import type { SumInput } from './record-sums.ts'
 import { replacePart } from './replace.ts'
 import { dropStage, stageSegment } from './stage.ts'
-import { readsOnce, type SumInput, sumRecords } from './sum-records.ts'
+import { readsOnce, sumRecords } from './sum-records.ts'
 import { sumSummaries } from './sum-summaries.ts'
 
 type Query = (reader: StateReader, input: never, signal?: AbortSignal) => Promise<unknown>

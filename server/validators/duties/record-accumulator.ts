@@ -5,7 +5,7 @@ import { addScores, type Score, type ScoreTotals, scoreMeasures } from '../ratin
 import { ChunkReader } from './chunk.ts'
 import { columnsFor, countsToMeasures, toMeasures } from './layout.ts'
 import type { Grain, RecordQuery, Source } from './record-query.ts'
-import { columnNames, type RecordSums, recordSums, type SumInput } from './sum-records.ts'
+import { columnNames, type RecordSums, recordSums, type SumInput } from './record-sums.ts'
 
 /**
  * Adds up rows into records. The columns that scores are computed from are added up by grain, for one validator at a

@@ -7,7 +7,7 @@ import type { State } from '#storage/state.ts'
 import type { SummarizeInput } from './daily-summaries.ts'
 import type { MergeInput } from './merge.ts'
 import { type Queries, runQuery, runUpdate, type Updates } from './operations.ts'
-import { joinSums, type RecordSums, type SumInput } from './sum-records.ts'
+import { joinSums, type RecordSums, type SumInput } from './record-sums.ts'
 
 /** Runs a query by name, with the types of its input and result. */
 export const queryDuties = <N extends keyof Queries>(

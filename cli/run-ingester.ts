@@ -1,0 +1,66 @@
+// Runs an ingester of validators in this process: with its beacon node, both databases and the lease.
+import type { Network } from '#api/wire/validators.ts'
+import { Fault } from '#core/fault.ts'
+import type { Settings } from '#runtime/settings.ts'
+import type { AppContext } from '#server/context.ts'
+import type { Beacon } from '#sources/beacon/client.ts'
+import { withContext } from './data-owner.ts'
+import { CommandFailure } from './failure.ts'
+import { type LeaseOptions, runWithLease } from './lease.ts'
+import { clock, log } from './runtime.ts'
+import { type CommonOptions, configOf } from './settings.ts'
+import { stopSignal } from './stop.ts'
+
+export interface BeaconCommand extends CommonOptions, LeaseOptions {
+  readonly network: Network
+  readonly once?: boolean
+  readonly fromEpoch?: number
+  readonly untilEpoch?: number
+}
+
+const nodeErrorNames = new Set(['BeaconError', 'ContradictionError', 'DepositGap', 'FetchError', 'Fault'])
+
+/** Errors of a node are shown as command failures, not as bugs. */
+export async function toCommandFailure(work: Promise<void>): Promise<void> {
+  try {
+    await work
+  } catch (error) {
+    // Checks the name, because an error from another thread loses its class.
+    if (error instanceof Error && nodeErrorNames.has(error.name) && !(error instanceof Fault))
+      throw new CommandFailure('beacon.unavailable', error.message)
+    throw error
+  }
+}
+
+export async function beaconOf({ network }: BeaconCommand, settings: Settings): Promise<Beacon> {
+  const { urls, timeoutMs } = settings.validators.networks[network].beacon
+  if (urls.length === 0) {
+    throw new CommandFailure(
+      'beacon.missing',
+      `No beacon node is configured: set validators.networks.${network}.beacon.urls.`,
+    )
+  }
+  const { openBeacon } = await import('#sources/beacon/client.ts')
+  return openBeacon({ network, urls, timeoutMs, clock })
+}
+
+type Ingester = (context: AppContext, signal: AbortSignal) => Promise<void>
+
+/** Runs an ingester under the lease, with the chain times of the node. */
+export async function runIngester(options: BeaconCommand, ingester: Ingester, signal: AbortSignal): Promise<void> {
+  await beaconOf(options, (await configOf(options)).settings)
+  const run = async (context: AppContext) => {
+    const { withChainTimes } = await import('#validators/ingest/read/chain-identity.ts')
+    const timed = { ...context, settings: await withChainTimes(context) }
+    await runWithLease(timed, options, 'beacon', ingester, signal)
+  }
+  await withContext(options, run, log)
+}
+
+/** The same until it ends or a signal stops it. */
+export async function runStoppable(options: BeaconCommand, ingester: Ingester): Promise<void> {
+  const signal = stopSignal(clock)
+  await runIngester(options, ingester, signal).catch((error) => {
+    if (!signal.aborted) throw error
+  })
+}
