@@ -5,6 +5,7 @@ import type { MarketKey } from './kinds.ts'
 import type { MarketRecord } from './normalize.ts'
 import type { Reject } from './put-markets.ts'
 
+/** The newest are kept, and all of the last page, which have the same time. */
 const rowsMax = 10_000
 const textCharsMax = 300
 
@@ -31,11 +32,8 @@ export async function storeRejects(tx: StateWriter, source: string, rejects: rea
   }
   const count = await tx.get<{ n: number }>('select count(*) as n from market_rejects')
   if ((count?.n ?? 0) <= rowsMax) return
-  const oldest = await tx.get<{ last_ms: number }>(
-    'select last_ms from market_rejects order by last_ms desc limit 1 offset ?',
-    rowsMax,
-  )
-  if (oldest) await tx.run('delete from market_rejects where last_ms <= ?', oldest.last_ms)
+  const oldestKept = 'select last_ms from market_rejects order by last_ms desc limit 1 offset ?'
+  await tx.run(`delete from market_rejects where last_ms < (${oldestKept})`, rowsMax - 1)
 }
 
 async function readStoredSlug(tx: StateReader, marketId: string): Promise<string> {
@@ -55,9 +53,9 @@ export async function dropResolvedRejects(
   )
   if (rows.length === 0) return
   const ids = new Set(stored.map(({ kind, id }) => `${kind}/${id}`))
-  const slugs = new Set(stored.filter(({ kind }) => kind === 'market').map(({ fields }) => fields.slug))
+  const slugs = new Set(stored.map(({ kind, fields }) => `${kind}/${fields.slug ?? ''}`))
   for (const { kind, id, slug } of rows) {
-    if (id === '' ? !slugs.has(slug) : !ids.has(`${kind}/${id}`)) continue
+    if (id === '' ? !slugs.has(`${kind}/${slug}`) : !ids.has(`${kind}/${id}`)) continue
     const sql = 'delete from market_rejects where source = ? and kind = ? and id = ? and slug = ?'
     await tx.run(sql, source, kind, id, slug)
   }
