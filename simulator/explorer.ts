@@ -4,7 +4,7 @@
 
 import { fillDefaults } from '#core/schema-check.ts'
 import { createExplorerCaches, type ExplorerContext } from '#explorer/context.ts'
-import { confirmHead } from '#explorer/funding/chain-coverage.ts'
+import { confirmedForever, confirmHead } from '#explorer/funding/chain-coverage.ts'
 import { catchUpIndex, fillFinalBlocks } from '#explorer/funding/index/index-chain.ts'
 import { HistoryWriter } from '#explorer/labels/history.ts'
 import { type Label, putLabels } from '#explorer/labels/labels.ts'
@@ -42,8 +42,7 @@ async function readChain(context: ExplorerContext, plan: ChainPlan, url: string)
   if (!plan.read) await catchUpIndex(reader, source, () => {})
   for (const [from, until = finalUntil(plan)] of plan.read ?? [])
     await fillFinalBlocks(reader, source, { from, until }, () => {})
-  // The demo chains never grow, so their heads stay confirmed without a node.
-  await confirmHead(context.state, plan.id, finalUntil(plan), Number.MAX_SAFE_INTEGER)
+  await confirmHead(context.state, plan.id, finalUntil(plan), confirmedForever)
 }
 
 async function writeLabels({ state, clock }: ExplorerContext, seed: string): Promise<void> {

@@ -97,6 +97,14 @@ describe('200', () => {
     assert.deepEqual(outcome.is === 'body' && outcome.confidence, { asOf: 99, finality: 'finalized', coverage: '0-99' })
   })
 
+  test('503: no "No data found" if the confirmation is in the future, because the clock was set back', async () => {
+    await using context = await contextReading([[0, 100]], 100)
+    await confirmHead(context.state, '1', 100, context.clock.now() + 86_400_000)
+    await assert.rejects(ask(context, unknownAddress), { code: 'explorer.not_covered' })
+    await confirmHead(context.state, '1', 100, context.clock.now())
+    assert.equal((await ask(context, unknownAddress)).is, 'nothing')
+  })
+
   test('200: the index starts at firstBlock', async () => {
     const settings = { explorer: { chains: [{ id: '1', name: 'Late', firstBlock: 50 }] } }
     await using context = await contextReading([[50, 100]], 100, settings)

@@ -42,6 +42,8 @@ const confirmedMaxMs = 300_000
 const confirmedMaxPolls = 5
 /** Each confirmation is a write, so it is renewed only this often. */
 const confirmEveryMs = 30_000
+/** For chains that never grow, such as those of the demo: their heads need no node. */
+export const confirmedForever = Number.MAX_SAFE_INTEGER
 
 /**
  * Records that a node reported block `finalUntil - 1` as its newest final one, and that every block up to it is
@@ -64,11 +66,15 @@ const selectHead = 'select final_until, confirmed_ms from chain_heads where chai
 export const confirmationMaxMs = ({ explorer }: ExplorerContext['settings']): number =>
   Math.max(confirmedMaxMs, confirmedMaxPolls * explorer.index.everyMs)
 
-/** Without a recent confirmation, an address that is not in the index may have been funded in a newer block. */
+/**
+ * Without a recent confirmation, an address that is not in the index may have been funded in a newer block. A time in the
+ * future is not recent: the clock was wrong, or is.
+ */
 export const isHeadConfirmed = (
   context: Pick<ExplorerContext, 'clock' | 'settings'>,
   { confirmedMs }: ChainCoverage,
-): boolean => context.clock.now() - confirmedMs <= confirmationMaxMs(context.settings)
+): boolean =>
+  confirmedMs === confirmedForever || Math.abs(context.clock.now() - confirmedMs) <= confirmationMaxMs(context.settings)
 
 /** Cached, because the two reads would double the cost of a request. */
 export const getChainCoverage = (
