@@ -3,7 +3,7 @@ import { open, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, extname } from 'node:path'
 import { type Command, Option } from 'commander'
 import type { ExportPart } from '#explorer/labels/export-registry.ts'
-import type { ImportForm, ImportReport } from '#explorer/labels/import/import-labels.ts'
+import type { ImportFormat, ImportReport } from '#explorer/labels/import/import-labels.ts'
 import type { Counts } from '#explorer/labels/write-rows.ts'
 import { withState } from './data.ts'
 import { CommandFailure, exitPartly } from './failure.ts'
@@ -13,7 +13,7 @@ import { counted, note, print, printJson } from './print.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 
 interface ImportOptions extends CommonOptions {
-  readonly format?: ImportForm
+  readonly format?: ImportFormat
   readonly chain?: readonly string[]
   readonly source?: string
   readonly confidence?: number
@@ -35,7 +35,7 @@ export function addLabelFiles(labels: Command): void {
     .command('import')
     .description('Import a file in one transaction. Bad records are written to a rejects file.')
     .argument('<file>', 'CSV or JSON file with entities, tagged addresses or both')
-    .addOption(new Option('--format <form>', 'default: by the file extension').choices(['csv', 'json', 'oli']))
+    .addOption(new Option('--format <format>', 'default: by the file extension').choices(['csv', 'json', 'oli']))
     .addOption(chainOption('chains of records without a chain'))
     .option('--source <source>', 'source of records without a source (default: import, or oli)')
     .option('--confidence <percent>', 'confidence of new addresses without one (default: 50)', parsePercent)
@@ -47,7 +47,7 @@ export function addLabelFiles(labels: Command): void {
   labels
     .command('export')
     .description('Export the registry in a format that import can read.')
-    .addOption(new Option('--format <form>', 'default: by the extension of --out, or json').choices(['csv', 'json']))
+    .addOption(new Option('--format <format>', 'default: by the extension of --out, or json').choices(['csv', 'json']))
     .addOption(
       new Option('--what <part>', 'default: all, or entities as CSV').choices(['entities', 'addresses', 'all']),
     )
@@ -59,13 +59,13 @@ export function addLabelFiles(labels: Command): void {
 async function importFile(file: string, options: ImportOptions): Promise<void> {
   const { importLabels } = await import('#explorer/labels/import/import-labels.ts')
   const text = await readText(file)
-  const form = options.format ?? formOf(file)
+  const format = options.format ?? formatOf(file)
   const { settings } = await configOf(options)
   const author = await authorOf(options, `tetrad labels import ${basename(file)}`)
   const imported = await withState(options, 'made', (state) =>
     importLabels(state, author, text, {
-      form,
-      source: options.source ?? (form === 'oli' ? 'oli' : 'import'),
+      format,
+      source: options.source ?? (format === 'oli' ? 'oli' : 'import'),
       everyChain: settings.explorer.chains.map(({ id }) => id),
       ...(options.chain && { chains: options.chain }),
       ...(options.confidence !== undefined && { confidence: options.confidence }),
@@ -132,7 +132,7 @@ async function readText(file: string): Promise<string> {
 const cannot = (verb: string, file: string, error: unknown): string =>
   `${file} cannot be ${verb}; check the path and its permissions (${(error as Error).message}).`
 
-function formOf(file: string): ImportForm {
+function formatOf(file: string): ImportFormat {
   const extension = extname(file).toLowerCase()
   if (extension === '.csv') return 'csv'
   if (extension === '.json') return 'json'

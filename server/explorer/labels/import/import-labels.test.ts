@@ -5,17 +5,17 @@ import { openContext, type TestContext } from '#test/context.ts'
 import { readHistory } from '../history.ts'
 import { findLabels, readListHead } from '../labels.ts'
 import { findTags } from '../tags.ts'
-import { type ImportForm, type ImportOptions, importLabels } from './import-labels.ts'
+import { type ImportFormat, type ImportOptions, importLabels } from './import-labels.ts'
 import { readCsv } from './read-csv.ts'
 import { readJson } from './read-json.ts'
 
 const hot = '0x28c6c06298d514db089934071355e5743bf21d60'
 const cold = `0x${'c0'.repeat(20)}`
 
-const importText = (context: TestContext, form: ImportForm, text: string, options: Partial<ImportOptions> = {}) =>
+const importText = (context: TestContext, format: ImportFormat, text: string, options: Partial<ImportOptions> = {}) =>
   importLabels(context.state, { by: 'ann', via: 'import labels', atMs: context.clock.now() }, text, {
-    form,
-    source: form === 'oli' ? 'oli' : 'import',
+    format,
+    source: format === 'oli' ? 'oli' : 'import',
     everyChain: ['1', '137'],
     ...options,
   })

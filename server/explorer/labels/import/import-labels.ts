@@ -16,10 +16,10 @@ import { type ImportedRecord, readCsv } from './read-csv.ts'
 import { readJson } from './read-json.ts'
 import { stagedRecordsMin, type WriteResult, writeStaged } from './staging.ts'
 
-export type ImportForm = 'csv' | 'json' | 'oli'
+export type ImportFormat = 'csv' | 'json' | 'oli'
 
 export interface ImportOptions extends RecordDefaults {
-  readonly form: ImportForm
+  readonly format: ImportFormat
   /** Chains of a label for "any chain". */
   readonly everyChain: readonly string[]
 }
@@ -84,13 +84,13 @@ async function writeLarge(state: State, author: Author, sorted: SortedRecords): 
   return (await writeStaged(state, author, sorted)) ?? writeInOneTransaction(state, author, sorted)
 }
 
-function readRecords(text: string, { form, source, everyChain }: ImportOptions): Iterable<ImportedRecord> {
-  if (form === 'csv') {
+function readRecords(text: string, { format, source, everyChain }: ImportOptions): Iterable<ImportedRecord> {
+  if (format === 'csv') {
     const { names, records } = readCsv(text)
     validateColumns(names)
     return records
   }
-  if (form === 'json') return readJson(text, ['entities', 'addresses'], 'reject')
+  if (format === 'json') return readJson(text, ['entities', 'addresses'], 'reject')
   const records = /^\uFEFF?\s*[[{]/.test(text) ? readJson(text, oliArrays) : readCsv(text).records
   return convertOpenLabels(records, { source, everyChain })
 }
@@ -133,7 +133,7 @@ function acceptRecord(
 ): string | undefined {
   const record = imported.record ?? {}
   // The list determines the kind, so that a record without an address in `addresses` is rejected.
-  const tag = options.form === 'json' && imported.list !== undefined ? imported.list === 'addresses' : isTag(record)
+  const tag = options.format === 'json' && imported.list !== undefined ? imported.list === 'addresses' : isTag(record)
   const patches = tag ? toTagPatches(record, options) : toEntityPatches(record, options)
   if ('reason' in patches) return patches.reason
   const keyed = patches.map((patch) => ({ patch, key: patchKey(patch), json: JSON.stringify(patch) }))
@@ -148,7 +148,7 @@ function acceptRecord(
     else {
       sorted.tags.push(patch)
       sorted.lineOf.set(patch, imported)
-      if (options.form === 'oli' && patch.entity) addOwner(sorted, seen, patch)
+      if (options.format === 'oli' && patch.entity) addOwner(sorted, seen, patch)
     }
   }
   return undefined

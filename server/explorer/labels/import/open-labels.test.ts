@@ -11,7 +11,7 @@ const cold = `0x${'c0'.repeat(20)}`
 const author = { by: 'ann', via: 'import labels', atMs: 1_790_000_000_000 }
 
 const importText = (context: TestContext, text: string, options: Partial<ImportOptions> = {}) =>
-  importLabels(context.state, author, text, { form: 'oli', source: 'oli', everyChain: ['1', '137'], ...options })
+  importLabels(context.state, author, text, { format: 'oli', source: 'oli', everyChain: ['1', '137'], ...options })
 
 describe('Open Labels Initiative', () => {
   const attester = `0x${'A7'.repeat(20)}`

@@ -33,7 +33,7 @@ function file(version = 0): string {
 }
 
 const importText = (context: TestContext, text: string, state: State = context.state) =>
-  importLabels(state, author(context), text, { form: 'json', source: 'import', everyChain: ['1'] })
+  importLabels(state, author(context), text, { format: 'json', source: 'import', everyChain: ['1'] })
 
 const tables = ['labels', 'tagged_addresses', 'label_lists', 'label_changes', 'label_history'] as const
 
