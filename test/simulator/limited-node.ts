@@ -83,8 +83,10 @@ export class LimitedNode extends SimulatedNode {
         break
       case 'trace_filter':
         if (filterBlocks) {
-          const steps = this.filterTraces(params[0] as TraceFilter, filterBlocks) as readonly { blockNumber: number }[]
-          return steps.filter(({ blockNumber }) => !filterLacks?.(blockNumber))
+          const { after, count, ...filter } = params[0] as TraceFilter
+          const steps = this.filterTraces({ ...filter, after: 0, count: Number.POSITIVE_INFINITY }, filterBlocks)
+          const listed = (steps as { blockNumber: number }[]).filter((step) => !filterLacks?.(step.blockNumber))
+          return listed.slice(after, after + count)
         }
         break
       case 'trace_transaction':
