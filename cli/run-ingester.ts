@@ -48,6 +48,7 @@ type Ingester = (context: AppContext, signal: AbortSignal) => Promise<void>
 
 /** Runs an ingester under the lease, with the chain times of the node. */
 export async function runIngester(options: BeaconCommand, ingester: Ingester, signal: AbortSignal): Promise<void> {
+  // Fails early if no node is configured.
   await beaconOf(options, (await configOf(options)).settings)
   const run = async (context: AppContext) => {
     const { withChainTimes } = await import('#validators/ingest/read/chain-identity.ts')
@@ -57,7 +58,7 @@ export async function runIngester(options: BeaconCommand, ingester: Ingester, si
   await withContext(options, run, log)
 }
 
-/** The same until it ends or a signal stops it. */
+/** Runs an ingester until it ends or a signal stops it, which is not a failure. */
 export async function runStoppable(options: BeaconCommand, ingester: Ingester): Promise<void> {
   const signal = stopSignal(clock)
   await runIngester(options, ingester, signal).catch((error) => {

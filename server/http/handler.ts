@@ -81,7 +81,7 @@ export interface Handler<E extends Endpoint = Endpoint, C = Context> {
   handle(input: Parsed<E>, context: C, info: RequestInfo): Awaitable<HandlerResult<Reply<E>>>
 }
 
-/** A handler that always has to wait for something. `C` is the context of the group, with its caches. */
+/** Its `handle` always returns a promise. `C` is the context of the group, with its caches. */
 export const createHandler = <E extends Endpoint, C = Context>(
   endpoint: E,
   handle: (input: Parsed<E>, context: C, info: RequestInfo) => Promise<HandlerResult<Reply<E>>>,

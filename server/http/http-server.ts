@@ -75,7 +75,10 @@ export async function startHttpServer(app: App, extraRoutes: readonly ExtraRoute
     url: urlOf(server, settings.host),
     /** Handles one request; tests call it without a socket. */
     listener,
-    /** From now on, every response closes its connection, so that none is open when the server closes (behaviour/operations.md#stopping). */
+    /**
+     * From now on, every response closes its connection, so that none is open when the server closes
+     * (behaviour/operations.md#stopping).
+     */
     drain: () =>
       void server.prependListener('request', (_request, response) => {
         response.shouldKeepAlive = false

@@ -15,7 +15,7 @@ export type ChangeType = 'created' | 'changed' | 'vanished' | 'returned'
 /** Field → value before and after; null: no value. Links are lists of ids. */
 export type Diff = Readonly<Record<string, readonly [before: unknown, after: unknown]>>
 
-/** A version as it is stored. `v` is the table. */
+/** A version as it is stored. */
 export interface VersionRow {
   readonly seq: number
   readonly atMs: number
@@ -25,6 +25,7 @@ export interface VersionRow {
   /** A `Diff` as JSON. */
   readonly diff: string
 }
+/** The columns of a VersionRow. `v` is the table. */
 export const versionColumns = 'v.seq, v.at_ms as "atMs", v.kind, v.id, v.change_type as "changeType", v.diff'
 
 export const parseDiff = (diff: string): Diff => parseJson(diff) as Diff

@@ -98,7 +98,7 @@ export async function repairIndex(
  * changed them meanwhile.
  */
 async function reconcileRun(context: ExplorerContext, node: ChainNode, options: RpcCallOptions) {
-  // Indexing up to the head may take days.
+  // Before the request: the head is confirmed as of this time, and indexing up to it may take days.
   const requestedMs = context.clock.now()
   const tip = await node.tip(options)
   const { final } = tip
