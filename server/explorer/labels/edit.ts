@@ -84,7 +84,7 @@ export function removeEntity(
   return state.write(async (tx) => {
     const entities = await requireEntity(tx, which)
     const addresses: Tag[] = []
-    for (const { chain, slug } of entities) addresses.push(...(await tagsOfEntity(tx, slug, chain)))
+    for (const { chain, slug } of entities) for (const tag of await tagsOfEntity(tx, slug, chain)) addresses.push(tag)
     if (addresses.length > 0 && !which.addressesToo) {
       throw conflict(
         `${which.slug} has ${addresses.length} tagged addresses. Remove them too with --addresses, or move them to another entity first`,

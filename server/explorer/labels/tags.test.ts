@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openContext, type TestContext } from '#test/context.ts'
+import { removeEntity } from './edit.ts'
 import { HistoryWriter, readHistory } from './history.ts'
 import { putLabels } from './labels.ts'
-import { eachTag, findTags, putTags, removeTags, type TagPatch, tagsOfEntity } from './tags.ts'
+import { eachTag, findTags, putTags, removeTags, type TagPatch, tagsOfEntity, tagTable } from './tags.ts'
 
 const address = (digit: string) => `0x${digit.repeat(40)}`
 
@@ -98,4 +99,24 @@ test('thousands of tags in one transaction, some of them changed', async () => {
   const changed = many.map((one, at) => (at % 1000 === 0 ? { ...one, name: 'Other' } : one))
   assert.deepEqual((await put(context, ...changed)).counts, { added: 0, changed: 3, unchanged: 2997 })
   assert.equal((await readHistory(context.state, { limit: 5000 })).length, 3003)
+})
+
+test('an entity may have more tagged addresses than a function has arguments', async () => {
+  await using context = await openContext()
+  const author = { by: 'ann', via: 'a test', atMs: context.clock.now() }
+  const rows = Array.from({ length: 150_000 }, (_, at) =>
+    tagTable.valuesOf(
+      tagTable.applyPatch(
+        tag('a', { address: `0x${at.toString(16).padStart(40, '0')}`, entity: 'harbour' }),
+        undefined,
+        0,
+      ),
+    ),
+  )
+  await withHistory(context, (history) => putLabels(history, [{ chain: '1', slug: 'harbour' }]))
+  await context.state.write((tx) => tx.insertMany('tagged_addresses', tagTable.stored.columns, rows))
+  await assert.rejects(
+    removeEntity(context.state, author, { slug: 'harbour', addressesToo: false }),
+    /harbour has 150000 tagged addresses/,
+  )
 })

@@ -6,6 +6,7 @@ import { openContext, type TestContext, testRequestInfo } from '#test/context.ts
 import { type Scripted, serveScript } from '#test/scripted-server.ts'
 import { bySlug } from '../endpoints/by-slug.ts'
 import { listRejects } from '../records/rejects.ts'
+import { parseFeedPage } from './feed-page.ts'
 import { readFeed } from './read-feed.ts'
 
 const market = (id: number, fields: object = {}) => ({ id: String(id), slug: `m-${id}`, ...fields })
@@ -47,4 +48,13 @@ test('a record that changes between two pages is stored', async () => {
   await pass(context)
   const outcome = await bySlug.handle({ slug: 'm-2', include_tag: true }, context, testRequestInfo())
   assert.match(outcome.is === 'bytes' ? Buffer.from(outcome.bytes).toString() : '', /"bestBid":0\.7/)
+})
+
+test('a page may have more records than a function has arguments', async () => {
+  await using context = await contextFor('http://127.0.0.1:9/markets')
+  const records = Array.from({ length: 200_000 }, (_, at) => ({
+    updatedAt: new Date(1_790_000_000_000 + at).toISOString(),
+  }))
+  const { newestMs, oldestMs } = parseFeedPage(records, context.settings.markets.feeds[0] as MarketFeed, '')
+  assert.deepEqual([newestMs, oldestMs], [1_790_000_199_999, 1_790_000_000_000])
 })

@@ -49,9 +49,8 @@ export function parseFeedPage(document: unknown, feed: MarketFeed, cursor: strin
 }
 
 function newestAndOldest(times: readonly (number | undefined)[]): Pick<FeedPage, 'newestMs' | 'oldestMs'> {
-  const known = times.filter((ms) => ms !== undefined)
-  if (known.length === 0) return { newestMs: undefined, oldestMs: undefined }
-  return { newestMs: Math.max(...known), oldestMs: Math.min(...known) }
+  const sorted = times.filter((ms) => ms !== undefined).sort((a, b) => a - b)
+  return { newestMs: sorted.at(-1), oldestMs: sorted[0] }
 }
 
 /** The records that the next page repeats, as JSON. */

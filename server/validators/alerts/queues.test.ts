@@ -35,6 +35,8 @@ test('activation and exit: the epoch of the last validator in each queue, by poo
     registryQueues(new Map([validator(3, { activationEpoch: null, eligibilityEpoch: 8 })]), 10)[0]?.epoch,
     14,
   )
+  const many = new Map(Array.from({ length: 200_000 }, (_, index) => validator(index, { exitEpoch: 20 + index })))
+  assert.equal(registryQueues(many, 10)[0]?.epoch, 200_019)
 })
 
 const ether = 1_000_000_000

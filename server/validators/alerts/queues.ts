@@ -26,8 +26,8 @@ export function registryQueues(watched: ReadonlyMap<number, WatchedValidator>, e
     activationEpoch ?? (eligibilityEpoch === null ? null : Math.max(eligibilityEpoch + activationEpochs, epoch + 1))
   return [...groupByEntity(watched)].flatMap(([labels, validators]) => {
     const last = (queue: QueueName, epochOf: (validator: WatchedValidator) => number | null): QueueEpoch[] => {
-      const waiting = validators.map(epochOf).filter((at) => at !== null && at > epoch) as number[]
-      return waiting.length > 0 ? [{ ...labels, queue, epoch: Math.max(...waiting) }] : []
+      const lastEpoch = validators.reduce((max, validator) => Math.max(max, epochOf(validator) ?? 0), 0)
+      return lastEpoch > epoch ? [{ ...labels, queue, epoch: lastEpoch }] : []
     }
     return [...last('activation', activationOf), ...last('exit', ({ exitEpoch }) => exitEpoch)]
   })
