@@ -52,20 +52,20 @@ export class DriftCount {
   async store(tx: StateWriter, source: string, nowMs: number): Promise<void> {
     if (this.#counts.size === 0) return
     const known = await tx.get<{ n: number }>('select count(*) as n from market_drift where source = ?', source)
-    const full = (known?.n ?? 0) >= fieldsMax
+    let capacity = fieldsMax - (known?.n ?? 0)
     for (const { kind, field, problem, records, sample } of this.#counts.values()) {
-      if (full) await tx.run(updateOnly, records, nowMs, sample, source, kind, field, problem)
-      else await tx.run(upsert, source, kind, field, problem, records, nowMs, nowMs, sample)
+      const key = [source, kind, field, problem]
+      if ((await tx.run(update, records, nowMs, sample, ...key)) > 0 || capacity <= 0) continue
+      await tx.run(insert, ...key, records, nowMs, nowMs, sample)
+      capacity -= 1
     }
   }
 }
 
-const upsert = `
+const insert = `
   insert into market_drift (source, kind, field, problem, records, first_ms, last_ms, sample)
-  values (?, ?, ?, ?, ?, ?, ?, ?)
-  on conflict (source, kind, field, problem) do update set records = market_drift.records + excluded.records,
-    last_ms = excluded.last_ms, sample = excluded.sample`
-const updateOnly = `
+  values (?, ?, ?, ?, ?, ?, ?, ?)`
+const update = `
   update market_drift set records = records + ?, last_ms = ?, sample = ?
   where source = ? and kind = ? and field = ? and problem = ?`
 
