@@ -111,8 +111,8 @@ export function settingsFindings(settings: Settings, configured: boolean): reado
   if (!configured)
     findings.push(warnFinding('configuration', 'not configured: the server shows demo data', 'write tetrad.yaml'))
   if (isOpen && server.publicUrl === '') {
-    const message = 'links in responses use the host name that the caller sent'
-    findings.push(warnFinding('server.publicUrl', message, 'set server.publicUrl'))
+    const message = 'not set: links in responses have the address of this server, not its host name'
+    findings.push(warnFinding('server.publicUrl', message, 'set it to the URL that callers use'))
   }
   findings.push(...limitsFindings(settings))
   // Without fx settings the operator does not intend to serve quotes.
