@@ -30,8 +30,10 @@ test('errors of handlers and unknown calls are reported', async () => {
     fail: async () => {
       throw new Error('the disk is full')
     },
+    huge: async () => 2n ** 70n,
   })
   await assert.rejects(callControl(folder.dir, 'fail'), { name: 'ControlError', message: 'the disk is full' })
+  await assert.rejects(callControl(folder.dir, 'huge'), { name: 'ControlError', message: /BigInt/ })
   await assert.rejects(callControl(folder.dir, 'dance'), {
     message: 'this server does not support the call dance; it may be of another version',
   })

@@ -52,8 +52,9 @@ export async function startControlServer(dataDir: string, handlers: ControlHandl
 
 async function respond(handlers: ControlHandlers, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   const send = (status: number, body: object) => {
-    outgoing.writeHead(status, { 'content-type': 'application/json', connection: 'close' })
-    outgoing.end(JSON.stringify(body))
+    // Before the head: what cannot be written as JSON is reported.
+    const text = JSON.stringify(body)
+    outgoing.writeHead(status, { 'content-type': 'application/json', connection: 'close' }).end(text)
   }
   try {
     const name = (incoming.url ?? '').slice(1)
