@@ -77,3 +77,11 @@ test('a set with any damaged byte, or a truncated one, is refused', () => {
       assert.throws(() => unpackSet(bytes.subarray(0, length)), { code: 'store.unavailable' }, `${length} bytes`)
   }
 })
+
+test('the format of each kind of set is pinned byte by byte', () => {
+  const hexOf = (members: readonly number[]) => Buffer.from(packSet(setOf(members))).toString('hex')
+  const change = 'another layout of bytes needs another kind, and a reader for both'
+  assert.equal(hexOf([3, 258]), '0183457cce03000201', change)
+  assert.equal(hexOf(range(0, size).filter((at) => at !== 258)), '026922de360201', change)
+  assert.equal(hexOf(range(1, size / 2)), `03b35e588afe${'ff'.repeat(size / 16 - 1)}${'00'.repeat(size / 16)}`, change)
+})

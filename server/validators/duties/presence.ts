@@ -3,7 +3,7 @@
 // list of the numbers it does not have, or the bitmap.
 //
 // Bytes: kind · checksum (4; CRC-32 of all that follows, with the kind as start value) · two bytes for each number of
-// the list, or the bitmap.
+// the list, or the bitmap. The kind is also the version of the format: another layout needs another kind.
 import { strict as assert } from 'node:assert'
 import { crc32 } from 'node:zlib'
 import { DamagedChunk } from './chunk.ts'
