@@ -228,7 +228,7 @@ test('while Redis does not respond, /readyz reports it and stays ready', { skip:
     const shared = { name: 'limits in Redis', ok: true, message: 'reachable', required: false }
     assert.deepEqual(await reported(true), shared)
     await redis.kill()
-    const message = 'Redis does not respond: funding lookups are refused; see the log'
+    const message = 'Redis does not respond: endpoints with their own limit refuse calls; see the log'
     assert.deepEqual(await reported(false), { ...shared, ok: false, message })
     await redis.start()
     assert.deepEqual(await reported(true), shared)

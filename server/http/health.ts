@@ -107,7 +107,7 @@ export const storeChecks = ({ state, duties }: Pick<Context, 'state' | 'duties'>
 export const sharedLimitsFinding = (isShared: boolean): Finding => ({
   name: 'limits in Redis',
   ok: isShared,
-  message: isShared ? 'reachable' : 'Redis does not respond: funding lookups are refused; see the log',
+  message: isShared ? 'reachable' : 'Redis does not respond: endpoints with their own limit refuse calls; see the log',
   required: false,
 })
 

@@ -119,7 +119,7 @@ function feedChecks({ settings }: Pick<Context, 'settings' | 'clock'>): PendingF
 function limitsChecks({ settings: { limits: url }, clock }: Pick<Context, 'settings' | 'clock'>): PendingFindings[] {
   if (url === '') return []
   const name = 'limits in Redis'
-  const todo = 'check the URL in limits, the password and the Redis server; without it, funding lookups are refused'
+  const todo = 'check the URL in limits, the password and the Redis server; without it, some endpoints refuse calls'
   return [
     runCheck(name, todo, async () => {
       let problem = ''
