@@ -1,6 +1,7 @@
 // All paths of the server: the endpoints of the contract, and extra routes (health, OpenAPI, downloads, console). Size
 // limits, logging and metrics apply to both. Extra routes need no key and have no rate limit, so that monitoring works
 // when limits are reached.
+import { allRoutes } from '#api/routes.ts'
 import type { Awaitable } from '#core/awaitable.ts'
 import { Fault, invalid } from '#core/fault.ts'
 import type { Settings } from '#runtime/settings.ts'
@@ -138,16 +139,10 @@ const corsHeaders = {
     'x-request-id, retry-after, etag, last-modified, content-location, x-tetrad-as-of, x-tetrad-finality, x-tetrad-coverage, x-tetrad-method',
 } as const
 
-const allowedHeaders = [
-  'authorization',
-  'content-type',
-  'idempotency-key',
-  'x-request-id',
-  'x-validator-network',
-  'if-none-match',
-  'if-modified-since',
-  'last-event-id',
-]
+const allowedHeaders = new Set([
+  ...['authorization', 'content-type', 'x-request-id', 'if-none-match', 'if-modified-since'],
+  ...Object.values(allRoutes).flatMap(({ headers = {} }) => Object.values(headers)),
+])
 
 /** Headers of every response that has no others with these names. */
 export const commonHeaders = ({ server }: Settings, route?: HttpRoute): Record<string, string> => ({
