@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { contract } from '#api/contract.ts'
-import { type Endpoint, type TSchema, Type } from '#api/kit.ts'
+import { allEndpoints } from '#api/extensions.ts'
+import { type TSchema, Type } from '#api/kit.ts'
 import { checker } from '#core/schema-check.ts'
-import { knownKeywords, misfits } from './schema-fit.ts'
+import { misfits } from './schema-fit.ts'
 
-const endpoints = Object.values(contract) as unknown as Endpoint[]
+const endpoints = Object.values(allEndpoints)
+/** The keywords that `misfits` validates. */
+const knownKeywords: ReadonlySet<string> = new Set([
+  ...['type', 'enum', 'anyOf', 'properties', 'required', 'items', 'pattern', 'format'],
+  ...['minimum', 'maximum', 'minLength', 'maxLength', 'minItems', 'maxItems'],
+])
 /** Annotations, which do not restrict values. */
 const annotations = new Set(['description', 'default', 'title', '$id', 'x-must'])
 

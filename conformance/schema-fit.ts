@@ -7,12 +7,6 @@ import type { JsonSchema } from '#api/schema.ts'
 const problemsMax = 10
 const shownCharsMax = 60
 
-/** The schema keywords that are validated. A test checks that the contract uses no others. */
-export const knownKeywords: ReadonlySet<string> = new Set([
-  ...['type', 'enum', 'anyOf', 'properties', 'required', 'items', 'pattern', 'format'],
-  ...['minimum', 'maximum', 'minLength', 'maxLength', 'minItems', 'maxItems'],
-])
-
 /** Lists the problems of the value, each with its path. Empty if the value matches. */
 export function misfits(schema: TSchema, value: unknown, atMost = problemsMax): readonly string[] {
   const problems: string[] = []
