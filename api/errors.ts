@@ -121,7 +121,7 @@ export const retryableStatuses: ReadonlySet<number> = new Set([429, 500, 502, 50
 const retryableText =
   /rate limit|try again later|temporarily|at the moment|took too long|not been read|^Internal error/i
 
-/** The group's own error for a failure body. Undefined: the body is not of the group's shape. */
+/** The group's own error for a failure body. Undefined: the body does not have the group's format. */
 export function toGroupError(at: FailureContext, body: unknown): TetradError | undefined {
   if (typeof body !== 'object' || body === null) return undefined
   const failure = body as Record<string, unknown>

@@ -18,16 +18,13 @@ const wordsToReplace = new Map(
     abilities: 'capabilities',
     admission: 'authorization',
     admit: 'authorize',
-    arrival: 'request',
-    arrivals: 'requests, calls',
+    arrival: 'request, call',
     asked: 'input, query',
     beside: 'next to, via the running server',
     breath: 'event loop turn',
     claim: 'credentials',
-    claims: 'credentials',
     conform: 'conformance',
     departure: 'response',
-    departures: 'responses',
     desk: 'context',
     door: 'HTTP server',
     enrol: 'sync registry',
@@ -47,7 +44,6 @@ const wordsToReplace = new Map(
     parties: 'callers',
     party: 'caller',
     piece: 'segment, part',
-    pieces: 'segments, parts',
     place: 'route, position, location',
     reach: 'connectivity',
     recheck: 'verify',
@@ -58,27 +54,24 @@ const wordsToReplace = new Map(
     say: 'report, print',
     says: 'message',
     seam: 'continuity',
-    seams: 'continuity',
     shape: 'format, pattern',
-    shapes: 'formats, patterns',
     shelf: 'cache',
     sightings: 'presence',
     sim: 'simulator',
     spellings: 'aliases',
     stand: 'state',
     standing: 'coverage, status',
-    stands: 'state',
     stranger: 'anonymous caller',
     tell: 'report',
-    tells: 'reports',
     told: 'reported',
     upkeep: 'operations',
     visit: 'request info',
-    visits: 'requests',
     way: 'route',
-    ways: 'routes',
   }),
 )
+
+/** Forms of these words that name something else: a server conforms, Node has hooks, a decimal has places. */
+const otherForms: ReadonlySet<string> = new Set(['conforms', 'hooks', 'places'])
 
 /** Words that may be a part of a name, but alone do not say what they name. */
 const wordsNotAlone = new Map(
@@ -94,8 +87,7 @@ const wordsNotAlone = new Map(
 
 /** Names that contain one of the words for another reason. */
 const exceptionsOfNames: Record<string, string> = {
-  asyncHooks: 'the module of Node',
-  createHook: 'a function of that module',
+  createHook: 'a function of Node',
   house_bond: 'a field of a test record',
   placeName: 'the name of a city or a street',
   placeNames: 'the names of cities and streets',
@@ -122,7 +114,10 @@ function declaredNames(text: string): string[] {
 function wordToReplace(name: string): string | undefined {
   if (Object.hasOwn(exceptionsOfNames, name)) return undefined
   const parts = name.split(/(?=[A-Z])|[_.-]/).map((part) => part.toLowerCase())
-  return parts.map((part) => wordsToReplace.get(part)).find(Boolean) ?? wordsNotAlone.get(name)
+  const replacements = parts
+    .filter((part) => !otherForms.has(part))
+    .map((part) => wordsToReplace.get(part) ?? wordsToReplace.get(part.replace(/s$/, '')))
+  return replacements.find(Boolean) ?? wordsNotAlone.get(name)
 }
 
 const sources = globSync('{api,server,cli,conformance,console,simulator,docs,bench,test}/**/*.{ts,tsx}', {
@@ -136,8 +131,9 @@ test('names use the words of the field', () => {
   const code =
     "// const house = 1\nconst myDesk = 'door'\nfunction openShelf({ fence, mill: b }: X) {}\nconst [own] = a\n"
   assert.deepEqual(declaredNames(code), ['myDesk', 'openShelf', 'fence', 'mill', 'own'])
-  assert.deepEqual(['openShelf', 'own', 'ownRows', 'visit'].map(wordToReplace), [
+  assert.deepEqual(['openShelf', 'desks', 'own', 'ownRows', 'visit'].map(wordToReplace), [
     wordsToReplace.get('shelf'),
+    wordsToReplace.get('desk'),
     wordsNotAlone.get('own'),
     undefined,
     undefined,

@@ -128,7 +128,7 @@ function createListener(app: App, routes: readonly HttpRoute[], ids: RequestIds)
     const mounted = found?.store as MountedRoute | null | undefined
     const exchange: Exchange = { app, raw, response, id, common: mounted?.common ?? common }
     if (isTooLong) return refuse(exchange, new Fault('input.url_too_long'))
-    if (found && mounted) return answer(exchange, mounted.route, found.params, found.searchParams)
+    if (found && mounted) return handleRequest(exchange, mounted.route, found.params, found.searchParams)
     const path = pathOfUrl(raw)
     if (found) return refuse(exchange, badUrlFault(app, path))
     if (method === 'OPTIONS' && settings.server.cors) {
@@ -141,7 +141,7 @@ function createListener(app: App, routes: readonly HttpRoute[], ids: RequestIds)
 
 const noop = () => {}
 
-function answer(exchange: Exchange, route: HttpRoute, params: object, query: unknown): void {
+function handleRequest(exchange: Exchange, route: HttpRoute, params: object, query: unknown): void {
   const { app, raw, response, id } = exchange
   const { headerBytesMax, proxyHops, bodyBytesMax } = app.context.settings.server
   const method = raw.method as string

@@ -37,7 +37,7 @@ test('1: a pause ends when the event loop has time', async () => {
   assert.deepEqual(pauses, [31])
 })
 
-test('2: beside a busy event loop, work gets a third of the time, and no pause exceeds half a second', async () => {
+test('2: while the event loop is busy, work gets a third of the time, and no pause exceeds half a second', async () => {
   const { work, pauses } = createLoop(0.6)
   await work(100)
   await work(60)

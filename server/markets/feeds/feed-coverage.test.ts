@@ -47,9 +47,9 @@ describe('coverage', () => {
     ['both: as of the earlier', both, [done('a', 5), done('b', 3)], 'complete', iso(3)],
     ['one that is no longer configured', [{ id: 'a' }], [done('a', 5), begun('b')], 'complete', iso(5)],
   ] as const
-  for (const [name, feeds, standings, coverage, asOf] of table) {
+  for (const [name, feeds, states, coverage, asOf] of table) {
     test(`${name}: ${coverage}`, () => {
-      const read = computeFeedCoverage(feeds, standings)
+      const read = computeFeedCoverage(feeds, states)
       assert.deepEqual([read.coverage, read.asOf], [coverage, asOf])
     })
   }

@@ -120,13 +120,13 @@ test('a row keeps the names of its columns when another process adds one to the 
 })
 
 /** The detail names the file and what to do; the public message is that of the table. */
-const saying =
-  (file: string, words: RegExp) =>
+const unavailable =
+  (file: string, message: RegExp) =>
   (error: unknown): boolean => {
     assert(error instanceof Fault, String(error))
     assert.equal(error.code, 'store.unavailable')
     assert(error.message.includes(file), error.message)
-    assert.match(error.message, words)
+    assert.match(error.message, message)
     assert.equal(error.publicMessage, faults['store.unavailable'].message)
     return true
   }
@@ -182,7 +182,7 @@ describe('sqlite with another process', () => {
     const state = await openSqlite(location.file, [tables], impatient)
     await using other = otherProcess(location.file, `db.exec('begin immediate'); print('holding'); stay()`)
     assert.equal(await other.line(), 'holding')
-    const held = saying(location.file, /locked by another process; stop it or wait/)
+    const held = unavailable(location.file, /locked by another process; stop it or wait/)
     await assert.rejects(
       state.write((tx) => tx.run(add, 'a', 1)),
       held,
@@ -217,7 +217,7 @@ describe('sqlite with another process', () => {
     assert.equal(await other.line(), 'holding')
     await assert.rejects(
       openSqlite(location.file, [tables], impatient),
-      saying(location.file, /locked by another process/),
+      unavailable(location.file, /locked by another process/),
     )
   })
 
@@ -282,7 +282,7 @@ describe('sqlite on a bad disk', () => {
       await tx.all('pragma max_page_count = 64')
       for (let id = 0; ; id += 1) await tx.run('insert into things values (?, ?, null)', id, 'x'.repeat(1000))
     })
-    await assert.rejects(fill, saying(location.file, /disk is full; free space/))
+    await assert.rejects(fill, unavailable(location.file, /disk is full; free space/))
     assert.deepEqual(await state.get('select count(*) as n from things'), { n: 0 })
     await state.write((tx) => tx.run(add, 'later', 1))
     assert.deepEqual(await state.get('select count(*) as n from counters'), { n: 2 })
@@ -301,7 +301,7 @@ describe('sqlite on a bad disk', () => {
     const outcomes = await Promise.allSettled([before, fill])
     for (const outcome of outcomes) {
       assert(outcome.status === 'rejected')
-      assert(saying(location.file, /disk is full; free space/)(outcome.reason))
+      assert(unavailable(location.file, /disk is full; free space/)(outcome.reason))
     }
     assert.deepEqual(await state.all('select name from counters'), [])
     await state.write((tx) => tx.run(add, 'later', 1), shared)
@@ -313,7 +313,7 @@ describe('sqlite on a bad disk', () => {
     await using location = await createLocation()
     const words = 'These are somebody’s notes, not a database. '.repeat(500)
     await writeFile(location.file, words)
-    await assert.rejects(location.open(), saying(location.file, /is not a database or is damaged; move it away/))
+    await assert.rejects(location.open(), unavailable(location.file, /is not a database or is damaged; move it away/))
     assert.equal(await readFile(location.file, 'utf8'), words)
   })
 
@@ -327,7 +327,7 @@ describe('sqlite on a bad disk', () => {
     await using file = await open(location.file, 'r+')
     await file.write(Buffer.alloc(40_000, 0xaa), 0, 40_000, 40_960)
     const damaged = await location.open()
-    await assert.rejects(damaged.all('select * from things'), saying(location.file, /damaged; stop the server/))
+    await assert.rejects(damaged.all('select * from things'), unavailable(location.file, /damaged; stop the server/))
     await damaged.close()
   })
 
@@ -338,15 +338,15 @@ describe('sqlite on a bad disk', () => {
       await tx.run('pragma query_only = on')
       await tx.run(add, 'a', 1)
     })
-    await assert.rejects(work, saying(location.file, /cannot be written; check the permissions/))
+    await assert.rejects(work, unavailable(location.file, /cannot be written; check the permissions/))
     await state.close()
   })
 
   test('a folder instead of the file, or a missing folder, is a fault', async () => {
     await using location = await createLocation()
     await mkdir(location.file)
-    await assert.rejects(location.open(), saying(location.file, /cannot be opened; check that its folder/))
+    await assert.rejects(location.open(), unavailable(location.file, /cannot be opened; check that its folder/))
     const nowhere = join(location.file, 'missing', 'state.sqlite')
-    await assert.rejects(openSqlite(nowhere, [tables], impatient), saying(nowhere, /cannot be opened/))
+    await assert.rejects(openSqlite(nowhere, [tables], impatient), unavailable(nowhere, /cannot be opened/))
   })
 })
