@@ -2,6 +2,7 @@
 
 import { type Leaf, leaves, type SchemaNode, settingsNode } from '#runtime/config/leaves.ts'
 import { defaultFile, otherVariables } from '#runtime/config.ts'
+import { wrapParagraph } from './endpoints.ts'
 
 const otherDescriptions: Readonly<Record<string, string>> = {
   TETRAD_CONFIG: 'The configuration file, as `--config`.',
@@ -37,7 +38,9 @@ export function configurationPage(): string {
   const sections = Object.entries(settingsNode.properties ?? {}).map(([name, node]) => {
     const members = leaves.filter(({ path }) => path[0] === name)
     const lists = members.filter(({ node: { items } }) => items?.properties)
-    return [`## ${name}`, node.description ?? '', settingsTable(members), ...lists.map(entryTable)].join('\n\n')
+    return [`## ${name}`, wrapParagraph(node.description ?? ''), settingsTable(members), ...lists.map(entryTable)].join(
+      '\n\n',
+    )
   })
   const others = otherVariables.map((name) => `| \`${name}\` | ${otherDescriptions[name] ?? ''} |`)
   return `${[opening, ...sections, ['## Other variables\n', '| variable | meaning |', '|---|---|', ...others].join('\n')].join('\n\n')}\n`

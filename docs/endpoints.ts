@@ -37,7 +37,7 @@ export function endpointPages(): Record<string, string> {
 const index = (all: readonly Endpoint[]): string =>
   [
     '# Endpoints',
-    'Generated from the contract by `npm run docs`. See also [errors](../errors.md) and the [client](../client.md).',
+    'Generated from the contract by `npm run docs`. See also [errors](../errors.md) and the\n[client](../client.md).',
     table(
       ['spec', 'endpoint', 'route', 'what it returns'],
       all.map(({ spec, id, method, path, select, summary }) => [
@@ -84,7 +84,7 @@ function page(endpoint: Endpoint): string {
 const columnsMax = 100
 
 /** Breaks a line of prose at spaces. Tables, code and headings stay as they are. */
-function wrapParagraph(text: string): string {
+export function wrapParagraph(text: string): string {
   if (text.includes('\n') || /^[#|]/.test(text)) return text
   const lines: string[] = ['']
   for (const word of text.split(' ')) {

@@ -1,12 +1,14 @@
 // Documentation and code must agree: generated pages, error codes, settings.
 import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { describe, test } from 'node:test'
 import { type FaultCode, faults } from '#api/faults.ts'
 import { allRoutes } from '#api/routes.ts'
 import { generatedPages } from '../docs/build.ts'
 
-const docs = new URL('../docs/', import.meta.url)
+const root = new URL('../', import.meta.url)
+const docs = new URL('docs/', root)
 const read = (path: string) => readFile(new URL(path, docs), 'utf8')
 
 describe('generated pages', () => {
@@ -31,6 +33,17 @@ describe('generated pages', () => {
       [],
     )
   })
+})
+
+test('lines wrap at 100 columns, except tables, code and a link that is longer', () => {
+  const pages = globSync(['*.md', '{api,docs,test}/**/*.md'], { cwd: root, exclude: ['api/dist/**'] })
+  const tooLong = pages.flatMap((page) => {
+    const text = readFileSync(new URL(page, root), 'utf8').replaceAll(/^ *```[\s\S]*?^ *```/gm, '')
+    const lines = text.split('\n').filter((line) => line.length > 100 && !/^ *\||^- \[[^\]]+\]\([^)]+\)$/.test(line))
+    return lines.map((line) => `${page}: ${line}`)
+  })
+  assert.ok(pages.length > 100, `${pages.length} pages`)
+  assert.deepEqual(tooLong, [])
 })
 
 describe('docs/errors.md', async () => {
