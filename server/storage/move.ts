@@ -130,7 +130,7 @@ const numbered = <T>(target: State, work: (tx: StateWriter) => Promise<T>): Prom
   })
 
 /** Rows with keys after `after`, up to and including `upTo`; by default from the first to the last. */
-interface Range {
+interface KeyRange {
   readonly after?: Cells
   readonly upTo?: Cells
 }
@@ -143,13 +143,13 @@ function planTableMove(
 ) {
   const { name, columns, key, refersTo } = table
   const shownName = `${prefix}${name}`
-  const differing: Range[] = []
+  const differing: KeyRange[] = []
   let written = 0
 
   const keyOf = (row: Cells): Cells => key.map((column) => row[columns.indexOf(column)] ?? null)
   const keyText = (row: Cells): string => JSON.stringify(keyOf(row).map(cellText))
 
-  async function read(state: State, { after, upTo }: Range, limit?: number): Promise<Cells[]> {
+  async function read(state: State, { after, upTo }: KeyRange, limit?: number): Promise<Cells[]> {
     const placeholders = key.map(() => '?').join(', ')
     const bounds = [...(after ? ['>'] : []), ...(upTo ? ['<='] : [])].map(
       (sign) => `(${key.join(', ')}) ${sign} (${placeholders})`,
@@ -168,12 +168,15 @@ function planTableMove(
   }
 
   /** The rows of the source by range. The last range has no end, so that it includes further rows of the target. */
-  async function* readRanges(): AsyncGenerator<{ readonly range: Range; readonly rows: readonly Cells[] }, undefined> {
+  async function* readRanges(): AsyncGenerator<
+    { readonly range: KeyRange; readonly rows: readonly Cells[] },
+    undefined
+  > {
     const total = await source.get<{ n: number }>(`select count(*) as n from ${name}`)
     let after: Cells | undefined
     for (let count = 0; ; ) {
       signal.throwIfAborted()
-      const open: Range = after ? { after } : {}
+      const open: KeyRange = after ? { after } : {}
       const rows = await read(source, open, key.length > 0 ? rowsPerRange : undefined)
       count += rows.length
       const last = key.length === 0 || rows.length < rowsPerRange

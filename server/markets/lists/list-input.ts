@@ -3,7 +3,7 @@ import type { ListOrder } from '#api/wire/market-lists.ts'
 import { invalid } from '#core/fault.ts'
 import type { StateReader } from '#storage/state.ts'
 import { sourceMs } from '../feeds/source-time.ts'
-import type { ListPosition, ListQuery, OrderColumn, Range } from './list-query.ts'
+import type { ListPosition, ListQuery, OrderColumn, ValueRange } from './list-query.ts'
 import { toThousandths } from './list-rows.ts'
 
 const orderColumns: Readonly<Record<ListOrder, OrderColumn>> = {
@@ -55,7 +55,7 @@ export async function toQuery(
   state: StateReader,
   kind: 'market' | 'event',
   input: FilterInput,
-  amountRanges: readonly Range[],
+  amountRanges: readonly ValueRange[],
 ): Promise<ListQuery> {
   const { id, slug, active, closed, archived, featured } = input
   const ranges = [
@@ -98,7 +98,7 @@ function timeOf(input: FilterInput, name: TimeName): number | undefined {
   return ms
 }
 
-export const amountRange = (column: 'volume' | 'liquidity', min?: string, max?: string): Range => ({
+export const amountRange = (column: 'volume' | 'liquidity', min?: string, max?: string): ValueRange => ({
   column,
   min: min === undefined ? undefined : toThousandths(Number(min)),
   max: max === undefined ? undefined : toThousandths(Number(max)),

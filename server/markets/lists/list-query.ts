@@ -22,7 +22,7 @@ export interface ListQuery {
   readonly closed?: boolean | undefined
   readonly flags?: Partial<Readonly<Record<FlagColumn, boolean | undefined>>>
   /** Both ends are included. A record without a value is in no range. */
-  readonly ranges?: readonly Range[]
+  readonly ranges?: readonly ValueRange[]
   readonly ids?: readonly string[] | undefined
   /** Current slugs. */
   readonly slugs?: readonly string[] | undefined
@@ -32,7 +32,7 @@ export interface ListQuery {
   readonly tagIds?: readonly string[] | undefined
 }
 
-export interface Range {
+export interface ValueRange {
   readonly column: OrderColumn
   readonly min?: number | undefined
   readonly max?: number | undefined
@@ -109,7 +109,7 @@ interface Condition {
 
 const placeholders = (values: readonly unknown[]): string => values.map(() => '?').join()
 
-function rangeConditions(ranges: readonly Range[]): Condition[] {
+function rangeConditions(ranges: readonly ValueRange[]): Condition[] {
   return ranges.flatMap(({ column, min, max }) => [
     ...(min === undefined ? [] : [{ sql: `${column} >= ?`, values: [min] }]),
     ...(max === undefined ? [] : [{ sql: `${column} <= ? and ${column} > ?`, values: [max, noValue] }]),
