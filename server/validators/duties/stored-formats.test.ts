@@ -127,7 +127,7 @@ test('the packed rows of every table have the bytes and ids that version 0.1.0 s
   assert.deepEqual(
     await packedRows(context),
     golden,
-    'rows that are stored in another way need a new format version, and a reader for both',
+    'a new measure is one more column; other changes need a new format version, and a reader for both',
   )
 
   for (const grain of ['hours', 'days'] as const)
