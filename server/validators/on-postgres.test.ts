@@ -188,7 +188,14 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
   })
 
   test('the tests of storing, merging and reading duties pass', async () => {
-    const quick = ['duties/commit', 'duties/hours', 'duties/missed', 'duties/networks', 'duties/watch-ranges']
+    const quick = [
+      'duties/commit',
+      'duties/hours',
+      'duties/missed',
+      'duties/networks',
+      'duties/stored-formats',
+      'duties/watch-ranges',
+    ]
     // These run many seeds, or kill a process at many points. The SQL of explanations is that of `duties/missed`.
     const long = [
       'endpoints/explain',
