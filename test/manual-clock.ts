@@ -1,9 +1,11 @@
-// A clock that stands still until `advance` moves it, which runs what is due in order of time.
+// A clock that stands still until `advance` moves it, which runs what is due in order of time. Its wall time can be wrong.
 import type { Clock } from '#runtime/clock.ts'
 
 export class ManualClock implements Clock {
   #nowMs: number
   readonly #startMs: number
+  /** Added to the wall time only. */
+  wrongByMs = 0
   #waiting: { atMs: number; wake: () => void }[] = []
 
   constructor(nowMs: number) {
@@ -12,7 +14,7 @@ export class ManualClock implements Clock {
   }
 
   now(): number {
-    return this.#nowMs
+    return this.#nowMs + this.wrongByMs
   }
 
   monotonicMs(): number {

@@ -11,7 +11,8 @@ import { oncePerSecond } from '#http/health.ts'
 import { jsonResponse } from '#http/render.ts'
 import type { ReadableRoute } from '#http/routes.ts'
 import { isProgressing } from '#ingest/stream-progress.ts'
-import { findFeedProblem, newFeedState, readFeedStates } from '#markets/feeds/feed-state.ts'
+import { findFeedProblem, isReadRecently, newFeedState, readFeedStates } from '#markets/feeds/feed-state.ts'
+import { isLocked } from '#markets/feeds/read-feed.ts'
 import type { FxSource } from '#runtime/settings/fx.ts'
 import type { AppContext } from '#server/context.ts'
 import { type MissingPast, readMissingPast } from '#validators/ingest/fill-past.ts'
@@ -176,22 +177,23 @@ async function rateStreams(context: AppContext): Promise<Stream[]> {
 
 async function feedStreams({ state, settings, clock }: AppContext): Promise<Stream[]> {
   const feedStates = new Map((await readFeedStates(state)).map((feed) => [feed.source, feed]))
-  return settings.markets.feeds.map(({ id, staleMs }) => {
+  const nowMs = clock.now()
+  return settings.markets.feeds.map((feed) => {
+    const { id, staleMs } = feed
     const feedState = feedStates.get(id) ?? { ...newFeedState(id), rejected: 0 }
-    const { doneAtMs, fullAtMs, holder, heldUntilMs } = feedState
+    const { doneAtMs, fullAtMs } = feedState
     const problem = findFeedProblem(feedState)
-    const ageMs = doneAtMs === null ? null : Math.max(0, clock.now() - doneAtMs)
     const stream: StreamWithoutStatus = {
       group: 'markets',
       name: `feed ${id}`,
       ...unordered,
-      ageSeconds: ageMs === null ? null : Math.round(ageMs / 1000),
+      ageSeconds: doneAtMs === null ? null : Math.round((nowMs - doneAtMs) / 1000),
       complete: fullAtMs !== null && !problem,
-      fresh: ageMs !== null && ageMs <= staleMs,
+      fresh: isReadRecently(feedState, staleMs, nowMs),
       ...joinProblems([problem?.message]),
     }
     // The reader of a feed holds a lock and extends it with every page.
-    return withStatus(stream, holder !== '' && heldUntilMs > clock.now())
+    return withStatus(stream, isLocked(feed, feedState, nowMs))
   })
 }
 

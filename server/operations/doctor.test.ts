@@ -53,6 +53,10 @@ test('an index that is not kept up to date is not healthy, in any mode', async (
     return ['1', '2', '3', '4'].map((id) => named(findings, `chain ${id}`).level)
   }
   assert.deepEqual(await levels(), ['ok', 'ok', 'ok', 'ok'])
+  // The clock was set back: the confirmation is in the future.
+  aheadMs = -86_400_000
+  assert.deepEqual(await levels(), ['warn', 'fail', 'fail', 'ok'])
+  assert.match(named(await storeDiagnoses(context, 0), 'chain 2').message, /24.0 h ahead of this clock/)
   aheadMs = 301_000
   assert.deepEqual(await levels(), ['warn', 'fail', 'fail', 'ok'])
   const { message, todo } = named(await storeDiagnoses(context, 0), 'chain 1')

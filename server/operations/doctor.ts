@@ -1,6 +1,6 @@
 // Doctor checks of the stored data: whether the stores are intact, fresh and complete, and whether a sample of stored
 // results can still be derived from its sources. They run in the process that has the stores open.
-import { ageText } from '#core/age.ts'
+import { formatAgeOf } from '#core/age.ts'
 import { chainStream, confirmationMaxMs } from '#explorer/funding/chain-coverage.ts'
 import { reportIndexProblems } from '#explorer/funding/index/start-chains.ts'
 import { rateFindings } from '#fx/rates/poll-rates.ts'
@@ -88,7 +88,7 @@ function aboutProbedChain(
   { name, from, until, gapsCount, ageSeconds }: Stream,
 ): DoctorFinding {
   if (until === from) return okFinding(name, 'searched on request')
-  const isCurrent = ageSeconds !== null && ageSeconds * 1000 <= confirmationMaxMs(settings)
+  const isCurrent = ageSeconds !== null && Math.abs(ageSeconds) * 1000 <= confirmationMaxMs(settings)
   if (isCurrent && gapsCount === 0)
     return okFinding(name, `searched on request; indexed up to block ${(until ?? 0) - 1}`)
   return warnFinding(
@@ -101,7 +101,7 @@ function aboutProbedChain(
 /** Missing data of a stream that is not syncing is only a warning: it has no source by configuration. */
 function aboutStream(stream: Stream): DoctorFinding {
   const { group, name, gapsCount, gaps, complete, read, from, until, ageSeconds, status } = stream
-  const age = ageSeconds === null ? '' : `, ${ageText(ageSeconds)} old`
+  const age = ageSeconds === null ? '' : `, ${formatAgeOf(ageSeconds * 1000)}`
   const [first] = gaps
   const unit = group === 'explorer' ? 'blocks' : 'epochs'
   const more = gapsCount > 1 ? ` (first of ${gapsCount} gaps)` : ''

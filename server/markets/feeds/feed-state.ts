@@ -89,6 +89,10 @@ export function afterLastPage(feedState: FeedState, newestMs: number | undefined
   }
 }
 
+/** A pass in the future is not recent: the clock was wrong, or is. */
+export const isReadRecently = ({ doneAtMs }: Pick<FeedState, 'doneAtMs'>, staleMs: number, nowMs: number): boolean =>
+  doneAtMs !== null && Math.abs(nowMs - doneAtMs) <= staleMs
+
 /** Why a feed is incomplete although it is read regularly. */
 export function findFeedProblem({ absent, rejected }: Pick<FeedStateWithRejects, 'absent' | 'rejected'>) {
   if (absent > 0) {

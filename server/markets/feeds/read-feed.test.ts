@@ -1,13 +1,14 @@
 // Reading a feed: passes, pages, rate limits, failures and vanished markets.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { coverageReport } from '#operations/coverage.ts'
 import type { MarketFeed } from '#runtime/settings/markets.ts'
 import { openContext, type TestContext, testNowMs, testRequestInfo } from '#test/context.ts'
 import { type Scripted, serveScript as serveSteps } from '#test/scripted-server.ts'
 import { bySlug } from '../endpoints/by-slug.ts'
 import { listDrift } from '../records/drift.ts'
 import { listRejects } from '../records/rejects.ts'
-import { readFeedState } from './feed-state.ts'
+import { newFeedState, readFeedState, storeFeedState } from './feed-state.ts'
 import { type PassOptions, readFeed } from './read-feed.ts'
 import { marketFindings, startMarkets } from './start-markets.ts'
 
@@ -251,6 +252,72 @@ describe('passes', () => {
     await assert.rejects(pass(context, feed, { onPage }), { name: 'FeedLocked' })
     await other
     assert.equal((await readFeedState(context.state, 'main'))?.page, 1)
+    await context[Symbol.asyncDispose]()
+  })
+})
+
+describe('a clock that is set back', () => {
+  const hourMs = 3_600_000
+  const recent = { since: 's' }
+
+  test('a pass in the future is neither ready nor fresh', async () => {
+    await using server = await serveScript(pageOf(1), nothing)
+    const { context, feed } = await contextFor(server.url, { staleMs: hourMs })
+    context.clock.wrongByMs = 2 * hourMs
+    await pass(context, feed)
+    assert.deepEqual([(await marketFindings(context))[0]?.ok, await isFresh(context)], [true, true])
+    context.clock.wrongByMs = 0
+    const [finding] = await marketFindings(context)
+    assert.deepEqual([finding?.ok, finding?.message], [false, 'last pass 2.0 h ahead of this clock'])
+    assert.equal(await isFresh(context), false)
+    await context[Symbol.asyncDispose]()
+  })
+
+  const isFresh = async (context: TestContext) =>
+    (await coverageReport(context)).streams.find(({ group }) => group === 'markets')?.fresh
+
+  test('a full pass is due if the last one is further in the future than fullEveryMs', async () => {
+    await using server = await serveScript(pageOf(1), nothing, pageOf(2), nothing, pageOf(1), nothing)
+    const { context, feed } = await contextFor(server.url, { recent, fullEveryMs: hourMs })
+    context.clock.wrongByMs = 2 * hourMs
+    await pass(context, feed)
+    assert.equal((await pass(context, feed)).pass, 'recent')
+    context.clock.wrongByMs = 0
+    assert.equal((await pass(context, feed)).pass, 'full')
+    await context[Symbol.asyncDispose]()
+  })
+
+  test('the lock of a process that died is not kept longer than its time, and the feed does not count as being read', async () => {
+    await using server = await serveScript(pageOf(1), nothing)
+    const { context, feed } = await contextFor(server.url)
+    const lock = { holder: 'dead', heldUntilMs: testNowMs + 24 * hourMs }
+    await context.state.write((tx) => storeFeedState(tx, { ...newFeedState('main'), ...lock }))
+    assert.equal((await coverageReport(context)).streams.find(({ group }) => group === 'markets')?.status, 'stale')
+    assert.equal((await pass(context, feed)).pages, 2)
+    await context[Symbol.asyncDispose]()
+  })
+
+  test('a full pass that fails on its first page does not count as one more pass without a market', async () => {
+    const failed: Scripted = { status: 404 }
+    await using server = await serveScript(pageOf(1, 2), nothing, failed, failed, pageOf(1), nothing)
+    const { context, feed } = await contextFor(server.url)
+    context.clock.wrongByMs = 24 * hourMs
+    await pass(context, feed)
+    context.clock.wrongByMs = 0
+    for (const _ of [1, 2]) await assert.rejects(pass(context, feed))
+    assert.equal((await pass(context, feed)).vanished, 0)
+    await context[Symbol.asyncDispose]()
+  })
+
+  test('records rejected by a full pass stay rejected if the clock is set back during it', async () => {
+    await using server = await serveScript(pageOf(1, 2), { body: [7] }, nothing)
+    const { context, feed } = await contextFor(server.url)
+    context.clock.wrongByMs = hourMs
+    const onPage = () => {
+      context.clock.wrongByMs = 0
+    }
+    await pass(context, feed, { onPage })
+    assert.equal((await listRejects(context.state, 10)).length, 1)
     await context[Symbol.asyncDispose]()
   })
 })

@@ -137,8 +137,7 @@ function lockFeed(
   const nowMs = context.clock.now()
   return context.state.write(async (tx) => {
     const known = (await readFeedState(tx, feed.id)) ?? newFeedState(feed.id)
-    const isLocked = known.holder !== '' && known.holder !== holder && known.heldUntilMs > nowMs
-    if (isLocked && !takeOver) throw new FeedLocked(feed.id)
+    if (known.holder !== holder && isLocked(feed, known, nowMs) && !takeOver) throw new FeedLocked(feed.id)
     const lock = { holder, heldUntilMs: nowMs + lockMs(feed) }
     const isUnfinished = known.page > 0 && (known.pass === 'full' || !full)
     const feedState = { ...known, ...lock, ...(isUnfinished ? {} : startPass(feed, known, nowMs, full)) }
@@ -148,19 +147,27 @@ function lockFeed(
 }
 
 function startPass(feed: MarketFeed, known: FeedState, nowMs: number, full = false) {
-  const { fullPass, fullAtMs, readUntilMs, startedMs } = known
+  const { fullPass, fullAtMs, readUntilMs, startedMs, asOfMs } = known
   const isFullDue =
-    full || fullAtMs === null || nowMs - fullAtMs >= feed.fullEveryMs || readUntilMs === null || !hasRecent(feed)
+    full ||
+    fullAtMs === null ||
+    Math.abs(nowMs - fullAtMs) >= feed.fullEveryMs ||
+    readUntilMs === null ||
+    !hasRecent(feed)
   const pass: Pass = isFullDue ? 'full' : 'recent'
   // A full pass that stopped on its first page starts again under the same number, or it would count as one more pass
   // in which markets were missing.
-  const isRestart = known.pass === 'full' && startedMs > (fullAtMs ?? 0)
+  const isRestart = known.pass === 'full' && startedMs !== (asOfMs ?? 0)
   const nextFullPass = isFullDue && !isRestart ? fullPass + 1 : fullPass
   return { pass, cursor: '', page: 0, startedMs: nowMs, newestSeenMs: null, fullPass: nextFullPass }
 }
 
 /** Longer than a page can take with all its retries, requested twice. */
 const lockMs = (feed: MarketFeed): number => 2 * (triesMax * (feed.timeoutMs + longestWaitMs) + 1000 / feed.perSecond)
+
+/** A lock that ends later than a lock can is from a clock that was wrong, so its end says nothing. */
+export const isLocked = (feed: MarketFeed, { holder, heldUntilMs }: FeedState, nowMs: number): boolean =>
+  holder !== '' && heldUntilMs > nowMs && heldUntilMs <= nowMs + lockMs(feed)
 
 /** Ignores errors, because the lock expires anyway. */
 async function releaseFeed(context: MarketsContext, source: string, holder: string): Promise<void> {
@@ -275,7 +282,8 @@ async function writePage(
   const end = await state.write(async (tx) => {
     const nowMs = clock.now()
     await refuseIfTakenOver(tx, feed, feedState)
-    await storeRejects(tx, feed.id, rejects, nowMs)
+    // If the clock was set back during the pass, `dropUnseenRejects` must not take them for those of an earlier pass.
+    await storeRejects(tx, feed.id, rejects, Math.max(nowMs, feedState.startedMs))
     return advanceFeed(tx, context, feed, feedState, page, nowMs)
   })
   return { ...total, ...end, rejected: rejects.length }

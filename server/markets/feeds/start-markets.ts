@@ -1,12 +1,13 @@
 // The background loops of the markets group: reads every feed at its interval and writes deferred documents. Also
 // reports readiness: whether every feed has been read completely and recently.
+import { formatAgeOf } from '#core/age.ts'
 import { errorMessage } from '#core/error-message.ts'
 import type { Finding } from '#http/health.ts'
 import { logOutcome, type PollOutcome, poll } from '#ingest/poll.ts'
 import type { MarketFeed } from '#runtime/settings/markets.ts'
 import type { MarketsContext } from '../context.ts'
 import { writeDeferred } from '../records/rebuild.ts'
-import { findFeedProblem, readFeedStates } from './feed-state.ts'
+import { findFeedProblem, isReadRecently, readFeedStates } from './feed-state.ts'
 import { type PassReport, readFeed } from './read-feed.ts'
 
 /** A pass over a large source takes hours. Each request has its own timeout. */
@@ -109,11 +110,11 @@ export async function marketFindings(
     if (!feedState || feedState.fullAtMs === null || feedState.doneAtMs === null) {
       return { name, ok: false, message: `first full pass in progress, ${feedState?.page ?? 0} pages read` }
     }
-    const ageMs = context.clock.now() - feedState.doneAtMs
-    const lastRead = `last read ${Math.round(ageMs / 1000)} s ago`
+    const nowMs = context.clock.now()
+    const age = `last pass ${formatAgeOf(nowMs - feedState.doneAtMs)}`
     const problem = findFeedProblem(feedState)
     // A rejected record concerns one market. Report it, but stay ready for all others.
-    const ok = ageMs <= staleMs && feedState.absent === 0
-    return { name, ok, message: problem ? `${lastRead}; ${problem.message}` : lastRead }
+    const ok = isReadRecently(feedState, staleMs, nowMs) && feedState.absent === 0
+    return { name, ok, message: problem ? `${age}; ${problem.message}` : age }
   })
 }
