@@ -237,6 +237,14 @@ describe('passes', () => {
     await context[Symbol.asyncDispose]()
   })
 
+  test('the end of the lock is a whole number, as PostgreSQL requires', async () => {
+    await using server = await serveScript(pageOf(1), nothing)
+    const { context, feed } = await contextFor(server.url, { perSecond: 3 })
+    await pass(context, feed)
+    assert.ok(Number.isInteger((await readFeedState(context.state, 'main'))?.heldUntilMs))
+    await context[Symbol.asyncDispose]()
+  })
+
   test('one reader at a time; a reader that lost the lock writes nothing', async () => {
     await using server = await serveScript(pageOf(1, 2), pageOf(3, 4), nothing)
     const { context, feed } = await contextFor(server.url)

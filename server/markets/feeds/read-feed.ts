@@ -163,7 +163,8 @@ function startPass(feed: MarketFeed, known: FeedState, nowMs: number, full = fal
 }
 
 /** Longer than a page can take with all its retries, requested twice. */
-const lockMs = (feed: MarketFeed): number => 2 * (triesMax * (feed.timeoutMs + longestWaitMs) + 1000 / feed.perSecond)
+const lockMs = ({ timeoutMs, perSecond }: MarketFeed): number =>
+  2 * (triesMax * (timeoutMs + longestWaitMs) + Math.ceil(1000 / perSecond))
 
 /** A lock that ends later than a lock can is from a clock that was wrong, so its end says nothing. */
 export const isLocked = (feed: MarketFeed, { holder, heldUntilMs }: FeedState, nowMs: number): boolean =>
