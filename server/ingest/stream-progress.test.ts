@@ -13,6 +13,15 @@ test('a stream of this process makes progress for 15 minutes after each step', a
   assert.equal(isProgressing(context, 'chain 1', 7), false)
 })
 
+test('a clock that is set back does not extend the progress of a stream', async () => {
+  await using context = await openContext()
+  context.clock.wrongByMs = 86_400_000
+  recordStep(context, 'chain 1')
+  context.clock.wrongByMs = 0
+  context.clock.advance(stalledAfterMs + 1)
+  assert.equal(isProgressing(context, 'chain 1', 7), false)
+})
+
 test('a stream of another process makes progress if its position has changed since the last check', async () => {
   await using context = await openContext()
   assert.equal(isProgressing(context, 'chain 1', 7), false)

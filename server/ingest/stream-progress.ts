@@ -3,7 +3,7 @@
 import type { Clock } from '#runtime/clock.ts'
 
 export const createStreamProgress = () => ({
-  /** Time of the last step, by stream. */
+  /** Time of the last step, by stream, on the monotonic clock. */
   stepMs: new Map<string, number>(),
   /** Position of the stream at the last check. */
   positions: new Map<string, number>(),
@@ -13,7 +13,7 @@ export type StreamProgress = ReturnType<typeof createStreamProgress>
 
 export interface StreamContext {
   readonly streams: StreamProgress
-  readonly clock: Pick<Clock, 'now'>
+  readonly clock: Pick<Clock, 'monotonicMs'>
 }
 
 /** Longer than the slowest step: a range of blocks, an hour of epochs, a page with all retries. */
@@ -21,7 +21,7 @@ export const stalledAfterMs = 900_000
 
 /** Call it after every step, and at the start. */
 export function recordStep({ streams, clock }: StreamContext, stream: string): void {
-  streams.stepMs.set(stream, clock.now())
+  streams.stepMs.set(stream, clock.monotonicMs())
 }
 
 /** If `position` has changed since the last call, another process made a step. */
@@ -31,5 +31,5 @@ export function isProgressing(context: StreamContext, stream: string, position: 
   streams.positions.set(stream, position)
   if (before !== undefined && before !== position) recordStep(context, stream)
   const atMs = streams.stepMs.get(stream)
-  return atMs !== undefined && clock.now() - atMs <= stalledAfterMs
+  return atMs !== undefined && clock.monotonicMs() - atMs <= stalledAfterMs
 }

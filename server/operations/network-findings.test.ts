@@ -34,7 +34,7 @@ test('a node that cannot be read for a while fails; unknown watched validators a
   assert.deepEqual(await networkFindings(configured), [], 'nothing has been read yet')
   await writeEpochs(configured, 'hoodi', { from: 0, until: 12 }, [])
   const run = registerRun(context, 'hoodi')
-  run.end('connection refused', context.clock.now())
+  run.end('connection refused', context.clock.monotonicMs())
   context.clock.advance(600_000)
   const found = (await storeDiagnoses(configured, 0)).filter(({ name }) => name === 'network hoodi')
   assert.deepEqual(

@@ -42,13 +42,30 @@ test('three to five epochs behind is healthy, six is late', async () => {
   }
 })
 
+test('epochs ahead of the clock are not fresh: the clock is wrong', async () => {
+  await using context = await openNetwork()
+  context.clock.wrongByMs = -24 * 60 * minuteMs
+  assert.deepEqual(await readReports(context), ['stale', false, '357 epochs ahead of the clock'])
+})
+
+test('a node that fails is reported in time, even if the clock is set back', async () => {
+  await using context = await openNetwork()
+  const run = registerRun(context, 'hoodi')
+  context.clock.wrongByMs = 2 * minuteMs
+  run.end('connection refused', context.clock.monotonicMs())
+  context.clock.wrongByMs = 0
+  context.clock.advance(4 * minuteMs + 1)
+  const message = '4 epochs behind; its beacon node has been unreadable for 4 min'
+  assert.deepEqual(await readReports(context), ['stale', false, message])
+})
+
 test('a node that fails for longer than an epoch is reported, even if epochs were stored recently', async () => {
   await using context = await openNetwork()
   recordStep(context, networkStream('hoodi'))
   const run = registerRun(context, 'hoodi')
-  run.end('connection refused', context.clock.now())
+  run.end('connection refused', context.clock.monotonicMs())
   context.clock.advance(2 * minuteMs)
-  run.end('connection refused', context.clock.now())
+  run.end('connection refused', context.clock.monotonicMs())
   assert.deepEqual(await readReports(context), ['healthy', true, '3 epochs behind'])
   context.clock.advance(2 * minuteMs + 1)
   const message = '4 epochs behind; its beacon node has been unreadable for 4 min'
@@ -72,7 +89,7 @@ test('nodes that disagree, or are not compared, are reported in /readyz and the 
   const message = `3 epochs behind; nodes not compared: ${reason}`
   assert.deepEqual([await nodes(), ...(await readReports(context)).slice(1)], ['not compared', true, message])
   run.step({ ...progress, notCompared: [] })
-  run.end('epoch 2: http://a and http://b return different last blocks', context.clock.now(), 'disagreement')
+  run.end('epoch 2: http://a and http://b return different last blocks', context.clock.monotonicMs(), 'disagreement')
   assert.equal(await nodes(), 'disagree')
   const [, isReady, text] = await readReports(context)
   assert.equal(isReady, false)
@@ -81,7 +98,7 @@ test('nodes that disagree, or are not compared, are reported in /readyz and the 
     /its beacon nodes disagree: epoch 2: http:\/\/a and http:\/\/b return different last blocks$/,
   )
   assert.match((await readNetworkHealth(context, 'hoodi')).problem?.todo ?? '', /remove it from validators/)
-  run.end(null, context.clock.now())
+  run.end(null, context.clock.monotonicMs())
   assert.equal(await nodes(), 'agree')
 })
 
@@ -89,7 +106,7 @@ test('a contradiction is reported at once, with advice, until an epoch is stored
   await using context = await openNetwork()
   const run = registerRun(context, 'hoodi')
   const reason = 'epoch 7, slot 57: the parent root of the block is 0xaa; node http://node'
-  run.end(reason, context.clock.now(), 'contradiction')
+  run.end(reason, context.clock.monotonicMs(), 'contradiction')
   const message = `3 epochs behind; its beacon node contradicts itself: ${reason}`
   assert.deepEqual(await readReports(context), ['stale', false, message])
   assert.match(
@@ -107,7 +124,7 @@ test('a network without a finalized epoch is healthy while its node responds', a
   recordStep(context, networkStream('hoodi'))
   context.clock.advance(20 * minuteMs)
   assert.equal((await beaconFindings(context))[0]?.ok, false)
-  run.end(null, context.clock.now())
+  run.end(null, context.clock.monotonicMs())
   assert.equal((await beaconFindings(context))[0]?.ok, true)
 })
 
@@ -115,13 +132,13 @@ test('a stored epoch ends the failure, and so does a poll without new epochs', a
   for (const recovery of ['step', 'end'] as const) {
     await using context = await openNetwork()
     const run = registerRun(context, 'hoodi')
-    run.end('connection refused', context.clock.now())
+    run.end('connection refused', context.clock.monotonicMs())
     context.clock.advance(5 * minuteMs)
     assert.equal((await readNetworkHealth(context, 'hoodi')).isFresh, false)
     if (recovery === 'step') run.step(run.status)
-    else run.end(null, context.clock.now())
+    else run.end(null, context.clock.monotonicMs())
     assert.equal((await readNetworkHealth(context, 'hoodi')).isFresh, true)
-    run.end('connection refused', context.clock.now())
+    run.end('connection refused', context.clock.monotonicMs())
     assert.equal((await readNetworkHealth(context, 'hoodi')).isFresh, true)
   }
 })
@@ -129,7 +146,7 @@ test('a stored epoch ends the failure, and so does a poll without new epochs', a
 test('a server that no longer ingests, because another one does, does not report failures', async () => {
   await using context = await openNetwork()
   const run = registerRun(context, 'hoodi')
-  run.end('connection refused', context.clock.now())
+  run.end('connection refused', context.clock.monotonicMs())
   context.clock.advance(5 * minuteMs)
   assert.equal((await readNetworkHealth(context, 'hoodi')).isFresh, false)
   unregisterRun(context, 'hoodi', run)
@@ -153,7 +170,7 @@ test('an ingester that ends unregisters its run', async () => {
 test('on a chain with short epochs, a node may fail for two minutes', async () => {
   await using context = await openNetwork({ slotSeconds: 12, behind: 3 })
   const run = registerRun(context, 'hoodi')
-  run.end('connection refused', context.clock.now())
+  run.end('connection refused', context.clock.monotonicMs())
   context.clock.advance(2 * minuteMs)
   assert.equal((await readNetworkHealth(context, 'hoodi')).problem, undefined)
   context.clock.advance(1)
@@ -168,7 +185,7 @@ test('while ingest waits for the first epoch after a gap, the network is healthy
     const run = registerRun(context, 'hoodi')
     const skipped = { from: 4, until: 9, finalizedEpoch: 10 }
     run.step({ until: 9, finalizedEpoch: 13, written: 0, skipped })
-    run.end(null, context.clock.now())
+    run.end(null, context.clock.monotonicMs())
     context.clock.advance(20 * minuteMs)
     const position = behind === 100 ? 'no epoch stored yet' : '17 epochs behind'
     const message = `catching up, ${position}; epochs 4 to 8 are missing: ${hint}`
@@ -177,7 +194,7 @@ test('while ingest waits for the first epoch after a gap, the network is healthy
     const [, ok, late] = await readReports(context)
     assert.equal(ok, false)
     assert.match(String(late), /does not return the states of recent epochs, so no epoch can be stored/)
-    run.end('connection refused', context.clock.now())
+    run.end('connection refused', context.clock.monotonicMs())
     assert.equal((await readReports(context))[1], false)
   }
 })
@@ -216,6 +233,6 @@ test('while epochs before the first stored one are read, the network is catching
   run.recordFill(40)
   const filling = '3 epochs behind; 40 earlier epochs are still being read'
   assert.deepEqual(await readReports(context), ['catching up', true, filling])
-  run.end('connection refused', context.clock.now())
+  run.end('connection refused', context.clock.monotonicMs())
   assert.deepEqual(await readReports(context), healthy)
 })

@@ -61,7 +61,7 @@ export async function readNetworkHealth(
   const behindEpochs = until === undefined ? undefined : Math.floor(sinceGenesis / epochSeconds) - until
   const run = findRun(context, network)?.status
   const since = run?.failingSinceMs ?? null
-  const failingMs = since === null ? 0 : clock.now() - since
+  const failingMs = since === null ? 0 : clock.monotonicMs() - since
   const refusal = run && refusalProblem(run, network)
   const isUnreadable = failingMs > Math.max(failingMinMs, epochSeconds * 1000)
   const skipped = run?.lastError === null ? run.skipped : undefined
@@ -73,8 +73,9 @@ export async function readNetworkHealth(
   const isFirst = until === undefined || skipped !== undefined
   const isWaiting = isFirst && run !== undefined && run.polls > 0 && run.lastError === null
   const isAdvancing = isProgressing(context, networkStream(network), until ?? 0) || isWaiting
-  const isFresh =
-    windowsProblem === undefined && !isFailing && behindEpochs !== undefined && behindEpochs <= behindMaxEpochs
+  // An epoch ahead of the clock means that the clock is wrong, so the number of missing epochs is unknown.
+  const isUpToDate = behindEpochs !== undefined && behindEpochs >= 0 && behindEpochs <= behindMaxEpochs
+  const isFresh = windowsProblem === undefined && !isFailing && isUpToDate
   return {
     covered,
     missing: [...holes(covered, { from: covered[0]?.from ?? 0, until: until ?? 0 }), ...(skipped ? [skipped] : [])],

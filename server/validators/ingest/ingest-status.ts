@@ -24,7 +24,7 @@ export interface IngestStatus extends IngestProgress {
   /** Why the last poll failed; null: it succeeded. */
   readonly lastError: string | null
   readonly failureKind: FailureKind | null
-  /** When polls started to fail, without an epoch stored since; null: the last poll succeeded. */
+  /** When polls started to fail (monotonic clock), without an epoch stored since; null: the last poll succeeded. */
   readonly failingSinceMs: number | null
   /** Missing epochs that are being read or will be read next, and are not stored yet; 0: none. */
   readonly fillingEpochs: number
@@ -111,12 +111,13 @@ function createIngestRun(network: Network) {
       status = { ...status, fillingEpochs: left }
     },
 
-    end(lastError: string | null, nowMs: number, kind: FailureKind = 'unreadable'): void {
+    /** `atMs`: on the monotonic clock. */
+    end(lastError: string | null, atMs: number, kind: FailureKind = 'unreadable'): void {
       const { polls, failingSinceMs: before } = status
       const failure =
         lastError === null
           ? { failingSinceMs: null, failureKind: null }
-          : { failingSinceMs: before ?? nowMs, failureKind: kind, fillingEpochs: 0 }
+          : { failingSinceMs: before ?? atMs, failureKind: kind, fillingEpochs: 0 }
       status = { ...status, isReading: false, polls: polls + 1, lastError, ...failure }
     },
   }

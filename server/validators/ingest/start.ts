@@ -128,10 +128,10 @@ async function followNetwork(
       },
       report: (outcome: PollOutcome<IngestProgress>) => {
         if (outcome.is === 'done') run.step(outcome.value)
-        if (outcome.is === 'done') run.end(null, context.clock.now())
+        if (outcome.is === 'done') run.end(null, context.clock.monotonicMs())
         else {
           provisional.clear()
-          run.end(errorMessage(outcome.error), context.clock.now(), failureKindOf(outcome.error))
+          run.end(errorMessage(outcome.error), context.clock.monotonicMs(), failureKindOf(outcome.error))
         }
         report(outcome)
       },
@@ -199,7 +199,7 @@ export async function beaconFindings(context: ValidatorsContext): Promise<Findin
       const health = await readNetworkHealth(context, network)
       const { covered, behindEpochs, isFresh, isProgressing, problem } = health
       const { epochsPerDay } = context.settings.validators.networks[network]
-      const position = behindEpochs === undefined ? 'no epoch stored yet' : `${behindEpochs} epochs behind`
+      const position = behindEpochs === undefined ? 'no epoch stored yet' : describePosition(behindEpochs)
       const until = covered.at(-1)?.until ?? 0
       const { compared, differing } = await auditTotals(context.duties, network, until - epochsPerDay)
       // It is unknown which of the two is wrong, so the operator is informed but the server stays ready.
@@ -214,3 +214,6 @@ export async function beaconFindings(context: ValidatorsContext): Promise<Findin
     }),
   )
 }
+
+const describePosition = (behindEpochs: number): string =>
+  behindEpochs < 0 ? `${-behindEpochs} epochs ahead of the clock` : `${behindEpochs} epochs behind`
