@@ -62,5 +62,11 @@ test('the finding about a polled source says whether it is not polled, fails, is
   )
   context.clock.advance(571_000)
   await writeStatus(context.state, 'feed', { ...status, failures: 0, reason: null })
-  assert.equal(await message(), `fail: no server has polled it for 10 min; the newest rate is 15 min old → ${serve}`)
+  assert.equal(
+    await message(),
+    `fail: no server polls it: the last poll is 10 min old; the newest rate is 15 min old → ${serve}`,
+  )
+  // The clock was set back since the last poll.
+  await writeStatus(context.state, 'feed', { ...status, triedMs: context.clock.now() + 86_400_000 })
+  assert.match(await message(), /^fail: no server polls it: the last poll is 24\.0 h ahead of this clock; the newest/)
 })

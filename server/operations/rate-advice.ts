@@ -26,11 +26,12 @@ export function rateAdvice(name: string, { source, status, rates }: SourceHealth
       ? failFinding(name, `stale: ${newest}; a rate is valid for ${text(staleMs)}`, todo)
       : warnFinding(name, 'no rate has been set yet', todo)
   }
-  if (!status || nowMs - status.triedMs > roundsMissed * Math.max(everyMs, statusEveryMs)) {
-    const since = status ? `for ${text(nowMs - status.triedMs)}` : 'yet'
+  // A poll in the future was not recent: the clock was set back since.
+  if (!status || Math.abs(nowMs - status.triedMs) > roundsMissed * Math.max(everyMs, statusEveryMs)) {
+    const since = status ? `polls it: the last poll is ${formatAgeOf(nowMs - status.triedMs)}` : 'has polled it yet'
     return failFinding(
       name,
-      `no server has polled it ${since}; ${newest}`,
+      `no server ${since}; ${newest}`,
       `run the server: tetrad serve; it polls every ${text(everyMs)}`,
     )
   }

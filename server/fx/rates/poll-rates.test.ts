@@ -250,6 +250,25 @@ test('polling continues after failures and stores the rates when the source reco
   await stopped
 })
 
+test('the status of a source is stored every minute, even if the clock is set back', async () => {
+  await using setup = await openFeedContext()
+  const { clock } = setup.context
+  clock.wrongByMs = 86_400_000
+  const stop = new AbortController()
+  const stopped = startRates(setup.context, stop.signal, setup.onPoll)
+  await setup.until(2)
+  clock.wrongByMs = 0
+  clock.advance(60_000)
+  await setup.until(4)
+  stop.abort()
+  await stopped
+  const health = await readSourceHealth(setup.context)
+  assert.deepEqual(
+    health.map(({ status }) => status?.triedMs),
+    health.map(() => clock.now()),
+  )
+})
+
 test('a slow source delays neither other sources nor the stop', async () => {
   await using setup = await openFeedContext()
   setup.feed.setFault('north', 'slow')

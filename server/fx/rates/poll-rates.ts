@@ -113,11 +113,12 @@ function createStatusWriter({ state, settings, clock, log }: FxContext, { id: so
     const failures = pollReport.is === 'failed' ? pollReport.failures : 0
     const reason = rejectionReason(pollReport)
     const text = `${failures}/${reason}`
-    if (text !== lastText || nowMs - writtenMs >= statusEveryMs) {
+    const tickMs = clock.monotonicMs()
+    if (text !== lastText || tickMs - writtenMs >= statusEveryMs) {
       const goodMs = pollReport.is === 'stored' ? nowMs : null
       await writeStatus(state, source, { triedMs: nowMs, goodMs, failures, reason })
       lastText = text
-      writtenMs = nowMs
+      writtenMs = tickMs
     }
     if (pollReport.is === 'stored' && pollReport.stored > 0) await logOutliers(nowMs)
   }
