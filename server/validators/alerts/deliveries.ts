@@ -58,12 +58,21 @@ export async function storeDeliveries(
   )
 }
 
-/** The oldest first. */
-export const dueDeliveries = (state: StateReader, nowMs: number, limit: number): Promise<Delivery[]> =>
+/**
+ * The oldest first. No attempt is planned for more than `waitMaxMs` from now. A later one is from before the clock was set
+ * back, and is due.
+ */
+export const dueDeliveries = (
+  state: StateReader,
+  nowMs: number,
+  waitMaxMs: number,
+  limit: number,
+): Promise<Delivery[]> =>
   state.all<Delivery>(
-    `select ${columns} from webhook_deliveries where status = 'pending' and next_attempt_ms <= ?
+    `select ${columns} from webhook_deliveries where status = 'pending' and (next_attempt_ms <= ? or next_attempt_ms > ?)
      order by created_ms, epoch, id limit ?`,
     nowMs,
+    nowMs + waitMaxMs,
     limit,
   )
 

@@ -172,6 +172,19 @@ test('a delivery that could not be sent in time, or whose webhook was removed, i
   )
 })
 
+test('a delivery of a time in the future, before the clock was set back, is sent at once', async () => {
+  await using receiver = await serveScript({ status: 500 }, { status: 200 })
+  const context = await openWith(testWebhook({ url: receiver.url }))
+  context.clock.wrongByMs = 7 * 86_400_000
+  await store(context, newDelivery())
+  context.clock.wrongByMs = 0
+  assert.equal(await sendDueDeliveries(context, running), 1)
+  assert.equal((await onlyDelivery(context)).status, 'pending', 'a failed attempt is repeated after the usual wait')
+  context.clock.advance(retryWaitsMs[0] ?? 0)
+  await sendDueDeliveries(context, running)
+  assert.equal((await onlyDelivery(context)).status, 'delivered')
+})
+
 test('an event is stored once per webhook, network and epoch, and the log of finished deliveries is bounded', async () => {
   await using receiver = await serveScript({ status: 200 })
   const context = await openWith(testWebhook({ url: receiver.url }))

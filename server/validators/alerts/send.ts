@@ -40,7 +40,7 @@ export async function sendDueDeliveries(
   let attempts = 0
   // A delivery that fails is due later, so that each pass has other deliveries.
   for (;;) {
-    const due = await dueDeliveries(state, clock.now(), deliveriesAtOnce)
+    const due = await dueDeliveries(state, clock.now(), giveUpMs, deliveriesAtOnce)
     if (due.length === 0 || signal.aborted) return attempts
     const byWebhook = Map.groupBy(due, ({ webhook }) => webhook)
     await Promise.all([...byWebhook.values()].map((deliveries) => sendInOrder(context, deliveries, signal, report)))
