@@ -174,7 +174,14 @@ describe('an incomplete backup is refused', () => {
     ['a file is missing', (dir) => rm(join(dir, 'duties.sqlite')), /duties\.sqlite is missing/],
     ['a file was cut', (dir) => cut(join(dir, 'state.sqlite')), /state\.sqlite has \d+ bytes, not \d+/],
     ['a byte was changed', (dir) => flip(join(dir, 'duties.sqlite')), /duties\.sqlite has changed since the backup/],
-    ['the manifest is of another format', (dir) => reformat(join(dir, manifestName)), /is not valid \(format 2\)/],
+    ['the manifest is of another format', (dir) => changeManifest(dir, { format: 2 }), /is not valid \(format 2\)/],
+    ['no row counts', (dir) => changeManifest(dir, { rows: undefined }), /is not valid \(no row counts of state\)/],
+    ['no row counts of duties', (dir) => changeManifest(dir, { rows: { state: {} } }), /\(no row counts of duties\)/],
+    [
+      'fewer rows than counted',
+      (dir) => changeManifest(dir, { rows: { state: { coverage: 51 }, duties: {} } }),
+      /state table coverage has 50 rows, not 51/,
+    ],
   ]
   for (const [name, damage, words] of damages) {
     test(name, async () => {
@@ -183,6 +190,8 @@ describe('an incomplete backup is refused', () => {
       await verifyBackup(folders.copy)
       await damage(folders.copy)
       await assert.rejects(restoreBackup(folders.copy, folders.again), words)
+      // So that it can be used again.
+      assert.deepEqual(await readdir(folders.again).catch(() => []), [])
     })
   }
 
@@ -222,7 +231,7 @@ async function flip(path: string): Promise<void> {
   await file.write(Buffer.alloc(8192, 0xa5), 0, 8192, Math.floor(size / 2 / 4096) * 4096)
 }
 
-async function reformat(path: string): Promise<void> {
-  const text = await readFile(path, 'utf8')
-  await writeFile(path, text.replace('"format": 1', '"format": 2'))
+async function changeManifest(dir: string, changes: object): Promise<void> {
+  const path = join(dir, manifestName)
+  await writeFile(path, JSON.stringify({ ...JSON.parse(await readFile(path, 'utf8')), ...changes }))
 }

@@ -21,6 +21,7 @@ import type { State, StateReader } from './state.ts'
 export const manifestName = 'manifest.json'
 const format = 1
 const files = ['state.sqlite', 'duties.sqlite'] as const
+const databases = ['state', 'duties'] as const
 const manifestBytesMax = 1_048_576
 
 export interface Manifest {
@@ -29,7 +30,7 @@ export interface Manifest {
   readonly version: string
   readonly files: readonly { readonly name: string; readonly bytes: number; readonly sha256: string }[]
   /** Table → number of rows, by database. */
-  readonly rows: Readonly<Record<'state' | 'duties', Readonly<Record<string, number>>>>
+  readonly rows: Readonly<Record<(typeof databases)[number], Readonly<Record<string, number>>>>
 }
 
 /** Invariant 1. Runs in the process that has the databases open. `sealBackup` completes the backup. */
@@ -86,24 +87,20 @@ export async function verifyBackup(source: string): Promise<Manifest> {
 export async function restoreBackup(source: string, dataDir: string): Promise<Manifest> {
   const manifest = await verifyBackup(source)
   await freshFolder(dataDir)
-  const rows = await copyFilesBack(source, dataDir, manifest)
-  for (const store of ['state', 'duties'] as const)
-    for (const [table, count] of Object.entries(manifest.rows[store])) {
-      const restored = rows[store][table]
-      // A newer version may have added tables and rows, but none may be missing.
-      if (restored === undefined || restored < count)
-        throw brokenBackupFault(source, `${store} table ${table} has ${restored ?? 'no'} rows, not ${count}`)
-    }
-  return manifest
-}
-
-async function copyFilesBack(source: string, dataDir: string, manifest: Manifest): Promise<Manifest['rows']> {
   try {
     for (const { name } of manifest.files) {
       await copyFile(join(source, name), join(dataDir, name))
       await chmod(join(dataDir, name), 0o600)
     }
-    return await checkFiles(dataDir)
+    const rows = await checkFiles(dataDir)
+    for (const store of databases)
+      for (const [table, count] of Object.entries(manifest.rows[store])) {
+        const restored = rows[store][table]
+        // A newer version may have added tables and rows, but none may be missing.
+        if (restored === undefined || restored < count)
+          throw brokenBackupFault(source, `${store} table ${table} has ${restored ?? 'no'} rows, not ${count}`)
+      }
+    return manifest
   } catch (error) {
     // Leave an empty folder, so that it can be used again.
     for (const name of await readdir(dataDir)) await rm(join(dataDir, name), { recursive: true, force: true })
@@ -158,6 +155,7 @@ async function readManifest(source: string): Promise<Manifest> {
     const names = manifest.files.map(({ name }) => name)
     if (manifest.format !== format) throw new Error(`format ${manifest.format}`)
     if (names.join() !== files.join()) throw new Error(`files ${names.join()}`)
+    for (const store of databases) if (!manifest.rows?.[store]) throw new Error(`no row counts of ${store}`)
     return manifest
   } catch (error) {
     throw brokenBackupFault(source, `${manifestName} is not valid (${(error as Error).message})`)
