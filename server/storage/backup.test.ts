@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { copyFile, mkdir, mkdtemp, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import files, { copyFile, mkdir, mkdtemp, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -146,6 +147,24 @@ describe('backup', () => {
     assert.equal((await stat(folders.copy)).mode & 0o777, 0o700)
     for (const name of ['state.sqlite', 'duties.sqlite', manifestName])
       assert.equal((await stat(join(folders.copy, name))).mode & 0o777, 0o600, name)
+  })
+
+  test('a manifest that was there before is kept, even if no file can be opened', async (t) => {
+    await using folders = await createFolders()
+    await made(folders)
+    const before = await readFile(join(folders.copy, manifestName), 'utf8')
+    const refuse = async () => {
+      throw Object.assign(new Error('EMFILE: too many open files'), { code: 'EMFILE' })
+    }
+    const refused = [t.mock.method(files, 'open', refuse), t.mock.method(files, 'writeFile', refuse)]
+    syncBuiltinESMExports()
+    try {
+      await assert.rejects(sealBackup(folders.copy, madeAtMs, '1'), { code: 'EMFILE' })
+    } finally {
+      for (const { mock } of refused) mock.restore()
+      syncBuiltinESMExports()
+    }
+    assert.equal(await readFile(join(folders.copy, manifestName), 'utf8'), before)
   })
 
   test('nothing is written to a folder that is not empty', async () => {

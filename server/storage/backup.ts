@@ -7,7 +7,7 @@
 // 3. Nothing is overwritten: backups and restored data need a new or empty folder.
 import { createHash } from 'node:crypto'
 import { createReadStream, existsSync } from 'node:fs'
-import { chmod, copyFile, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { Fault } from '#core/fault.ts'
 import { makeFolder } from '#runtime/make-folder.ts'
@@ -183,10 +183,13 @@ async function digestOf(path: string): Promise<string> {
 }
 
 async function writeDurably(path: string, text: string): Promise<void> {
+  let isCreated = false
   try {
-    await writeFile(path, text, { flag: 'wx', mode: 0o600, flush: true })
+    await using file = await open(path, 'wx', 0o600)
+    isCreated = true
+    await writeFile(file, text, { flush: true })
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') await rm(path, { force: true })
+    if (isCreated) await rm(path, { force: true })
     throw renamePath(error, path)
   }
 }
