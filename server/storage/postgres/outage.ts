@@ -1,29 +1,35 @@
 // Retries work during an outage of PostgreSQL. The waiting time is counted from the start of the outage: all callers wait
 // until the same time, and later ones fail at once.
-import { systemClock } from '#runtime/clock.ts'
+import { type Clock, systemClock } from '#runtime/clock.ts'
 import { ConnectionLost } from './errors.ts'
 
 /** Enough for most restarts and failovers. */
 export const outageWaitMs = 15_000
 const stepMs = 20
 
+type OutageClock = Pick<Clock, 'monotonicMs' | 'sleep'>
 type OutageRetry = <T>(work: () => Promise<T>) => Promise<T>
 
 /** Repeats `work` while its connection is lost, until the time is up. */
-export function createOutageRetry(waitMs: number): OutageRetry {
-  let sinceMs: number | undefined
+export function createOutageRetry(waitMs: number, clock: OutageClock = systemClock): OutageRetry {
+  let sinceMs = 0
+  /** When a connection was last lost; undefined: work has succeeded since. */
+  let lostMs: number | undefined
   return async (work) => {
+    const startMs = clock.monotonicMs()
     for (;;) {
       try {
         const result = await work()
-        sinceMs = undefined
+        lostMs = undefined
         return result
       } catch (error) {
-        const nowMs = systemClock.monotonicMs()
         if (!(error instanceof ConnectionLost)) throw error
-        sinceMs ??= nowMs
+        const nowMs = clock.monotonicMs()
+        // The earlier outage is over if work has succeeded since, or if nothing has failed for so long before this call.
+        if (lostMs === undefined || startMs - lostMs > waitMs) sinceMs = nowMs
+        lostMs = nowMs
         if (nowMs - sinceMs >= waitMs) throw error
-        await systemClock.sleep(stepMs)
+        await clock.sleep(stepMs)
       }
     }
   }
