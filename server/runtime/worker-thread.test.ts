@@ -126,6 +126,13 @@ test('an idle thread ends, and the next call starts a new one', async () => {
   await untilEnded(thread)
 })
 
+test('a call whose input cannot be cloned fails, and the thread can still become idle', async () => {
+  await using thread = await open({ idleMs: 1 })
+  assert.equal(await thread.call('count', undefined), 1)
+  await assert.rejects(thread.call('add', { a: () => 1, b: 2 }), { name: 'DataCloneError' })
+  await untilEnded(thread)
+})
+
 /** Each thread counts its calls from one. */
 async function untilEnded(thread: WorkerThread): Promise<void> {
   do await setTimeout(20)

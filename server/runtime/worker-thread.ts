@@ -83,6 +83,7 @@ export function openThread(
   const waiting = new Map<number, Waiting>()
   let worker: Worker | undefined
   let nextId = 1
+  let holdsState = false
   let idleTimer: NodeJS.Timeout | undefined
   /** Of the thread that was idle. */
   let termination: Promise<unknown> | undefined
@@ -95,20 +96,24 @@ export function openThread(
     termination = worker?.terminate()
     worker = undefined
   }
+  /** Undefined during close(): calling unref() then could end the process before the thread has terminated. */
+  const takeCall = (id: number): Waiting | undefined => {
+    const call = waiting.get(id)
+    if (waiting.delete(id) && waiting.size === 0) {
+      worker?.unref()
+      if (idleMs !== undefined && !holdsState) idleTimer = setTimeout(endIdle, idleMs).unref()
+    }
+    return call
+  }
   const begin = (): Worker => {
+    holdsState = false
     const data: ThreadData = { start, isBackground }
     const begun = createWorker(file, { workerData: data, resourceLimits })
     begun.on('message', (reply: ThreadReply) => {
-      const pendingCall = waiting.get(reply.id)
-      // A reply during close(): calling unref() now could end the process before the thread has terminated.
-      if (!pendingCall) return
-      waiting.delete(reply.id)
-      if (waiting.size === 0) {
-        begun.unref()
-        if (idleMs !== undefined && !reply.holdsState) idleTimer = setTimeout(endIdle, idleMs).unref()
-      }
-      if (reply.is === 'value') pendingCall.resolve(reply.value as never)
-      else pendingCall.reject(errorOf(reply.error))
+      holdsState = reply.holdsState
+      const call = takeCall(reply.id)
+      if (reply.is === 'value') call?.resolve(reply.value as never)
+      else call?.reject(errorOf(reply.error))
     })
     begun.on('error', (error) => worker === begun && ended(error as Error))
     begun.on('exit', (code) => worker === begun && ended(new Error(`the thread ended with code ${code}`)))
@@ -126,7 +131,13 @@ export function openThread(
       request.ref()
       return new Promise<T>((resolve, reject) => {
         waiting.set(id, { resolve, reject })
-        request.postMessage({ is: 'ask', id, name, input } satisfies ThreadRequest, transfer)
+        try {
+          request.postMessage({ is: 'ask', id, name, input } satisfies ThreadRequest, transfer)
+        } catch (error) {
+          // The input cannot be cloned.
+          takeCall(id)
+          reject(error)
+        }
       }).finally(() => signal?.removeEventListener('abort', stop))
     },
     async close() {
