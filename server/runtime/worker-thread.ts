@@ -52,7 +52,9 @@ interface SerializedError {
   readonly message: string
   readonly stack: string | undefined
   /** Of a fault. */
-  readonly fault?: Pick<Fault, 'code' | 'publicMessage' | 'problems' | 'retryAfterMs'> & { readonly hasCause: boolean }
+  readonly fault?: Pick<Fault, 'code' | 'publicMessage' | 'problems' | 'retryAfterMs' | 'terms' | 'headers'> & {
+    readonly hasCause: boolean
+  }
 }
 
 interface Waiting {
@@ -201,16 +203,17 @@ function lowerPriority(): void {
 function serializeError(error: unknown): SerializedError {
   const { name, message, stack } = error instanceof Error ? error : new Error(String(error))
   if (!(error instanceof Fault)) return { name, message, stack }
-  const { code, publicMessage, problems, retryAfterMs, cause } = error
-  return { name, message, stack, fault: { code, publicMessage, problems, retryAfterMs, hasCause: cause !== undefined } }
+  const { code, publicMessage, problems, retryAfterMs, terms, headers } = error
+  const hasCause = error.cause !== undefined
+  return { name, message, stack, fault: { code, publicMessage, problems, retryAfterMs, terms, headers, hasCause } }
 }
 
 function errorOf({ name, message, stack, fault }: SerializedError): Error {
   if (fault) {
-    const { code, publicMessage, problems, retryAfterMs, hasCause } = fault
+    const { code, publicMessage, retryAfterMs, hasCause, ...options } = fault
     return new Fault(code, {
+      ...options,
       message: publicMessage,
-      problems,
       detail: message.slice(code.length + 2),
       ...(retryAfterMs !== undefined && { retryAfterMs }),
       ...(hasCause && { cause: stack }),
