@@ -163,3 +163,39 @@ test('an audit of the recorded node finds no difference and stores the result', 
   await stores.close()
   assert.equal(stored?.count, 18)
 })
+
+test('an audit refuses a node of another chain, with and without a running server', async () => {
+  await using at = await openScene()
+  const audit = () => at.run('validators', 'audit', '--network', 'hoodi', '--from-epoch', '2')
+  const refusal = /it is on another chain: genesisUnix is \d+, not 1; correct validators\.networks/
+  {
+    await using server = await openServer(at)
+    await server.duties.write((tx) => tx.run('update duty_networks set genesis_unix = 1'))
+    const { code, stdout, stderr } = await audit()
+    assert.deepEqual([code, stdout], [1, ''])
+    assert.match(stderr, refusal)
+  }
+  const { code, stdout, stderr } = await audit()
+  assert.deepEqual([code, stdout], [1, ''])
+  assert.match(stderr, refusal)
+})
+
+test('an audit of epochs whose states the node lacks fails with advice, not as a bug', async () => {
+  await using at = await openScene()
+  const { code, stderr } = await at.run('validators', 'audit', '--network', 'hoodi', '--from-epoch', '100000')
+  assert.equal(code, 1)
+  assert.match(stderr, /has neither the state of slot \d+ nor those around it; use an archive node\n$/)
+})
+
+test('without a running server, the doctor verifies an hour with the times of the stored chain', async () => {
+  await using at = await openScene()
+  // The configured genesis is one second before midnight, so by the configured times the epochs are in other days.
+  const hoodi = { ...at.settings.validators.networks.hoodi, genesisUnix: 20_000 * 86_400 - 1 }
+  await writeFile(join(at.dir, 'tetrad.yaml'), JSON.stringify({ validators: { networks: { hoodi } } }))
+  await at.run('ingest', 'beacon', '--network', 'hoodi', '--once')
+  const { stdout } = await at.run('doctor', '--offline', '--sample', '1', '--json')
+  const { findings } = JSON.parse(stdout) as { findings: { name: string; level: string; message: string }[] }
+  const hour = findings.find(({ name }) => name === 'verify: one hour of duties against a beacon node')
+  assert.equal(hour?.level, 'ok', hour?.message ?? stdout)
+  assert.match(hour?.message ?? '', /^\d+ agree \(hoodi hour \d\)$/)
+})

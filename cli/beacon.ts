@@ -5,8 +5,9 @@
 import { existsSync } from 'node:fs'
 import { type Command, Option } from 'commander'
 import { networks } from '#api/wire/validators.ts'
-import type { Settings } from '#runtime/settings.ts'
 import type { AppContext } from '#server/context.ts'
+import type { Beacon } from '#sources/beacon/client.ts'
+import type { ChainIdentity } from '#sources/beacon/endpoint.ts'
 import type { AuditLine } from '#validators/duties/audits.ts'
 import { queryServer } from './data-owner.ts'
 import { waitOption } from './lease.ts'
@@ -61,18 +62,24 @@ async function audit(options: BeaconCommand): Promise<void> {
 /** Compares in this process and lets the running server store the result. Undefined: no server is running. */
 async function auditViaRunningServer(options: BeaconCommand): Promise<AuditLine[] | undefined> {
   const { network } = options
-  const store = (lines: readonly AuditLine[]) => queryServer(options, 'storeAudit', { network, lines })
-  if (!(await store([]))) return undefined
-  const { settings } = await configOf(options)
-  return auditWith(options, settings, store, new AbortController().signal)
+  const store = (lines: readonly AuditLine[]) =>
+    queryServer<ChainIdentity | null>(options, 'storeAudit', { network, lines })
+  const reply = await store([])
+  if (!reply) return undefined
+  const beacon = await beaconOf(options, (await configOf(options)).settings, reply.result ?? undefined)
+  return auditWith(options, beacon, store, new AbortController().signal)
 }
 
 async function auditInProcess(options: BeaconCommand): Promise<AuditLine[]> {
-  const { storeAudit } = await import('#validators/ingest/epochs/audit.ts')
+  const [{ storeAudit }, { storedChain }] = await Promise.all([
+    import('#validators/ingest/epochs/audit.ts'),
+    import('#validators/duties/networks.ts'),
+  ])
   let lines: AuditLine[] = []
   const audit = async ({ duties, settings }: AppContext, signal: AbortSignal) => {
     const store = (epochLines: readonly AuditLine[]) => storeAudit(duties, options.network, epochLines)
-    lines = await auditWith(options, settings, store, signal)
+    const beacon = await beaconOf(options, settings, await storedChain(duties, options.network))
+    lines = await auditWith(options, beacon, store, signal)
   }
   await runIngester(options, audit, new AbortController().signal)
   return lines
@@ -80,7 +87,7 @@ async function auditInProcess(options: BeaconCommand): Promise<AuditLine[]> {
 
 async function auditWith(
   options: BeaconCommand,
-  settings: Settings,
+  beacon: Beacon,
   store: StoreAudit,
   signal: AbortSignal,
 ): Promise<AuditLine[]> {
@@ -88,7 +95,7 @@ async function auditWith(
   const from = options.fromEpoch as number
   const until = options.untilEpoch ?? from + 1
   const lines: AuditLine[] = []
-  for await (const epochLines of auditEpochs(await beaconOf(options, settings), { from, until }, signal)) {
+  for await (const epochLines of auditEpochs(beacon, { from, until }, signal)) {
     await store(epochLines)
     lines.push(...epochLines)
   }

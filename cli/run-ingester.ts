@@ -4,6 +4,7 @@ import { Fault } from '#core/fault.ts'
 import type { Settings } from '#runtime/settings.ts'
 import type { AppContext } from '#server/context.ts'
 import type { Beacon } from '#sources/beacon/client.ts'
+import type { ChainIdentity } from '#sources/beacon/endpoint.ts'
 import { withContext } from './data-owner.ts'
 import { CommandFailure } from './failure.ts'
 import { type LeaseOptions, runWithLease } from './lease.ts'
@@ -18,7 +19,10 @@ export interface BeaconCommand extends CommonOptions, LeaseOptions {
   readonly untilEpoch?: number
 }
 
-const nodeErrorNames = new Set(['BeaconError', 'ContradictionError', 'DepositGap', 'FetchError', 'Fault'])
+const nodeErrorNames = new Set([
+  ...['BeaconError', 'ContradictionError', 'StatesNotFoundError', 'UnknownForkError'],
+  ...['DepositGap', 'FetchError', 'Fault'],
+])
 
 /** Errors of a node are shown as command failures, not as bugs. */
 export async function toCommandFailure(work: Promise<void>): Promise<void> {
@@ -32,7 +36,12 @@ export async function toCommandFailure(work: Promise<void>): Promise<void> {
   }
 }
 
-export async function beaconOf({ network }: BeaconCommand, settings: Settings): Promise<Beacon> {
+/** `identity`: of the stored chain. A node of another chain is refused. */
+export async function beaconOf(
+  { network }: BeaconCommand,
+  settings: Settings,
+  identity?: ChainIdentity,
+): Promise<Beacon> {
   const { urls, timeoutMs } = settings.validators.networks[network].beacon
   if (urls.length === 0) {
     throw new CommandFailure(
@@ -41,7 +50,7 @@ export async function beaconOf({ network }: BeaconCommand, settings: Settings): 
     )
   }
   const { openBeacon } = await import('#sources/beacon/client.ts')
-  return openBeacon({ network, urls, timeoutMs, clock })
+  return openBeacon({ network, urls, timeoutMs, clock, identity })
 }
 
 type Ingester = (context: AppContext, signal: AbortSignal) => Promise<void>

@@ -8,7 +8,7 @@ import type { ValidatorsContext } from '../context.ts'
 import { type HourSums, sumHours } from '../duties/hour-sums.ts'
 import { hourEpochs } from '../duties/hours.ts'
 import { levels, networkId, partsIn } from '../duties/layout.ts'
-import { describeWindowsMismatch, refuseOtherWindows } from '../duties/networks.ts'
+import { describeWindowsMismatch, refuseOtherWindows, storedChain } from '../duties/networks.ts'
 import { validatorsEnd } from '../duties/units.ts'
 import { keptThrough, type Watched } from '../duties/watch-ranges.ts'
 import { executionAmounts, type Measure, measures } from '../ratings/measures.ts'
@@ -37,7 +37,8 @@ export async function verifyHour(
   hour: number,
   signal: AbortSignal,
 ): Promise<{ readonly checked: number; readonly differing: readonly string[] }> {
-  const time = context.settings.validators.networks[network]
+  // A command without a server has only configured times, and those of a test network differ from its chain.
+  const time = { ...context.settings.validators.networks[network], ...(await storedChain(context.duties, network)) }
   refuseOtherWindows(await describeWindowsMismatch(context.duties, network, time))
   const { from, until } = epochsOfHour(time, hour as ChainHour)
   const start = await readProcessorStart(context, network)

@@ -4,8 +4,10 @@
 import { type Network, networks } from '#api/wire/networks.ts'
 import { recordFrom } from '#core/record-from.ts'
 import { type Beacon, BeaconError } from '#sources/beacon/client.ts'
+import type { ChainIdentity } from '#sources/beacon/endpoint.ts'
 import type { Duties } from '#storage/duties.ts'
 import { type AuditLine, type AuditPart, auditParts } from '#validators/duties/audits.ts'
+import { storedChain } from '#validators/duties/networks.ts'
 import { EpochReader } from '../read/epoch-reader.ts'
 import { createRewardQueries, type RewardQueries, voteParts } from '../read/reward-queries.ts'
 import { settleBalances } from '../read/settle-balances.ts'
@@ -116,13 +118,17 @@ export const storeAudit = (duties: Duties, network: Network, lines: readonly Aud
   // Not through duties/store.ts: the processor thread loads this file and must not load the store.
   duties.update('writeAudits', { network, lines })
 
-/** Control call `storeAudit` with `{network, lines}`: stores what a command compared while the server is running. */
-export async function storeCommandAudit(duties: Duties, input: unknown): Promise<void> {
+/**
+ * Control call `storeAudit` with `{network, lines}`: stores what a command compared while the server is running. Returns
+ * the chain of the network, so that the command refuses a node of another one.
+ */
+export async function storeCommandAudit(duties: Duties, input: unknown): Promise<ChainIdentity | undefined> {
   const { network, lines } = (input ?? {}) as { network?: unknown; lines?: unknown }
   const known = networks.find((name) => name === network)
   if (!known || !Array.isArray(lines) || lines.length > linesMax || !lines.every(isAuditLine))
     throw new Error(`expected {network, lines} with at most ${linesMax} valid lines`)
   await storeAudit(duties, known, lines)
+  return storedChain(duties, known)
 }
 
 /** An epoch has one line per part, and a command sends one epoch at a time. */
