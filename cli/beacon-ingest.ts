@@ -103,6 +103,6 @@ function printIngestReport(
   tookMs: number,
 ): void {
   const seconds = Number((tookMs / 1000).toFixed(3))
-  const text = `${network}: read up to epoch ${until}, ${written} epochs in ${seconds.toFixed(1)} s`
+  const text = `${network}: ${until === 0 ? 'nothing to read yet' : `read up to epoch ${until - 1}`}, ${written} epochs in ${seconds.toFixed(1)} s`
   printResult({ json }, { network, until, finalizedEpoch, written, seconds }, text)
 }

@@ -45,6 +45,8 @@ test('ingest beacon --once reads all finalized epochs, and none when it runs aga
   )
   const second = await at.run('ingest', 'beacon', '--network', 'hoodi', '--once', '--json')
   assert.equal(JSON.parse(second.stdout).written, 0)
+  const plain = await at.run('ingest', 'beacon', '--network', 'hoodi', '--once')
+  assert.match(plain.stdout, /^hoodi: read up to epoch 12, 0 epochs in /)
 })
 
 test('a network is not read if its days differ from the stored ones, and the error names the setting', async () => {

@@ -7,6 +7,7 @@ import { withState } from './data.ts'
 import { queryOwner } from './data-owner.ts'
 import { counted, note, paint, print, printJson, type Tone, table } from './print.ts'
 import { type CommonOptions, configOf } from './settings.ts'
+import { whichChain } from './which-chain.ts'
 
 interface ShownStream extends Stream {
   readonly chain?: string
@@ -34,7 +35,9 @@ export function addCoverage(program: Command): void {
 async function reportsOf(options: CommonOptions & { chain?: string }): Promise<readonly ShownStream[]> {
   const { coverageReport } = await import('#operations/coverage.ts')
   const { streams } = await queryOwner<Coverage>(options, { name: 'coverage', runInProcess: coverageReport })
-  const { chains } = (await configOf(options)).settings.explorer
+  const { settings } = await configOf(options)
+  const { chains } = settings.explorer
+  if (options.chain !== undefined) whichChain(settings, options.chain)
   const selected = streams.filter(({ name }) => options.chain === undefined || name === `chain ${options.chain}`)
   // Counting takes a while, so the command does it and not the server.
   return withState(options, 'found', async (state) => {

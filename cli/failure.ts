@@ -21,6 +21,15 @@ export class CommandFailure extends Error {
   }
 }
 
+/** Replaces the field names of an endpoint by the names of the command's options. */
+export function withOptionNames(error: unknown, names: Readonly<Record<string, string>>): unknown {
+  if (!(error instanceof Fault) || error.problems.length === 0) return error
+  const message = error.problems.map(
+    ({ at, message: problem }) => `${names[at.at(-1) ?? ''] ?? at.join('.')} ${problem}`,
+  )
+  return new CommandFailure(error.code, `${message.join('; ')}.`)
+}
+
 export interface FailureReport {
   readonly code: string
   readonly message: string

@@ -112,7 +112,11 @@ async function checkSignature(fileOrId: string, options: CheckOptions): Promise<
     if (diagnosis.expired) print('  the quote has expired')
     for (const { name, ok, message } of diagnosis.chain) print(`  ${ok ? 'ok' : 'NO'} ${name}: ${message}`)
   }
-  const wouldSettle = diagnosis.verdict !== 'bad' && !diagnosis.deadlinePassed && diagnosis.chain.every(({ ok }) => ok)
+  const isValid = diagnosis.verdict !== 'bad' && !diagnosis.deadlinePassed
+  const node = diagnosis.chain.find(({ name }) => name === 'node')
+  if (isValid && node)
+    throw new CommandFailure('node.unavailable', `Balance, allowance and nonce were not checked: ${node.message}.`)
+  const wouldSettle = isValid && diagnosis.chain.every(({ ok }) => ok)
   if (!wouldSettle) throw new CommandFailure('signature.invalid', 'The quote would not settle with this signature.')
 }
 

@@ -66,8 +66,8 @@ test('an invalid rate is refused with a reason and not stored', async () => {
   const refusals: readonly (readonly [readonly string[], number, RegExp])[] = [
     [['rate', 'set', 'EURUSD', '1.1'], 2, /two currencies, such as EUR\/USD/],
     [['rate', 'set', 'EUR/EUR', '1.1'], 1, /must be two different currencies/],
-    [['rate', 'set', 'EUR/USD', '0'], 1, /the rate is zero/],
-    [['rate', 'set', 'EUR/USD', 'much'], 1, /is not a decimal above zero/],
+    [['rate', 'set', 'EUR/USD', '0'], 1, /^tetrad: The rate is zero\.$/m],
+    [['rate', 'set', 'EUR/USD', 'much'], 1, /^tetrad: The rate much is not a decimal above zero\.$/m],
     [['rate', 'set', 'EUR/USD', '1.1', '--source', 'bank'], 1, /^tetrad: --source must be one of desk\.$/m],
     [['history', 'EUR/USD', '--since', 'soon'], 1, /--since "soon" is not a time/],
     [['history', 'EUR/USD', '--limit', '0'], 2, /It must be 1 to/],
@@ -146,6 +146,10 @@ test('a signature is checked against a file or a stored quote, and a wrong one g
     assert.deepEqual([good.code, good.stderr], [0, ''])
     assert.match(good.stdout, new RegExp(`^good: recovered signer ${taker.address}`))
   }
+  const node = ['--rpc-url', 'http://127.0.0.1:1']
+  const unchecked = await home.tetrad('check-signature', quote.id, '--signature', signature, ...node)
+  assert.equal(unchecked.code, 1)
+  assert.match(unchecked.stderr, /^tetrad: Balance, allowance and nonce were not checked: .* cannot be reached/)
   assert.ok(quote.typedData)
   const signed = { ...quote.typedData, domain: { ...quote.typedData.domain, chainId: 137 } }
   const wrong = await signQuote({ id: quote.id, typedData: signed }, taker)

@@ -2,12 +2,11 @@
 // about receipts and signatures. They use the state store or files, so they work while a server runs.
 import { type Command, InvalidArgumentError } from 'commander'
 import { formatAgeOf } from '#core/age.ts'
-import { Fault } from '#core/fault.ts'
 import type { sourcesReport } from '#fx/rates/source-health.ts'
 import type { AppContext } from '#server/context.ts'
 import { withState } from './data.ts'
 import { queryServer } from './data-owner.ts'
-import { CommandFailure } from './failure.ts'
+import { CommandFailure, withOptionNames } from './failure.ts'
 import { addSigned, unknownQuote } from './fx-signed.ts'
 import { integerBetween } from './parse-integer.ts'
 import { parsePastTime } from './parse-time.ts'
@@ -103,7 +102,7 @@ async function setRate(
   const stored = await withView(options, (view) => {
     const atMs = options.at === undefined ? undefined : parsePastTime(options.at, view.clock.now(), '--at')
     return pushRate(view, { pair, rate, source: options.source, atMs }).catch((error: unknown) => {
-      throw withOptionNames(error)
+      throw withOptionNames(error, optionNames)
     })
   })
   const result = { source: stored.source, pair, rate: stored.rate, time: isoTimeOrNull(stored.atMs) }
@@ -125,15 +124,6 @@ const optionNames: Readonly<Record<string, string>> = {
   pair: 'The pair',
   rate: 'The rate',
   time: '--at',
-}
-
-/** Replaces the field names of the endpoint by the names of the command's options. */
-function withOptionNames(error: unknown): unknown {
-  if (!(error instanceof Fault) || error.problems.length === 0) return error
-  const message = error.problems.map(
-    ({ at, message: problem }) => `${optionNames[at.at(-1) ?? ''] ?? at.join('.')} ${problem}`,
-  )
-  return new CommandFailure(error.code, `${message.join('; ')}.`)
 }
 
 async function history(

@@ -169,6 +169,9 @@ test('coverage lists gaps and exits with 1; repair fills them', async () => {
     [0, [], final + 1],
   )
   assert.match((await at.run('coverage')).stdout, /100\.00 %.*Fresh and complete/s)
+  const unknown = await at.run('coverage', '--chain', '78')
+  assert.deepEqual([unknown.code, unknown.stdout], [1, ''])
+  assert.match(unknown.stderr, /Chain 78 is not in explorer\.chains \(77\)\./)
 })
 
 test('chains shows the capabilities of the nodes and what missing ones cost', async () => {

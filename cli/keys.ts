@@ -6,7 +6,7 @@ import type { NewKeyReply } from '#api/console.ts'
 import { type Group, groups, type Plan, plans } from '#api/routes.ts'
 import type { KeyChange, KeyInfo } from '#storage/keys.ts'
 import { withState } from './data.ts'
-import { CommandFailure } from './failure.ts'
+import { CommandFailure, withOptionNames } from './failure.ts'
 import { integerBetween } from './parse-integer.ts'
 import { momentOf, parseFutureTime } from './parse-time.ts'
 import { minuteText, note, print, printJson, printResult, table } from './print.ts'
@@ -95,7 +95,12 @@ async function rotate(id: string, options: CommonOptions & { restore?: boolean; 
   const { overlap, restore = false } = options
   const oldSecretUntilMs = overlap === undefined ? undefined : parseFutureTime(overlap, clock.now(), '--overlap')
   const input = { id, restore, oldSecretUntilMs }
-  const rotated = await withState(options, 'found', (state) => rotateKey(state, input, clock, random))
+  const names = { restore: '--restore', oldSecretUntil: '--overlap', expires: 'The expiry' }
+  const rotated = await withState(options, 'found', (state) => rotateKey(state, input, clock, random)).catch(
+    (error: unknown) => {
+      throw withOptionNames(error, names)
+    },
+  )
   if (!rotated) throw unknownKey(id)
   printKeyOnce(rotatedKeyView(rotated), options)
   if (!options.json && oldSecretUntilMs !== undefined)

@@ -27,7 +27,8 @@ export async function addressOf(options: CommonOptions & { url?: string }): Prom
 
 export function httpAddress(text: string): string {
   if (/^https?:$/.test(URL.parse(text)?.protocol ?? '')) return text
-  const suggestion = URL.parse(`http://${text}`) ? `. Write http://${text} or https://${text}` : ''
+  const suggestion =
+    !text.includes('://') && URL.parse(`http://${text}`) ? `. Write http://${text} or https://${text}` : ''
   throw new CommandFailure('address.invalid', `${text} is not an http or https URL${suggestion}.`)
 }
 

@@ -99,7 +99,7 @@ describe('stored results of the demo', () => {
     )
     assert.match(named(findings, 'verify: markets against their feeds').message, /agree|changed since/)
     const { level, todo } = named(findings, 'chain 137')
-    assert.deepEqual([level, todo], ['warn', 'add a node (explorer.chains[].rpc), then run: tetrad repair'])
+    assert.deepEqual([level, todo], ['warn', 'add a node (explorer.chains[].rpc), then run: tetrad repair --chain 137'])
   })
 
   test('a quote whose price does not follow from its rates is reported', async () => {

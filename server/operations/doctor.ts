@@ -133,7 +133,7 @@ function aboutStream(stream: Stream): DoctorFinding {
         name,
         `${missing}, and there is no source to read them from; responses report the gap`,
         group === 'explorer'
-          ? 'add a node (explorer.chains[].rpc), then run: tetrad repair'
+          ? `add a node (explorer.chains[].rpc), then run: tetrad repair --chain ${name.split(' ')[1]}`
           : 'add a beacon node (validators.networks[].beacon.urls), if the data is needed',
       )
   }

@@ -58,7 +58,7 @@ test('the finding about a polled source says whether it is not polled, fails, is
   await writeStatus(context.state, 'feed', { ...status, triedMs: nowMs + 29_000, failures: 0, reason: null })
   assert.equal(
     await message(),
-    'fail: no rate received for EUR/USD for 29 s → check whether the source still offers these pairs',
+    'fail: no rate received for EUR/USD for 29 s → check that the server is running, and that the source still offers these pairs',
   )
   context.clock.advance(571_000)
   await writeStatus(context.state, 'feed', { ...status, failures: 0, reason: null })

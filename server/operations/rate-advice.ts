@@ -48,7 +48,7 @@ export function rateAdvice(name: string, { source, status, rates }: SourceHealth
     return failFinding(
       name,
       `no rate received for ${pairs.join(', ')}`,
-      'check whether the source still offers these pairs',
+      'check that the server is running, and that the source still offers these pairs',
     )
   }
   const todo = 'ask the owner of the source; if it publishes rarely, raise its staleMs'

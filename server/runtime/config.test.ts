@@ -174,6 +174,11 @@ describe('problems in the file have file, line and column, what is expected and 
       ],
     ],
     [
+      'a fraction without quotes',
+      'fx:\n  terms: { instant: { feeBps: 2.5 } }\n',
+      ['tetrad.yaml:2:31  fx.terms.instant.feeBps must be integer or string, found 2.5; put it in quotes'],
+    ],
+    [
       'settings that do not fit together',
       'fx:\n  pairs:\n    - { from: USDC, to: GBPX }\n  limits: { max: "0.5" }\n',
       [

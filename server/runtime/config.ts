@@ -242,7 +242,7 @@ function describeFound(value: unknown, message: string): string {
   if (value === undefined) return ''
   if (Array.isArray(value)) return ', found a list'
   if (isObject(value)) return ', found a section'
-  const hint = message === 'must be string' ? '; put it in quotes' : ''
+  const hint = message.endsWith('string') ? '; put it in quotes' : ''
   return `, found ${typeof value === 'string' ? JSON.stringify(presentable(value).slice(0, foundCharsMax)) : value}${hint}`
 }
 

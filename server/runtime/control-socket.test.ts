@@ -5,6 +5,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { Fault } from '#core/fault.ts'
 import { callControl, isServerRunning, startControlServer } from './control-socket.ts'
 
 async function createFolder() {
@@ -31,9 +32,14 @@ test('errors of handlers and unknown calls are reported', async () => {
       throw new Error('the disk is full')
     },
     huge: async () => 2n ** 70n,
+    refuse: async () => {
+      throw new Fault('input.invalid', { detail: 'fromDay must not be after toDay' })
+    },
   })
   await assert.rejects(callControl(folder.dir, 'fail'), { name: 'ControlError', message: 'the disk is full' })
   await assert.rejects(callControl(folder.dir, 'huge'), { name: 'ControlError', message: /BigInt/ })
+  // As the command would print it without a server.
+  await assert.rejects(callControl(folder.dir, 'refuse'), { message: 'fromDay must not be after toDay' })
   await assert.rejects(callControl(folder.dir, 'dance'), {
     message: 'this server does not support the call dance; it may be of another version',
   })

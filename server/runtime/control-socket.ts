@@ -9,6 +9,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { errorMessage } from '#core/error-message.ts'
+import { Fault } from '#core/fault.ts'
 import { createServer, request } from './node-http.ts'
 
 const socketName = 'control.sock'
@@ -64,7 +65,8 @@ async function respond(handlers: ControlHandlers, incoming: IncomingMessage, out
     const text = await readText(incoming, requestBytesMax)
     send(200, { result: (await handler(text === '' ? undefined : JSON.parse(text))) ?? null })
   } catch (error) {
-    send(500, { error: errorMessage(error) })
+    const text = errorMessage(error)
+    send(500, { error: error instanceof Fault ? text.slice(`${error.code}: `.length) : text })
   }
 }
 

@@ -30,7 +30,8 @@ export async function pushRate(
   const time = new Date(atMs).toISOString()
   if (atMs > nowMs + aheadMaxMs) throw invalidPush('time', "must not be ahead of the server's clock", time)
   const rate = validateRate({ source, base, quote, rate: pushed.rate, atMs }, nowMs)
-  if ('reason' in rate) throw invalidPush('rate', rate.reason, pushed.rate)
+  // The name of the field precedes the message.
+  if ('reason' in rate) throw invalidPush('rate', rate.reason.replace(/^the rate /, ''), pushed.rate)
   const { historyDays } = context.settings.fx
   const { stored, rejected } = await storeRates(context.state, source, [rate], nowMs, historyDays)
   if (rejected[0]) throw invalidPush('rate', rejected[0].reason, pushed.rate)
