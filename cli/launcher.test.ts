@@ -135,6 +135,19 @@ describe('with an old Node', { skip }, () => {
     assert.deepEqual(JSON.parse(stdout), [['a b', '--c', ''], elsewhere.dir])
   })
 
+  test('the command stops if the launcher is killed', async () => {
+    const main = `process.once('SIGTERM', () => { console.log('closed'); process.exit() })
+      console.log('ready'); setTimeout(() => {}, 60_000)`
+    await using project = await openProject(main, '26.0.0')
+    const child = spawn(node, [project.file], { cwd: project.dir, stdio: ['ignore', 'pipe', 'inherit'] })
+    let printed = ''
+    for await (const chunk of child.stdout) {
+      if (printed === '') child.kill('SIGKILL')
+      printed += chunk
+    }
+    assert.equal(printed, 'ready\nclosed\n')
+  })
+
   test('the exit code is that of the command', async () => {
     await using project = await openProject('process.exitCode = 7', '26.0.0')
     assert.equal((await runChild([], { cwd: project.dir, node, file: project.file })).code, 7)

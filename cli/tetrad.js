@@ -51,7 +51,8 @@ function refuse(reason) {
 
 /** Runs this file on another Node with the same terminal, forwards signals, and ends like the child process. */
 function runOn(node) {
-  const child = spawn(node, [launcher, ...process.argv.slice(2)], { stdio: 'inherit' })
+  const stdio = ['inherit', 'inherit', 'inherit', 'ipc']
+  const child = spawn(node, [launcher, ...process.argv.slice(2)], { stdio })
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP']
   const stopWatching = watchParent(() => child.kill('SIGTERM'))
   const forward = (signal) => {
@@ -71,6 +72,9 @@ function runOn(node) {
 }
 
 if (majorOf(process.version) >= majorMin) {
+  // `runOn` of the parent was killed. Without it, nobody knows that this process holds the port and the data folder.
+  process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
+  process.channel?.unref()
   modules.enableCompileCache()
   // Worker threads use the cache only if the environment names it. The folder of this version of Node is below it.
   const compileCache = modules.getCompileCacheDir()
