@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
-import { createBrokenFetch } from '#test/broken-servers/change.ts'
+import { createBrokenFetch, replaceValue } from '#test/broken-servers/change.ts'
 import { explorerDefects, neverExpiringLinks } from '#test/broken-servers/explorer.ts'
 import { fxDefects } from '#test/broken-servers/fx.ts'
 import { httpDefects } from '#test/broken-servers/http.ts'
@@ -42,6 +42,20 @@ describe('conformance suite', () => {
     )
     assert.ok(report.conforms)
     assert.match(summaryOf(report), /^Conforms: \d+ passed, 0 failed, 2 skipped\.$/)
+  })
+
+  test('execution sums may be left out: without an execution node they are unknown', async () => {
+    const only = ['validators.aggregate.fields']
+    const names = ['sumPriorityFees', 'sumBaselineMev', 'sumMissedExecutionRewards', 'sumAllRewards']
+    for (const name of [...names, 'sumExternallySourcedExecutionRewards']) {
+      const change = replaceValue('/v0/eth/validators/effectiveness', `data.*.${name}`, () => undefined)
+      const lacking = { fetch: createBrokenFetch(change, demo.key, fetchFrom(demo.server)) }
+      const { results } = await runChecks({ ...options(), samples: samples(), only }, undefined, lacking)
+      assert.deepEqual(
+        results.map(({ outcome, notes }) => [outcome, notes]),
+        [['passed', []]],
+      )
+    }
   })
 
   test('check ids are unique', () => {
