@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { chmod, mkdir, truncate, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { blocksStream, confirmHead, putHead } from '#explorer/funding/chain-coverage.ts'
@@ -290,6 +291,23 @@ describe('machine', () => {
     await writeFile(join(context.dir, 'beacon', 'hoodi', '7-record'), '')
     await truncate(join(context.dir, 'beacon', 'hoodi', '7-record'), 3 * 2 ** 40)
     assert.match(named(await machineFindings(context.dir), 'disk').message, /free, 3072\.0 GiB of data$/)
+  })
+
+  test('for a state file that cannot be read, the advice names its owner before a backup', async () => {
+    const dir = await mkdtemp(join(tmpdir(), 'tetrad-doctor-'))
+    const file = join(dir, 'state.sqlite')
+    const advice = /^run the doctor as the user of the server; if the file is damaged, .* restore the last backup$/
+    try {
+      for (const spoil of [() => mkdir(file), () => writeFile(file, 'x'.repeat(5000))]) {
+        await spoil()
+        const { level, todo } = named(await machineFindings(dir), 'state.sqlite')
+        assert.equal(level, 'fail')
+        assert.match(todo ?? '', advice)
+        await rm(file, { recursive: true })
+      }
+    } finally {
+      await rm(dir, { recursive: true })
+    }
   })
 
   test('settings that are valid but probably not intended are warnings', () => {

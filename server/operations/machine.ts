@@ -13,6 +13,9 @@ const gibibyte = 2 ** 30
 const freeBytesMin = gibibyte / 4
 const freeBytesLow = 4 * gibibyte
 const connectionsFullFrom = 0.8
+/** A file of another user cannot be checked either, and is not damaged. */
+const damagedTodo =
+  'run the doctor as the user of the server; if the file is damaged, stop the server, keep a copy, restore the last backup'
 
 export async function machineFindings(
   dataDir: string,
@@ -23,9 +26,9 @@ export async function machineFindings(
   }
   return [
     ...(await runCheck('data folder', 'check its owner and permissions', () => folderFindings(dataDir))),
-    ...(await runCheck('disk', 'check the disk', () => diskFindings(dataDir))),
+    ...(await runCheck('disk', 'check the disk, and that this user may read the folder', () => diskFindings(dataDir))),
     ...(store.state === ''
-      ? await runCheck('state.sqlite', 'restore the last backup', () => stateFindings(dataDir))
+      ? await runCheck('state.sqlite', damagedTodo, () => stateFindings(dataDir))
       : await runCheck('state', 'check that PostgreSQL is running, and its log', () => postgresFindings(store.state))),
   ]
 }
@@ -76,13 +79,7 @@ async function stateFindings(dataDir: string): Promise<DoctorFinding[]> {
     return [warnFinding('state.sqlite', 'does not exist yet', 'start the server once')]
   const problems = checkState(dataDir)
   if (problems.length === 0) return [okFinding('state.sqlite', 'every page, index and reference is intact')]
-  return [
-    failFinding(
-      'state.sqlite',
-      problems.join('; '),
-      'stop the server, keep a copy of the file, restore the last backup',
-    ),
-  ]
+  return [failFinding('state.sqlite', problems.join('; '), damagedTodo)]
 }
 
 async function postgresFindings(url: string): Promise<DoctorFinding[]> {
