@@ -4,7 +4,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { createClient, type ResponseMeta } from '#api/client.ts'
 import { contract } from '#api/contract.ts'
-import { TransportError } from '#api/errors.ts'
+import { TetradError, TransportError } from '#api/errors.ts'
 import { extensions } from '#api/extensions.ts'
 import { parseJson, stringifyJson } from '#api/json.ts'
 import type { Endpoint } from '#api/kit.ts'
@@ -59,6 +59,8 @@ function addEndpoint(ask: Command, endpoint: Endpoint): void {
         const reply = await client.call(endpoint.id, inputFrom(inputs, options) as never, { onResponse })
         printResult(options, reply, stringifyJson(reply, 2))
       } catch (error) {
+        if (key === undefined && error instanceof TetradError && /authenticated|API key/i.test(error.message))
+          throw new CommandFailure('ask.refused', `${error.message}. Pass a key with --key or TETRAD_KEY.`)
         throw error instanceof TransportError ? toConnectionFailure(error, baseUrl) : error
       } finally {
         // Also for errors: "not found" may change while data is being read.

@@ -58,7 +58,10 @@ describe('a running server', () => {
     const call = ['ask', 'validators.metadata', '--validator_index_or_pubkey', '12', '--url', url]
     const anonymous = await runCommand(call, { cwd: dir })
     assert.deepEqual([anonymous.code, anonymous.stdout], [1, ''])
-    assert.match(anonymous.stderr, /^tetrad: validators\.metadata: Not authenticated/)
+    assert.match(
+      anonymous.stderr,
+      /^tetrad: validators\.metadata: Not authenticated\. Pass a key with --key or TETRAD_KEY\.$/m,
+    )
 
     const known = await runCommand([...call, '--json'], { cwd: dir, env: { TETRAD_KEY: key } })
     assert.deepEqual([known.code, JSON.parse(known.stderr).error.code], [1, 'ask.refused'])
