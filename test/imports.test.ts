@@ -180,7 +180,7 @@ test('each package is imported only by the files listed for it', () => {
 
 test('time, randomness, the environment and outgoing calls are accessed in runtime/ and sources/ only', () => {
   const outside =
-    /\b(Date\.now\(|Math\.random\(|setTimeout\(|setInterval\(|process\.env\b|performance\.now\(|(?<![.\w])fetch\()|new Date\(\)/
+    /\b(Date\.now\(|Math\.random\(|setTimeout\(|setInterval\(|AbortSignal\.timeout\(|process\.env\b|performance\.now\(|(?<![.\w])fetch\()|new Date\(\)/
   const violations = sources
     .filter(({ file }) => file.startsWith('server/') && !/^server\/(runtime|sources)\//.test(file))
     .flatMap(({ file, text }) =>

@@ -7,6 +7,7 @@ import { openNode } from '#explorer/nodes.ts'
 import { openRateReader } from '#fx/rates/sources.ts'
 import type { Context } from '#http/context.ts'
 import { pageUrl, parseFeedPage } from '#markets/feeds/feed-page.ts'
+import { timeoutSignal } from '#runtime/clock.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
 import type { UnknownFork } from '#sources/beacon/consensus.ts'
 import type { ChainIdentity } from '#sources/beacon/endpoint.ts'
@@ -65,7 +66,7 @@ function rateChecks(context: Pick<Context, 'settings' | 'clock'>): PendingFindin
     const reader = openRateReader(source, fx, context.clock)
     if (!reader) return []
     return runCheck(name, 'check the URL of the source and its document settings', async () => {
-      const { rates, rejected } = await reader(AbortSignal.timeout(checkTimeoutMs))
+      const { rates, rejected } = await reader(timeoutSignal(context.clock, checkTimeoutMs))
       const reasons = rejected.map(({ about, reason }) => `${about}: ${reason}`).join('; ')
       if (rates.length === 0)
         return [
@@ -85,7 +86,7 @@ function beaconChecks({ settings, clock }: Pick<Context, 'settings' | 'clock'>):
     if (urls.length === 0) return []
     return runCheck(name, 'check the URL, the node and its log', async () => {
       const beacon = openBeacon({ network, urls, timeoutMs: Math.min(timeoutMs, checkTimeoutMs), clock })
-      const { identity, rules } = await beacon.chain(AbortSignal.timeout(checkTimeoutMs))
+      const { identity, rules } = await beacon.chain(timeoutSignal(clock, checkTimeoutMs))
       const problems = beacon.health().flatMap(({ lastError }) => (lastError === undefined ? [] : [lastError]))
       return [
         okFinding(name, `reachable, genesis ${identity.genesisUnix}`),

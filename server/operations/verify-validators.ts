@@ -2,6 +2,7 @@
 import { type Network, networks } from '#api/wire/validators.ts'
 import { errorMessage } from '#core/error-message.ts'
 import type { Range } from '#core/ranges.ts'
+import { timeoutSignal } from '#runtime/clock.ts'
 import type { AppContext } from '#server/context.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
 import { dataOf } from '#sources/beacon/endpoint.ts'
@@ -36,7 +37,8 @@ export const dutyHourVerification: Verification = {
       const failed: string[] = []
       for (const hour of new Set(ranges.length > 0 ? [numberIn(context, ranges), newest] : [])) {
         try {
-          const read = await verifyHour(context, network, hour, AbortSignal.timeout(rereadTimeoutMs))
+          const signal = timeoutSignal(context.clock, rereadTimeoutMs)
+          const read = await verifyHour(context, network, hour, signal)
           checked += read.checked
           differing.push(...read.differing)
           notes.push(...failed.splice(0), `${network} hour ${hour}`)

@@ -36,6 +36,16 @@ export const systemClock: Clock = {
 /** Resolves after everything that is ready now has run. Independent of the clock. */
 export const nextEventLoopTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
+/** A signal that aborts after `timeoutMs`. It never keeps the process alive. */
+export function timeoutSignal(clock: Pick<Clock, 'every'>, timeoutMs: number): AbortSignal {
+  const timeout = new AbortController()
+  const stop = clock.every(timeoutMs, () => {
+    stop()
+    timeout.abort(new Error(`not done within ${timeoutMs} ms`))
+  })
+  return timeout.signal
+}
+
 /** The result of the work, or an error if it takes longer. The work itself goes on. */
 export async function withTimeout<T>(clock: Pick<Clock, 'sleep'>, timeoutMs: number, work: Promise<T>): Promise<T> {
   const over = new AbortController()

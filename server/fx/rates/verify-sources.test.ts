@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startRateFeed } from '#simulator/fx.ts'
 import { openContext, testNowMs } from '#test/context.ts'
+import { serveScript } from '#test/scripted-server.ts'
 import { storeRates } from './rate-store.ts'
 import { openRateReader } from './sources.ts'
 import { isWithinTolerance, verifySources } from './verify-sources.ts'
@@ -31,6 +32,20 @@ test('stored rates agree with the source; an unreachable source is reported with
   assert.deepEqual([same, close, differing, far], [8, 0, [], []])
   assert.equal(silent.length, 1)
   assert.match(silent[0] ?? '', /^gone: /)
+})
+
+test('a source that does not answer is given up after 20 seconds of the given clock', async () => {
+  const requested = Promise.withResolvers<void>()
+  await using server = await serveScript(() => {
+    requested.resolve()
+    return { instead: 'hang' }
+  })
+  const source = { id: 'silent', kind: 'http-json', url: server.url, timeoutMs: 60_000 }
+  await using context = await openContext({ fx: { sources: [source] } })
+  const verifying = verifySources(context)
+  await requested.promise
+  context.clock.advance(20_000)
+  assert.match((await verifying).silent.join(), /^silent: .* was aborted$/)
 })
 
 test('a different rate with the same time is a difference', async () => {

@@ -3,6 +3,7 @@
 // stored rate within the outlier limit.
 import { compare, compareFractions, decimal, fractionOf } from '#core/decimal.ts'
 import { errorMessage } from '#core/error-message.ts'
+import { timeoutSignal } from '#runtime/clock.ts'
 import type { FxContext } from '../context.ts'
 import { isFresh, type Rate, type StoredRate } from '../pricing/mid.ts'
 import { outlierPpm } from '../pricing/terms.ts'
@@ -33,7 +34,7 @@ export async function verifySources(
     const reader = openRateReader(source, fx, context.clock)
     if (!reader) continue
     try {
-      const { rates } = await reader(AbortSignal.timeout(requestTimeoutMs))
+      const { rates } = await reader(timeoutSignal(context.clock, requestTimeoutMs))
       const latest = (await allLatestRates(context.state)).filter((rate) => rate.source === source.id)
       for (const rate of rates) await compareRate(context, rate, latest, sum)
     } catch (error) {

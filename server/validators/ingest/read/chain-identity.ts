@@ -2,6 +2,7 @@
 // be on the same chain, so that data of two chains is never mixed (behaviour/validators.md#one-chain-per-network).
 import { type Network, networks } from '#api/wire/validators.ts'
 import type { ChainTime } from '#core/chain-time.ts'
+import { timeoutSignal } from '#runtime/clock.ts'
 import type { NetworkSettings } from '#runtime/settings/validators.ts'
 import type { Settings } from '#runtime/settings.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
@@ -74,7 +75,8 @@ async function readChainIdentity(
   timeoutMs: number,
 ): Promise<ChainIdentity | undefined> {
   try {
-    const { identity } = await openBeacon({ network, urls, timeoutMs, clock }).chain(AbortSignal.timeout(timeoutMs))
+    const signal = timeoutSignal(clock, timeoutMs)
+    const { identity } = await openBeacon({ network, urls, timeoutMs, clock }).chain(signal)
     await updateDuties(duties, 'writeChain', { network, chain: identity })
     return identity
   } catch (error) {
