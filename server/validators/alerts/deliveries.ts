@@ -29,6 +29,7 @@ export interface Delivery extends NewDelivery {
   readonly lastError: string | null
 }
 
+export const giveUpMs = 6 * 60 * 60_000
 const finishedMax = 1000
 
 const columns = `id, webhook, event, network, epoch, finality, validators, body, status, attempts, created_ms as "createdMs",
@@ -58,21 +59,13 @@ export async function storeDeliveries(
   )
 }
 
-/**
- * The oldest first. No attempt is planned for more than `waitMaxMs` from now. A later one is from before the clock was set
- * back, and is due.
- */
-export const dueDeliveries = (
-  state: StateReader,
-  nowMs: number,
-  waitMaxMs: number,
-  limit: number,
-): Promise<Delivery[]> =>
+/** The oldest first. An attempt that is planned later than `giveUpMs` is from before the clock was set back, and is due. */
+export const dueDeliveries = (state: StateReader, nowMs: number, limit: number): Promise<Delivery[]> =>
   state.all<Delivery>(
     `select ${columns} from webhook_deliveries where status = 'pending' and (next_attempt_ms <= ? or next_attempt_ms > ?)
      order by created_ms, epoch, id limit ?`,
     nowMs,
-    nowMs + waitMaxMs,
+    nowMs + giveUpMs,
     limit,
   )
 

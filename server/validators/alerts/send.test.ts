@@ -6,8 +6,8 @@ import { testSecret, testWebhook } from '#test/alerts-network.ts'
 import { openContext, settingsWith, type TestContext, testNowMs } from '#test/context.ts'
 import { ManualClock } from '#test/manual-clock.ts'
 import { serveScript } from '#test/scripted-server.ts'
-import { type Delivery, listDeliveries, type NewDelivery, storeDeliveries } from './deliveries.ts'
-import { attemptsMax, giveUpMs, retryWaitsMs, sendDueDeliveries } from './send.ts'
+import { type Delivery, giveUpMs, listDeliveries, type NewDelivery, storeDeliveries } from './deliveries.ts'
+import { attemptsMax, retryWaitsMs, sendDueDeliveries } from './send.ts'
 
 let shared: TestContext
 before(async () => {

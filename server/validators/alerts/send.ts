@@ -8,7 +8,7 @@
 import type { WebhookSettings } from '#runtime/settings/webhooks.ts'
 import { cleanUrl, FetchError, fetchStatus } from '#sources/http-client.ts'
 import type { ValidatorsContext } from '../context.ts'
-import { type AttemptResult, type Delivery, dueDeliveries, recordAttempt } from './deliveries.ts'
+import { type AttemptResult, type Delivery, dueDeliveries, giveUpMs, recordAttempt } from './deliveries.ts'
 import { signatureHeaders } from './signature.ts'
 
 const secondMs = 1000
@@ -24,7 +24,6 @@ export const retryWaitsMs = [
   120 * minuteMs,
 ]
 export const attemptsMax = retryWaitsMs.length + 1
-export const giveUpMs = 6 * 60 * minuteMs
 const deliveriesAtOnce = 100
 
 export type ReportAttempt = (webhook: string, outcome: 'ok' | 'retried' | 'failed') => void
@@ -40,7 +39,7 @@ export async function sendDueDeliveries(
   let attempts = 0
   // A delivery that fails is due later, so that each pass has other deliveries.
   for (;;) {
-    const due = await dueDeliveries(state, clock.now(), giveUpMs, deliveriesAtOnce)
+    const due = await dueDeliveries(state, clock.now(), deliveriesAtOnce)
     if (due.length === 0 || signal.aborted) return attempts
     const byWebhook = Map.groupBy(due, ({ webhook }) => webhook)
     await Promise.all([...byWebhook.values()].map((deliveries) => sendInOrder(context, deliveries, signal, report)))
