@@ -120,3 +120,25 @@ test('an entity may have more tagged addresses than a function has arguments', a
     /harbour has 150000 tagged addresses/,
   )
 })
+
+test('an entity with more addresses than one statement removes is removed with exactly these', async () => {
+  await using context = await openContext()
+  const author = { by: 'ann', via: 'a test', atMs: context.clock.now() }
+  const entities = ['harbour', 'other'].flatMap((slug) => ['1', '137'].map((chain) => ({ chain, slug })))
+  await withHistory(context, (history) => putLabels(history, entities))
+  const tags = Array.from({ length: 250 }, (_, at) => {
+    const where = { chain: at % 2 === 0 ? '1' : '137', source: at % 3 === 0 ? 'own' : 'list' }
+    return tag('a', { ...where, address: `0x${(at + 1).toString(16).padStart(40, '0')}`, entity: 'harbour' })
+  })
+  // The same addresses, from another source.
+  await put(context, ...tags, ...tags.map((one) => ({ ...one, source: 'third', entity: 'other' })))
+  const { addresses } = await removeEntity(context.state, author, { slug: 'harbour', addressesToo: true })
+  assert.equal(addresses.length, tags.length)
+  const left = await Array.fromAsync(eachTag(context.state))
+  assert.deepEqual([left.length, new Set(left.map(({ source }) => source))], [tags.length, new Set(['third'])])
+  const removed = (await readHistory(context.state, { limit: 1000 })).filter(({ action }) => action === 'removed')
+  assert.deepEqual(
+    removed.filter(({ kind }) => kind === 'address').map(({ before }) => before),
+    addresses.toReversed(),
+  )
+})

@@ -8,7 +8,7 @@ import type { State, StateReader } from '#storage/state.ts'
 import { toBytes, toHex } from '../funding/fundings.ts'
 import type { HistoryWriter } from './history.ts'
 import { findKnownSlugs, type Label } from './labels.ts'
-import { type Changes, type Counts, type RegistryTable, writeRows } from './write-rows.ts'
+import { type Changes, type Counts, type RegistryTable, rowsPerStatement, writeRows } from './write-rows.ts'
 
 export interface Tag {
   readonly chain: string
@@ -111,16 +111,21 @@ export async function findUnknownEntities(
 }
 
 export async function removeTags(history: HistoryWriter, tags: readonly Tag[]): Promise<void> {
-  for (const before of tags) {
-    const { chain, address, source } = before
-    await history.tx.run(
-      'delete from tagged_addresses where chain = ? and address = ? and source = ?',
-      chain,
-      toBytes(address, 20),
-      source,
-    )
-    await history.write([{ kind: 'address', chain, subject: address, source, action: 'removed', before }])
+  for (let at = 0; at < tags.length; at += rowsPerStatement) {
+    const part = tags.slice(at, at + rowsPerStatement)
+    const rows = part.map(() => '(chain = ? and address = ? and source = ?)').join(' or ')
+    const keys = part.flatMap(({ chain, address, source }) => [chain, toBytes(address, 20), source])
+    await history.tx.run(`delete from tagged_addresses where ${rows}`, ...keys)
   }
+  await history.write(
+    tags.map((before) => ({
+      kind: 'address',
+      chain: before.chain,
+      ...tagTable.subjectOf(before),
+      action: 'removed',
+      before,
+    })),
+  )
 }
 
 /** All tags of an address, ordered by chain, then confidence, then time. The first of a chain is its label there. */

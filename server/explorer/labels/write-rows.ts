@@ -35,7 +35,7 @@ export interface RegistryTable<Row extends RegistryRow, Patch extends RowPatch> 
   valuesOf(row: Row): Value[]
 }
 
-const rowsPerStatement = 100
+export const rowsPerStatement = 100
 
 /** The rows to write, with one edit for each. */
 export interface PlannedWrites<Row> {
