@@ -265,18 +265,19 @@ describe('passes', () => {
 })
 
 describe('a clock that is set back', () => {
-  const hourMs = 3_600_000
+  const dayMs = 86_400_000
   const recent = { since: 's' }
 
   test('a pass in the future is neither ready nor fresh', async () => {
     await using server = await serveScript(pageOf(1), nothing)
-    const { context, feed } = await contextFor(server.url, { staleMs: hourMs })
-    context.clock.wrongByMs = 2 * hourMs
+    const { context, feed } = await contextFor(server.url, { staleMs: dayMs })
+    context.clock.wrongByMs = 2 * dayMs
     await pass(context, feed)
     assert.deepEqual([(await marketFindings(context))[0]?.ok, await isFresh(context)], [true, true])
     context.clock.wrongByMs = 0
     const [finding] = await marketFindings(context)
-    assert.deepEqual([finding?.ok, finding?.message], [false, 'last pass 2.0 h ahead of this clock'])
+    assert.equal(finding?.ok, false)
+    assert.match(finding?.message ?? '', /^last pass \d.* ahead of this clock$/)
     assert.equal(await isFresh(context), false)
     await context[Symbol.asyncDispose]()
   })
@@ -286,8 +287,8 @@ describe('a clock that is set back', () => {
 
   test('a full pass is due if the last one is further in the future than fullEveryMs', async () => {
     await using server = await serveScript(pageOf(1), nothing, pageOf(2), nothing, pageOf(1), nothing)
-    const { context, feed } = await contextFor(server.url, { recent, fullEveryMs: hourMs })
-    context.clock.wrongByMs = 2 * hourMs
+    const { context, feed } = await contextFor(server.url, { recent, fullEveryMs: dayMs })
+    context.clock.wrongByMs = 2 * dayMs
     await pass(context, feed)
     assert.equal((await pass(context, feed)).pass, 'recent')
     context.clock.wrongByMs = 0
@@ -298,7 +299,7 @@ describe('a clock that is set back', () => {
   test('the lock of a process that died is not kept longer than its time, and the feed does not count as being read', async () => {
     await using server = await serveScript(pageOf(1), nothing)
     const { context, feed } = await contextFor(server.url)
-    const lock = { holder: 'dead', heldUntilMs: testNowMs + 24 * hourMs }
+    const lock = { holder: 'dead', heldUntilMs: testNowMs + dayMs }
     await context.state.write((tx) => storeFeedState(tx, { ...newFeedState('main'), ...lock }))
     assert.equal((await coverageReport(context)).streams.find(({ group }) => group === 'markets')?.status, 'stale')
     assert.equal((await pass(context, feed)).pages, 2)
@@ -309,7 +310,7 @@ describe('a clock that is set back', () => {
     const failed: Scripted = { status: 404 }
     await using server = await serveScript(pageOf(1, 2), nothing, failed, failed, pageOf(1), nothing)
     const { context, feed } = await contextFor(server.url)
-    context.clock.wrongByMs = 24 * hourMs
+    context.clock.wrongByMs = dayMs
     await pass(context, feed)
     context.clock.wrongByMs = 0
     for (const _ of [1, 2]) await assert.rejects(pass(context, feed))
@@ -320,7 +321,7 @@ describe('a clock that is set back', () => {
   test('records rejected by a full pass stay rejected if the clock is set back during it', async () => {
     await using server = await serveScript(pageOf(1, 2), { body: [7] }, nothing)
     const { context, feed } = await contextFor(server.url)
-    context.clock.wrongByMs = hourMs
+    context.clock.wrongByMs = dayMs
     const onPage = () => {
       context.clock.wrongByMs = 0
     }
