@@ -37,8 +37,7 @@ export const dutyHourVerification: Verification = {
       const failed: string[] = []
       for (const hour of new Set(ranges.length > 0 ? [numberIn(context, ranges), newest] : [])) {
         try {
-          const signal = timeoutSignal(context.clock, rereadTimeoutMs)
-          const read = await verifyHour(context, network, hour, signal)
+          const read = await verifyHour(context, network, hour, timeoutSignal(context.clock, rereadTimeoutMs))
           checked += read.checked
           differing.push(...read.differing)
           notes.push(...failed.splice(0), `${network} hour ${hour}`)

@@ -75,8 +75,7 @@ async function readChainIdentity(
   timeoutMs: number,
 ): Promise<ChainIdentity | undefined> {
   try {
-    const signal = timeoutSignal(clock, timeoutMs)
-    const { identity } = await openBeacon({ network, urls, timeoutMs, clock }).chain(signal)
+    const { identity } = await openBeacon({ network, urls, timeoutMs, clock }).chain(timeoutSignal(clock, timeoutMs))
     await updateDuties(duties, 'writeChain', { network, chain: identity })
     return identity
   } catch (error) {
