@@ -41,12 +41,14 @@ describe('on PostgreSQL', { skip: noPostgres }, () => {
 
   test('concurrent increments of two processes are serialized (storage/state.ts, rule 2)', async () => {
     await using location = await createLocation()
+    // With a default of the database under which a write would not see what was written while it waited.
+    const url = `${location.url}${encodeURIComponent(' -c default_transaction_isolation=serializable')}`
     const state = await location.open()
     await state.write((tx) => tx.run("insert into counters values ('n', 0)"))
     const code = `
       const { openPostgres } = await load('test/open-database.ts')
       const { tables } = await load('test/state-suite/store-location.ts')
-      const state = await openPostgres(${JSON.stringify(location.url)}, [tables], { connections: 2 })
+      const state = await openPostgres(${JSON.stringify(url)}, [tables], { connections: 2 })
       print('open')
       await Promise.all(Array.from({ length: 60 }, (_, at) => state.write(async (tx) => {
         const { value } = await tx.get('select value from counters')

@@ -26,8 +26,14 @@ const settingsFor: Readonly<Record<Purpose, Readonly<Record<string, string | num
   replica: { default_transaction_read_only: 'on', statement_timeout: 30_000 },
   // An iteration over many rows may be slow and blocks no one else.
   walk: { default_transaction_read_only: 'on', idle_in_transaction_session_timeout: 600_000 },
-  // A suspended process must not block the writes of other processes.
-  write: { idle_in_transaction_session_timeout: 10_000, lock_timeout: 15_000, statement_timeout: 600_000 },
+  write: {
+    // A write must see what others wrote while it waited for the lock, whatever the default of the database.
+    default_transaction_isolation: 'read committed',
+    // A suspended process must not block the writes of other processes.
+    idle_in_transaction_session_timeout: 10_000,
+    lock_timeout: 15_000,
+    statement_timeout: 600_000,
+  },
 }
 
 /** Methods that the types of the driver do not declare. */
