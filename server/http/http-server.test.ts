@@ -17,12 +17,11 @@ import { openContext, settingsWith, testNowMs } from '#test/context.ts'
 import { inject } from '#test/inject.ts'
 import { ManualClock } from '#test/manual-clock.ts'
 import type { Authorizer } from './authorize.ts'
+import type { Context } from './context.ts'
 import { createHandler, type Handler, type RequestInfo } from './handler.ts'
 import { startHttpServer } from './http-server.ts'
-import { LogThrottle } from './log-throttle.ts'
-import { type App, createApp } from './pipeline.ts'
-import { logRequest } from './request-log.ts'
-import { SlidingWindows } from './sliding-window.ts'
+import { createApp } from './pipeline.ts'
+import { logRequest, openRequestLog } from './request-log.ts'
 
 const errorFormatOf = (group: string): ErrorFormat => ({
   renderFault: (fault) => ({ status: group === 'explorer' ? 200 : fault.status, body: { group, code: fault.code } }),
@@ -619,20 +618,31 @@ describe('logs and metrics', () => {
     assert.equal(server.counted.length, 226)
   })
 
+  const openLogInto = (lines: string[]) => {
+    const log = openLog('info', (line) => lines.push(line))
+    const context = { settings: settingsWith({}), log, clock: new ManualClock(testNowMs) }
+    return openRequestLog(context as unknown as Context)
+  }
+
   test('requests that callers gave up are limited like refused ones', () => {
     const lines: string[] = []
-    const clock = new ManualClock(testNowMs)
-    const log = openLog('info', (line) => lines.push(line))
-    const app = {
-      context: { settings: settingsWith({}), log, clock },
-      logThrottle: new LogThrottle(clock),
-      loggedFailures: new SlidingWindows(60_000, 10),
-    } as unknown as App
+    const requestLog = openLogInto(lines)
     const request = { requestId: 'a', path: '/', address: undefined }
-    for (let count = 0; count < 150; count++) logRequest(app, request, { status: 503, outcome: 'client_gone' })
+    for (let count = 0; count < 150; count++) logRequest(requestLog, request, { status: 503, outcome: 'client_gone' })
     assert.equal(lines.filter((line) => line.includes('"msg":"request"')).length, 100)
-    logRequest(app, request, { status: 503, outcome: 'store.unavailable' })
+    logRequest(requestLog, request, { status: 503, outcome: 'store.unavailable' })
     assert.match(lines.at(-1) ?? '', /store\.unavailable/)
+  })
+
+  test('errors of the server are limited for all networks together', () => {
+    const lines: string[] = []
+    const requestLog = openLogInto(lines)
+    for (let count = 0; count < 150; count++) {
+      const request = { requestId: 'a', path: '/', address: `192.0.2.${count}` }
+      logRequest(requestLog, request, { status: 503, outcome: 'store.unavailable' })
+    }
+    assert.equal(lines.filter((line) => line.includes('"msg":"request"')).length, 100)
+    assert.equal(lines.filter((line) => line.includes('failed requests are not logged')).length, 1)
   })
 
   test('keys in paths and request ids are removed from the log, also if percent-encoded', async () => {

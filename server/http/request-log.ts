@@ -1,4 +1,4 @@
-// The log line of each request. Failures that callers cause are limited, so that no caller can fill the log
+// The log line of each request. Failures are limited, so that neither a caller nor an outage can fill the log
 // (behaviour/http.md#request-log).
 import type { Fault } from '#core/fault.ts'
 import { networkOf } from './caller-network.ts'
@@ -13,8 +13,9 @@ export const openRequestLog = (context: Context) => ({
   context,
   /** For errors that occur with every call. */
   logThrottle: new LogThrottle(context.clock),
-  /** Failed requests of each network that were logged. */
+  /** Failed requests that were logged: those that each network caused, and those that the server caused. */
   loggedFailures: new SlidingWindows(failuresWindowMs, failureNetworksMax),
+  loggedErrors: new SlidingWindows(failuresWindowMs, 1),
 })
 
 interface RequestLogEntry {
@@ -32,7 +33,7 @@ const clientGone = 'client_gone'
 
 const successes: ReadonlySet<string> = new Set(['unchanged', 'ok'])
 
-/** More lines of one network are left out. */
+/** More lines of one network or of the server are left out. */
 const failuresLoggedMax = 100
 const failuresWindowMs = 60_000
 const failureNetworksMax = 10_000
@@ -54,7 +55,7 @@ export function logRequest(log: RequestLog, request: LoggedRequest, entry: Reque
   if (!isLogged(log, entry.outcome)) return
   const { context, logThrottle } = log
   const { requests } = context.settings.log
-  if (requests === 'failures' && isCausedByCaller(entry) && !mayLogFailure(log, request)) {
+  if (requests === 'failures' && !mayLogFailure(log, request, entry)) {
     const count = logThrottle.due(leftOut)
     if (count !== undefined) context.log.warn({ count }, leftOut)
     return
@@ -63,12 +64,13 @@ export function logRequest(log: RequestLog, request: LoggedRequest, entry: Reque
   context.log.info({ requestId, path, ...entry }, 'request')
 }
 
-const isCausedByCaller = ({ status, outcome }: RequestLogEntry): boolean => status < 500 || outcome === clientGone
+const leftOut = `failed requests are not logged: more than ${failuresLoggedMax} of one caller or of the server within a minute`
 
-const leftOut = `failed requests are not logged: a caller sent more than ${failuresLoggedMax} within a minute`
-
-function mayLogFailure({ context, loggedFailures }: RequestLog, { address }: LoggedRequest): boolean {
-  const network = networkOf(address ?? '')
-  const nowMs = context.clock.monotonicMs()
-  return loggedFailures.waitMs(network, failuresLoggedMax, nowMs) === 0 && loggedFailures.add(network, nowMs)
+function mayLogFailure(log: RequestLog, { address }: LoggedRequest, { status, outcome }: RequestLogEntry): boolean {
+  const isCausedByCaller = status < 500 || outcome === clientGone
+  const [windows, cause] = isCausedByCaller
+    ? [log.loggedFailures, networkOf(address ?? '')]
+    : [log.loggedErrors, 'server']
+  const nowMs = log.context.clock.monotonicMs()
+  return windows.waitMs(cause, failuresLoggedMax, nowMs) === 0 && windows.add(cause, nowMs)
 }
