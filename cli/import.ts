@@ -1,9 +1,7 @@
 // `tetrad import markets FILE…` imports records from files of any size, plain or gzipped, or from standard input. It works
 // while a server runs, which serves the new records at once. It needs the lease (behaviour/operations.md#ingest-commands).
 // Invalid records are written to a rejects file.
-import { createReadStream } from 'node:fs'
-import { type FileHandle, open, stat } from 'node:fs/promises'
-import { createGunzip } from 'node:zlib'
+import { type FileHandle, open } from 'node:fs/promises'
 import { type Command, Option } from 'commander'
 import type { ImportTotals } from '#markets/records/import.ts'
 import type { SplitRecord } from '#markets/records/json-splitter.ts'
@@ -12,6 +10,7 @@ import { renamePath } from '#runtime/path-error.ts'
 import type { State } from '#storage/state.ts'
 import { withState } from './data.ts'
 import { CommandFailure, exitPartly } from './failure.ts'
+import { type InputFile, openInput } from './in-file.ts'
 import { type LeaseOptions, runWithLease, waitOption } from './lease.ts'
 import { unknownFeed } from './markets.ts'
 import { counted, note, printResult } from './print.ts'
@@ -96,7 +95,7 @@ async function importFile(
     import('#markets/records/decompose.ts'),
   ])
   const name = file === '-' ? 'stdin' : file
-  const source = await openSource(file)
+  const source = await openInput(file)
   const lines = options.lines === true || /\.(ndjson|jsonl)(\.gz)?$/i.test(file)
   const line = openLine(options.json === true, logLineMs)
   const startMs = performance.now()
@@ -111,44 +110,6 @@ async function importFile(
   })
   line.end()
   return totals
-}
-
-type ImportSource = Awaited<ReturnType<typeof openSource>>
-
-/** `read` returns the bytes read so far. The size of standard input is unknown. */
-async function openSource(file: string) {
-  const stats = file === '-' ? undefined : await stat(file).catch(() => undefined)
-  if (file !== '-' && !stats?.isFile()) throw new CommandFailure('import.file', `There is no file ${file}.`)
-  const input = file === '-' ? process.stdin : createReadStream(file)
-  let read = 0
-  const counted = async function* () {
-    for await (const chunk of input as AsyncIterable<Uint8Array>) {
-      read += chunk.length
-      yield chunk
-    }
-  }
-  return { chunks: unpacked(file, counted()), bytes: stats?.size, read: () => read }
-}
-
-/** Detects gzip by its first two bytes, not by the file name. */
-async function* unpacked(file: string, reader: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
-  let head = Buffer.alloc(0)
-  while (head.length < 2) {
-    const { value, done } = await reader.next()
-    if (done) break
-    head = Buffer.concat([head, value])
-  }
-  const rest = async function* () {
-    yield head
-    yield* reader
-  }
-  if (head[0] !== 0x1f || head[1] !== 0x8b) return yield* rest()
-  const { Readable } = await import('node:stream')
-  try {
-    yield* Readable.from(rest()).pipe(createGunzip()) as AsyncIterable<Uint8Array>
-  } catch (error) {
-    throw new CommandFailure('import.gzip', `Cannot decompress ${file} (${(error as Error).message}).`)
-  }
 }
 
 async function* splitRecords(chunks: AsyncIterable<Uint8Array>, lines: boolean): AsyncGenerator<SplitRecord> {
@@ -191,7 +152,7 @@ class RejectsFile implements AsyncDisposable {
   }
 }
 
-function formatProgress(file: string, { bytes, read }: ImportSource, records: number, tookMs: number): string {
+function formatProgress(file: string, { bytes, read }: InputFile, records: number, tookMs: number): string {
   const share = bytes ? Math.min(1, read() / bytes) : undefined
   const cells = share === undefined ? '' : `${bar(share)} ${(share * 100).toFixed(1)} %  `
   const rate = Math.round((records * 1000) / Math.max(1, tookMs))

@@ -1,5 +1,5 @@
 // `tetrad labels import | export`: imports and exports the label registry (behaviour/explorer.md#label-imports).
-import { open, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { open, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, extname } from 'node:path'
 import { type Command, Option } from 'commander'
 import type { ExportPart } from '#explorer/labels/export-registry.ts'
@@ -7,6 +7,7 @@ import type { ImportFormat, ImportReport } from '#explorer/labels/import/import-
 import type { Counts } from '#explorer/labels/write-rows.ts'
 import { withState } from './data.ts'
 import { CommandFailure, exitPartly } from './failure.ts'
+import { openInput } from './in-file.ts'
 import { authorOf, chainOption, oneChain, parsePercent, warnUnservedChains } from './labels-options.ts'
 import { writeOut, writeStandardOutput } from './out-file.ts'
 import { counted, note, print, printJson } from './print.ts'
@@ -34,12 +35,12 @@ export function addLabelFiles(labels: Command): void {
   labels
     .command('import')
     .description('Import a file in one transaction. Bad records are written to a rejects file.')
-    .argument('<file>', 'CSV or JSON file with entities, tagged addresses or both')
+    .argument('<file>', 'CSV or JSON file, plain or gzipped; - for standard input, with --format')
     .addOption(new Option('--format <format>', 'default: by the file extension').choices(['csv', 'json', 'oli']))
     .addOption(chainOption('chains of records without a chain'))
     .option('--source <source>', 'source of records without a source (default: import, or oli)')
     .option('--confidence <percent>', 'confidence of new addresses without one (default: 50)', parsePercent)
-    .option('--rejects <file>', 'file for bad records (default: <file>.rejects.csv)')
+    .option('--rejects <file>', 'file for bad records (default: <file>.rejects.csv; of a pipe, labels.rejects.csv)')
     .option('--by <who>', 'author of the change (default: name of the user)')
     .addHelpText('after', '\nFormats and columns: docs/labels.md.')
     .action((file: string, _: unknown, command: Command) => importFile(file, command.optsWithGlobals()))
@@ -58,8 +59,8 @@ export function addLabelFiles(labels: Command): void {
 
 async function importFile(file: string, options: ImportOptions): Promise<void> {
   const { importLabels } = await import('#explorer/labels/import/import-labels.ts')
-  const text = await readText(file)
   const format = options.format ?? formatOf(file)
+  const { text, isFile } = await readText(file)
   const { settings } = await configOf(options)
   const author = await authorOf(options, `tetrad labels import ${basename(file)}`)
   const imported = await withState(options, 'made', (state) =>
@@ -71,7 +72,7 @@ async function importFile(file: string, options: ImportOptions): Promise<void> {
       ...(options.confidence !== undefined && { confidence: options.confidence }),
     }),
   )
-  const rejectsFile = await writeRejects(imported, options.rejects ?? `${file}.rejects.csv`)
+  const rejectsFile = await writeRejects(imported, options.rejects ?? `${isFile ? file : 'labels'}.rejects.csv`)
   const { entities, addresses, chains, rejects } = imported
   if (options.json) printJson({ entities, addresses, rejected: rejects.length, rejectsFile: rejectsFile ?? null })
   else {
@@ -115,13 +116,19 @@ async function startsWith(path: string, text: string): Promise<boolean> {
   }
 }
 
-async function readText(file: string): Promise<string> {
+async function readText(file: string): Promise<{ readonly text: string; readonly isFile: boolean }> {
+  const { chunks, bytes } = await openInput(file)
+  const parts: Uint8Array[] = []
+  let size = 0
   try {
-    const { size } = await stat(file)
-    if (size > fileBytesMax) {
-      throw new CommandFailure('labels.file', `${file} is larger than ${fileBytesMax >> 20} MiB; split it.`)
+    for await (const part of chunks) {
+      size += part.length
+      if (size > fileBytesMax)
+        throw new CommandFailure('labels.file', `${file} is larger than ${fileBytesMax >> 20} MiB; split it.`)
+      parts.push(part)
     }
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(await readFile(file))
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(parts))
+    return { text, isFile: bytes !== undefined }
   } catch (error) {
     if (error instanceof CommandFailure) throw error
     if (error instanceof TypeError) throw new CommandFailure('labels.file', `${file} is not UTF-8 text.`)
@@ -133,10 +140,11 @@ const cannot = (verb: string, file: string, error: unknown): string =>
   `${file} cannot be ${verb}; check the path and its permissions (${(error as Error).message}).`
 
 function formatOf(file: string): ImportFormat {
-  const extension = extname(file).toLowerCase()
+  const extension = extname(file.replace(/\.gz$/i, '')).toLowerCase()
   if (extension === '.csv') return 'csv'
   if (extension === '.json') return 'json'
-  throw new CommandFailure('labels.format', `Unknown file extension of ${file}. Pass --format.`)
+  const reason = file === '-' ? 'Standard input has no file extension' : `Unknown file extension of ${file}`
+  throw new CommandFailure('labels.format', `${reason}. Pass --format.`)
 }
 
 async function exportLabels(options: ExportOptions): Promise<void> {

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { listLabels } from '#explorer/labels/labels.ts'
 import { openState } from '#storage/open.ts'
-import { openFolder, runCommand } from '#test/run-command.ts'
+import { commandEnv, launcher, openFolder, runCommand } from '#test/run-command.ts'
 
 const hot = '0x28c6c06298d514db089934071355e5743bf21d60'
 
@@ -96,6 +98,29 @@ describe('files', () => {
       rejectsFile: 'bad.csv',
     })
     assert.equal(again.code, 3)
+  })
+
+  test('import reads gzipped files and standard input, whose rejects go to the working folder', async () => {
+    await using home = await openFolder()
+    const csv = `chain,address,name\n1,${hot},Hot\n1,0x1,Bad\n`
+    await writeFile(join(home.dir, 'labels.csv.gz'), gzipSync(csv))
+    const packed = await runCommand(['labels', 'import', 'labels.csv.gz'], { cwd: home.dir })
+    assert.deepEqual([packed.code, packed.stderr], [3, '1 record rejected. Reasons: labels.csv.gz.rejects.csv\n'])
+    for (const [file, input] of [
+      ['-', csv],
+      ['-', gzipSync(csv)],
+      ['/dev/stdin', csv],
+    ] as const) {
+      const words = ['labels', 'import', file, '--format', 'csv', '--json']
+      // `cat`: the test process would pass a socket, which cannot be opened as /dev/stdin.
+      const { status, stdout } = spawnSync('sh', ['-c', 'cat | "$@"', 'sh', process.execPath, launcher, ...words], {
+        ...{ cwd: home.dir, env: commandEnv(), input, encoding: 'utf8' },
+      })
+      assert.equal(status, 3)
+      const { addresses, rejectsFile } = JSON.parse(stdout)
+      assert.deepEqual([addresses.unchanged, rejectsFile], [1, 'labels.rejects.csv'])
+    }
+    assert.match(await readFile(join(home.dir, 'labels.rejects.csv'), 'utf8'), /^line,reason,record\r\n3,/)
   })
 
   test('an import without rejects deletes an old rejects file, but no other file', async () => {
@@ -193,8 +218,9 @@ describe('1: errors say what to do', () => {
     ],
     [['add', '--chain', '1', '--name', ''], /--name is empty/],
     [['add', '--chain', '1', '--name', '日本 取引所'], /Pass --slug/],
-    [['import', 'nowhere.csv'], /nowhere\.csv cannot be read; check the path/],
-    [['import', 'labels.txt'], /cannot be read|Unknown file extension/],
+    [['import', 'nowhere.csv'], /There is no file nowhere\.csv/],
+    [['import', 'labels.txt'], /Unknown file extension of labels\.txt\. Pass --format/],
+    [['import', '-'], /Standard input has no file extension\. Pass --format/],
     [['export', '--format', 'csv', '--what', 'all'], /A CSV file has one table/],
   ]
   for (const [words, expected] of cases) {
