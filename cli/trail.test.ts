@@ -66,8 +66,22 @@ test('prints when a retry may get further', async () => {
   assert.equal(tree.code, 3)
   assert.match(tree.stdout, /\nunknown {2}/)
   assert.match(tree.stderr, /try again in 5 s\.$/m)
-  const { retryAfterMs } = JSON.parse((await runCommand(['trail', address, '--json'], { cwd: home.dir })).stdout)
+  assert.match(tree.stderr, /^Cause: .*127\.0\.0\.1:9.*ECONNREFUSED/m)
+  const { retryAfterMs, cause } = JSON.parse((await runCommand(['trail', address, '--json'], { cwd: home.dir })).stdout)
   assert.equal(retryAfterMs, 5000)
+  assert.match(cause, /ECONNREFUSED/)
+})
+
+test('prints that a node is on another chain', async () => {
+  const chain = new SimulatedChain({ seed: 'trail', id: '1', finalLag: 10 })
+  chain.mine(20)
+  await using node = new LimitedNode(chain, { traces: ['trace_block'] })
+  const explorer = { chains: [{ id: '137', name: 'Wrong', rpc: [{ url: await node.listen() }] }] }
+  await using home = await openFolder()
+  await writeFile(join(home.dir, 'tetrad.yaml'), JSON.stringify({ explorer }))
+  const { code, stderr } = await runCommand(['trail', address], { cwd: home.dir })
+  assert.equal(code, 3)
+  assert.match(stderr, /^Cause: .* is on chain 1, not 137/m)
 })
 
 test('1: an invalid address and a missing folder are errors', async () => {

@@ -6,7 +6,7 @@ import { formatDecimal } from '#core/decimal.ts'
 import type { ExplorerContext } from '#explorer/context.ts'
 import { confidenceText } from '#operations/confidence-text.ts'
 import { withState } from './data.ts'
-import { CommandFailure, exitPartly } from './failure.ts'
+import { CommandFailure, describeFailure, exitPartly } from './failure.ts'
 import { oneChain } from './labels-options.ts'
 import { integerBetween } from './parse-integer.ts'
 import { bold, minuteText, note, print, printJson } from './print.ts'
@@ -47,14 +47,18 @@ async function printTrail(input: string, options: TrailOptions): Promise<void> {
   const chain = whichChain(settings, options.chain, '1')
   // Results from a node are stored, so the data folder is created. Without a node it must exist.
   const hasNode = settings.explorer.chains.some(({ id, rpc }) => id === chain && rpc.length > 0)
+  let cause: string | undefined
   const { result, confidence, ...trail } = await withState(options, hasNode ? 'made' : 'found', (state) => {
     const context: ExplorerContext = { state, settings, clock, random, log, explorer: createExplorerCaches() }
     const bounds = { depth: options.depth, timeoutMs: options.timeout * 1000 }
-    return followTrail(context, chain, address, bounds)
+    return followTrail(context, chain, address, bounds, (fault) => {
+      cause = describeFailure(fault).message
+    })
   })
   if (retryableEnds.includes(result.end.reason)) process.exitCode = exitPartly
-  if (options.json) return printJson({ ...result, ...confidence, ...trail })
+  if (options.json) return printJson({ ...result, ...confidence, ...trail, cause })
   print(treeOf(result))
+  if (cause !== undefined && cause !== result.end.message) note(`Cause: ${cause}`)
   const confidenceLine = confidenceText({ ...confidence, ...trail })
   if (confidenceLine) note(confidenceLine)
 }

@@ -17,7 +17,7 @@ import { findTags, type Tag } from '../labels/tags.ts'
 type TrailStep =
   | { readonly is: 'funding'; readonly funding: Funding; readonly confidence: Confidence }
   | { readonly is: 'none'; readonly confidence: Confidence }
-  | { readonly is: 'unknown'; readonly message: string; readonly retryAfterMs: number | undefined }
+  | { readonly is: 'unknown'; readonly fault: Fault; readonly retryAfterMs: number | undefined }
   | typeof timedOut
 
 /** Results are stored, so the next request can use its time for the remaining hops. */
@@ -32,11 +32,13 @@ export interface TrailResult {
   readonly retryAfterMs?: number
 }
 
+/** `onUnknown` gets the error that ends a trail. Its private message may name nodes, so it is not in the result. */
 export async function followTrail(
   context: ExplorerContext,
   chainid: string,
   address: string,
   bounds: { readonly depth: number; readonly timeoutMs: number },
+  onUnknown: (fault: Fault) => void = () => {},
 ): Promise<TrailResult> {
   const untilMs = context.clock.monotonicMs() + bounds.timeoutMs
   const hops: TrailHop[] = []
@@ -50,6 +52,7 @@ export async function followTrail(
     const step = await findStepInTime(context, chainid, at, untilMs)
     if ('confidence' in step) confidences.push(step.confidence)
     else retryAfterMs = step.retryAfterMs
+    if (step.is === 'unknown') onUnknown(step.fault)
     end = endWithoutHop(step, at, previous)
     if (end || step.is !== 'funding') break
     previous = step.funding
@@ -66,7 +69,7 @@ export async function followTrail(
 
 /** Why there is no hop from this address. `paid` is the transfer that the address made to the previous one. */
 function endWithoutHop(step: TrailStep, at: string, paid: Funding | undefined): TrailEndRecord | undefined {
-  if (step.is === 'unknown') return toTrailEnd('unknown', at, step.message)
+  if (step.is === 'unknown') return toTrailEnd('unknown', at, step.fault.publicMessage)
   if (step.is === 'late')
     return toTrailEnd('time', at, 'The time limit was reached. Repeat the request to get further.')
   if (step.is === 'none') {
@@ -134,7 +137,7 @@ async function findStep(context: ExplorerContext, chain: string, address: string
   } catch (error) {
     // An explorer error ends the trail. Others, such as a failing store, fail the request.
     if (!(error instanceof Fault) || !error.code.startsWith('explorer.')) throw error
-    return { is: 'unknown', message: error.publicMessage, retryAfterMs: error.retryAfterMs }
+    return { is: 'unknown', fault: error, retryAfterMs: error.retryAfterMs }
   }
 }
 
