@@ -63,7 +63,8 @@ async function storeFindings(options: Options): Promise<readonly DoctorFinding[]
     return await queryOwner(options, {
       name: 'doctor',
       input: { sample },
-      runInProcess: (context) => storeDiagnoses(context, sample),
+      // Servers on other machines may use the same PostgreSQL database.
+      runInProcess: (context) => storeDiagnoses(context, sample, context.settings.store.state !== ''),
     })
   } catch (error) {
     return [failedCheck('stores', error, 'see the log of the server')]

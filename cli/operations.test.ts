@@ -142,6 +142,14 @@ describe('without a server', () => {
     assert.equal(backup.code, 0, backup.stderr)
     assert.match(backup.stdout, /^Backed up into .*copy: \d+\.\d MiB, \d+ rows, verified\.\n$/)
     assert.equal((await runCommand(['restore', 'copy', '--data', 'again'], at)).code, 0)
+    const source = { id: 'bank', kind: 'http-json', url: 'http://127.0.0.1:9/' }
+    await writeFile(join(home.dir, 'tetrad.yaml'), JSON.stringify({ fx: { sources: [source] } }))
+    const checked = await runCommand(['doctor', '--data', 'again', '--offline'], at)
+    assert.match(
+      checked.stdout,
+      /WARN {2}rates bank: no server has polled it yet.*\n {8}→ run the server: tetrad serve/,
+    )
+    assert.equal(checked.code, 0, checked.stdout)
     const keys = await runCommand(['keys', 'list', '--data', 'again', '--json'], at)
     assert.deepEqual(
       JSON.parse(keys.stdout).map(({ id }: { id: string }) => id),

@@ -34,17 +34,22 @@ export const verifications: readonly Verification[] = [
 const samplesMax = 1000
 const differingShown = 5
 
-export async function storeDiagnoses(context: AppContext, sampleSize: number): Promise<readonly DoctorFinding[]> {
+/** Without a server, data that is only old is a warning: the next server reads it. */
+export async function storeDiagnoses(
+  context: AppContext,
+  sampleSize: number,
+  hasServer = true,
+): Promise<readonly DoctorFinding[]> {
   const count = Math.max(0, Math.min(samplesMax, Math.floor(sampleSize)))
   return [
     ...(await runCheck('stores', 'see the log; restore the last backup if a file is damaged', () =>
       checkDuties(context),
     )),
     ...(await runCheck('keys', 'see the log', () => keyFindings(context))),
-    ...(await runCheck('coverage', 'see the log', () => streamFindings(context))),
+    ...(await runCheck('coverage', 'see the log', () => streamFindings(context, hasServer))),
     ...(await runCheck('indexes', 'see the log', () => indexFindings(context))),
     ...(await runCheck('networks', 'see the log', () => networkFindings(context))),
-    ...(await runCheck('rates', 'see the log', () => pricingFindings(context))),
+    ...(await runCheck('rates', 'see the log', () => pricingFindings(context, hasServer))),
     ...(await runCheck('ClickHouse mirror', 'see the log', () => mirrorFindings(context))),
     ...(await verificationFindings(context, count)),
   ]
@@ -68,7 +73,7 @@ async function keyFindings({ state, clock }: AppContext): Promise<DoctorFinding[
   ]
 }
 
-async function streamFindings(context: AppContext): Promise<DoctorFinding[]> {
+async function streamFindings(context: AppContext, hasServer: boolean): Promise<DoctorFinding[]> {
   const { streams } = await coverageReport(context)
   const sources = new Map((await readSourceHealth(context)).map((health) => [rateStream(health.source), health]))
   const feeds = new Map((await readFeedStates(context.state)).map((feed) => [`feed ${feed.source}`, feed]))
@@ -77,10 +82,15 @@ async function streamFindings(context: AppContext): Promise<DoctorFinding[]> {
     const problem = feed && findFeedProblem(feed)
     if (problem) return failFinding(stream.name, problem.message, problem.todo)
     const health = stream.group === 'fx' && stream.status !== 'healthy' ? sources.get(stream.name) : undefined
-    if (health) return rateAdvice(stream.name, health, context.clock.now())
-    return stream.status === 'on demand' ? aboutProbedChain(context, stream) : aboutStream(stream)
+    if (health) return warnUnless(hasServer, rateAdvice(stream.name, health, context.clock.now()))
+    if (stream.status === 'on demand') return aboutProbedChain(context, stream)
+    // A stale stream may also have gaps, which are a failure.
+    return warnUnless(hasServer || stream.status !== 'stale' || stream.gapsCount > 0, aboutStream(stream))
   })
 }
+
+const warnUnless = (isFailure: boolean, finding: DoctorFinding): DoctorFinding =>
+  isFailure ? finding : { ...finding, level: 'warn' }
 
 /** A chain in mode probe needs no index. One from an earlier run is used only for the blocks that it has. */
 function aboutProbedChain(
@@ -147,11 +157,14 @@ async function indexFindings(context: AppContext): Promise<DoctorFinding[]> {
   )
 }
 
-async function pricingFindings(context: AppContext): Promise<DoctorFinding[]> {
+async function pricingFindings(context: AppContext, hasServer: boolean): Promise<DoctorFinding[]> {
   return (await rateFindings(context)).map(({ name, ok, message }) =>
     ok
       ? okFinding(name, 'every currency can be priced')
-      : failFinding(name, message, 'see each source above; quotes are refused until fresh rates agree'),
+      : warnUnless(
+          hasServer,
+          failFinding(name, message, 'see each source above; quotes are refused until fresh rates agree'),
+        ),
   )
 }
 

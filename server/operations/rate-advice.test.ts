@@ -70,3 +70,23 @@ test('the finding about a polled source says whether it is not polled, fails, is
   await writeStatus(context.state, 'feed', { ...status, triedMs: context.clock.now() + 86_400_000 })
   assert.match(await message(), /^fail: no server polls it: the last poll is 24\.0 h ahead of this clock; the newest/)
 })
+
+test('without a server, old rates are a warning that names the command to start one', async () => {
+  await using context = await openContext({ fx: { sources: [feed] } })
+  const withServer = await storeDiagnoses(context, 0)
+  const withoutServer = await storeDiagnoses(context, 0, false)
+  for (const [findings, level] of [
+    [withServer, 'fail'],
+    [withoutServer, 'warn'],
+  ] as const) {
+    const found = findings.filter(({ name }) => name === 'rates feed' || name === 'fx rates')
+    assert.deepEqual(
+      found.map((one) => [one.name, one.level]),
+      [
+        ['rates feed', level],
+        ['fx rates', level],
+      ],
+    )
+    assert.match(found[0]?.todo ?? '', /^run the server: tetrad serve/)
+  }
+})
