@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { chmod, mkdir, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, rm, symlink, truncate, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -298,13 +298,18 @@ describe('machine', () => {
     const file = join(dir, 'state.sqlite')
     const advice = /^run the doctor as the user of the server; if the file is damaged, .* restore the last backup$/
     try {
-      for (const spoil of [() => mkdir(file), () => writeFile(file, 'x'.repeat(5000))]) {
+      // A link to itself fails as a file without permission does, also for root.
+      const unreadable = () => symlink('state.sqlite', file)
+      for (const spoil of [() => mkdir(file), () => writeFile(file, 'x'.repeat(5000)), unreadable]) {
         await spoil()
         const { level, todo } = named(await machineFindings(dir), 'state.sqlite')
         assert.equal(level, 'fail')
         assert.match(todo ?? '', advice)
         await rm(file, { recursive: true })
       }
+      await unreadable()
+      const { message, todo } = named(await machineFindings(file), 'data folder')
+      assert.match(`${message} → ${todo}`, /^ELOOP.* → check its owner and permissions$/)
     } finally {
       await rm(dir, { recursive: true })
     }

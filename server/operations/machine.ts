@@ -1,5 +1,4 @@
 // Doctor checks of this machine: data folder, disk, database and configuration.
-import { existsSync } from 'node:fs'
 import { readdir, stat, statfs } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
@@ -21,7 +20,7 @@ export async function machineFindings(
   dataDir: string,
   store: { readonly state: string } = { state: '' },
 ): Promise<readonly DoctorFinding[]> {
-  if (!existsSync(dataDir)) {
+  if (await isMissing(dataDir).catch(() => false)) {
     return [failFinding('data folder', `${resolve(dataDir)} does not exist`, 'pass --data, or start the server once')]
   }
   return [
@@ -32,6 +31,13 @@ export async function machineFindings(
       : await runCheck('state', 'check that PostgreSQL is running, and its log', () => postgresFindings(store.state))),
   ]
 }
+
+/** Throws if it cannot be determined, for example because this user may not read the folder. */
+const isMissing = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => false,
+    (error: NodeJS.ErrnoException) => error.code === 'ENOENT' || Promise.reject(error),
+  )
 
 async function folderFindings(dataDir: string): Promise<DoctorFinding[]> {
   const { mode, uid } = await stat(dataDir)
@@ -75,7 +81,7 @@ const sizeText = (bytes: number): string =>
   bytes < gibibyte ? `${(bytes / 2 ** 20).toFixed(1)} MiB` : `${(bytes / gibibyte).toFixed(1)} GiB`
 
 async function stateFindings(dataDir: string): Promise<DoctorFinding[]> {
-  if (!existsSync(join(dataDir, 'state.sqlite')))
+  if (await isMissing(join(dataDir, 'state.sqlite')))
     return [warnFinding('state.sqlite', 'does not exist yet', 'start the server once')]
   const problems = checkState(dataDir)
   if (problems.length === 0) return [okFinding('state.sqlite', 'every page, index and reference is intact')]
