@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
+import { openNodeOfRun } from '#test/client-of-run.ts'
 import { settingsWith } from '#test/context.ts'
 import { ManualClock } from '#test/manual-clock.ts'
 import { noRedis, startRedis } from '#test/redis.ts'
+import { simulateNetwork } from '#test/simulator/simulate-network.ts'
 import { connectivityFindings } from './connectivity.ts'
 
 const limitsOf = async (limits: string, clock = systemClock) =>
@@ -27,4 +29,22 @@ test('the Redis of the limits is reachable, or the finding says why not and what
   assert.match(gone?.message ?? '', /ECONNREFUSED/)
   assert.match(gone?.todo ?? '', /check the URL in limits/)
   assert.equal(await limitsOf(''), undefined)
+})
+
+test('a beacon node with the genesis of another chain is a warning', async () => {
+  const chain = simulateNetwork('doctor')
+  await using node = await openNodeOfRun(chain)
+  const about = async (genesisUnix: number) => {
+    const settings = settingsWith({
+      validators: { networks: { mainnet: { genesisUnix, beacon: { urls: [node.url] } } } },
+    })
+    const findings = await connectivityFindings({ settings, clock: systemClock })
+    return findings.filter(({ name }) => name === 'beacon mainnet').map(({ level, message }) => `${level}: ${message}`)
+  }
+  const reachable = `ok: reachable, genesis ${chain.genesisUnix}`
+  assert.deepEqual(await about(chain.genesisUnix), [reachable])
+  assert.deepEqual(await about(1_606_824_023), [
+    reachable,
+    'warn: the node is on another chain: the genesis of mainnet is 1606824023',
+  ])
 })

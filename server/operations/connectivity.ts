@@ -81,7 +81,8 @@ function rateChecks(context: Pick<Context, 'settings' | 'clock'>): PendingFindin
 
 function beaconChecks({ settings, clock }: Pick<Context, 'settings' | 'clock'>): PendingFindings[] {
   return networks.flatMap((network) => {
-    const { urls, timeoutMs } = settings.validators.networks[network].beacon
+    const { genesisUnix, beacon: options } = settings.validators.networks[network]
+    const { urls, timeoutMs } = options
     const name = `beacon ${network}`
     if (urls.length === 0) return []
     return runCheck(name, 'check the URL, the node and its log', async () => {
@@ -90,6 +91,15 @@ function beaconChecks({ settings, clock }: Pick<Context, 'settings' | 'clock'>):
       const problems = beacon.health().flatMap(({ lastError }) => (lastError === undefined ? [] : [lastError]))
       return [
         okFinding(name, `reachable, genesis ${identity.genesisUnix}`),
+        ...(identity.genesisUnix === genesisUnix
+          ? []
+          : [
+              warnFinding(
+                name,
+                `the node is on another chain: the genesis of ${network} is ${genesisUnix}`,
+                `use a node of ${network}; for a chain of your own, set validators.networks.${network}.genesisUnix`,
+              ),
+            ]),
         ...(rules.unknownFork ? [forkFinding(name, identity, rules.unknownFork)] : []),
         ...problems.map((text) => warnFinding(name, text, 'repair this node or remove it from the list')),
       ]
