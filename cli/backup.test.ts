@@ -1,7 +1,9 @@
-// Backups of a server whose state is on PostgreSQL.
+// Backups that are refused or fail.
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
+import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { openFolder, runCommand } from '#test/run-command.ts'
 
@@ -20,4 +22,21 @@ test('with the state on PostgreSQL, backup and restore refuse and name the tool 
     assert.doesNotMatch(refused.stderr, /hunter2/)
     assert(!existsSync(join(cwd, 'copy')))
   }
+})
+
+test('a backup that fails the check of its copy leaves the folder empty for the next one', async () => {
+  await using home = await openFolder()
+  const { dir: cwd } = home
+  assert.equal((await runCommand(['keys', 'create', '--name', 'x', '--plan', 'free'], { cwd })).code, 0)
+  const db = new DatabaseSync(join(cwd, 'data', 'state.sqlite'), { enableForeignKeyConstraints: false })
+  db.exec('create table parent (id integer primary key); create table child (id references parent (id))')
+  db.exec('insert into child values (1)')
+  await mkdir(join(cwd, 'copy'))
+  const failed = await runCommand(['backup', 'copy'], { cwd })
+  assert.equal(failed.code, 1)
+  assert.match(failed.stderr, /a row of child references a missing row of parent/)
+  assert.deepEqual(await readdir(join(cwd, 'copy')), [])
+  db.exec('delete from child')
+  db.close()
+  assert.equal((await runCommand(['backup', 'copy'], { cwd })).code, 0)
 })

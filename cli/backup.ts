@@ -48,19 +48,19 @@ async function backup(target: string, options: CommonOptions): Promise<void> {
     'back it up with pg_dump --format=custom, or with the tool of your database provider.',
   )
   await refuseUsed(target)
-  const { copyStores, sealBackup } = await import('#storage/backup.ts')
+  const { copyStores, removeCopies, sealBackup } = await import('#storage/backup.ts')
   const madeAtMs = clock.now()
   await queryOwner<unknown>(options, {
     name: 'copyStores',
     input: { dir: target },
     runInProcess: ({ duties }) => copyStores(dataDirOf(options), duties, target),
   })
-  printBackupReport(
-    options,
-    `Backed up into ${target}`,
-    target,
-    await sealBackup(target, madeAtMs, packageManifest.version),
-  )
+  const manifest = await sealBackup(target, madeAtMs, packageManifest.version).catch(async (error: unknown) => {
+    // The copies of a server of another user may not be removable. The first error says more.
+    await removeCopies(target).catch(() => {})
+    throw error
+  })
+  printBackupReport(options, `Backed up into ${target}`, target, manifest)
 }
 
 async function restore(source: string, options: CommonOptions): Promise<void> {

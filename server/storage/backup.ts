@@ -40,10 +40,15 @@ export async function copyStores(dataDir: string, duties: Duties, target: string
     const list: CopyInput = { files: files.map((name) => ({ from: join(dataDir, name), to: join(target, name) })) }
     await duties.update('copyFiles', list)
   } catch (error) {
-    // Leave an empty folder, so that it can be used again.
-    for (const name of files) await rm(join(target, name), { force: true })
+    await removeCopies(target)
     throw error
   }
+}
+
+/** Leaves an empty folder, so that it can be used again. Removes only what a backup and SQLite create. */
+export async function removeCopies(target: string): Promise<void> {
+  for (const name of [...files, lockName])
+    for (const suffix of ['', '-journal', '-shm', '-wal']) await rm(join(target, `${name}${suffix}`), { force: true })
 }
 
 export interface CopyInput {
