@@ -12,6 +12,7 @@ import { authorOf, chainOption, oneChain, parsePercent, warnUnservedChains } fro
 import { writeOut, writeStandardOutput } from './out-file.ts'
 import { counted, note, print, printJson } from './print.ts'
 import { type CommonOptions, configOf } from './settings.ts'
+import { whichChain } from './which-chain.ts'
 
 interface ImportOptions extends CommonOptions {
   readonly format?: ImportFormat
@@ -148,14 +149,17 @@ function formatOf(file: string): ImportFormat {
 }
 
 async function exportLabels(options: ExportOptions): Promise<void> {
-  const { csvExport, jsonExport } = await import('#explorer/labels/export-registry.ts')
+  const { csvExport, hasLabels, jsonExport } = await import('#explorer/labels/export-registry.ts')
   const format = options.format ?? (extname(options.out ?? '').toLowerCase() === '.csv' ? 'csv' : 'json')
   const part = options.what ?? (format === 'csv' ? 'entities' : 'all')
   if (format === 'csv' && part === 'all') {
     throw new CommandFailure('labels.options', 'A CSV file has one table. Pass --what entities or --what addresses.')
   }
   await withState(options, 'found', async (state) => {
-    const scope = { chain: options.chain }
+    const { chain } = options
+    // Labels may be stored for a chain that is not configured. Without any, the id is probably a mistake.
+    if (chain !== undefined && !(await hasLabels(state, chain))) whichChain((await configOf(options)).settings, chain)
+    const scope = { chain }
     const chunks =
       format === 'csv' && part !== 'all' ? csvExport(state, { part, ...scope }) : jsonExport(state, { part, ...scope })
     const { out } = options

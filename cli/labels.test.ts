@@ -198,6 +198,7 @@ test('labels of a chain that is not configured are stored with a warning', async
   assert.deepEqual(added, { code: 0, stdout: 'added harbour on chain 1, 10 (2)\n', stderr: warning })
   assert.equal((await tetrad('add', '--chain', '10', '--name', 'Hot', '--address', hot, '--json')).stderr, warning)
   await tetrad('export', '--out', 'all.json')
+  assert.match((await tetrad('export', '--chain', '10')).stdout, /"slug":"harbour"/)
   assert.equal((await tetrad('import', 'all.json', '--data', 'other')).stderr, warning)
 })
 
@@ -221,6 +222,7 @@ describe('1: errors say what to do', () => {
     [['import', 'nowhere.csv'], /There is no file nowhere\.csv/],
     [['import', 'labels.txt'], /Unknown file extension of labels\.txt\. Pass --format/],
     [['import', '-'], /Standard input has no file extension\. Pass --format/],
+    [['export', '--chain', '777'], /Chain 777 is not in explorer\.chains \(1, 137\)\. Choose one with --chain/],
     [['export', '--format', 'csv', '--what', 'all'], /A CSV file has one table/],
   ]
   for (const [words, expected] of cases) {
