@@ -7,7 +7,7 @@ import type { Manifest } from '#storage/backup.ts'
 import packageManifest from '../package.json' with { type: 'json' }
 import { queryOwner } from './data-owner.ts'
 import { CommandFailure } from './failure.ts'
-import { printResult } from './print.ts'
+import { counted, printResult } from './print.ts'
 import { clock } from './runtime.ts'
 import { type CommonOptions, configOf, dataDirOf } from './settings.ts'
 
@@ -82,6 +82,6 @@ function printBackupReport(
   const count = [rows.state, rows.duties]
     .flatMap((tables) => Object.values(tables))
     .reduce((sum, rowCount) => sum + rowCount, 0)
-  const text = `${summary}: ${(bytes / 2 ** 20).toFixed(1)} MiB, ${count} rows, verified.`
+  const text = `${summary}: ${(bytes / 2 ** 20).toFixed(1)} MiB, ${counted(count, 'row')}, verified.`
   printResult(options, { dir, madeAt, version, files, rows }, text)
 }

@@ -12,7 +12,7 @@ import type { IngestStatus } from '#validators/ingest/ingest-status.ts'
 import { readProcessorStart } from '#validators/ingest/start.ts'
 import { queryServer } from './data-owner.ts'
 import { CommandFailure } from './failure.ts'
-import { note, printResult } from './print.ts'
+import { counted, note, printResult } from './print.ts'
 import { type BeaconCommand, runStoppable } from './run-ingester.ts'
 import { clock } from './runtime.ts'
 import { dataDirOf } from './settings.ts'
@@ -103,6 +103,6 @@ function printIngestReport(
   tookMs: number,
 ): void {
   const seconds = Number((tookMs / 1000).toFixed(3))
-  const text = `${network}: ${until === 0 ? 'nothing to read yet' : `read up to epoch ${until - 1}`}, ${written} epochs in ${seconds.toFixed(1)} s`
+  const text = `${network}: ${until === 0 ? 'nothing to read yet' : `read up to epoch ${until - 1}`}, ${counted(written, 'epoch')} in ${seconds.toFixed(1)} s`
   printResult({ json }, { network, until, finalizedEpoch, written, seconds }, text)
 }

@@ -109,7 +109,7 @@ test('a receipt is verified offline, and one changed digit is detected', async (
   assert.deepEqual([good.code, good.stderr], [0, ''])
   assert.match(
     good.stdout,
-    /ok {2}signature: signed by key [0-9a-f]{16}\nok {2}key: .*\nok {2}mid: the median of 1 rates\n/,
+    /ok {2}signature: signed by key [0-9a-f]{16}\nok {2}key: .*\nok {2}mid: the median of 1 rate\n/,
   )
   assert.match((await home.tetrad('verify-receipt', 'receipt.json')).stderr, /Pass --public-key/)
 

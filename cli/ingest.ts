@@ -14,7 +14,7 @@ import { CommandFailure, exitPartly } from './failure.ts'
 import { forget } from './forget-blocks.ts'
 import { type LeaseOptions, runWithLease, waitOption } from './lease.ts'
 import { integerBetween } from './parse-integer.ts'
-import { note, printResult } from './print.ts'
+import { counted, note, printResult } from './print.ts'
 import { openProgress } from './progress.ts'
 import { clock, log, random } from './runtime.ts'
 import { type CommonOptions, configOf } from './settings.ts'
@@ -199,6 +199,6 @@ function printIngestReport(
 ): void {
   const blocksPerSecond = Math.round(totals.blocks / Math.max(seconds, 0.001))
   const rounded = { seconds: Number(seconds.toFixed(3)), nodeShare: Number(share.toFixed(3)) }
-  const text = `chain ${chain}: ${totals.blocks} final blocks indexed, ${totals.rows} first fundings written, ${seconds.toFixed(1)} s (${blocksPerSecond} blocks/s, waiting for the node ${Math.round(share * 100)} % of the time)`
+  const text = `chain ${chain}: ${counted(totals.blocks, 'final block')} indexed, ${counted(totals.rows, 'first funding')} written, ${seconds.toFixed(1)} s (${blocksPerSecond} blocks/s, waiting for the node ${Math.round(share * 100)} % of the time)`
   printResult(options, { chain, ...totals, ...rounded, blocksPerSecond }, text)
 }

@@ -9,7 +9,7 @@ import { withState } from './data.ts'
 import { CommandFailure, withOptionNames } from './failure.ts'
 import { integerBetween } from './parse-integer.ts'
 import { momentOf, parseFutureTime } from './parse-time.ts'
-import { minuteText, note, print, printJson, printResult, table } from './print.ts'
+import { counted, minuteText, note, print, printJson, printResult, table } from './print.ts'
 import { clock, random } from './runtime.ts'
 import type { CommonOptions } from './settings.ts'
 
@@ -161,7 +161,7 @@ async function usage(id: string | undefined, options: CommonOptions & { days: nu
     return usageOf(state, { keyId: id, days: options.days, nowMs: clock.now() })
   })
   if (options.json) return printJson(days)
-  if (days.length === 0) return note(`No calls in the last ${options.days} days.`)
+  if (days.length === 0) return note(`No calls in the last ${counted(options.days, 'day')}.`)
   const rows = days.flatMap(({ day, keyId, endpoints }) =>
     Object.entries(endpoints).map(([endpoint, { accepted, refused }]) => [
       ...[day, keyId, endpoint, String(accepted), String(refused['limit.second']), String(refused['limit.day'])],

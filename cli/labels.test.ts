@@ -52,6 +52,8 @@ test('add, edit, remove and history work while another process has the store ope
     }
     const { addresses } = await tetrad('export', '--what', 'addresses')
     assert.deepEqual([addresses[0].confidence, addresses[0].name], [70, 'Hot'])
+    const kept = await runCommand(['labels', 'remove', 'harbour-exchange'], { cwd: home.dir })
+    assert.match(kept.stderr, /harbour-exchange has 1 tagged address\. Remove/)
     const gone = await tetrad('remove', 'harbour-exchange', '--addresses')
     assert.deepEqual([gone.removed, gone.addresses], [2, 1])
     assert.deepEqual(await Array.fromAsync(listLabels(state, '1')), [])

@@ -9,7 +9,7 @@ import { CommandFailure } from './failure.ts'
 import { addLabelFiles } from './labels-files.ts'
 import { addLabelHistory } from './labels-history.ts'
 import { authorOf, chainOption, chainsOf, parsePercent, subjectOf, warnUnservedChains } from './labels-options.ts'
-import { printResult } from './print.ts'
+import { counted, printResult } from './print.ts'
 import type { CommonOptions } from './settings.ts'
 
 interface FieldOptions extends CommonOptions {
@@ -189,7 +189,7 @@ function printChange(options: CommonOptions, result: Readonly<Record<string, unk
   const [[verb, count] = []] = Object.entries(result)
   const { slug, address, chains, addresses } = result
   const subject = slug ?? address
-  const also = addresses ? `, with ${addresses} tagged addresses` : ''
+  const also = addresses ? `, with ${counted(addresses as number, 'tagged address', 'tagged addresses')}` : ''
   const text =
     count === 0
       ? `nothing changed: ${subject} already has these values`

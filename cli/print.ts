@@ -3,6 +3,8 @@
 import { stripVTControlCharacters, styleText } from 'node:util'
 import { stringifyJson } from '#api/json.ts'
 
+export { counted } from '#core/counted.ts'
+
 export const print = (text: string): void => {
   process.stdout.write(`${text}\n`)
 }
@@ -41,6 +43,3 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
 /** `2026-11-15 12:00`, UTC; a dash for never. */
 export const minuteText = (atMs: number | undefined): string =>
   atMs === undefined ? '-' : new Date(atMs).toISOString().slice(0, 16).replace('T', ' ')
-
-/** `1 record`, `2 records`. */
-export const counted = (number: number, noun: string): string => `${number} ${number === 1 ? noun : `${noun}s`}`

@@ -3,6 +3,7 @@
 
 import { networks } from '#api/wire/validators.ts'
 import { type Epoch, epochStartMs } from '#core/chain-time.ts'
+import { counted } from '#core/counted.ts'
 import { openNode } from '#explorer/nodes.ts'
 import { openRateReader } from '#fx/rates/sources.ts'
 import type { Context } from '#http/context.ts'
@@ -73,7 +74,7 @@ function rateChecks(context: Pick<Context, 'settings' | 'clock'>): PendingFindin
           failFinding(name, `returned no usable rate (${reasons || 'no rates at all'})`, 'check fx.sources[].document'),
         ]
       return reasons === ''
-        ? [okFinding(name, `returned ${rates.length} rates`)]
+        ? [okFinding(name, `returned ${counted(rates.length, 'rate')}`)]
         : [warnFinding(name, `rejected: ${reasons}`, 'check the source, or remove these pairs')]
     })
   })
@@ -120,8 +121,7 @@ function feedChecks({ settings }: Pick<Context, 'settings' | 'clock'>): PendingF
     return runCheck(name, 'check the URL of the feed and its paging settings', async () => {
       const limits = { timeoutMs: Math.min(feed.timeoutMs, checkTimeoutMs), bytesMax: feed.pageBytesMax }
       const { records } = parseFeedPage(await fetchJson(pageUrl(feed, 'full', '', undefined), limits), feed, '')
-      if (records.length > 0)
-        return [okFinding(name, `returned ${records.length === 1 ? '1 record' : `${records.length} records`} per page`)]
+      if (records.length > 0) return [okFinding(name, `returned ${counted(records.length, 'record')} per page`)]
       return [warnFinding(name, 'returned no records', 'check list and query of the feed')]
     })
   })

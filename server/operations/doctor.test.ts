@@ -381,7 +381,7 @@ describe('connectivity', () => {
     })
     const { systemClock } = await import('#runtime/clock.ts')
     const findings = await connectivityFindings({ settings: context.settings, clock: systemClock })
-    assert.match(named(findings, 'rates good').message, /returned 1 rates/)
+    assert.match(named(findings, 'rates good').message, /returned 1 rate$/)
     assert.deepEqual(
       [named(findings, 'rates gone').level, named(findings, 'rates gone').todo !== undefined],
       ['fail', true],

@@ -1,5 +1,6 @@
 // Edits of the label registry by a person: add, change and remove entities and tags. Each edit is one transaction with
 // its history. Files are imported in import/import-labels.ts.
+import { counted } from '#core/counted.ts'
 import { Fault } from '#core/fault.ts'
 import type { State, StateReader } from '#storage/state.ts'
 import { type Author, HistoryWriter } from './history.ts'
@@ -87,7 +88,7 @@ export function removeEntity(
     for (const { chain, slug } of entities) for (const tag of await tagsOfEntity(tx, slug, chain)) addresses.push(tag)
     if (addresses.length > 0 && !which.addressesToo) {
       throw conflict(
-        `${which.slug} has ${addresses.length} tagged addresses. Remove them too with --addresses, or move them to another entity first`,
+        `${which.slug} has ${counted(addresses.length, 'tagged address', 'tagged addresses')}. Remove them too with --addresses, or move them to another entity first`,
       )
     }
     const history = new HistoryWriter(tx, author)

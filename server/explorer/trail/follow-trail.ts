@@ -6,6 +6,7 @@
 // 2. A hop never goes forward in time, not even within a transaction: an address that paid before it received anything
 //    got its coins from genesis, rewards or withdrawals.
 import type { AddressLabel, Trail, TrailEnd, TrailHop } from '#api/wire/trail.ts'
+import { counted } from '#core/counted.ts'
 import { Fault } from '#core/fault.ts'
 import type { Confidence } from '#http/handler.ts'
 import type { ExplorerContext } from '../context.ts'
@@ -95,11 +96,7 @@ function endAfterHop(
   const hop = hops.findIndex(({ address }) => address === funder)
   if (hop >= 0) return toTrailEnd('loop', funder, `Loop: same address as in hop ${hop + 1}.`)
   if (hops.length >= depth)
-    return toTrailEnd(
-      'depth',
-      funder,
-      `The trail continues after the requested ${depth === 1 ? '1 hop' : `${depth} hops`}.`,
-    )
+    return toTrailEnd('depth', funder, `The trail continues after the requested ${counted(depth, 'hop')}.`)
   return undefined
 }
 

@@ -1,6 +1,7 @@
 // Checks a receipt offline: its signature, the key that signed it, and the price, which is computed again with the
 // functions that price quotes. Pure.
 import { type Receipt, SignedReceipt } from '#api/wire/fx-extensions.ts'
+import { counted } from '#core/counted.ts'
 import {
   compare,
   compareFractions,
@@ -102,7 +103,7 @@ function priceChecks(receipt: Receipt): readonly ReceiptCheck[] {
   }
   const hasSameRates = result.mid.rates.length === receipt.rates.length
   if (!hasSameRates) return [{ name: 'mid', ok: false, message: 'the excluded rates are not the outliers' }]
-  const mid: ReceiptCheck = { name: 'mid', ok: true, message: `the median of ${receipt.rates.length} rates` }
+  const mid: ReceiptCheck = { name: 'mid', ok: true, message: `the median of ${counted(receipt.rates.length, 'rate')}` }
   try {
     return [mid, ...amountChecks(receipt, recomputePrice(receipt, { numerator: over, denominator: under }))]
   } catch (error) {
