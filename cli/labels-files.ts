@@ -99,7 +99,8 @@ async function writeRejects({ rejects }: ImportReport, file: string): Promise<st
   try {
     await writeFile(file, [head, ...rows].join(''))
   } catch (error) {
-    throw new CommandFailure('labels.rejects', `The good records were imported, but ${cannot('written', file, error)}`)
+    const reason = `${file} cannot be written; check the path and its permissions (${(error as Error).message})`
+    throw new CommandFailure('labels.rejects', `The good records were imported, but ${reason}.`)
   }
   return file
 }
@@ -108,42 +109,32 @@ async function writeRejects({ rejects }: ImportReport, file: string): Promise<st
 async function startsWith(path: string, text: string): Promise<boolean> {
   const stats = await stat(path).catch(() => undefined)
   if (!stats?.isFile()) return false
-  const file = await open(path)
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(text.length))
-    return buffer.toString('utf8', 0, bytesRead) === text
-  } finally {
-    await file.close()
-  }
+  await using file = await open(path)
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(text.length))
+  return buffer.toString('utf8', 0, bytesRead) === text
 }
 
 async function readText(file: string): Promise<{ readonly text: string; readonly isFile: boolean }> {
   const { chunks, bytes } = await openInput(file)
   const parts: Uint8Array[] = []
   let size = 0
+  for await (const part of chunks) {
+    size += part.length
+    if (size > fileBytesMax)
+      throw new CommandFailure('labels.file', `${file} is larger than ${fileBytesMax >> 20} MiB; split it.`)
+    parts.push(part)
+  }
   try {
-    for await (const part of chunks) {
-      size += part.length
-      if (size > fileBytesMax)
-        throw new CommandFailure('labels.file', `${file} is larger than ${fileBytesMax >> 20} MiB; split it.`)
-      parts.push(part)
-    }
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(parts))
     return { text, isFile: bytes !== undefined }
-  } catch (error) {
-    if (error instanceof CommandFailure) throw error
-    if (error instanceof TypeError) throw new CommandFailure('labels.file', `${file} is not UTF-8 text.`)
-    throw new CommandFailure('labels.file', cannot('read', file, error))
+  } catch {
+    throw new CommandFailure('labels.file', `${file} is not UTF-8 text.`)
   }
 }
 
-const cannot = (verb: string, file: string, error: unknown): string =>
-  `${file} cannot be ${verb}; check the path and its permissions (${(error as Error).message}).`
-
 function formatOf(file: string): ImportFormat {
-  const extension = extname(file.replace(/\.gz$/i, '')).toLowerCase()
-  if (extension === '.csv') return 'csv'
-  if (extension === '.json') return 'json'
+  const [, extension] = /\.(csv|json)(?:\.gz)?$/.exec(file.toLowerCase()) ?? []
+  if (extension !== undefined) return extension as ImportFormat
   const reason = file === '-' ? 'Standard input has no file extension' : `Unknown file extension of ${file}`
   throw new CommandFailure('labels.format', `${reason}. Pass --format.`)
 }
@@ -156,13 +147,11 @@ async function exportLabels(options: ExportOptions): Promise<void> {
     throw new CommandFailure('labels.options', 'A CSV file has one table. Pass --what entities or --what addresses.')
   }
   await withState(options, 'found', async (state) => {
-    const { chain } = options
+    const { chain, out } = options
     // Labels may be stored for a chain that is not configured. Without any, the id is probably a mistake.
     if (chain !== undefined && !(await hasLabels(state, chain))) whichChain((await configOf(options)).settings, chain)
-    const scope = { chain }
     const chunks =
-      format === 'csv' && part !== 'all' ? csvExport(state, { part, ...scope }) : jsonExport(state, { part, ...scope })
-    const { out } = options
+      format === 'csv' && part !== 'all' ? csvExport(state, { part, chain }) : jsonExport(state, { part, chain })
     if (out === undefined) await writeStandardOutput(joinChunks(chunks))
     else await writeOut(out, joinChunks(chunks))
   })

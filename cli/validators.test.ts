@@ -89,7 +89,7 @@ async function refusals(): Promise<void> {
       ['1', '--from-date', '2026-02-02', '--to-date', '2026-02-01'],
       /^tetrad: --from-date must not be after --to-date/,
     ],
-    [2, ['1', '--to-date', '2026-02-30'], /'--to-date <date>'.* It must be a date, YYYY-MM-DD\./],
+    [1, ['1', '--to-date', '2026-02-30'], /^tetrad: --to-date must be a date, YYYY-MM-DD/],
     [2, ['1', '--limit', '101'], /'--limit <n>'.* It must be 1 to 100\./],
   ]
   for (const [code, words, expected] of cases) {

@@ -1,11 +1,10 @@
 // `tetrad validators explain` shows the duties behind a score. It calls the running server, or opens the databases if
 // none is running. It needs no key.
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import type { ReplyOf } from '#api/client.ts'
 import { parseJson } from '#api/json.ts'
 import type { Network } from '#api/wire/validators.ts'
-import { parseDay } from '#core/parse-timestamp.ts'
-import { networkOption } from './beacon.ts'
+import { epochNumber, networkOption } from './beacon.ts'
 import { queryOwner } from './data-owner.ts'
 import { CommandFailure, describeFailure } from './failure.ts'
 import { integerBetween } from './parse-integer.ts'
@@ -31,33 +30,21 @@ export function addValidators(validators: Command): void {
     .description('Show the duties behind a score: which were missed, late or wrong, and why.')
     .argument('<validator>', 'index or public key')
     .addOption(networkOption())
-    .option('--from-day <n>', 'first chain day', dayNumber)
-    .option('--to-day <n>', 'last chain day', dayNumber)
-    .option('--from-date <date>', 'first date, YYYY-MM-DD', dateText)
-    .option('--to-date <date>', 'last date, YYYY-MM-DD', dateText)
+    .option('--from-day <n>', 'first chain day', epochNumber)
+    .option('--to-day <n>', 'last chain day', epochNumber)
+    .option('--from-date <date>', 'first date, YYYY-MM-DD')
+    .option('--to-date <date>', 'last date, YYYY-MM-DD')
     .option('--utc', 'UTC days instead of chain days')
     .option('--limit <n>', 'days to show, at most 100', integerBetween(1, 100), 10)
-    .option('--offset <n>', 'days to skip', dayNumber, 0)
+    .option('--offset <n>', 'days to skip', epochNumber, 0)
     .action((validator: string, _: unknown, command: Command) => explain(validator, command.optsWithGlobals()))
-}
-
-const dayNumber = integerBetween(0, 2 ** 31)
-
-function dateText(text: string): string {
-  if (parseDay(text) === undefined) throw new InvalidArgumentError('It must be a date, YYYY-MM-DD.')
-  return text
 }
 
 async function explain(validator: string, options: ExplainOptions): Promise<void> {
   const { network, fromDay, toDay, fromDate, toDate, utc, limit, offset } = options
   const bounds = { fromDay, toDay, fromDate, toDate, utc, limit, offset }
-  const reply = await queryExplain(options, { network, validator_index_or_pubkey: validator, ...bounds }).catch(
-    (error: unknown) => {
-      // A running server reports only the text, with the field names of the endpoint.
-      const { code, message } = describeFailure(error)
-      throw new CommandFailure(code, nameOptions(message))
-    },
-  )
+  const input = { network, validator_index_or_pubkey: validator, ...bounds }
+  const reply = await queryExplain(options, input).catch(nameOptions)
   if (!reply) throw new CommandFailure('record.not_found', `Validator ${validator} does not exist on ${network}.`)
   if (options.json) return printJson(reply)
   print(`${bold(`validator ${reply.validatorIndex}`)}, ${network}`)
@@ -67,11 +54,16 @@ async function explain(validator: string, options: ExplainOptions): Promise<void
   if (reply.next) note(`For more days, add --offset ${offset + limit}.`)
 }
 
-const nameOptions = (message: string): string =>
-  message
+/** Replaces the field names of the endpoint. A running server reports only the text of an error. */
+function nameOptions(error: unknown): never {
+  const { code, message } = describeFailure(error)
+  const named = message
     .replaceAll('query.', '')
     .replace('validator_index_or_pubkey', 'The validator')
+    .replaceAll('a valid date', 'a date, YYYY-MM-DD')
     .replaceAll(/\b(from|to)(Day|Date)\b/g, (_, bound: string, unit: string) => `--${bound}-${unit.toLowerCase()}`)
+  throw new CommandFailure(code, named)
+}
 
 export function dayText(day: Explained['results'][number]): string {
   const votes = `${day.totalUniqueAttestations} of ${day.totalAttestationAssignments} votes`

@@ -89,18 +89,12 @@ function beaconChecks({ settings, clock }: Pick<Context, 'settings' | 'clock'>):
     return runCheck(name, 'check the URL, the node and its log', async () => {
       const beacon = openBeacon({ network, urls, timeoutMs: Math.min(timeoutMs, checkTimeoutMs), clock })
       const { identity, rules } = await beacon.chain(timeoutSignal(clock, checkTimeoutMs))
+      const otherChain = `the node is on another chain: the genesis of ${network} is ${genesisUnix}`
+      const otherChainTodo = `use a node of ${network}; for a chain of your own, set validators.networks.${network}.genesisUnix`
       const problems = beacon.health().flatMap(({ lastError }) => (lastError === undefined ? [] : [lastError]))
       return [
         okFinding(name, `reachable, genesis ${identity.genesisUnix}`),
-        ...(identity.genesisUnix === genesisUnix
-          ? []
-          : [
-              warnFinding(
-                name,
-                `the node is on another chain: the genesis of ${network} is ${genesisUnix}`,
-                `use a node of ${network}; for a chain of your own, set validators.networks.${network}.genesisUnix`,
-              ),
-            ]),
+        ...(identity.genesisUnix === genesisUnix ? [] : [warnFinding(name, otherChain, otherChainTodo)]),
         ...(rules.unknownFork ? [forkFinding(name, identity, rules.unknownFork)] : []),
         ...problems.map((text) => warnFinding(name, text, 'repair this node or remove it from the list')),
       ]

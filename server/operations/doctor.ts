@@ -35,12 +35,8 @@ const samplesMax = 1000
 const differingShown = 5
 
 /** Without a server, data that is only old is a warning: the next server reads it. */
-export async function storeDiagnoses(
-  context: AppContext,
-  sampleSize: number,
-  hasServer = true,
-): Promise<readonly DoctorFinding[]> {
-  const count = Math.max(0, Math.min(samplesMax, Math.floor(sampleSize)))
+export async function storeDiagnoses(context: AppContext, samples: number, hasServer = true): Promise<DoctorFinding[]> {
+  const count = Math.max(0, Math.min(samplesMax, Math.floor(samples)))
   return [
     ...(await runCheck('stores', 'see the log; restore the last backup if a file is damaged', () =>
       checkDuties(context),
@@ -82,15 +78,13 @@ async function streamFindings(context: AppContext, hasServer: boolean): Promise<
     const problem = feed && findFeedProblem(feed)
     if (problem) return failFinding(stream.name, problem.message, problem.todo)
     const health = stream.group === 'fx' && stream.status !== 'healthy' ? sources.get(stream.name) : undefined
-    if (health) return warnUnless(hasServer, rateAdvice(stream.name, health, context.clock.now()))
     if (stream.status === 'on demand') return aboutProbedChain(context, stream)
+    const finding = health ? rateAdvice(stream.name, health, context.clock.now()) : aboutStream(stream)
     // A stale stream may also have gaps, which are a failure.
-    return warnUnless(hasServer || stream.status !== 'stale' || stream.gapsCount > 0, aboutStream(stream))
+    const isOnlyOld = health || (stream.status === 'stale' && stream.gapsCount === 0)
+    return isOnlyOld && !hasServer ? { ...finding, level: 'warn' } : finding
   })
 }
-
-const warnUnless = (isFailure: boolean, finding: DoctorFinding): DoctorFinding =>
-  isFailure ? finding : { ...finding, level: 'warn' }
 
 /** A chain in mode probe needs no index. One from an earlier run is used only for the blocks that it has. */
 function aboutProbedChain(
@@ -161,10 +155,7 @@ async function pricingFindings(context: AppContext, hasServer: boolean): Promise
   return (await rateFindings(context)).map(({ name, ok, message }) =>
     ok
       ? okFinding(name, 'every currency can be priced')
-      : warnUnless(
-          hasServer,
-          failFinding(name, message, 'see each source above; quotes are refused until fresh rates agree'),
-        ),
+      : (hasServer ? failFinding : warnFinding)(name, message, 'see each source above; quotes need fresh rates'),
   )
 }
 

@@ -20,7 +20,8 @@ export async function machineFindings(
   dataDir: string,
   store: { readonly state: string } = { state: '' },
 ): Promise<readonly DoctorFinding[]> {
-  if (await isMissing(dataDir).catch(() => false)) {
+  // Other errors, such as a missing permission, are reported by the checks.
+  if ((await stat(dataDir).catch(({ code }) => code !== 'ENOENT')) === false) {
     return [failFinding('data folder', `${resolve(dataDir)} does not exist`, 'pass --data, or start the server once')]
   }
   return [
@@ -31,13 +32,6 @@ export async function machineFindings(
       : await runCheck('state', 'check that PostgreSQL is running, and its log', () => postgresFindings(store.state))),
   ]
 }
-
-/** Throws if it cannot be determined, for example because this user may not read the folder. */
-const isMissing = (path: string): Promise<boolean> =>
-  stat(path).then(
-    () => false,
-    (error: NodeJS.ErrnoException) => error.code === 'ENOENT' || Promise.reject(error),
-  )
 
 async function folderFindings(dataDir: string): Promise<DoctorFinding[]> {
   const { mode, uid } = await stat(dataDir)
@@ -81,7 +75,7 @@ const sizeText = (bytes: number): string =>
   bytes < gibibyte ? `${(bytes / 2 ** 20).toFixed(1)} MiB` : `${(bytes / gibibyte).toFixed(1)} GiB`
 
 async function stateFindings(dataDir: string): Promise<DoctorFinding[]> {
-  if (await isMissing(join(dataDir, 'state.sqlite')))
+  if (!(await readdir(dataDir)).includes('state.sqlite'))
     return [warnFinding('state.sqlite', 'does not exist yet', 'start the server once')]
   const problems = checkState(dataDir)
   if (problems.length === 0) return [okFinding('state.sqlite', 'every page, index and reference is intact')]

@@ -45,7 +45,7 @@ export async function copyStores(dataDir: string, duties: Duties, target: string
   }
 }
 
-/** Leaves an empty folder, so that it can be used again. Removes only what a backup and SQLite create. */
+/** Leaves an empty folder, so that it can be used again. Removes only what a backup or a restore creates. */
 export async function removeCopies(target: string): Promise<void> {
   for (const name of [...files, lockName])
     for (const suffix of ['', '-journal', '-shm', '-wal']) await rm(join(target, `${name}${suffix}`), { force: true })
@@ -107,8 +107,7 @@ export async function restoreBackup(source: string, dataDir: string): Promise<Ma
       }
     return manifest
   } catch (error) {
-    // Leave an empty folder, so that it can be used again.
-    for (const name of await readdir(dataDir)) await rm(join(dataDir, name), { recursive: true, force: true })
+    await removeCopies(dataDir)
     throw renamePath(error)
   }
 }

@@ -12,12 +12,8 @@ export interface ExportScope {
   readonly chain?: string | undefined
 }
 
-export const hasLabels = async (state: State, chain: string): Promise<boolean> =>
-  (await state.get(
-    'select 1 from labels where chain = ? union all select 1 from tagged_addresses where chain = ? limit 1',
-    chain,
-    chain,
-  )) !== undefined
+const anyLabel = 'select 1 from labels where chain = ? union all select 1 from tagged_addresses where chain = ? limit 1'
+export const hasLabels = async (state: State, chain: string) => (await state.get(anyLabel, chain, chain)) !== undefined
 
 /** A CSV file has one table, so it cannot contain all parts. */
 export async function* csvExport(

@@ -100,11 +100,7 @@ function endAfterHop(
   return undefined
 }
 
-const toTrailEnd = (reason: TrailEnd, address: string, message: string): TrailEndRecord => ({
-  reason,
-  address,
-  message,
-})
+const toTrailEnd = (reason: TrailEnd, address: string, message: string) => ({ reason, address, message })
 
 async function findStepInTime(
   context: ExplorerContext,

@@ -2,7 +2,6 @@
 // an outage of 1000 validators is one request.
 import type { Network } from '#api/wire/validators.ts'
 import { type ChainTime, type Epoch, epochStartMs } from '#core/chain-time.ts'
-import { counted } from '#core/counted.ts'
 import type { WebhookEvent } from '#runtime/settings/webhooks.ts'
 import type { Alert } from './find-alerts.ts'
 
@@ -55,7 +54,7 @@ const eventTexts: Readonly<Record<WebhookEvent, string>> = {
 function alertText(network: Network, { event, epoch, validators }: Alert, finality: Finality): string {
   const named = validators.slice(0, namedMax).map(({ index }) => index)
   const more = validators.length > namedMax ? ` and ${validators.length - namedMax} more` : ''
-  const subject = counted(validators.length, 'validator')
+  const subject = validators.length === 1 ? '1 validator' : `${validators.length} validators`
   const epochText = `${network}, epoch ${epoch}${finality === 'head' ? ' (not final)' : ''}`
   return `${epochText}: ${subject} ${eventTexts[event]}: ${named.join(', ')}${more}`
 }
