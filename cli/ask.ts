@@ -8,8 +8,8 @@ import { TetradError, TransportError } from '#api/errors.ts'
 import { extensions } from '#api/extensions.ts'
 import { parseJson, stringifyJson } from '#api/json.ts'
 import type { Endpoint } from '#api/kit.ts'
+import type { JsonSchema } from '#api/schema.ts'
 import { confidenceText } from '#operations/confidence-text.ts'
-import type { SchemaNode } from '#runtime/config/leaves.ts'
 import { CommandFailure } from './failure.ts'
 import { note, printResult } from './print.ts'
 import { addressOf, type CommonOptions } from './settings.ts'
@@ -20,7 +20,7 @@ const choicesMax = 20
 /** An option of the command line, and the path of its value in the input. */
 interface CommandInput {
   readonly path: readonly string[]
-  readonly node: SchemaNode
+  readonly node: JsonSchema
   readonly isRequired: boolean
 }
 
@@ -32,7 +32,7 @@ export function addAsk(program: Command): void {
 }
 
 function addEndpoint(ask: Command, endpoint: Endpoint): void {
-  const inputs = inputsOf(endpoint.input as unknown as SchemaNode, [], true)
+  const inputs = inputsOf(endpoint.input as unknown as JsonSchema, [], true)
   const command = ask
     .command(endpoint.id)
     .summary(endpoint.summary)
@@ -75,7 +75,7 @@ const toConnectionFailure = ({ reason, message }: TransportError, baseUrl: strin
 
 const specOf = (spec: string): string => (spec === 'beyond' ? 'not in the specification' : `specification ${spec}`)
 
-export function inputsOf(node: SchemaNode, path: readonly string[], isRequired: boolean): CommandInput[] {
+export function inputsOf(node: JsonSchema, path: readonly string[], isRequired: boolean): CommandInput[] {
   if (!node.properties) return [{ path, node, isRequired: isRequired && node.default === undefined }]
   return Object.entries(node.properties).flatMap(([name, member]) =>
     inputsOf(member, [...path, name], isRequired && (node.required ?? []).includes(name)),
@@ -100,10 +100,10 @@ function optionOf({ path, node, isRequired }: CommandInput): Option {
     .makeOptionMandatory(isRequired)
 }
 
-const itemsOf = (node: SchemaNode, text: string): unknown[] =>
+const itemsOf = (node: JsonSchema, text: string): unknown[] =>
   text.split(',').map((item) => readValue(node.items ?? {}, item.trim()))
 
-function readValue(node: SchemaNode, text: string): unknown {
+function readValue(node: JsonSchema, text: string): unknown {
   if (node.enum && !node.enum.includes(text))
     throw new InvalidArgumentError(`It must be one of ${node.enum.join(', ')}.`)
   if (node.type === 'integer') {

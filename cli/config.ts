@@ -1,6 +1,6 @@
 // `tetrad config …`: checks the configuration, shows the effective settings.
 import type { Command } from 'commander'
-import type { SchemaNode } from '#runtime/config/leaves.ts'
+import type { JsonSchema } from '#api/schema.ts'
 import { note, paint, print, printJson, printResult } from './print.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 
@@ -42,7 +42,7 @@ export function addConfig(program: Command): void {
 }
 
 /** Orders settings as in the schema, and shortens texts that may contain secrets. */
-function toView(value: unknown, node: SchemaNode, shorten: (text: string) => string): unknown {
+function toView(value: unknown, node: JsonSchema, shorten: (text: string) => string): unknown {
   if (typeof value === 'string') return shorten(value)
   if (Array.isArray(value)) return value.map((item) => toView(item, node.items ?? {}, shorten))
   if (typeof value !== 'object' || value === null) return value

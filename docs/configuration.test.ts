@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import type { JsonSchema } from '#api/schema.ts'
 import { checker } from '#core/schema-check.ts'
-import { leaves, type SchemaNode, settingsNode } from '#runtime/config/leaves.ts'
+import { leaves, settingsNode } from '#runtime/config/leaves.ts'
 import { readYaml } from '#runtime/config/yaml.ts'
 import { loadConfig } from '#runtime/config.ts'
 import { configurationPage, configurationSchema } from './configuration.ts'
@@ -21,7 +22,7 @@ test('the page is up to date and contains every setting with its variable', asyn
 })
 
 test('every setting has a description', () => {
-  const walk = (node: SchemaNode, name: string): void => {
+  const walk = (node: JsonSchema, name: string): void => {
     const members = Object.entries(node.properties ?? {})
     for (const [member, inner] of members) walk(inner, `${name}.${member}`)
     if (members.length === 0) assert.ok(node.description, `${name} has no description`)

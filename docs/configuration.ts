@@ -1,6 +1,7 @@
 // Generates docs/configuration.md and docs/tetrad.schema.json from the schema of the settings.
 
-import { type Leaf, leaves, type SchemaNode, settingsNode } from '#runtime/config/leaves.ts'
+import type { JsonSchema } from '#api/schema.ts'
+import { type Leaf, leaves, settingsNode } from '#runtime/config/leaves.ts'
 import { defaultFile, otherVariables } from '#runtime/config.ts'
 import { wrapParagraph } from './endpoints.ts'
 
@@ -16,11 +17,11 @@ export function configurationSchema(): object {
   return {
     $schema: 'http://json-schema.org/draft-07/schema#',
     title: defaultFile,
-    ...(withOptionalDefaults(JSON.parse(JSON.stringify(settingsNode)) as SchemaNode) as object),
+    ...(withOptionalDefaults(JSON.parse(JSON.stringify(settingsNode)) as JsonSchema) as object),
   }
 }
 
-function withOptionalDefaults(node: SchemaNode): SchemaNode {
+function withOptionalDefaults(node: JsonSchema): JsonSchema {
   const { required, properties, items, ...rest } = node
   const stillRequired = required?.filter((name) => properties?.[name]?.default === undefined) ?? []
   return {
@@ -31,7 +32,7 @@ function withOptionalDefaults(node: SchemaNode): SchemaNode {
   }
 }
 
-const mapProperties = (properties: Readonly<Record<string, SchemaNode>>) =>
+const mapProperties = (properties: Readonly<Record<string, JsonSchema>>) =>
   Object.fromEntries(Object.entries(properties).map(([name, member]) => [name, withOptionalDefaults(member)]))
 
 export function configurationPage(): string {
@@ -89,7 +90,7 @@ function entryTable({ path, node }: Leaf): string {
   ].join('\n')
 }
 
-function entryRows(node: SchemaNode, path: readonly string[]): string[] {
+function entryRows(node: JsonSchema, path: readonly string[]): string[] {
   return Object.entries(node.properties ?? {}).flatMap(([name, member]) => {
     const memberPath = [...path, name]
     if (member.properties) return entryRows(member, memberPath)
@@ -99,7 +100,7 @@ function entryRows(node: SchemaNode, path: readonly string[]): string[] {
   })
 }
 
-function typeText(node: SchemaNode): string {
+function typeText(node: JsonSchema): string {
   if (node.enum) return node.enum.map((value) => `\`${value}\``).join(', ')
   if (node.type === 'array') return `list of ${itemsText(node.items ?? {})}`
   if (node.type === 'object') return 'table of strings'
@@ -109,10 +110,10 @@ function typeText(node: SchemaNode): string {
   return `${types.join(' or ')}${range || (minimum !== undefined ? `, at least ${minimum}` : '')}`
 }
 
-const itemsText = (items: SchemaNode): string =>
+const itemsText = (items: JsonSchema): string =>
   items.properties ? 'entries' : items.enum ? typeText(items) : typeText(items).replace(/^\w+/, '$&s')
 
-const defaultText = (node: SchemaNode): string =>
+const defaultText = (node: JsonSchema): string =>
   node.default === ''
     ? 'empty'
     : `\`${typeof node.default === 'string' ? node.default : JSON.stringify(node.default)}\``

@@ -1,5 +1,6 @@
 // The routes for monitoring: /healthz, /readyz and /metrics. The server is ready if the databases can be read and
 // written, the data is fresh, and the server is not stopping.
+import type { Overview } from '#api/console.ts'
 import { type Clock, withTimeout } from '#runtime/clock.ts'
 import { failureFields } from '#runtime/failure-fields.ts'
 import type { WriteHealth } from '#storage/write-health.ts'
@@ -8,13 +9,7 @@ import { LogThrottle } from './log-throttle.ts'
 import { jsonResponse } from './render.ts'
 import type { ExtraRoute } from './routes.ts'
 
-export interface Finding {
-  readonly name: string
-  readonly ok: boolean
-  readonly message: string
-  /** `false`: the server is ready even if this check fails. */
-  readonly required?: false
-}
+export type Finding = Overview['checks'][number]
 
 export const isReady = (findings: readonly Finding[]): boolean =>
   findings.every(({ ok, required }) => ok || required === false)

@@ -3,6 +3,7 @@
 import { parseJson } from '#api/json.ts'
 import type { Endpoint, Parsed, TSchema } from '#api/kit.ts'
 import { type InputLocation, inputLocation } from '#api/routes.ts'
+import type { JsonSchema } from '#api/schema.ts'
 import { Fault, invalid, type Problem } from '#core/fault.ts'
 import { checker } from '#core/schema-check.ts'
 import type { RawQuery } from './handler.ts'
@@ -14,13 +15,6 @@ export interface RequestParts {
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly contentType: string
   readonly body: Uint8Array | undefined
-}
-
-interface JsonSchema {
-  readonly type?: string | readonly string[]
-  readonly items?: JsonSchema
-  readonly minLength?: number
-  readonly maxItems?: number
 }
 
 interface InputReader {

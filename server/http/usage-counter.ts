@@ -24,10 +24,7 @@ const ticksPerMinute = 60_000 / writePeriodMs
 const daysInMemory = 2
 
 /** Counts to be written. There are few, so a list is faster than a map (decisions/accept-the-cost-of-checks-on-every-request.md). */
-interface PendingUsage {
-  readonly day: number
-  readonly endpoint: AnyId
-  readonly outcome: UsageOutcome
+interface PendingUsage extends Pick<UsageCount, 'day' | 'endpoint' | 'outcome'> {
   /** By key. */
   readonly callsOf: Map<string, number>
 }

@@ -2,11 +2,12 @@
 // (behaviour/http.md#configuration). All problems are reported together, each with its file and line, variable or flag.
 import { open } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import type { JsonSchema } from '#api/schema.ts'
 import type { Problem } from '#core/fault.ts'
 import { withoutKeys } from '#core/key.ts'
 import { complete } from '#core/schema-check.ts'
 import { didYouMean, findClosest } from './config/closest-name.ts'
-import { type Leaf, leaves, nodeAt, type SchemaNode, settingsNode } from './config/leaves.ts'
+import { type Leaf, leaves, nodeAt, settingsNode } from './config/leaves.ts'
 import type { YamlFile } from './config/yaml.ts'
 import { readText } from './read-text-file.ts'
 import { aliasProblems } from './settings/aliases.ts'
@@ -170,7 +171,7 @@ function fromFlag({ name, path, text }: Flag): Override {
 }
 
 /** A text of the wrong type is returned unchanged; the schema then reports what is expected. */
-function fromText(node: SchemaNode, text: string): { value: unknown } | { problem: string } {
+function fromText(node: JsonSchema, text: string): { value: unknown } | { problem: string } {
   const types = [node.type].flat()
   const is = (type: string) => types.includes(type)
   if (is('integer') && /^-?\d+$/.test(text)) return { value: Number(text) }
@@ -203,7 +204,7 @@ function put(holder: unknown, [name = '', ...rest]: readonly string[], value: un
 }
 
 /** A section whose lines are all commented out is null in YAML. It means the defaults. */
-function withoutNulls(value: unknown, node: SchemaNode): unknown {
+function withoutNulls(value: unknown, node: JsonSchema): unknown {
   if (!isObject(value)) return value
   for (const [name, member] of Object.entries(node.properties ?? {})) {
     if (value[name] === null) delete value[name]

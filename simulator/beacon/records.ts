@@ -1,7 +1,7 @@
 // The results of a simulation: one record per epoch with everything that a node can return about it.
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Block } from '#sources/beacon/block.ts'
 import { headerRoot } from '#sources/beacon/block-type.ts'
-import type { Fork } from '#sources/beacon/consensus.ts'
 import type { NetworkPlan } from './plan.ts'
 
 export interface SimulatedValidator {
@@ -64,15 +64,10 @@ export interface SimulatedDeposit {
   readonly block: number
 }
 
-export interface SimulatedBlock {
-  readonly fork: Fork
-  readonly slot: number
-  readonly proposer: number
-  readonly root: string
-  readonly parentRoot: string
+export interface SimulatedBlock
+  extends Pick<Block, 'fork' | 'slot' | 'proposer' | 'root' | 'parentRoot' | 'proposerSlashings'> {
   readonly attestations: readonly SimulatedAttestation[]
   readonly syncBits: readonly boolean[]
-  readonly proposerSlashings: readonly number[]
   readonly attesterSlashings: readonly { readonly first: readonly number[]; readonly second: readonly number[] }[]
   readonly deposits: readonly SimulatedDeposit[]
   readonly withdrawals: readonly { readonly validator: number; readonly amount: bigint }[]

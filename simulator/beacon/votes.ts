@@ -10,12 +10,9 @@ import { genesisRoot, type SimulatedAttestation } from './records.ts'
 import type { Truth } from './truth.ts'
 
 /** A vote that is not included yet. */
-interface PendingVote {
-  readonly slot: number
+interface PendingVote extends Pick<SimulatedAttestation, 'slot' | 'head' | 'target'> {
   readonly committee: number
   readonly position: number
-  readonly head: string
-  readonly target: string
   readonly fromSlot: number
 }
 

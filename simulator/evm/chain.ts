@@ -1,6 +1,8 @@
 // A simulated Ethereum chain, generated from a seed: plain and internal transfers, creations, self-destructs, reverts,
 // withdrawals, rewards, delegated accounts (EIP-7702) and reorganisations. It records every transfer that happened, as
 // the expected result for tests.
+import type { Transfer } from '#explorer/funding/transfers.ts'
+import type { Header } from '#sources/evm/types.ts'
 import { createSeededRandom, type SeededRandom } from '../seeded-random.ts'
 import { Accounts, type SimulatedAccount } from './accounts.ts'
 import { Execution, type Frame } from './execute.ts'
@@ -15,17 +17,7 @@ export interface SimulatedTransaction {
 }
 
 /** A transfer that happened, with its position. */
-export interface TrueTransfer {
-  readonly block: number
-  readonly txIndex: number
-  /** 0: the transaction's own value. Internal transfers are counted from 1. */
-  readonly position: number
-  readonly tx: string
-  readonly timeUnix: number
-  readonly from: string
-  readonly to: string
-  readonly valueWei: bigint
-}
+export type TrueTransfer = Transfer
 
 interface Sending extends Pick<SimulatedTransaction, 'from' | 'value' | 'nonce'> {
   readonly to: string
@@ -33,11 +25,7 @@ interface Sending extends Pick<SimulatedTransaction, 'from' | 'value' | 'nonce'>
   readonly reverts: boolean
 }
 
-export interface SimulatedBlock {
-  readonly number: number
-  readonly hash: string
-  readonly parentHash: string
-  readonly timeUnix: number
+export interface SimulatedBlock extends Header {
   readonly miner: string
   readonly transactions: readonly SimulatedTransaction[]
   readonly withdrawals: readonly { readonly address: string; readonly gwei: bigint }[]

@@ -14,11 +14,8 @@ export interface Frame {
   readonly calls: Frame[]
 }
 
-export interface FrameTransfer {
+export interface FrameTransfer extends Pick<Frame, 'from' | 'to' | 'value'> {
   readonly frame: Frame
-  readonly from: string
-  readonly to: string
-  readonly value: bigint
 }
 
 export interface ExecutionContext {

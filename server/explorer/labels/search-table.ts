@@ -11,18 +11,13 @@ import type { ExplorerContext } from '../context.ts'
 import { toHex } from '../funding/fundings.ts'
 import { type EditKind, lastChange } from './history.ts'
 import { matchesAllWords, rankMatch, toSearchText } from './match-words.ts'
+import type { Tag } from './tags.ts'
 
-export interface SearchEntry {
+/** `entity` and `confidence` are those of a tagged address. */
+export interface SearchEntry extends Pick<Tag, 'chain' | 'source' | 'name' | 'entity' | 'confidence'> {
   readonly kind: EditKind
-  readonly chain: string
   /** Slug or address. */
   readonly subject: string
-  readonly source: string
-  readonly name: string
-  /** The entity of a tagged address; may be empty. */
-  readonly entity: string
-  /** In percent, of a tagged address. */
-  readonly confidence: number
   readonly searchText: string
 }
 

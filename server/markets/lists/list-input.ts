@@ -1,4 +1,6 @@
 // Turns the inputs of the list endpoints into a query, and cursors into text (behaviour/markets.md#lists).
+import type { Extensions } from '#api/extensions.ts'
+import type { Parsed } from '#api/kit.ts'
 import type { ListOrder } from '#api/wire/market-lists.ts'
 import { invalid } from '#core/fault.ts'
 import type { StateReader } from '#storage/state.ts'
@@ -29,22 +31,10 @@ const orderColumns: Readonly<Record<ListOrder, OrderColumn>> = {
 }
 
 /** The inputs that lists of markets and of events share. */
-export interface FilterInput {
-  readonly order: ListOrder
-  readonly ascending: boolean
-  readonly id?: readonly string[]
-  readonly slug?: readonly string[]
-  readonly active?: boolean
-  readonly closed?: boolean
-  readonly archived?: boolean
-  readonly featured?: boolean
-  readonly tag_id?: readonly string[]
-  readonly tag_slug?: string
-  readonly start_date_min?: string
-  readonly start_date_max?: string
-  readonly end_date_min?: string
-  readonly end_date_max?: string
-}
+export type FilterInput = Omit<
+  Parsed<Extensions['markets.events']>,
+  'limit' | 'offset' | 'volume_min' | 'volume_max' | 'liquidity_min' | 'liquidity_max'
+>
 
 export const orderOf = ({ order, ascending }: Pick<FilterInput, 'order' | 'ascending'>) => ({
   order: orderColumns[order],

@@ -1,16 +1,10 @@
 // Validates results of nodes: each function returns a problem, or undefined. A block, its transactions and its traces
 // must match and be complete. What a node states consistently is trusted (docs/security.md#trust-in-sources).
 import { traceRecipient, traceSender } from './trace-transfers.ts'
-import type { CallFrame, FlatTrace, TraceWithBlock } from './types.ts'
+import type { CallFrame, FlatTrace, TraceWithBlock, Transaction } from './types.ts'
 
 /** What traces and receipts of a transaction must match. */
-export interface TracedTransaction {
-  readonly hash: string
-  readonly index: number
-  readonly from: string
-  readonly to: string | null
-  readonly valueWei: bigint
-}
+export type TracedTransaction = Omit<Transaction, 'nonce'>
 
 /** The block that traces and receipts must match. */
 export interface TracedBlock {

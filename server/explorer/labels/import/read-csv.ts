@@ -2,15 +2,11 @@
 import { type CsvRow, csvRows } from '#core/csv.ts'
 import type { RawRecord } from '../parse-record.ts'
 
-export interface ImportedRecord {
-  readonly line: number
+/** `reason`: why there is no record. */
+export interface ImportedRecord extends Omit<CsvRow, 'cells'> {
   readonly record: RawRecord | undefined
   /** The name of the list, if the document has several. */
   readonly list?: string
-  /** Why there is no record. */
-  readonly reason?: string
-  /** The record in the file. */
-  readonly raw: string
 }
 
 export function readCsv(text: string): {
