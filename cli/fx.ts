@@ -2,8 +2,8 @@
 // about receipts and signatures. They use the state store or files, so they work while a server runs.
 import { type Command, InvalidArgumentError } from 'commander'
 import { formatAgeOf } from '#core/age.ts'
+import type { RatesContext } from '#fx/context.ts'
 import type { sourcesReport } from '#fx/rates/source-health.ts'
-import type { AppContext } from '#server/context.ts'
 import { withState } from './data.ts'
 import { queryServer } from './data-owner.ts'
 import { CommandFailure, withOptionNames } from './failure.ts'
@@ -52,9 +52,7 @@ export function addFx(program: Command): void {
   addSigned(fx)
 }
 
-type View = Pick<AppContext, 'state' | 'settings' | 'clock'>
-
-async function withView<T>(options: CommonOptions, work: (view: View) => Promise<T>): Promise<T> {
+async function withView<T>(options: CommonOptions, work: (view: RatesContext) => Promise<T>): Promise<T> {
   const { settings } = await configOf(options)
   return withState(options, 'found', (state) => work({ state, settings, clock }))
 }

@@ -93,41 +93,29 @@ export function fillDefaults<S extends TSchema>(schema: S, value: unknown): Stat
 
 function toProblem(error: ErrorObject): Problem {
   const at = error.instancePath.split('/').slice(1).map(unescapePointer)
-  const params = error.params as Record<string, unknown>
+  const params: Members = error.params
   if (error.keyword === 'required') return { at: [...at, String(params.missingProperty)], message: 'is required' }
   if (error.keyword === 'additionalProperties') {
     return { at: [...at, String(params.additionalProperty)], message: 'is not a known name' }
   }
-  return { at, message: describeError(error, params), ...safeValue(error.data) }
+  const message = messages[error.keyword]?.(params, error.parentSchema ?? {}) ?? error.message ?? 'is not valid'
+  return { at, message, ...safeValue(error.data) }
 }
 
-function describeError(error: ErrorObject, params: Record<string, unknown>): string {
-  switch (error.keyword) {
-    case 'type':
-      return `must be ${[params.type].flat().join(' or ')}`
-    case 'enum':
-      return `must be one of ${(params.allowedValues as unknown[]).join(', ')}`
-    case 'minimum':
-      return `must be at least ${params.limit}`
-    case 'maximum':
-      return `must be at most ${params.limit}`
-    case 'minItems':
-      return `must have at least ${params.limit} item${params.limit === 1 ? '' : 's'}`
-    case 'maxItems':
-      return `must have at most ${params.limit} items`
-    case 'minLength':
-      return `must have at least ${params.limit} character${params.limit === 1 ? '' : 's'}`
-    case 'maxLength':
-      return `must have at most ${params.limit} characters`
-    case 'pattern': {
-      const { 'x-must': requirement } = error.parentSchema as { 'x-must'?: string }
-      return `must ${requirement ?? `match ${params.pattern}`}`
-    }
-    case 'format':
-      return `must be a valid ${params.format}`
-    default:
-      return error.message ?? 'is not valid'
-  }
+type Members = Readonly<Record<string, unknown>>
+
+/** By the keyword that the value violates. */
+const messages: Readonly<Record<string, (params: Members, schema: Members) => string>> = {
+  type: ({ type }) => `must be ${[type].flat().join(' or ')}`,
+  enum: ({ allowedValues }) => `must be one of ${[allowedValues].flat().join(', ')}`,
+  minimum: ({ limit }) => `must be at least ${limit}`,
+  maximum: ({ limit }) => `must be at most ${limit}`,
+  minItems: ({ limit }) => `must have at least ${limit} item${limit === 1 ? '' : 's'}`,
+  maxItems: ({ limit }) => `must have at most ${limit} items`,
+  minLength: ({ limit }) => `must have at least ${limit} character${limit === 1 ? '' : 's'}`,
+  maxLength: ({ limit }) => `must have at most ${limit} characters`,
+  pattern: ({ pattern }, schema) => `must ${schema['x-must'] ?? `match ${pattern}`}`,
+  format: ({ format }) => `must be a valid ${format}`,
 }
 
 function safeValue(data: unknown): { value?: unknown } {

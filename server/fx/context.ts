@@ -7,6 +7,9 @@ import type { ReceiptKey } from './receipts/receipt-key.ts'
 /** The group does not use the duties database. */
 export type FxContext = Omit<Context, 'duties'> & { readonly fx: ReturnType<typeof createFxCaches> }
 
+/** What is needed to read rates and the status of their sources. */
+export type RatesContext = Pick<FxContext, 'state' | 'settings' | 'clock'>
+
 export const createFxCaches = () => ({
   /** The key that signs receipts, as last read from the store. */
   receiptKey: undefined as ReceiptKey | undefined,

@@ -36,31 +36,33 @@ export async function* csvExport(
 
 export async function* jsonExport(state: State, { part, chain }: ExportScope): AsyncGenerator<string> {
   yield '{'
-  if (part !== 'addresses') yield* jsonArray('entities', groupEntities(state, chain))
+  if (part !== 'addresses') yield* jsonArray('entities', groupEntities(state, chain), toEntityRecord)
   if (part === 'all') yield ','
-  if (part !== 'entities') yield* jsonArray('addresses', mapRecords(eachTag(state, chain), toAddressRecord))
+  if (part !== 'entities') yield* jsonArray('addresses', eachTag(state, chain), toAddressRecord)
   yield '\n}\n'
 }
 
+type EntityGroup = { readonly row: Label; readonly chains: string[] }
+
 /** Rows of a slug with the same texts become one record with several chains. */
-async function* groupEntities(state: State, chain: string | undefined): AsyncGenerator<object> {
-  let group: { row: Label; chains: string[] }[] = []
+async function* groupEntities(state: State, chain: string | undefined): AsyncGenerator<EntityGroup> {
+  let group: EntityGroup[] = []
   for await (const row of eachLabel(state, chain)) {
     if (group[0]?.row.slug !== row.slug) {
-      yield* group.map(toEntityRecord)
+      yield* group
       group = []
     }
     const same = group.find((member) => hasSameText(member.row, row))
     if (same) same.chains.push(row.chain)
     else group.push({ row, chains: [row.chain] })
   }
-  yield* group.map(toEntityRecord)
+  yield* group
 }
 
 const hasSameText = (a: Label, b: Label): boolean =>
   (['name', 'description', 'notes', 'updatedUnix'] as const).every((field) => a[field] === b[field])
 
-const toEntityRecord = ({ row, chains }: { row: Label; chains: readonly string[] }): object => ({
+const toEntityRecord = ({ row, chains }: EntityGroup): object => ({
   slug: row.slug,
   name: row.name,
   description: row.description,
@@ -69,7 +71,7 @@ const toEntityRecord = ({ row, chains }: { row: Label; chains: readonly string[]
   updated: row.updatedUnix,
 })
 
-export const toAddressRecord = (tag: Tag): object => ({
+const toAddressRecord = (tag: Tag): object => ({
   chain: tag.chain,
   address: tag.address,
   name: tag.name,
@@ -80,16 +82,16 @@ export const toAddressRecord = (tag: Tag): object => ({
   updated: tag.updatedUnix,
 })
 
-async function* mapRecords<T>(rows: AsyncIterable<T>, toRecord: (row: T) => object): AsyncGenerator<object> {
-  for await (const row of rows) yield toRecord(row)
-}
-
 /** One record per line. */
-async function* jsonArray(name: string, records: AsyncIterable<object>): AsyncGenerator<string> {
+async function* jsonArray<T>(
+  name: string,
+  rows: AsyncIterable<T>,
+  toRecord: (row: T) => object,
+): AsyncGenerator<string> {
   yield `\n"${name}":[`
   let separator = '\n'
-  for await (const record of records) {
-    yield separator + JSON.stringify(record)
+  for await (const row of rows) {
+    yield separator + JSON.stringify(toRecord(row))
     separator = ',\n'
   }
   yield '\n]'

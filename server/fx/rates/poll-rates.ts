@@ -5,7 +5,7 @@ import type { Finding } from '#http/health.ts'
 import { logOutcome, type PollOutcome, poll } from '#ingest/poll.ts'
 import type { FxSource } from '#runtime/settings/fx.ts'
 import { mayPriceTrades, timingOf } from '#runtime/settings/fx-sources.ts'
-import type { FxContext } from '../context.ts'
+import type { FxContext, RatesContext } from '../context.ts'
 import { findMid, isFresh } from '../pricing/mid.ts'
 import { outlierPpm } from '../pricing/terms.ts'
 import type { RejectedRate } from './rate-document.ts'
@@ -158,9 +158,7 @@ function rejectionReason(pollReport: RatePollReport): string | null {
 const sourcesShown = 20
 
 /** Ready if every currency can be priced against the first one, even if some sources are stale. */
-export async function rateFindings(
-  context: Pick<FxContext, 'state' | 'settings' | 'clock'>,
-): Promise<readonly Finding[]> {
+export async function rateFindings(context: RatesContext): Promise<readonly Finding[]> {
   const { fx, groups } = context.settings
   if (!groups.fx.enabled || fx.sources.length === 0) return []
   const nowMs = context.clock.now()

@@ -2,7 +2,7 @@
 // (behaviour/fx.md#rate-sources).
 import { type Fault, invalid } from '#core/fault.ts'
 import type { FxSource } from '#runtime/settings/fx.ts'
-import type { FxContext } from '../context.ts'
+import type { RatesContext } from '../context.ts'
 import { aheadMaxMs, type Rate } from '../pricing/mid.ts'
 import { validateRate } from './rate-document.ts'
 import { storeRates } from './rate-store.ts'
@@ -18,10 +18,7 @@ export interface PushedRate {
 }
 
 /** Throws a fault if the rate is invalid or no source of kind push is configured. */
-export async function pushRate(
-  context: Pick<FxContext, 'state' | 'settings' | 'clock'>,
-  pushed: PushedRate,
-): Promise<Rate> {
+export async function pushRate(context: RatesContext, pushed: PushedRate): Promise<Rate> {
   const nowMs = context.clock.now()
   const [base = '', quote = ''] = pushed.pair.split('/')
   const source = choosePushSource(context.settings.fx.sources, pushed.source)

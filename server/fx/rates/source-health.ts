@@ -4,7 +4,7 @@ import { formatAgeOf } from '#core/age.ts'
 import type { FxSettings, FxSource } from '#runtime/settings/fx.ts'
 import { mayPriceTrades } from '#runtime/settings/fx-sources.ts'
 import type { State, StateReader } from '#storage/state.ts'
-import type { FxContext } from '../context.ts'
+import type { RatesContext } from '../context.ts'
 import { ageMs, findMid, isConfirmed, isFresh, type StoredRate } from '../pricing/mid.ts'
 import { outlierPpm } from '../pricing/terms.ts'
 import { allLatestRates } from './rate-store.ts'
@@ -39,11 +39,7 @@ export interface SourceHealth {
 }
 
 /** Every configured source, in the order of the configuration. */
-export async function readSourceHealth({
-  state,
-  settings,
-  clock,
-}: Pick<FxContext, 'state' | 'settings' | 'clock'>): Promise<readonly SourceHealth[]> {
+export async function readSourceHealth({ state, settings, clock }: RatesContext): Promise<readonly SourceHealth[]> {
   const nowMs = clock.now()
   const latest = await allLatestRates(state)
   const statuses = await readStatuses(state)
@@ -61,7 +57,7 @@ export async function readSourceHealth({
 }
 
 /** Every source and every stored rate, without URLs, which may contain secrets. */
-export async function sourcesReport(context: Pick<FxContext, 'state' | 'settings' | 'clock'>) {
+export async function sourcesReport(context: RatesContext) {
   const health = await readSourceHealth(context)
   const known = new Set(health.map(({ source }) => source.id))
   const others = (await allLatestRates(context.state)).filter(({ source }) => !known.has(source))

@@ -4,7 +4,7 @@
 import { compare, compareFractions, decimal, fractionOf } from '#core/decimal.ts'
 import { errorMessage } from '#core/error-message.ts'
 import { timeoutSignal } from '#runtime/clock.ts'
-import type { FxContext } from '../context.ts'
+import type { RatesContext } from '../context.ts'
 import { isFresh, type Rate, type StoredRate } from '../pricing/mid.ts'
 import { outlierPpm } from '../pricing/terms.ts'
 import { allLatestRates, rateHistory } from './rate-store.ts'
@@ -25,9 +25,7 @@ interface SourceVerification {
 
 const requestTimeoutMs = 20_000
 
-export async function verifySources(
-  context: Pick<FxContext, 'state' | 'settings' | 'clock'>,
-): Promise<SourceVerification> {
+export async function verifySources(context: RatesContext): Promise<SourceVerification> {
   const { fx } = context.settings
   const sum: SourceVerification = { same: 0, close: 0, differing: [], far: [], silent: [] }
   for (const source of fx.sources) {
@@ -45,7 +43,7 @@ export async function verifySources(
 }
 
 async function compareRate(
-  { state, settings, clock }: Pick<FxContext, 'state' | 'settings' | 'clock'>,
+  { state, settings, clock }: RatesContext,
   rate: Rate,
   latestOfSource: readonly StoredRate[],
   sum: SourceVerification,

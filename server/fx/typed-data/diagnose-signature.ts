@@ -26,13 +26,8 @@ export interface SignatureInput {
 }
 
 /** All checks that need no node. Throws `TypedDataTooLarge` if the typed data of the caller exceeds a limit. */
-export function diagnose({
-  quote,
-  signature,
-  signer,
-  signed,
-  nowMs,
-}: SignatureInput): Omit<SignatureDiagnosis, 'chain'> {
+export function diagnose(input: SignatureInput): Omit<SignatureDiagnosis, 'chain'> {
+  const { quote, signature, signer, signed, nowMs } = input
   const digest = hashTypedData(quote.typedData)
   const deadlineMs = quote.typedData.message.deadline * 1000
   const { parts, findings: formatFindings } = parseSignature(signature)

@@ -50,7 +50,8 @@ async function verifyBoundary(reader: StateReader, chain: string, at: number, ha
   if (known && toHex(known.hash) !== hash) throw new ChainContradiction(chain, at - 1, toHex(known.hash))
 }
 
-const headersPerRequest = 16
+/** How many headers are requested at a time. */
+export const headersPerRequest = 16
 
 /**
  * Throws if the node has a different block at a boundary, or has not reached the last one. `head` is its newest block.

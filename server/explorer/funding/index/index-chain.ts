@@ -19,7 +19,7 @@ import { UnreadableBlock } from '#sources/evm/trace-recovery.ts'
 import type { BlockWithExecution, Header } from '#sources/evm/types.ts'
 import { coverageOf } from '#storage/coverage.ts'
 import { blocksStream, confirmHead } from '../chain-coverage.ts'
-import { type Funding, isBefore } from '../fundings.ts'
+import type { Funding } from '../fundings.ts'
 import { fundingsOf, transfersOf } from '../transfers.ts'
 import { chooseSample, compareNodes } from './compare-nodes.ts'
 import { verifyContinuity } from './continuity.ts'
@@ -214,10 +214,8 @@ async function readRange(
       if (!last) parentHash = seen.block.parentHash
       last = seen.block
       sample = chooseSample(sample, seen)
-      for (const row of fundingsOf(chain, transfersOf(seen))) {
-        const known = first.get(row.address)
-        if (!known || isBefore(row, known)) first.set(row.address, row)
-      }
+      // The blocks are in ascending order.
+      for (const row of fundingsOf(chain, transfersOf(seen))) first.getOrInsert(row.address, row)
     }
   }
   const lastHash = range.until < whole.until ? await parentHashOf(node, range.until, signal) : whole.lastHash

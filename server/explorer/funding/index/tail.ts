@@ -12,7 +12,7 @@ import type { BlockWithExecution } from '#sources/evm/types.ts'
 import type { State, StateWriter } from '#storage/state.ts'
 import { putHead } from '../chain-coverage.ts'
 import { fundingsOf, transfersOf } from '../transfers.ts'
-import { ChainContradiction, coverLinkedRange, nodeIsBehind } from './continuity.ts'
+import { ChainContradiction, coverLinkedRange, headersPerRequest, nodeIsBehind } from './continuity.ts'
 import {
   addUnfinalizedBlock,
   finalizeBlocksBefore,
@@ -108,8 +108,6 @@ export async function detectChanges(
   if (until > anchor.number + 1 && (!atFinal || atFinal.hash === final?.hash)) events.push({ is: 'finalize', until })
   return events
 }
-
-const headersPerRequest = 16
 
 /**
  * The newest block of the run that the node still has. Usually it is the last one, so that is requested alone first.

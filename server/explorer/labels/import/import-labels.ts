@@ -58,8 +58,10 @@ export async function importLabels(
 ): Promise<ImportReport> {
   const sorted = sortRecords(readRecords(text, options), options)
   const { entities, tags, rejects, lineOf } = sorted
-  const write = entities.length + tags.length < stagedRecordsMin ? writeInOneTransaction : writeLarge
-  const { rejected, ...result } = await write(state, author, sorted)
+  const isLarge = entities.length + tags.length >= stagedRecordsMin
+  // If the registry keeps changing during staging, nothing was written.
+  const staged = isLarge ? await writeStaged(state, author, sorted) : undefined
+  const { rejected, ...result } = staged ?? (await writeInOneTransaction(state, author, sorted))
   for (const { patch, reason } of rejected) rejects.push(toReject(lineOf.get(patch), reason))
   const chains = new Set<string>()
   for (const patches of [entities, tags]) for (const { chain } of patches) chains.add(chain)
@@ -77,11 +79,6 @@ async function writeInOneTransaction(
     const { counts: addresses, rejected } = await putTags(history, tags)
     return { entities: counts, addresses, rejected }
   })
-}
-
-/** If the registry keeps changing during staging, falls back to one long transaction. */
-async function writeLarge(state: State, author: Author, sorted: SortedRecords): Promise<WriteResult> {
-  return (await writeStaged(state, author, sorted)) ?? writeInOneTransaction(state, author, sorted)
 }
 
 function readRecords(text: string, { format, source, everyChain }: ImportOptions): Iterable<ImportedRecord> {
