@@ -49,30 +49,19 @@ export class BeaconApi {
     const url = new URL(request.url ?? '/', 'http://node')
     const acceptsSsz = request.headers.accept?.includes('application/octet-stream') === true
     const [, , , area = '', kind = '', id = '', resource = '', validator = ''] = url.pathname.split('/')
-    switch (`${area}/${kind}`) {
-      case 'node/version':
-        return { json: { version: this.#view.profile.version } }
-      case 'node/syncing':
-        return this.#syncing()
-      case 'beacon/genesis':
-        return { json: genesisOf(this.#network) }
-      case 'config/spec':
-        return { json: specOf(this.#network.plan, this.#options.chainId ?? '1') }
-      case 'beacon/headers':
-        return this.#header(id)
-      case 'beacon/blocks':
-        return this.#block(id, acceptsSsz)
-      case 'beacon/states':
-        return this.#state(id, resource, validator, url.searchParams.get('epoch'))
-      case 'debug/beacon':
-        return this.#fullState(resource)
-      case 'beacon/rewards':
-        return this.#view.profile.rewards ? this.#reward(id, resource, body) : this.#notFound('endpoint', url.pathname)
-      case 'validator/duties':
-        return this.#duties(id, Number(resource), body)
-      default:
-        return this.#notFound('endpoint', url.pathname)
+    const routes: Readonly<Record<string, () => NodeReply | Promise<NodeReply>>> = {
+      'node/version': () => ({ json: { version: this.#view.profile.version } }),
+      'node/syncing': () => this.#syncing(),
+      'beacon/genesis': () => ({ json: genesisOf(this.#network) }),
+      'config/spec': () => ({ json: specOf(this.#network.plan, this.#options.chainId ?? '1') }),
+      'beacon/headers': () => this.#header(id),
+      'beacon/blocks': () => this.#block(id, acceptsSsz),
+      'beacon/states': () => this.#state(id, resource, validator, url.searchParams.get('epoch')),
+      'debug/beacon': () => this.#fullState(resource),
+      ...(this.#view.profile.rewards && { 'beacon/rewards': () => this.#reward(id, resource, body) }),
+      'validator/duties': () => this.#duties(id, Number(resource), body),
     }
+    return routes[`${area}/${kind}`]?.() ?? this.#notFound('endpoint', url.pathname)
   }
 
   #notFound(missing: Missing, id: string | number): ErrorReply {
@@ -146,28 +135,23 @@ export class BeaconApi {
 
   async #stateJson(resource: string, state: Snapshot, validator: string, epoch: number): Promise<unknown> {
     const { plan } = this.#network
-    switch (resource) {
-      case 'finality_checkpoints':
-        return this.#checkpoints(state.finalized, state.justified)
-      case 'validators':
-        return validatorsOf(state, validator)
-      case 'validator_balances':
-        return state.validators.map(({ balance }, index) => ({ index: String(index), balance: String(balance) }))
-      case 'pending_deposits':
-        return this.#view.profile.queues ? pendingDepositsJson(state) : undefined
-      case 'pending_consolidations':
-        return this.#view.profile.queues ? pendingConsolidationsJson(state) : undefined
-      case 'committees': {
+    const resources: Readonly<Record<string, () => unknown>> = {
+      finality_checkpoints: () => this.#checkpoints(state.finalized, state.justified),
+      validators: () => validatorsOf(state, validator),
+      validator_balances: () =>
+        state.validators.map(({ balance }, index) => ({ index: String(index), balance: String(balance) })),
+      pending_deposits: () => (this.#view.profile.queues ? pendingDepositsJson(state) : undefined),
+      pending_consolidations: () => (this.#view.profile.queues ? pendingConsolidationsJson(state) : undefined),
+      committees: async () => {
         const record = await this.#network.epoch(epoch)
         return record && committeesJson(record, plan)
-      }
-      case 'sync_committees': {
+      },
+      sync_committees: async () => {
         const record = await this.#network.epoch(epoch)
         return record && { validators: record.sync.map(String), validator_aggregates: [] }
-      }
-      default:
-        return undefined
+      },
     }
+    return resources[resource]?.()
   }
 
   async #checkpoints(finalized: number, justifiedEpoch: number): Promise<object> {

@@ -87,29 +87,18 @@ export function createExecutionResponder(
     return deposit ? { hash, from: deposit.from, to: depositContract, value: hex(deposit.gwei * 10n ** 9n) } : null
   }
 
-  async function resultOf(method: string, [first]: readonly unknown[]): Promise<unknown> {
-    switch (method) {
-      case 'eth_chainId':
-        return hex(BigInt(chainId))
-      case 'eth_getBlockByNumber':
-        return first === 'finalized' ? readFinal() : null
-      case 'eth_getBlockByHash':
-        return readPayload(String(first), (payload) => blockJson(payload))
-      case 'eth_getBlockReceipts':
-        return hasBlockReceipts ? readPayload(String(first), receiptsJson) : undefined
-      case 'eth_getTransactionReceipt':
-        return findReceipt(String(first))
-      case 'eth_getLogs':
-        return readLogs(first as Filter)
-      case 'eth_getTransactionByHash':
-        return readSender(String(first))
-      default:
-        return undefined
-    }
+  const methods: Readonly<Record<string, (first: unknown) => unknown>> = {
+    eth_chainId: () => hex(BigInt(chainId)),
+    eth_getBlockByNumber: (first) => (first === 'finalized' ? readFinal() : null),
+    eth_getBlockByHash: (first) => readPayload(String(first), (payload) => blockJson(payload)),
+    eth_getBlockReceipts: (first) => (hasBlockReceipts ? readPayload(String(first), receiptsJson) : undefined),
+    eth_getTransactionReceipt: (first) => findReceipt(String(first)),
+    eth_getLogs: (first) => readLogs(first as Filter),
+    eth_getTransactionByHash: (first) => readSender(String(first)),
   }
 
   async function reply({ id, method, params }: JsonRpcRequest) {
-    const result = await resultOf(method, params)
+    const result = await methods[method]?.(params[0])
     return result === undefined
       ? { jsonrpc: '2.0', id, error: { code: -32601, message: `the method ${method} does not exist` } }
       : { jsonrpc: '2.0', id, result }

@@ -83,18 +83,10 @@ export class NodeView {
   /** The slot that an id of a block or state means. */
   async slotOf(id: string): Promise<number> {
     const { slotsPerEpoch } = this.#network.plan
-    switch (id) {
-      case 'head':
-        return (await this.head()).blockSlot
-      case 'finalized':
-        return (await this.finalized()) * slotsPerEpoch
-      case 'justified':
-        return (await this.head()).justified * slotsPerEpoch
-      case 'genesis':
-        return 0
-      default:
-        return Number(id)
-    }
+    if (id === 'head') return (await this.head()).blockSlot
+    if (id === 'finalized') return (await this.finalized()) * slotsPerEpoch
+    if (id === 'justified') return (await this.head()).justified * slotsPerEpoch
+    return id === 'genesis' ? 0 : Number(id)
   }
 
   async hasState(slot: number): Promise<boolean> {

@@ -69,40 +69,34 @@ export class SimulatedNode {
 
   protected resultOf(method: string, params: readonly unknown[]): unknown {
     const [first, second] = params
-    switch (method) {
-      case 'eth_chainId':
-        return hex(BigInt(this.chain.id))
-      case 'eth_getBlockByNumber': {
+    const results: Readonly<Record<string, () => unknown>> = {
+      eth_chainId: () => hex(BigInt(this.chain.id)),
+      eth_getBlockByNumber: () => {
         const block = this.findBlock(first)
         return block ? blockJson({ ...block, timeUnix: block.timeUnix + this.laterSeconds }, second === true) : null
-      }
-      case 'eth_getBlockTransactionCountByNumber':
-        return hex(this.blockAt(first).transactions.length)
-      case 'eth_getBalance':
-        return hex(this.accountAt(first, second).balance)
-      case 'eth_getTransactionCount':
-        return hex(this.accountAt(first, second).nonce)
-      case 'eth_getCode':
-        return this.accountAt(first, second).code
-      case 'eth_getTransactionReceipt': {
+      },
+      eth_getBlockTransactionCountByNumber: () => hex(this.blockAt(first).transactions.length),
+      eth_getBalance: () => hex(this.accountAt(first, second).balance),
+      eth_getTransactionCount: () => hex(this.accountAt(first, second).nonce),
+      eth_getCode: () => this.accountAt(first, second).code,
+      eth_getTransactionReceipt: () => {
         const found = this.#findTransaction(first)
         return found ? receiptJson(found.block, found.tx, found.at) : null
-      }
-      case 'eth_getBlockReceipts': {
+      },
+      eth_getBlockReceipts: () => {
         const block = this.blockAt(first)
         return block.transactions.map((tx, at) => receiptJson(block, tx, at))
-      }
-      case 'trace_filter':
-        return this.filterTraces(first as TraceFilter, filterBlocksMax)
-      case 'trace_transaction': {
+      },
+      trace_filter: () => this.filterTraces(first as TraceFilter, filterBlocksMax),
+      trace_transaction: () => {
         const steps = flatJson(this.transactionOf(first).block) as { transactionHash?: string }[]
         return steps.filter(({ transactionHash }) => transactionHash === first)
-      }
-      case 'trace_block':
-        return flatJson(this.blockAt(first))
-      default:
-        throw this.refusal('unknown method', -32601, `the method ${method} does not exist/is not available`)
+      },
+      trace_block: () => flatJson(this.blockAt(first)),
     }
+    const read = results[method]
+    if (!read) throw this.refusal('unknown method', -32601, `the method ${method} does not exist/is not available`)
+    return read()
   }
 
   /** The error for a situation. Clients have different ones. */
