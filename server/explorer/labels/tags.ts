@@ -83,11 +83,8 @@ export async function putTags(
 ): Promise<{ readonly counts: Counts; readonly rejected: readonly RejectedTag[] }> {
   const rejected = await findUnknownEntities(history.tx, patches)
   const rejectedPatches = new Set(rejected.map(({ patch }) => patch))
-  const { counts } = await writeRows(
-    history,
-    tagTable,
-    patches.filter((patch) => !rejectedPatches.has(patch)),
-  )
+  const accepted = patches.filter((patch) => !rejectedPatches.has(patch))
+  const { counts } = await writeRows(history, tagTable, accepted)
   return { counts, rejected }
 }
 

@@ -45,10 +45,8 @@ const readKeyRow = (reader: StateReader) => reader.get<KeyRow>(selectSigningKey)
 
 async function insertKey(tx: StateWriter, seed: Uint8Array, createdMs: number): Promise<KeyRow> {
   const publicBytes = publicBytesOf(privateKeyOf(seed))
-  await tx.run(
-    'insert into fx_receipt_keys (id, private_key, public_key, created_ms) values (?, ?, ?, ?)',
-    ...[fingerprintOf(publicBytes), seed, publicBytes, createdMs],
-  )
+  const sql = 'insert into fx_receipt_keys (id, private_key, public_key, created_ms) values (?, ?, ?, ?)'
+  await tx.run(sql, fingerprintOf(publicBytes), seed, publicBytes, createdMs)
   return { seed, createdMs }
 }
 
@@ -56,10 +54,8 @@ async function insertKey(tx: StateWriter, seed: Uint8Array, createdMs: number): 
 export function rotateReceiptKey({ state, random, clock }: Omit<KeyContext, 'fx'>): Promise<ReceiptKey> {
   const nowMs = clock.now()
   return state.write(async (tx) => {
-    await tx.run(
-      'update fx_receipt_keys set retired_ms = ?, private_key = ? where retired_ms is null',
-      ...[nowMs, new Uint8Array(0)],
-    )
+    const sql = 'update fx_receipt_keys set retired_ms = ?, private_key = ? where retired_ms is null'
+    await tx.run(sql, nowMs, new Uint8Array(0))
     return toKey(await insertKey(tx, random.bytes(seedBytes), nowMs))
   })
 }

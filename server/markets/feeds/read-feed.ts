@@ -307,11 +307,8 @@ async function writePart(
   const options = { source: feed.id, isDeferred: isFirstPass(feedState), documentsMax: documentsPerPart }
   const report = await putMarkets(tx, records, nowMs, options)
   const rejected = new Set(report.rejects.map(({ kind, id }) => `${kind}/${id}`))
-  await dropResolvedRejects(
-    tx,
-    feed.id,
-    records.filter(({ kind, id }) => id !== '' && !rejected.has(`${kind}/${id}`)),
-  )
+  const stored = records.filter(({ kind, id }) => id !== '' && !rejected.has(`${kind}/${id}`))
+  await dropResolvedRejects(tx, feed.id, stored)
   const seen = records.filter(({ kind, id }) => kind === 'market' && id !== '').map(({ id }) => id)
   await recordPresence(tx, feed.id, seen, feedState.fullPass, nowMs)
   return report

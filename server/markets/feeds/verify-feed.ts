@@ -53,10 +53,8 @@ async function readRandomPage(
     return parseFeedPage(await fetchJson(pageUrl(feed, 'full', cursor, undefined), limits), feed, cursor)
   }
   if (feed.paging.kind === 'offset') {
-    const known = await state.get<{ count: number }>(
-      'select count(*) as count from market_feed_presence where source = ?',
-      feed.id,
-    )
+    const sql = 'select count(*) as count from market_feed_presence where source = ?'
+    const known = await state.get<{ count: number }>(sql, feed.id)
     return (await fetchPage(String(draw(Math.max(1, known?.count ?? 0))))).records
   }
   let page = await fetchPage('')
@@ -98,11 +96,9 @@ async function compareRecord(
 }
 
 /** Two feeds may have different versions of a market; the last one read is stored. */
-const isInOtherFeed = async (state: MarketsContext['state'], feed: MarketFeed, id: string): Promise<boolean> =>
-  (await state.get(
-    'select 1 as one from market_feed_presence where market_id = ? and source <> ? limit 1',
-    id,
-    feed.id,
-  )) !== undefined
+async function isInOtherFeed(state: MarketsContext['state'], feed: MarketFeed, id: string): Promise<boolean> {
+  const sql = 'select 1 as one from market_feed_presence where market_id = ? and source <> ? limit 1'
+  return (await state.get(sql, id, feed.id)) !== undefined
+}
 
 const shortJson = (value: unknown): string => stringifyJson(value).slice(0, valueCharsMax)

@@ -87,13 +87,10 @@ export async function findMarketIds(reader: StateReader, slugs: readonly string[
 }
 
 /** The order of precedence is in behaviour/markets.md#past-slugs. */
-export const findMarketId = async (reader: StateReader, slug: string): Promise<string | undefined> =>
-  (
-    await reader.get<{ market_id: string }>(
-      'select market_id from market_slugs where slug = ? order by rank, seq desc, market_id limit 1',
-      slug,
-    )
-  )?.market_id
+export async function findMarketId(reader: StateReader, slug: string): Promise<string | undefined> {
+  const sql = 'select market_id from market_slugs where slug = ? order by rank, seq desc, market_id limit 1'
+  return (await reader.get<{ market_id: string }>(sql, slug))?.market_id
+}
 
 /** Changes of one market from `cursor` backwards, newest first. */
 export async function listMarketChanges(

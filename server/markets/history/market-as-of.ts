@@ -34,10 +34,8 @@ export async function marketAsOf(
   readsMax = usualReadsMax,
 ): Promise<PastMarket | undefined> {
   await refuseDeleted(reader, asOfMs)
-  const last = await reader.get<{ seq: number }>(
-    'select seq from market_versions where at_ms <= ? order by at_ms desc, seq desc limit 1',
-    asOfMs,
-  )
+  const sql = 'select seq from market_versions where at_ms <= ? order by at_ms desc, seq desc limit 1'
+  const last = await reader.get<{ seq: number }>(sql, asOfMs)
   const until = last?.seq ?? 0
   const records = recordsAsOf(reader, until, readsMax)
   const id =
@@ -131,10 +129,8 @@ async function findMarketIdAsOf(
   slug: string,
   seq: number,
 ): Promise<string | undefined> {
-  const rows = await reader.all<{ market_id: string; since_seq: number }>(
-    'select market_id, since_seq from market_slugs where slug = ? order by market_id',
-    slug,
-  )
+  const sql = 'select market_id, since_seq from market_slugs where slug = ? order by market_id'
+  const rows = await reader.all<{ market_id: string; since_seq: number }>(sql, slug)
   let best: { id: string; rank: number; changeSeq: number } | undefined
   for (const { market_id: id, since_seq: sinceSeq } of rows) {
     const past = await records.record('market', id)

@@ -57,10 +57,8 @@ export async function openVersionLog(tx: StateWriter, nowMs: number) {
     seq: () => seq,
     async append(kind: KindName, id: string, changeType: ChangeType, diff: Diff = {}): Promise<void> {
       seq += 1
-      await tx.run(
-        'insert into market_versions (seq, at_ms, kind, id, change_type, diff) values (?, ?, ?, ?, ?, ?)',
-        ...[seq, atMs, kind, id, changeType, stringifyJson(diff)],
-      )
+      const sql = 'insert into market_versions (seq, at_ms, kind, id, change_type, diff) values (?, ?, ?, ?, ?, ?)'
+      await tx.run(sql, seq, atMs, kind, id, changeType, stringifyJson(diff))
     },
     /** `hasNewDocuments`: cached responses are out of date. */
     async close(hasNewDocuments: boolean): Promise<void> {
@@ -111,11 +109,8 @@ export async function dropVersionsBefore(tx: StateWriter, cutoffMs: number, rows
     rowsMax,
   )
   if (dropped > 0) {
-    await tx.run(
-      'update market_revision set horizon_ms = ? where horizon_ms is null or horizon_ms < ?',
-      cutoffMs,
-      cutoffMs,
-    )
+    const sql = 'update market_revision set horizon_ms = ? where horizon_ms is null or horizon_ms < ?'
+    await tx.run(sql, cutoffMs, cutoffMs)
     // Without the versions that follow it, a snapshot would be used for later times.
     await tx.run(
       `delete from market_snapshots where seq <

@@ -269,10 +269,8 @@ const insertFormerLink = insertLink.replace('market_links', 'market_former_links
 
 /** A market keeps its earlier slugs, even if the source does not list them (behaviour/markets.md#past-slugs). */
 async function putSlugs(tx: StateWriter, id: string, slug: string | null, past: readonly string[], seq: number) {
-  const rows = await tx.all<{ slug: string; rank: number }>(
-    'select slug, rank from market_slugs where market_id = ?',
-    id,
-  )
+  const sql = 'select slug, rank from market_slugs where market_id = ?'
+  const rows = await tx.all<{ slug: string; rank: number }>(sql, id)
   const before = new Map(rows.map((row) => [row.slug, row.rank]))
   const now = new Map<string, number>([...before.keys()].map((known) => [known, slugRanks.former]))
   for (const listed of past) now.set(listed, slugRanks.listed)

@@ -41,10 +41,8 @@ export async function findMarketsShowing(
       if (markets.length > countMax) return undefined
       continue
     }
-    const parents = await tx.all<{ from_kind: KindName; from_id: string }>(
-      'select from_kind, from_id from market_links where to_kind = ? and to_id = ? limit ?',
-      ...[kind, id, countMax + 1],
-    )
+    const sql = 'select from_kind, from_id from market_links where to_kind = ? and to_id = ? limit ?'
+    const parents = await tx.all<{ from_kind: KindName; from_id: string }>(sql, kind, id, countMax + 1)
     if (parents.length > countMax) return undefined
     for (const { from_kind, from_id } of parents) touched.add(from_kind, from_id)
     await yielder.spend(statementSteps + parents.length)
@@ -117,10 +115,8 @@ async function deferShowing(tx: StateWriter, kind: KindName, id: string, yielder
 }
 
 async function writeDeferredBatch(tx: StateWriter, nowMs: number): Promise<{ readonly written: number } | undefined> {
-  const rows = await tx.all<{ id: string }>(
-    "select id from market_deferred_documents where kind = 'market' order by id limit ?",
-    documentsBatch,
-  )
+  const sql = "select id from market_deferred_documents where kind = 'market' order by id limit ?"
+  const rows = await tx.all<{ id: string }>(sql, documentsBatch)
   if (rows.length === 0) return undefined
   const log = await openVersionLog(tx, nowMs)
   const ids = rows.map(({ id }) => id)

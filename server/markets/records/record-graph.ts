@@ -59,11 +59,8 @@ export async function loadRecordGraph(
 
 export const currentRecords = (reader: StateReader): RecordSource => ({
   async record(kind, id) {
-    const row = await reader.get<{ fields: string; links: string }>(
-      'select fields, links from market_records where kind = ? and id = ?',
-      kind,
-      id,
-    )
+    const sql = 'select fields, links from market_records where kind = ? and id = ?'
+    const row = await reader.get<{ fields: string; links: string }>(sql, kind, id)
     return row && parseStoredRecord(row)
   },
   referring: ({ from, to }, id) =>

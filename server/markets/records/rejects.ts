@@ -47,17 +47,15 @@ export async function dropResolvedRejects(
   source: string,
   stored: readonly MarketRecord[],
 ): Promise<void> {
-  const rows = await tx.all<{ kind: string; id: string; slug: string }>(
-    "select kind, id, slug from market_rejects where source = ? and (id <> '' or slug <> '')",
-    source,
-  )
+  const sql = "select kind, id, slug from market_rejects where source = ? and (id <> '' or slug <> '')"
+  const rows = await tx.all<{ kind: string; id: string; slug: string }>(sql, source)
   if (rows.length === 0) return
   const ids = new Set(stored.map(({ kind, id }) => `${kind}/${id}`))
   const slugs = new Set(stored.map(({ kind, fields }) => `${kind}/${fields.slug ?? ''}`))
   for (const { kind, id, slug } of rows) {
     if (id === '' ? !slugs.has(`${kind}/${slug}`) : !ids.has(`${kind}/${id}`)) continue
-    const sql = 'delete from market_rejects where source = ? and kind = ? and id = ? and slug = ?'
-    await tx.run(sql, source, kind, id, slug)
+    const deletion = 'delete from market_rejects where source = ? and kind = ? and id = ? and slug = ?'
+    await tx.run(deletion, source, kind, id, slug)
   }
 }
 

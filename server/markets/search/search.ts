@@ -56,10 +56,8 @@ function marketWords(graph: RecordGraph, { fields, links }: StoredRecord): strin
 export async function putSearchRow(tx: StateWriter, graph: RecordGraph, id: string): Promise<void> {
   const market = graph.record('market', id)
   if (!market) return
-  const row = await tx.get<{ rank: number; words: string }>(
-    'select rank, words from market_search where market_id = ?',
-    id,
-  )
+  const sql = 'select rank, words from market_search where market_id = ?'
+  const row = await tx.get<{ rank: number; words: string }>(sql, id)
   const [rank, words] = [marketRank(market.fields), marketWords(graph, market)]
   // A space before each word lets a `like` pattern match the start of a word.
   const text = words.map((word) => ` ${word}`).join('')
@@ -155,21 +153,16 @@ export async function searchMarkets(state: StateReader, q: string, limit: number
   const ids = await findBestMatches(state, searchWords(q), limit)
   const markets: FoundMarket[] = []
   for (const id of ids) {
-    const row = await state.get<{ fields: string }>(
-      "select fields from market_records where kind = 'market' and id = ?",
-      id,
-    )
+    const sql = "select fields from market_records where kind = 'market' and id = ?"
+    const row = await state.get<{ fields: string }>(sql, id)
     if (row) markets.push(toFoundMarket(id, parseJson(row.fields) as StoredRecord['fields']))
   }
   return markets
 }
 
 async function mostTraded(state: StateReader, limit: number): Promise<string[]> {
-  const rows = await state.all<{ id: string }>(
-    'select market_id as id from market_search where rank >= ? order by rank desc, market_id desc limit ?',
-    openRank,
-    limit,
-  )
+  const sql = 'select market_id as id from market_search where rank >= ? order by rank desc, market_id desc limit ?'
+  const rows = await state.all<{ id: string }>(sql, openRank, limit)
   return rows.map(({ id }) => id)
 }
 

@@ -71,10 +71,8 @@ export async function verifyContinuity(
   if (last > head) throw nodeIsBehind(chain.id, head, last)
   for (let from = 0; from < boundaries.length; from += headersPerRequest) {
     const part = boundaries.slice(from, from + headersPerRequest)
-    const headers = await rpc.results(
-      part.map(({ at }) => headerCall(at - 1)),
-      options,
-    )
+    const calls = part.map(({ at }) => headerCall(at - 1))
+    const headers = await rpc.results(calls, options)
     for (const [index, { at, hash }] of part.entries()) {
       if (toHeader(headers[index]).hash !== toHex(hash)) throw new ChainContradiction(chain.id, at - 1, toHex(hash))
     }

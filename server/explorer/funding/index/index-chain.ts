@@ -56,13 +56,8 @@ export async function catchUpIndex(
   const { requestedMs, tip, final, run: reconciled, revertedBlocks } = await reconcileRun(context, node, options)
   if (!reconciled) return
   const { number, hash } = final
-  await fillFinalBlocks(
-    context,
-    node,
-    { from: node.chain.firstBlock, until: number + 1, lastHash: hash },
-    onProgress,
-    signal,
-  )
+  const finalBlocks = { from: node.chain.firstBlock, until: number + 1, lastHash: hash }
+  await fillFinalBlocks(context, node, finalBlocks, onProgress, signal)
   const top = reconciled.at(-1)
   const run = top && top.number >= number ? reconciled : await resetToAnchor(context.state, node.chain.id, final)
   const head = await extendUnfinalized(context, node, run, tip, options, onProgress)
@@ -82,13 +77,8 @@ export async function repairIndex(
   const end = final.number + 1
   const from = Math.max(range.from, node.chain.firstBlock)
   const until = Math.max(from, Math.min(range.until, end))
-  await fillFinalBlocks(
-    context,
-    node,
-    { from, until, ...(until === end && { lastHash: final.hash }) },
-    onProgress,
-    signal,
-  )
+  const requested = { from, until, ...(until === end && { lastHash: final.hash }) }
+  await fillFinalBlocks(context, node, requested, onProgress, signal)
   const isWholeChain = from === node.chain.firstBlock && until === end
   if (isWholeChain && !signal?.aborted) await confirmHead(context.state, node.chain.id, end, requestedMs)
 }
@@ -172,12 +162,8 @@ export async function fillFinalBlocks(
 }
 
 function withoutBlocks(ranges: readonly Range[], blocks: readonly number[]): Range[] {
-  return ranges.flatMap((range) =>
-    holes(
-      blocks.toSorted((a, b) => a - b).map((block) => ({ from: block, until: block + 1 })),
-      range,
-    ),
-  )
+  const excluded = blocks.toSorted((a, b) => a - b).map((block) => ({ from: block, until: block + 1 }))
+  return ranges.flatMap((range) => holes(excluded, range))
 }
 
 /** Splits at multiples of `size`, so that a retry reads the same ranges. */

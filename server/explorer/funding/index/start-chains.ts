@@ -58,22 +58,17 @@ export function followChain(
   onProgress: OnIndexProgress,
 ): Promise<void> {
   const chain = node.chain.id
+  const logAndReport = (progress: IndexProgress) => {
+    logProgress(context, chain, progress)
+    onProgress(progress)
+  }
   return poll(
     context,
     {
       everyMs: context.settings.explorer.index.everyMs,
       timeoutMs: attemptMs,
       backoffMaxMs,
-      work: (stop) =>
-        catchUpIndex(
-          context,
-          node,
-          (progress) => {
-            logProgress(context, chain, progress)
-            onProgress(progress)
-          },
-          stop,
-        ),
+      work: (stop) => catchUpIndex(context, node, logAndReport, stop),
       report: (outcome) => {
         const problems = getIndexProblems(context, chain)
         const isDisagreement = outcome.is === 'failed' && outcome.error instanceof NodesDisagree

@@ -121,10 +121,8 @@ async function findLastCanonical(
   const downward = run.filter(({ number }) => number <= head).reverse()
   for (let at = 0, count = 1; at < downward.length; at += count, count = headersPerRequest) {
     const part = downward.slice(at, at + count)
-    const headers = await node.rpc.results(
-      part.map(({ number }) => headerCall(number)),
-      options,
-    )
+    const calls = part.map(({ number }) => headerCall(number))
+    const headers = await node.rpc.results(calls, options)
     const found = part.find(({ hash }, index) => toHeader(headers[index]).hash === hash)
     if (found) return found
   }

@@ -22,10 +22,8 @@ export interface UnfinalizedBlock {
 
 /** Lowest first. */
 export async function readUnfinalizedBlocks(reader: StateReader, chain: string): Promise<UnfinalizedBlock[]> {
-  const rows = await reader.all<{ block: number; hash: Uint8Array }>(
-    'select block, hash from unfinalized_blocks where chain = ? order by block',
-    chain,
-  )
+  const sql = 'select block, hash from unfinalized_blocks where chain = ? order by block'
+  const rows = await reader.all<{ block: number; hash: Uint8Array }>(sql, chain)
   return rows.map((row) => ({ number: row.block, hash: toHex(row.hash) }))
 }
 

@@ -58,20 +58,14 @@ function collectTags(
   const subject = parseSubject(record)
   if (typeof subject === 'string') return subject
   if (subject.chain === 'any' && everyChain.length === 0) return 'the label is for any chain, but none is configured'
+  const { address } = subject
   const tags = readTags(record)
   if (typeof tags === 'string') return tags
   const attester = typeof record.attester === 'string' ? record.attester.toLowerCase() : ''
   const time = String(record.time ?? record.time_created ?? record.timeCreated ?? '')
   for (const chain of subject.chain === 'any' ? everyChain : [subject.chain]) {
-    const key = `${chain}/${subject.address}/${attester}`
-    const tagSet = tagSets.getOrInsertComputed(key, () => ({
-      line,
-      raw,
-      chain,
-      address: subject.address,
-      attester,
-      tags: new Map(),
-    }))
+    const key = `${chain}/${address}/${attester}`
+    const tagSet = tagSets.getOrInsertComputed(key, () => ({ line, raw, chain, address, attester, tags: new Map() }))
     for (const [name, value] of tags) {
       // Of two values of a tag the newer one counts; without times, the later one in the file.
       if (time >= (tagSet.tags.get(name)?.time ?? '')) tagSet.tags.set(name, { value, time })

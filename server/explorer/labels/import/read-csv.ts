@@ -23,12 +23,8 @@ function* toImportedRecords(rows: Iterable<CsvRow>, names: readonly string[]): G
     if (reason !== undefined) yield { line, record: undefined, reason, raw }
     else if (cells.length === 1 && cells[0] === '') continue
     else if (cells.length !== names.length) {
-      yield {
-        line,
-        record: undefined,
-        reason: `the row has ${cells.length} values, the header has ${names.length}`,
-        raw,
-      }
+      const mismatch = `the row has ${cells.length} values, the header has ${names.length}`
+      yield { line, record: undefined, reason: mismatch, raw }
     } else yield { line, record: Object.fromEntries(names.map((name, at) => [name, cells[at]])), raw }
   }
 }

@@ -44,11 +44,8 @@ export async function readLabelExport(
   const form = verifyLink(await getLinkSecret(context), link, context.clock.now())
   const list = form && (await getFinishedList(context, link.chain, form))
   if (!form || !list) throw new Fault('explorer.link')
-  const {
-    bytes,
-    etag,
-    headers: encodingHeaders,
-  } = await list.file.encodedAs(changesFields(context, form) ? 'identity' : chooseEncoding(link.acceptEncoding))
+  const encoding = changesFields(context, form) ? 'identity' : chooseEncoding(link.acceptEncoding)
+  const { bytes, etag, headers: encodingHeaders } = await list.file.encodedAs(encoding)
   const headers = { etag, vary: encodingHeaders.vary, 'cache-control': 'private, no-cache' }
   if (isUnchanged({ 'if-none-match': link.ifNoneMatch }, etag)) return { status: 304, headers, bytes: empty }
   return {

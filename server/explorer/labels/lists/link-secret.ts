@@ -17,11 +17,8 @@ export async function getLinkSecret({ state, random, explorer }: ExplorerContext
 
 /** If two processes create a secret, both use the first one. */
 async function createSecret(tx: StateWriter, fresh: Uint8Array): Promise<Uint8Array> {
-  await tx.run(
-    'insert into explorer_secrets (name, secret) values (?, ?) on conflict (name) do nothing',
-    secretName,
-    fresh,
-  )
+  const sql = 'insert into explorer_secrets (name, secret) values (?, ?) on conflict (name) do nothing'
+  await tx.run(sql, secretName, fresh)
   const stored = await tx.get<{ secret: Uint8Array }>(selectSecret, secretName)
   return stored?.secret ?? fresh
 }
