@@ -1,6 +1,6 @@
 // The explorer page: first funding and funding trail of an address, search of labels by name, entities, transactions.
 import { useState } from 'preact/compat'
-import { Choice, Form, TextField } from '../parts/controls.tsx'
+import { Choice, Form, Submit, TextField } from '../parts/controls.tsx'
 import { shortenHex } from '../parts/format.ts'
 import { useChainName, useChains } from '../parts/use-chains.ts'
 import { go, hrefOf, type PageProps } from '../route.ts'
@@ -122,9 +122,7 @@ function SearchForm({ chain: initialChain, chains, text: initialText }: SearchFo
           if (text.trim() === '') go('explorer', [id])
         }}
       />
-      <button type="submit" className="main">
-        Search
-      </button>
+      <Submit>Search</Submit>
     </Form>
   )
 }

@@ -14,6 +14,11 @@ export function Form({ onSubmit, ...form }: FormProps) {
   return <form {...form} onSubmit={submit} />
 }
 
+/** The main button of a form. */
+export const Submit = (button: Pick<ComponentProps<'button'>, 'disabled' | 'children'>) => (
+  <button type="submit" className="main" {...button} />
+)
+
 /** The text of each option. */
 type Labels<T extends string | number> = Readonly<Record<T, string>> | ((option: T) => string)
 

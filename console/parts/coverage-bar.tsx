@@ -6,11 +6,9 @@ const width = 1000
 /** A gap of one block in ten million must still be visible. */
 const gapWidthMin = 3
 
-export function CoverageBar({
-  stream,
-}: {
-  readonly stream: Pick<StreamView, 'name' | 'from' | 'until' | 'read' | 'gaps' | 'gapsCount'>
-}) {
+type DrawnStream = Pick<StreamView, 'name' | 'from' | 'until' | 'read' | 'gaps' | 'gapsCount'>
+
+export function CoverageBar({ stream }: { readonly stream: DrawnStream }) {
   const [from, until] = [stream.from ?? 0, stream.until ?? 0]
   const size = Math.max(1, until - from)
   const at = (toX: number) => ((toX - from) / size) * width

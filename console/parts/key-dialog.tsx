@@ -1,7 +1,7 @@
 // The dialog to set or remove the key that the pages use.
 import { useState } from 'preact/compat'
 import { useConsoleContext } from '../session.tsx'
-import { Form, TextField } from './controls.tsx'
+import { Form, Submit, TextField } from './controls.tsx'
 import { DemoKeyButton } from './demo.tsx'
 import { type DialogProps, Modal } from './modal.tsx'
 
@@ -33,9 +33,7 @@ export function KeyDialog({ onClose }: DialogProps) {
           title="tetrad:<id>:<secret>"
         />
         <p className="row">
-          <button type="submit" className="main">
-            Use this key
-          </button>
+          <Submit>Use this key</Submit>
           <DemoKeyButton onUse={onClose} />
           {key !== '' && (
             <button type="button" onClick={() => save('')}>

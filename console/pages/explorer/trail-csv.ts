@@ -1,17 +1,7 @@
 // A funding trail as CSV: one row for each hop, from the start address backwards.
 import type { Trail } from '#api/wire/trail.ts'
 
-const columns = [
-  'hop',
-  'address',
-  'fundedBy',
-  'label',
-  'labelSource',
-  'valueWei',
-  'block',
-  'time',
-  'transaction',
-] as const
+const columns = ['hop', 'address', 'fundedBy', 'label', 'labelSource', 'valueWei', 'block', 'time', 'transaction']
 
 /** Spreadsheets would run a text that starts like a formula; an apostrophe prevents that. */
 const cell = (value: string | number): string => {

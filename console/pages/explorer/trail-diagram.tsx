@@ -87,15 +87,12 @@ function DiagramNode({ step, point, width, chain }: NodeProps) {
   )
 }
 
-function Edge({
-  connector,
-  paid,
-  chain,
-}: {
+interface EdgeProps extends Pick<NodeProps, 'chain'> {
   readonly connector: Connector
   readonly paid: TrailHop
-  readonly chain: string
-}) {
+}
+
+function Edge({ connector, paid, chain }: EdgeProps) {
   const { from, to, label } = connector
   const above = label.anchor === 'middle' ? -8 : -4
   const below = label.anchor === 'middle' ? 18 : 13

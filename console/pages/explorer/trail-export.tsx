@@ -29,15 +29,7 @@ export function TrailExport({ trail }: { readonly trail: Trail }) {
 }
 
 /** Style properties that the diagram gets from the style sheet. */
-const styles = [
-  'fill',
-  'stroke',
-  'stroke-width',
-  'stroke-dasharray',
-  'font-family',
-  'font-size',
-  'font-weight',
-] as const
+const styles = ['fill', 'stroke', 'stroke-width', 'stroke-dasharray', 'font-family', 'font-size', 'font-weight']
 
 /** The diagram as drawn, with its styles and without links of this console. */
 function drawnSvg(): string | undefined {

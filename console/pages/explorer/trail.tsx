@@ -56,9 +56,7 @@ function TrailResult({ trail, meta, depth }: TrailResultProps) {
   return (
     <>
       <TrailDiagram trail={trail} />
-      <p>
-        <TrailEndText trail={trail} />
-      </p>
+      <p>{describeEnd(trail)}</p>
       <ContinueTrail trail={trail} depth={depth} />
       {trail.hops.length > 0 && <TrailExport trail={trail} />}
       {trail.hops.length > 0 && <Hops trail={trail} />}
@@ -69,35 +67,23 @@ function TrailResult({ trail, meta, depth }: TrailResultProps) {
   )
 }
 
-function TrailEndText({ trail: { hops, end } }: { readonly trail: TrailRecord }) {
+function describeEnd({ hops, end }: TrailRecord) {
   const label = hops.at(-1)?.label
+  const address = shortenHex(end.address)
   switch (end.reason) {
     case 'label':
       return <>The trail leads to a labelled address: {label ? <LabelName label={label} /> : end.message}</>
     case 'genesis':
     case 'none':
-      return (
-        <>
-          The trail ends at {shortenHex(end.address)}. {end.message}
-        </>
-      )
+      return `The trail ends at ${address}. ${end.message}`
     case 'loop':
-      return <>The trail is a loop: {end.message}</>
+      return `The trail is a loop: ${end.message}`
     case 'depth':
-      return <>The trail continues beyond {shortenHex(end.address)}. It was cut at the requested number of hops.</>
+      return `The trail continues beyond ${address}. It was cut at the requested number of hops.`
     case 'time':
-      return (
-        <>
-          The trail continues beyond {shortenHex(end.address)}. The request reached its time limit; the search continues
-          in the background.
-        </>
-      )
+      return `The trail continues beyond ${address}. The request reached its time limit; the search continues in the background.`
     case 'unknown':
-      return (
-        <>
-          The trail is unknown beyond {shortenHex(end.address)}: {end.message}. {adviceOf(end.message)}
-        </>
-      )
+      return `The trail is unknown beyond ${address}: ${end.message}. ${adviceOf(end.message)}`
   }
 }
 

@@ -3,7 +3,7 @@ import { useMutation } from '@tanstack/preact-query'
 import { useEffect, useState } from 'preact/compat'
 import type { SignatureDiagnosis } from '#api/wire/fx-signature-check.ts'
 import { Card } from '../../parts/card.tsx'
-import { Form, TextField } from '../../parts/controls.tsx'
+import { Form, Submit, TextField } from '../../parts/controls.tsx'
 import { Facts, Mono } from '../../parts/facts.tsx'
 import { formatTime, shortenHex } from '../../parts/format.ts'
 import { Failure } from '../../parts/query-result.tsx'
@@ -56,9 +56,7 @@ export function CheckSignature({ id }: { readonly id: string }) {
             pattern="\s*0x[0-9a-fA-F]{40}\s*"
             title="0x followed by 40 hexadecimal digits"
           />
-          <button type="submit" className="main" disabled={check.isPending}>
-            {check.isPending ? 'Checking…' : 'Check'}
-          </button>
+          <Submit disabled={check.isPending}>{check.isPending ? 'Checking…' : 'Check'}</Submit>
         </div>
       </Form>
       <div aria-live="polite">

@@ -3,7 +3,7 @@ import { useMutation } from '@tanstack/preact-query'
 import { useState } from 'preact/compat'
 import type { ReplyOf } from '#api/client.ts'
 import { Card } from '../../parts/card.tsx'
-import { Choice, Form, TextField } from '../../parts/controls.tsx'
+import { Choice, Form, Submit, TextField } from '../../parts/controls.tsx'
 import { Failure, QueryResult } from '../../parts/query-result.tsx'
 import { go } from '../../route.ts'
 import { useConsoleContext } from '../../session.tsx'
@@ -120,9 +120,7 @@ function QuoteForm({ currencies, tenors }: QuoteFormProps) {
             </div>
           )}
           <p>
-            <button type="submit" className="main" disabled={create.isPending}>
-              {create.isPending ? 'Requesting…' : 'Get quote'}
-            </button>
+            <Submit disabled={create.isPending}>{create.isPending ? 'Requesting…' : 'Get quote'}</Submit>
           </p>
         </Form>
         {error && <Failure error={error} />}

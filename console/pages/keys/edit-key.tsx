@@ -1,6 +1,8 @@
 // The form to edit a key. Its secret does not change.
+
 import type { KeyView } from '#api/console.ts'
 import { operator } from '../../operator.ts'
+import { Submit } from '../../parts/controls.tsx'
 import { type KeyFields, KeyForm, timeInDays } from './key-form.tsx'
 
 export function EditKey({ of: key, done }: { readonly of: KeyView; readonly done: () => void }) {
@@ -21,9 +23,7 @@ export function EditKey({ of: key, done }: { readonly of: KeyView; readonly done
         send={save}
       >
         <div className="row">
-          <button type="submit" className="main">
-            Save
-          </button>
+          <Submit>Save</Submit>
           <button type="button" className="plain" onClick={done}>
             Cancel
           </button>

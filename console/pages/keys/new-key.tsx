@@ -1,8 +1,10 @@
 // The form to create a key. The new key is shown once.
+
 import { useState } from 'preact/compat'
 import { groups } from '#api/routes.ts'
 import { operator } from '../../operator.ts'
 import { Card } from '../../parts/card.tsx'
+import { Submit } from '../../parts/controls.tsx'
 import { type KeyFields, KeyForm, timeInDays } from './key-form.tsx'
 import { ShownOnce } from './shown-once.tsx'
 
@@ -18,9 +20,7 @@ export function NewKey({ onCreated }: { readonly onCreated: () => void }) {
   return (
     <Card id="new-key" title="Create a key">
       <KeyForm start={start} expiry={{ label: 'Expires in days', otherwise: 'never', daysMin: 1 }} send={create}>
-        <button type="submit" className="main">
-          Create key
-        </button>
+        <Submit>Create key</Submit>
       </KeyForm>
       {key !== '' && <ShownOnce text={key} />}
     </Card>

@@ -4,7 +4,7 @@ import { useState } from 'preact/compat'
 import type { KeyView, NewKeyReply } from '#api/console.ts'
 import { operator } from '../../operator.ts'
 import { Card } from '../../parts/card.tsx'
-import { Choice, Form } from '../../parts/controls.tsx'
+import { Choice, Form, Submit } from '../../parts/controls.tsx'
 import { formatTime } from '../../parts/format.ts'
 import { Failure } from '../../parts/query-result.tsx'
 import { timeInDays } from './key-form.tsx'
@@ -62,9 +62,7 @@ export function RotateKey({ of: key, onRotated, onClose }: RotateKeyProps) {
                 onChoose={setDays}
               />
             )}
-            <button type="submit" className="main">
-              Create secret
-            </button>
+            <Submit>Create secret</Submit>
             <button type="button" className="plain" onClick={onClose}>
               Cancel
             </button>

@@ -19,11 +19,8 @@ export function Addresses({ market }: { readonly market: Market }) {
   const chain = selectedChain ?? chains[0] ?? '1'
   const [showsFunding, setShowsFunding] = useState(false)
   const mentions = addressesIn(market)
-  const trails = useTrails(
-    chain,
-    mentions.map(({ address }) => address),
-    showsFunding,
-  )
+  const addresses = mentions.map(({ address }) => address)
+  const trails = useTrails(chain, addresses, showsFunding)
   const fundingColumn: Column<(typeof mentions)[number]> = [
     'First funding',
     ({ address }) => (trails.data ? describeTrailEnd(trails.data.get(address)) : trails.error ? '–' : 'loading…'),

@@ -1,7 +1,7 @@
 // Market search as you type; without a search, the most traded open markets.
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/compat'
 import { Card } from '../../parts/card.tsx'
-import { Form, TextField } from '../../parts/controls.tsx'
+import { Form, Submit, TextField } from '../../parts/controls.tsx'
 import { QueryResult } from '../../parts/query-result.tsx'
 import { hrefOf, type PageProps, type PageRoute, parseRoute } from '../../route.ts'
 import { RecentLinks } from '../../search/recent-links.tsx'
@@ -110,9 +110,7 @@ function SearchBox({ text: initialText }: { readonly text: string }) {
           onText={type}
           onBlur={endTyping}
         />
-        <button type="submit" className="main">
-          Search
-        </button>
+        <Submit>Search</Submit>
       </Form>
     </search>
   )

@@ -2,7 +2,7 @@
 import { useMutation } from '@tanstack/preact-query'
 import { useMemo, useState } from 'preact/compat'
 import type { Network } from '#api/wire/validators.ts'
-import { Form, TextField } from '../../parts/controls.tsx'
+import { Form, Submit, TextField } from '../../parts/controls.tsx'
 import { Failure } from '../../parts/query-result.tsx'
 import { hrefOf } from '../../route.ts'
 import { useConsoleContext } from '../../session.tsx'
@@ -86,9 +86,7 @@ function Add({ network, isFull, onAdd }: AddProps) {
         title="The index of a validator, or its public key with 96 hexadecimal digits"
         onText={setText}
       />
-      <button type="submit" className="main" disabled={isFull}>
-        Add
-      </button>
+      <Submit disabled={isFull}>Add</Submit>
       {add.error && (
         <Failure
           error={add.error}

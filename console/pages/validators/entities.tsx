@@ -145,10 +145,7 @@ const NoEntities = ({ network, kind }: { readonly network: Network; readonly kin
   </p>
 )
 
-interface EntityTableProps {
-  readonly title: string
-  readonly network: Network
-  readonly kind: EntityKind
+interface EntityTableProps extends Pick<EntityListProps, 'title' | 'network' | 'kind'> {
   readonly entities: readonly RatedEntity[]
   readonly sorting: Sorting
 }

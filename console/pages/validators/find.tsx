@@ -1,7 +1,7 @@
 // The start of the validators page: one search field for every kind of search, and the lists of pools and operators.
 import { useState } from 'preact/compat'
 import type { Network } from '#api/wire/validators.ts'
-import { Form, TextField } from '../../parts/controls.tsx'
+import { Form, Submit, TextField } from '../../parts/controls.tsx'
 import { go, hrefOf, type PageProps } from '../../route.ts'
 import { RecentLinks } from '../../search/recent-links.tsx'
 import { NetworkChoice } from './controls.tsx'
@@ -75,9 +75,7 @@ function Search({ q, network }: { readonly q: string; readonly network: Network 
         value={text}
         onText={setText}
       />
-      <button type="submit" className="main">
-        Search
-      </button>
+      <Submit>Search</Submit>
     </Form>
   )
 }

@@ -93,11 +93,8 @@ function Members({ title, network, batch }: MembersProps) {
   const [selected, setSelected] = useState<readonly number[]>([])
   const { length } = batch.members
   const shown = sortMembers(batch.members, sort, isDescending).slice(page * perPage, (page + 1) * perPage)
-  const daily = useDailyFigures(
-    network,
-    shown.map(({ validatorIndex }) => validatorIndex),
-    batch,
-  )
+  const indices = shown.map(({ validatorIndex }) => validatorIndex)
+  const daily = useDailyFigures(network, indices, batch)
   const range = rangeOf([...(daily.data?.values() ?? [])].map(({ values }) => values))
   const sorting: Sorting = {
     columns: Object.keys(sortColumns),
