@@ -108,6 +108,8 @@ test('the FX page', { skip: noBrowser }, async (t) => {
     await page.getByRole('heading', { name: 'Quote', exact: true }).waitFor()
     const link = page.url()
     await page.getByRole('button', { name: 'Sign out' }).click()
+    // Otherwise the response could arrive after the next sign-in.
+    await page.getByRole('button', { name: 'Sign out' }).waitFor({ state: 'hidden' })
     await page.goto(`${browser.demo.url}/#/sign-in/${(await createLink(context)).token}`)
     await page.getByRole('button', { name: 'Sign out' }).waitFor()
     await page.goto(link)
