@@ -1,6 +1,5 @@
 // `tetrad backup DIR` copies both databases, with or without a running server. `tetrad restore DIR` creates a data
 // folder from such a copy. Both verify the result.
-import { readdir } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { Manifest } from '#storage/backup.ts'
@@ -22,7 +21,10 @@ export function addBackup(program: Command): void {
     .command('restore')
     .description('Create a data folder from a backup. The backup and the new folder are verified.')
     .argument('<dir>', 'a folder that backup created')
-    .addHelpText('after', '\nThe data folder (--data) must not exist yet, or be empty.')
+    .addHelpText(
+      'after',
+      '\nThe data folder (--data) must not exist yet, or be empty. A restore that was interrupted starts again.',
+    )
     .action((dir: string, _: unknown, command: Command) => restore(resolve(dir), command.optsWithGlobals()))
 }
 
@@ -36,10 +38,8 @@ async function refuseSharedState(options: CommonOptions, advice: string): Promis
   )
 }
 
-/** A folder that cannot be read is reported by the copy itself. */
-async function refuseUsed(dir: string): Promise<void> {
-  const there = await readdir(dir).catch(() => [])
-  if (there.length > 0) throw new CommandFailure('backup.not_empty', `${dir} is not empty; choose a new folder.`)
+function refuseUsed(dir: string, isUsed: boolean): void {
+  if (isUsed) throw new CommandFailure('backup.not_empty', `${resolve(dir)} is not empty; choose a new folder.`)
 }
 
 async function backup(target: string, options: CommonOptions): Promise<void> {
@@ -47,8 +47,8 @@ async function backup(target: string, options: CommonOptions): Promise<void> {
     options,
     'back it up with pg_dump --format=custom, or with the tool of your database provider.',
   )
-  await refuseUsed(target)
-  const { copyStores, removeCopies, sealBackup } = await import('#storage/backup.ts')
+  const { copyStores, listFolder, removeCopies, sealBackup } = await import('#storage/backup.ts')
+  refuseUsed(target, (await listFolder(target)).length > 0)
   const madeAtMs = clock.now()
   await queryOwner<unknown>(options, {
     name: 'copyStores',
@@ -65,9 +65,9 @@ async function backup(target: string, options: CommonOptions): Promise<void> {
 
 async function restore(source: string, options: CommonOptions): Promise<void> {
   await refuseSharedState(options, 'restore it with pg_restore into an empty database.')
-  const { restoreBackup } = await import('#storage/backup.ts')
+  const { isUsed, restoreBackup } = await import('#storage/restore.ts')
   const dataDir = dataDirOf(options)
-  await refuseUsed(resolve(dataDir))
+  refuseUsed(dataDir, await isUsed(dataDir))
   const manifest = await restoreBackup(source, dataDir)
   printBackupReport(options, `Restored into ${resolve(dataDir)}, as of ${manifest.madeAt}`, resolve(dataDir), manifest)
 }

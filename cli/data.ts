@@ -6,7 +6,7 @@ import { CommandFailure } from './failure.ts'
 import { type CommonOptions, configOf, dataDirOf } from './settings.ts'
 
 /**
- * 'found': the folder must exist, so that a mistyped --data does not look like an empty database. 'made': create it.
+ * 'found': the database must exist, so that a mistyped --data does not look like an empty one. 'made': create it.
  */
 export async function withState<T>(
   options: CommonOptions,
@@ -15,13 +15,11 @@ export async function withState<T>(
 ): Promise<T> {
   const dir = dataDirOf(options)
   const { store } = (await configOf(options)).settings
-  if (folder === 'found' && store.state === '' && !existsSync(dir)) {
-    throw new CommandFailure(
-      'data.missing',
-      `Data folder ${dir} does not exist. Use --data for another folder, or start the server once.`,
-    )
+  const { openState, refuseUnfinishedRestore, stateFile } = await import('#storage/open.ts')
+  if (folder === 'found' && store.state === '') {
+    refuseUnfinishedRestore(dir)
+    if (!existsSync(stateFile(dir))) throw missingData(dir)
   }
-  const { openState } = await import('#storage/open.ts')
   const state = await openState(dir, store)
   try {
     await refuseDemo(options, state)
@@ -29,6 +27,14 @@ export async function withState<T>(
   } finally {
     await state.close()
   }
+}
+
+function missingData(dir: string): CommandFailure {
+  const problem = existsSync(dir) ? 'contains no database' : 'does not exist'
+  return new CommandFailure(
+    'data.missing',
+    `Data folder ${dir} ${problem}. Use --data for another folder, or start the server once.`,
+  )
 }
 
 /**

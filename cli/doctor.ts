@@ -1,8 +1,9 @@
 // `tetrad doctor`: checks configuration, data folder, disk, database, nodes, sources and clocks, verifies a sample of
 // stored results, and prints what to do about each problem.
+import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import type { DoctorFinding } from '#operations/diagnosis.ts'
-import { queryOwner } from './data-owner.ts'
+import { queryServer, withContext } from './data-owner.ts'
 import { describeFailure } from './failure.ts'
 import { integerBetween } from './parse-integer.ts'
 import { counted, paint, print, printJson } from './print.ts'
@@ -55,20 +56,33 @@ async function doctor(options: Options): Promise<void> {
   if (!healthy) process.exitCode = 1
 }
 
-/** Checks that run in the process that has the stores open. */
+/** Checks that run in the process that has the stores open. Without a server, files that are missing are not created. */
 async function storeFindings(options: Options): Promise<readonly DoctorFinding[]> {
   const { storeDiagnoses } = await import('#operations/doctor.ts')
   const { sample } = options
   try {
-    return await queryOwner(options, {
-      name: 'doctor',
-      input: { sample },
+    const reply = await queryServer<readonly DoctorFinding[]>(options, 'doctor', { sample })
+    if (reply) return reply.result
+    const missing = await missingFindings(options)
+    if (missing.length > 0) return missing
+    return await withContext(options, (context) =>
       // Servers on other machines may use the same PostgreSQL database.
-      runInProcess: (context) => storeDiagnoses(context, sample, context.settings.store.state !== ''),
-    })
+      storeDiagnoses(context, sample, context.settings.store.state !== ''),
+    )
   } catch (error) {
-    return [failedCheck('stores', error, 'see the log of the server')]
+    return [failedCheck('stores', error, 'follow the message, or see the log of the server')]
   }
+}
+
+/** A command such as `tetrad keys create` creates only the state. */
+async function missingFindings(options: Options): Promise<readonly DoctorFinding[]> {
+  const [{ settings }, { warnFinding }, { dutiesFile }] = await Promise.all([
+    configOf(options),
+    import('#operations/diagnosis.ts'),
+    import('#storage/open.ts'),
+  ])
+  if (settings.store.state !== '' || existsSync(dutiesFile(dataDirOf(options)))) return []
+  return [warnFinding('duties.sqlite', 'does not exist yet', 'start the server once')]
 }
 
 const failedCheck = (name: string, error: unknown, todo: string): DoctorFinding => ({

@@ -32,7 +32,7 @@ describe('a full disk', () => {
       const [program = '', ...wrapper] = tinyDisk(join(home.dir, 'small'), 1)
       const args = [...wrapper, process.execPath, launcher, ...command.split(' ')]
       const { status, stderr } = spawnSync(program, args, { cwd: home.dir, encoding: 'utf8' })
-      assert.match(stderr, /^tetrad: \S*small\/(copy|data)\/duties\.sqlite cannot be written because/)
+      assert.match(stderr, /^tetrad: \S*small\/(copy|data\/restoring)\/duties\.sqlite cannot be written because/)
       assert.ok(stderr.endsWith(`${fullMessage}\n`), stderr)
       assert.equal(status, 1)
     })

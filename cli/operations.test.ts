@@ -1,6 +1,6 @@
 // `doctor`, `coverage`, `backup`, `restore` and `conformance`, with and without a running server.
 import assert from 'node:assert/strict'
-import { readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
@@ -155,6 +155,39 @@ describe('without a server', () => {
       JSON.parse(keys.stdout).map(({ id }: { id: string }) => id),
       [JSON.parse(made.stdout).id],
     )
+  })
+
+  test('doctor reports an unfinished restore, and a missing database, without creating files', async () => {
+    await using home = await openFolder()
+    const at = { cwd: home.dir }
+    const data = join(home.dir, 'data')
+    const examine = async () => {
+      const before = (await readdir(data)).sort()
+      const { code, stdout } = await runCommand(['doctor', '--offline', '--sample', '0'], at)
+      assert.deepEqual((await readdir(data)).sort(), before)
+      return { code, stdout }
+    }
+    await mkdir(data, { mode: 0o700 })
+    const empty = await examine()
+    assert.equal(empty.code, 1)
+    assert.match(empty.stdout, /FAIL {2}stores: Data folder data contains no database/)
+    assert.equal((await runCommand(['keys', 'create', '--name', 'x', '--plan', 'free'], at)).code, 0)
+    const half = await examine()
+    assert.match(half.stdout, /WARN {2}duties\.sqlite: does not exist yet\n {8}→ start the server once/)
+    assert.equal((await runCommand(['backup', 'copy'], at)).code, 0)
+    await rm(data, { recursive: true })
+    assert.equal((await runCommand(['restore', 'copy'], at)).code, 0)
+    assert.equal((await examine()).code, 0)
+    await mkdir(join(data, 'restoring'))
+    const unfinished = await examine()
+    assert.equal(unfinished.code, 1)
+    assert.match(
+      unfinished.stdout,
+      /FAIL {2}data folder: a restore into .*data has not finished\n {8}→ run `tetrad restore` again/,
+    )
+    assert.match((await runCommand(['serve'], at)).stderr, /a restore into .*data has not finished/)
+    assert.equal((await runCommand(['restore', 'copy'], at)).code, 0)
+    assert.equal((await examine()).code, 0)
   })
 
   test('1: restore refuses a folder without a backup and creates nothing', async () => {

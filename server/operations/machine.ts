@@ -6,6 +6,7 @@ import { complete } from '#core/schema-check.ts'
 import { mayPriceTrades } from '#runtime/settings/fx-sources.ts'
 import { type Settings, SettingsSchema } from '#runtime/settings.ts'
 import { checkState } from '#storage/backup.ts'
+import { isRestoreUnfinished } from '#storage/open.ts'
 import { type DoctorFinding, failFinding, okFinding, runCheck, warnFinding } from './diagnosis.ts'
 
 const gibibyte = 2 ** 30
@@ -23,6 +24,10 @@ export async function machineFindings(
   // Other errors, such as a missing permission, are reported by the checks.
   if ((await stat(dataDir).catch(({ code }) => code !== 'ENOENT')) === false) {
     return [failFinding('data folder', `${resolve(dataDir)} does not exist`, 'pass --data, or start the server once')]
+  }
+  if (store.state === '' && isRestoreUnfinished(dataDir)) {
+    const message = `a restore into ${resolve(dataDir)} has not finished`
+    return [failFinding('data folder', message, 'run `tetrad restore` again, or choose another folder')]
   }
   return [
     ...(await runCheck('data folder', 'check its owner and permissions', () => folderFindings(dataDir))),

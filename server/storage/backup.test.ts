@@ -9,8 +9,9 @@ import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 import { dutiesOnThisThread } from '#validators/duties/store.ts'
-import { copyStores as copyWith, manifestName, restoreBackup, rowCounts, sealBackup, verifyBackup } from './backup.ts'
+import { copyStores as copyWith, manifestName, rowCounts, sealBackup, verifyBackup } from './backup.ts'
 import { openDuties, openStores, type Stores } from './open.ts'
+import { restoreBackup } from './restore.ts'
 import type { State } from './state.ts'
 
 const madeAtMs = Date.UTC(2026, 10, 15)

@@ -1,13 +1,13 @@
-// Backs up both database files while they are in use, and verifies and restores backups.
+// Backs up both database files while they are in use, and verifies backups.
 //
 // 1. Both files are of the same moment: while they are copied, no duties are written, and the state is copied as one
 //    snapshot. Reads and other writes continue (behaviour/operations.md#backup).
 // 2. The manifest is written last. It has a digest of every file and the number of rows of every table. A folder without
 //    a manifest is not a backup.
-// 3. Nothing is overwritten: backups and restored data need a new or empty folder.
+// 3. Nothing is overwritten: a backup needs a new or empty folder.
 import { createHash } from 'node:crypto'
 import { createReadStream, existsSync } from 'node:fs'
-import { chmod, copyFile, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { Fault } from '#core/fault.ts'
 import { makeFolder } from '#runtime/make-folder.ts'
@@ -21,7 +21,7 @@ import type { State, StateReader } from './state.ts'
 export const manifestName = 'manifest.json'
 const format = 1
 const files = ['state.sqlite', 'duties.sqlite'] as const
-const databases = ['state', 'duties'] as const
+export const databases = ['state', 'duties'] as const
 const manifestBytesMax = 1_048_576
 
 export interface Manifest {
@@ -72,6 +72,7 @@ export async function sealBackup(target: string, madeAtMs: number, version: stri
   const madeAt = new Date(madeAtMs).toISOString()
   const manifest: Manifest = { format, madeAt, version, files: listed, rows }
   await writeDurably(join(target, manifestName), `${JSON.stringify(manifest, undefined, 2)}\n`)
+  await flushPath(target)
   return manifest
 }
 
@@ -88,32 +89,8 @@ export async function verifyBackup(source: string): Promise<Manifest> {
   return manifest
 }
 
-/** Restores a backup to a data folder, opens it, and checks files and row counts. */
-export async function restoreBackup(source: string, dataDir: string): Promise<Manifest> {
-  const manifest = await verifyBackup(source)
-  await freshFolder(dataDir)
-  try {
-    for (const { name } of manifest.files) {
-      await copyFile(join(source, name), join(dataDir, name))
-      await chmod(join(dataDir, name), 0o600)
-    }
-    const rows = await checkFiles(dataDir)
-    for (const store of databases)
-      for (const [table, count] of Object.entries(manifest.rows[store])) {
-        const restored = rows[store][table]
-        // A newer version may have added tables and rows, but none may be missing.
-        if (restored === undefined || restored < count)
-          throw brokenBackupFault(source, `${store} table ${table} has ${restored ?? 'no'} rows, not ${count}`)
-      }
-    return manifest
-  } catch (error) {
-    await removeCopies(dataDir)
-    throw renamePath(error)
-  }
-}
-
 /** Checks both files. No other process may have them open. */
-async function checkFiles(dir: string): Promise<Manifest['rows']> {
+export async function checkFiles(dir: string): Promise<Manifest['rows']> {
   for (const name of files) {
     if (!existsSync(join(dir, name))) throw brokenBackupFault(dir, `${name} is missing`)
     const problems = checkSqlite(join(dir, name))
@@ -167,14 +144,23 @@ async function readManifest(source: string): Promise<Manifest> {
 }
 
 async function freshFolder(dir: string): Promise<void> {
-  const entries = await readdir(dir).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined
+  if ((await listFolder(dir)).length > 0) throw notEmptyFault(dir)
+  await createFolder(dir)
+}
+
+export const notEmptyFault = (dir: string): Fault =>
+  new Fault('store.unavailable', { detail: `${resolve(dir)} is not empty; choose a new folder` })
+
+/** The names of its files; none if it does not exist. */
+export async function listFolder(dir: string): Promise<readonly string[]> {
+  return readdir(dir).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return []
     throw new Fault('store.unavailable', { detail: `${dir} cannot be used (${error.message})`, cause: error })
   })
-  if (entries && entries.length > 0) {
-    throw new Fault('store.unavailable', { detail: `${resolve(dir)} is not empty; choose a new folder` })
-  }
-  // Readable only by the owner, because it contains hashes of keys and the secrets of links and receipts.
+}
+
+/** Readable only by the owner, because it contains hashes of keys and the secrets of links and receipts. */
+export async function createFolder(dir: string): Promise<void> {
   await makeFolder(dir, 0o700).catch((error: Error) => {
     throw new Fault('store.unavailable', { detail: `${dir} cannot be created (${error.message})`, cause: error })
   })
@@ -184,6 +170,12 @@ async function digestOf(path: string): Promise<string> {
   const hash = createHash('sha256')
   for await (const chunk of createReadStream(path)) hash.update(chunk as Uint8Array)
   return hash.digest('hex')
+}
+
+/** What was written to a file, or the names in a folder, survive a power failure. */
+export async function flushPath(path: string): Promise<void> {
+  await using file = await open(path)
+  await file.sync()
 }
 
 async function writeDurably(path: string, text: string): Promise<void> {
@@ -198,5 +190,5 @@ async function writeDurably(path: string, text: string): Promise<void> {
   }
 }
 
-const brokenBackupFault = (dir: string, message: string): Fault =>
+export const brokenBackupFault = (dir: string, message: string): Fault =>
   new Fault('store.unavailable', { detail: `the backup in ${resolve(dir)} cannot be used: ${message}` })

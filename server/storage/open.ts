@@ -1,10 +1,11 @@
 // Opens both databases: `state.sqlite` and `duties.sqlite` in the data folder, or two schemas in PostgreSQL. Errors are for
 // the operator: they name the file or server, what happened and what to do.
 //
-// 1. Tables are changed only after all checks: both databases, the lock of the folder, versions, and unfinished moves. If
-//    a start is refused, the data still works with the version that wrote it.
+// 1. Tables are changed only after all checks: both databases, the lock of the folder, versions, and unfinished moves and
+//    restores. If a start is refused, the data still works with the version that wrote it.
 // 2. Tables are not changed while a server runs on the same data folder (behaviour/operations.md#migrations).
-import { join } from 'node:path'
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { Fault } from '#core/fault.ts'
 import { makeFolder } from '#runtime/make-folder.ts'
 import { lockFolder } from './folder-lock.ts'
@@ -37,6 +38,8 @@ export interface StoreOptions {
 
 export const stateFile = (dir: string): string => join(dir, 'state.sqlite')
 export const dutiesFile = (dir: string): string => join(dir, 'duties.sqlite')
+/** Exists until a restore into the data folder has finished (restore.ts). */
+export const restoringFolder = (dir: string): string => join(dir, 'restoring')
 const connectionsDefault = 8
 /** A commit of a million validators takes a few seconds, during which the file is busy. */
 const dutiesBusyWaitMs = 60_000
@@ -66,7 +69,10 @@ export async function openStores(
   // Also with PostgreSQL, because the control socket is in the folder.
   await createDataDir(dir)
   await using resources = new AsyncDisposableStack()
-  if (!isShared(options)) resources.use(lockFolder(dir))
+  if (!isShared(options)) {
+    refuseUnfinishedRestore(dir)
+    resources.use(lockFolder(dir))
+  }
   const state = resources.adopt(await inspectState(dir, options, migrations), closeStore)
   const duties = resources.adopt(await inspectDuties(dir, options), closeStore)
   for (const { store, version } of [state, duties]) if (version > 0) await refuseUnfinishedState(store)
@@ -88,12 +94,14 @@ async function inspectState(
 ): Promise<InspectedStore> {
   if (isShared(options)) return inspectShared(options, migrations)
   await createDataDir(dir)
+  refuseUnfinishedRestore(dir)
   const { busyWaitMs = 5000, checkpointsOnThread = false } = options
   return inspectSqlite(stateFile(dir), migrations, { busyWaitMs, checkpointsOnThread })
 }
 
 async function inspectDuties(dir: string, options: StoreOptions): Promise<InspectedStore> {
   if (isShared(options)) return inspectShared(options, dutiesMigrations, 'duties')
+  refuseUnfinishedRestore(dir)
   const busyWaitMs = options.busyWaitMs ?? dutiesBusyWaitMs
   return inspectSqlite(dutiesFile(dir), dutiesMigrations, { busyWaitMs, isBulk: true })
 }
@@ -126,6 +134,16 @@ async function refuseServed(dir: string): Promise<void> {
     detail:
       `the database is of an earlier version and a server is running on ${dir}; ` +
       'stop the server before the upgrade, or use the command of its version',
+  })
+}
+
+/** Then the folder may lack files, or have incomplete ones. */
+export const isRestoreUnfinished = (dir: string): boolean => existsSync(restoringFolder(dir))
+
+export function refuseUnfinishedRestore(dir: string): void {
+  if (!isRestoreUnfinished(dir)) return
+  throw new Fault('store.unavailable', {
+    detail: `a restore into ${resolve(dir)} has not finished; run \`tetrad restore\` again, or choose another folder`,
   })
 }
 
