@@ -85,8 +85,10 @@ async function sources(options: CommonOptions): Promise<void> {
     status === 'used' && !tradable ? 'used, reference only' : status,
   ])
   if (rows.length > 0) print(table(['source', 'kind', 'pair', 'rate', 'age', 'status'], rows))
-  for (const { source, failures, message } of states) {
-    if (message !== null) note(`${source}: ${failures > 0 ? `${failedText(failures)}: ` : ''}${message}`)
+  for (const { source, failures, contradictions, message } of states) {
+    for (const reason of contradictions) note(`${source} contradicts itself: ${reason}`)
+    if (message === null || contradictions.includes(message)) continue
+    note(`${source}: ${failures > 0 ? `${failedText(failures)}: ` : ''}${message}`)
   }
 }
 

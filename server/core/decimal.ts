@@ -95,11 +95,11 @@ export function toSignificant({ numerator, denominator }: Fraction, digitsMax: n
   const scale = digitsMax + denominator.toString().length - numerator.toString().length
   const digits = scale >= 0 ? (numerator * tenTo(scale)) / denominator : numerator / (denominator * tenTo(-scale))
   const excess = Math.max(0, digits.toString().length - digitsMax)
-  return trimmed({ digits: digits / tenTo(excess), scale: scale - excess })
+  return trimZeros({ digits: digits / tenTo(excess), scale: scale - excess })
 }
 
 /** Removes trailing zeros and negative scales. */
-function trimmed({ digits, scale }: Decimal): Decimal {
+export function trimZeros({ digits, scale }: Decimal): Decimal {
   if (scale < 0) return { digits: digits * tenTo(-scale), scale: 0 }
   let shorter = digits
   let places = scale

@@ -154,11 +154,14 @@ async function networkStreams(context: AppContext): Promise<Stream[]> {
   return streams
 }
 
+const reasonsShown = 3
+
 export const rateStream = ({ id }: Pick<FxSource, 'id'>): string => `rates ${id}`
 
 async function rateStreams(context: AppContext): Promise<Stream[]> {
-  return (await readSourceHealth(context)).map(({ source, status, rates }) => {
+  return (await readSourceHealth(context)).map(({ source, status, rates, contradictions }) => {
     const unused = rates.filter(({ status }) => status !== 'used')
+    const reasons = new Set([...contradictions.slice(0, reasonsShown).map(({ reason }) => reason), status?.reason])
     const stream: StreamWithoutStatus = {
       group: 'fx',
       name: rateStream(source),
@@ -167,7 +170,7 @@ async function rateStreams(context: AppContext): Promise<Stream[]> {
         rates.length > 0 ? Math.max(0, Math.round(Math.min(...rates.map(({ ageMs }) => ageMs)) / 1000)) : null,
       complete: rates.length > 0,
       fresh: rates.some(({ status }) => status === 'used' || status === 'outlier'),
-      ...joinProblems([...unused.map(({ base, quote, status }) => `${base}/${quote}: ${status}`), status?.reason]),
+      ...joinProblems([...unused.map(({ base, quote, status }) => `${base}/${quote}: ${status}`), ...reasons]),
     }
     // Rates of a push source are set by hand: before the first one there is nothing to read.
     if (source.kind === 'push' && rates.length === 0) return { ...stream, fresh: null, status: 'not syncing' }

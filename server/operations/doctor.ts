@@ -4,7 +4,7 @@ import { formatAgeOf } from '#core/age.ts'
 import { chainStream, confirmationMaxMs } from '#explorer/funding/chain-coverage.ts'
 import { reportIndexProblems } from '#explorer/funding/index/start-chains.ts'
 import { rateFindings } from '#fx/rates/poll-rates.ts'
-import { readSourceHealth } from '#fx/rates/source-health.ts'
+import { isContradictory, readSourceHealth } from '#fx/rates/source-health.ts'
 import { findFeedProblem, readFeedStates } from '#markets/feeds/feed-state.ts'
 import type { AppContext } from '#server/context.ts'
 import { listKeys } from '#storage/keys.ts'
@@ -77,7 +77,8 @@ async function streamFindings(context: AppContext, hasServer: boolean): Promise<
     const feed = stream.group === 'markets' ? feeds.get(stream.name) : undefined
     const problem = feed && findFeedProblem(feed)
     if (problem) return failFinding(stream.name, problem.message, problem.todo)
-    const health = stream.group === 'fx' && stream.status !== 'healthy' ? sources.get(stream.name) : undefined
+    const source = sources.get(stream.name)
+    const health = source && (stream.status !== 'healthy' || isContradictory(source)) ? source : undefined
     if (stream.status === 'on demand') return aboutProbedChain(context, stream)
     const finding = health ? rateAdvice(stream.name, health, context.clock.now()) : aboutStream(stream)
     // A stale stream may also have gaps, which are a failure.

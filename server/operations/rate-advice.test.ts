@@ -90,3 +90,15 @@ test('without a server, old rates are a warning that names the command to start 
     assert.match(found[0]?.todo ?? '', /^run the server: tetrad serve/)
   }
 })
+
+test('a contradiction fails the finding, even if the source has fresh rates of other pairs', async () => {
+  await using context = await openContext({ fx: { sources: [feed] } })
+  const nowMs = context.clock.now()
+  const rate = (base: string, value: string) => ({ source: 'feed', base, quote: 'USD', rate: value, atMs: nowMs })
+  await storeRates(context.state, 'feed', [rate('EUR', '1.08'), rate('GBP', '1.3'), rate('GBP', '1.4')], nowMs)
+  await writeStatus(context.state, 'feed', { triedMs: nowMs, goodMs: nowMs, failures: 0, reason: null })
+  assert.match(
+    await aboutRates(context, 'rates feed'),
+    /^fail: contradicts itself about a pair: GBP\/USD: two prices for 2026-.*: 1\.3 and 1\.4 → ask the owner/,
+  )
+})

@@ -1,4 +1,4 @@
-// Doctor findings about rate sources without fresh rates. The advice depends on who can fix it: whoever sets rates by
+// Doctor findings about rate sources without fresh rates or with contradictions. The advice depends on who can fix it: whoever sets rates by
 // hand, the operator of the server, or the owner of the source.
 import { ageText, formatAgeOf } from '#core/age.ts'
 import { failedText, type SourceHealth } from '#fx/rates/source-health.ts'
@@ -11,8 +11,13 @@ import { type DoctorFinding, failFinding, warnFinding } from './diagnosis.ts'
  */
 const statusEveryMs = 60_000
 const roundsMissed = 3
+const contradictionsShown = 3
 
-export function rateAdvice(name: string, { source, status, rates }: SourceHealth, nowMs: number): DoctorFinding {
+export function rateAdvice(
+  name: string,
+  { source, status, rates, contradictions }: SourceHealth,
+  nowMs: number,
+): DoctorFinding {
   const { everyMs, staleMs } = timingOf(source)
   const text = (ms: number) => ageText(Math.round(ms / 1000))
   const newestMs = rates.length > 0 ? Math.min(...rates.map(({ ageMs }) => ageMs)) : undefined
@@ -34,6 +39,12 @@ export function rateAdvice(name: string, { source, status, rates }: SourceHealth
       `no server ${since}; ${newest}`,
       `run the server: tetrad serve; it polls every ${text(everyMs)}`,
     )
+  }
+  if (contradictions.length > 0) {
+    const reasons = contradictions.slice(0, contradictionsShown).map(({ reason }) => reason)
+    const pairs = contradictions.length === 1 ? 'a pair' : `${contradictions.length} pairs`
+    const message = `contradicts itself about ${pairs}: ${reasons.join('; ')}`
+    return failFinding(name, message, 'ask the owner of the source; check fx.sources[].document and pair')
   }
   if (status.failures > 0) {
     const message = `${failedText(status.failures)}: ${status.reason ?? 'reason unknown'}; ${newest}`

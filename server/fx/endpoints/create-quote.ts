@@ -11,7 +11,7 @@ import { createHandler, type HandlerResult } from '#http/handler.ts'
 import type { FxSettings } from '#runtime/settings/fx.ts'
 import { mayPriceTrades, timingOf } from '#runtime/settings/fx-sources.ts'
 import type { FxContext } from '../context.ts'
-import { findMid, isFresh, type Mid } from '../pricing/mid.ts'
+import { contradictedMs, findMid, isFresh, type Mid } from '../pricing/mid.ts'
 import { computePrice, decimalPlaces, type Price, type RequestedAmount, toBaseUnits } from '../pricing/price.ts'
 import { bodyHash, type QuoteInput, readRequestedAmount } from '../pricing/quote-input.ts'
 import { findReplay, type NewQuote, type Replay, type StoredReply, storeQuote } from '../pricing/quotes.ts'
@@ -88,10 +88,11 @@ async function freshMid(
   if (result.is === 'mid') return result.mid
   const disputed = result.is === 'disputed'
   const shown = disputed ? latest.filter((rate) => result.rates.includes(rate)) : latest
-  const rateTexts = shown.map(
-    ({ source, base, quote, rate, atMs, confirmedMs }) =>
-      `${source} ${base}/${quote} ${rate} ${formatAgeOf(nowMs - atMs)}, confirmation ${formatAgeOf(nowMs - confirmedMs)}`,
-  )
+  const rateTexts = shown.map(({ source, base, quote, rate, atMs, confirmedMs }) => {
+    const confirmation =
+      confirmedMs === contradictedMs ? 'contradicted' : `confirmation ${formatAgeOf(nowMs - confirmedMs)}`
+    return `${source} ${base}/${quote} ${rate} ${formatAgeOf(nowMs - atMs)}, ${confirmation}`
+  })
   const hasReferenceOnly = !disputed && sources.length < settings.fx.sources.length
   throw new Fault(disputed ? 'fx.rate_disputed' : 'fx.rate_stale', {
     ...(hasReferenceOnly && { message: 'No source for tradable quotes has a fresh rate for this pair.' }),

@@ -23,9 +23,11 @@ export interface Rate {
 }
 
 export interface StoredRate extends Rate {
-  /** When the source last returned this rate. */
+  /** When the source last returned this rate; `contradictedMs` if it then returned another one for the same time. */
   readonly confirmedMs: number
 }
+
+export const contradictedMs = 0
 
 export interface Mid {
   /** Units of the second currency for one unit of the first. */

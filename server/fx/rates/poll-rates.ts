@@ -9,8 +9,8 @@ import type { FxContext, RatesContext } from '../context.ts'
 import { findMid, isFresh } from '../pricing/mid.ts'
 import { outlierPpm } from '../pricing/terms.ts'
 import type { RejectedRate } from './rate-document.ts'
-import { allLatestRates, markContradicted, storeRates } from './rate-store.ts'
-import { healthText, rateStatus, readSourceHealth, writeStatus } from './source-health.ts'
+import { allLatestRates, storeRates, storeRules } from './rate-store.ts'
+import { healthText, isContradictory, rateStatus, readSourceHealth, writeStatus } from './source-health.ts'
 import { openRateReader, type RateReader } from './sources.ts'
 
 const backoffMaxMs = 60_000
@@ -83,8 +83,7 @@ export async function readSource(
 ): Promise<RatePollResult> {
   const { rates, rejected } = await reader(signal)
   const { state, clock, settings } = context
-  const result = await storeRates(state, source.id, rates, clock.now(), settings.fx.historyDays)
-  await markContradicted(state, result.contradictions)
+  const result = await storeRates(state, source.id, rates, clock.now(), storeRules(settings.fx))
   return { stored: result.stored, rejected: [...rejected, ...result.rejected] }
 }
 
@@ -177,7 +176,10 @@ export async function rateFindings(context: RatesContext): Promise<readonly Find
     }
     return [...describe('none'), ...describe('disputed')].join('; ')
   }
-  const ages = (await readSourceHealth(context)).slice(0, sourcesShown).map(healthText).join('; ')
+  const health = await readSourceHealth(context)
+  // Before the others, so that the limit does not hide them.
+  const shown = [...health.filter(isContradictory), ...health.filter((one) => !isContradictory(one))]
+  const ages = shown.slice(0, sourcesShown).map(healthText).join('; ')
   const missing = describeMissing(fx.sources, {
     none: 'no fresh rate',
     disputed: 'sources disagree on the rate',

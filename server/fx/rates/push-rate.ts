@@ -5,7 +5,7 @@ import type { FxSource } from '#runtime/settings/fx.ts'
 import type { RatesContext } from '../context.ts'
 import { aheadMaxMs, type Rate } from '../pricing/mid.ts'
 import { validateRate } from './rate-document.ts'
-import { storeRates } from './rate-store.ts'
+import { planStore, storeRules, writePlan } from './rate-store.ts'
 
 export interface PushedRate {
   /** Default: the only push source. */
@@ -29,10 +29,10 @@ export async function pushRate(context: RatesContext, pushed: PushedRate): Promi
   const rate = validateRate({ source, base, quote, rate: pushed.rate, atMs }, nowMs)
   // The name of the field precedes the message.
   if ('reason' in rate) throw invalidPush('rate', rate.reason.replace(/^the rate /, ''), pushed.rate)
-  const { historyDays } = context.settings.fx
-  const { stored, rejected } = await storeRates(context.state, source, [rate], nowMs, historyDays)
-  if (rejected[0]) throw invalidPush('rate', rejected[0].reason, pushed.rate)
-  if (stored === 0) throw invalidPush('time', 'must be later than the last rate of this pair', time)
+  const rules = storeRules(context.settings.fx)
+  const plan = await planStore(context.state, source, [rate], nowMs, rules)
+  if (plan.newRates.length === 0) throw invalidPush('time', 'must be later than the last rate of this pair', time)
+  await writePlan(context.state, source, plan, nowMs, rules)
   return rate
 }
 

@@ -1,16 +1,17 @@
 // Stores rates: the history of each source, and the latest rate of each source and pair.
 //
 // 1. A source, pair and time identify one rate; receiving it again changes nothing.
-// 2. The latest rate only moves forward in time, in the transaction that writes the history. A latest rate in the future
-//    was stored while the clock was wrong; any current rate replaces it.
+// 2. The latest rate changes in the transaction that writes the history (plan-rates.ts decides what is new).
 // 3. The latest rate also has the time at which its source last returned it. An older rate or no rate does not confirm
-//    it. If a polled source returns a different price with the same time, it contradicts itself: the latest rate is not
-//    confirmed any more, and the different price replaces it if the next poll returns it again.
+//    it, and a contradiction withdraws the confirmation.
 // 4. Each write deletes a few rates of its pair that are older than `historyDays`, but never the latest.
-import { compare, decimal } from '#core/decimal.ts'
+import type { FxSettings } from '#runtime/settings/fx.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'
-import { aheadMaxMs, type Rate, type StoredRate } from '../pricing/mid.ts'
+import { aheadMaxMs, contradictedMs, type Rate, type StoredRate } from '../pricing/mid.ts'
+import { outlierPpm } from '../pricing/terms.ts'
+import { type Contradiction, planRates, type RatePlan } from './plan-rates.ts'
 import type { RejectedRate } from './rate-document.ts'
+import { groupStatements } from './statements.ts'
 
 const dayMs = 86_400_000
 /** More than a write adds, so that the table shrinks when `historyDays` is lowered. */
@@ -18,62 +19,67 @@ const prunedPerRate = 10
 
 const columns = 'source, base, quote, rate, at_ms as "atMs"'
 const latestColumns = `${columns}, confirmed_ms as "confirmedMs"`
+const contradictionColumns = 'pair, at_ms as "atMs", statement as text, reason'
 
-/** The confirmation of a rate that its source has contradicted. */
-const contradictedMs = 0
+/** How much of a poll is kept, and how exact the two orientations of a pair must be (statements.ts). */
+export interface StoreRules {
+  readonly historyDays: number
+  readonly tolerancePpm: bigint
+}
 
-/**
- * Stores new rates and confirms known ones. The rates must be of one source, oldest first. Returns how many rates were
- * new, and as contradictions the different prices with the time of a stored rate.
- */
+export const storeRules = (fx: FxSettings): StoreRules => ({
+  historyDays: fx.historyDays,
+  tolerancePpm: outlierPpm(fx),
+})
+
+const keepAll: StoreRules = { historyDays: Number.POSITIVE_INFINITY, tolerancePpm: 20_000n }
+
+/** Stores one poll of a source: new rates, confirmations and contradictions. Returns how many rates were new. */
 export async function storeRates(
   state: State,
   source: string,
   rates: readonly Rate[],
   receivedMs: number,
-  historyDays = Number.POSITIVE_INFINITY,
-) {
-  const latest = await state.all<StoredRate>(`select ${latestColumns} from fx_latest where source = ?`, source)
-  const known = new Map(latest.map((rate) => [`${rate.base}/${rate.quote}`, rate]))
-  const newRates: Rate[] = []
-  const corrections: Rate[] = []
-  const contradictions: Rate[] = []
-  const confirmed = new Map<string, Rate>()
-  const rejected: RejectedRate[] = []
-  for (const rate of rates) {
-    const pair = `${rate.base}/${rate.quote}`
-    const knownRate = known.get(pair)
-    const before = knownRate && knownRate.atMs > receivedMs + aheadMaxMs ? undefined : knownRate
-    if (!before || rate.atMs > before.atMs) {
-      newRates.push(rate)
-      known.set(pair, { ...rate, confirmedMs: receivedMs })
-      confirmed.delete(pair)
-    } else if (rate.atMs === before.atMs) {
-      if (compare(decimal(rate.rate), decimal(before.rate)) === 0) confirmed.set(pair, before)
-      else if (before.confirmedMs === contradictedMs) {
-        corrections.push(rate)
-        known.set(pair, { ...rate, confirmedMs: receivedMs })
-      } else {
-        contradictions.push(rate)
-        const reason = `the rate changed from ${before.rate} to ${rate.rate} but its time did not`
-        rejected.push({ about: pair, reason })
-      }
-    }
-  }
-  if (newRates.length > 0 || confirmed.size > 0 || corrections.length > 0) {
-    const keptFromMs = receivedMs - historyDays * dayMs
-    await state.write(async (tx) => {
-      await writeRates(tx, newRates, receivedMs, keptFromMs)
-      await confirmRates(tx, [...confirmed.values()], receivedMs)
-      for (const rate of corrections) await correctRate(tx, rate, receivedMs)
-    })
-  }
-  return { stored: newRates.length + corrections.length, rejected, contradictions }
+  rules: StoreRules = keepAll,
+): Promise<{ readonly stored: number; readonly rejected: readonly RejectedRate[] }> {
+  const plan = await planStore(state, source, rates, receivedMs, rules)
+  await writePlan(state, source, plan, receivedMs, rules)
+  return { stored: plan.newRates.length + plan.corrected.length, rejected: plan.rejected }
 }
 
-/** Stops using rates that their source has contradicted, until it returns one of the two prices again. */
-export async function markContradicted(state: State, rates: readonly Rate[]): Promise<void> {
-  if (rates.length > 0) await state.write((tx) => confirmRates(tx, rates, contradictedMs))
+export async function planStore(
+  state: StateReader,
+  source: string,
+  rates: readonly Rate[],
+  receivedMs: number,
+  { tolerancePpm }: StoreRules,
+): Promise<RatePlan> {
+  const latest = await state.all<StoredRate>(`select ${latestColumns} from fx_latest where source = ?`, source)
+  const contradictions = await state.all<Contradiction>(
+    `select ${contradictionColumns} from fx_contradictions where source = ?`,
+    source,
+  )
+  return planRates(groupStatements(rates, tolerancePpm), { latest, contradictions }, receivedMs, tolerancePpm)
+}
+
+export async function writePlan(
+  state: State,
+  source: string,
+  { newRates, confirmed, corrected, contradictions, settled }: RatePlan,
+  receivedMs: number,
+  { historyDays }: StoreRules,
+): Promise<void> {
+  const changes = [newRates, confirmed, corrected, contradictions, settled]
+  if (changes.every(({ length }) => length === 0)) return
+  const keptFromMs = receivedMs - historyDays * dayMs
+  await state.write(async (tx) => {
+    await writeRates(tx, newRates, receivedMs, keptFromMs)
+    await confirmRates(tx, confirmed, receivedMs)
+    for (const rate of corrected) await correctRate(tx, rate, receivedMs)
+    for (const pair of settled)
+      await tx.run('delete from fx_contradictions where source = ? and pair = ?', source, pair)
+    for (const contradiction of contradictions) await writeContradiction(tx, source, contradiction, receivedMs)
+  })
 }
 
 async function correctRate(tx: StateWriter, { source, base, quote, rate, atMs }: Rate, receivedMs: number) {
@@ -81,6 +87,27 @@ async function correctRate(tx: StateWriter, { source, base, quote, rate, atMs }:
   const where = 'where source = ? and base = ? and quote = ? and at_ms = ?'
   await tx.run(`update fx_rates set rate = ?, received_ms = ? ${where}`, rate, receivedMs, ...key)
   await tx.run(`update fx_latest set rate = ?, confirmed_ms = ? ${where}`, rate, receivedMs, ...key)
+}
+
+/** The latest rate, unless it is newer, stops counting at once. */
+async function writeContradiction(
+  tx: StateWriter,
+  source: string,
+  { pair, atMs, text, reason }: Contradiction,
+  seenMs: number,
+): Promise<void> {
+  await tx.run(
+    `insert into fx_contradictions (source, pair, at_ms, statement, reason, seen_ms) values (?, ?, ?, ?, ?, ?)
+       on conflict (source, pair) do update set at_ms = excluded.at_ms, statement = excluded.statement,
+         reason = excluded.reason, seen_ms = excluded.seen_ms`,
+    ...[source, pair, atMs, text, reason, seenMs],
+  )
+  const [first = '', second = ''] = pair.split('/')
+  await tx.run(
+    `update fx_latest set confirmed_ms = ? where source = ? and at_ms <= ?
+       and ((base = ? and quote = ?) or (base = ? and quote = ?))`,
+    ...[contradictedMs, source, atMs, first, second, second, first],
+  )
 }
 
 async function writeRates(
@@ -134,6 +161,17 @@ export const latestRates = (state: StateReader, first: string, second: string): 
 
 export const allLatestRates = (state: StateReader): Promise<StoredRate[]> =>
   state.all<StoredRate>(`select ${latestColumns} from fx_latest order by source, base, quote`)
+
+export interface LastingContradiction extends Contradiction {
+  readonly source: string
+  /** When the source last contradicted itself. */
+  readonly seenMs: number
+}
+
+export const allContradictions = (state: StateReader): Promise<LastingContradiction[]> =>
+  state.all<LastingContradiction>(
+    `select source, seen_ms as "seenMs", ${contradictionColumns} from fx_contradictions order by source, pair`,
+  )
 
 export interface PastRate extends Rate {
   readonly receivedMs: number

@@ -2,12 +2,13 @@
 // the result of each poll, so that commands can report it too.
 import { formatAgeOf } from '#core/age.ts'
 import type { FxSettings, FxSource } from '#runtime/settings/fx.ts'
-import { mayPriceTrades } from '#runtime/settings/fx-sources.ts'
+import { mayPriceTrades, timingOf } from '#runtime/settings/fx-sources.ts'
 import type { State, StateReader } from '#storage/state.ts'
 import type { RatesContext } from '../context.ts'
-import { ageMs, findMid, isConfirmed, isFresh, type StoredRate } from '../pricing/mid.ts'
+import { ageMs, contradictedMs, findMid, isConfirmed, isFresh, type StoredRate } from '../pricing/mid.ts'
 import { outlierPpm } from '../pricing/terms.ts'
-import { allLatestRates } from './rate-store.ts'
+import type { Contradiction } from './plan-rates.ts'
+import { allContradictions, allLatestRates } from './rate-store.ts'
 
 export interface SourceStatus {
   readonly triedMs: number
@@ -22,9 +23,10 @@ export interface SourceStatus {
  * - `used`: prices quotes
  * - `stale`: older than its source's limit, or in the future
  * - `unconfirmed`: its source no longer returns it
+ * - `contradicted`: its source returned another price for the same time
  * - `outlier`: too far from the rates of other sources, or no majority agrees
  */
-export type RateStatus = 'used' | 'stale' | 'unconfirmed' | 'outlier'
+export type RateStatus = 'used' | 'stale' | 'unconfirmed' | 'contradicted' | 'outlier'
 
 export interface RateHealth extends StoredRate {
   /** Without closed hours of the source; negative if the rate is ahead of our clock. */
@@ -36,13 +38,18 @@ export interface SourceHealth {
   readonly source: FxSource
   readonly status: SourceStatus | undefined
   readonly rates: readonly RateHealth[]
+  /** Pairs about which the source contradicts itself now. */
+  readonly contradictions: readonly Contradiction[]
 }
+
+export const isContradictory = ({ contradictions }: SourceHealth): boolean => contradictions.length > 0
 
 /** Every configured source, in the order of the configuration. */
 export async function readSourceHealth({ state, settings, clock }: RatesContext): Promise<readonly SourceHealth[]> {
   const nowMs = clock.now()
   const latest = await allLatestRates(state)
   const statuses = await readStatuses(state)
+  const contradictions = await allContradictions(state)
   return settings.fx.sources.map((source) => ({
     source,
     status: statuses.get(source.id),
@@ -53,6 +60,9 @@ export async function readSourceHealth({ state, settings, clock }: RatesContext)
         ageMs: ageMs(rate, source, nowMs),
         status: rateStatus(rate, latest, settings.fx, nowMs),
       })),
+    contradictions: contradictions.filter(
+      (one) => one.source === source.id && Math.abs(nowMs - one.seenMs) <= timingOf(source).confirmMs,
+    ),
   }))
 }
 
@@ -63,12 +73,13 @@ export async function sourcesReport(context: RatesContext) {
   const others = (await allLatestRates(context.state)).filter(({ source }) => !known.has(source))
   const nowMs = context.clock.now()
   return {
-    sources: health.map(({ source: { id, kind }, status, rates }) => ({
+    sources: health.map(({ source: { id, kind }, status, rates, contradictions }) => ({
       source: id,
       kind,
       failures: status?.failures ?? 0,
       triedMs: status?.triedMs ?? null,
       goodMs: status?.goodMs ?? null,
+      contradictions: contradictions.map(({ reason }) => reason),
       message: status?.reason ?? (rates.length === 0 ? 'no rate received' : null),
     })),
     rates: [
@@ -90,7 +101,10 @@ export async function sourcesReport(context: RatesContext) {
 
 export function rateStatus(rate: StoredRate, latest: readonly StoredRate[], fx: FxSettings, nowMs: number): RateStatus {
   const source = fx.sources.find(({ id }) => id === rate.source)
-  if (!isFresh(rate, fx.sources, nowMs)) return source && !isConfirmed(rate, source, nowMs) ? 'unconfirmed' : 'stale'
+  if (!isFresh(rate, fx.sources, nowMs)) {
+    if (!source || isConfirmed(rate, source, nowMs)) return 'stale'
+    return rate.confirmedMs === contradictedMs ? 'contradicted' : 'unconfirmed'
+  }
   const fresh = latest.filter((other) => isFresh(other, fx.sources, nowMs))
   const result = findMid(fresh, rate.base, rate.quote, { crossVia: [], outlierPpm: outlierPpm(fx) })
   // The source may have a newer rate in the other orientation. This rate then does not count, but it is no outlier.
@@ -124,13 +138,21 @@ export const failedText = (failures: number): string =>
   failures === 1 ? 'failed once' : `failed ${failures} times in a row`
 
 /** For readiness, which is public: error texts of sources stay in the log. */
-export function healthText({ source, status, rates }: SourceHealth): string {
+export function healthText({ source, status, rates, contradictions }: SourceHealth): string {
   const failing = status && status.failures > 0 ? [`${source.id} ${failedText(status.failures)}`] : []
-  if (rates.length === 0) return [`${source.id}: no rate received`, ...failing].join('; ')
-  const notes = { used: '', stale: ', stale', unconfirmed: ', unconfirmed', outlier: ', outlier' } as const
-  const ages = rates.map(
-    ({ base, quote, ageMs: age, status: rateStatus }) =>
-      `${source.id} ${base}/${quote} ${formatAgeOf(age)}${notes[rateStatus]}`,
-  )
-  return [...ages, ...failing].join('; ')
+  const pairs = contradictions.map(({ pair }) => pair.replace('/', ' and '))
+  const contradicting = pairs.length > 0 ? [`${source.id} ${contradictsText(pairs)}`] : []
+  const ages = rates.map(({ base, quote, ageMs: age, status: rateStatus }) => {
+    const note = rateStatus === 'used' ? '' : `, ${rateStatus}`
+    return `${source.id} ${base}/${quote} ${formatAgeOf(age)}${note}`
+  })
+  const received = rates.length > 0 ? ages : [`${source.id}: no rate received`]
+  return [...contradicting, ...received, ...failing].join('; ')
+}
+
+const pairsShown = 5
+
+function contradictsText(pairs: readonly string[]): string {
+  const more = pairs.length > pairsShown ? ` and ${pairs.length - pairsShown} more` : ''
+  return `contradicts itself about the rate between ${pairs.slice(0, pairsShown).join(', ')}${more}`
 }

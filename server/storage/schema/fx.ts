@@ -20,8 +20,18 @@ export const fxSchema = ({ bytes, strict, clustered }: StateDialect): readonly s
     quote text not null,
     at_ms bigint not null,
     rate text not null,
-    confirmed_ms bigint not null, -- when the source last returned this rate
+    confirmed_ms bigint not null, -- when the source last returned this rate; 0: it returned another one for the same time
     primary key (source, base, quote)
+  ) ${clustered}`,
+  // The newest contradiction of each source and pair: several prices for one time. Deleted when it ends.
+  `create table fx_contradictions (
+    source text not null,
+    pair text not null, -- both currencies in alphabetical order, for both orientations
+    at_ms bigint not null, -- time of the rates
+    statement text not null, -- the prices that the source returned last for this time
+    reason text not null,
+    seen_ms bigint not null, -- when the source last contradicted itself
+    primary key (source, pair)
   ) ${clustered}`,
   // The result of polling each source. Written by the server, read by commands and doctor.
   `create table fx_source_status (
