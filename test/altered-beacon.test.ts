@@ -1,6 +1,6 @@
 // Alters one answer of a beacon node at a random place (test/altered-beacon.ts).
 import { after, before, describe } from 'node:test'
-import { beaconWorlds, isBelievedOfBeacon, openAlteredBeacon } from './altered-beacon.ts'
+import { beaconWorlds, openAlteredBeacon } from './altered-beacon.ts'
 import { testAlteredSeeds } from './altered-seeds.ts'
 import { openContext, type TestContext } from './context.ts'
 
@@ -18,7 +18,7 @@ describe('one altered answer of a beacon node', () => {
 
   testAlteredSeeds('nothing wrong is stored, and what is stored ends with the truth', () => beacon.run, {
     ...{ count: 2000, perRun: 1, worlds: beaconWorlds },
-    isBelieved: isBelievedOfBeacon,
+    isBelieved: () => false,
   })
   // One node in eight has no SSZ, so that nothing is altered.
   testAlteredSeeds('nothing wrong in SSZ is stored, and what is stored ends with the truth', () => beacon.run, {

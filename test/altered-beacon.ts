@@ -18,7 +18,7 @@ import { Follower } from '#validators/ingest/follow.ts'
 import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
 import { StateRecords } from '#validators/ingest/read/state-records.ts'
 import { measures } from '#validators/ratings/measures.ts'
-import type { AlterationReport, Answer, AnswerAlterer } from './altered-answer.ts'
+import type { Answer, AnswerAlterer } from './altered-answer.ts'
 import type { AlteredRun } from './altered-seeds.ts'
 import { type AnswerRequest, type AnswerServer, serveAnswers } from './altering-proxy.ts'
 import { settingsWith, type TestContext, testNowMs } from './context.ts'
@@ -46,9 +46,9 @@ export const beaconWorlds = nodes.length * networksCount * 2
 
 function simulateChain(number: number): CompletedNetwork {
   const world = simulateNetwork(`altered ${number}`, {
-    ...{ epochs: 11, slotsPerEpoch, slotSeconds: 12, validators: 24, committeesPerSlot: 2, syncSeats: 8 },
+    ...{ epochs: 11, slotsPerEpoch, slotSeconds: 12, validators: 24, committeesPerSlot: 1, syncSeats: 8 },
     ...{ outage: { from: 0, until: 0 }, missed: 0.08, orphaned: 0.05, slashing: 0.02, balanceChanges: 0.2 },
-    ...{ forkEpochs: presentForks, hasExecution: false },
+    ...{ forkEpochs: presentForks, hasExecution: false, derivesDuties: true },
   })
   // Some hours span two chain days, and a UTC day ends within the chain.
   return { ...world, genesisUnix: Date.UTC(2026, 10, 14, 23, 55, 48) / 1000 }
@@ -260,7 +260,3 @@ export async function openAlteredBeacon(
   }
   return { run, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() }
 }
-
-/** What a single node can state without contradicting itself (docs/security.md#trust-in-sources). */
-export const isBelievedOfBeacon = ({ question }: AlterationReport): boolean =>
-  question.startsWith('/eth/v1/validator/duties/proposer/')

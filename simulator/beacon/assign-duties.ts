@@ -17,7 +17,7 @@ export const createDutyData = () => ({
   /** If duties are derived: the current RANDAO mix, and those at the end of the last epochs. */
   mix: zeroRoot,
   mixes: new Map<number, string>(),
-  /** If duties are derived: the proposers of the current and the next epoch. */
+  /** The proposers of the current epoch and, if duties are derived, of the next. */
   lookahead: new Map<number, readonly number[]>(),
 })
 
@@ -37,7 +37,7 @@ export function assignDuties(
 ): Duties {
   const { slotsPerEpoch, committeesPerSlot, syncPeriod, syncSeats, derivesDuties } = scenario.plan
   if (derivesDuties) return deriveDuties(scenario, chain, data, epoch)
-  const { committees, seats } = data
+  const { committees, seats, lookahead } = data
   const active = chain.active(epoch)
   const shuffled = draws.shuffled(active)
   const groups = slotsPerEpoch * committeesPerSlot
@@ -54,6 +54,7 @@ export function assignDuties(
     const drawn = draws.pick(active)
     return scenario.behaviour.proposer(epoch * slotsPerEpoch + at) ?? drawn
   })
+  lookahead.set(epoch, proposers).delete(epoch - 1)
   return { proposers, sync }
 }
 

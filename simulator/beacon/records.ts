@@ -94,7 +94,7 @@ export interface Snapshot {
   readonly slashings: readonly bigint[]
   /** By seat. The next committee is known if duties are derived; otherwise it is the current one. */
   readonly syncCommittees: { readonly now: readonly number[]; readonly next: readonly number[] }
-  /** The proposers of this epoch and the next by slot, if duties are derived. */
+  /** By slot: the proposers of this epoch and, if duties are derived, of the next. */
   readonly lookahead: readonly number[]
   readonly validators: readonly Readonly<SimulatedValidator>[]
   readonly queue: readonly SimulatedPendingDeposit[]

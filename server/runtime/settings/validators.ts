@@ -28,8 +28,8 @@ const beaconSettings = section(
     ),
     compareNodes: boolean(
       true,
-      'Whether several nodes are compared with each other before epochs are stored: the last block and the ' +
-        'proposers. If they differ, nothing is stored until they agree.',
+      'Whether the last blocks of several nodes are compared with each other before epochs are stored. ' +
+        'If they differ, nothing is stored until they agree.',
     ),
   },
   'Beacon nodes.',

@@ -136,7 +136,8 @@ const isElectra = (fork: Fork): boolean => fork === 'electra' || fork === 'fulu'
 for (const sample of samples.filter(({ kind }) => kind === 'state')) {
   test(`validators, balances, scores and finality of a ${sample.fork} state are read from its SSZ`, () => {
     const state = stateFromSsz(bytesOf(sample), rules.minimal)
-    const { scores, pubkeys, credentials, pending, ...validators } = state.validators
+    const { scores, pubkeys, credentials, pending, seeds, ...validators } = state.validators
+    assert.equal(seeds?.mixes.now?.length, 32)
     assert.equal(pending, emptyPendingQueues)
     const fromJson = validatorsFromJson(sample.json.validators, 1)
     const { pubkeys: jsonKeys, credentials: jsonCredentials, ...rest } = fromJson

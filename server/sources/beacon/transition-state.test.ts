@@ -73,6 +73,9 @@ const seats = (indices: readonly number[]) => ({
   aggregate_pubkey: filled(48, 1),
 })
 
+/** Of epochs 8 to 15, or of 0 to 7. */
+const mixes = `0x${Array.from({ length: 8 }, (_, at) => filled(32, 0x20 + at).slice(2)).join('')}`
+
 /** Every field has a value of its own, so that a wrong offset is visible. */
 const stateJson = {
   ...{ genesis_time: '11', genesis_validators_root: filled(32, 2), slot: '40', fork: filled(16, 3) },
@@ -88,7 +91,7 @@ const stateJson = {
     },
     ...{ activation_eligibility_epoch: '1', activation_epoch: '2', exit_epoch: '3', withdrawable_epoch: '4' },
   })),
-  ...{ balances: ['1', '2', '3', '4'], randao_mixes: filled(256, 10) },
+  ...{ balances: ['1', '2', '3', '4'], randao_mixes: mixes },
   slashings: uints([0, 32_000_000_000, 0, 5, 0, 0, 2_048_000_000_000, 7]),
   ...{ previous_epoch_participation: '0x01020304', current_epoch_participation: '0x05060708' },
   // Bits 0, 2 and 3.
@@ -120,11 +123,15 @@ for (const fork of ['deneb', 'electra', 'fulu'] as const) {
       [validators.pending?.deposits.length, validators.pending?.consolidations.length],
       isElectra ? [192, 16] : [0, 0],
     )
+    // Slot 40 is in epoch 10, whose duties depend on the mix of epoch 8.
+    assert.deepEqual(validators.seeds, {
+      mixes: { now: new Uint8Array(32).fill(0x20), next: new Uint8Array(32).fill(0x21) },
+      lookahead: fork === 'fulu' ? Int32Array.of(3, 2, 1, 0, 0, 1, 2, 3) : undefined,
+    })
     assert.deepEqual(transitionStateFromSsz(view, rules, validators), {
       justification: { bits: [true, false, true, true], previousJustified: 7, currentJustified: 9, finalized: 6 },
       slashings: Float64Array.of(0, 32_000_000_000, 0, 5, 0, 0, 2_048_000_000_000, 7),
       depositBalanceToConsume: isElectra ? 16_000_000_000 : 0,
-      proposers: fork === 'fulu' ? Int32Array.of(3, 2, 1, 0, 0, 1, 2, 3) : undefined,
       syncCommittees: { now: Uint32Array.of(2, 0, 2), next: Uint32Array.of(1, 3, 0) },
     })
   })

@@ -11,8 +11,6 @@ export interface TransitionState {
   readonly slashings: Float64Array
   /** Since Electra: gwei of the deposit churn that earlier epochs left. */
   readonly depositBalanceToConsume: number
-  /** Since Fulu: the proposers of this epoch and the next, by slot. */
-  readonly proposers?: Int32Array | undefined
   /** By seat: the committees of this sync period and the next. */
   readonly syncCommittees: { readonly now: Uint32Array; readonly next: Uint32Array }
 }
@@ -35,7 +33,6 @@ export function transitionStateFromSsz(view: View, rules: ConsensusRules, keys: 
   const syncSize = (rules.syncCommitteeSize + 1) * pubkeySize
   const churnAt = at.end + 2 * syncSize + 4 + 16 + 4
   const epoch = epochAt(rules, view.u64(at.slot))
-  const lookahead = 2 * rules.slotsPerEpoch
   return {
     justification: {
       bits: [0, 1, 2, 3].map((bit) => ((bits >> bit) & 1) === 1),
@@ -45,10 +42,6 @@ export function transitionStateFromSsz(view: View, rules: ConsensusRules, keys: 
     },
     slashings: Float64Array.from({ length: rules.slashingsVector }, (_, index) => slashings.u64(index * 8)),
     depositBalanceToConsume: isFrom(rules, 'electra', epoch) ? view.u64(churnAt + 8) : 0,
-    // Three offsets of the pending queues follow six churn fields.
-    proposers: isFrom(rules, 'fulu', epoch)
-      ? Int32Array.from({ length: lookahead }, (_, slot) => view.u64(churnAt + 48 + 12 + slot * 8))
-      : undefined,
     syncCommittees: {
       now: seatsFrom(view.part(at.end, at.end + syncSize), rules, keys),
       next: seatsFrom(view.part(at.end + syncSize, at.end + 2 * syncSize), rules, keys),

@@ -1,6 +1,7 @@
 // All validators of a network at one slot, as columns: a million validators take a few dozen megabytes instead of a
 // million objects. They are read from the SSZ of a full state or from the JSON list.
 import { type ConsensusRules, epochAt, forkAt, isForkFrom } from './consensus.ts'
+import { type DutySeeds, dutySeedsFromState } from './duty-seeds.ts'
 import { figureOf, readFields, readList } from './json.ts'
 import { emptyPendingQueues, type PendingQueues, pendingFromState } from './pending.ts'
 import { SszError, type View } from './ssz.ts'
@@ -23,6 +24,8 @@ export interface Validators extends ValidatorKeys {
   readonly pending?: PendingQueues | undefined
   /** Inactivity scores; undefined if the source does not have them. */
   readonly scores?: Float64Array | undefined
+  /** Undefined if the source does not have them. */
+  readonly seeds?: DutySeeds | undefined
 }
 
 const emptyOf = (count: number) => ({
@@ -44,10 +47,11 @@ export function stateOffsets(rules: ConsensusRules) {
   const votes = historicalRoots + 4 + 72
   const validators = votes + 4 + 8
   const balances = validators + 4
-  const participation = balances + 4 + 32 * rules.historicalMixes + 8 * rules.slashingsVector
+  const mixes = balances + 4
+  const participation = mixes + 32 * rules.historicalMixes + 8 * rules.slashingsVector
   const finalized = participation + 8 + 1 + 80
   const scores = finalized + 40
-  return { slot: 40, validators, balances, participation, finalized, scores, end: scores + 4 }
+  return { slot: 40, validators, balances, mixes, participation, finalized, scores, end: scores + 4 }
 }
 
 export interface StateParts {
@@ -77,6 +81,7 @@ export function stateFromSsz(view: View, rules: ConsensusRules, previous?: Valid
       ...fromRecords(records, balances, scores, count, rules.increment),
       ...readValidatorKeys(records.bytes, recordSize, count, previous),
       pending: hasQueues ? pendingFromState(view, at.end, rules) : emptyPendingQueues,
+      seeds: dutySeedsFromState(view, rules, at),
     },
   }
 }

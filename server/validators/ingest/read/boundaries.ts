@@ -88,7 +88,7 @@ function substituteState(before: Validators | undefined, after: Validators | und
     const [a, b] = [before[name], after[name]]
     for (let index = 0; index < before.count; index++) if (a[index] !== b[index]) return undefined
   }
-  return { ...before, scores: undefined }
+  return { ...before, scores: undefined, seeds: undefined }
 }
 
 /** Reverts the slashings of the first block of an epoch, except for validators that were slashed before. */

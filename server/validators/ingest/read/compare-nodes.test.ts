@@ -5,7 +5,6 @@ import { after, afterEach, test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
 import { presentForks } from '#simulator/beacon/plan.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
-import { jsonAt, openAlteringProxy } from '#test/altering-proxy.ts'
 import { openNodeOfRun } from '#test/client-of-run.ts'
 import { openContext, settingsWith } from '#test/context.ts'
 import { simulateNetwork } from '#test/simulator/simulate-network.ts'
@@ -31,11 +30,6 @@ const plan = {
   },
 }
 const world = simulateNetwork('compare', plan)
-/** An empty slot: no block shows who should have proposed. */
-const emptySlot = Array.from({ length: 5 * slotsPerEpoch }, (_, at) => 2 * slotsPerEpoch + at).find(
-  (slot) => !world.blocks.has(slot),
-) as number
-const emptyEpoch = Math.floor(emptySlot / slotsPerEpoch)
 
 const signal = new AbortController().signal
 const context = await openContext()
@@ -55,53 +49,6 @@ async function openFollower(urls: readonly string[], comparesNodes = true) {
 }
 
 const covered = () => coveredEpochs(context.duties, network)
-
-interface Duty {
-  readonly slot: string
-  validator_index: string
-}
-const wrongProposer = jsonAt<Duty[]>(new RegExp(`/duties/proposer/${emptyEpoch}$`), (duties) => {
-  const duty = duties.find(({ slot }) => slot === String(emptySlot))
-  if (duty) duty.validator_index = String((Number(duty.validator_index) + 1) % 24)
-})
-
-test('nodes that disagree about a proposer stop ingest before that epoch, until they agree', async () => {
-  await using one = await openNodeOfRun(world)
-  await using two = await openNodeOfRun(world)
-  for (const wrong of [one, two]) {
-    await using proxy = await openAlteringProxy(wrong.url, wrongProposer)
-    const urls = [one, two].map((node) => (node === wrong ? proxy.url : node.url))
-    const { catchUp, steps } = await openFollower(urls)
-    const message = `epoch ${emptyEpoch}: ${urls[0]} and ${urls[1]} return different proposers of slot`
-    for (let attempt = 0; attempt < 2; attempt++)
-      await assert.rejects(catchUp(), ({ name, message: text }: Error) => {
-        assert.equal(name, 'NodesDisagreeError')
-        assert.ok(text.startsWith(message), text)
-        return true
-      })
-    assert.deepEqual(await covered(), [{ from: 0, until: emptyEpoch }])
-    proxy.alter()
-    await catchUp()
-    assert.deepEqual(await covered(), [{ from: 0, until: world.finalized - 1 }])
-    assert.ok(steps.every(({ notCompared }) => notCompared?.length === 0))
-    await emptyDuties(context)
-  }
-})
-
-test('without a second node or without comparison, the proposer of an empty slot is trusted', async () => {
-  await using node = await openNodeOfRun(world)
-  await using proxy = await openAlteringProxy(node.url, wrongProposer)
-  for (const [urls, comparesNodes] of [
-    [[proxy.url], true],
-    [[proxy.url, node.url], false],
-  ] as const) {
-    const { catchUp, steps } = await openFollower(urls, comparesNodes)
-    await catchUp()
-    assert.deepEqual(await covered(), [{ from: 0, until: world.finalized - 1 }])
-    assert.ok(steps.every(({ notCompared }) => notCompared === undefined))
-    await emptyDuties(context)
-  }
-})
 
 test('a node on another fork stops ingest', async () => {
   const fork = { ...simulateNetwork('compare other', plan), genesisUnix: world.genesisUnix }

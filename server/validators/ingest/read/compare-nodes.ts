@@ -1,8 +1,7 @@
 // Compares the answers of a network's beacon nodes with each other before epochs are stored
 // (behaviour/validators.md#comparison-of-nodes).
 //
-// 1. Compared are the last block of the epoch, whose root covers its state, and the proposers, because nothing else
-//    verifies the proposers of empty slots.
+// 1. Compared is the last block of the epoch. Its root covers all earlier blocks and its state.
 // 2. A node that does not answer, is behind or does not have the data is not compared. That does not stop ingest. Such a
 //    node is asked again some epochs later, so that it does not delay every epoch.
 import { BeaconError, type SingleBeacon } from '#sources/beacon/client.ts'
@@ -20,8 +19,6 @@ interface NodeAnswer {
   readonly name: string
   readonly slot: number
   readonly root: string
-  /** Undefined if the node does not have them any more. */
-  readonly proposers: readonly number[] | undefined
 }
 
 export class NodeComparison {
@@ -69,9 +66,7 @@ async function ask(
     const first = firstSlotAt(rules, epoch)
     for (let slot = first + rules.slotsPerEpoch - 1; slot >= Math.max(first, 1); slot--) {
       const header = await queries.header(slot)
-      if (!header) continue
-      const proposers = await queries.proposers(epoch)
-      return { name, slot, root: header.root, proposers: proposers && [...proposers] }
+      if (header) return { name, slot, root: header.root }
     }
     return `it has no block of epoch ${epoch}`
   } catch (error) {
@@ -83,13 +78,10 @@ async function ask(
 
 function refuseDifferences(epoch: number, [one, ...others]: readonly NodeAnswer[]): void {
   if (!one) return
-  for (const other of others) {
-    const differ = (difference: string): never => {
-      throw new NodesDisagreeError(`epoch ${epoch}: ${one.name} and ${other.name} return different ${difference}`)
-    }
-    if (one.root !== other.root)
-      differ(`last blocks: ${one.root} of slot ${one.slot} and ${other.root} of slot ${other.slot}`)
-    const at = one.proposers?.findIndex((proposer, slot) => proposer !== (other.proposers?.[slot] ?? proposer)) ?? -1
-    if (at >= 0) differ(`proposers of slot ${at} of the epoch: ${one.proposers?.[at]} and ${other.proposers?.[at]}`)
-  }
+  const other = others.find(({ root }) => root !== one.root)
+  if (!other) return
+  throw new NodesDisagreeError(
+    `epoch ${epoch}: ${one.name} and ${other.name} return different last blocks: ` +
+      `${one.root} of slot ${one.slot} and ${other.root} of slot ${other.slot}`,
+  )
 }

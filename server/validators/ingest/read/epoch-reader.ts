@@ -9,6 +9,7 @@
 // 5. Epochs without states can be computed from blocks, if there are states before and after them.
 import type { Range } from '#core/ranges.ts'
 import type { Block } from '#sources/beacon/block.ts'
+import { chooseProposers, type ProposerChoice } from '#sources/beacon/choose-proposers.ts'
 import { type Beacon, BeaconError, ContradictionError } from '#sources/beacon/client.ts'
 import type { Committees } from '#sources/beacon/committees.ts'
 import { type ConsensusRules, firstSlotAt } from '#sources/beacon/consensus.ts'
@@ -72,6 +73,9 @@ export class EpochReader {
     const boundary = await this.#boundaries.at(epoch + 1)
     const proposers = await this.#proposersOf(epoch)
     verifyProposers(this.#source.rules, epoch, ownBlocks, proposers)
+    // The mixes that the first two epochs depend on are from before genesis. Only states have them for certain.
+    const choice = { now: boundary.validators, previous: now.validators, blocks: epoch === 0 ? [] : blocks }
+    this.#chooseProposers(epoch + 1, choice)
     return {
       epoch,
       blocks,
@@ -163,6 +167,8 @@ export class EpochReader {
       finalizedAfter: await this.#finalizedAt(until + 1),
       readBlocks: (epoch) => this.#blocks.of(epoch),
     })
+    const previous = epochs.at(-1)?.now
+    this.#chooseProposers(until, { now: after.validators, previous, blocks: lastBlocks })
     return epochs.map((data) => ({ ...data, boundary: { validators: data.next, awaitsRewards: false } }))
   }
 
@@ -221,12 +227,22 @@ export class EpochReader {
     return committees
   }
 
+  /** The duties of the node are used only if the proposers cannot be computed. */
   async #proposersOf(epoch: number): Promise<Int32Array> {
+    const known = this.#proposers.get(epoch)
+    if (known) return known
+    const now = this.#boundaries.known(epoch)?.validators
+    this.#chooseProposers(epoch, { now, previous: undefined, blocks: [] })
     const proposers =
       this.#proposers.get(epoch) ??
       requireResult(await this.#source.queries.proposers(epoch), `the proposers of epoch ${epoch}`)
     this.#proposers.set(epoch, proposers)
     return proposers
+  }
+
+  #chooseProposers(epoch: number, choice: ProposerChoice): void {
+    const proposers = chooseProposers(this.#source.rules, epoch, choice)
+    if (proposers) this.#proposers.set(epoch, proposers)
   }
 
   /** `blocks`: the first blocks of the epoch, if not all of them can be read yet. */

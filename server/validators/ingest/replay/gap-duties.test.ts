@@ -26,7 +26,6 @@ const blockOf = (slot: number) => ({ slot, payload: { prevRandao: mixOf(slot) } 
 
 const dutiesFrom = (epoch: number) => {
   const transition = {
-    proposers: Int32Array.from({ length: 16 }, (_, at) => 100 + at),
     syncCommittees: { now: Uint32Array.of(1, 2), next: Uint32Array.of(3, 4) },
   }
   // The slots of epochs 16 to 24, of which the first three of each epoch are empty.
@@ -55,9 +54,11 @@ test('since Fulu, proposers are chosen with the effective balances of the previo
 })
 
 test('since Fulu, the state lists the proposers of the first epoch', () => {
+  const lookahead = Int32Array.from({ length: 16 }, (_, at) => 100 + at)
+  const validators = { ...validatorsOf(2), seeds: { mixes: { now: undefined, next: undefined }, lookahead } }
   const duties = dutiesFrom(22)
   assert.deepEqual(
-    [...Array.from(duties.proposers(22, validatorsOf(2), undefined))],
+    [...Array.from(duties.proposers(22, validators, undefined))],
     [100, 101, 102, 103, 104, 105, 106, 107],
   )
 })

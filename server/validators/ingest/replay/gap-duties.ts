@@ -1,8 +1,10 @@
 // Who had which duty in the epochs of a gap: computed from RANDAO and the validators, without asking a node.
 import type { Block } from '#sources/beacon/block.ts'
+import { chooseProposers } from '#sources/beacon/choose-proposers.ts'
 import type { Committees } from '#sources/beacon/committees.ts'
-import { type ConsensusRules, firstSlotAt, isFrom } from '#sources/beacon/consensus.ts'
-import { computeCommittees, computeProposers } from '#sources/beacon/shuffle.ts'
+import type { ConsensusRules } from '#sources/beacon/consensus.ts'
+import { mixFromBlocks } from '#sources/beacon/duty-seeds.ts'
+import { computeCommittees } from '#sources/beacon/shuffle.ts'
 import type { Validators } from '#sources/beacon/validators.ts'
 import { type FullState, ReplayError } from './chain-replay.ts'
 
@@ -17,24 +19,19 @@ export interface GapDuties {
 
 /** `blocks`: in ascending order, from two epochs before that of the state on. */
 export function computeDuties(rules: ConsensusRules, before: FullState, blocks: readonly Block[]): GapDuties {
-  const { syncCommittees, proposers: lookahead } = before.transition
+  const { syncCommittees } = before.transition
   const mixFor = (epoch: number): Uint8Array => {
-    // A block contains the mix before it. The first block after an epoch has the mix at the end of that epoch.
-    const from = firstSlotAt(rules, epoch - 1)
-    const mix = blocks.find(({ slot }) => slot >= from)?.payload?.prevRandao
+    const mix = mixFromBlocks(rules, epoch, blocks)
     if (!mix) throw new ReplayError(`epoch ${epoch}: no block has the RANDAO mix that its committees depend on`)
     return mix
   }
   const periodOf = (epoch: number) => Math.floor(epoch / rules.epochsPerSyncPeriod)
   return {
     committees: (epoch, validators) => computeCommittees(rules, epoch, validators, mixFor(epoch)),
-    proposers(epoch, validators, previous) {
-      // Since Fulu, the proposers are chosen an epoch ahead.
-      const isAhead = isFrom(rules, 'fulu', epoch - 1)
-      if (isAhead && epoch === before.epoch && lookahead) return lookahead.subarray(0, rules.slotsPerEpoch)
-      const chosenFrom = isAhead ? previous : validators
-      if (!chosenFrom) throw new ReplayError(`epoch ${epoch}: the state does not list the proposers`)
-      return computeProposers(rules, epoch, chosenFrom, mixFor(epoch))
+    proposers(epoch, now, previous) {
+      const proposers = chooseProposers(rules, epoch, { now, previous, blocks })
+      if (!proposers) throw new ReplayError(`epoch ${epoch}: what its proposers depend on is unknown`)
+      return proposers
     },
     syncCommittee(epoch) {
       const periods = periodOf(epoch) - periodOf(before.epoch)

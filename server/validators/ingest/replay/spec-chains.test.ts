@@ -87,6 +87,7 @@ function stateOf(json: StateJson): FullState {
         deposits: pendingDepositsFromJson(json.deposits),
         consolidations: pendingConsolidationsFromJson(json.consolidations),
       },
+      seeds: { mixes: { now: undefined, next: undefined }, lookahead: Int32Array.from(json.proposers) },
     },
     transition: {
       justification: {
@@ -97,7 +98,6 @@ function stateOf(json: StateJson): FullState {
       },
       slashings: Float64Array.from(json.slashings),
       depositBalanceToConsume: json.depositBalanceToConsume,
-      proposers: Int32Array.from(json.proposers),
       syncCommittees: { now: Uint32Array.from(json.sync.now), next: Uint32Array.from(json.sync.next) },
     },
   }
@@ -119,7 +119,7 @@ function openChain(at: number) {
       epoch,
       blocks: [...blocksOf(epoch), ...blocksOf(epoch + 1)],
       committees: computeDuties(rules, stateAt(epoch), blocks).committees(epoch, validators),
-      proposers: (transition.proposers as Int32Array).subarray(0, rules.slotsPerEpoch),
+      proposers: validators.seeds?.lookahead?.subarray(0, rules.slotsPerEpoch) ?? [],
       sync: { now: transition.syncCommittees.now, next: next.transition.syncCommittees.now },
       ...{ now: validators, next: next.validators },
       finalizedEpoch: stateAt(epoch + 2).transition.justification.finalized,

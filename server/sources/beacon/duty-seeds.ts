@@ -1,0 +1,49 @@
+// What determines duties: the RANDAO mixes of a state or of blocks, and the proposers that a state lists since Fulu.
+import type { Block } from './block.ts'
+import { type ConsensusRules, epochAt, firstSlotAt, isFrom } from './consensus.ts'
+import type { View } from './ssz.ts'
+
+export interface DutySeeds {
+  /** The mixes that the duties of this epoch and of the next depend on. */
+  readonly mixes: { readonly now: Uint8Array | undefined; readonly next: Uint8Array | undefined }
+  /** Since Fulu: the proposers of this epoch and the next, by slot. */
+  readonly lookahead?: Int32Array | undefined
+}
+
+/** `at`: positions of the slot, the mixes and the field after the inactivity scores. */
+export function dutySeedsFromState(
+  state: View,
+  rules: ConsensusRules,
+  at: Readonly<Record<'slot' | 'mixes' | 'end', number>>,
+): DutySeeds {
+  const epoch = epochAt(rules, state.u64(at.slot))
+  // The mix of an epoch is complete at its end. Duties depend on the epoch before the previous one.
+  const mixFor = (dutyEpoch: number) => {
+    const from = at.mixes + 32 * ((dutyEpoch - 2 + rules.historicalMixes) % rules.historicalMixes)
+    return knownMix(new Uint8Array(state.part(from, from + 32).bytes))
+  }
+  // Two sync committees, the payload header, two withdrawal indices, the historical summaries, six churn fields and the
+  // offsets of three queues.
+  const lookaheadAt = at.end + 2 * (rules.syncCommitteeSize + 1) * 48 + 4 + 16 + 4 + 48 + 12
+  return {
+    mixes: { now: mixFor(epoch), next: mixFor(epoch + 1) },
+    lookahead: isFrom(rules, 'fulu', epoch)
+      ? Int32Array.from({ length: 2 * rules.slotsPerEpoch }, (_, slot) => state.u64(lookaheadAt + slot * 8))
+      : undefined,
+  }
+}
+
+/**
+ * The mix that the duties of an epoch depend on. `blocks`: in ascending order, all from the first slot of the previous
+ * epoch on. Undefined before the merge, when blocks had no mix. The first two epochs depend on mixes from before genesis;
+ * on real chains, these equal the mix of the genesis state, which is in the first block.
+ */
+export function mixFromBlocks(rules: ConsensusRules, epoch: number, blocks: readonly Block[]): Uint8Array | undefined {
+  // A block contains the mix before it. The first block after an epoch has the mix at the end of that epoch.
+  const from = firstSlotAt(rules, epoch - 1)
+  return knownMix(blocks.find(({ slot }) => slot >= from)?.payload?.prevRandao)
+}
+
+/** A chain that does not draw its duties with RANDAO has zeros instead. */
+const knownMix = (mix: Uint8Array | undefined): Uint8Array | undefined =>
+  mix?.some((byte) => byte !== 0) ? mix : undefined
