@@ -15,7 +15,7 @@ export type TestGroup = Exclude<Group, 'checks'>
 
 const groupOfImport: readonly [RegExp, TestGroup][] = [
   [/\/browser\.ts'/, 'browser'],
-  [/\/(postgres|redis|clickhouse)\.ts'/, 'databases'],
+  [/\/(postgres|pgbouncer|redis|clickhouse)\.ts'/, 'databases'],
   [/\/(run-command|three-servers)\.ts'/, 'commands'],
 ]
 

@@ -43,7 +43,7 @@ export interface PostgresServer extends AsyncDisposable {
 }
 
 /** PostgreSQL does not run as root. */
-const asPostgres = (): { readonly before: readonly string[]; readonly ids?: readonly [number, number] } => {
+export const asPostgres = (): { readonly before: readonly string[]; readonly ids?: readonly [number, number] } => {
   if (process.getuid?.() !== 0) return { before: withParent }
   const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }))
   const ids = [id('-u'), id('-g')] as const

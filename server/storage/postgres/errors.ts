@@ -19,6 +19,9 @@ export class ConnectionLost extends Error {
 /** The host was reached but cannot be used. */
 export class UnsuitableHost extends Error {}
 
+/** A pooler gives the transactions of a session to several connections of PostgreSQL. */
+export class SharedConnection extends Error {}
+
 /** Connection refused, server starting or recovering, or a standby. */
 export const isRefusal = (error: unknown): boolean =>
   error instanceof UnsuitableHost || ['ECONNREFUSED', '57P03'].includes((error as { code?: string }).code ?? '')
@@ -61,6 +64,12 @@ export const isReadOnly = (error: unknown): boolean => error instanceof Database
 export function renamePostgres(error: unknown, server: string): unknown {
   if (error instanceof ConnectionLost) {
     const detail = `${server} cannot be reached; check that it is running, and check its address (${error.message})`
+    return unavailable(detail, error)
+  }
+  if (error instanceof SharedConnection) {
+    const detail =
+      `${server} is reached through a connection pooler that uses another connection of PostgreSQL for each transaction, ` +
+      'such as PgBouncer with pool_mode = transaction; connect to PostgreSQL itself, or set pool_mode = session'
     return unavailable(detail, error)
   }
   const message = error instanceof DatabaseError ? messageOfSqlState(error.code) : undefined

@@ -117,7 +117,7 @@ function createPostgresState(
     const session = await writeSession()
     let result: { readonly of: T } | undefined
     try {
-      await session.script(beginSql)
+      await session.begin(beginSql)
       result = { of: await work(session) }
       await commit(session)
       return result.of
@@ -154,7 +154,7 @@ function createPostgresState(
     try {
       const [row] = await createOutageRetry(waitMs)(async () => {
         const session = await writeSession()
-        await session.script(beginSql)
+        await session.begin(beginSql)
         const rows = await session.rows<{ number: number }>(sql, [writerName, committed])
         await session.script('rollback')
         return rows
@@ -199,7 +199,7 @@ function createPostgresState(
       // Several installations may share a database, each in a schema of its own.
       beginSql = `begin; select pg_advisory_xact_lock(${lockClass}, ${crc32(schema) | 0})`
       channel = `tetrad ${schema}`
-      await session.script(beginSql)
+      await session.begin(beginSql)
       await session.script(
         commitsTable,
         `delete from state_commits where number < (select max(number) from state_commits) - ${commitsKept}`,
@@ -210,7 +210,7 @@ function createPostgresState(
     snapshot: (work, signal) =>
       readers.read(async (session) => {
         signal?.throwIfAborted()
-        await session.script('begin isolation level repeatable read')
+        await session.begin('begin isolation level repeatable read')
         try {
           return await work(sessionReader((read) => read(session)))
         } finally {

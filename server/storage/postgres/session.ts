@@ -3,14 +3,25 @@
 // 1. Statements run one at a time, in order.
 // 2. A connection that failed is not used again: further statements throw `ConnectionLost`.
 // 3. It keeps the process alive only while a statement is running.
+// 4. The settings, prepared statements and subscriptions of a session need the same connection of PostgreSQL for all its
+//    transactions. A pooler that changes it is refused (behaviour/operations.md#connection-poolers).
 import { Client, DatabaseError, type QueryResult } from 'pg'
 import { systemClock } from '#runtime/clock.ts'
+import { systemRandom } from '#runtime/random.ts'
 import type { Row, StateReader, Value } from '../state.ts'
 import type { PostgresAddress } from './address.ts'
 import { BinaryQuery, takeBinaryRows } from './binary-rows.ts'
 import { CopyIn } from './copy.ts'
 import { bound, numberPlaceholders, parserOf } from './dialect.ts'
-import { ConnectionLost, endsConnection, isReadOnly, isRefusal, messageOfSqlState, UnsuitableHost } from './errors.ts'
+import {
+  ConnectionLost,
+  endsConnection,
+  isReadOnly,
+  isRefusal,
+  messageOfSqlState,
+  SharedConnection,
+  UnsuitableHost,
+} from './errors.ts'
 
 /** Then the connection is replaced, because prepared statements use memory of the server as long as it is open. */
 const statementsMax = 500
@@ -36,8 +47,14 @@ const settingsFor: Readonly<Record<Purpose, Readonly<Record<string, string | num
   },
 }
 
-/** Methods that the types of the driver do not declare. */
+/** A setting of our own, with which a session recognizes its connection (4). */
+const sessionSetting = 'tetrad.session'
+const sessionQuery = `select current_setting('${sessionSetting}', true) as session`
+
+/** What the types of the driver do not declare. */
 interface Referenceable {
+  /** The process of PostgreSQL, or what a pooler reports instead. */
+  readonly processID: number | null
   ref(): void
   unref(): void
 }
@@ -49,9 +66,11 @@ interface NamedStatement {
 }
 
 export class PostgresSession {
+  readonly #address: string
   readonly #client: Client & Referenceable
   readonly #purpose: Purpose
   readonly #subschema: string | undefined
+  readonly #id = systemRandom.uuid()
   readonly #statements = new Map<string, NamedStatement>()
   #namedCount = 0
   #last: Promise<unknown> = Promise.resolve()
@@ -69,6 +88,7 @@ export class PostgresSession {
         return session
       } catch (error) {
         await session.close()
+        if (error instanceof SharedConnection) throw error
         failures.push(error)
       }
     }
@@ -76,6 +96,7 @@ export class PostgresSession {
   }
 
   private constructor(address: string, purpose: Purpose, subschema: string | undefined) {
+    this.#address = address
     this.#purpose = purpose
     this.#subschema = subschema
     const client = new Client({
@@ -97,16 +118,41 @@ export class PostgresSession {
     await this.#client.connect()
     this.#client.unref()
     const settings = Object.entries(settingsFor[purpose])
-    const row = await this.script<{ standby: number; encoding: string }>(
+    const row = await this.script<{ standby: number; encoding: string; pid: number }>(
+      `set ${sessionSetting} = '${this.#id}'`,
       settings.map(([name, value]) => `set ${name} = '${value}'`).join('; '),
       // Acknowledged writes must be durable (storage/state.ts, rule 1), also if the database is configured otherwise.
       "select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'",
-      "select pg_is_in_recovery()::int as standby, current_setting('server_encoding') as encoding",
+      `select pg_is_in_recovery()::int as standby, current_setting('server_encoding') as encoding, pg_backend_pid() as pid`,
     )
+    if (row?.pid !== this.#client.processID) await this.#refuseSharing()
     if (row?.standby === 1 && purpose !== 'replica')
       throw new UnsuitableHost('is a standby, which does not accept writes')
     if (this.#subschema !== undefined) await this.#enterSubschema(this.#subschema)
     if (row?.encoding !== 'UTF8') throw new Error(`the encoding of the database is ${row?.encoding}; it must be UTF8`)
+  }
+
+  /** Invariant 4. There is a pooler: a transaction of a second client must not get the connection of this one. */
+  async #refuseSharing(): Promise<void> {
+    const other = new PostgresSession(this.#address, this.#purpose, undefined)
+    try {
+      await other.#client.connect()
+      const found = await other.script<{ session: string | null }>('begin', sessionQuery)
+      if (found?.session === this.#id) throw new SharedConnection()
+      await this.#checkConnection()
+    } finally {
+      await other.close()
+    }
+  }
+
+  /** Statements that begin a transaction. Throws `SharedConnection` if it has another connection than the last one. */
+  async begin(...statements: readonly string[]): Promise<void> {
+    await this.#checkConnection(...statements)
+  }
+
+  async #checkConnection(...statements: readonly string[]): Promise<void> {
+    const found = await this.script<{ session: string | null }>(...statements, sessionQuery)
+    if (found?.session !== this.#id) throw new SharedConnection()
   }
 
   async #enterSubschema(name: string): Promise<void> {
