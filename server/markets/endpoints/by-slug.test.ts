@@ -71,12 +71,15 @@ describe('200', () => {
     assert.equal(bare.headers['content-location'], '/markets/slug/bridge?include_tag=false')
   })
 
-  test('200: a current slug has precedence over a past one; then the market that changed last', async () => {
+  test('200: a current slug has precedence over a past one; then the market that got the slug last', async () => {
     await using context = await contextWithBridge()
     context.clock.advance(1000)
     await put(context, market('502', { slug: 'tunnel', pastSlugs: 'bridge,the-bridge' }))
     assert.equal((await ask(context, 'bridge')).body.id, '501')
     assert.equal((await ask(context, 'the-bridge')).body.id, '502')
+    context.clock.advance(1000)
+    await put(context, market('501', { slug: 'bridge', pastSlugs: '["the-bridge"]', question: 'Closed?' }))
+    assert.equal((await ask(context, 'the-bridge')).body.id, '502', 'a later change does not matter')
   })
 
   test('200: the next request sees a change; other commits do not clear the cache', async () => {

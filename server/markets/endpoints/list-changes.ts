@@ -6,8 +6,9 @@ import { invalid } from '#core/fault.ts'
 import { createHandler } from '#http/handler.ts'
 import type { MarketsContext } from '../context.ts'
 import { getFeedCoverage, notFoundOrNotCovered } from '../feeds/feed-coverage.ts'
-import { findMarketId, findMarketIds, listChangesAfter, listMarketChanges, resolveCursor } from '../history/changes.ts'
+import { findMarketIds, listChangesAfter, listMarketChanges, resolveCursor } from '../history/changes.ts'
 import { type KindName, kindNames, kinds, ownFields } from '../records/kinds.ts'
+import { findMarketId } from '../records/slug-precedence.ts'
 
 /** Length limit of an invalid name in the error. */
 const valueCharsMax = 100

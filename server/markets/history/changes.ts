@@ -6,6 +6,7 @@ import type { StateReader } from '#storage/state.ts'
 import { EventLoopYielder, statementSteps, yieldInOrder } from '../event-loop-yielder.ts'
 import type { KindName } from '../records/kinds.ts'
 import { currentRecords, loadRecordGraph, marketNames } from '../records/record-graph.ts'
+import { findMarketId } from '../records/slug-precedence.ts'
 import { parseDiff, readLogHead, type VersionRow, versionColumns } from './versions.ts'
 
 /** Versions scanned for one page. */
@@ -84,12 +85,6 @@ export async function findMarketIds(reader: StateReader, slugs: readonly string[
     if (id !== undefined) ids.add(id)
   }
   return ids
-}
-
-/** The order of precedence is in behaviour/markets.md#past-slugs. */
-export async function findMarketId(reader: StateReader, slug: string): Promise<string | undefined> {
-  const sql = 'select market_id from market_slugs where slug = ? order by rank, seq desc, market_id limit 1'
-  return (await reader.get<{ market_id: string }>(sql, slug))?.market_id
 }
 
 /** Changes of one market from `cursor` backwards, newest first. */

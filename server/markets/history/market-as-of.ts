@@ -10,11 +10,11 @@ import { EventLoopYielder, yieldInOrder } from '../event-loop-yielder.ts'
 import { type Document, type RecordReference, type StoredRecord, writeMarket } from '../records/documents.ts'
 import { type KindName, kinds, type MarketKey } from '../records/kinds.ts'
 import { parsePastSlugs } from '../records/normalize.ts'
-import { slugRanks, textOrNull } from '../records/put-markets.ts'
+import { textOrNull } from '../records/put-markets.ts'
 import { loadRecordGraph, marketNames, type RecordSource } from '../records/record-graph.ts'
-import { findMarketId } from './changes.ts'
+import { findMarketId, slugRanks } from '../records/slug-precedence.ts'
 import { readRecordAfter } from './snapshots.ts'
-import { readHistoryStartMs } from './versions.ts'
+import { readHistoryStartMs, readLogHead } from './versions.ts'
 
 export interface PastMarket extends Document {
   readonly id: string
@@ -34,9 +34,7 @@ export async function marketAsOf(
   readsMax = usualReadsMax,
 ): Promise<PastMarket | undefined> {
   await refuseDeleted(reader, asOfMs)
-  const sql = 'select seq from market_versions where at_ms <= ? order by at_ms desc, seq desc limit 1'
-  const last = await reader.get<{ seq: number }>(sql, asOfMs)
-  const until = last?.seq ?? 0
+  const until = await lastVersionAt(reader, asOfMs)
   const records = recordsAsOf(reader, until, readsMax)
   const id =
     typeof key === 'string'
@@ -48,6 +46,15 @@ export async function marketAsOf(
   if (!graph || id === undefined) return undefined
   const document = writeMarket(graph, id, new Map())
   return document && { ...document, id, slug: textOrNull(graph.record('market', id)?.fields.slug) ?? '' }
+}
+
+/** The number of the last version at this time, even if that version has been deleted. */
+async function lastVersionAt(reader: StateReader, asOfMs: number): Promise<number> {
+  // Before the query, so that it does not count a version that is committed after it.
+  const { seq } = await readLogHead(reader)
+  const sql = 'select seq from market_versions where at_ms > ? order by at_ms, seq limit 1'
+  const next = await reader.get<{ seq: number }>(sql, asOfMs)
+  return next ? next.seq - 1 : seq
 }
 
 async function refuseDeleted(reader: StateReader, asOfMs: number): Promise<void> {
@@ -122,30 +129,41 @@ const selectCandidates = `
   join market_records r on r.kind = l.from_kind and r.id = l.from_id
   order by length(r.id), r.id limit ?`
 
-/** Applies the rule of behaviour/markets.md#past-slugs to the slugs of that time. */
+/**
+ * Applies the rule of behaviour/markets.md#past-slugs to the slugs of that time. It depends only on versions after that
+ * time, because earlier ones may have been deleted.
+ */
 async function findMarketIdAsOf(
   reader: StateReader,
   records: RecordSource,
   slug: string,
   seq: number,
 ): Promise<string | undefined> {
-  const sql = 'select market_id, since_seq from market_slugs where slug = ? order by market_id'
-  const rows = await reader.all<{ market_id: string; since_seq: number }>(sql, slug)
-  let best: { id: string; rank: number; changeSeq: number } | undefined
-  for (const { market_id: id, since_seq: sinceSeq } of rows) {
+  const sql = `select market_id as id from market_slugs where slug = ? and since_seq <= ?
+    order by since_seq desc, market_id`
+  const candidates: { id: string; rank: number }[] = []
+  for (const { id } of await reader.all<{ id: string }>(sql, slug, seq)) {
     const past = await records.record('market', id)
-    if (!past || sinceSeq > seq) continue
-    const rank = slugRank(past, slug)
-    const last = await reader.get<{ seq: number }>(
-      `select seq from market_versions
-       where kind = 'market' and id = ? and seq <= ? and change_type in ('created', 'changed') order by seq desc limit 1`,
-      id,
-      seq,
-    )
-    const changeSeq = last?.seq ?? 0
-    if (!best || rank < best.rank || (rank === best.rank && changeSeq > best.changeSeq)) best = { id, rank, changeSeq }
+    if (past) candidates.push({ id, rank: slugRank(past, slug) })
   }
-  return best?.id
+  const bestRank = Math.min(...candidates.map(({ rank }) => rank))
+  const best = candidates.filter(({ rank }) => rank === bestRank)
+  if (best.length > 1) {
+    for (const { id } of best) if (!(await wasVanished(reader, id, seq))) return id
+  }
+  return best[0]?.id
+}
+
+/** Reads the current state first, so that a commit in between is undone. */
+async function wasVanished(reader: StateReader, id: string, seq: number): Promise<boolean> {
+  const current = 'select vanished_ms as "vanishedMs" from market_documents where market_id = ?'
+  const document = await reader.get<{ vanishedMs: number | null }>(current, id)
+  const next = await reader.get<{ change_type: string }>(
+    `select change_type from market_versions
+     where kind = 'market' and id = ? and seq > ? and change_type in ('vanished', 'returned') order by seq limit 1`,
+    ...[id, seq],
+  )
+  return next ? next.change_type === 'returned' : document !== undefined && document.vanishedMs !== null
 }
 
 function slugRank({ fields }: StoredRecord, slug: string): number {

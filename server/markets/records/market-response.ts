@@ -14,6 +14,7 @@ import { readLogHead } from '../history/versions.ts'
 import { withoutTags } from './documents.ts'
 import type { MarketKey } from './kinds.ts'
 import { gzipBody } from './rebuild.ts'
+import { slugOrder, slugsWithDocuments } from './slug-precedence.ts'
 
 export interface MarketResponse {
   /** The market's current slug. */
@@ -38,6 +39,7 @@ export interface ResponseForms {
 }
 
 interface DocumentRow {
+  readonly id: string
   readonly slug: string
   readonly body: Uint8Array
   readonly body_gzip: Uint8Array | null
@@ -49,14 +51,10 @@ interface DocumentRow {
 
 const columns = 'd.slug, d.body, d.body_gzip, d.tags_at, d.etag, d.modified_ms, d.vanished_ms'
 
-/** A present slug beats a past one, a listed market one that has vanished (behaviour/markets.md#past-slugs). */
-const selectBySlug = `
-  select ${columns}
-  from market_slugs s left join market_documents d on d.market_id = s.market_id
-  where s.slug = ? order by s.rank, d.vanished_ms is not null, s.seq desc, s.market_id limit 1`
+const selectBySlug = `select s.market_id as id, ${columns} from ${slugsWithDocuments} order by ${slugOrder} limit 1`
 
 const selectById = `
-  select ${columns}
+  select r.id, ${columns}
   from market_records r left join market_documents d on d.market_id = r.id
   where r.kind = 'market' and r.id = ?`
 
@@ -87,19 +85,19 @@ async function readForms(
     ? await state.get<DocumentRow | UnwrittenRow>(selectBySlug, key)
     : await state.get<DocumentRow | UnwrittenRow>(selectById, key.id)
   if (!row) return undefined
-  const whole = row.body === null ? await buildUnwritten(state, key) : row
+  const whole = row.body === null ? await buildUnwritten(state, row.id) : row
   const forms = buildForms(whole, isSlug ? key : whole.slug, settings.markets.maxAgeSeconds)
   if (whole === row && state.version() === version)
     markets.responses.keep(cacheKey, forms, settings.markets.cacheMegabytes * 2 ** 20)
   return forms
 }
 
-type UnwrittenRow = { readonly [name in keyof DocumentRow]: null }
+type UnwrittenRow = { readonly [name in keyof DocumentRow]: name extends 'id' ? string : null }
 
 /** As of the newest entry of the log, which is one moment of the store whatever is committed while it is put together. */
-async function buildUnwritten(state: State, key: MarketKey): Promise<DocumentRow> {
+async function buildUnwritten(state: State, id: string): Promise<DocumentRow> {
   const { atMs } = await readLogHead(state)
-  const market = await marketAsOf(state, key, atMs).catch((error: unknown) => {
+  const market = await marketAsOf(state, { id }, atMs).catch((error: unknown) => {
     if (error instanceof Fault && error.code === 'markets.too_many_changes') return undefined
     throw error
   })

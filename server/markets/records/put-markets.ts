@@ -25,6 +25,7 @@ import { type KindName, kinds, ownFields } from './kinds.ts'
 import { type MarketRecord, type NormalizedRecord, normalizeRecord, parsePastSlugs } from './normalize.ts'
 import { deferDocuments, findMarketsShowing, TouchedRecords, writeDocuments } from './rebuild.ts'
 import { parseStoredRecord } from './record-graph.ts'
+import { slugRanks } from './slug-precedence.ts'
 
 export interface Reject {
   readonly kind: KindName
@@ -58,8 +59,6 @@ interface RecordRow {
 
 type Links = StoredRecord['links']
 
-/** The market's current slug, the slugs in its `pastSlugs`, and its earlier slugs here. */
-export const slugRanks = { present: 0, listed: 1, former: 2 } as const
 type RecordNames = Pick<RecordRow, 'slug' | 'title'>
 
 /** The state of one transaction. */
@@ -278,10 +277,9 @@ async function putSlugs(tx: StateWriter, id: string, slug: string | null, past: 
   for (const [known, rank] of now) {
     if (before.get(known) === rank) continue
     await tx.run(
-      `insert into market_slugs (slug, market_id, rank, seq, since_seq) values (?, ?, ?, ?, ?)
+      `insert into market_slugs (slug, market_id, rank, since_seq) values (?, ?, ?, ?)
        on conflict (slug, market_id) do update set rank = excluded.rank`,
-      ...[known, id, rank, seq, seq],
+      ...[known, id, rank, seq],
     )
   }
-  await tx.run('update market_slugs set seq = ? where market_id = ?', seq, id)
 }

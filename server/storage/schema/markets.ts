@@ -45,8 +45,7 @@ const recordTables = ({ strict, clustered }: StateDialect): readonly string[] =>
     slug text not null,
     market_id text not null,
     rank bigint not null, -- 0: current slug, 1: listed by the source as a past slug, 2: earlier slug here
-    seq bigint not null, -- version of the market's own last change
-    since_seq bigint not null, -- version with which the market got the slug
+    since_seq bigint not null, -- version with which the market first got the slug
     primary key (slug, market_id)
   ) ${clustered}`,
     'create index market_slugs_market on market_slugs (market_id)',
