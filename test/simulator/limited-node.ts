@@ -32,8 +32,16 @@ export interface SimulatedCapabilities {
   readonly dialect?: SimulatedDialect
   /** Transactions that the node fails to trace. */
   readonly untraceable?: (transaction: string, method: string) => boolean
+  /** Transactions whose traces lack a recipient. */
+  readonly malformed?: (transaction: string, method: string) => boolean
   /** Size of the input of every call in a trace, to make traces as large as real ones. */
   readonly inputBytes?: number
+}
+
+interface FlatStep {
+  readonly transactionHash?: string
+  readonly traceAddress: readonly number[]
+  readonly action: object
 }
 
 export class LimitedNode extends SimulatedNode {
@@ -92,7 +100,7 @@ export class LimitedNode extends SimulatedNode {
       case 'trace_transaction':
         if (traces.includes('trace_block')) {
           this.#refuseUntraceable([this.transactionOf(params[0]).tx], method)
-          return super.resultOf(method, params)
+          return this.#malform(super.resultOf(method, params) as FlatStep[], method)
         }
         break
       case 'trace_block':
@@ -129,19 +137,30 @@ export class LimitedNode extends SimulatedNode {
     if (method === 'debug_traceTransaction') {
       const { tx } = this.transactionOf(what)
       this.#refuseUntraceable([tx], method)
-      return nestedJson(tx.frame, input)
+      return this.#frameOf(tx, method, input)
     }
     const block = this.blockAt(what)
     if (method === 'trace_block') {
       this.#refuseUntraceable(block.transactions, method)
-      return flatJson(block, input)
+      return this.#malform(flatJson(block, input) as FlatStep[], method)
     }
     if (block.number === 0) throw new RpcRefusal(-32000, 'genesis is not traceable')
     return block.transactions.map((tx) =>
       this.capabilities.untraceable?.(tx.hash, method)
         ? { txHash: tx.hash, error: 'execution timeout' }
-        : { txHash: tx.hash, result: nestedJson(tx.frame, input) },
+        : { txHash: tx.hash, result: this.#frameOf(tx, method, input) },
     )
+  }
+
+  #frameOf({ hash, frame }: { readonly hash: string; readonly frame: Frame }, method: string, input: string): object {
+    const json = nestedJson(frame, input)
+    return this.capabilities.malformed?.(hash, method) ? { ...json, to: undefined } : json
+  }
+
+  #malform(steps: readonly FlatStep[], method: string): readonly FlatStep[] {
+    const isMalformed = ({ transactionHash, traceAddress }: FlatStep) =>
+      traceAddress.length === 0 && transactionHash && this.capabilities.malformed?.(transactionHash, method)
+    return steps.map((step) => (isMalformed(step) ? { ...step, action: { ...step.action, to: undefined } } : step))
   }
 
   #refuseUntraceable(transactions: readonly { readonly hash: string }[], method: string): void {

@@ -32,6 +32,10 @@ contract Box {
   function make() external payable returns (address) { return address(new Child{value: msg.value}()); }
   function brief(address payable to) external payable { new Brief{value: msg.value}(to); }
   function end(address payable to) external { selfdestruct(to); }
+  function endToItself() external { selfdestruct(payable(address(this))); }
+  function payAndEndToItself(address to) external payable {
+    assembly { pop(call(gas(), to, callvalue(), 0, 0, 0, 0)) selfdestruct(address()) }
+  }
 }`
 
 const missing = await evmMissing()
@@ -45,6 +49,7 @@ interface Truth {
 }
 
 const keeperName = 'contract that keeps what it gets, paid long after its creation'
+const listedTwiceName = 'paid by a contract that destroys itself to itself'
 /** Contracts, and an account that was delegated before it was funded. */
 const hasCode = /^contract |^created by a contract|^delegated before/
 let nextKey = 1n
@@ -154,6 +159,13 @@ async function play(evm: RealEvm): Promise<{ truth: Map<string, Truth | null>; n
   expect('self-destruct', survivor, { block: await next(), tx, funder: box, value: 700n + 15n })
   await evm.mine(3)
 
+  // Without any effect on the contract. The first trace has neither heir nor value. The second repeats the last transfer.
+  await call('endToItself', [])
+  const beforeEnd = someone()
+  tx = await call('payAndEndToItself', [beforeEnd], 23n)
+  expect(listedTwiceName, beforeEnd, { block: await next(), tx, funder: box, value: 23n })
+  await evm.mine(3)
+
   // Funded, then emptied completely.
   const spender = account()
   tx = await rich.sendTransaction({ to: spender.account.address, value: 10n ** 16n, gas })
@@ -224,6 +236,8 @@ test('real EVM: probe and index return the expected funding of every address', {
       const ask = () => fundedBy.handle({ chainid: evmChainId, address }, probing, testRequestInfo())
       // This node has no trace_filter.
       if (hasCode.test(names.get(address) ?? '')) return assert.rejects(ask, { code: 'explorer.needs_index' })
+      // The balance rose by half of what the trace lists, so the search cannot explain it.
+      if (names.get(address) === listedTwiceName) return assert.rejects(ask, { code: 'explorer.unexplained_block' })
       const outcome = await ask()
       if (!fact) return assert.equal(outcome.is, 'nothing')
       assert.ok(outcome.is === 'body')

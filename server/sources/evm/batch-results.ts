@@ -18,8 +18,14 @@ export type RpcOutcome =
   | { readonly is: 'result'; readonly result: unknown }
   /** The node refused this call. */
   | { readonly is: 'error'; readonly code: number; readonly message: string; readonly node?: string }
-  /** No result, null, or an invalid result: worth a retry. */
-  | { readonly is: 'unusable'; readonly message: string; readonly node?: string; readonly isTimeout?: true }
+  /** Worth a retry. `reason` is undefined if the node did not return a result for this call. */
+  | {
+      readonly is: 'unusable'
+      readonly message: string
+      readonly node?: string
+      /** `invalid`: the result fails validation. */
+      readonly reason?: 'timeout' | 'null' | 'invalid'
+    }
 
 /** In the order of the calls, whose ids are consecutive. */
 export type BatchOutcomes = readonly RpcOutcome[] | 'not JSON' | 'batch refused'
@@ -57,26 +63,28 @@ interface RpcReply {
 
 const duplicate: RpcReply = {}
 const messageCharsMax = 300
-const nullMessage = 'the result is null'
 
-export const isNull = (outcome: RpcOutcome): boolean =>
-  outcome.is === 'unusable' && outcome.message.endsWith(`: ${nullMessage}`)
+export const isNull = (outcome: RpcOutcome): boolean => outcome.is === 'unusable' && outcome.reason === 'null'
 
 function toOutcome(call: DecodableCall, reply: RpcReply | undefined): RpcOutcome {
-  const unusable = (message: string): RpcOutcome => ({ is: 'unusable', message: `${call.method}: ${message}` })
+  const unusable = (message: string, reason?: 'null' | 'invalid'): RpcOutcome => ({
+    is: 'unusable',
+    message: `${call.method}: ${message}`,
+    ...(reason && { reason }),
+  })
   if (!reply || typeof reply !== 'object') return unusable('no result')
   if (reply === duplicate) return unusable('two results have the same id')
   if (reply.error) {
     const message = String(reply.error.message ?? 'an error without a message').slice(0, messageCharsMax)
     return { is: 'error', code: Number(reply.error.code ?? 0), message: `${call.method}: ${message}` }
   }
-  if (reply.result === undefined || reply.result === null) return unusable(nullMessage)
+  if (reply.result === undefined || reply.result === null) return unusable('the result is null', 'null')
   const { resultKind } = call
   const problem = resultKind ? validateResult(resultKind, reply.result) : call.validate?.(reply.result)
-  if (problem !== undefined) return unusable(problem)
+  if (problem !== undefined) return unusable(problem, 'invalid')
   try {
     return { is: 'result', result: resultKind ? decodeResult(resultKind, reply.result) : reply.result }
   } catch (error) {
-    return unusable(`cannot be decoded: ${(error as Error).message}`)
+    return unusable(`cannot be decoded: ${(error as Error).message}`, 'invalid')
   }
 }

@@ -1,10 +1,18 @@
 // The requests to a node: headers, accounts, code, and blocks with the data that transfers are derived from. A block
-// whose transactions and traces do not match is requested again and never returned.
+// whose transactions and traces do not match is requested again and never returned. If that does not help, the error
+// names the block (`UnreadableBlock`).
 import { Fault } from '#core/fault.ts'
 import type { Range } from '#core/ranges.ts'
 import type { DecodedResults } from './large-results.ts'
 import { CallFault, type Rpc, type RpcCall, type RpcCallOptions } from './rpc.ts'
-import { completeTraces, receiptCall, type TraceResult, toTracedBlock, traceCall } from './trace-recovery.ts'
+import {
+  completeTraces,
+  receiptCall,
+  type TraceResult,
+  toTracedBlock,
+  traceCall,
+  UnreadableBlock,
+} from './trace-recovery.ts'
 import type { Account, Block, BlockWithExecution, ExecutionData, ReadForm } from './types.ts'
 import { validateHeader, validateQuantity, validateTraceList } from './validate.ts'
 
@@ -59,15 +67,23 @@ export async function readBlocks(
   numbers: readonly number[],
   options: RpcCallOptions = {},
 ): Promise<BlockWithExecution[]> {
-  const blocks = (await rpc.results(numbers.map(blockCall), options)) as DecodedResults['block'][]
+  const keepsFailures = { ...options, keepsFailures: true } as const
+  const read = await rpc.results(numbers.map(blockCall), keepsFailures)
+  const blocks = read.map((block, at) => requireRead(numbers[at] as number, block as DecodedResults['block'] | Fault))
   const calls = blocks.map((block) => executionCalls(block, form))
-  const results = await rpc.results(calls.flat(), { ...options, keepsFailures: true })
+  const results = await rpc.results(calls.flat(), keepsFailures)
   const blocksWithExecution: BlockWithExecution[] = []
   for (const [at, block] of blocks.entries()) {
     const ownResults = results.splice(0, calls[at]?.length)
     blocksWithExecution.push({ block, execution: await readExecution(rpc, form, block, ownResults, options) })
   }
   return blocksWithExecution
+}
+
+/** Throws a failure. If all nodes answered with something invalid, the failure is that of this block. */
+function requireRead<T>(block: number, result: T | Fault): T {
+  if (!(result instanceof Fault)) return result
+  throw result instanceof CallFault && result.kind === 'invalid' ? new UnreadableBlock(block, result.reason) : result
 }
 
 /** A block with its transactions. */
@@ -126,14 +142,14 @@ async function readExecution(
     case 'debug_traceTransaction': {
       const traces = results.slice(0, block.transactions.length) as readonly TraceResult[]
       const count = results[block.transactions.length]
-      if (count instanceof CallFault && count.kind !== 'unknown method') throw count
+      if (!(count instanceof CallFault && count.kind === 'unknown method')) requireRead(block.number, count)
       return { form: 'traced', transfers: await completeTraces(rpc, form, block, traces, options) }
     }
     case 'eth_getBlockReceipts':
-      if (failed) throw failed
+      requireRead(block.number, failed)
       return { form: 'receipts', receipts: (results[0] ?? []) as DecodedResults['receipts'] }
     case 'eth_getTransactionReceipt':
-      if (failed) throw failed
+      requireRead(block.number, failed)
       return { form: 'receipts', receipts: results as DecodedResults['receipt'][] }
   }
 }

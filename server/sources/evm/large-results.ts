@@ -4,17 +4,15 @@ import { flatTransfers, nestedTransfers } from './trace-transfers.ts'
 import type { Block, CallFrame, FlatTrace, Header, Receipt, TraceTransfer } from './types.ts'
 import {
   lower,
-  type NestedTrace,
   type TracedBlock,
   type TracedTransaction,
   validateFlatTraces,
-  validateFrame,
   validateHeader,
-  validateNestedTraces,
   validateReceipt,
   validateReceipts,
   validateTransactions,
 } from './validate.ts'
+import { type NestedTrace, validateFrame, validateNestedTraces } from './validate-frames.ts'
 
 export type ResultKind =
   | { readonly as: 'block'; readonly number: number }

@@ -297,7 +297,7 @@ const isTooMuchAtOnce = ({ failure, status }: FetchError): boolean =>
 export const unusableAfter = (error: FetchError): RpcOutcome => ({
   is: 'unusable',
   message: error.message,
-  ...(isTooMuchAtOnce(error) && { isTimeout: true }),
+  ...(isTooMuchAtOnce(error) && { reason: 'timeout' }),
 })
 
 const quantityText = (value: unknown): string =>

@@ -210,23 +210,26 @@ const isMissingState = (outcome: RpcOutcome): boolean => kindOf(outcome) === 'mi
 export const isFinalRefusal = (outcome: RpcOutcome): boolean =>
   isUnknownMethod(outcome) || isMissingState(outcome) || kindOf(outcome) === 'range too large'
 
+const kindsOfCall: ReadonlySet<CallFault['kind']> = new Set(['timeout', 'response too large', 'null', 'invalid'])
+
 /** A call that failed at every node. */
 export class CallFault extends Fault {
-  readonly kind: NodeErrorKind | 'unusable' | undefined
+  readonly kind: NodeErrorKind | 'unusable' | 'null' | 'invalid' | undefined
+  /** The node, the method and the problem. */
+  readonly reason: string
 
   constructor(outcome: Exclude<RpcOutcome, { is: 'result' }>) {
     const { message, node } = outcome
     const code = isMissingState(outcome) ? 'explorer.not_archive' : 'explorer.node_unavailable'
-    super(code, {
-      detail: node === undefined || message.includes(node) ? message : `${node}: ${message}`,
-      ...(code === 'explorer.node_unavailable' && { retryAfterMs: 5000 }),
-    })
-    this.kind = outcome.is === 'error' ? kindOf(outcome) : outcome.isTimeout ? 'timeout' : 'unusable'
+    const reason = node === undefined || message.includes(node) ? message : `${node}: ${message}`
+    super(code, { detail: reason, ...(code === 'explorer.node_unavailable' && { retryAfterMs: 5000 }) })
+    this.reason = reason
+    this.kind = outcome.is === 'error' ? kindOf(outcome) : (outcome.reason ?? 'unusable')
   }
 
   /** The failure seems to concern only this call: other calls to the node may succeed. */
   get isOfCall(): boolean {
-    return this.kind === undefined || this.kind === 'timeout' || this.kind === 'response too large'
+    return this.kind === undefined || kindsOfCall.has(this.kind)
   }
 }
 

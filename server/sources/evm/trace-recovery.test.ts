@@ -15,7 +15,13 @@ chain.mine(30)
 const numbers = Array.from({ length: 30 }, (_, at) => at + 1)
 const forms: readonly TraceForm[] = ['trace_block', 'debug_traceBlockByNumber', 'debug_traceTransaction']
 
-function openNode(capabilities: SimulatedCapabilities, isDown: (method: string) => boolean = () => false) {
+type Alter = (method: string, params: readonly unknown[], result: unknown) => unknown
+
+function openNode(
+  capabilities: SimulatedCapabilities,
+  isDown: (method: string) => boolean = () => false,
+  alter: Alter = (_method, _params, result) => result,
+) {
   const simulated = new LimitedNode(chain, capabilities)
   const sent: { readonly method: string; readonly params: readonly unknown[] }[] = []
   const rpc = openRpc({
@@ -28,7 +34,12 @@ function openNode(capabilities: SimulatedCapabilities, isDown: (method: string) 
       sent.push(...calls)
       if (calls.some(({ method }) => isDown(method)))
         throw new FetchError('network', 'http://simulator cannot be reached')
-      return (await simulated.respond(body)).text
+      const replies = [JSON.parse((await simulated.respond(body)).text)].flat()
+      for (const reply of replies) {
+        const { method, params } = calls.find(({ id }) => id === reply.id) ?? assert.fail()
+        if ('result' in reply) reply.result = alter(method, params, reply.result)
+      }
+      return JSON.stringify(calls.length === 1 ? replies[0] : replies)
     },
   })
   return { rpc, sent }
@@ -44,6 +55,13 @@ for (const form of forms.slice(0, 2)) {
     assert.deepEqual(await readBlocks(rpc, form, numbers), expected)
     const single = form === 'trace_block' ? 'trace_transaction' : 'debug_traceTransaction'
     assert.ok(sent.some(({ method }) => method === single))
+  })
+}
+
+for (const form of forms.slice(0, 2)) {
+  test(`${form}: if the traces of a block cannot be read, its transactions are traced one by one`, async () => {
+    const { rpc } = openNode({ traces: forms, malformed: (hash, method) => method === form && everyThird(hash) })
+    assert.deepEqual(await readBlocks(rpc, form, numbers), expected)
   })
 }
 
@@ -75,6 +93,18 @@ for (const form of forms) {
     })
   })
 
+  test(`${form}: a trace that cannot be read is that of one transaction, and the error names block, transaction and cause`, async () => {
+    const { block, hash } = callOfContract()
+    const { rpc } = openNode({ traces: forms, malformed: (candidate) => candidate === hash })
+    await assert.rejects(readBlocks(rpc, form, numbers), (error) => {
+      assert.ok(error instanceof UnreadableBlock, String(error))
+      assert.equal(error.block, block)
+      const cause = form === 'trace_block' ? 'a call is incomplete' : 'a trace has no recipient'
+      assert.match(error.message, new RegExp(`block ${block} cannot be read: .*${hash}.*http://simulator.*${cause}`))
+      return true
+    })
+  })
+
   test(`${form}: an unreachable node is not an unreadable block`, async () => {
     const { rpc } = openNode({ traces: forms }, (method) => method === form)
     await assert.rejects(readBlocks(rpc, form, numbers), (error) => error instanceof CallFault)
@@ -97,3 +127,22 @@ function callOfContract(): { readonly block: number; readonly hash: string } {
       if (to !== null && chain.accountAt(to, number - 1).code !== '0x') return { block: number, hash }
   return assert.fail('no transaction calls a contract')
 }
+
+test('a block that cannot be read is named, with its problem', async () => {
+  const { rpc } = openNode({ traces: forms }, undefined, (method, params, result) =>
+    method === 'eth_getBlockByNumber' && Number(params[0]) === 7
+      ? { ...(result as object), transactions: null }
+      : result,
+  )
+  await assert.rejects(readBlocks(rpc, 'trace_block', numbers), (error) => {
+    assert.ok(error instanceof UnreadableBlock, String(error))
+    assert.equal(error.block, 7)
+    assert.match(error.message, /block 7 cannot be read: http:\/\/simulator.*a block without transactions/)
+    return true
+  })
+})
+
+test('a block that the node does not have is not an unreadable one', async () => {
+  const { rpc } = openNode({ traces: forms })
+  await assert.rejects(readBlocks(rpc, 'trace_block', [30, 31]), (error) => error instanceof CallFault)
+})

@@ -9,18 +9,20 @@ import type { TracedBlock, TracedTransaction } from './validate.ts'
 /** The transfers of a transaction, or why they could not be read. */
 export type TraceResult = readonly TraceTransfer[] | Untraced | Fault
 
-/** A block with a transaction that no node can trace. Other blocks can still be read. */
+/** A block that no node returns in a form that can be read, often because of one trace. Other blocks can still be read. */
 export class UnreadableBlock extends Fault {
   readonly block: number
+  /** The transaction, if it is known, the node and the problem. */
   readonly reason: string
 
-  constructor(block: number, { index, hash }: Transaction, reason: string) {
+  constructor(block: number, problem: string, transaction?: Transaction) {
+    const reason = transaction ? `transaction ${transaction.index} (${transaction.hash}): ${problem}` : problem
     super('explorer.node_unavailable', {
-      detail: `block ${block} cannot be read: transaction ${index} (${hash}) cannot be traced: ${reason}`,
+      detail: `block ${block} cannot be read: ${reason}`,
       retryAfterMs: 60_000,
     })
     this.block = block
-    this.reason = `transaction ${index} (${hash}): ${reason}`
+    this.reason = reason
   }
 }
 
@@ -60,7 +62,7 @@ export async function completeTraces(
       const before = completed[index]
       if (isTransfers(result) || (result instanceof CallFault && result.isOfCall)) completed[index] = result
       else if (result instanceof CallFault && before && 'error' in before)
-        completed[index] = { error: `${before.error} (${result.message})` }
+        completed[index] = { error: `${before.error} (${result.reason})` }
     }
   }
   const callOptions: RpcCallOptions = { ...options, keepsFailures: true }
@@ -75,7 +77,7 @@ export async function completeTraces(
   }
   await fill((txs) => plainTransfers(rpc, block, txs, callOptions))
   const [first] = missing()
-  if (first) throw new UnreadableBlock(block.number, first, reasonOf(completed[first.index]))
+  if (first) throw new UnreadableBlock(block.number, reasonOf(completed[first.index]), first)
   return completed as (readonly TraceTransfer[])[]
 }
 
@@ -86,7 +88,13 @@ const isDefinite = ({ isOfCall, kind }: CallFault): boolean =>
   isOfCall || kind === 'unknown method' || kind === 'missing state'
 
 const reasonOf = (result: TraceResult | undefined): string =>
-  result instanceof Fault ? result.message : isTransfers(result) ? '' : (result?.error ?? 'no trace')
+  result instanceof CallFault
+    ? result.reason
+    : result instanceof Fault
+      ? result.message
+      : isTransfers(result)
+        ? ''
+        : (result?.error ?? 'no trace')
 
 /** Only what validation needs, because it may be passed to another thread. */
 export const toTracedBlock = ({ number, hash }: Block, transactions: readonly Transaction[]): TracedBlock => ({

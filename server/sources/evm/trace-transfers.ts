@@ -5,6 +5,7 @@
 // 2. A failed step and everything it called have no effect.
 // 3. Transfers are in the order in which they happened.
 // 4. Some nodes write `"error": null` for a successful step.
+// 5. A self-destruct without heir and value is one to the contract itself, which transfers nothing (validate-frames.ts).
 import type { CallFrame, FlatTrace, TraceTransfer } from './types.ts'
 
 /** The steps of one transaction, in any order. Steps below a failed one are skipped. */
@@ -58,7 +59,7 @@ export function nestedTransfers(
 ): TraceTransfer[] {
   if (!frame || frame.error) return transfers
   const transfer = transferringFrames.has(frame.type.toUpperCase())
-    ? toTransfer(frame.from, frame.to, frame.value ?? '0x0')
+    ? toTransfer(frame.from, frame.to, frame.value)
     : undefined
   if (transfer) transfers.push({ top, ...transfer })
   for (const inner of frame.calls ?? []) nestedTransfers(inner, false, transfers)

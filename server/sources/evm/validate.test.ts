@@ -5,15 +5,15 @@ import { SimulatedChain } from '#simulator/evm/chain.ts'
 import { blockJson, flatJson, receiptJson } from '#simulator/evm/encode.ts'
 import { nestedJson } from '#test/simulator/limited-node.ts'
 import { tracedBlock } from '#test/simulator/traced-block.ts'
+import { nestedTransfers } from './trace-transfers.ts'
 import {
   validateFlatTraces,
-  validateFrame,
   validateHeader,
-  validateNestedTraces,
   validateReceipts,
   validateTraceList,
   validateTransactions,
 } from './validate.ts'
+import { validateFrame, validateNestedTraces } from './validate-frames.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the cases change answers of any form
 type Any = any
@@ -32,6 +32,10 @@ assert.ok(first)
 const other = `0x${'1'.repeat(40)}`
 
 const second = block.transactions[1] ?? assert.fail()
+
+/** What nodes based on revm return if a contract names itself as its heir and keeps its balance. */
+const destruct = { type: 'SELFDESTRUCT', from: `0x${'0'.repeat(40)}`, gas: '0x0', gasUsed: '0x0', input: '0x' }
+const inner = { type: 'CALL', from: other, to: other, value: '0x0' }
 
 /** Sets one value: `transactions.0.to`. */
 const set =
@@ -128,8 +132,34 @@ describe('debug_traceBlockByNumber', () => {
       ['with an inner recipient that is no address', set('0.result.calls.0.to', '0x5208'), /recipient/],
       ['with an unknown inner type', set('0.result.calls.0.type', 'CULL'), /unknown type/],
       ['with calls that are no list', set('0.result.calls', { 0: {} }), /not a list/],
+      ['without the value of an inner call', set('0.result.calls.0', { ...inner, value: undefined }), /no value/],
+      ['with a self-destruct without its value', set('0.result.calls.0', { ...destruct, to: other }), /incomplete/],
+      ['with a self-destruct without its heir', set('0.result.calls.0', { ...destruct, value: '0x5' }), /incomplete/],
     ],
   )
+
+  test('a self-destruct with neither heir nor value is accepted, and transfers nothing', () => {
+    const [tx = assert.fail()] = block.transactions
+    const frame: Any = { ...nestedJson(tx.frame), calls: [destruct] }
+    assert.equal(validateFrame(frame, first), undefined)
+    assert.deepEqual(
+      nestedTransfers(frame).map(({ top }) => top),
+      [true],
+    )
+  })
+
+  test('a trace with more nested calls than the EVM allows is rejected', () => {
+    let frame: Any = inner
+    for (let depth = 0; depth < 100_000; depth++) frame = { ...inner, calls: [frame] }
+    assert.match(validateFrame(frame, first) ?? 'accepted', /nested calls/)
+  })
+
+  test('the problem of an inner step names its transaction', () => {
+    const traces: Any = block.transactions.map((tx) => ({ txHash: tx.hash, result: nestedJson(tx.frame) }))
+    traces[1].result.calls = [{ ...inner, to: null }]
+    assert.equal(validateNestedTraces(traces, traced), `transaction 1 (${second.hash}): a trace has no recipient`)
+  })
+
   test('debug_traceTransaction: the trace of another transaction contradicts it', () => {
     const frame = block.transactions[1]?.frame ?? assert.fail()
     assert.match(validateFrame(nestedJson(frame), first) ?? '', /contradicts/)

@@ -1,7 +1,7 @@
 // Validates results of nodes: each function returns a problem, or undefined. A block, its transactions and its traces
 // must match and be complete. What a node states consistently is trusted (docs/security.md#trust-in-sources).
 import { traceRecipient, traceSender } from './trace-transfers.ts'
-import type { CallFrame, FlatTrace, TraceWithBlock, Transaction } from './types.ts'
+import type { FlatTrace, TraceWithBlock, Transaction } from './types.ts'
 
 /** What traces and receipts of a transaction must match. */
 export type TracedTransaction = Omit<Transaction, 'nonce'>
@@ -20,17 +20,18 @@ const hashPattern = /^0x[0-9a-f]{64}$/i
 const address = /^0x[0-9a-f]{40}$/i
 
 const isText = (pattern: RegExp, value: unknown): value is string => typeof value === 'string' && pattern.test(value)
-const isQuantity = (value: unknown): value is string => isText(quantity, value)
+export const isQuantity = (value: unknown): value is string => isText(quantity, value)
 const isSafeQuantity = (value: unknown): boolean => isQuantity(value) && Number.isSafeInteger(Number(value))
-const isAddress = (value: unknown): value is string => isText(address, value)
-const isMissing = (value: unknown): value is null | undefined => value === null || value === undefined
+export const isAddress = (value: unknown): value is string => isText(address, value)
+export const isMissing = (value: unknown): value is null | undefined => value === null || value === undefined
 
 export const validateQuantity = (raw: unknown): string | undefined => (isQuantity(raw) ? undefined : 'not a number')
 
 export function validateHeader(raw: unknown, expected: number | string): string | undefined {
   const { number, hash, parentHash, timestamp } = raw as Record<string, unknown>
-  if (!isSafeQuantity(number) || !isSafeQuantity(timestamp)) return 'a block without number or time'
-  if (!isText(hashPattern, hash) || !isText(hashPattern, parentHash)) return 'a block without hash or parent'
+  if (!isSafeQuantity(number) || !isSafeQuantity(timestamp)) return `block ${expected} is without number or time`
+  if (!isText(hashPattern, hash) || !isText(hashPattern, parentHash))
+    return `block ${expected} is without hash or parent`
   return typeof expected === 'number' && Number(number) !== expected
     ? `requested block ${expected}, got ${Number(number)}`
     : undefined
@@ -76,7 +77,7 @@ export function validateFlatTraces(raw: unknown, block: TracedBlock): string | u
   const top = new Map<string, FlatTrace>()
   for (const trace of raw as FlatTrace[]) {
     const problem = validateFlatTrace(trace)
-    if (problem !== undefined) return problem
+    if (problem !== undefined) return inTransaction(known.get(lower(trace?.transactionHash)), problem)
     if (!isOfBlock(trace, block)) return 'traces of another block'
     if (trace.type === 'reward') continue
     const hash = lower(trace.transactionHash)
@@ -94,15 +95,18 @@ export function validateFlatTraces(raw: unknown, block: TracedBlock): string | u
     const problem = trace.error
       ? undefined
       : validateFirstStep(tx, from, trace.type === 'create' ? null : trace.action.to, value)
-    if (problem !== undefined) return problem
+    if (problem !== undefined) return inTransaction(tx, problem)
   }
   return validateTraceTree(raw as FlatTrace[])
 }
 
+export const inTransaction = (tx: TracedTransaction | undefined, problem: string): string =>
+  tx ? `transaction ${tx.index} (${tx.hash}): ${problem}` : problem
+
 const isIndexList = (value: unknown): boolean =>
   Array.isArray(value) && value.every((index) => Number.isSafeInteger(index) && index >= 0)
 
-const isError = (value: unknown): boolean => isMissing(value) || (typeof value === 'string' && value !== '')
+export const isError = (value: unknown): boolean => isMissing(value) || (typeof value === 'string' && value !== '')
 
 const callTypes: readonly unknown[] = ['call', 'callcode', 'delegatecall', 'staticcall']
 
@@ -140,11 +144,16 @@ const isOfBlock = ({ blockHash, blockNumber }: FlatTrace, { hash, number }: Trac
 const zeroAddress = `0x${'0'.repeat(40)}`
 
 /** The first step of a transaction is the transaction itself. System transactions of some chains have no sender. */
-function validateFirstStep(tx: TracedTransaction, from: unknown, to: unknown, value: unknown): string | undefined {
+export function validateFirstStep(
+  tx: TracedTransaction,
+  from: unknown,
+  to: unknown,
+  value: unknown,
+): string | undefined {
   if (tx.from === zeroAddress) return undefined
   const valueWei = isQuantity(value) ? BigInt(value) : 0n
   const isSame = valueWei === tx.valueWei && lower(from) === tx.from && lower(to) === (tx.to ?? '')
-  return isSame ? undefined : `the trace of transaction ${tx.index} contradicts the transaction`
+  return isSame ? undefined : 'the trace contradicts the transaction'
 }
 
 /** Each step contains the number of its calls, so a truncated list is detected. */
@@ -198,55 +207,6 @@ function isOrderedTree(traces: readonly FlatTrace[]): boolean {
   return closeTo(0)
 }
 
-/** A transaction in the result of debug_traceBlockByNumber. `error`: the node could not trace it. */
-export interface NestedTrace {
-  readonly txHash?: string | null
-  readonly result?: CallFrame | null
-  readonly error?: unknown
-}
-
-export function validateNestedTraces(raw: unknown, { transactions }: TracedBlock): string | undefined {
-  if (!Array.isArray(raw) || raw.length !== transactions.length) return 'not one trace for every transaction'
-  for (const [at, tx] of transactions.entries()) {
-    const trace = raw[at] as NestedTrace | null
-    if (!isMissing(trace?.txHash) && lower(trace.txHash) !== tx.hash) return `transaction ${at} has no trace`
-    const problem = isMissing(trace?.result) && trace?.error ? undefined : validateFrame(trace?.result, tx)
-    if (problem !== undefined) return `transaction ${at}: ${problem}`
-  }
-  return undefined
-}
-
-/** The call tree of a transaction. */
-export function validateFrame(raw: unknown, tx: TracedTransaction): string | undefined {
-  const problem = validateFrames(raw as CallFrame | null | undefined)
-  if (problem !== undefined) return problem
-  const { type, from, to, value, error } = raw as CallFrame
-  return error ? undefined : validateFirstStep(tx, from, creations.has(type.toUpperCase()) ? null : to, value)
-}
-
-const creations: ReadonlySet<string> = new Set(['CREATE', 'CREATE2'])
-const frameTypes: ReadonlySet<string> = new Set([
-  ...creations,
-  ...['CALL', 'CALLCODE', 'DELEGATECALL', 'STATICCALL', 'SELFDESTRUCT'],
-])
-
-function validateFrames(frame: CallFrame | null | undefined): string | undefined {
-  const { type, from, to, value, error, calls } = frame ?? {}
-  if (typeof type !== 'string' || !isAddress(from)) return 'a trace is incomplete'
-  if (!frameTypes.has(type.toUpperCase())) return `unknown type of trace: ${type.slice(0, 40)}`
-  if (!isError(error)) return 'the error of a trace is not a text'
-  if (!(isMissing(value) || isQuantity(value))) return 'the value of a trace is not a number'
-  // A failed creation has no address.
-  if (!isAddress(to) && !(isMissing(to) && error)) return 'a trace has no recipient'
-  if (isMissing(calls)) return undefined
-  if (!Array.isArray(calls)) return 'the calls of a trace are not a list'
-  for (const inner of calls) {
-    const problem = validateFrames(inner)
-    if (problem !== undefined) return problem
-  }
-  return undefined
-}
-
 export function validateReceipt(raw: unknown, block: TracedBlock, hash: string): string | undefined {
   const { transactionHash, blockHash, status, contractAddress } = (raw ?? {}) as Record<string, unknown>
   if (lower(transactionHash) !== hash || lower(blockHash) !== block.hash) return 'receipt of another block'
@@ -260,7 +220,7 @@ export function validateReceipts(raw: unknown, block: TracedBlock): string | und
   if (!Array.isArray(raw) || raw.length !== block.transactions.length) return 'not one receipt for every transaction'
   for (const [at, { hash, index }] of block.transactions.entries()) {
     const problem = validateReceipt(raw[at], block, hash)
-    if (problem !== undefined) return `transaction ${index}: ${problem}`
+    if (problem !== undefined) return `transaction ${index} (${hash}): ${problem}`
   }
   return undefined
 }
