@@ -151,8 +151,9 @@ export interface StreamView {
   /** Only in the overview, if this process reads the stream. */
   readonly progress?: ProgressView
   /**
-   * `gaps`: data is missing and nothing reads it. `catching up`: behind, but making progress. `on demand`: a chain that
-   * is searched on request. `not syncing`: data without a node or source, or a `push` source before its first rate.
+   * `gaps`: data is missing and nothing reads it. `catching up`: behind, but making progress. `stale`: behind without
+   * progress, or every read of a chain fails. `on demand`: a chain that is searched on request. `not syncing`: data
+   * without a node or source, or a `push` source before its first rate.
    */
   readonly status: 'healthy' | 'catching up' | 'stale' | 'gaps' | 'on demand' | 'not syncing'
 }

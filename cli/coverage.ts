@@ -91,6 +91,8 @@ function printStreams(streams: readonly ShownStream[]): void {
       print(`${name}: ${from}-${until - 1} not read${reason === undefined ? '' : `: ${reason}`}`)
     if (gapsCount > gapsShown) print(`${name}: … and ${gapsCount - gapsShown} more`)
   }
+  for (const stream of streams)
+    if (stream.problem !== undefined && needsAttention(stream)) print(`${stream.name}: ${stream.problem}`)
   for (const { name, missingPast } of streams)
     if (missingPast) {
       const { epochs, validators } = missingPast
@@ -101,7 +103,9 @@ function printStreams(streams: readonly ShownStream[]): void {
     note(`${name}: no rate has been set yet: tetrad fx rate set EUR/USD … --source ${name.split(' ')[1]}`)
   }
   const broken = streams.find(({ chain, status }) => chain !== undefined && status === 'gaps')
-  if (broken) note(`Fill the gaps with: tetrad repair --chain ${broken.chain}`)
+  const isUnreadable = broken?.gaps.some(({ reason }) => reason !== undefined)
+  const first = isUnreadable ? 'First add a node that can trace the blocks (explorer.chains[].rpc). ' : ''
+  if (broken) note(`${first}Fill the gaps with: tetrad repair --chain ${broken.chain}`)
   const network = streams.find(
     ({ group, status, gapsCount }) => group === 'validators' && gapsCount > 0 && status !== 'not syncing',
   )

@@ -90,6 +90,13 @@ test('a block that no node can trace is reported and left out, with exit code 3'
   const partly = await at.run('ingest', 'evm', '--once')
   assert.equal(partly.code, 3, partly.stderr)
   assert.match(partly.stderr, new RegExp(`^tetrad: block ${call.number} cannot be read: .*execution timeout`, 'm'))
+  assert.match(partly.stderr, /^tetrad: 1 block left out\. Add a node .* tetrad repair --chain 77$/m)
+  node.capabilities = { traces: ['trace_block'], malformed: (hash) => hash === call.hash }
+  const repaired = await at.run('repair', '--json')
+  assert.equal(repaired.code, 3, repaired.stderr)
+  const reason = `block ${call.number} cannot be read: transaction \\d+ \\(${call.hash}\\): .*a call is incomplete`
+  assert.match(repaired.stderr, new RegExp(`^tetrad: ${reason}`, 'm'))
+  assert.equal(JSON.parse(repaired.stdout).leftOut, 1)
   node.capabilities = { traces: ['trace_block'] }
   assert.equal((await at.run('repair')).code, 0)
 })

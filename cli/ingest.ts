@@ -87,7 +87,7 @@ that the node cannot supply stays. It also reads epochs that were never read, su
 
 type Totals = ReturnType<typeof createTotals>
 
-const createTotals = () => ({ blocks: 0, rows: 0, head: 0, revertedBlocks: 0 })
+const createTotals = () => ({ blocks: 0, rows: 0, head: 0, revertedBlocks: 0, leftOut: 0 })
 
 async function runIngest(options: IngestOptions, task: 'follow' | 'repair'): Promise<void> {
   validateSpan(options)
@@ -177,6 +177,7 @@ async function runTask(
 }
 
 function addEvent(totals: Totals, event: IndexProgress): void {
+  if (event.is === 'unreadable') totals.leftOut += 1
   if (event.is === 'written') {
     totals.blocks += event.blocks
     totals.rows += event.rows
@@ -201,4 +202,8 @@ function printIngestReport(
   const rounded = { seconds: Number(seconds.toFixed(3)), nodeShare: Number(share.toFixed(3)) }
   const text = `chain ${chain}: ${counted(totals.blocks, 'final block')} indexed, ${counted(totals.rows, 'first funding')} written, ${seconds.toFixed(1)} s (${blocksPerSecond} blocks/s, waiting for the node ${Math.round(share * 100)} % of the time)`
   printResult(options, { chain, ...totals, ...rounded, blocksPerSecond }, text)
+  if (totals.leftOut > 0)
+    note(
+      `tetrad: ${counted(totals.leftOut, 'block')} left out. Add a node that can trace them (explorer.chains[].rpc), then run: tetrad repair --chain ${chain}`,
+    )
 }

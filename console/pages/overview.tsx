@@ -179,7 +179,7 @@ const unitOf = ({ group }: StreamView): string => (group === 'explorer' ? 'block
 
 const reasonsShown = 3
 
-/** Why epochs are missing, the newest first. */
+/** Why blocks or epochs are missing, the newest first. */
 function GapReasons({ stream }: StreamProps) {
   const explained = stream.gaps.filter(({ reason }) => reason !== undefined).slice(-reasonsShown)
   if (explained.length === 0) return null
@@ -187,8 +187,9 @@ function GapReasons({ stream }: StreamProps) {
     <ul className="small">
       {explained.toReversed().map(({ from, until, reason }) => (
         <li key={from}>
-          Epochs {formatCount(from)} to {formatCount(until - 1)} are missing: {reason}. To fill the gap, add a node that
-          has these states.
+          {stream.group === 'explorer' ? 'Blocks' : 'Epochs'} {formatCount(from)} to {formatCount(until - 1)} are
+          missing: {reason}. To fill the gap, add a node that{' '}
+          {stream.group === 'explorer' ? 'can trace them' : 'has these states'}.
         </li>
       ))}
     </ul>

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { blocksStream, confirmHead, putHead } from '#explorer/funding/chain-coverage.ts'
+import { getIndexProblems, recordFailedPass, recordUnreadable } from '#explorer/funding/index/problems.ts'
 import { recordSteps } from '#explorer/funding/index/start-chains.ts'
 import { pushRate } from '#fx/rates/push-rate.ts'
 import { storeRates } from '#fx/rates/rate-store.ts'
@@ -47,6 +48,47 @@ describe('coverage', () => {
     // A chain in probe mode needs no index.
     assert.deepEqual([other?.name, other?.complete, other?.status], ['chain 137', true, 'on demand'])
     assert.equal(complete, false)
+  })
+
+  test('a block that is left out is a gap with its reason, although the index makes progress', async () => {
+    await using context = await openContext({ explorer: { chains } })
+    await context.state.write(async (tx) => {
+      await putHead(tx, '1', 1000)
+      await addCoverage(tx, blocksStream('1'), 0, 400)
+      await addCoverage(tx, blocksStream('1'), 401, 1000)
+    })
+    await confirmHead(context.state, '1', 1000, context.clock.now())
+    recordStep(context, 'chain 1')
+    assert.equal((await coverageReport(context)).streams[0]?.status, 'catching up')
+    recordUnreadable(getIndexProblems(context, '1'), 400, 'transaction 3 (0xaa): no recipient', 0)
+    const [one] = (await coverageReport(context)).streams
+    assert.equal(one?.status, 'gaps')
+    assert.deepEqual(one?.gaps, [
+      { from: 400, until: 401, reason: 'block 400, tried 1 time: transaction 3 (0xaa): no recipient' },
+    ])
+  })
+
+  test('a chain is stale from the fifth pass in a row that failed without storing a block', async () => {
+    await using context = await openContext({ explorer: { chains } })
+    await context.state.write(async (tx) => {
+      await putHead(tx, '1', 10)
+      await addCoverage(tx, blocksStream('1'), 0, 10)
+    })
+    await confirmHead(context.state, '1', 10, context.clock.now())
+    recordStep(context, 'chain 1')
+    const problems = getIndexProblems(context, '1')
+    const one = async () => {
+      const { status, problem } = (await coverageReport(context)).streams[0] ?? assert.fail()
+      return [status, problem]
+    }
+    for (let failures = 0; failures < 5; failures++) {
+      assert.deepEqual(await one(), ['healthy', undefined])
+      recordFailedPass(problems, 'no node supports traces')
+    }
+    assert.deepEqual(await one(), [
+      'stale',
+      '5 passes in a row failed without storing a block: no node supports traces',
+    ])
   })
 
   test('an indexed chain is not complete before anything was read', async () => {

@@ -4,7 +4,12 @@ import type { StreamView } from '#api/console.ts'
 import { networks } from '#api/wire/validators.ts'
 import { holes, type Range } from '#core/ranges.ts'
 import { chainStream, getChainCoverage, isHeadConfirmed } from '#explorer/funding/chain-coverage.ts'
-import { getIndexProblems } from '#explorer/funding/index/problems.ts'
+import {
+  describeFailedPasses,
+  describeUnreadable,
+  getIndexProblems,
+  type IndexProblems,
+} from '#explorer/funding/index/problems.ts'
 import { findNode } from '#explorer/nodes.ts'
 import { readSourceHealth } from '#fx/rates/source-health.ts'
 import { oncePerSecond } from '#http/health.ts'
@@ -88,6 +93,8 @@ async function chainStreams(context: AppContext): Promise<Stream[]> {
     const chainCoverage = await getChainCoverage(context, id)
     const { blocks, covered, confirmedMs } = chainCoverage
     const position = measureCoverage(blocks, covered)
+    const problems = getIndexProblems(context, id)
+    const failed = describeFailedPasses(problems)
     const hasNode = rpc.length > 0
     const isRead = position.gapsCount === 0 && blocks.until > blocks.from
     const isKnown = confirmedMs > 0 || isRead || context.streams.stepMs.has(chainStream(id))
@@ -95,27 +102,35 @@ async function chainStreams(context: AppContext): Promise<Stream[]> {
       group: 'explorer',
       name: chainStream(id),
       ...position,
+      gaps: position.gaps.map((gap) => {
+        const left = problems.unreadable.values().find(({ block }) => gap.from <= block && block < gap.until)
+        return left ? { ...gap, reason: describeUnreadable(left) } : gap
+      }),
       ageSeconds: hasNode && confirmedMs > 0 ? Math.round((context.clock.now() - confirmedMs) / 1000) : null,
       // A chain that is searched on request needs no index.
       complete: isRead || (mode === 'probe' && position.gapsCount === 0),
       // Not known before the index has reached the head for the first time.
       fresh: hasNode && mode !== 'probe' && isKnown ? isHeadConfirmed(context, chainCoverage) : null,
-      ...chainNodes(context, id),
-      ...joinProblems(
-        findNode(context, id)
+      ...chainNodes(problems),
+      ...joinProblems([
+        failed,
+        ...(findNode(context, id)
           ?.rpc.health()
-          .map(({ name, trouble }) => trouble && `${name}: ${trouble}`) ?? [],
-      ),
+          .map(({ name, trouble }) => trouble && `${name}: ${trouble}`) ?? []),
+      ]),
     }
+    // A block that is left out is not being read, even if others are.
+    const isCatchingUp =
+      isProgressing(context, stream.name, position.read ?? 0) && !failed && problems.unreadable.size === 0
     if (!hasNode) streams.push({ ...stream, status: 'not syncing' })
     else if (mode === 'probe') streams.push({ ...stream, status: 'on demand' })
-    else streams.push(withStatus(stream, isProgressing(context, stream.name, position.read ?? 0)))
+    else if (failed) streams.push({ ...stream, status: position.gapsCount > 0 ? 'gaps' : 'stale' })
+    else streams.push(withStatus(stream, isCatchingUp))
   }
   return streams
 }
 
-function chainNodes(context: AppContext, chain: string): Pick<Stream, 'nodes'> {
-  const { isDisagreement, notCompared } = getIndexProblems(context, chain)
+function chainNodes({ isDisagreement, notCompared }: IndexProblems): Pick<Stream, 'nodes'> {
   if (isDisagreement) return { nodes: 'disagree' }
   return notCompared ? { nodes: notCompared.length === 0 ? 'agree' : 'not compared' } : {}
 }

@@ -416,8 +416,9 @@ describe('a block that no node can trace', () => {
   /** The first final block with a contract call, and that transaction. */
   const heavy = ({ chain }: IndexedChain, from: number) => {
     for (const { number, transactions } of chain.blocks.slice(from))
-      for (const { hash, to } of transactions)
-        if (to !== null && chain.accountAt(to, number - 1).code !== '0x') return { block: number, hash }
+      for (const { hash, to, frame } of transactions)
+        if (to !== null && !frame.failed && chain.accountAt(to, number - 1).code !== '0x')
+          return { block: number, hash }
     return assert.fail('no transaction calls a contract')
   }
   /** The system clock, shifted. */
@@ -437,11 +438,15 @@ describe('a block that no node can trace', () => {
       const [unreadable] = at.progress.filter((event) => event.is === 'unreadable')
       assert.equal(unreadable?.block, block)
       assert.match(unreadable?.reason ?? '', /execution timeout/)
-      const message = '1 blocks are missing because no node can trace them; see the log'
-      assert.deepEqual((await chainFindings(at.real)).at(-1), { name: 'index of chain 1', ok: true, message })
+      // The server is ready, but the check fails.
+      const finding = (await chainFindings(at.real)).at(-1)
+      assert.deepEqual([finding?.name, finding?.ok, finding?.required], ['index of chain 1', false, false])
       const [problem] = await reportIndexProblems(at.real)
-      for (const part of [`block ${block} is missing`, '127.0.0.1', 'execution timeout'])
+      for (const part of [`block ${block}`, hash, '127.0.0.1', 'execution timeout', 'tried 1 time']) {
         assert.ok(problem?.message.includes(part), part)
+        assert.ok(finding?.message.includes(part), part)
+      }
+      assert.match(`${finding?.message}`, /^1 block is left out: .*add another node/)
       // Retried in the next pass, but not in every pass.
       await at.catchUp()
       const callsBefore = at.simulated.calls
@@ -455,6 +460,19 @@ describe('a block that no node can trace', () => {
       assert.deepEqual(await reportIndexProblems(at.real), [])
     })
   }
+
+  test('a trace that fails validation counts as one that is missing', async () => {
+    await using at = await openIndexedChain()
+    const { block, hash } = heavy(at, 5)
+    at.simulated.capabilities = { traces: ['debug_traceTransaction'], malformed: (one) => one === hash }
+    await at.catchUp()
+    assert.deepEqual(await coverageOf(at.context.state, blocksStream('1')), [
+      { from: 0, until: block },
+      { from: block + 1, until: at.chain.final + 1 },
+    ])
+    const [problem] = await reportIndexProblems(at.real)
+    for (const part of [`block ${block}`, hash, 'a trace has no recipient']) assert.ok(problem?.message.includes(part))
+  })
 
   test('an unfinalized one ends the run until it is final', async () => {
     await using at = await openIndexedChain()
@@ -476,6 +494,73 @@ describe('a block that no node can trace', () => {
     )
     at.simulated.capabilities = { traces: ['trace_block'], untraceable: (hash) => early.has(hash) }
     await assert.rejects(at.catchUp(), /block \d+ cannot be read/)
+  })
+})
+
+describe('an index whose passes fail one after the other without storing a block', () => {
+  /** Waits take a millisecond; the time limit of a pass stays. */
+  const hurried = {
+    ...systemClock,
+    sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(ms > 86_400_000 ? ms : Math.min(ms, 1), signal),
+  }
+
+  /** Follows the chain until `failures` passes have failed, then checks, then until a pass has succeeded. */
+  async function follow(at: IndexedChain, failures: number, check: () => Promise<void>, recover: () => void) {
+    const stop = new AbortController()
+    const failed = Promise.withResolvers<void>()
+    const done = Promise.withResolvers<void>()
+    let count = 0
+    const warn = () => ++count === failures && failed.resolve()
+    const log = { info: () => {}, warn } as unknown as typeof at.real.log
+    const context = { ...at.real, clock: hurried, log }
+    const following = followChain(context, at.node, stop.signal, ({ is }) => is === 'unfinalized' && done.resolve())
+    try {
+      await failed.promise
+      await check()
+      recover()
+      await done.promise
+    } finally {
+      stop.abort()
+      await following
+    }
+  }
+
+  test('is not ready after five failures; /readyz and the doctor have count, cause and remedy', async () => {
+    await using at = await openIndexedChain()
+    const respond = at.simulated.respond.bind(at.simulated)
+    const { number } =
+      at.chain.blocks.find((block) => block.number > 20 && block.transactions.length > 0) ?? assert.fail()
+    const isRefused = (body: string) => body.includes('trace_block') && body.includes(`["0x${number.toString(16)}"]`)
+    at.simulated.respond = async (body) => (isRefused(body) ? { status: 502, text: '' } : respond(body))
+    at.simulated.capabilities = { traces: ['trace_block'] }
+    const check = async () => {
+      const finding = (await chainFindings(at.real)).at(-1)
+      assert.deepEqual([finding?.name, finding?.ok, finding?.required], ['index of chain 1', false, undefined])
+      const [problem] = await reportIndexProblems(at.real)
+      for (const text of [finding?.message ?? '', `${problem?.message} ${problem?.todo}`]) {
+        assert.match(
+          text,
+          /^(\d+) passes in a row failed without storing a block, at blocks \d+ to \d+: .*status 502.*another node/,
+        )
+        assert.ok(Number.parseInt(text, 10) >= 5, text)
+      }
+    }
+    await follow(at, 8, check, () => {
+      at.simulated.respond = respond
+    })
+    assert.equal((await chainFindings(at.real)).length, 1)
+    assert.deepEqual(await reportIndexProblems(at.real), [])
+  })
+
+  test('is ready as long as fewer have failed', async () => {
+    await using at = await openIndexedChain()
+    at.simulated.capabilities = { traces: [] }
+    const check = async () => assert.equal((await chainFindings({ ...at.real, clock: hurried })).length, 1)
+    const stop = new AbortController()
+    let count = 0
+    const log = { info: () => {}, warn: () => ++count === 4 && stop.abort() } as unknown as typeof at.real.log
+    await followChain({ ...at.real, clock: hurried, log }, at.node, stop.signal, () => {})
+    await check()
   })
 })
 

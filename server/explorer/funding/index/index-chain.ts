@@ -41,8 +41,9 @@ export type IndexProgress =
 
 export type OnIndexProgress = (progress: IndexProgress) => void
 
-/** Per pass. With more unreadable blocks the node is probably at fault, so the pass fails. */
+/** Per pass and in all. With more unreadable blocks the node is probably at fault, so the pass fails. */
 const unreadableMax = 16
+const unreadableTotalMax = 1000
 
 /** Indexes everything up to the chain's current head. */
 export async function catchUpIndex(
@@ -117,8 +118,8 @@ export async function fillFinalBlocks(
   signal?: AbortSignal,
 ): Promise<void> {
   const { rangeBlocks, parallel } = context.settings.explorer.index
-  await requireTraces(node)
   const problems = getIndexProblems(context, node.chain.id)
+  await requireTraces(node)
   const covered = await coverageOf(context.state, blocksStream(node.chain.id))
   for (const { block } of problems.unreadable.values())
     if (covered.some(({ from, until }) => from <= block && block < until)) problems.unreadable.delete(block)
@@ -138,7 +139,8 @@ export async function fillFinalBlocks(
     try {
       await writer.add(await readRange(context, node, range, whole, size, stop))
     } catch (error) {
-      if (!(error instanceof UnreadableBlock) || stop.aborted || ++unreadable > unreadableMax) throw error
+      if (!(error instanceof UnreadableBlock) || stop.aborted) throw error
+      if (++unreadable > unreadableMax || problems.unreadable.size >= unreadableTotalMax) throw error
       recordUnreadable(problems, error.block, error.reason, context.clock.monotonicMs())
       onProgress({ is: 'unreadable', block: error.block, reason: error.reason })
       for (const part of withoutBlocks([range], [error.block])) await read(part)
@@ -147,17 +149,18 @@ export async function fillFinalBlocks(
   const work = async () => {
     for (const range of ranges) {
       if (stop.aborted) return
-      await read(range)
+      await read(range).catch((error: unknown) => fail(error, range))
     }
   }
   // The readers share one generator, so each range is read once. The first failure stops all readers.
   let firstFailure: { readonly error: unknown } | undefined
-  const fail = (error: unknown) => {
+  const fail = (error: unknown, range?: Range) => {
+    if (!firstFailure) problems.failedRange = range
     firstFailure ??= { error }
     failed.abort()
   }
-  await Promise.all(Array.from({ length: parallel }, () => work().catch(fail)))
-  await writer.flush().catch(fail)
+  await Promise.all(Array.from({ length: parallel }, () => work()))
+  await writer.flush().catch((error: unknown) => fail(error))
   if (firstFailure && !signal?.aborted) throw firstFailure.error
 }
 

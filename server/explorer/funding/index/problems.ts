@@ -1,10 +1,12 @@
-// Why the index of a chain is not complete: a contradiction that stopped it, or blocks that no node can trace. Kept in
-// memory, for /readyz and the doctor.
+// Why the index of a chain is not complete: a contradiction that stopped it, passes that fail one after the other, or
+// blocks that cannot be read. Kept in memory, for /readyz, the coverage and the doctor.
+import { counted } from '#core/counted.ts'
+import type { Range } from '#core/ranges.ts'
 import type { ExplorerContext } from '#explorer/context.ts'
 
 export interface UnreadableBlockEntry {
   readonly block: number
-  /** Node and error text. */
+  /** Transaction, node and error text. */
   readonly reason: string
   /** On the monotonic clock. */
   readonly retryAtMs: number
@@ -20,11 +22,32 @@ const noProblems = () => ({
   isDisagreement: false,
   /** Nodes that were not compared with the others, and why; undefined: nothing was compared yet. */
   notCompared: undefined as readonly string[] | undefined,
+  /** Passes in a row that failed since a block was stored, with the last error. */
+  failed: undefined as { readonly passes: number; readonly reason: string } | undefined,
+  /** The final blocks that the last pass failed to read. */
+  failedRange: undefined as Range | undefined,
   unreadable: new Map<number, UnreadableBlockEntry>(),
 })
 
 export const getIndexProblems = ({ explorer }: Pick<ExplorerContext, 'explorer'>, chain: string): IndexProblems =>
   explorer.indexProblems.getOrInsertComputed(chain, noProblems)
+
+/** A node may be restarted or behind. With the default settings, this takes about two minutes. */
+const failedPassesMax = 5
+
+export function recordFailedPass(problems: IndexProblems, reason: string): void {
+  problems.failed = { passes: (problems.failed?.passes ?? 0) + 1, reason }
+}
+
+/** Undefined as long as the index is healthy. */
+export function describeFailedPasses({ failed, failedRange }: IndexProblems): string | undefined {
+  if (!failed || failed.passes < failedPassesMax) return undefined
+  const location = failedRange ? `, at blocks ${failedRange.from} to ${failedRange.until - 1}` : ''
+  return `${failed.passes} passes in a row failed without storing a block${location}: ${failed.reason}`
+}
+
+export const describeUnreadable = ({ block, attempts, reason }: UnreadableBlockEntry): string =>
+  `block ${block}, tried ${counted(attempts, 'time')}: ${reason}`
 
 const firstRetryMs = 60_000
 const retryMaxMs = 3_600_000

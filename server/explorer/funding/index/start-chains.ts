@@ -13,7 +13,7 @@ import { chainStream } from '../chain-coverage.ts'
 import { NodesDisagree } from './compare-nodes.ts'
 import { ChainContradiction, verifyContinuity } from './continuity.ts'
 import { catchUpIndex, type IndexProgress, type OnIndexProgress } from './index-chain.ts'
-import { getIndexProblems } from './problems.ts'
+import { describeFailedPasses, describeUnreadable, getIndexProblems, recordFailedPass } from './problems.ts'
 
 /** A first pass may take days. Each range has its own time limits. */
 const attemptMs = 7 * 86_400_000
@@ -58,7 +58,9 @@ export function followChain(
   onProgress: OnIndexProgress,
 ): Promise<void> {
   const chain = node.chain.id
+  const problems = getIndexProblems(context, chain)
   const logAndReport = (progress: IndexProgress) => {
+    if (progress.is === 'written') problems.failed = undefined
     logProgress(context, chain, progress)
     onProgress(progress)
   }
@@ -68,14 +70,18 @@ export function followChain(
       everyMs: context.settings.explorer.index.everyMs,
       timeoutMs: attemptMs,
       backoffMaxMs,
-      work: (stop) => catchUpIndex(context, node, logAndReport, stop),
+      work: (stop) => {
+        problems.failedRange = undefined
+        return catchUpIndex(context, node, logAndReport, stop)
+      },
       report: (outcome) => {
-        const problems = getIndexProblems(context, chain)
         const isDisagreement = outcome.is === 'failed' && outcome.error instanceof NodesDisagree
         const isStopped = outcome.is === 'failed' && (isDisagreement || outcome.error instanceof ChainContradiction)
         // Another failure does not prove that the contradiction is resolved.
         if (isStopped) Object.assign(problems, { stopped: errorMessage(outcome.error), isDisagreement })
         else if (outcome.is === 'done') Object.assign(problems, { stopped: undefined, isDisagreement: false })
+        if (outcome.is === 'done') problems.failed = undefined
+        else recordFailedPass(problems, errorMessage(outcome.error))
         const failed = isStopped ? 'index stopped' : 'chain could not be read'
         logOutcome(context, outcome, { chain }, { failed, recovered: 'chain is readable again' })
       },
@@ -157,20 +163,28 @@ export async function chainFindings(context: ExplorerContext): Promise<readonly 
   return [...findings, ...configuredNodes(context).flatMap((node) => indexFinding(context, node))]
 }
 
-/** No details of the node's error: /readyz is public. */
 function indexFinding(context: ExplorerContext, { chain }: ChainNode): Finding[] {
-  const { stopped, isDisagreement, notCompared = [], unreadable } = getIndexProblems(context, chain.id)
+  const problems = getIndexProblems(context, chain.id)
+  const { stopped, isDisagreement, notCompared = [], unreadable } = problems
   const name = `index of chain ${chain.id}`
   if (stopped !== undefined) {
     const message = isDisagreement ? `stopped: ${stopped}` : 'stopped: a node contradicts finalized blocks; see the log'
     return [{ name, ok: false, message }]
   }
-  if (notCompared.length > 0) return [{ name, ok: true, message: `nodes not compared: ${notCompared.join('; ')}` }]
-  if (unreadable.size === 0) return []
-  return [
-    { name, ok: true, message: `${unreadable.size} blocks are missing because no node can trace them; see the log` },
-  ]
+  const failed = describeFailedPasses(problems)
+  if (failed !== undefined) return [{ name, ok: false, message: `${failed}; ${failedTodo}` }]
+  const [first] = unreadable.values()
+  if (first) {
+    const left = unreadable.size === 1 ? '1 block is left out' : `${unreadable.size} blocks are left out, the first`
+    // Another server has the same nodes, so this one stays ready.
+    const message = `${left}: ${describeUnreadable(first)}; add another node (explorer.chains[].rpc)`
+    return [{ name, ok: false, message, required: false }]
+  }
+  if (notCompared.length === 0) return []
+  return [{ name, ok: true, message: `nodes not compared: ${notCompared.join('; ')}` }]
 }
+
+const failedTodo = 'check the node and its log, or add another node (explorer.chains[].rpc)'
 
 const unreadableShownMax = 5
 
@@ -182,25 +196,30 @@ export async function reportIndexProblems(context: ExplorerContext) {
   const indexed = configuredNodes(context).filter(({ chain }) => chain.mode !== 'probe')
   const reports = indexed.map(async (node) => {
     const chain = node.chain.id
-    const { stopped, notCompared = [], unreadable } = getIndexProblems(context, chain)
+    const problems = getIndexProblems(context, chain)
+    const { stopped, notCompared = [], unreadable } = problems
+    const failed = describeFailedPasses(problems)
     const contradiction = stopped ?? (await findContradiction(context, node))
     const todo = `check the node; if the chain itself has changed, run: tetrad repair --chain ${chain} --forget-from <block>`
     return [
       ...(contradiction === undefined ? [] : [{ chain, message: `index stopped: ${contradiction}`, todo }]),
+      ...(failed === undefined || stopped !== undefined ? [] : [{ chain, message: failed, todo: failedTodo }]),
       ...notCompared.map((reason) => ({
         chain,
         message: `a node is not compared with the others: ${reason}`,
         todo: 'check this node; until then the other nodes are used without comparison',
       })),
-      ...[...unreadable.values()].slice(0, unreadableShownMax).map(({ block, reason }) => ({
+      ...[...unreadable.values()].slice(0, unreadableShownMax).map((entry, at) => ({
         chain,
-        message: `block ${block} is missing from the index because no node can trace it: ${reason}`,
-        todo: `add a node that can trace the block, then run: tetrad repair --chain ${chain} --from ${block} --until ${block + 1}`,
+        message: `left out of the index${ordinalOf(at, unreadable.size)}: ${describeUnreadable(entry)}`,
+        todo: `add a node that can trace the block (explorer.chains[].rpc), then run: tetrad repair --chain ${chain} --from ${entry.block} --until ${entry.block + 1}`,
       })),
     ]
   })
   return (await Promise.all(reports)).flat()
 }
+
+const ordinalOf = (at: number, all: number): string => (all === 1 ? '' : ` (${at + 1} of ${all})`)
 
 /** undefined also if the node is not reachable, which is reported separately. */
 async function findContradiction(context: ExplorerContext, node: ChainNode): Promise<string | undefined> {
