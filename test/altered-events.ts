@@ -36,7 +36,7 @@ export async function openAlteredEvents(): Promise<AsyncDisposable & { readonly 
     requests = 0
     Object.assign(ended, { at: times, stop: () => stop.abort() })
     const clock = new JumpingClock(testNowMs)
-    await listenToEvents({ urls: [server.url], clock }, (topic) => received.push(topic), stop.signal).catch(
+    await listenToEvents({ urls: [server.url], clock }, ({ topic }) => received.push(topic), stop.signal).catch(
       (error: unknown) => {
         if (!stop.signal.aborted) throw error
       },

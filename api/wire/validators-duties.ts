@@ -8,6 +8,10 @@ export const CurrentAttestation = Type.Object({
   epoch: { ...Count, description: 'Epoch of the duty: the previous, the current or the next one.' },
   slot: { ...Count, description: 'Slot of the duty.' },
   timestamp: { ...DateTime, description: 'Start time of the slot.' },
+  dueTimestamp: {
+    ...DateTime,
+    description: 'When the vote is due: after a third of the slot, since Gloas after a quarter.',
+  },
   committee: { ...Count, description: 'Index of the committee in the slot.' },
   state: oneOf(['included', 'due', 'missing'], {
     description:
@@ -25,6 +29,10 @@ export const duties = endpoint('validators.duties', {
   reply: Type.Object({
     ...every(Count, ['validatorIndex'], metadataDescriptions),
     headSlot: nullable(Type.Integer({ description: 'Slot of the newest block; null: current duties are not known.' })),
+    headPayload: oneOf(['full', 'empty', 'unknown'], {
+      description:
+        'Since Gloas: whether the next block would build on the payload of the newest block (`full`) or not (`empty`), as the beacon node last reported. Only the next block decides.',
+    }),
     epoch: nullable(Type.Integer({ description: 'The current epoch: that of the newest block.' })),
     attestations: Type.Array(CurrentAttestation, { description: 'In order of their slots.' }),
     proposals: recordList('Blocks to propose after the newest block, until the end of the next epoch.', {
@@ -42,12 +50,14 @@ export const duties = endpoint('validators.duties', {
     reply: {
       validatorIndex: 12,
       headSlot: 15235210,
+      headPayload: 'unknown',
       epoch: 476100,
       attestations: [
         {
           epoch: 476099,
           slot: 15235190,
           timestamp: '2026-09-17T11:58:23.000Z',
+          dueTimestamp: '2026-09-17T11:58:26.999Z',
           committee: 17,
           state: 'included',
           delay: 1,
@@ -56,6 +66,7 @@ export const duties = endpoint('validators.duties', {
           epoch: 476100,
           slot: 15235221,
           timestamp: '2026-09-17T12:04:35.000Z',
+          dueTimestamp: '2026-09-17T12:04:38.999Z',
           committee: 3,
           state: 'due',
           delay: null,

@@ -6,6 +6,7 @@ import type { StreamProgress } from '#ingest/stream-progress.ts'
 import { cacheUntilVersionChanges } from '#storage/version-cache.ts'
 import type { MissingPast } from './ingest/fill-past.ts'
 import type { IngestRun } from './ingest/ingest-status.ts'
+import type { HeadPayload } from './provisional/head-payload.ts'
 import type { HeadView } from './provisional/head-processor.ts'
 import type { NetworkCoverage } from './ratings/coverage.ts'
 import type { EntityRatings } from './ratings/entity-ratings.ts'
@@ -16,6 +17,8 @@ export const createValidatorsCaches = () => ({
   runs: new Map<Network, IngestRun>(),
   /** By network: data that is not final. Only of networks that this process ingests, if configured. */
   provisional: new Map<Network, HeadView>(),
+  /** By network: what the events of a node report about the payload of the newest block. */
+  headPayloads: new Map<Network, HeadPayload>(),
   /** By network. */
   coverage: cacheUntilVersionChanges<NetworkCoverage>(),
   /** By network and configured windows. */

@@ -53,7 +53,7 @@ export class BeaconApi {
       'node/version': () => ({ json: { version: this.#view.profile.version } }),
       'node/syncing': () => this.#syncing(),
       'beacon/genesis': () => ({ json: genesisOf(this.#network) }),
-      'config/spec': () => ({ json: specOf(this.#network.plan, this.#options.chainId ?? '1') }),
+      'config/spec': () => ({ json: this.#spec() }),
       'beacon/headers': () => this.#header(id),
       'beacon/blocks': () => this.#block(id, acceptsSsz),
       'beacon/states': () => this.#state(id, resource, validator, url.searchParams.get('epoch')),
@@ -69,6 +69,12 @@ export class BeaconApi {
     const [status, text] = errors[missing]
     if (missing === 'endpoint' && unknownPathText !== undefined) return { status, body: unknownPathText }
     return { status, body: { code: status, message: text.replace('{id}', String(id)), ...errorMembers } }
+  }
+
+  #spec(): object {
+    const { listsConstant = () => true } = this.#view.profile
+    const spec = specOf(this.#network.plan, this.#options.chainId ?? '1')
+    return Object.fromEntries(Object.entries(spec).filter(([name]) => listsConstant(name)))
   }
 
   /** Does not search the newest block: a live network would first have to simulate its whole past. */

@@ -33,6 +33,8 @@ export type ErrorText = readonly [status: number, message: string]
 export interface NodeProfile {
   /** For `/eth/v1/node/version`. It names the client; no release is simulated exactly. */
   readonly version: string
+  /** Whether `/eth/v1/config/spec` lists a constant. Default: all of them. */
+  listsConstant?(name: string): boolean
   /** Blocks as SSZ on request. */
   readonly ssz: boolean
   /** Full states as SSZ. */

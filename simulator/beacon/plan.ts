@@ -37,6 +37,11 @@ export function specOf(plan: NetworkPlan, chainId: string): Record<string, strin
   const spec: Record<string, string | number> = {
     PRESET_BASE: 'minimal',
     SECONDS_PER_SLOT: plan.slotSeconds,
+    SLOT_DURATION_MS: plan.slotSeconds * 1000,
+    ATTESTATION_DUE_BPS: 3333,
+    ATTESTATION_DUE_BPS_GLOAS: 2500,
+    PAYLOAD_DUE_BPS: 5000,
+    PAYLOAD_ATTESTATION_DUE_BPS: 7500,
     SLOTS_PER_EPOCH: plan.slotsPerEpoch,
     SYNC_COMMITTEE_SIZE: plan.syncSeats,
     EPOCHS_PER_SYNC_COMMITTEE_PERIOD: plan.syncPeriod,

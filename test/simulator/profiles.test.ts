@@ -4,6 +4,8 @@ import { describe, test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
 import { type BeaconNodeOptions, openNode } from '#simulator/beacon/node.ts'
 import { BeaconError, openBeacon } from '#sources/beacon/client.ts'
+import { readRules } from '#sources/beacon/consensus.ts'
+import { dueMs } from '#sources/beacon/slot-timing.ts'
 import { EpochReader } from '#validators/ingest/read/epoch-reader.ts'
 import { MovingHead } from './moving-head.ts'
 import { type ClientName, profiles } from './profiles.ts'
@@ -28,6 +30,31 @@ async function open(client: ClientName, headSlot: number, options: BeaconNodeOpt
     return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined }
   }
   return { network, node, request, [Symbol.asyncDispose]: () => node[Symbol.asyncDispose]() }
+}
+
+const slotConstants: Record<ClientName, readonly string[]> = {
+  lighthouse: ['SECONDS_PER_SLOT'],
+  teku: ['SLOT_DURATION_MS'],
+  prysm: ['SECONDS_PER_SLOT', 'SLOT_DURATION_MS'],
+  nimbus: ['SECONDS_PER_SLOT', 'SLOT_DURATION_MS'],
+  lodestar: ['SECONDS_PER_SLOT', 'SLOT_DURATION_MS'],
+  grandine: ['SECONDS_PER_SLOT', 'SLOT_DURATION_MS'],
+}
+
+for (const client of clients) {
+  test(`${client}: the length of a slot and its deadlines follow from the constants that the client lists`, async () => {
+    await using world = await open(client, 8)
+    const { body } = await world.request('v1/config/spec')
+    const { SECONDS_PER_SLOT, SLOT_DURATION_MS } = body.data
+    const listed = Object.entries({ SECONDS_PER_SLOT, SLOT_DURATION_MS }).filter(([, value]) => value !== undefined)
+    assert.deepEqual(
+      listed.map(([name]) => name),
+      slotConstants[client],
+    )
+    const rules = readRules(body.data)
+    assert.equal(rules.slotSeconds, chain.plan.slotSeconds)
+    assert.equal(dueMs(rules, 'attestation', 0), Math.floor((chain.plan.slotSeconds * 3333) / 10))
+  })
 }
 
 const post = { method: 'POST', body: '["0"]', headers: { 'content-type': 'application/json' } }

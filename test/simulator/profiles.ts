@@ -11,9 +11,13 @@ const fromCheckpoint = ({ checkpointSlot }: ChainView): number => checkpointSlot
 const blockEpochs = 33_024
 const fromFiveMonthsAgo = ({ headSlot, slotsPerEpoch }: ChainView): number => headSlot - blockEpochs * slotsPerEpoch
 
+const isTiming = (constant: string): boolean => constant.endsWith('_BPS') || constant.endsWith('_BPS_GLOAS')
+
 const lighthouse: NodeProfile = {
   ...fullNode,
   version: 'Lighthouse/simulated',
+  // chain_spec.rs, Config: none of the new constants in 5.3.0. Pull requests 8613 and 9812 add them one by one.
+  listsConstant: (name) => name !== 'SLOT_DURATION_MS' && !isTiming(name),
   // beacon_chain.rs, state_root_at_slot: the root of the head state, which belongs to an earlier slot.
   emptyHead: 'of head block',
   // hot_cold_store.rs, get_historic_state_limits: nothing before the split slot, which follows finality.
@@ -40,6 +44,8 @@ const lighthouse: NodeProfile = {
 const teku: NodeProfile = {
   ...fullNode,
   version: 'teku/simulated',
+  // SpecConfigData.java, addDeprecatedFields: 26.8.0 still lists SECONDS_PER_SLOT; a comment announces its removal.
+  listsConstant: (name) => name !== 'SECONDS_PER_SLOT',
   // StateSelectorFactory.java, slotSelector: no state after the head.
   emptyHead: 'missing',
   // StorageConfiguration.java: a new database has the mode MINIMAL, which stores no finalized states.
@@ -91,6 +97,8 @@ const prysm: NodeProfile = {
 const nimbus: NodeProfile = {
   ...fullNode,
   version: 'Nimbus/simulated',
+  // rest_config_api.nim: both constants for the length of a slot since October 2025 (pull request 7662).
+  listsConstant: (name) => !isTiming(name),
   // Added to rest_rewards_api.nim in August 2026.
   attestationRewards: false,
   // blockchain_dag.nim, EPOCHS_PER_STATE_SNAPSHOT: replays blocks from a state that is saved every 32 epochs. The client
@@ -142,6 +150,8 @@ const lodestar: NodeProfile = {
 const grandine: NodeProfile = {
   ...fullNode,
   version: 'Grandine/simulated',
+  // types/src/config.rs: both constants for the length of a slot.
+  listsConstant: (name) => !isTiming(name),
   // http_api/src/routing.rs has rewards for blocks and sync committees only.
   attestationRewards: false,
   // storage.rs, stored_state: replays blocks from a state that is saved every 32 epochs. The client also returns states of

@@ -1,6 +1,7 @@
 // The constants of the consensus rules that differ between networks, as a node lists them in `/eth/v1/config/spec`.
 // Values that a node omits default to those of mainnet.
 import { recordFrom } from '#core/record-from.ts'
+import { readDueTimes, slotSecondsOf } from './slot-timing.ts'
 
 /** In chronological order. Blocks of other forks are rejected. */
 export const forks = ['phase0', 'altair', 'bellatrix', 'capella', 'deneb', 'electra', 'fulu'] as const
@@ -54,10 +55,12 @@ export function readRules(spec: Readonly<Record<string, unknown>>) {
     if (value >= 1 && Number.isFinite(value)) return value
     throw new Error(`${name} is ${value}; it must be from 1 to 2^53`)
   }
+  const ifListed = (name: string) => (spec[name] == null ? undefined : positive(name, 0))
   // A node that does not list a fork does not support it.
   const forkEpoch = (fork: string) => figure(`${fork.toUpperCase()}_FORK_EPOCH`, Number.POSITIVE_INFINITY)
   return {
-    slotSeconds: positive('SECONDS_PER_SLOT', 12),
+    slotSeconds: slotSecondsOf(ifListed('SLOT_DURATION_MS'), ifListed('SECONDS_PER_SLOT')),
+    dueTimes: readDueTimes(figure, forkEpoch),
     slotsPerEpoch: positive('SLOTS_PER_EPOCH', 32),
     /** First epoch of each fork; Infinity if it is not scheduled. */
     forkEpochs: { ...recordFrom(forks, forkEpoch), phase0: 0 },

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 import { ManualClock } from '#test/manual-clock.ts'
-import { listenToEvents } from './events.ts'
+import { type BeaconEvent, listenToEvents } from './events.ts'
 
 type Exchange = readonly [request: IncomingMessage, response: ServerResponse]
 
@@ -71,20 +71,21 @@ test('names of events are reported, however the stream is split', async () => {
   const { clock } = watchClock()
   const listening = listenToEvents(
     { urls: [`${server.url}/?key=secret`], clock },
-    (topic) => {
+    ({ topic }) => {
       seen.push(topic)
       if (topic === 'chain_reorg') last.resolve()
     },
     stop.signal,
   )
   const exchange = await server.next()
-  assert.equal(exchange[0].url, '/eth/v1/events?topics=head,finalized_checkpoint,chain_reorg&key=secret')
+  const topics = 'head,finalized_checkpoint,chain_reorg,head_v2,execution_payload'
+  assert.equal(exchange[0].url, `/eth/v1/events?topics=${topics}&key=secret`)
   assert.equal(exchange[0].headers.accept, 'text/event-stream')
   const stream = openStream(exchange)
   stream.write('event: head\ndata: {"event": "event: head"}\n\nevent:fina')
   await nextEventLoopTurn()
   stream.write('lized_checkpoint\r\ndata: {}\r\n\r\n:\n\nevent: other\ndata: event: head\n\n')
-  stream.write('event: chain_reorg\n')
+  stream.write('event: chain_reorg\n\n')
   await last.promise
   assert.deepEqual(seen, ['head', 'finalized_checkpoint', 'chain_reorg'])
   stop.abort()
@@ -116,7 +117,12 @@ test('a node without the stream is asked again after an hour', async () => {
     const stop = new AbortController()
     const { clock, pass } = watchClock()
     const listening = listenToEvents({ urls: [server.url], clock }, () => {}, stop.signal)
-    ;(await server.next())[1].writeHead(status).end()
+    const refuse = async () => {
+      const [request, response] = await server.next()
+      response.writeHead(status).end()
+      return new URL(request.url ?? '/', server.url).searchParams.get('topics')?.includes('head_v2')
+    }
+    assert.deepEqual([await refuse(), await refuse()], [true, false])
     assert.equal(await pass(), 3_600_000)
     await server.next()
     stop.abort()
@@ -142,4 +148,61 @@ test('a line that does not end closes the connection', async () => {
 test('without a node, nothing happens', async () => {
   const { clock } = watchClock()
   await listenToEvents({ urls: [], clock }, () => assert.fail(), new AbortController().signal)
+})
+
+test('a node that does not know the topics of Gloas is asked for the others at once', async () => {
+  await using server = await openStreamServer()
+  const stop = new AbortController()
+  const { clock } = watchClock()
+  const seen = Promise.withResolvers<string>()
+  const listening = listenToEvents({ urls: [server.url], clock }, ({ topic }) => seen.resolve(topic), stop.signal)
+  ;(await server.next())[1].writeHead(400).end('{"code":400,"message":"Invalid topic: head_v2"}')
+  const exchange = await server.next()
+  assert.equal(exchange[0].url, '/eth/v1/events?topics=head,finalized_checkpoint,chain_reorg')
+  openStream(exchange).write('event: head\ndata: {}\n\n')
+  assert.equal(await seen.promise, 'head')
+  stop.abort()
+  await listening
+})
+
+const root = `0x${'ab'.repeat(32)}`
+
+test('events of Gloas have the block and the status of its payload; what is not valid is left out', async () => {
+  await using server = await openStreamServer()
+  const stop = new AbortController()
+  const seen: BeaconEvent[] = []
+  const last = Promise.withResolvers<void>()
+  const { clock } = watchClock()
+  const onEvent = (event: BeaconEvent) => {
+    seen.push(event)
+    if (event.topic === 'chain_reorg') last.resolve()
+  }
+  const listening = listenToEvents({ urls: [server.url], clock }, onEvent, stop.signal)
+  const stream = openStream(await server.next())
+  const send = (event: string, data: object | string) =>
+    stream.write(`event: ${event}\ndata: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`)
+  send('head_v2', {
+    version: 'gloas',
+    data: { slot: '10', block: root.toUpperCase().replace('X', 'x'), payload_status: 'empty' },
+  })
+  send('head_v2', { data: { block: root, payload_status: 'full' }, version: 'gloas' })
+  send('head_v2', { version: 'gloas', data: { block: root, payload_status: 'pending' } })
+  send('head_v2', { version: 'gloas', data: { block: '0xab', payload_status: 'full' } })
+  send('head_v2', '{"version":')
+  send('execution_payload', { slot: '10', builder_index: '42', block_hash: root, block_root: root })
+  send('execution_payload', '[]')
+  send('chain_reorg', '{}')
+  await last.promise
+  assert.deepEqual(seen, [
+    { topic: 'head_v2', root, payloadStatus: 'empty' },
+    { topic: 'head_v2', root, payloadStatus: 'full' },
+    { topic: 'head_v2', root, payloadStatus: undefined },
+    { topic: 'head_v2' },
+    { topic: 'head_v2' },
+    { topic: 'execution_payload', root },
+    { topic: 'execution_payload' },
+    { topic: 'chain_reorg' },
+  ])
+  stop.abort()
+  await listening
 })

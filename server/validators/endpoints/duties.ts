@@ -4,6 +4,7 @@ import { extensions } from '#api/extensions.ts'
 import type { CurrentAttestation } from '#api/wire/validators-duties.ts'
 import type { ChainTime } from '#core/chain-time.ts'
 import { createHandler } from '#http/handler.ts'
+import type { PayloadStatus } from '#sources/beacon/events.ts'
 import type { ValidatorsContext } from '../context.ts'
 import type { CurrentDuties } from '../provisional/current-duties.ts'
 import { chainTimeOf } from '../ratings/requested-epochs.ts'
@@ -21,16 +22,21 @@ export const duties = createHandler(extensions['validators.duties'], async (inpu
   const isKnown = head?.epochs.at(-1)?.watched?.includes(validator) ?? true
   const current = isKnown ? head?.duties : undefined
   if (!current) {
-    const nothing = { headSlot: null, epoch: null, attestations: [], proposals: [], inSyncCommittee: null }
-    return { is: 'body', body: { validatorIndex: validator, ...nothing }, confidence: { coverage: 'none' } }
+    const nothing = { headSlot: null, headPayload: 'unknown', epoch: null, inSyncCommittee: null } as const
+    const body = { validatorIndex: validator, ...nothing, attestations: [], proposals: [] }
+    return { is: 'body', body, confidence: { coverage: 'none' } }
   }
   const time = chainTimeOf(context.settings, network)
   const epoch = Math.floor(current.headSlot / time.slotsPerEpoch)
+  const payload = context.validators.headPayloads.get(network)
+  const payloadStatus = payload?.root === current.headRoot ? payload.status : undefined
+  const headPayload: PayloadStatus | 'unknown' = payloadStatus ?? 'unknown'
   return {
     is: 'body',
     body: {
       validatorIndex: validator,
       headSlot: current.headSlot,
+      headPayload,
       epoch,
       attestations: listAttestations(time, current, validator),
       proposals: [...current.proposers]
@@ -42,15 +48,15 @@ export const duties = createHandler(extensions['validators.duties'], async (inpu
   }
 })
 
-const timestampOf = ({ genesisUnix, slotSeconds }: ChainTime, slot: number): string =>
-  new Date((genesisUnix + slot * slotSeconds) * 1000).toISOString()
+const timestampOf = ({ genesisUnix, slotSeconds }: ChainTime, slot: number, afterMs = 0): string =>
+  new Date((genesisUnix + slot * slotSeconds) * 1000 + afterMs).toISOString()
 
 const listAttestations = (
   time: ChainTime,
   { headSlot, epochs }: CurrentDuties,
   validator: number,
 ): CurrentAttestation[] =>
-  epochs.flatMap(({ epoch, ...columns }) => {
+  epochs.flatMap(({ epoch, dueMs, ...columns }) => {
     const at = columns.validator.indexOf(validator)
     if (at < 0) return []
     const [slot, committee] = [columns.slot[at] as number, columns.committee[at] as number]
@@ -58,5 +64,6 @@ const listAttestations = (
     const isIncluded = includedSlot >= 0
     const state = isIncluded ? 'included' : slot < headSlot ? 'missing' : 'due'
     const delay = isIncluded ? includedSlot - slot : null
-    return [{ epoch, slot, timestamp: timestampOf(time, slot), committee, state, delay }]
+    const [timestamp, dueTimestamp] = [timestampOf(time, slot), timestampOf(time, slot, dueMs)]
+    return [{ epoch, slot, timestamp, dueTimestamp, committee, state, delay }]
   })

@@ -137,7 +137,7 @@ test('a contradiction is logged and reported in /readyz, and ingest continues on
   assert.equal(until, 13)
 })
 
-test('an event of a node starts a poll', async () => {
+test('an event of a node starts a poll, and its payload status is kept', async () => {
   let finalized = 4
   const network = simulateNetwork('events', { epochs: 12, outage: { from: 0, until: 0 } })
   await using node = await openNodeOfRun(network, { finalized: () => finalized })
@@ -166,7 +166,14 @@ test('an event of a node starts a poll', async () => {
   finalized = 6
   streams[0]?.write('event: finalized_checkpoint\ndata: {}\n\n')
   await reached.get(5)?.promise
+  const root = `0x${'0a'.repeat(32)}`
+  const head = { version: 'gloas', data: { slot: '40', block: root, payload_status: 'empty' } }
+  streams[0]?.write(`event: head_v2\ndata: ${JSON.stringify(head)}\n\n`)
+  const { headPayloads } = context.validators
+  while (!headPayloads.has('hoodi')) await systemClock.sleep(5)
+  assert.deepEqual(headPayloads.get('hoodi'), { root, status: 'empty' })
   stop.abort()
   await running
+  assert.equal(headPayloads.size, 0, 'another server may ingest from now on')
   events.closeAllConnections()
 })

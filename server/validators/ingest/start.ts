@@ -10,6 +10,7 @@ import { listenToEvents } from '#sources/beacon/events.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { auditTotals } from '../duties/audits.ts'
 import { storedChain } from '../duties/networks.ts'
+import { headPayloadAfter } from '../provisional/head-payload.ts'
 import type { HeadProcessor } from '../provisional/head-processor.ts'
 import { createProvisionalFollower } from '../provisional/provisional-follower.ts'
 import { readWatchNames } from '../registry/watch-names.ts'
@@ -142,13 +143,14 @@ async function followNetwork(
   // Another server may ingest from now on: this one must not report an outdated status.
   await Promise.all([polling, listening]).finally(() => {
     provisional.clear()
+    context.validators.headPayloads.delete(network)
     unregisterRun(context, network, run)
   })
 }
 
 /** New blocks and new finality are read at once, not only with the next poll. */
 function wakeOnEvents(
-  { clock, settings }: ValidatorsContext,
+  { clock, settings, validators }: ValidatorsContext,
   network: Network,
   run: IngestRun,
   signal: AbortSignal,
@@ -157,7 +159,10 @@ function wakeOnEvents(
   const { urls } = settings.validators.networks[network].beacon
   return listenToEvents(
     { urls, clock },
-    () => {
+    (event) => {
+      const payload = headPayloadAfter(validators.headPayloads.get(network), event)
+      if (payload) validators.headPayloads.set(network, payload)
+      else validators.headPayloads.delete(network)
       if (clock.monotonicMs() - wokenMs < wakeEveryMs) return
       wokenMs = clock.monotonicMs()
       run.wakeUp.wake()

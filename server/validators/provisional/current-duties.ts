@@ -8,12 +8,14 @@ import { type Block, hasBit } from '#sources/beacon/block.ts'
 import { type Beacon, BeaconError } from '#sources/beacon/client.ts'
 import type { Committees } from '#sources/beacon/committees.ts'
 import { type ConsensusRules, epochAt, firstSlotAt } from '#sources/beacon/consensus.ts'
+import { dueMs } from '#sources/beacon/slot-timing.ts'
 import { membersOf } from '../ingest/epochs/votes.ts'
 import { type BeaconQueries, type BlockHeader, createBeaconQueries } from '../ingest/read/beacon-queries.ts'
 
 /** Plain values, because they are sent to another thread. */
 export interface CurrentDuties {
   readonly headSlot: number
+  readonly headRoot: string
   /** Those whose committees are known, in order. */
   readonly epochs: readonly AttestationDuties[]
   /** Slot → proposer, from the current epoch on. */
@@ -27,6 +29,8 @@ export interface CurrentDuties {
 /** Columns: entry n of each belongs to duty n. There may be a hundred thousand, which are sent with every block. */
 export interface AttestationDuties {
   readonly epoch: number
+  /** Milliseconds from the start of a slot until its votes are due. */
+  readonly dueMs: number
   readonly validator: Int32Array
   readonly slot: Int32Array
   readonly committee: Int32Array
@@ -70,7 +74,8 @@ export function createCurrentDutiesReader(node: Beacon, rules: ConsensusRules): 
     for (const at of [epoch - 1, epoch, epoch + 1]) {
       const committees =
         at < 0 ? undefined : await remember(committeesByEpoch, at, () => queries.committees(head.slot, at))
-      if (committees) epochs.push(attestationDuties(at, blocks, committees, validators))
+      const votesDueMs = dueMs(rules, 'attestation', at) ?? 0
+      if (committees) epochs.push({ ...attestationDuties(at, blocks, committees, validators), dueMs: votesDueMs })
     }
     const isWanted = (validator: number) => validators === undefined || validators.has(validator)
     const proposers = new Map<number, number>()
@@ -84,6 +89,7 @@ export function createCurrentDutiesReader(node: Beacon, rules: ConsensusRules): 
     const syncCommittee = await remember(syncCommittees, epoch, () => queries.syncCommittee(head.slot, epoch))
     return {
       headSlot: head.slot,
+      headRoot: head.root,
       epochs,
       proposers: filterKeys(proposers, (slot) => slot >= first),
       missedBlocks: filterKeys(proposers, (slot) => slot > 0 && slot <= head.slot && !withBlock.has(slot)),
@@ -97,7 +103,7 @@ function attestationDuties(
   blocks: readonly Block[],
   committees: Committees,
   validators: ReadonlySet<number> | undefined,
-): AttestationDuties {
+): Omit<AttestationDuties, 'dueMs'> {
   const included = includedSlots(epoch, blocks, committees)
   const [validator, slot, committee]: [number[], number[], number[]] = [[], [], []]
   for (const [at, members] of committees.members.entries()) {

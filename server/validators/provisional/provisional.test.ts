@@ -382,7 +382,9 @@ async function assertDuties({ chain, network, context }: World, truth: Truth): P
       body.attestations.map((attestation) => attestation.epoch),
       epochs,
     )
-    for (const { epoch: at, slot, committee, state, delay } of body.attestations) {
+    for (const { epoch: at, slot, timestamp, dueTimestamp, committee, state, delay } of body.attestations) {
+      const dueMs = Math.floor((chain.plan.slotSeconds * 3333) / 10)
+      assert.equal(Date.parse(dueTimestamp) - Date.parse(timestamp), dueMs)
       const position = (slot % slotsPerEpoch) * chain.plan.committeesPerSlot + committee
       const members = chain.epochs[at]?.committees[position]
       assert(members?.includes(validator), `validator ${validator}, slot ${slot}, committee ${committee}`)
@@ -418,13 +420,28 @@ test('current duties follow the head, also after a reorganization', async () => 
   assert.deepEqual([...states].sort(), ['due', 'included', 'missing'])
 })
 
+test('the payload status of the newest block follows the events of the node, without a new block', async () => {
+  await using world = await openWorld(simulate('provisional/chain'), { headSlot: 9 * slotsPerEpoch })
+  await world.step()
+  const { headPayloads, provisional } = world.context.validators
+  const root = provisional.get('hoodi')?.duties?.headRoot ?? ''
+  const shown = async () => (await callHandler(duties, world.context, inputOf(2))).body.headPayload
+  assert.equal(await shown(), 'unknown')
+  for (const status of ['empty', 'full', 'empty', undefined] as const) {
+    headPayloads.set('hoodi', { root, status })
+    assert.equal(await shown(), status ?? 'unknown')
+  }
+  headPayloads.set('hoodi', { root: `0x${'00'.repeat(32)}`, status: 'full' })
+  assert.equal(await shown(), 'unknown', 'of another block')
+})
+
 test('without provisional data, current duties are not known', async () => {
   const chain = simulate('provisional/chain')
   await using world = await openWorld(chain, { headSlot: 9 * slotsPerEpoch, showProvisional: false })
   await world.step()
   const { body, confidence } = await callHandler(duties, world.context, inputOf(2))
-  const nothing = { headSlot: null, epoch: null, attestations: [], proposals: [], inSyncCommittee: null }
-  assert.deepEqual(body, { validatorIndex: 2, ...nothing })
+  const unknown = { headSlot: null, headPayload: 'unknown', epoch: null, inSyncCommittee: null }
+  assert.deepEqual(body, { validatorIndex: 2, ...unknown, attestations: [], proposals: [] })
   assert.deepEqual(confidence, { coverage: 'none' })
 })
 
