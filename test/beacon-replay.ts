@@ -3,14 +3,14 @@
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
+import { resolve } from 'node:path'
 import { zstdDecompressSync } from 'node:zlib'
 
-/** `path`: in the folder of recordings, without the ending. */
+/** `path`: in the folder of recordings or absolute, without the ending. */
 export const unpackRecording = (path: string): string =>
-  zstdDecompressSync(readFileSync(join(import.meta.dirname, 'recordings', `${path}.zst`))).toString()
+  zstdDecompressSync(readFileSync(resolve(import.meta.dirname, 'recordings', `${path}.zst`))).toString()
 
-interface Exchange {
+export interface Exchange {
   readonly method: string
   readonly path: string
   readonly accept: string
@@ -23,7 +23,7 @@ interface Exchange {
 const unpacked = new Map<string, readonly Exchange[]>()
 
 /** Unpacked once per process. */
-function exchangesOf(path: string): readonly Exchange[] {
+export function exchangesOf(path: string): readonly Exchange[] {
   const lines = () => unpackRecording(path).trim().split('\n')
   const exchanges = unpacked.get(path) ?? lines().map((line) => JSON.parse(line) as Exchange)
   unpacked.set(path, exchanges)
@@ -69,6 +69,8 @@ export interface ReplayOptions {
   readonly recording?: string
   /** Also serve responses that the node lacked, derived from others. */
   readonly derived?: boolean
+  /** Further files of the recording. */
+  readonly more?: readonly string[]
   /** Offer SSZ. */
   readonly ssz?: boolean
   /** Changes a response; undefined closes the connection. */
@@ -85,13 +87,14 @@ const keyOf = (method: string, path: string, accept: string): string => `${metho
 export async function openReplay({
   recording = 'beacon',
   derived = false,
+  more = [],
   ssz = true,
   meddle,
 }: ReplayOptions = {}): Promise<Replay> {
   const exchanges = new Map<string, Exchange>()
   for (const exchange of [
     ...exchangesOf(`${recording}/exchanges.ndjson`),
-    ...(derived ? exchangesOf(`${recording}/derived.ndjson`) : []),
+    ...[...(derived ? ['derived'] : []), ...more].flatMap((name) => exchangesOf(`${recording}/${name}.ndjson`)),
   ]) {
     exchanges.set(keyOf(exchange.method, exchange.path, exchange.accept), exchange)
   }

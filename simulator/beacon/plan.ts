@@ -21,9 +21,9 @@ export interface NetworkPlan {
   readonly derivesDuties?: boolean
 }
 
-/** All forks are active from genesis. */
+/** The forks up to Fulu are active from genesis. */
 export const presentForks: NetworkPlan['forkEpochs'] = Object.fromEntries(
-  forks.filter((fork) => fork !== 'phase0').map((fork) => [fork, 0]),
+  forks.filter((fork) => fork !== 'phase0' && fork !== 'gloas').map((fork) => [fork, 0]),
 )
 
 /** The fork of an epoch. Simulated networks begin with Altair. */

@@ -3,7 +3,7 @@ import type { Fork } from './consensus.ts'
 
 export interface Attestation {
   readonly slot: number
-  /** Committee, before Electra. */
+  /** Committee, before Electra. Since Gloas, whether the voter sees the payload of its block: 1, or 0. */
   readonly index: number
   readonly blockRoot: string
   readonly targetEpoch: number
@@ -20,6 +20,7 @@ export interface Withdrawal {
   readonly amount: number
 }
 
+/** An execution payload: part of its block, and since Gloas of an envelope (envelope.ts). */
 export interface Payload {
   readonly number: number
   readonly hash: string
@@ -31,7 +32,53 @@ export interface Payload {
   /** The RANDAO mix before this block. The chain verifies it. */
   readonly prevRandao: Uint8Array
   readonly withdrawals: readonly Withdrawal[]
+  /** Since Gloas: what is paid from the balances of builders. */
+  readonly builderWithdrawals?: readonly BuilderWithdrawal[]
 }
+
+export interface BuilderWithdrawal {
+  /** An index of its own, not that of a validator. */
+  readonly builder: number
+  /** Gwei. */
+  readonly amount: number
+}
+
+/** Since Gloas: the commitment of a block to the payload of its slot, which comes separately or not at all. */
+export interface Bid {
+  /** The last payload of the chain: that of the parent block, or an earlier one (payload-status.ts). */
+  readonly parentBlockHash: string
+  readonly parentBlockRoot: string
+  readonly blockHash: string
+  /** The RANDAO mix before this block. The chain verifies it. */
+  readonly prevRandao: Uint8Array
+  /** The address of the proposer. */
+  readonly feeRecipient: string
+  readonly gasLimit: number
+  /** Undefined: the proposer built the payload itself. */
+  readonly builder: number | undefined
+  readonly slot: number
+  /** Gwei that the builder pays to the proposer from its balance. */
+  readonly value: number
+  /** Gwei that the builder promises to pay with a transaction. */
+  readonly executionPayment: number
+  readonly requestsRoot: string
+}
+
+/** Votes of the payload committee of the slot before about the payload of that slot. They are not rewarded. */
+export interface PayloadAttestation {
+  readonly slot: number
+  readonly blockRoot: string
+  /** Whether the voters had seen the payload in time. */
+  readonly isPresent: boolean
+  readonly hasBlobs: boolean
+  /** One bit per seat. */
+  readonly bits: Uint8Array
+}
+
+/** Requests of the execution layer, as concatenated SSZ records. */
+export type ExecutionRequests = Readonly<Record<'deposits' | 'withdrawals' | 'consolidations', Uint8Array>> &
+  /** Since Gloas. */
+  Readonly<Partial<Record<'builderDeposits' | 'builderExits', Uint8Array>>>
 
 export interface Block {
   readonly fork: Fork
@@ -48,14 +95,18 @@ export interface Block {
   readonly attesterSlashings: readonly (readonly number[])[]
   /** Deposits in the block, amounts in gwei. Since Electra, deposits are in a queue of the state instead. */
   readonly deposits: readonly { readonly pubkey: string; readonly amount: number }[]
-  /** Undefined before the merge. */
+  /** Undefined before the merge and since Gloas. */
   readonly payload?: Payload | undefined
   /** Validators that exit voluntarily. */
   readonly exits: readonly number[]
   /** Validators whose BLS credentials become an address. */
   readonly credentialsChanges: readonly number[]
-  /** Since Electra: requests of the execution layer, as concatenated SSZ records. */
-  readonly requests?: Readonly<Record<'deposits' | 'withdrawals' | 'consolidations', Uint8Array>> | undefined
+  /** Since Electra: the requests that this block applies. They are of its own payload; since Gloas, of its parent's. */
+  readonly requests?: ExecutionRequests | undefined
+  /** Since Gloas. */
+  readonly bid?: Bid | undefined
+  /** Since Gloas. */
+  readonly payloadAttestations?: readonly PayloadAttestation[] | undefined
 }
 
 const zeroHash = `0x${'0'.repeat(64)}`

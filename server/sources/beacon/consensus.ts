@@ -4,8 +4,11 @@ import { recordFrom } from '#core/record-from.ts'
 import { readDueTimes, slotSecondsOf } from './slot-timing.ts'
 
 /** In chronological order. Blocks of other forks are rejected. */
-export const forks = ['phase0', 'altair', 'bellatrix', 'capella', 'deneb', 'electra', 'fulu'] as const
+export const forks = ['phase0', 'altair', 'bellatrix', 'capella', 'deneb', 'electra', 'fulu', 'gloas'] as const
 export type Fork = (typeof forks)[number]
+
+/** Forks that can be decoded but not judged yet. They count as unknown. */
+const unratedForks: readonly string[] = ['gloas']
 
 export interface UnknownFork {
   /** In lower case. */
@@ -67,11 +70,13 @@ export function readRules(spec: Readonly<Record<string, unknown>>) {
     /** The first scheduled fork that this version does not support (behaviour/validators.md#unknown-forks). */
     unknownFork: Object.keys(spec)
       .map((key) => (/^(\w+)_FORK_EPOCH$/.exec(key)?.[1] ?? '').toLowerCase())
-      .filter((name) => name !== '' && !forks.some((known) => known === name))
+      .filter((name) => name !== '' && (unratedForks.includes(name) || !forks.some((known) => known === name)))
       .map((name): UnknownFork => ({ name, epoch: forkEpoch(name) }))
       .filter(({ epoch }) => Number.isFinite(epoch))
       .sort((a, b) => a.epoch - b.epoch)[0],
     syncCommitteeSize: positive('SYNC_COMMITTEE_SIZE', 512),
+    /** Seats of the payload timeliness committee of a slot, since Gloas. */
+    payloadCommitteeSize: positive('PTC_SIZE', 512),
     epochsPerSyncPeriod: positive('EPOCHS_PER_SYNC_COMMITTEE_PERIOD', 256),
     committeesPerSlotMax: positive('MAX_COMMITTEES_PER_SLOT', 64),
     committeeSizeTarget: positive('TARGET_COMMITTEE_SIZE', 128),
@@ -121,8 +126,20 @@ export function readRules(spec: Readonly<Record<string, unknown>>) {
       quotient: positive('CHURN_LIMIT_QUOTIENT', 65_536),
       min: figure('MIN_PER_EPOCH_CHURN_LIMIT_ELECTRA', 128_000_000_000),
       max: figure('MAX_PER_EPOCH_ACTIVATION_EXIT_CHURN_LIMIT', 256_000_000_000),
+      gloas: {
+        quotient: positive('CHURN_LIMIT_QUOTIENT_GLOAS', 32_768),
+        max: figure('MAX_PER_EPOCH_ACTIVATION_CHURN_LIMIT_GLOAS', 256_000_000_000),
+      },
     },
     pendingDepositsPerEpochMax: figure('MAX_PENDING_DEPOSITS_PER_EPOCH', 16),
+    /** How many validators, queued partial withdrawals and builders a block checks for withdrawals. */
+    sweep: {
+      validators: positive('MAX_VALIDATORS_PER_WITHDRAWALS_SWEEP', 16_384),
+      partials: positive('MAX_PENDING_PARTIALS_PER_WITHDRAWALS_SWEEP', 8),
+      builders: positive('MAX_BUILDERS_PER_WITHDRAWALS_SWEEP', 16_384),
+    },
+    /** Epochs from the exit of a builder until its balance is paid out. */
+    builderExitEpochs: figure('MIN_BUILDER_WITHDRAWABILITY_DELAY', 64),
     /** They determine the depth of the hash trees of lists. */
     blockLimits: Object.fromEntries(
       Object.entries(limitNames).map(([key, [name, mainnet]]) => [key, positive(name, mainnet)]),

@@ -1,7 +1,8 @@
 // What determines duties: the RANDAO mixes of a state or of blocks, and the proposers that a state lists since Fulu.
 import type { Block } from './block.ts'
-import { type ConsensusRules, epochAt, firstSlotAt, isFrom } from './consensus.ts'
+import { type ConsensusRules, epochAt, firstSlotAt, forkAt, isForkFrom } from './consensus.ts'
 import type { View } from './ssz.ts'
+import { electraOffsets, stateOffsets } from './state-layout.ts'
 
 export interface DutySeeds {
   /** The mixes that the duties of this epoch and of the next depend on. */
@@ -10,25 +11,20 @@ export interface DutySeeds {
   readonly lookahead?: Int32Array | undefined
 }
 
-/** `at`: positions of the slot, the mixes and the field after the inactivity scores. */
-export function dutySeedsFromState(
-  state: View,
-  rules: ConsensusRules,
-  at: Readonly<Record<'slot' | 'mixes' | 'end', number>>,
-): DutySeeds {
+export function dutySeedsFromState(state: View, rules: ConsensusRules): DutySeeds {
+  const at = stateOffsets(rules)
   const epoch = epochAt(rules, state.u64(at.slot))
+  const fork = forkAt(rules, epoch)
   // The mix of an epoch is complete at its end. Duties depend on the epoch before the previous one.
   const mixFor = (dutyEpoch: number) => {
     const from = at.mixes + 32 * ((dutyEpoch - 2 + rules.historicalMixes) % rules.historicalMixes)
     return knownMix(new Uint8Array(state.part(from, from + 32).bytes))
   }
-  // Two sync committees, the payload header, two withdrawal indices, the historical summaries, six churn fields and the
-  // offsets of three queues.
-  const lookaheadAt = at.end + 2 * (rules.syncCommitteeSize + 1) * 48 + 4 + 16 + 4 + 48 + 12
+  const { lookahead } = electraOffsets(rules, fork)
   return {
     mixes: { now: mixFor(epoch), next: mixFor(epoch + 1) },
-    lookahead: isFrom(rules, 'fulu', epoch)
-      ? Int32Array.from({ length: 2 * rules.slotsPerEpoch }, (_, slot) => state.u64(lookaheadAt + slot * 8))
+    lookahead: isForkFrom(fork, 'fulu')
+      ? Int32Array.from({ length: 2 * rules.slotsPerEpoch }, (_, slot) => state.u64(lookahead + slot * 8))
       : undefined,
   }
 }
@@ -41,7 +37,8 @@ export function dutySeedsFromState(
 export function mixFromBlocks(rules: ConsensusRules, epoch: number, blocks: readonly Block[]): Uint8Array | undefined {
   // A block contains the mix before it. The first block after an epoch has the mix at the end of that epoch.
   const from = firstSlotAt(rules, epoch - 1)
-  return knownMix(blocks.find(({ slot }) => slot >= from)?.payload?.prevRandao)
+  const first = blocks.find(({ slot }) => slot >= from)
+  return knownMix((first?.bid ?? first?.payload)?.prevRandao)
 }
 
 /** A chain that does not draw its duties with RANDAO has zeros instead. */

@@ -1,8 +1,9 @@
 // The queues of pending deposits and consolidations in a state, since Electra. They explain balance changes that are
 // not caused by duties. Both queues are stored as concatenated SSZ records, whether they came as SSZ or JSON.
-import type { ConsensusRules } from './consensus.ts'
+import { type ConsensusRules, type Fork, isForkFrom } from './consensus.ts'
 import { View } from './ssz.ts'
 import { bytesType, containerType, listType, uintType } from './ssz-type.ts'
+import { electraOffsets, gloasOffsets } from './state-layout.ts'
 
 export interface PendingQueues {
   readonly deposits: Uint8Array
@@ -51,16 +52,15 @@ export const pendingDepositsFromJson = (data: unknown): Uint8Array => depositLis
 export const pendingConsolidationsFromJson = (data: unknown): Uint8Array =>
   consolidationList.fromJson(data, 'pending_consolidations')
 
-/** Copies the queues from a state of Electra or later. `from`: position of the field after the inactivity scores. */
-export function pendingFromState(state: View, from: number, rules: ConsensusRules): PendingQueues {
-  const syncCommittee = (rules.syncCommitteeSize + 1) * 48
-  // Two sync committees, the payload header, two withdrawal indices, the historical summaries, six churn fields.
-  const at = from + 2 * syncCommittee + 4 + 16 + 4 + 48
-  // Pending partial withdrawals are between the two queues.
+/** Copies the queues from a state of Electra or later. */
+export function pendingFromState(state: View, rules: ConsensusRules, fork: Fork): PendingQueues {
+  const at = electraOffsets(rules, fork).pendingDeposits
+  // Pending partial withdrawals are between the two queues. Since Gloas, the builders are behind them.
   const [deposits, partials, consolidations] = [state.u32(at), state.u32(at + 4), state.u32(at + 8)]
+  const end = isForkFrom(fork, 'gloas') ? state.u32(gloasOffsets(rules).builders) : state.length
   return {
     deposits: new Uint8Array(state.part(deposits, partials).bytes),
-    consolidations: new Uint8Array(state.part(consolidations, state.length).bytes),
+    consolidations: new Uint8Array(state.part(consolidations, end).bytes),
   }
 }
 

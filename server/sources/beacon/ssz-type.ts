@@ -2,9 +2,10 @@
 //
 // 1. Roots are computed without copying or decoding. Offsets and lengths are checked, so that invalid bytes are an
 //    error.
-// 2. The limit of a list sets the depth of its tree. Limits come from the node's preset.
+// 2. The limit of a list sets the depth of its tree. Limits come from the node's preset. A list with the limit
+//    `progressive` has a tree that grows with the list; its bytes are those of any other list.
 import { InvalidResponseError, readBytes, readFields, readList } from './json.ts'
-import { hashPair } from './sha256.ts'
+import { bufferFor, chunk, merkleize, mixIn, mixInLength, packed, progressive } from './merkle.ts'
 import { SszError } from './ssz.ts'
 
 export interface SszType {
@@ -14,55 +15,6 @@ export interface SszType {
   root(bytes: Uint8Array, from: number, until: number, output: Uint8Array, to: number): void
   /** SSZ bytes of a value in the JSON of the Beacon API. `name` is for error messages. */
   fromJson(value: unknown, name: string): Uint8Array
-}
-
-const chunk = 32
-
-const zeroHashes: Uint8Array[] = [new Uint8Array(2 * chunk)]
-for (let depth = 1; depth < 64; depth++) {
-  const pair = new Uint8Array(2 * chunk)
-  hashPair(zeroHashes[depth - 1] as Uint8Array, 0, pair, 0)
-  pair.copyWithin(chunk, 0, chunk)
-  zeroHashes.push(pair)
-}
-
-const depthOf = (chunks: number): number => Math.ceil(Math.log2(Math.max(1, chunks)))
-
-/**
- * Root of the first `count` chunks in a tree for `limit` chunks. Overwrites `chunks`, which needs space for one more.
- */
-function merkleize(chunks: Uint8Array, count: number, limit: number, output: Uint8Array, to: number): void {
-  const depth = depthOf(limit)
-  if (count === 0) return void output.set((zeroHashes[depth] as Uint8Array).subarray(0, chunk), to)
-  let left = count
-  for (let level = 0; level < depth; level++) {
-    if (left % 2 === 1) {
-      chunks.set((zeroHashes[level] as Uint8Array).subarray(0, chunk), left * chunk)
-      left += 1
-    }
-    for (let at = 0; at < left / 2; at++) hashPair(chunks, at * 2 * chunk, chunks, at * chunk)
-    left /= 2
-  }
-  output.set(chunks.subarray(0, chunk), to)
-}
-
-/** Space for this many chunks and the extra one of `merkleize`. */
-const bufferFor = (count: number): Uint8Array => new Uint8Array((count + 1) * chunk)
-
-function packed(bytes: Uint8Array, from: number, until: number, limit: number, output: Uint8Array, to: number): void {
-  const count = Math.ceil((until - from) / chunk)
-  if (count > limit) throw new SszError(`${until - from} bytes do not fit into ${limit} chunks`)
-  const chunks = bufferFor(count)
-  chunks.set(bytes.subarray(from, until))
-  merkleize(chunks, count, limit, output, to)
-}
-
-/** Hashes the length of a list into the root at `to`. */
-function mixInLength(length: number, output: Uint8Array, to: number): void {
-  const pair = new Uint8Array(2 * chunk)
-  pair.set(output.subarray(to, to + chunk))
-  new DataView(pair.buffer).setUint32(chunk, length, true)
-  hashPair(pair, 0, output, to)
 }
 
 /** Caches the root of the empty list: most lists of a block are empty. */
@@ -114,6 +66,15 @@ export const uintType = (size: number): SszType => ({
     return bytes
   },
 })
+
+/** One byte; in JSON true or false. */
+export const booleanType: SszType = {
+  ...bytesType(1),
+  fromJson(value, name) {
+    if (typeof value !== 'boolean') throw new InvalidResponseError(`${name} is not a boolean`)
+    return Uint8Array.of(value ? 1 : 0)
+  },
+}
 
 export const bitvectorType = (bits: number): SszType => bytesType(Math.ceil(bits / 8))
 
@@ -224,12 +185,36 @@ function checkAscending(starts: number[]): number[] {
 export type SszFields = Readonly<Record<string, SszType>>
 
 /** `fields`: in the order of the specification, with their JSON names. */
-export function containerType<F extends SszFields>(fields: F): SszType & { readonly fields: F } {
+export const containerType = <F extends SszFields>(fields: F): SszType & { readonly fields: F } => ({
+  ...typeOfFields(fields, Object.keys(fields).length),
+  fields,
+})
+
+/** Bits of the fields that a progressive container has. All containers of the present forks have all their fields. */
+const activeFields = (count: number): Uint8Array => {
+  const bits = new Uint8Array(chunk)
+  for (let field = 0; field < count; field++) bits[field >> 3] = (bits[field >> 3] as number) | (1 << (field & 7))
+  return bits
+}
+
+/** A container whose tree keeps its shape when fields are appended (EIP-7495). */
+export function progressiveContainerType(fields: SszFields): SszType {
+  const type = typeOfFields(fields, progressive)
+  const active = activeFields(Object.keys(fields).length)
+  return {
+    ...type,
+    root(bytes, from, until, output, to) {
+      type.root(bytes, from, until, output, to)
+      mixIn(active, output, to)
+    },
+  }
+}
+
+function typeOfFields(fields: SszFields, limit: number): SszType {
   const types = Object.entries(fields)
   const isFixed = types.every(([, { size }]) => size !== undefined)
   const head = types.reduce((sum, [, { size }]) => sum + (size ?? 4), 0)
   return {
-    fields,
     size: isFixed ? head : undefined,
     root(bytes, from, until, output, to) {
       if (until - from < head) throw new SszError(`a container of ${until - from} bytes needs at least ${head}`)
@@ -252,7 +237,7 @@ export function containerType<F extends SszFields>(fields: F): SszType & { reado
         } else type.root(bytes, at, at + type.size, roots, field * chunk)
         at += type.size ?? 4
       })
-      merkleize(roots, types.length, types.length, output, to)
+      merkleize(roots, types.length, limit, output, to)
     },
     fromJson(value, name) {
       const values = readFields(value, name)

@@ -1,9 +1,9 @@
 // The parts of a full state that epoch transitions need besides the validators. Ingest only needs them to compute
 // states that no node has any more (validators/ingest/replay).
-import { type ConsensusRules, epochAt, isFrom } from './consensus.ts'
+import { type ConsensusRules, isForkFrom } from './consensus.ts'
 import { SszError, type View } from './ssz.ts'
+import { electraOffsets, forkOfState, stateOffsets, syncCommitteeBytes } from './state-layout.ts'
 import { indicesOfKeys, pubkeySize, type ValidatorKeys } from './validator-keys.ts'
-import { stateOffsets } from './validators.ts'
 
 export interface TransitionState {
   readonly justification: Justification
@@ -30,9 +30,9 @@ export function transitionStateFromSsz(view: View, rules: ConsensusRules, keys: 
   const slashings = view.part(at.participation - 8 * rules.slashingsVector, at.participation)
   const bitsAt = at.participation + 8
   const bits = view.part(bitsAt, bitsAt + 1).bytes[0] as number
-  const syncSize = (rules.syncCommitteeSize + 1) * pubkeySize
-  const churnAt = at.end + 2 * syncSize + 4 + 16 + 4
-  const epoch = epochAt(rules, view.u64(at.slot))
+  const syncSize = syncCommitteeBytes(rules)
+  const fork = forkOfState(view, rules)
+  const electra = electraOffsets(rules, fork)
   return {
     justification: {
       bits: [0, 1, 2, 3].map((bit) => ((bits >> bit) & 1) === 1),
@@ -41,10 +41,10 @@ export function transitionStateFromSsz(view: View, rules: ConsensusRules, keys: 
       finalized: view.u64(at.finalized),
     },
     slashings: Float64Array.from({ length: rules.slashingsVector }, (_, index) => slashings.u64(index * 8)),
-    depositBalanceToConsume: isFrom(rules, 'electra', epoch) ? view.u64(churnAt + 8) : 0,
+    depositBalanceToConsume: isForkFrom(fork, 'electra') ? view.u64(electra.churn + 8) : 0,
     syncCommittees: {
-      now: seatsFrom(view.part(at.end, at.end + syncSize), rules, keys),
-      next: seatsFrom(view.part(at.end + syncSize, at.end + 2 * syncSize), rules, keys),
+      now: seatsFrom(view.part(at.syncCommittees, at.syncCommittees + syncSize), rules, keys),
+      next: seatsFrom(view.part(at.syncCommittees + syncSize, at.syncCommittees + 2 * syncSize), rules, keys),
     },
   }
 }

@@ -1,11 +1,13 @@
 // All validators of a network at one slot, as columns: a million validators take a few dozen megabytes instead of a
 // million objects. They are read from the SSZ of a full state or from the JSON list.
-import { type ConsensusRules, epochAt, forkAt, isForkFrom } from './consensus.ts'
+import { type ConsensusRules, isForkFrom } from './consensus.ts'
 import { type DutySeeds, dutySeedsFromState } from './duty-seeds.ts'
 import { figureOf, readFields, readList } from './json.ts'
+import { type PayloadState, payloadStateFromSsz } from './payload-state.ts'
 import { emptyPendingQueues, type PendingQueues, pendingFromState } from './pending.ts'
 import { SszError, type View } from './ssz.ts'
 import { bytesType } from './ssz-type.ts'
+import { forkOfState, stateOffsets } from './state-layout.ts'
 import { credentialsSize, pubkeySize, readValidatorKeys, type ValidatorKeys } from './validator-keys.ts'
 
 export interface Validators extends ValidatorKeys {
@@ -22,6 +24,8 @@ export interface Validators extends ValidatorKeys {
   readonly withdrawable: Float64Array
   /** Undefined if the source does not have them. */
   readonly pending?: PendingQueues | undefined
+  /** Since Gloas: builders and pending withdrawals. Undefined before, and if the source does not have them. */
+  readonly payloads?: PayloadState | undefined
   /** Inactivity scores; undefined if the source does not have them. */
   readonly scores?: Float64Array | undefined
   /** Undefined if the source does not have them. */
@@ -41,19 +45,6 @@ const emptyOf = (count: number) => ({
 
 const recordSize = 121
 
-/** Positions of the fields that all forks since Altair share. Later forks only append fields. */
-export function stateOffsets(rules: ConsensusRules) {
-  const historicalRoots = 8 + 32 + 8 + 16 + 112 + 2 * 32 * rules.historicalRoots
-  const votes = historicalRoots + 4 + 72
-  const validators = votes + 4 + 8
-  const balances = validators + 4
-  const mixes = balances + 4
-  const participation = mixes + 32 * rules.historicalMixes + 8 * rules.slashingsVector
-  const finalized = participation + 8 + 1 + 80
-  const scores = finalized + 40
-  return { slot: 40, validators, balances, mixes, participation, finalized, scores, end: scores + 4 }
-}
-
 export interface StateParts {
   readonly slot: number
   readonly finalizedEpoch: number
@@ -72,16 +63,16 @@ export function stateFromSsz(view: View, rules: ConsensusRules, previous?: Valid
   // The field after the scores depends on the fork, so the end of the scores follows from the number of validators.
   const scoresFrom = view.u32(at.scores)
   const scores = view.part(scoresFrom, scoresFrom + count * 8)
-  const slot = view.u64(at.slot)
-  const hasQueues = isForkFrom(forkAt(rules, epochAt(rules, slot)), 'electra')
+  const fork = forkOfState(view, rules)
   return {
-    slot,
+    slot: view.u64(at.slot),
     finalizedEpoch: view.u64(at.finalized),
     validators: {
       ...fromRecords(records, balances, scores, count, rules.increment),
       ...readValidatorKeys(records.bytes, recordSize, count, previous),
-      pending: hasQueues ? pendingFromState(view, at.end, rules) : emptyPendingQueues,
-      seeds: dutySeedsFromState(view, rules, at),
+      pending: isForkFrom(fork, 'electra') ? pendingFromState(view, rules, fork) : emptyPendingQueues,
+      seeds: dutySeedsFromState(view, rules),
+      ...(isForkFrom(fork, 'gloas') && { payloads: payloadStateFromSsz(view, rules) }),
     },
   }
 }

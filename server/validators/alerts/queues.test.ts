@@ -40,7 +40,13 @@ test('activation and exit: the epoch of the last validator in each queue, by poo
 })
 
 const ether = 1_000_000_000
-const rules = { depositChurn: { quotient: 65_536, min: 128 * ether, max: 256 * ether }, pendingDepositsPerEpochMax: 16 }
+const rules = {
+  depositChurn: {
+    ...{ quotient: 65_536, min: 128 * ether, max: 256 * ether },
+    gloas: { quotient: 32_768, max: 256 * ether },
+  },
+  pendingDepositsPerEpochMax: 16,
+}
 
 test('deposits: the churn and the number per epoch determine the earliest epoch', () => {
   const deposits = (count: number, gwei: number) =>

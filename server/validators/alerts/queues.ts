@@ -78,5 +78,6 @@ export function lastAppliedEpoch(
   const last = deposits.findLastIndex(isWatched)
   if (last < 0) return undefined
   const gwei = deposits.slice(0, last + 1).reduce((sum, deposit) => sum + deposit.gwei, 0)
-  return epoch + Math.max(Math.ceil(gwei / depositChurn.max), Math.ceil((last + 1) / pendingDepositsPerEpochMax))
+  const churnMax = Math.max(depositChurn.max, depositChurn.gloas.max)
+  return epoch + Math.max(Math.ceil(gwei / churnMax), Math.ceil((last + 1) / pendingDepositsPerEpochMax))
 }

@@ -30,7 +30,7 @@ const world = simulateNetwork('unknown-fork', { epochs, slotsPerEpoch, forkEpoch
 const { finalized } = world
 
 const scheduleFork = (epoch: number | string): Alteration =>
-  jsonAt<object>(/\/config\/spec$/, (spec) => ({ ...spec, GLOAS_FORK_EPOCH: String(epoch) }))
+  jsonAt<object>(/\/config\/spec$/, (spec) => ({ ...spec, HEZE_FORK_EPOCH: String(epoch) }))
 
 /** From this epoch on, blocks and states have a format that cannot be decoded. */
 const changeFormat = (epoch: number): Alteration => {
@@ -84,7 +84,7 @@ test('epochs before an unknown fork are stored as without it, and the error name
     await using context = await openAt(proxy.url)
     const { run } = catchUp(context, proxy.url)
     const message = new RegExp(
-      `^hoodi: this version of Tetrad does not support the fork gloas of epoch ${fork}; update Tetrad$`,
+      `^hoodi: this version of Tetrad does not support the fork heze of epoch ${fork}; update Tetrad$`,
     )
     for (const attempt of ['first', 'second']) {
       await assert.rejects(run(), { name: 'UnknownForkError', message }, attempt)
@@ -128,11 +128,11 @@ test('a block of an unknown fork stops ingest, and its segment is not stored', a
     meddle: (exchange) => {
       const slot = Number(/\/beacon\/blocks\/(\d+)$/.exec(exchange.path)?.[1] ?? -1)
       if (slot < fork * 8 || exchange.status !== 200) return exchange
-      return { ...exchange, headers: { ...exchange.headers, 'eth-consensus-version': 'Gloas' } }
+      return { ...exchange, headers: { ...exchange.headers, 'eth-consensus-version': 'Heze' } }
     },
   })
   await using context = await openAt(node.url)
-  const message = `this version of Tetrad does not support the fork gloas of epoch ${fork}; update Tetrad`
+  const message = `this version of Tetrad does not support the fork heze of epoch ${fork}; update Tetrad`
   await assert.rejects(catchUp(context, node.url).run(), { name: 'UnknownForkError', message })
   assert.equal(await endOf(context), 6)
 })
@@ -175,7 +175,7 @@ test('readiness, coverage with its metric, and the doctor report that ingest sto
   await using server = await startServer(proxy.url, fork + 2)
   await server.polled()
   const { context, warnings } = server
-  const reason = `hoodi: this version of Tetrad does not support the fork gloas of epoch ${fork}; update Tetrad`
+  const reason = `hoodi: this version of Tetrad does not support the fork heze of epoch ${fork}; update Tetrad`
   assert.deepEqual(await beaconFindings(context), [
     { name: 'beacon hoodi', ok: false, message: `3 epochs behind; ingest has stopped: ${reason}` },
   ])
@@ -201,7 +201,7 @@ test('a scheduled unknown fork is logged once with its date, and the doctor warn
   await server.polled(2)
   assert.deepEqual(server.warnings, [
     [
-      { network: 'hoodi', fork: 'gloas', epoch: fork, startsAt: server.startsAt(fork).toISOString() },
+      { network: 'hoodi', fork: 'heze', epoch: fork, startsAt: server.startsAt(fork).toISOString() },
       'this version of Tetrad does not support a scheduled fork. Update Tetrad before it starts',
     ],
   ])
@@ -209,7 +209,7 @@ test('a scheduled unknown fork is logged once with its date, and the doctor warn
   const warning = findings.find(({ name, level }) => name === 'beacon hoodi' && level === 'warn')
   assert.match(
     warning?.message ?? '',
-    new RegExp(`fork gloas of epoch ${fork} \\(${server.startsAt(fork).toISOString()}\\)`),
+    new RegExp(`fork heze of epoch ${fork} \\(${server.startsAt(fork).toISOString()}\\)`),
   )
   assert.deepEqual(
     (await beaconFindings(server.context)).map(({ ok }) => ok),

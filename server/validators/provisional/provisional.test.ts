@@ -465,7 +465,7 @@ test('epochs and duties from an unknown fork on are not read', async () => {
   const fork = 11
   const network = new MovingHead(simulate('provisional/fork', 16), { headSlot: (fork - 2) * slotsPerEpoch })
   await using node = await openNodeOfRun(network)
-  const schedule = jsonAt<object>(/\/config\/spec$/, (spec) => ({ ...spec, GLOAS_FORK_EPOCH: String(fork) }))
+  const schedule = jsonAt<object>(/\/config\/spec$/, (spec) => ({ ...spec, HEZE_FORK_EPOCH: String(fork) }))
   await using proxy = await openAlteringProxy(node.url, schedule)
   const processor = processorOn(proxy.url)
   const process = () => processor.process({ next: 6, scores: new Map() }, signal)

@@ -224,9 +224,10 @@ export class ReplayedValidators {
    */
   applyPendingDeposits({ epoch, activeIncrements }: Stake, finalizedSlot: number): void {
     const { pendingDepositsPerEpochMax, depositChurn, increment } = this.#rules
-    const share = Number((BigInt(activeIncrements) * BigInt(increment)) / BigInt(depositChurn.quotient))
+    const { quotient, max } = isFrom(this.#rules, 'gloas', epoch) ? depositChurn.gloas : depositChurn
+    const share = Number((BigInt(activeIncrements) * BigInt(increment)) / BigInt(quotient))
     const churn = Math.max(depositChurn.min, share)
-    const available = this.#depositBalanceToConsume + Math.min(depositChurn.max, churn - (churn % increment))
+    const available = this.#depositBalanceToConsume + Math.min(max, churn - (churn % increment))
     const { deposits } = this.#pending()
     const candidates = readQueuedDeposits(deposits, pendingDepositsPerEpochMax)
     const indices = indicesOfKeys(
