@@ -1,6 +1,6 @@
 // What is trusted of a beacon node that is wrong without contradicting itself, and what a second node changes: each test
 // pins a line of docs/security.md#trust-in-sources. The proposer of an empty slot is in
-// server/validators/ingest/read/proposers.test.ts.
+// server/validators/ingest/read/epoch-duties.test.ts.
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'

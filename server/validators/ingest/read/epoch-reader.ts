@@ -9,16 +9,14 @@
 // 5. Epochs without states can be computed from blocks, if there are states before and after them.
 import type { Range } from '#core/ranges.ts'
 import type { Block } from '#sources/beacon/block.ts'
-import { chooseProposers, type ProposerChoice } from '#sources/beacon/choose-proposers.ts'
-import { type Beacon, BeaconError, ContradictionError } from '#sources/beacon/client.ts'
-import type { Committees } from '#sources/beacon/committees.ts'
+import { type Beacon, ContradictionError } from '#sources/beacon/client.ts'
 import { type ConsensusRules, firstSlotAt } from '#sources/beacon/consensus.ts'
-import { isActiveAt, type Validators } from '#sources/beacon/validators.ts'
 import { type FullState, ReplayError } from '../replay/chain-replay.ts'
 import { fillGap } from '../replay/fill-gap.ts'
 import { type BeaconQueries, type BlockLink, createBeaconQueries } from './beacon-queries.ts'
 import { createBoundaries } from './boundaries.ts'
 import type { EpochData } from './epoch.ts'
+import { EpochDuties } from './epoch-duties.ts'
 import { LinkedBlocks, verifyLink, verifyProposers } from './linked-blocks.ts'
 import type { Boundary, EpochStateParts, RecordReader } from './state-records.ts'
 import { StatesNotFoundError } from './states-not-found.ts'
@@ -36,9 +34,7 @@ export class EpochReader {
   readonly #source: { readonly rules: ConsensusRules; queries: BeaconQueries }
   readonly #blocks: LinkedBlocks
   readonly #boundaries: ReturnType<typeof createBoundaries>
-  readonly #syncCommittees = new Map<number, Uint32Array>()
-  readonly #committees = new Map<number, Committees>()
-  readonly #proposers = new Map<number, Int32Array>()
+  readonly #duties: EpochDuties
   /** The finalized epoch, as of each epoch. */
   readonly #finalized = new Map<number, number>()
 
@@ -48,6 +44,7 @@ export class EpochReader {
     this.#source = { rules, queries: createBeaconQueries(beacon, rules) }
     this.#blocks = new LinkedBlocks(this.#source)
     this.#boundaries = createBoundaries(this.#source, this.#blocks)
+    this.#duties = new EpochDuties(this.#source, this.#blocks)
   }
 
   /** Further requests use this signal. */
@@ -71,19 +68,17 @@ export class EpochReader {
     for (const at of [epoch, epoch + 1, epoch + 2]) await this.#applyRecord(at, chain)
     const now = await this.#boundaries.at(epoch)
     const boundary = await this.#boundaries.at(epoch + 1)
-    const proposers = await this.#proposersOf(epoch)
+    const proposers = await this.#duties.proposers(epoch, now.validators)
     verifyProposers(this.#source.rules, epoch, ownBlocks, proposers)
-    // The mixes that the first two epochs depend on are from before genesis. Only states have them for certain.
-    const choice = { now: boundary.validators, previous: now.validators, blocks: epoch === 0 ? [] : blocks }
-    this.#chooseProposers(epoch + 1, choice)
+    this.#duties.prepare(epoch + 1, { now: boundary.validators, previous: now.validators, blocks })
     return {
       epoch,
       blocks,
       proposers,
-      committees: await this.#committeesOf(epoch, now.validators),
+      committees: await this.#duties.committees(epoch, now.validators),
       sync: {
-        now: await this.#sync(epoch, now.validators),
-        next: await this.#sync(epoch + 1, boundary.validators),
+        now: await this.#duties.syncCommittee(epoch, now.validators),
+        next: await this.#duties.syncCommittee(epoch + 1, boundary.validators),
       },
       now: now.validators,
       next: boundary.validators,
@@ -112,13 +107,13 @@ export class EpochReader {
     const header = after && (await this.#source.queries.header(end))
     if (header) verifyLink(epoch, { slot: end, root: after.root }, { slot: end, parentRoot: header.root })
     if (after && last) verifyLink(epoch, last, after)
-    const sync = await this.#sync(epoch, now.validators)
+    const sync = await this.#duties.syncCommittee(epoch, now.validators)
     return {
       epoch,
       blocks: after ? [...epochBlocks, after] : epochBlocks,
       proposers: [],
-      committees: await this.#committeesOf(epoch, now.validators),
-      sync: { now: sync, next: after ? await this.#sync(epoch + 1, next, [after]) : sync },
+      committees: await this.#duties.committees(epoch, now.validators),
+      sync: { now: sync, next: after ? await this.#duties.syncCommittee(epoch + 1, next, [after]) : sync },
       now: now.validators,
       next,
     }
@@ -135,9 +130,9 @@ export class EpochReader {
     return {
       epoch,
       boundary,
-      committees: await this.#committeesOf(epoch, boundary.validators),
-      proposers: await this.#proposersOf(epoch),
-      sync: await this.#sync(epoch, boundary.validators),
+      committees: await this.#duties.committees(epoch, boundary.validators),
+      proposers: await this.#duties.proposers(epoch, boundary.validators),
+      sync: await this.#duties.syncCommittee(epoch, boundary.validators),
       finalizedEpoch: await this.#finalizedAt(epoch),
     }
   }
@@ -168,7 +163,7 @@ export class EpochReader {
       readBlocks: (epoch) => this.#blocks.of(epoch),
     })
     const previous = epochs.at(-1)?.now
-    this.#chooseProposers(until, { now: after.validators, previous, blocks: lastBlocks })
+    this.#duties.prepare(until, { now: after.validators, previous, blocks: lastBlocks })
     return epochs.map((data) => ({ ...data, boundary: { validators: data.next, awaitsRewards: false } }))
   }
 
@@ -194,78 +189,15 @@ export class EpochReader {
     const record = anchor && (await this.#records.read(epoch, anchor.root))
     if (!record) return
     if (!this.#boundaries.known(epoch)) this.#boundaries.set(epoch, record.boundary)
-    this.#committees.set(epoch, record.committees)
-    this.#proposers.set(epoch, record.proposers)
-    this.#syncCommittees.set(this.#periodOf(epoch), record.sync)
+    this.#duties.addRecord(record)
     this.#finalized.set(epoch, record.finalizedEpoch)
   }
 
   #forget(epoch: number): void {
     this.#blocks.forget(epoch)
     this.#boundaries.forget(epoch)
-    for (const cache of [this.#committees, this.#proposers, this.#finalized])
-      for (const at of cache.keys()) if (at < epoch || at > epoch + 2) cache.delete(at)
-    const period = this.#periodOf(epoch)
-    for (const at of this.#syncCommittees.keys()) if (at < period || at > period + 1) this.#syncCommittees.delete(at)
-  }
-
-  async #committeesOf(epoch: number, validators: Validators): Promise<Committees> {
-    const known = this.#committees.get(epoch)
-    if (known) return known
-    const first = firstSlotAt(this.#source.rules, epoch)
-    const ofFirstBlock = async () => {
-      const [block] = await this.#blocks.of(epoch)
-      return block && this.#source.queries.committees(block.slot, epoch)
-    }
-    const committees = requireResult(
-      (await this.#source.queries.committees(first, epoch)) ??
-        (await ofFirstBlock()) ??
-        (await this.#source.queries.attesterDuties(epoch, activeAt(validators, epoch))),
-      `the committees of epoch ${epoch}`,
-    )
-    this.#committees.set(epoch, committees)
-    return committees
-  }
-
-  /** The duties of the node are used only if the proposers cannot be computed. */
-  async #proposersOf(epoch: number): Promise<Int32Array> {
-    const known = this.#proposers.get(epoch)
-    if (known) return known
-    const now = this.#boundaries.known(epoch)?.validators
-    this.#chooseProposers(epoch, { now, previous: undefined, blocks: [] })
-    const proposers =
-      this.#proposers.get(epoch) ??
-      requireResult(await this.#source.queries.proposers(epoch), `the proposers of epoch ${epoch}`)
-    this.#proposers.set(epoch, proposers)
-    return proposers
-  }
-
-  #chooseProposers(epoch: number, choice: ProposerChoice): void {
-    const proposers = chooseProposers(this.#source.rules, epoch, choice)
-    if (proposers) this.#proposers.set(epoch, proposers)
-  }
-
-  /** `blocks`: the first blocks of the epoch, if not all of them can be read yet. */
-  async #sync(epoch: number, validators: Validators, blocks?: readonly Block[]): Promise<Uint32Array> {
-    const period = this.#periodOf(epoch)
-    const known = this.#syncCommittees.get(period)
-    if (known) return known
-    const ofFirstBlock = async () => {
-      const [block] = blocks ?? (await this.#blocks.of(epoch))
-      return block && this.#source.queries.syncCommittee(block.slot, epoch)
-    }
-    const committee = requireResult(
-      (await this.#source.queries.syncCommittee(firstSlotAt(this.#source.rules, epoch), epoch)) ??
-        (await ofFirstBlock()) ??
-        (await this.#source.queries.syncDuties(epoch, allOf(validators))),
-      `the sync committee of epoch ${epoch}`,
-    )
-    this.#syncCommittees.set(period, committee)
-    return committee
-  }
-
-  #periodOf(epoch: number): number {
-    return Math.floor(epoch / this.#source.rules.epochsPerSyncPeriod)
+    this.#duties.forget(epoch)
+    for (const at of this.#finalized.keys()) if (at < epoch || at > epoch + 2) this.#finalized.delete(at)
   }
 
   /** Finality does not change within an epoch, so any slot with a state can be used. */
@@ -279,14 +211,4 @@ export class EpochReader {
     }
     throw new StatesNotFoundError(`the node did not return the finality checkpoints of epoch ${epoch}`)
   }
-}
-
-const allOf = (validators: Validators): number[] => Array.from({ length: validators.count }, (_, index) => index)
-
-const activeAt = (validators: Validators, epoch: number): number[] =>
-  allOf(validators).filter((index) => isActiveAt(validators, index, epoch))
-
-function requireResult<T>(value: T | undefined, name: string): T {
-  if (value === undefined) throw new BeaconError(`the node did not return ${name}`)
-  return value
 }

@@ -1,5 +1,5 @@
-// The proposers of all slots are computed, so that wrong proposer duties of a node change nothing: with the recordings of
-// a real node (Deneb) and of Lodestar (Deneb to Fulu), and with a simulated Fulu chain.
+// Proposers and committees are computed, so that wrong duties of a node change nothing: with the recordings of a real node
+// (Deneb) and of Lodestar (Deneb to Fulu), and with a simulated Fulu chain.
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,13 +7,17 @@ import { after, afterEach, describe, test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
 import { type BeaconNodeOptions, openNode } from '#simulator/beacon/node.ts'
 import { presentForks } from '#simulator/beacon/plan.ts'
+import type { TruthRow } from '#simulator/beacon/truth.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
+import { committeesFromJson } from '#sources/beacon/committees.ts'
+import { firstSlotAt } from '#sources/beacon/consensus.ts'
 import { jsonAt, openAlteringProxy } from '#test/altering-proxy.ts'
 import { openReplay, unpackRecording } from '#test/beacon-replay.ts'
 import { openContext, settingsWith } from '#test/context.ts'
 import { profiles } from '#test/simulator/profiles.ts'
 import { simulateNetwork } from '#test/simulator/simulate-network.ts'
 import { emptyDuties, storedRows } from '#test/stored-duties.ts'
+import { penalties, rewards } from '#validators/ratings/measures.ts'
 import { coveredEpochs } from '../../duties/coverage.ts'
 import { createEpochProcessor } from '../epochs/epoch-processor.ts'
 import { Follower } from '../follow.ts'
@@ -55,7 +59,7 @@ const recordings: readonly Recording[] = [
 ]
 
 for (const { recording, ssz, epochs } of recordings) {
-  test(`${recording}, ${ssz ? 'SSZ' : 'JSON'}: computed proposers equal those of the chain`, async () => {
+  test(`${recording}, ${ssz ? 'SSZ' : 'JSON'}: computed proposers and committees equal those of the chain`, async () => {
     const exchanges = unpackRecording(`${recording}/exchanges.ndjson`)
     const found = exchanges.matchAll(/"\/eth\/v2\/beacon\/blocks\/(\d+)"[^}]*?"status":200/g)
     const withBlock = new Set(Array.from(found, ([, slot]) => Number(slot)))
@@ -65,10 +69,11 @@ for (const { recording, ssz, epochs } of recordings) {
       wrongDuties((slot) => withBlock.has(slot)),
     )
     const beacon = openBeacon({ network, urls: [proxy.url], timeoutMs: 10_000, clock: systemClock, backoffMs: 1 })
-    const reader = new EpochReader(beacon, (await beacon.chain()).rules)
+    const { rules } = await beacon.chain()
+    const reader = new EpochReader(beacon, rules)
     let emptySlots = 0
     for (let epoch = 0; epoch < epochs; epoch++) {
-      const { proposers } = await reader.read(epoch)
+      const { proposers, committees } = await reader.read(epoch)
       const reply = await fetch(`${node.url}/eth/v1/validator/duties/proposer/${epoch}`)
       const { data } = (await reply.json()) as { data: Duty[] }
       // The mixes that the first two epochs depend on are in states only.
@@ -78,8 +83,15 @@ for (const { recording, ssz, epochs } of recordings) {
         assert.equal(proposers[at], Number(validator_index), `slot ${slot}`)
         if (!withBlock.has(Number(slot))) emptySlots += 1
       }
+      const first = firstSlotAt(rules, epoch)
+      const listed = await fetch(`${node.url}/eth/v1/beacon/states/${first}/committees?epoch=${epoch}`)
+      const { data: members } = (await listed.json()) as { data: unknown }
+      assert.deepEqual(committees, committeesFromJson(members, first, rules.slotsPerEpoch))
     }
     assert.ok(emptySlots > 0)
+    // The reader requests the committees of the epochs that this test does not request, and no others.
+    const requested = node.requests.filter((path) => path.includes('/committees?'))
+    assert.equal(requested.length, epochs)
   })
 }
 
@@ -113,6 +125,29 @@ describe('a simulated chain', async () => {
     'with JSON only': {},
     'of a client': { profile: profiles.lighthouse, statesFromSlot: () => 0, blocksFromSlot: () => 0 },
   }
+  /** Two validators of an epoch that earn the same with their votes, although one was included later. */
+  function swapIn(epoch: number): readonly string[] {
+    const voters = [...world.truth.rows(epoch)].filter(([, { included }]) => included)
+    const earnedBy = (row: TruthRow) => [...rewards, ...penalties].map((name) => row[name] ?? 0).join(' ')
+    for (const [one, row] of voters) {
+      const isSame = ([, other]: (typeof voters)[number]) =>
+        other.inclusion_delay !== row.inclusion_delay && earnedBy(other) === earnedBy(row)
+      const other = voters.find(isSame)
+      if (other) return [one, other[0]].map(String)
+    }
+    return []
+  }
+
+  interface Committee {
+    readonly slot: string
+    validators: readonly string[]
+  }
+  const swappedMembers = jsonAt<Committee[]>(/\/committees\?epoch=\d+$/, (committees) => {
+    const swap = swapIn(Math.floor(Number(committees[0]?.slot) / world.plan.slotsPerEpoch))
+    const replace = (member: string) => swap.find((other) => swap.includes(member) && other !== member) ?? member
+    for (const committee of committees) committee.validators = committee.validators.map(replace)
+  })
+
   for (const [name, options] of Object.entries(nodes)) {
     test(`wrong proposer duties of a node ${name} change no figure, and do not stop a second node`, async () => {
       await using node = await openNode(world, options)
@@ -125,6 +160,14 @@ describe('a simulated chain', async () => {
         await emptyDuties(context)
         assert.deepEqual(await ingest(urls), truth)
       }
+    })
+
+    test(`committees of a node ${name} that contradict no balance change no figure`, async () => {
+      await using node = await openNode(world, options)
+      const truth = await ingest([node.url])
+      await using wrong = await openAlteringProxy(node.url, swappedMembers)
+      await emptyDuties(context)
+      assert.deepEqual(await ingest([wrong.url]), truth)
     })
   }
 })
