@@ -13,6 +13,7 @@ import { allRoutes } from '#api/routes.ts'
 import { Fault } from '#core/fault.ts'
 import { type Clock, systemClock } from '#runtime/clock.ts'
 import { openLog } from '#runtime/log.ts'
+import { everyone } from '#test/authorization.ts'
 import { openContext, settingsWith, testNowMs } from '#test/context.ts'
 import { inject } from '#test/inject.ts'
 import { ManualClock } from '#test/manual-clock.ts'
@@ -37,12 +38,6 @@ const echo = (endpoint: Endpoint, reply?: (info: RequestInfo) => Promise<void>, 
   }),
   errorFormat: errorFormatOf(endpoint.group),
 })
-
-const everyone: Authorizer = {
-  authorize: async () => ({ keyId: 'test', plan: 'enterprise' }),
-  flush: async () => {},
-  close: async () => {},
-}
 
 async function openTestServer(
   settings: object = {},

@@ -1,16 +1,15 @@
 // The HTTP server: node:http with a router. It enforces sizes and timeouts, reads the request and writes the response
 // that the pipeline has created (decisions/use-node-http-with-a-router.md).
 import { once } from 'node:events'
-import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import createRouter, { type HTTPMethod } from 'find-my-way'
 import { whenReady } from '#core/awaitable.ts'
 import { Fault } from '#core/fault.ts'
 import { createServer } from '#runtime/node-http.ts'
 import { readBody } from './body.ts'
-import { type CommonHeaders, headerList, headerListOnce } from './header-list.ts'
+import { Connections } from './connections.ts'
+import type { CommonHeaders } from './header-list.ts'
 import { type App, toFault } from './pipeline.ts'
 import {
   addressOf,
@@ -22,7 +21,6 @@ import {
   readRequest,
   warnHourly,
 } from './read-request.ts'
-import type { ApiResponse } from './render.ts'
 import {
   badUrlFault,
   commonHeaders,
@@ -34,7 +32,8 @@ import {
   preflight,
   refusal,
 } from './routes.ts'
-import { writeStream } from './stream.ts'
+import { type Exchange, send, sendResponse } from './send-response.ts'
+import type { ResponseWriter } from './write-response.ts'
 
 /** Paths of request lines that are too long are cut to this length. */
 const keptPathChars = 256
@@ -50,7 +49,8 @@ export async function startHttpServer(app: App, extraRoutes: readonly ExtraRoute
   const { server: settings } = app.context.settings
   const ids = openRequestIds(app.context.random)
   const routes = createRoutes(app, extraRoutes)
-  const listener = createListener(app, routes, ids)
+  const connections = new Connections(settings.unsentBytesMax, () => warnHourly(app, unreadResponses))
+  const listener = createListener(app, routes, ids, connections)
   const server = createServer(
     {
       // The limit for all paths. Those of each path are checked before routing.
@@ -61,10 +61,10 @@ export async function startHttpServer(app: App, extraRoutes: readonly ExtraRoute
       connectionsCheckingInterval: slowCheckMs,
       requireHostHeader: false,
     },
-    listener,
+    (raw, response) => connections.handleInTurn(listener, raw, response),
   )
   server.timeout = idleTimeoutMs
-  server.on('clientError', (error, socket) => refuseConnection(error, socket as Socket, ids))
+  server.on('clientError', (error, socket) => refuseConnection(connections, error, socket as Socket, ids))
   // Node would answer an `expect` header with a 417 without our headers. It may be ignored (RFC 9110, 10.1.1).
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   server.maxConnections = settings.connectionsMax
@@ -94,17 +94,12 @@ interface MountedRoute {
   readonly common: CommonHeaders
 }
 
-/** A request on its way, with what is needed to refuse it. */
-interface Exchange {
-  readonly app: App
-  readonly raw: IncomingMessage
-  readonly response: ServerResponse
-  readonly id: string
-  /** Headers of every response of the path. */
-  readonly common: CommonHeaders
-}
-
-function createListener(app: App, routes: readonly HttpRoute[], ids: RequestIds): RequestListener {
+function createListener(
+  app: App,
+  routes: readonly HttpRoute[],
+  ids: RequestIds,
+  connections: Connections,
+): RequestListener {
   const { settings } = app.context
   const router = createRouter({
     maxParamLength: settings.server.urlBytesMax,
@@ -119,6 +114,10 @@ function createListener(app: App, routes: readonly HttpRoute[], ids: RequestIds)
       router.on(method as HTTPMethod, route.path.replaceAll(/\{(\w+)\}/g, ':$1'), noop, mounted)
   }
   const common = Object.entries(commonHeaders(settings))
+  const writer: ResponseWriter = {
+    clock: app.context.clock,
+    keepUnsent: (response, bytes) => connections.keepUnsent(response, bytes),
+  }
   return (raw, response) => {
     const method = raw.method as HTTPMethod
     const id = ids.of(raw)
@@ -126,7 +125,7 @@ function createListener(app: App, routes: readonly HttpRoute[], ids: RequestIds)
     const found = router.find(method, raw.url ?? '/')
     // A malformed URL is found without a route.
     const mounted = found?.store as MountedRoute | null | undefined
-    const exchange: Exchange = { app, raw, response, id, common: mounted?.common ?? common }
+    const exchange: Exchange = { app, raw, response, id, common: mounted?.common ?? common, writer }
     if (isTooLong) return refuse(exchange, new Fault('input.url_too_long'))
     if (found && mounted) return handleRequest(exchange, mounted.route, found.params, found.searchParams)
     const path = pathOfUrl(raw)
@@ -140,6 +139,8 @@ function createListener(app: App, routes: readonly HttpRoute[], ids: RequestIds)
 }
 
 const noop = () => {}
+
+const unreadResponses = 'connections closed: callers do not read their responses, and server.unsentBytesMax is reached'
 
 function handleRequest(exchange: Exchange, route: HttpRoute, params: object, query: unknown): void {
   const { app, raw, response, id } = exchange
@@ -172,13 +173,6 @@ function handleRequest(exchange: Exchange, route: HttpRoute, params: object, que
   }
 }
 
-function sendResponse(exchange: Exchange, apiResponse: ApiResponse): void {
-  const hasBody = exchange.raw.method !== 'HEAD'
-  if (apiResponse.chunks && hasBody) sendStream(exchange, apiResponse)
-  else if (apiResponse.bodyParts && hasBody) sendParts(exchange, apiResponse, apiResponse.bodyParts)
-  else send(exchange, apiResponse)
-}
-
 function fail(exchange: Exchange, error: unknown): void {
   const { app, raw, response, id } = exchange
   const fault = toFault(app, error, { requestId: id, path: pathOfUrl(raw) })
@@ -204,35 +198,6 @@ function translateUrl(app: App, routes: readonly HttpRoute[], raw: IncomingMessa
   return isTooLong
 }
 
-function send(exchange: Exchange, { status, headers, body, once }: ApiResponse): void {
-  const { response } = exchange
-  const list = once ? headerListOnce(exchange, headers, once) : headerList(exchange, headers)
-  const byteCount = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength
-  if (status !== 304 && status !== 204 && headers['content-length'] === undefined)
-    list.push('content-length', String(byteCount))
-  response.writeHead(status, list)
-  // Text with one byte per character needs no UTF-8 encoder, and Node sends it with the headers in one string.
-  if (typeof body === 'string' && byteCount === body.length) response.end(body, 'latin1')
-  else response.end(body)
-}
-
-/** Sends a long body in parts. It stops if the caller leaves or reads too slowly. */
-function sendParts(exchange: Exchange, { status, headers }: ApiResponse, parts: Iterable<Uint8Array>): void {
-  const { response } = exchange
-  response.writeHead(status, headerList(exchange, headers))
-  pipeline(Readable.from(parts), response).catch(() => response.destroy())
-}
-
-/** Sends an endless response until the caller leaves, reads too slowly, or the server stops. */
-function sendStream(exchange: Exchange, { status, headers, chunks }: ApiResponse): void {
-  const { app, raw, response, id } = exchange
-  response.writeHead(status, headerList(exchange, headers))
-  const { context, stopping } = app
-  writeStream(response, chunks ?? async function* () {}, context.clock, stopping.signal).catch((error) =>
-    toFault(app, error, { requestId: id, path: pathOfUrl(raw) }),
-  )
-}
-
 function refuse(exchange: Exchange, fault: Fault): void {
   const { app, raw, id } = exchange
   const address = addressOf(raw, app.context.settings.server.proxyHops)
@@ -240,7 +205,12 @@ function refuse(exchange: Exchange, fault: Fault): void {
 }
 
 /** For invalid HTTP, too large heads and too slow callers. */
-function refuseConnection(error: Error & { code?: string }, socket: Socket, ids: RequestIds): void {
+function refuseConnection(
+  connections: Connections,
+  error: Error & { code?: string },
+  socket: Socket,
+  ids: RequestIds,
+): void {
   if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
   const [status, message] =
     error.code === 'HPE_HEADER_OVERFLOW'
@@ -249,8 +219,11 @@ function refuseConnection(error: Error & { code?: string }, socket: Socket, ids:
         ? ['408 Request Timeout', 'The request took too long to arrive.']
         : ['400 Bad Request', 'This is not a valid HTTP request.']
   const body = JSON.stringify({ error: { code: 'request.malformed', message } })
-  socket.end(
-    `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nx-request-id: ${ids.next()}\r\nconnection: close\r\n\r\n${body}`,
+  // Earlier requests of the connection are answered first.
+  connections.endInTurn(socket, () =>
+    socket.end(
+      `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nx-request-id: ${ids.next()}\r\nconnection: close\r\n\r\n${body}`,
+    ),
   )
 }
 

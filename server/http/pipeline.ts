@@ -223,7 +223,7 @@ export function applyFieldAliases(app: App, response: ApiResponse): ApiResponse 
   const { chunks } = response
   if (chunks) return { ...response, chunks: (signal) => mapChunks(chunks(signal), rename) }
   const text = typeof response.body === 'string' ? response.body : new TextDecoder().decode(response.body)
-  return { ...response, body: rename(text) }
+  return { ...response, body: rename(text), isShared: false }
 }
 
 const isPlainJson = ({ headers }: ApiResponse): boolean =>

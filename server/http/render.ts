@@ -16,8 +16,8 @@ export interface ApiResponse {
   readonly once?: RenderedOnce
   /** An endless response instead of a body. */
   readonly chunks?: (signal: AbortSignal) => AsyncIterable<string>
-  /** A long response instead of a body, sent as the caller reads it. The headers contain content-length. */
-  readonly bodyParts?: Iterable<Uint8Array>
+  /** The body is kept anyway, so it takes no memory for this response. */
+  readonly isShared?: boolean | undefined
 }
 
 const json = 'application/json; charset=utf-8'
@@ -67,9 +67,11 @@ export function render(
 }
 
 function renderBytes(result: HandlerResult<unknown> & { is: 'bytes' }): ApiResponse {
-  const { rendered } = result
-  if (!rendered) return { status: 200, headers: resultHeaders(result), body: result.bytes }
-  rendered.response ??= { status: 200, headers: resultHeaders(result), body: result.bytes, once: rendered }
+  const { rendered, isShared } = result
+  if (rendered?.response) return rendered.response
+  const response = { status: 200, headers: resultHeaders(result), body: result.bytes, isShared }
+  if (!rendered) return response
+  rendered.response = { ...response, once: rendered, isShared: true }
   return rendered.response
 }
 

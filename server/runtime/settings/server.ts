@@ -49,6 +49,11 @@ export const serverSettings = section(
       'Maximum number of open connections; further ones are closed. Each may use up to 1.4 MB while its request arrives.',
       1,
     ),
+    unsentBytesMax: wholeNumber(
+      268_435_456,
+      'Maximum size of what is kept for callers that do not read their responses, over all connections. When it is reached, the connection that has waited longest is closed.',
+      1_048_576,
+    ),
     urlBytesMax: wholeNumber(
       16_384,
       'Maximum length of a request line; the aggregated effectiveness has its own limit.',

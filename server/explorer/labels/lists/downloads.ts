@@ -6,7 +6,6 @@ import { changesResponses } from '#http/aliases.ts'
 import { chooseEncoding } from '#http/compressed-bytes.ts'
 import { isUnchanged } from '#http/etag.ts'
 import type { RequestInfo } from '#http/handler.ts'
-import type { ApiResponse } from '#http/render.ts'
 import type { ExtraRoute } from '#http/routes.ts'
 import { getFinishedList } from './finished-lists.ts'
 import { getLinkSecret } from './link-secret.ts'
@@ -23,7 +22,6 @@ const contentTypes: Record<ExportForm, string> = {
   json: 'application/json; charset=utf-8',
 }
 const empty = new Uint8Array(0)
-const chunkBytes = 64 * 1024
 
 /** A link that is valid for `labels.linkSeconds`. */
 export async function createLabelLink(
@@ -74,26 +72,10 @@ export const labelExportRoute = (context: ExplorerContext): ExtraRoute => ({
       ifNoneMatch: headers['if-none-match'],
       acceptEncoding: headers['accept-encoding'],
     })
-    return changesFields(context, params.format)
-      ? { status: download.status, headers: download.headers, body: download.bytes }
-      : toChunkedResponse(download)
+    return { status: download.status, headers: download.headers, body: download.bytes, isShared: true }
   },
 })
 
 /** To rename or hide fields, the whole plain text is needed. */
 const changesFields = ({ settings }: ExplorerContext, form: string | undefined): boolean =>
   form === 'json' && changesResponses(settings.aliases)
-
-function toChunkedResponse({ status, headers, bytes }: Download): ApiResponse {
-  if (status === 304) return { status, headers, body: '' }
-  return {
-    status,
-    headers: { ...headers, 'content-length': String(bytes.length) },
-    body: '',
-    bodyParts: splitChunks(bytes),
-  }
-}
-
-function* splitChunks(bytes: Uint8Array): Generator<Uint8Array> {
-  for (let from = 0; from < bytes.length; from += chunkBytes) yield bytes.subarray(from, from + chunkBytes)
-}

@@ -4,11 +4,13 @@ import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { test } from 'node:test'
 import { ManualClock } from '#test/manual-clock.ts'
-import { writeStream } from './stream.ts'
+import { writeStream } from './write-response.ts'
 
 interface Pouring {
   readonly clock: ManualClock
   readonly stopping: AbortController
+  /** What was reported as unsent. */
+  readonly keptBytes: readonly number[]
   readonly made: () => number
   readonly poured: Promise<void>
   readonly socket: ReturnType<typeof connect>
@@ -42,13 +44,15 @@ async function begin(size: number, chunks = Number.POSITIVE_INFINITY): Promise<P
   socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n')
   const [, response] = (await once(server, 'request')) as [unknown, ServerResponse]
   response.writeHead(200)
-  const poured = writeStream(response, stuff, clock, stopping.signal)
+  const keptBytes: number[] = []
+  const writer = { clock, keepUnsent: (_response: ServerResponse, bytes: number) => keptBytes.push(bytes) }
+  const poured = writeStream(writer, response, stuff, stopping.signal)
   const close = async () => {
     socket.destroy()
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))
   }
-  return { clock, stopping, made: () => made, poured, socket, ended: () => ended, close }
+  return { clock, stopping, keptBytes, made: () => made, poured, socket, ended: () => ended, close }
 }
 
 async function until(what: () => boolean): Promise<void> {
@@ -66,6 +70,7 @@ test('invariants 1 and 2: if the caller does not read, no more chunks are create
   })
   await new Promise((resolve) => setTimeout(resolve, 50))
   assert.equal(one.made(), before, 'it waits')
+  assert.ok((one.keptBytes.at(-1) ?? 0) > 0)
   one.clock.advance(29_999)
   assert.equal(one.ended(), false)
   one.clock.advance(1)
