@@ -188,6 +188,10 @@ test('chains shows the capabilities of the nodes and what missing ones cost', as
   assert.equal(code, 0, stderr)
   assert.match(stdout, /77 +Simulated +index +http:\/\/127\.0\.0\.1:\d+ +5 +no +no +yes +no +no +no +yes/)
   assert.match(stderr, /one call per transaction/)
+  at.node.capabilities = { traces: ['debug_traceTransaction'], ignoresTracer: true }
+  const ignoring = await at.run('chains')
+  assert.match(ignoring.stdout, /http:\/\/127\.0\.0\.1:\d+ +5 +no +no +no +no/)
+  assert.match(ignoring.stderr, /no traces \(no call traces from debug_traceTransaction\)/)
 })
 
 test('1: a node on another chain is rejected with its chain id', async () => {

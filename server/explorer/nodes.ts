@@ -145,9 +145,8 @@ export function requireNode(context: ExplorerContext, id: string): ChainNode {
   const node = findNode(context, id)
   if (node) return node
   const known = context.settings.explorer.chains.some((chain) => chain.id === id)
-  throw new Fault(known ? 'explorer.node_unavailable' : 'explorer.chain_unsupported', {
-    detail: known
-      ? `chain ${id} has no node; add one under explorer.chains[].rpc`
-      : `chain ${id} is not in explorer.chains`,
+  if (!known) throw new Fault('explorer.chain_unsupported', { detail: `chain ${id} is not in explorer.chains` })
+  throw new Fault('explorer.node_unavailable', {
+    message: `Chain ${id} has no node. Add one under explorer.chains[].rpc.`,
   })
 }

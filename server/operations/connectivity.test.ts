@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
+import { SimulatedChain } from '#simulator/evm/chain.ts'
 import { openNodeOfRun } from '#test/client-of-run.ts'
 import { settingsWith } from '#test/context.ts'
 import { ManualClock } from '#test/manual-clock.ts'
 import { noRedis, startRedis } from '#test/redis.ts'
+import { LimitedNode } from '#test/simulator/limited-node.ts'
 import { simulateNetwork } from '#test/simulator/simulate-network.ts'
 import { connectivityFindings } from './connectivity.ts'
 
@@ -29,6 +31,22 @@ test('the Redis of the limits is reachable, or the finding says why not and what
   assert.match(gone?.message ?? '', /ECONNREFUSED/)
   assert.match(gone?.todo ?? '', /check the URL in limits/)
   assert.equal(await limitsOf(''), undefined)
+})
+
+test('a node that cannot trace fails if the chain is to be indexed', async () => {
+  const chain = new SimulatedChain({ seed: 'connectivity' })
+  chain.mine(20)
+  await using node = new LimitedNode(chain, { traces: ['debug_traceTransaction'], ignoresTracer: true })
+  const rpc = [{ url: await node.listen() }]
+  const about = async (mode: string) => {
+    const settings = settingsWith({ explorer: { chains: [{ id: '1', name: 'One', mode, rpc }] } })
+    const findings = await connectivityFindings({ settings, clock: systemClock })
+    return findings.find(({ message }) => message.startsWith('no traces'))
+  }
+  assert.equal((await about('probe'))?.level, 'warn')
+  const { level, message } = (await about('index')) ?? assert.fail()
+  assert.equal(level, 'fail')
+  assert.match(message, /^no traces \(no call traces from debug_traceTransaction\): .*cannot be indexed/)
 })
 
 test('a beacon node with the genesis of another chain is a warning', async () => {

@@ -50,10 +50,14 @@ function chainChecks(context: Pick<Context, 'settings' | 'clock'>): PendingFindi
     return runCheck(name, 'check the URL, the node and its log; see: tetrad chains', async () => {
       const capabilities = await node.capabilities({ untilMs: context.clock.monotonicMs() + checkTimeoutMs })
       const problems = node.rpc.health().flatMap(({ trouble }) => (trouble === undefined ? [] : [trouble]))
-      const limitations = describeLimitations(capabilities, node.chain)
+      const [first, ...others] = describeLimitations(capabilities, node.chain)
+      const todo = 'use a node that supports it, or change the mode'
+      // The missing traces come first.
+      const firstFinding = capabilities.traces || mode === 'probe' ? warnFinding : failFinding
       return [
         okFinding(name, `reachable, block ${capabilities.head}, mode ${mode}`),
-        ...limitations.map((text) => warnFinding(name, text, 'use a node that supports it, or change the mode')),
+        ...(first === undefined ? [] : [firstFinding(name, first, todo)]),
+        ...others.map((text) => warnFinding(name, text, todo)),
         ...problems.map((text) => warnFinding(name, text, 'repair this node or remove it from the list')),
       ]
     })

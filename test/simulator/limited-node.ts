@@ -32,6 +32,8 @@ export interface SimulatedCapabilities {
   readonly dialect?: SimulatedDialect
   /** Transactions that the node fails to trace. */
   readonly untraceable?: (transaction: string, method: string) => boolean
+  /** Ignores callTracer and returns the steps of the EVM, as Ganache does. */
+  readonly ignoresTracer?: true
   /** Transactions whose traces lack a recipient. */
   readonly malformed?: (transaction: string, method: string) => boolean
   /** Size of the input of every call in a trace, to make traces as large as real ones. */
@@ -154,6 +156,7 @@ export class LimitedNode extends SimulatedNode {
 
   #frameOf({ hash, frame }: { readonly hash: string; readonly frame: Frame }, method: string, input: string): object {
     const json = nestedJson(frame, input)
+    if (this.capabilities.ignoresTracer) return { gas: '0x5208', structLogs: [], returnValue: '', storage: {} }
     return this.capabilities.malformed?.(hash, method) ? { ...json, to: undefined } : json
   }
 

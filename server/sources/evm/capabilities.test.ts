@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { describe, test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
 import { SimulatedChain } from '#simulator/evm/chain.ts'
 import { ManualClock } from '#test/manual-clock.ts'
@@ -8,9 +8,13 @@ import { FetchError } from '../http-client.ts'
 import { describeLimitations, detectCapabilities } from './capabilities.ts'
 import { openRpc } from './rpc.ts'
 
-async function detect(capabilities: SimulatedCapabilities) {
+function mined(blocks: number): SimulatedChain {
   const chain = new SimulatedChain({ seed: 'capabilities' })
-  chain.mine(40)
+  chain.mine(blocks)
+  return chain
+}
+
+async function detect(capabilities: SimulatedCapabilities, chain = mined(40)) {
   const simulated = new LimitedNode(chain, capabilities)
   const rpc = openRpc({
     chain: '1',
@@ -49,6 +53,40 @@ test('each missing capability is detected, and its limitation described', async 
     assert.equal(can.traces, traces)
     assert.match(describeLimitations(can, probing).join('; '), limitation)
   }
+})
+
+describe('a node that ignores callTracer', () => {
+  const ignoring: SimulatedCapabilities = {
+    traces: ['debug_traceBlockByNumber', 'debug_traceTransaction'],
+    ignoresTracer: true,
+  }
+
+  test('has no traces; the result is clear, and the limitation names the methods', async () => {
+    const can = await detect(ignoring)
+    assert.deepEqual(
+      [can.has.debug_traceBlockByNumber, can.has.debug_traceTransaction, can.traces, can.isClear],
+      [false, false, undefined, true],
+    )
+    assert.match(
+      describeLimitations(can, probing).join('; '),
+      /no traces \(no call traces from debug_traceBlockByNumber and debug_traceTransaction\): only plain transfers/,
+    )
+  })
+
+  test('is recognized if its newest blocks have no transactions', async () => {
+    const chain = mined(40)
+    while (chain.head.transactions.length > 0 || chain.blocks.at(-2)?.transactions.length !== 0) chain.mine()
+    assert.equal((await detect(ignoring, chain)).traces, undefined)
+    assert.equal((await detect(all, chain)).traces, 'trace_block')
+  })
+
+  test('counts as tracing, until the next test, if its chain has no transaction to try', async () => {
+    const chain = new SimulatedChain({ seed: 'capabilities', busy: 0 })
+    chain.mine(40)
+    assert.ok(chain.blocks.every(({ transactions }) => transactions.length === 0))
+    const can = await detect(ignoring, chain)
+    assert.deepEqual([can.traces, can.isClear], ['debug_traceBlockByNumber', false])
+  })
 })
 
 test('a pruned node is detected even if it keeps the first state', async () => {

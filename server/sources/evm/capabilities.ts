@@ -2,7 +2,7 @@
 import { recordFrom } from '#core/record-from.ts'
 import type { Clock } from '#runtime/clock.ts'
 import { isNull, type RpcOutcome } from './batch-results.ts'
-import { accountCalls, filterCall, headerCall, hexOf } from './blocks.ts'
+import { accountCalls, blockCall, filterCall, headerCall, hexOf } from './blocks.ts'
 import { toHeader } from './large-results.ts'
 import { kindOf } from './node-errors.ts'
 import { isFinalRefusal, isUnknownMethod, type Rpc, type RpcCall, type RpcCallOptions } from './rpc.ts'
@@ -30,13 +30,14 @@ export interface Capabilities {
   readonly head: number
   /** The longest range of blocks that trace_filter supports; 0 if it cannot be used. */
   readonly filterBlocks: number
+  /** Trace methods that the node has, but that return something else. */
+  readonly otherForms: readonly TraceForm[]
   /** False if a test failed with an error that may be temporary. */
   readonly isClear: boolean
 }
 
 const noAddress = `0x${'0'.repeat(40)}`
 const noHash = `0x${'0'.repeat(64)}`
-const tracer = { tracer: 'callTracer' }
 
 /** Attempts for the first call. If it fails, nothing else is tested. */
 const firstAttempts = 2
@@ -78,30 +79,91 @@ export async function detectCapabilities(
     test()(...accountCalls(noAddress, old), ...accountCalls(noAddress, early)),
     test()(headerCall('finalized')),
   ])
+  const sample = await findSample(test(), firstBlock, head)
+  const tracedAt = hexOf(sample?.number ?? Math.max(head, 1))
   const [receipts, single, byBlock, nested] = await Promise.all([
     test()({ method: 'eth_getBlockReceipts', params: [hexOf(head)] }),
-    onceBy(budget())([{ method: 'debug_traceTransaction', params: [noHash, tracer] }]),
-    test()({ method: 'trace_block', params: [hexOf(head)] }),
-    test()({ method: 'debug_traceBlockByNumber', params: [hexOf(Math.max(head, 1)), tracer] }),
+    (sample ? test() : (call: RpcCall) => onceBy(budget())([call]))({
+      method: 'debug_traceTransaction',
+      params: [sample?.transaction ?? noHash],
+      isTraced: true,
+    }),
+    test()({ method: 'trace_block', params: [tracedAt] }),
+    test()({ method: 'debug_traceBlockByNumber', params: [tracedAt], isTraced: true }),
   ])
+  // Without a transaction, the form of the traces is not known.
+  if (!sample) isClear = false
   const filterOptions = budget()
   const filterBlocks = await findFilterRange(test(), (...calls) => onceBy(filterOptions)(calls), firstBlock, head)
   // A successful call clears the failure that a timeout of trace_filter left.
   if (filterBlocks === 0) await onceBy(budget())([headerCall('latest')])
-  const has: Record<Capability, boolean> = {
+  const offered: Record<TraceForm, boolean> = {
     trace_block: isOffered(byBlock),
     debug_traceBlockByNumber: isOffered(nested),
-    // The transaction does not exist: a node that has the method returns null or its own error.
-    debug_traceTransaction: single.every(
-      (outcome) => isNull(outcome) || (outcome.is !== 'unusable' && !isUnknownMethod(outcome)),
-    ),
+    // Without a sample, the transaction does not exist: a node that has the method returns null or its own error.
+    debug_traceTransaction: sample
+      ? isOffered(single)
+      : single.every((outcome) => isNull(outcome) || (outcome.is !== 'unusable' && !isUnknownMethod(outcome))),
+  }
+  const isCallTrace: Record<TraceForm, boolean> = {
+    trace_block: hasForm(byBlock, isFlatList),
+    debug_traceBlockByNumber: hasForm(nested, isFrameList),
+    debug_traceTransaction: hasForm(single, isFrame),
+  }
+  const otherForms = sample ? traceForms.filter((form) => offered[form] && !isCallTrace[form]) : []
+  const traces = recordFrom(traceForms, (form) => offered[form] && !otherForms.includes(form))
+  const has: Record<Capability, boolean> = {
+    ...traces,
     trace_filter: filterBlocks > 0,
     eth_getBlockReceipts: allSucceeded(receipts),
     'historical balance': allSucceeded(state),
     'finalized block': allSucceeded(finalized),
   }
-  return { ...formsOf(has), head, filterBlocks, isClear }
+  return { ...formsOf(has), head, filterBlocks, otherForms, isClear }
 }
+
+/** A block to try the trace methods with, and one of its transactions. */
+interface Sample {
+  readonly number: number
+  readonly transaction: string
+}
+
+/** Blocks that are read if the newest one has no transaction: the ones before it, and some of the whole chain. */
+const recentSamples = 8
+const spreadSamples = 8
+
+/** Undefined if none of these blocks has a transaction. */
+async function findSample(test: CallNode, firstBlock: number, head: number): Promise<Sample | undefined> {
+  const recent = Array.from({ length: recentSamples }, (_, at) => head - 1 - at)
+  const spread = Array.from(
+    { length: spreadSamples },
+    (_, at) => head - Math.floor(((at + 1) * (head - firstBlock)) / 9),
+  )
+  const others = [...new Set([...recent, ...spread])].filter((number) => number >= Math.max(firstBlock, 1))
+  for (const numbers of [[head], others]) {
+    for (const outcome of await test(...numbers.map(blockCall))) {
+      const { number = 0, transactions = [] } = outcome.is === 'result' ? (outcome.result as Block) : {}
+      // A node that ignores the tracer lists every step of the EVM. A transfer probably has few.
+      const chosen = transactions.find(({ to, valueWei }) => to !== null && valueWei > 0n) ?? transactions[0]
+      if (chosen) return { number, transaction: chosen.hash }
+    }
+  }
+  return undefined
+}
+
+const hasForm = (outcomes: readonly RpcOutcome[], isForm: (raw: unknown) => boolean): boolean =>
+  outcomes.every((outcome) => outcome.is !== 'result' || isForm(outcome.result))
+
+type Member = Readonly<Record<string, unknown>> | null
+
+const isFrame = (raw: unknown): boolean =>
+  typeof (raw as Member)?.type === 'string' && typeof (raw as Member)?.from === 'string'
+
+const isFrameList = (raw: unknown): boolean =>
+  Array.isArray(raw) && raw.every((trace: Member) => isFrame(trace?.result) || (trace?.error ?? null) !== null)
+
+const isFlatList = (raw: unknown): boolean =>
+  Array.isArray(raw) && raw.some((step: Member) => typeof step?.type === 'string' && typeof step.action === 'object')
 
 function formsOf(has: Readonly<Record<Capability, boolean>>): Pick<Capabilities, 'has' | 'traces' | 'reads'> {
   const traces = traceForms.find((form) => has[form])
@@ -115,6 +177,7 @@ export function combineCapabilities(all: readonly Capabilities[]): Capabilities 
     ...formsOf(recordFrom(capabilityNames, (name) => all.some(({ has }) => has[name]))),
     head: Math.max(...all.map(({ head }) => head)),
     filterBlocks: Math.max(...all.map(({ filterBlocks }) => filterBlocks)),
+    otherForms: traceForms.filter((form) => all.some(({ otherForms }) => otherForms.includes(form))),
     isClear: all.every(({ isClear }) => isClear),
   }
 }
@@ -159,11 +222,7 @@ async function findFilterRange(test: CallNode, once: CallNode, firstBlock: numbe
 /** Whether trace_filter finds the first transaction of a block. True for a block without transactions. */
 async function isListed(test: CallNode, block: number): Promise<boolean> {
   const number = Math.max(block, 0)
-  const [read] = await test({
-    method: 'eth_getBlockByNumber',
-    params: [hexOf(number), true],
-    resultKind: { as: 'block', number },
-  })
+  const [read] = await test(blockCall(number))
   const tx = read?.is === 'result' ? (read.result as Block).transactions.find(({ to }) => to !== null) : undefined
   if (!tx?.to) return true
   const [list] = await test(filterCall(tx.to, 'toAddress', { from: number, until: number + 1 }))
@@ -183,13 +242,14 @@ const allSucceeded = (outcomes: readonly RpcOutcome[]): boolean => outcomes.ever
 
 /** Describes what does not work because of missing capabilities, and what to do. */
 export function describeLimitations(
-  { has, traces, filterBlocks }: Capabilities,
+  { has, traces, filterBlocks, otherForms }: Capabilities,
   chain: { readonly mode: 'probe' | 'index' | 'both'; readonly finalityBlocks: number },
 ): string[] {
   const limitations: string[] = []
   if (!traces) {
+    const others = otherForms.length > 0 ? ` (no call traces from ${otherForms.join(' and ')})` : ''
     limitations.push(
-      'no traces: only plain transfers are found, and the chain cannot be indexed; use a node with trace_block or callTracer',
+      `no traces${others}: only plain transfers are found, and the chain cannot be indexed; use a node with trace_block or callTracer`,
     )
     if (!has.eth_getBlockReceipts) {
       limitations.push('no eth_getBlockReceipts: reading a block takes one call per transaction')

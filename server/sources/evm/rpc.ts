@@ -222,7 +222,14 @@ export class CallFault extends Fault {
     const { message, node } = outcome
     const code = isMissingState(outcome) ? 'explorer.not_archive' : 'explorer.node_unavailable'
     const reason = node === undefined || message.includes(node) ? message : `${node}: ${message}`
-    super(code, { detail: reason, ...(code === 'explorer.node_unavailable' && { retryAfterMs: 5000 }) })
+    // Repeating the call does not help, so the public message must not promise that.
+    const unsupported = isFinalRefusal(outcome) && {
+      message: 'No node of this chain supports a call that this request needs. See: tetrad chains',
+    }
+    super(code, {
+      detail: reason,
+      ...(code === 'explorer.node_unavailable' && (unsupported || { retryAfterMs: 5000 })),
+    })
     this.reason = reason
     this.kind = outcome.is === 'error' ? kindOf(outcome) : (outcome.reason ?? 'unusable')
   }

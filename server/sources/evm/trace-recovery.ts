@@ -18,6 +18,8 @@ export class UnreadableBlock extends Fault {
   constructor(block: number, problem: string, transaction?: Transaction) {
     const reason = transaction ? `transaction ${transaction.index} (${transaction.hash}): ${problem}` : problem
     super('explorer.node_unavailable', {
+      // Not a momentary failure: the calls were repeated at every node.
+      message: `Block ${block} cannot be read: no node of this chain returns it with usable traces. Add another node (explorer.chains[].rpc).`,
       detail: `block ${block} cannot be read: ${reason}`,
       retryAfterMs: 60_000,
     })

@@ -268,7 +268,7 @@ describe('finality', () => {
       [],
       { final: undefined },
       'explorer.node_unavailable',
-      /names a final block; set .*finalityBlocks/,
+      /No transfer was found, but no node of chain 1 reports which block is final\. Set .*finalityBlocks\.$/,
     )
   })
 

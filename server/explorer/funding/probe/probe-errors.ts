@@ -33,5 +33,5 @@ export const missingTraces = (block: number): Fault =>
 
 export const noFinalBlock = (chain: string): Fault =>
   new Fault('explorer.node_unavailable', {
-    detail: `no node of chain ${chain} names a final block; set explorer.chains[].finalityBlocks`,
+    message: `No transfer was found, but no node of chain ${chain} reports which block is final. Set explorer.chains[].finalityBlocks.`,
   })

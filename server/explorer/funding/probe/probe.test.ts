@@ -77,23 +77,28 @@ describe('200', () => {
     assert.deepEqual(await at.ask(unknownAddress), { is: 'nothing', confidence })
   })
 
-  test('200: without traces a plain transfer is proven by the balance it explains', async () => {
-    await using at = await openProbeChain({ traces: [] })
-    let [right, refused] = [0, 0]
-    for (const address of at.chain
-      .addresses()
-      .filter((one) => !at.chain.destroyed.has(one))
-      .slice(0, 50)) {
-      try {
-        assert.equal(blockOf(await at.ask(address)), firstFunding(at.chain, address)?.block)
-        right += 1
-      } catch (error) {
-        assert.match((error as Fault).code, /explorer\.(no_traces|needs_index)/)
-        refused += 1
+  const untraced: [name: string, capabilities: SimulatedCapabilities][] = [
+    ['without traces', { traces: [] }],
+    ['if the node ignores callTracer', { traces: ['debug_traceTransaction'], ignoresTracer: true }],
+  ]
+  for (const [name, capabilities] of untraced)
+    test(`200: ${name} a plain transfer is proven by the balance it explains`, async () => {
+      await using at = await openProbeChain(capabilities)
+      let [right, refused] = [0, 0]
+      for (const address of at.chain
+        .addresses()
+        .filter((one) => !at.chain.destroyed.has(one))
+        .slice(0, 50)) {
+        try {
+          assert.equal(blockOf(await at.ask(address)), firstFunding(at.chain, address)?.block)
+          right += 1
+        } catch (error) {
+          assert.match((error as Fault).code, /explorer\.(no_traces|needs_index)/)
+          refused += 1
+        }
       }
-    }
-    assert.ok(right > 5 && refused > 5, `${right} right, ${refused} refused`)
-  })
+      assert.ok(right > 5 && refused > 5, `${right} right, ${refused} refused`)
+    })
 })
 
 test('without traces, eth_getBlockReceipts gives the same results with fewer calls', async () => {
@@ -114,6 +119,18 @@ describe('200 with a failure envelope', () => {
       assert.match(`${fault.message} ${fault.publicMessage}`, words)
       return true
     })
+
+  test('a block that no node can trace is named, and not called a momentary failure', async () => {
+    await using at = await openProbeChain()
+    const address = at.someone(({ block, position }) => position > 0 && block <= at.chain.final)
+    const { block, tx } = firstFunding(at.chain, address) ?? assert.fail()
+    at.simulated.capabilities = { traces: ['trace_block'], malformed: (hash) => hash === tx }
+    await assert.rejects(at.ask(address), (fault: Fault) => {
+      assert.match(fault.publicMessage, new RegExp(`^Block ${block} cannot be read: .* Add another node`))
+      assert.ok(fault.message.includes(tx))
+      return true
+    })
+  })
 
   test('a node without old states is an error that names the remedy', async () => {
     await using at = await openProbeChain({ traces: ['trace_block'], stateBlocks: 20 })
