@@ -4,6 +4,7 @@ import { testCoverage } from './state-suite/coverage.ts'
 import { testGroupedWrites } from './state-suite/grouped-writes.ts'
 import { testLimits } from './state-suite/limits.ts'
 import { testMigrations } from './state-suite/migrations.ts'
+import { testSeveralServers } from './state-suite/several-servers.ts'
 import { testSnapshots } from './state-suite/snapshots.ts'
 import type { CreateLocation } from './state-suite/store-location.ts'
 import { testTransactions } from './state-suite/transactions.ts'
@@ -18,5 +19,6 @@ export function stateSuite(name: string, createLocation: CreateLocation): void {
   describe(`${name}: version`, () => testVersion(createLocation))
   describe(`${name}: migrations`, () => testMigrations(createLocation))
   describe(`${name}: coverage`, () => testCoverage(createLocation))
+  describe(`${name}: several servers`, () => testSeveralServers(createLocation))
   describe(`${name}: limits and closing`, () => testLimits(createLocation))
 }

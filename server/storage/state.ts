@@ -3,8 +3,11 @@
 // value, a JSON array: `in (select value from json_each(?))`. `in (select value from NAME)` compares with a list that a
 // `with NAME as (…)` computes. Each group has its own tables and queries.
 //
+// Rules of every engine. Each has a test that cites its number (state.test.ts).
+//
 // 1. `write` is one transaction: when its promise resolves, everything is durable; otherwise nothing happened. If the
-//    connection was lost during a commit and the server cannot be reached again, the fault says that the result is
+//    connection was lost during a commit, the write is neither lost nor done twice: whether it was committed is decided
+//    after the lost transaction has ended. If the server cannot be reached again, the fault says that the result is
 //    unknown.
 // 2. Writes of all processes are serialized. A read never sees a transaction that has not committed.
 // 3. `version` changes whenever any process commits. Commits of this process are visible at once, those of others with the
@@ -19,6 +22,20 @@
 //    work must not change anything outside its transaction; it returns what it finds.
 // 8. `recent` may be slightly behind `get` and `all`, but not behind what this process has written or noticed.
 // 9. The character U+0000 in a text may be returned as U+FFFD, because PostgreSQL cannot store it. Store bytes as bytes.
+//
+// What the groups rely on when several servers share a database:
+//
+// 10. Numbers that writes assign, such as `max + 1` and revisions, are unique and become visible in order: a reader that
+//     sees a number sees everything before it.
+// 11. A process reads its own writes: after a write has resolved, all its reads and all caches that are keyed on `version`
+//     have the result. The same holds for commits of others once `version` has changed.
+// 12. After another process has taken over a lease, its former holder commits nothing under it, even if the transaction
+//     had begun before (server/ingest/lease.ts).
+// 13. A check and the write that depends on it are not separated: an idempotency key makes one quote, on whichever servers
+//     it is used at the same time (server/fx/pricing/quotes.ts).
+// 14. Once a rotation of the receipt key is committed, no quote is committed that the old key has signed.
+// 15. A revoked or rotated API key is refused by every server once it notices the commit (3). Counting calls does not undo
+//     a change of a key.
 
 export type Value = string | number | bigint | Uint8Array | null
 export type Row = Record<string, Value>
@@ -60,7 +77,7 @@ export interface WriteOptions {
 
 export interface State extends StateReader {
   readonly engine: 'sqlite' | 'postgres'
-  /** Invariant 8: for single queries that are slow or frequent and on which no other query depends. */
+  /** Rule 8: for single queries that are slow or frequent and on which no other query depends. */
   readonly recent: StateReader
   write<T>(work: (tx: StateWriter) => Promise<T>, options?: WriteOptions): Promise<T>
   /**

@@ -8,7 +8,7 @@ import { type CreateLocation, countCounters, insertCounter } from './store-locat
 export function testGroupedWrites(createLocation: CreateLocation): void {
   const shared = { together: true }
 
-  test('each is durable when it resolves, in order, with its own result (state 1, 6)', async () => {
+  test('each is durable when it resolves, in order, with its own result (storage/state.ts, rule 6)', async () => {
     await using location = await createLocation()
     const state = await location.open()
     const names = Array.from({ length: 600 }, (_, at) => `n${at}`)

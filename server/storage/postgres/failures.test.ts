@@ -1,9 +1,8 @@
-// Tests broken connections, crashes, failovers and lagging replicas of PostgreSQL.
+// Tests broken connections, crashes and failovers of PostgreSQL.
 import { strict as assert } from 'node:assert'
-import { once } from 'node:events'
-import { connect, createServer, type Server, type Socket } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { Fault } from '#core/fault.ts'
+import { BreakingProxy } from '#test/breaking-proxy.ts'
 import { openPostgres } from '#test/open-database.ts'
 import { noPostgres, type PostgresServer, startPostgres } from '#test/postgres.ts'
 import { tables } from '#test/state-suite/store-location.ts'
@@ -25,51 +24,6 @@ async function until(what: () => Promise<boolean> | boolean): Promise<void> {
 
 const walked = async (state: State): Promise<void> => {
   for await (const _ of state.each('select 1 as n'));
-}
-
-/** A proxy that breaks the connection at a chosen moment. */
-class Line implements AsyncDisposable {
-  readonly #server: Server
-  readonly #ends = new Set<Socket>()
-  /** Breaks the connection at the next data in a direction, before or after it has arrived. */
-  cut: 'questions' | 'answers' | undefined
-  /** Drops all data silently. */
-  silent = false
-
-  constructor(port: number) {
-    this.#server = createServer((client) => {
-      const database = connect(port, '127.0.0.1')
-      this.#ends.add(client).add(database)
-      const breakOff = () => {
-        client.destroy()
-        database.destroy()
-      }
-      for (const end of [client, database]) end.on('error', breakOff).on('close', breakOff)
-      client.on('data', (chunk) => {
-        if (this.silent) return
-        if (this.cut !== 'questions') return void database.write(chunk)
-        this.cut = undefined
-        breakOff()
-      })
-      database.on('data', (chunk) => {
-        if (this.silent) return
-        if (this.cut !== 'answers') return void client.write(chunk)
-        this.cut = undefined
-        breakOff()
-      })
-    })
-  }
-
-  async listen(): Promise<number> {
-    this.#server.listen(0, '127.0.0.1')
-    await once(this.#server, 'listening')
-    return (this.#server.address() as { port: number }).port
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    for (const end of this.#ends) end.destroy()
-    this.#server.close()
-  }
 }
 
 describe('postgres', { skip: noPostgres }, () => {
@@ -104,30 +58,6 @@ describe('postgres', { skip: noPostgres }, () => {
     assert.deepEqual(await names(state), ['kept false', 'kept true'])
     await state.close()
   })
-
-  for (const [cut, runsExpected] of [
-    ['answers', 1],
-    ['questions', 2],
-  ] as const) {
-    test(`if the connection breaks at the ${cut} of the commit, the write is there once and reported as committed (storage/state.ts, rule 1)`, async () => {
-      await using line = new Line(server.port)
-      const url = (await server.schema()).replace(`:${server.port}/`, `:${await line.listen()}/`)
-      const state = await openAt(url)
-      const before = state.version()
-      let runs = 0
-      await state.write(async (tx) => {
-        runs += 1
-        await tx.run(add, 'a', 1)
-        if (runs === 1) line.cut = cut
-      })
-      assert.equal(runs, runsExpected)
-      assert.notEqual(state.version(), before)
-      assert.deepEqual(await names(state), ['a'])
-      await state.write((tx) => tx.run(add, 'b', 1))
-      assert.deepEqual(await names(state), ['a', 'b'])
-      await state.close()
-    })
-  }
 
   test('reads continue after all connections were closed; a running iteration fails', async () => {
     const url = await server.schema()
@@ -210,8 +140,8 @@ describe('postgres', { skip: noPostgres }, () => {
   })
 
   test('if the network drops all packets, version throws soon; afterwards everything works again', async () => {
-    await using line = new Line(server.port)
-    const url = (await server.schema()).replace(`:${server.port}/`, `:${await line.listen()}/`)
+    await using proxy = new BreakingProxy(server.port)
+    const url = (await server.schema()).replace(`:${server.port}/`, `:${await proxy.listen()}/`)
     const state = await openAt(url)
     const others = await openAt(url.replace(/:\d+\//, `:${server.port}/`))
     const isFault = () => {
@@ -222,11 +152,11 @@ describe('postgres', { skip: noPostgres }, () => {
         return unavailable(error)
       }
     }
-    line.silent = true
+    proxy.silent = true
     const reading = state.get('select count(*) as n from counters')
     await others.write((tx) => tx.run(add, 'theirs', 1))
     await until(isFault)
-    line.silent = false
+    proxy.silent = false
     // The lost query is repeated on another connection.
     assert.deepEqual(await reading, { n: 1 })
     await until(() => !isFault())
@@ -245,25 +175,6 @@ describe('postgres', { skip: noPostgres }, () => {
     await until(() => ours.version() !== before)
     await ours.close()
     await others.close()
-  })
-
-  test('recent reads use replicas that are up to date, otherwise the primary (storage/state.ts, rule 8)', async () => {
-    await using standby = await server.standby()
-    const url = await server.schema()
-    const replica = url.replace(`:${server.port}/`, `:${standby.port}/`)
-    const state = await openAt(url, { replicas: [replica] })
-    const isStandby = async () => (await state.recent.get<{ n: number }>('select pg_is_in_recovery()::int as n'))?.n
-    await until(async () => (await isStandby()) === 1)
-    await standby.sql('select pg_wal_replay_pause()')
-    const count = 'select count(*) as n from counters'
-    await state.write((tx) => tx.run(add, 'a', 1))
-    assert.deepEqual(await state.recent.get(count), { n: 1 })
-    await standby.kill()
-    await state.write((tx) => tx.run(add, 'b', 1))
-    assert.deepEqual(await state.recent.get(count), { n: 2 })
-    assert.equal(await isStandby(), 0)
-    await state.close()
-    await assert.rejects(openAt(replica), unavailable)
   })
 
   test('the host that accepts writes is used, also after a failover', async () => {
