@@ -19,7 +19,7 @@ const put = (context: TestContext, id: string, fields: object) =>
 
 const drop = (context: TestContext, cutoffMs: number) => context.state.write((tx) => dropVersionsBefore(tx, cutoffMs))
 
-async function askAsOf(context: TestContext, slug: string, atMs: number) {
+async function requestAsOf(context: TestContext, slug: string, atMs: number) {
   const asOf = new Date(atMs).toISOString()
   const outcome = await bySlug.handle({ slug, include_tag: true, asOf }, context, testRequestInfo())
   return outcome.is === 'bytes' ? textOf(outcome.bytes) : outcome.is
@@ -35,12 +35,12 @@ test('a slug that another market has now names the market that had it, if no ver
   context.clock.advance(10_000)
   await put(context, '1', { slug: 'prize-2025' })
   await put(context, '2', { slug: 'prize' })
-  assert.equal(idOf(await askAsOf(context, 'prize', betweenMs)), '1')
+  assert.equal(idOf(await requestAsOf(context, 'prize', betweenMs)), '1')
   await drop(context, betweenMs)
-  assert.equal(idOf(await askAsOf(context, 'prize', betweenMs)), '1')
+  assert.equal(idOf(await requestAsOf(context, 'prize', betweenMs)), '1')
   context.clock.advance(10_000)
   await drop(context, context.clock.now())
-  assert.equal(idOf(await askAsOf(context, 'prize', context.clock.now())), '2', 'no version is left at all')
+  assert.equal(idOf(await requestAsOf(context, 'prize', context.clock.now())), '2', 'no version is left at all')
 })
 
 test('of two markets with one slug, the same one is served before and after its versions are deleted', async () => {
@@ -53,7 +53,7 @@ test('of two markets with one slug, the same one is served before and after its 
   context.clock.advance(10_000)
   await put(context, '2', { slug: 'prize', question: 'Who?' })
   await drop(context, betweenMs)
-  assert.equal(await askAsOf(context, 'prize', betweenMs), served)
+  assert.equal(await requestAsOf(context, 'prize', betweenMs), served)
 })
 
 test('of two markets with one slug, one that had vanished at that time is not served', async () => {
@@ -63,12 +63,12 @@ test('of two markets with one slug, one that had vanished at that time is not se
   await setVanished(context, '2', true)
   context.clock.advance(10_000)
   const betweenMs = context.clock.now()
-  assert.equal(idOf(await askAsOf(context, 'prize', betweenMs)), '1')
+  assert.equal(idOf(await requestAsOf(context, 'prize', betweenMs)), '1')
   context.clock.advance(10_000)
   await setVanished(context, '2', false)
   for (const cutoffMs of [0, betweenMs]) {
     await drop(context, cutoffMs)
-    assert.equal(idOf(await askAsOf(context, 'prize', betweenMs)), '1')
+    assert.equal(idOf(await requestAsOf(context, 'prize', betweenMs)), '1')
   }
 })
 
@@ -104,11 +104,11 @@ for (const seed of seedsOf(40, 4)) {
     for (let cutoffMs = firstMs; cutoffMs < lastMs; cutoffMs += 2500) {
       await drop(context, cutoffMs)
       for (const { slug, atMs, text } of served) {
-        for (const askedMs of [atMs, atMs + 999].filter((ms) => ms >= cutoffMs))
+        for (const asOfMs of [atMs, atMs + 999].filter((ms) => ms >= cutoffMs))
           assert.equal(
-            await askAsOf(context, slug, askedMs),
+            await requestAsOf(context, slug, asOfMs),
             text,
-            `${slug} at ${askedMs - firstMs}, kept from ${cutoffMs - firstMs}`,
+            `${slug} at ${asOfMs - firstMs}, kept from ${cutoffMs - firstMs}`,
           )
       }
     }
