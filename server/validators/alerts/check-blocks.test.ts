@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
 import { type Log, silentLog } from '#runtime/log.ts'
@@ -110,6 +112,28 @@ test('exactly the blocks of watched validators with other fee recipients or from
     await problemsOf([], [expected, accepted.toUpperCase().replace('0X', '0x')]),
     wrongIn(empty.filter((block) => !right(block))),
   )
+})
+
+test('a relay that hangs does not delay the answer of another one', async () => {
+  const hash = `0x${'11'.repeat(32)}`
+  let isClosed = false
+  const hanging = createServer((request) => {
+    request.socket.on('close', () => {
+      isClosed = true
+    })
+  })
+  await new Promise<void>((resolve) => hanging.listen(0, '127.0.0.1', resolve))
+  await using relay = await serveScript({ body: [{ slot: '7', block_hash: hash, proposer_fee_recipient: expected }] })
+  try {
+    const urls = [`http://127.0.0.1:${(hanging.address() as AddressInfo).port}`, relay.url]
+    assert.deepEqual(await openRelays(urls).find(7, hash), { proposerFeeRecipient: expected })
+    // Another round trip, in which a closed connection would be noticed.
+    await openRelays([relay.url]).find(7, hash)
+    assert.equal(isClosed, false, 'the other request has not ended')
+  } finally {
+    hanging.closeAllConnections()
+    hanging.close()
+  }
 })
 
 test('a relay whose list cannot be read is unknown, and a payload is missing only if two lists lack it', async () => {

@@ -60,13 +60,20 @@ export async function storeDeliveries(
 }
 
 /** The oldest first. An attempt that is planned later than `giveUpMs` is from before the clock was set back, and is due. */
-export const dueDeliveries = (state: StateReader, nowMs: number, limit: number): Promise<Delivery[]> =>
+export const dueDeliveries = (state: StateReader, webhook: string, nowMs: number, limit: number): Promise<Delivery[]> =>
   state.all<Delivery>(
-    `select ${columns} from webhook_deliveries where status = 'pending' and (next_attempt_ms <= ? or next_attempt_ms > ?)
+    `select ${columns} from webhook_deliveries
+     where webhook = ? and status = 'pending' and (next_attempt_ms <= ? or next_attempt_ms > ?)
      order by created_ms, epoch, id limit ?`,
-    nowMs,
-    nowMs + giveUpMs,
-    limit,
+    ...[webhook, nowMs, nowMs + giveUpMs, limit],
+  )
+
+/** Pending deliveries of other webhooks than these. */
+export const pendingExceptFor = (state: StateReader, webhooks: readonly string[], limit: number): Promise<Delivery[]> =>
+  state.all<Delivery>(
+    `select ${columns} from webhook_deliveries
+     where status = 'pending' ${webhooks.map(() => 'and webhook <> ?').join(' ')} order by created_ms, id limit ?`,
+    ...[...webhooks, limit],
   )
 
 /** The newest first. */

@@ -30,11 +30,12 @@ export function openRelays(urls: readonly string[]): Relays {
     return payload ? { proposerFeeRecipient: payload.proposer_fee_recipient.toLowerCase() } : null
   }
   const askAll = async (slot: number, payloadHash: string, signal?: AbortSignal) => {
-    const answers = await Promise.allSettled(
-      urls.map((url, at) => ask(url, names[at] ?? url, slot, payloadHash, signal)),
-    )
-    for (const answer of answers) if (answer.status === 'fulfilled' && answer.value) return answer.value
-    const failed = answers.find((answer) => answer.status === 'rejected')
+    const answers = urls.map((url, at) => ask(url, names[at] ?? url, slot, payloadHash, signal))
+    const delivered = answers.map(async (answer) => (await answer) ?? Promise.reject(new Error('not delivered')))
+    // Does not wait for relays that hang if another one has the payload.
+    const found = await Promise.any(delivered).catch(() => undefined)
+    if (found) return found
+    const failed = (await Promise.allSettled(answers)).find((answer) => answer.status === 'rejected')
     if (failed) throw failed.reason
     return null
   }

@@ -7,7 +7,14 @@ import { openContext, settingsWith, type TestContext, testNowMs } from '#test/co
 import { ManualClock } from '#test/manual-clock.ts'
 import { serveScript } from '#test/scripted-server.ts'
 import { type Delivery, giveUpMs, listDeliveries, type NewDelivery, storeDeliveries } from './deliveries.ts'
-import { attemptsMax, retryWaitsMs, sendDueDeliveries } from './send.ts'
+import {
+  attemptsMax,
+  deliveriesPerPass,
+  failRemovedWebhooks,
+  type ReportAttempt,
+  retryWaitsMs,
+  sendDueDeliveries,
+} from './send.ts'
 
 let shared: TestContext
 before(async () => {
@@ -33,6 +40,14 @@ const store = (context: TestContext, ...deliveries: NewDelivery[]) =>
 
 const running = new AbortController().signal
 
+/** One pass of every sender. Returns how many attempts were made. */
+async function sendAll(context: TestContext, signal: AbortSignal, report?: ReportAttempt): Promise<number> {
+  await failRemovedWebhooks(context, report)
+  const { webhooks } = context.settings.validators
+  const sent = await Promise.all(webhooks.map((webhook) => sendDueDeliveries(context, webhook, signal, report)))
+  return sent.reduce((sum, attempts) => sum + attempts, 0)
+}
+
 async function onlyDelivery({ state }: TestContext): Promise<Delivery> {
   const [delivery, ...others] = await listDeliveries(state, 10)
   assert.ok(delivery && others.length === 0)
@@ -43,7 +58,7 @@ test('a delivery is one POST request with id, time and a signature over both and
   await using receiver = await serveScript({ status: 204 })
   const context = await openWith(testWebhook({ url: `${receiver.url}/hook?token=1` }))
   await store(context, newDelivery())
-  assert.equal(await sendDueDeliveries(context, running), 1)
+  assert.equal(await sendAll(context, running), 1)
   const [request] = receiver.requests
   assert.ok(request)
   assert.deepEqual([request.method, request.url, request.body], ['POST', '/hook?token=1', '{"count":1}'])
@@ -56,14 +71,14 @@ test('a delivery is one POST request with id, time and a signature over both and
   assert.equal(request.headers['webhook-signature'], `v1,${expected}`)
   const { status, attempts, finishedMs, nextAttemptMs } = await onlyDelivery(context)
   assert.deepEqual([status, attempts, finishedMs, nextAttemptMs], ['delivered', 1, context.clock.now(), null])
-  assert.equal(await sendDueDeliveries(context, running), 0, 'it is not sent again')
+  assert.equal(await sendAll(context, running), 0, 'it is not sent again')
 })
 
 test('a receiver that answers 500 is tried again with growing waits, and the attempts are bounded', async () => {
   await using receiver = await serveScript({ status: 500 })
   const context = await openWith(testWebhook({ url: receiver.url }))
   const outcomes: string[] = []
-  const send = () => sendDueDeliveries(context, running, (_, outcome) => outcomes.push(outcome))
+  const send = () => sendAll(context, running, (_, outcome) => outcomes.push(outcome))
   await store(context, newDelivery())
   await send()
   for (const [at, waitMs] of retryWaitsMs.entries()) {
@@ -91,11 +106,11 @@ test('a receiver that recovers gets the delivery, and retry-after is respected',
   await using receiver = await serveScript({ status: 429, headers: { 'retry-after': '120' } }, { status: 200 })
   const context = await openWith(testWebhook({ url: receiver.url }))
   await store(context, newDelivery())
-  await sendDueDeliveries(context, running)
+  await sendAll(context, running)
   context.clock.advance(119_000)
-  assert.equal(await sendDueDeliveries(context, running), 0)
+  assert.equal(await sendAll(context, running), 0)
   context.clock.advance(1000)
-  assert.equal(await sendDueDeliveries(context, running), 1)
+  assert.equal(await sendAll(context, running), 1)
   const { status, attempts, lastError } = await onlyDelivery(context)
   assert.deepEqual([status, attempts, lastError], ['delivered', 2, null])
 })
@@ -105,7 +120,7 @@ test('redirects are not followed', async () => {
   await using receiver = await serveScript({ status: 307, headers: { location: target.url } })
   const context = await openWith(testWebhook({ url: receiver.url }))
   await store(context, newDelivery())
-  await sendDueDeliveries(context, running)
+  await sendAll(context, running)
   assert.equal(target.requests.length, 0)
   const { status, lastError } = await onlyDelivery(context)
   assert.equal(status, 'pending')
@@ -120,18 +135,35 @@ test('a receiver that hangs is given up after the timeout, without delaying othe
     testWebhook({ url: receiver.url }),
   )
   await store(context, newDelivery({ id: 'd-1', webhook: 'slow' }), newDelivery({ id: 'd-2' }))
-  assert.equal(await sendDueDeliveries(context, running), 2)
+  assert.equal(await sendAll(context, running), 2)
   const stored = await listDeliveries(context.state, 10)
   const slow = stored.find(({ webhook }) => webhook === 'slow')
   assert.equal(slow?.lastError, `${hanging.url} did not respond within 100 ms`)
   assert.equal(stored.find(({ webhook }) => webhook === 'ops')?.status, 'delivered')
 })
 
+test('a webhook with many deliveries does not use up the limit of another', async () => {
+  await using receiver = await serveScript({ status: 200 })
+  const context = await openWith(testWebhook({ id: 'down' }), testWebhook({ url: receiver.url }))
+  const many = Array.from({ length: deliveriesPerPass + 1 }, (_, epoch) =>
+    newDelivery({ id: `m-${epoch}`, webhook: 'down', epoch }),
+  )
+  await store(context, ...many)
+  context.clock.advance(1000)
+  await store(context, newDelivery({ id: 'last' }))
+  assert.equal(await sendAll(context, running), deliveriesPerPass + 1)
+  assert.deepEqual(
+    receiver.requests.map(({ headers }) => headers['webhook-id']),
+    ['last'],
+  )
+  assert.equal(await sendAll(context, running), 1, 'the next pass sends the rest')
+})
+
 test('a large response is not read', async () => {
   await using receiver = await serveScript({ body: 'x'.repeat(10_000_000) })
   const context = await openWith(testWebhook({ url: receiver.url }))
   await store(context, newDelivery())
-  await sendDueDeliveries(context, running)
+  await sendAll(context, running)
   assert.equal((await onlyDelivery(context)).status, 'delivered')
 })
 
@@ -146,10 +178,10 @@ test('an attempt that is interrupted by stopping stays pending, and is sent afte
   )
   const context = await openWith(testWebhook({ url: receiver.url }))
   await store(context, newDelivery())
-  await sendDueDeliveries(context, stop.signal)
+  await sendAll(context, stop.signal)
   const { status, attempts } = await onlyDelivery(context)
   assert.deepEqual([status, attempts], ['pending', 0])
-  await sendDueDeliveries(context, running)
+  await sendAll(context, running)
   assert.equal((await onlyDelivery(context)).status, 'delivered')
   const [first, second] = receiver.requests.map(({ headers }) => headers['webhook-id'])
   assert.equal(first, second)
@@ -160,7 +192,7 @@ test('a delivery that could not be sent in time, or whose webhook was removed, i
   const context = await openWith(testWebhook({ url: receiver.url }))
   await store(context, newDelivery({ id: 'd-1' }), newDelivery({ id: 'd-2', webhook: 'gone' }))
   context.clock.advance(giveUpMs + 1)
-  await sendDueDeliveries(context, running)
+  await sendAll(context, running)
   assert.equal(receiver.requests.length, 0)
   const stored = await listDeliveries(context.state, 10)
   assert.deepEqual(
@@ -178,10 +210,10 @@ test('a delivery of a time in the future, before the clock was set back, is sent
   context.clock.wrongByMs = 7 * 86_400_000
   await store(context, newDelivery())
   context.clock.wrongByMs = 0
-  assert.equal(await sendDueDeliveries(context, running), 1)
+  assert.equal(await sendAll(context, running), 1)
   assert.equal((await onlyDelivery(context)).status, 'pending', 'a failed attempt is repeated after the usual wait')
   context.clock.advance(retryWaitsMs[0] ?? 0)
-  await sendDueDeliveries(context, running)
+  await sendAll(context, running)
   assert.equal((await onlyDelivery(context)).status, 'delivered')
 })
 
@@ -217,9 +249,9 @@ test('neither the secret nor the path of the URL is logged', async () => {
   await using receiver = await serveScript({ status: 500 }, { status: 200 })
   const context = await openWith(testWebhook({ url: `${receiver.url}/private-token` }))
   await store(context, newDelivery())
-  await sendDueDeliveries({ ...context, log }, running)
+  await sendAll({ ...context, log }, running)
   context.clock.advance(60_000)
-  await sendDueDeliveries({ ...context, log }, running)
+  await sendAll({ ...context, log }, running)
   assert.equal(lines.length, 2)
   for (const line of lines) assert.doesNotMatch(line, /whsec_|private-token/)
 })

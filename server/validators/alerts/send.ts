@@ -1,14 +1,21 @@
-// Sends pending deliveries to their webhooks.
+// Sends pending deliveries to one webhook. Each webhook has a sender of its own, so that one that hangs delays no other.
 //
 // 1. The result of an attempt is stored after it. A process that ends between both sends the delivery again, with the
 //    same id, so that the receiver can ignore it.
 // 2. An attempt counts as delivered if the status is 200 to 299. All other results are retried, up to `attemptsMax`
 //    attempts and `giveUpMs` after the event was found.
-// 3. Deliveries of one webhook are sent one after the other. A failing webhook does not delay others.
+// 3. Deliveries of one webhook are sent one after the other, the oldest first, at most `deliveriesPerPass` in a pass.
 import type { WebhookSettings } from '#runtime/settings/webhooks.ts'
 import { cleanUrl, FetchError, fetchStatus } from '#sources/http-client.ts'
 import type { ValidatorsContext } from '../context.ts'
-import { type AttemptResult, type Delivery, dueDeliveries, giveUpMs, recordAttempt } from './deliveries.ts'
+import {
+  type AttemptResult,
+  type Delivery,
+  dueDeliveries,
+  giveUpMs,
+  pendingExceptFor,
+  recordAttempt,
+} from './deliveries.ts'
 import { signatureHeaders } from './signature.ts'
 
 const secondMs = 1000
@@ -24,58 +31,62 @@ export const retryWaitsMs = [
   120 * minuteMs,
 ]
 export const attemptsMax = retryWaitsMs.length + 1
-const deliveriesAtOnce = 100
+export const deliveriesPerPass = 100
 
 export type ReportAttempt = (webhook: string, outcome: 'ok' | 'retried' | 'failed') => void
-type SendContext = Pick<ValidatorsContext, 'state' | 'settings' | 'clock' | 'log'>
+type SendContext = Pick<ValidatorsContext, 'state' | 'clock' | 'log'>
 
-/** Sends all deliveries that are due. Returns how many attempts were made. */
+/** Sends the deliveries that are due. Returns how many attempts were made. */
 export async function sendDueDeliveries(
   context: SendContext,
+  webhook: WebhookSettings,
   signal: AbortSignal,
   report: ReportAttempt = () => {},
 ): Promise<number> {
-  const { state, clock } = context
-  let attempts = 0
-  // A delivery that fails is due later, so that each pass has other deliveries.
-  for (;;) {
-    const due = await dueDeliveries(state, clock.now(), deliveriesAtOnce)
-    if (due.length === 0 || signal.aborted) return attempts
-    const byWebhook = Map.groupBy(due, ({ webhook }) => webhook)
-    await Promise.all([...byWebhook.values()].map((deliveries) => sendInOrder(context, deliveries, signal, report)))
-    attempts += due.length
+  const due = await dueDeliveries(context.state, webhook.id, context.clock.now(), deliveriesPerPass)
+  for (const [attempts, delivery] of due.entries()) {
+    const result = await attempt(context, webhook, delivery, signal)
+    if (!result) return attempts
+    await recordResult(context, delivery, result, report)
   }
+  return due.length
 }
 
-async function sendInOrder(
-  context: SendContext,
-  deliveries: readonly Delivery[],
-  signal: AbortSignal,
+/** Gives up the deliveries of webhooks that have no sender any more. */
+export async function failRemovedWebhooks(
+  context: SendContext & Pick<ValidatorsContext, 'settings'>,
+  report: ReportAttempt = () => {},
+): Promise<void> {
+  const { state, settings, clock } = context
+  const ids = settings.validators.webhooks.map(({ id }) => id)
+  const error = 'the webhook is no longer in the settings'
+  for (const delivery of await pendingExceptFor(state, ids, deliveriesPerPass))
+    await recordResult(context, delivery, { is: 'failed', atMs: clock.now(), error }, report)
+}
+
+async function recordResult(
+  { state, log }: SendContext,
+  delivery: Delivery,
+  result: AttemptResult,
   report: ReportAttempt,
 ): Promise<void> {
-  const { state, log } = context
-  for (const delivery of deliveries) {
-    const result = await attempt(context, delivery, signal)
-    if (!result) return
-    await recordAttempt(state, delivery, result)
-    const { webhook, id, event, network, epoch, validators } = delivery
-    const fields = { webhook, delivery: id, event, network, epoch, validators, attempts: delivery.attempts + 1 }
-    if (result.is === 'delivered') log.info(fields, 'webhook delivered')
-    else if (result.is === 'retry') log.warn({ ...fields, reason: result.error }, 'webhook not delivered; will retry')
-    else log.error({ ...fields, reason: result.error }, 'webhook not delivered; gave up')
-    report(webhook, result.is === 'delivered' ? 'ok' : result.is === 'retry' ? 'retried' : 'failed')
-  }
+  await recordAttempt(state, delivery, result)
+  const { webhook, id, event, network, epoch, validators } = delivery
+  const fields = { webhook, delivery: id, event, network, epoch, validators, attempts: delivery.attempts + 1 }
+  if (result.is === 'delivered') log.info(fields, 'webhook delivered')
+  else if (result.is === 'retry') log.warn({ ...fields, reason: result.error }, 'webhook not delivered; will retry')
+  else log.error({ ...fields, reason: result.error }, 'webhook not delivered; gave up')
+  report(webhook, result.is === 'delivered' ? 'ok' : result.is === 'retry' ? 'retried' : 'failed')
 }
 
 /** Undefined: stopped, so that nothing is known about the result. */
 async function attempt(
-  { settings, clock }: SendContext,
+  { clock }: SendContext,
+  webhook: WebhookSettings,
   delivery: Delivery,
   signal: AbortSignal,
 ): Promise<AttemptResult | undefined> {
-  const webhook = settings.validators.webhooks.find(({ id }) => id === delivery.webhook)
   const failed = (error: string): AttemptResult => ({ is: 'failed', atMs: clock.now(), error })
-  if (!webhook) return failed('the webhook is no longer in the settings')
   const giveUpAtMs = delivery.createdMs + giveUpMs
   if (clock.now() > giveUpAtMs) return failed('it could not be sent in time')
   try {

@@ -8,6 +8,7 @@ import { type AlertsTest, epochEndMs, openAlertsTest, testWebhook, watchedIndice
 import { type RecordedRequest, serveScript } from '#test/scripted-server.ts'
 import type { CompletedNetwork } from '#test/simulator/simulate-network.ts'
 import type { Measure } from '../ratings/measures.ts'
+import { listDeliveries } from './deliveries.ts'
 import type { DeliveryBody } from './delivery-body.ts'
 import { examineEpochs } from './examine-epochs.ts'
 import { createAlerts, createNetworkFigures } from './start.ts'
@@ -200,6 +201,38 @@ test('every event is sent once, also if the process is restarted between storing
     // An exit is found in the last of the epochs that were examined together.
     .map(({ epoch, event }) => (event === 'exit' ? event : `${epoch} ${event}`))
   assert.deepEqual(events.sort(), expected)
+})
+
+test('a webhook that hangs delays no event of another webhook, whenever it is found', async () => {
+  await using hanging = await serveScript({ instead: 'hang' })
+  const slashed = Promise.withResolvers<void>()
+  let alerts: ReturnType<typeof createAlerts> | undefined
+  await using receiver = await serveScript(({ body }) => {
+    const { event } = JSON.parse(body) as DeliveryBody
+    // The other webhook hangs since its first delivery. The next epochs are found now.
+    if (event === 'block_missed') void world.showOnly({ from: 0, until: 10 }).then(() => alerts?.wake('hoodi'))
+    if (event === 'slashed') slashed.resolve()
+    return { status: 200 }
+  })
+  const { context } = await world.startAgain({
+    webhooks: [
+      testWebhook({ id: 'hanging', url: hanging.url, timeoutMs: 60_000, events: ['block_missed', 'slashed'] }),
+      testWebhook({ url: receiver.url, events: ['block_missed', 'slashed'] }),
+    ],
+  })
+  await world.showOnly({ from: 0, until: 5 })
+  const clock = { ...systemClock, now: () => epochEndMs(12) }
+  const stop = new AbortController()
+  alerts = createAlerts({ ...context, clock }, openMetrics({ process: false }).watched)
+  const stopped = alerts.run(stop.signal)
+  await slashed.promise
+  const attempts = (await listDeliveries(context.state, 10))
+    .filter(({ webhook }) => webhook === 'hanging')
+    .map((delivery) => delivery.attempts)
+  stop.abort()
+  await stopped
+  assert.deepEqual(attempts, [0, 0], 'the first request to the other webhook has not ended')
+  assert.equal(hanging.requests.length, 1)
 })
 
 test('without a watch list nothing runs, and configured webhooks are reported', async () => {

@@ -1,9 +1,10 @@
 // Starts the alerts of a server: one loop per network with a watch list examines new epochs and updates the metrics, and
-// one loop sends what the webhooks have to get. They run under the lease of the beacon ingester, so that only one of
+// one loop per webhook sends what it has to get. They run under the lease of the beacon ingester, so that only one of
 // several servers sends.
 import { type Network, networks } from '#api/wire/validators.ts'
 import { logOutcome, poll, WakeSignal } from '#ingest/poll.ts'
 import { hasWatchList } from '#runtime/settings/validators.ts'
+import type { WebhookSettings } from '#runtime/settings/webhooks.ts'
 import type { WatchedMetrics } from '#runtime/watched-metrics.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
 import type { ValidatorsContext } from '../context.ts'
@@ -16,7 +17,7 @@ import { lastCompleteHour, readDayFigures } from './day-figures.ts'
 import { type ExaminedEpochs, examineEpochs } from './examine-epochs.ts'
 import { examineHead } from './examine-head.ts'
 import { createDepositQueue, type QueueEpoch, type ReadDepositQueue, registryQueues } from './queues.ts'
-import { sendDueDeliveries } from './send.ts'
+import { deliveriesPerPass, failRemovedWebhooks, sendDueDeliveries } from './send.ts'
 import { assignSeries, countMissed, countStatuses } from './series.ts'
 import { createUpcomingProposals, type ReadUpcoming } from './upcoming-proposals.ts'
 import { readWatchedValidators, type WatchedValidator } from './watched-validators.ts'
@@ -24,8 +25,8 @@ import { readWatchedValidators, type WatchedValidator } from './watched-validato
 const examineEveryMs = 12_000
 const examineTimeoutMs = 600_000
 const sendEveryMs = 5000
-/** Longer than all deliveries of a pass take if every receiver hangs. */
-const sendTimeoutMs = 4 * 3_600_000
+const failRemovedEveryMs = 3_600_000
+const minuteMs = 60_000
 const backoffMaxMs = 60_000
 
 export interface Alerts {
@@ -50,12 +51,16 @@ export function createAlerts(context: ValidatorsContext, metrics: WatchedMetrics
           context.log.warn({}, 'webhooks get no events: set validators.networks.<name>.watch and beacon.urls')
         return
       }
-      const sendWake = new WakeSignal()
+      const sendWakes = new Map(validators.webhooks.map((webhook) => [webhook, new WakeSignal()]))
+      const wakeSenders = () => {
+        for (const wake of sendWakes.values()) wake.wake()
+      }
       const examining = [...examineWakes].map(([network, wake]) =>
-        examineNetwork(context, metrics, network, { wake, sendWake }, signal),
+        examineNetwork(context, metrics, network, { wake, wakeSenders }, signal),
       )
+      const sending = [...sendWakes].map(([webhook, wake]) => sendToWebhook(context, metrics, webhook, wake, signal))
       try {
-        await Promise.all([...examining, sendDeliveries(context, metrics, sendWake, signal)])
+        await Promise.all([...examining, ...sending, failRemoved(context, metrics, signal)])
       } finally {
         metrics.clear()
       }
@@ -67,7 +72,7 @@ async function examineNetwork(
   context: ValidatorsContext,
   metrics: WatchedMetrics,
   network: Network,
-  { wake, sendWake }: { readonly wake: WakeSignal; readonly sendWake: WakeSignal },
+  { wake, wakeSenders }: { readonly wake: WakeSignal; readonly wakeSenders: () => void },
   signal: AbortSignal,
 ): Promise<void> {
   const { duties, settings, clock } = context
@@ -91,11 +96,11 @@ async function examineNetwork(
           const examined = await examineEpochs(context, network, { checkBlocks, signal: stop })
           if (!examined) break
           figures.addExamined(examined)
-          if (examined.deliveries > 0) sendWake.wake()
+          if (examined.deliveries > 0) wakeSenders()
         }
         await figures.update(readUpcoming, stop)
         const head = await examineHead(context, network, figures.watched(), stop)
-        if (head && head.deliveries > 0) sendWake.wake()
+        if (head && head.deliveries > 0) wakeSenders()
         figures.setHead(head?.missed)
         await figures.updateQueues(readDepositQueue, stop)
       },
@@ -170,9 +175,10 @@ export function createNetworkFigures(
   }
 }
 
-const sendDeliveries = (
+const sendToWebhook = (
   context: ValidatorsContext,
   metrics: WatchedMetrics,
+  webhook: WebhookSettings,
   wakeSignal: WakeSignal,
   signal: AbortSignal,
 ): Promise<void> =>
@@ -180,11 +186,28 @@ const sendDeliveries = (
     context,
     {
       everyMs: sendEveryMs,
-      timeoutMs: sendTimeoutMs,
+      // Longer than a pass takes if the receiver hangs.
+      timeoutMs: deliveriesPerPass * webhook.timeoutMs + minuteMs,
       backoffMaxMs,
       wakeSignal,
-      work: (stop) => sendDueDeliveries(context, stop, metrics.addDelivery),
-      report: (outcome) => logOutcome(context, outcome, {}, pollTexts('webhooks')),
+      work: async (stop) => {
+        const attempts = await sendDueDeliveries(context, webhook, stop, metrics.addDelivery)
+        if (attempts === deliveriesPerPass) wakeSignal.wake()
+      },
+      report: (outcome) => logOutcome(context, outcome, { webhook: webhook.id }, pollTexts('webhook')),
+    },
+    signal,
+  )
+
+const failRemoved = (context: ValidatorsContext, metrics: WatchedMetrics, signal: AbortSignal): Promise<void> =>
+  poll(
+    context,
+    {
+      everyMs: failRemovedEveryMs,
+      timeoutMs: minuteMs,
+      backoffMaxMs,
+      work: () => failRemovedWebhooks(context, metrics.addDelivery),
+      report: (outcome) => logOutcome(context, outcome, {}, pollTexts('removed webhooks')),
     },
     signal,
   )
