@@ -13,9 +13,9 @@ import { rateFindings, startRates } from '#fx/rates/poll-rates.ts'
 import { getReceiptSigner } from '#fx/receipts/receipt-key.ts'
 import { openAuthorizer } from '#http/authorize.ts'
 import { createBadKeyThrottle } from '#http/bad-key-throttle.ts'
+import { documentRoute } from '#http/document-route.ts'
 import {
   createHealthMonitor,
-  documentRoute,
   findingsOf,
   healthRoutes,
   isReady,
@@ -144,7 +144,10 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   const history = settings.console.enabled ? startHistoryRecorder({ clock, metrics, coverage }) : undefined
   resources.defer(() => history?.stop())
   const app = createApp(context, [...endpoints, ...extensions], authorizer, metrics)
-  const httpServer = await startHttpServer(app, [
+  const openapiRoute = documentRoute(app, '/openapi.json', () =>
+    openapi({ serverUrl: settings.server.publicUrl || withoutWildcard(httpServer.url) }),
+  )
+  const httpServer: HttpServer = await startHttpServer(app, [
     ...healthRoutes(
       readiness,
       oncePerSecond(clock, async () => {
@@ -160,7 +163,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
         return { type: metrics.contentType, text: await metrics.text() }
       }),
     ),
-    documentRoute('/openapi.json', (serverUrl) => openapi({ serverUrl })),
+    openapiRoute,
     labelExportRoute(context),
     coverageRoute(coverage),
     ...(settings.mcp.enabled ? [mcpRoute(app, options.version ?? 'unknown')] : []),
@@ -184,7 +187,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   })
   log.info({ url: httpServer.url }, 'listening')
   // After the server listens: their first work would delay it.
-  loops.push(prepareLists(context, stop.signal))
+  loops.push(prepareLists(context, stop.signal), openapiRoute.prepare())
   if (settings.ingest.enabled)
     for (const [name, work] of Object.entries(ingesters(context, metrics, progressBoard, options.dataDir)))
       loops.push(runOnce(context, { name, work, reportHolding: (is) => metrics.leased(name, is) }, stop.signal))
@@ -200,6 +203,9 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     },
   }
 }
+
+/** Callers cannot connect to the address of a server that listens on all of them. */
+const withoutWildcard = (url: string): string => url.replace(/\/\/(0\.0\.0\.0|\[::\])(?=:)/, '//localhost')
 
 type IngestLoop = (signal: AbortSignal) => Promise<void>
 

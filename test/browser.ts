@@ -93,7 +93,8 @@ export async function openBrowser(): Promise<Browser> {
   if (chromiumPath === undefined) throw new Error(noBrowser || '')
   buildConsole()
   const browser = await launch(chromiumPath)
-  starting ??= openDemoServer()
+  // All pages have one address, and each loads all files of the console.
+  starting ??= openDemoServer({ server: { port: 0, anonymousPerSecond: 0 } })
   const demo = await starting
   // A file of the same origin without scripts, to set the storage before the console loads.
   const blankUrl = new URL('/favicon.svg', demo.url).href

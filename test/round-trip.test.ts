@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
+import { brotliDecompressSync } from 'node:zlib'
 import { privateKeyToAccount } from 'viem/accounts'
 import { type Client, createClient, type InputOf, type PagedId } from '#api/client.ts'
 import { contract } from '#api/contract.ts'
@@ -15,6 +16,7 @@ import type { AnyId } from '#api/routes.ts'
 import type { Tag } from '#api/wire/markets.ts'
 import { checker } from '#core/schema-check.ts'
 import { type DemoServer, openDemoServer } from './demo-server.ts'
+import { inject } from './inject.ts'
 import { storedRows } from './stored-duties.ts'
 
 let world: DemoServer
@@ -211,14 +213,18 @@ describe('round trip', () => {
     assert.deepEqual(Object.keys(openapi().paths['/v1/exchange/fx/quotes'] ?? {}), ['post', 'get'])
   })
 
-  test('/openapi.json names the URL that the caller used, so that an import has a usable base URL', async () => {
-    const { port } = new URL(world.url)
-    for (const url of [world.url, `http://localhost:${port}`]) {
-      const text = await (await fetch(`${url}/openapi.json`)).text()
-      const { servers } = JSON.parse(text)
-      assert.deepEqual(servers, [{ url }])
-      assert.deepEqual(JSON.parse(text), openapi({ serverUrl: url }))
-    }
+  test('/openapi.json is one document for all callers, with an etag', async () => {
+    const read = (headers: Record<string, string>) => inject(world.server, { url: '/openapi.json', headers })
+    const plain = await read({ host: 'localhost:9999' })
+    assert.deepEqual(plain.json(), openapi({ serverUrl: world.url }))
+    assert.equal(plain.headers['cache-control'], 'no-cache')
+    const other = await read({ host: '192.0.2.7' })
+    assert.equal(other.headers.etag, plain.headers.etag)
+    const compressed = await read({ 'accept-encoding': 'br' })
+    assert.equal(brotliDecompressSync(compressed.rawPayload).toString(), plain.body)
+    const etag = String(compressed.headers.etag)
+    const unchanged = await read({ 'accept-encoding': 'br', 'if-none-match': etag })
+    assert.deepEqual([unchanged.statusCode, unchanged.body, unchanged.headers.etag], [304, '', etag])
   })
 
   test('/markets/{id} answers HEAD and 304 like the slug, and fixed paths take precedence', async () => {

@@ -3,14 +3,13 @@
 //
 // 1. A build is read on the first request, and again when its start page or its list of assets has changed.
 // 2. Assets of the previous build are kept, for pages that are still open in a browser.
-// 3. Each file is compressed once per encoding, off the main thread.
+// 3. Each file is compressed once per encoding (http/shared-file.ts).
 import { join } from 'node:path'
 import { Fault } from '#core/fault.ts'
-import { CompressedBytes, chooseEncoding, compressedBytesMin } from '#http/compressed-bytes.ts'
-import { etagOf, isUnchanged } from '#http/etag.ts'
 import type { ApiRequest } from '#http/pipeline.ts'
 import type { ApiResponse } from '#http/render.ts'
 import type { ExtraRoute } from '#http/routes.ts'
+import { createSharedFile, type SharedFile } from '#http/shared-file.ts'
 import { fileStamp, readFolder } from '#runtime/read-folder.ts'
 import type { Settings } from '#runtime/settings.ts'
 import { unbuiltPage } from './unbuilt-page.ts'
@@ -31,39 +30,26 @@ const types: Readonly<Record<string, string>> = {
   yml: 'text/plain; charset=utf-8',
 }
 
-type StaticFile = (request: ApiRequest, headers: Record<string, string>, status?: number) => Promise<ApiResponse>
-
-function createFile(name: string, content: Uint8Array): StaticFile {
-  const type = types[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream'
-  const compressed = new CompressedBytes(content, etagOf(content))
-  const isCompressible = content.byteLength >= compressedBytesMin && !/png|woff2|octet/.test(type)
-  return async (request, headers, status = 200) => {
-    const encoding = isCompressible ? chooseEncoding(request.headers['accept-encoding']) : 'identity'
-    const { bytes, etag, headers: encodingHeaders } = await compressed.encodedAs(encoding)
-    const all = { 'content-type': type, etag, ...headers, ...(isCompressible && encodingHeaders) }
-    if (status === 200 && isUnchanged(request.headers, etag)) return { status: 304, headers: all, body: '' }
-    return { status, headers: all, body: bytes }
-  }
-}
+const typeOf = (name: string): string => types[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream'
 
 /** `index.html`, `assets/index-4f2a.js`. */
-type FilesByPath = ReadonlyMap<string, StaticFile>
+type FilesByPath = ReadonlyMap<string, SharedFile>
 
 function createFiles(dir: string, folders: readonly string[]) {
   let build: Promise<{ readonly stamp: string; readonly files: FilesByPath }> | undefined
   let previous: FilesByPath = new Map()
 
   async function read(stamp: string) {
-    const files = new Map<string, StaticFile>()
+    const files = new Map<string, SharedFile>()
     for (const folder of ['', ...folders]) {
       for (const [name, bytes] of await readFolder(join(dir, folder), limits))
-        files.set(folder === '' ? name : `${folder}/${name}`, createFile(name, bytes))
+        files.set(folder === '' ? name : `${folder}/${name}`, createSharedFile(bytes, typeOf(name)))
     }
     return { stamp, files }
   }
 
   /** A file of the current build. */
-  async function find(path: string): Promise<StaticFile | undefined> {
+  async function find(path: string): Promise<SharedFile | undefined> {
     const stamps = ['index.html', ...folders].map((name) => fileStamp(join(dir, name)))
     const stamp = (await Promise.all(stamps)).join(' ')
     const known = await build
@@ -79,7 +65,7 @@ function createFiles(dir: string, folders: readonly string[]) {
   }
 
   /** A file whose name changes with its content: also of the previous build. */
-  const findAsset = async (path: string): Promise<StaticFile | undefined> =>
+  const findAsset = async (path: string): Promise<SharedFile | undefined> =>
     (await build)?.files.get(path) ?? (await find(path)) ?? previous.get(path)
 
   return { find, findAsset }
@@ -153,7 +139,7 @@ const dayCache = { 'cache-control': 'public, max-age=86400' }
 const immutableCache = { 'cache-control': 'public, max-age=31536000, immutable' }
 
 async function sendFile(
-  file: StaticFile | undefined,
+  file: SharedFile | undefined,
   request: ApiRequest,
   headers: Record<string, string>,
 ): Promise<ApiResponse> {

@@ -47,7 +47,7 @@ export function createHealthMonitor({ clock, log }: Pick<Context, 'clock' | 'log
 
 const shareMs = 1000
 
-/** Runs `work` at most once a second and shares the result, because the routes for monitoring have no rate limit. */
+/** Runs `work` at most once a second and shares the result, because /readyz has no rate limit. */
 export function oncePerSecond<T>(clock: Pick<Clock, 'monotonicMs'>, work: () => Promise<T>): () => Promise<T> {
   let shared: Promise<T> | undefined
   let doneMs: number | undefined
@@ -118,9 +118,10 @@ export function healthRoutes(
   metrics: () => Promise<{ type: string; text: string }>,
 ): readonly ExtraRoute[] {
   return [
-    { path: '/healthz', read: async () => jsonResponse({ status: 'alive' }) },
+    { path: '/healthz', isUnlimited: true, read: async () => jsonResponse({ status: 'alive' }) },
     {
       path: '/readyz',
+      isUnlimited: true,
       read: async () => {
         const findings = await checksOf(readiness)
         const ready = isReady(findings)
@@ -137,18 +138,3 @@ export function healthRoutes(
     },
   ]
 }
-
-/** A JSON document that contains the URL of the server; created at the first request. */
-export function documentRoute(path: string, make: (serverUrl: string) => object): ExtraRoute {
-  let template: ReturnType<typeof jsonResponse> | undefined
-  return {
-    path,
-    read: async ({ origin }) => {
-      // Callers may reach the server under several URLs. Inserting one is much cheaper than creating the document again.
-      template ??= jsonResponse(make(urlMark))
-      return { ...template, body: template.body.replaceAll(urlMark, () => JSON.stringify(origin).slice(1, -1)) }
-    },
-  }
-}
-
-const urlMark = 'https://server.invalid'

@@ -11,6 +11,7 @@ import type { Context } from './context.ts'
 import { CallerGone, type Deadline, type Deadlines, type OnCallerGone, openDeadlines } from './deadline.ts'
 import type { Caller, Handler, HandlerResult, RequestInfo } from './handler.ts'
 import { choose, groupHandlersByRoute, type HandlerGroup } from './handler-groups.ts'
+import { createOpenPathLimit, type OpenPathLimit } from './open-path-limit.ts'
 import { parser, type RequestParts } from './parse.ts'
 import { type ApiResponse, render, renderFault, serializer } from './render.ts'
 import { faultOutcome, isLogged, logRequest, openRequestLog, type RequestLog } from './request-log.ts'
@@ -36,6 +37,7 @@ export interface App extends RequestLog {
   readonly authorizer: Authorizer
   readonly deadlines: Deadlines
   readonly aliases: Aliases
+  readonly openPathLimit: OpenPathLimit
   readonly meter: RequestMeter
   readonly compiled: ReadonlyMap<Handler, CompiledEndpoint>
   /** Aborts when the server closes, to end streams. */
@@ -60,6 +62,7 @@ export function createApp<C extends Context>(
     authorizer,
     deadlines: openDeadlines(context.clock, context.settings.server.responseTimeoutMs),
     aliases: aliases(context.settings.aliases),
+    openPathLimit: createOpenPathLimit(context),
     meter,
     compiled: new Map(
       handlers.map((handler) => [handler, { parse: parser(handler.endpoint), write: serializer(handler.endpoint) }]),

@@ -20,11 +20,11 @@ export interface ApiResponse {
   readonly isShared?: boolean | undefined
 }
 
-const json = 'application/json; charset=utf-8'
+export const jsonType = 'application/json; charset=utf-8'
 
 export const jsonResponse = (body: unknown, status = 200, headers: Record<string, string> = {}) => ({
   status,
-  headers: { 'content-type': json, ...headers },
+  headers: { 'content-type': jsonType, ...headers },
   body: JSON.stringify(body),
 })
 
@@ -84,7 +84,7 @@ export function renderFault(errorFormat: ErrorFormat, fault: Fault, auth: string
 function renderJson(rendered: RenderedError, headers: Record<string, string>): ApiResponse {
   // An error may repeat values of the request: an integer of any size, or a key in the wrong parameter.
   const body = withoutKeys(stringifyJson(rendered.body))
-  return { status: rendered.status, headers: { 'content-type': json, ...headers }, body }
+  return { status: rendered.status, headers: { 'content-type': jsonType, ...headers }, body }
 }
 
 /** Written member by member, because merging objects is slow. */
@@ -92,7 +92,7 @@ function resultHeaders(
   { headers, confidence }: Pick<HandlerResult<unknown> & { is: 'body' }, 'headers' | 'confidence'>,
   retryAfterMs?: number,
 ): Record<string, string> {
-  const all: Record<string, string> = { 'content-type': json }
+  const all: Record<string, string> = { 'content-type': jsonType }
   for (const name in headers) all[name] = headers[name] as string
   addConfidence(all, confidence)
   if (retryAfterMs !== undefined) Object.assign(all, retryHeaders(retryAfterMs))

@@ -1,6 +1,5 @@
 // All paths of the server: the endpoints of the contract, and extra routes (health, OpenAPI, downloads, console). Size
-// limits, logging and metrics apply to both. Extra routes need no key and have no rate limit, so that monitoring works
-// when limits are reached.
+// limits, logging and metrics apply to both. Extra routes need no key. Their calls are limited by network address.
 import { allRoutes } from '#api/routes.ts'
 import type { Awaitable } from '#core/awaitable.ts'
 import { Fault, invalid } from '#core/fault.ts'
@@ -23,6 +22,10 @@ export interface ExtraRoute {
   readonly change?: Readonly<Partial<Record<'POST' | 'DELETE', ExtraHandler>>>
   /** No cross-origin requests. */
   readonly sameOrigin?: true
+  /** For health checks, which must not be refused, and for a path that counts its calls itself. */
+  readonly isUnlimited?: true
+  /** The handler renames and hides fields itself. */
+  readonly appliesAliases?: true
 }
 
 export type ReadableRoute = ExtraRoute & { readonly read: ExtraHandler }
@@ -78,11 +81,12 @@ async function handleExtra(app: App, route: ExtraRoute, request: ApiRequest, met
   let response: ApiResponse
   let outcome = 'ok'
   try {
+    if (!route.isUnlimited) app.openPathLimit(route.path, request.address)
     const reply = route.change?.[method as 'POST' | 'DELETE'] ?? route.read
     if (!reply) throw new Error(`no handler for ${method} ${route.path}`)
     response = await reply(request)
     // Aliases are for existing clients, not for the pages of the console.
-    if (!route.sameOrigin) response = applyFieldAliases(app, response)
+    if (!route.sameOrigin && !route.appliesAliases) response = applyFieldAliases(app, response)
   } catch (error) {
     const fault = toFault(app, error, request)
     response = renderFault(defaultErrorFormat, fault, 'open')

@@ -3,53 +3,42 @@
 // 1. Tools go through the same pipeline as any other request, so keys, plans, limits, deadlines, logs and metrics are the
 //    same. The caller's key and address are passed on.
 // 2. There are no sessions: a POST is answered completely by one response. Nothing is kept between requests.
-// 3. Messages that call no tool need no key. They are limited by the caller's network address, as open endpoints are.
+// 3. Messages that call no tool need no key. They and messages without a key are limited by the caller's network address.
 // 4. A page of another origin is refused, as the protocol requires against DNS rebinding.
 import { createClient } from '#api/client.ts'
 import type { Endpoint } from '#api/kit.ts'
 import { Fault } from '#core/fault.ts'
-import { networkOf } from '#http/caller-network.ts'
 import type { ApiRequest, App } from '#http/pipeline.ts'
 import { readQuery } from '#http/query.ts'
 import type { ApiResponse } from '#http/render.ts'
 import { createRoutes, type ExtraRoute, type HttpRoute } from '#http/routes.ts'
-import { SlidingWindows } from '#http/sliding-window.ts'
 
-const windowMs = 1000
-const networksMax = 100_000
+const mcpPath = '/mcp'
 
 export function mcpRoute(app: App, version: string): ExtraRoute {
   const { context } = app
   // As in the router, a fixed path wins over a path with a parameter.
   const routes = createRoutes(app, []).toSorted((a, b) => countParameters(a) - countParameters(b))
-  const messages = new SlidingWindows(windowMs, networksMax)
-
-  function countMessage({ address }: ApiRequest): void {
-    const limit = context.settings.server.anonymousPerSecond
-    if (limit === 0) return
-    const network = networkOf(address)
-    const nowMs = context.clock.monotonicMs()
-    const retryAfterMs = messages.waitMs(network, limit, nowMs)
-    if (retryAfterMs > 0) throw new Fault('limit.second', { terms: { limit }, retryAfterMs })
-    messages.add(network, nowMs)
-  }
-
   return {
-    path: '/mcp',
+    path: mcpPath,
     sameOrigin: true,
+    isUnlimited: true,
     change: {
       POST: async (request) => {
         if (request.headers.origin !== undefined && request.headers.origin !== request.origin)
           throw new Fault('console.origin')
+        const countMessage = () => app.openPathLimit(mcpPath, request.address)
+        const key = keyOf(request)
+        if (key === undefined) countMessage()
         const message = readMessage(request)
-        if (!isToolCall(message)) countMessage(request)
+        if (key !== undefined && !isToolCall(message)) countMessage()
         // Imported with the first message, because the library takes time and memory.
         const { answerMessage } = await import('./answer-message.ts')
         return answerMessage(message, request, {
           version,
           client: createClient({
             baseUrl: 'http://mcp.invalid',
-            key: keyOf(request),
+            key,
             fetch: callInProcess(routes, request),
             retries: 0,
             // The pipeline has its own time limit.

@@ -68,7 +68,7 @@ export const serverSettings = section(
       100,
       0,
       100_000,
-      'Calls per rolling second of one address without a key, over all open paths; 0: no limit.',
+      'Calls per rolling second of one address without a key: over all open endpoints, and of each path outside the contract except health checks; 0: no limit.',
     ),
     stopDelayMs: wholeNumber(
       0,
