@@ -45,7 +45,7 @@ const moment = (what: string) =>
   Type.String({
     minLength: 1,
     maxLength: 40,
-    description: `${what}: day number, hour number or ISO 8601 time, depending on \`filterType\`.`,
+    description: `${what}: day number, hour number, or ISO 8601 date or time, depending on \`filterType\`.`,
   })
 
 export const ratios = [

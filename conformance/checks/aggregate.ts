@@ -190,6 +190,26 @@ export const aggregateChecks: Checks = {
         expect((await total(granularity)) === days, `the sum of ${granularity} windows differs from the sum of days`)
     },
   },
+  'validators.aggregate.dates': {
+    rule: 'behaviour/validators.md#time-bounds-of-the-aggregate',
+    requirement: 'a date selects the day that has this date in spec 4.6',
+    async run(server) {
+      const [index] = await validatorsOf(server)
+      const newest = { validator_index_or_pubkey: index, limit: 1, sortOrder: 'desc' }
+      const [day] = toList(
+        (await server.fetchReply('validators.effectiveness', newest)).results,
+        'results',
+      ) as Members[]
+      if (!day) throw new Skipped('the sample validator has no day')
+      const bounds = { filterType: 'datetime', from: day.date, to: day.date }
+      const records = dataOf(await fetchPage(server, { indices: [index], ...bounds }))
+      expectSame(
+        records.map((record) => record.day),
+        [day.day],
+        `${day.date} selects other days`,
+      )
+    },
+  },
   'validators.aggregate.selection': {
     rule: 'behaviour/validators.md#page-limits',
     requirement: 'exactly one of pubkeys and indices is required; lists may be comma-separated or repeated',

@@ -91,6 +91,11 @@ export const ratingDefects: readonly Defect[] = [
     page('windows'),
     replaceValue(aggregate, 'data.*.totalAttestations', plus(1), has('granularity', 'week')),
   ],
+  [
+    'a date selects the day before',
+    page('dates'),
+    replaceValue(aggregate, 'data.*.day', plus(-1), has('filterType', 'datetime')),
+  ],
   ['windows end before they start', page('windows'), replaceValue(aggregate, 'data.*.endDay', constant(0))],
   ['only the last value of a repeated parameter is used', page('selection'), keepLast('indices')],
   ['a request without validators is a success', page('selection'), changeDefault('indices', '1')],

@@ -96,9 +96,8 @@ function useFigures(subjects: readonly Subject[], view: ValidatorsView, newest: 
   const range: RecordsInput = {
     network: view.network,
     filterType: 'datetime',
-    // A time selects the chain day that contains it. The chain day that starts on a date contains the end of the date.
-    ...(toDate !== undefined && { from: `${toDate}T23:59:59Z` }),
-    ...(fromDate !== undefined && { to: `${fromDate}T23:59:59Z` }),
+    ...(toDate !== undefined && { from: toDate }),
+    ...(fromDate !== undefined && { to: fromDate }),
   }
   const granularity = view.granularity === 'hour' ? 'day' : view.granularity
   return useCalls(

@@ -17,6 +17,7 @@ import {
   writeEpochs,
 } from '#test/validators-world.ts'
 import { aggregateEffectiveness } from './aggregate-effectiveness.ts'
+import { effectiveness } from './effectiveness.ts'
 
 // Chain time of mainnet: chain day 2114 starts on Tuesday 2026-09-15 at 12:00:23Z. Days 2114 to 2133 are stored, without
 // day 2120 and the last three epochs. Validator 5 always has duties, 9 from epoch 30 of day 2118, 20 is unknown.
@@ -180,6 +181,50 @@ describe('200', () => {
     assert.deepEqual(await daysOf('week'), [2120, 2126])
     assert.deepEqual(await daysOf('month'), [2114, 2129])
     assert.deepEqual(await daysOf('all'), [2114, 2122])
+  })
+
+  test('a date means the window of the day that starts on it, as in 4.6', async () => {
+    // Day 2123 starts on 2026-09-24 at 12:00:23, day 2130 on 2026-10-01.
+    const daysOf = async (date: string, granularity: 'day' | 'week' | 'month') => {
+      const bounds = { filterType: 'datetime', from: date, to: date } as const
+      const { data } = await body({ indices: [5], ...bounds, granularity, groupBy: 'timeWindow' })
+      return data.map(({ startDay, endDay }) => [startDay, endDay])
+    }
+    assert.deepEqual(await daysOf('2026-09-24', 'day'), [[2123, 2123]])
+    assert.deepEqual(await daysOf('2026-10-01', 'month'), [[2130, 2133]])
+    assert.deepEqual(await daysOf('2026-09-21', 'week'), [[2120, 2126]])
+    const given = { validator_index_or_pubkey: '5', fromDate: '2026-09-24', toDate: '2026-09-24' }
+    const one = (await callHandler(effectiveness, context, given)).body
+    assert.deepEqual(
+      one.results.map(({ startDay, date }) => [startDay, date]),
+      [[2123, '2026-09-24']],
+    )
+  })
+
+  test('the window that contains genesis is found by any of its dates and times', async () => {
+    for (const genesis of ['2026-10-13T00:00:00Z', '2026-10-13T12:00:23Z', '2026-11-17T23:59:59Z']) {
+      await using young = await openContext({
+        validators: { networks: { hoodi: { genesisUnix: Date.parse(genesis) / 1000 } } },
+      })
+      await register(young, 'hoodi', [5])
+      const rows = Array.from({ length: 450 }, (_, epoch) => ({ ...perfect, epoch, validator: 5 }))
+      await writeEpochs(young, 'hoodi', { from: 0, until: 450 }, rows)
+      for (const granularity of ['year', 'quarter', 'month', 'week', 'day'] as const) {
+        const isLong = granularity === 'year'
+        const bounds = [genesis.slice(0, 10), genesis, '2001-01-01T00:00:00Z', ...(isLong ? ['2026-01-01'] : [])]
+        for (const bound of bounds) {
+          const given = { filterType: 'datetime', from: bound, to: bound, granularity } as const
+          const reply = await callHandler(aggregateEffectiveness, young, { network: 'hoodi', indices: [5], ...given })
+          const [record] = reply.body.data
+          const label = `${genesis}, ${granularity}, ${bound}`
+          assert.deepEqual([reply.body.total, record?.startDay], [1, 0], label)
+          assert.equal(record?.endDay, granularity === 'day' ? 0 : 1, label)
+        }
+      }
+      const before = { filterType: 'datetime', from: '2001-01-01', to: '2001-02-01' } as const
+      const reply = await callHandler(aggregateEffectiveness, young, { network: 'hoodi', indices: [5], ...before })
+      assert.deepEqual([reply.body.total, reply.confidence?.coverage], [0, 'complete'])
+    }
   })
 
   test('the next page of a request by time has a time as bound', async () => {

@@ -1,7 +1,16 @@
 // Converts the bounds of a request into epochs, and compares them with the epochs that are stored.
 import type { Network } from '#api/wire/validators.ts'
-import { calendarUnits, parseDate } from '#core/calendar.ts'
 import {
+  type CalendarUnit,
+  calendarUnits,
+  type DateNumber,
+  type Dates,
+  dateAt,
+  parseDate,
+  unitOf,
+} from '#core/calendar.ts'
+import {
+  type ChainDay,
   type ChainHour,
   type ChainTime,
   chainDays,
@@ -15,7 +24,7 @@ import { parseDay, parseTimestamp } from '#core/parse-timestamp.ts'
 import { describeCoverage, type Range, within } from '#core/ranges.ts'
 import type { Confidence } from '#http/handler.ts'
 import type { Settings } from '#runtime/settings.ts'
-import { type Granularity, wholeWindow } from './windows.ts'
+import type { Granularity } from './windows.ts'
 
 export const chainTimeOf = (settings: Settings, network: Network): ChainTime => settings.validators.networks[network]
 
@@ -36,13 +45,11 @@ export interface RequestedEpochs extends Range {
 export function requestedEpochs(time: ChainTime, { from, to, ...options }: QueryBounds): RequestedEpochs {
   const first = from === undefined ? undefined : epochsAt(time, 'from', from, options)
   const last = to === undefined ? undefined : epochsAt(time, 'to', to, options)
-  if (!first) return { ...notBelowZero({ from: last?.from ?? 0, until: Number.POSITIVE_INFINITY }), older: to }
-  if (!last) return { ...notBelowZero({ from: 0, until: first.until }), older: undefined }
+  if (!first) return { from: last?.from ?? 0, until: Number.POSITIVE_INFINITY, older: to }
+  if (!last) return { from: 0, until: first.until, older: undefined }
   const span = { from: Math.min(first.from, last.from), until: Math.max(first.until, last.until) }
-  return { ...notBelowZero(span), older: first.from < last.from ? from : to }
+  return { ...span, older: first.from < last.from ? from : to }
 }
-
-const notBelowZero = ({ from, until }: Range): Range => ({ from: Math.max(0, from), until: Math.max(0, until) })
 
 /**
  * The epochs that `total` counts: on a later page also those from there up to the start of the first page
@@ -57,25 +64,31 @@ export function countedEpochs(
   return { from: requested.from, until: Math.max(requested.until, epochsAt(time, 'newest', newest, options).until) }
 }
 
-/**
- * The epochs of one bound. A time means the window that holds it
- * (behaviour/validators.md#time-bounds-of-the-aggregate).
- */
+/** The epochs of one bound (behaviour/validators.md#time-bounds-of-the-aggregate). */
 function epochsAt(
   time: ChainTime,
   name: 'from' | 'to' | 'newest',
   text: string,
-  options: Omit<QueryBounds, 'from' | 'to'>,
+  { filterType, granularity }: Omit<QueryBounds, 'from' | 'to'>,
 ): Range {
   const calendar = chainDays(time)
-  if (options.filterType === 'hour') return epochsOfHour(time, wholeNumber(name, text, 'an hour number') as ChainHour)
-  if (options.filterType === 'day') return calendar.epochsOf(wholeNumber(name, text, 'a day number') as never)
-  const day = calendar.dayAt(parseTime(name, text))
-  const unit = calendarUnits.find((candidate) => candidate === options.granularity)
-  if (!unit || day < 0) return calendar.epochsOf(day)
-  const days = wholeWindow(calendar, unit, calendar.dateOf(day))
-  return { from: calendar.epochsOf(days.from as never).from, until: calendar.epochsOf((days.until - 1) as never).until }
+  if (filterType === 'hour') return epochsOfHour(time, wholeNumber(name, text, 'an hour number') as ChainHour)
+  if (filterType === 'day') return calendar.epochsOf(wholeNumber(name, text, 'a day number') as ChainDay)
+  const unit = calendarUnits.find((candidate) => candidate === granularity)
+  const dateMs = parseDay(text)
+  if (dateMs !== undefined) return epochsOfDates(calendar, datesAround(unit, dateAt(dateMs)))
+  const day = Math.max(0, calendar.dayAt(parseTime(name, text))) as ChainDay
+  return unit ? epochsOfDates(calendar, unitOf(unit, calendar.dateOf(day))) : calendar.epochsOf(day)
 }
+
+const datesAround = (unit: CalendarUnit | undefined, date: DateNumber): Dates =>
+  unit ? unitOf(unit, date) : { from: date, until: (date + 1) as DateNumber }
+
+/** The epochs of all days that start on these dates. */
+const epochsOfDates = (calendar: DayCalendar<ChainDay>, { from, until }: Dates): Range => ({
+  from: calendar.epochsOf(calendar.firstFrom(from)).from,
+  until: calendar.epochsOf((calendar.firstFrom(until) - 1) as ChainDay).until,
+})
 
 function wholeNumber(name: string, text: string, what: string): number {
   // Ten digits are more than enough, and exact.

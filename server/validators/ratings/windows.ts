@@ -36,7 +36,7 @@ export const windowsIn = (windows: Pick<Windows, 'keyOf'>, { from, until }: Rang
   new Set(keysOf(windows, { from, until })).size
 
 /** All days whose date lies in the same week, month, quarter or year as `date`. */
-export function wholeWindow(calendar: DayCalendar, unit: CalendarUnit, date: DateNumber): Range {
+function wholeWindow(calendar: DayCalendar, unit: CalendarUnit, date: DateNumber): Range {
   const dates = unitOf(unit, date)
   return { from: calendar.firstFrom(dates.from), until: calendar.firstFrom(dates.until) }
 }
