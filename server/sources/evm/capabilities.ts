@@ -264,7 +264,7 @@ export function describeLimitations(
   }
   if (!has.trace_filter && chain.mode !== 'index') {
     limitations.push(
-      'no trace_filter for old blocks: first fundings of contracts and of formerly delegated accounts cannot be found; use a node with trace_filter, or index the chain (mode: index or both)',
+      'no trace_filter for old blocks: first fundings of contracts and of formerly delegated accounts cannot be found, and a contract that destroyed itself looks unused; use a node with trace_filter, or index the chain (mode: index or both)',
     )
   } else if (filterBlocks < unlimitedRange && chain.mode !== 'index') {
     limitations.push(

@@ -217,13 +217,16 @@ export class CallFault extends Fault {
   readonly kind: NodeErrorKind | 'unusable' | 'null' | 'invalid' | undefined
   /** The node, the method and the problem. */
   readonly reason: string
+  /** A retry cannot succeed. */
+  readonly isFinal: boolean
 
   constructor(outcome: Exclude<RpcOutcome, { is: 'result' }>) {
     const { message, node } = outcome
     const code = isMissingState(outcome) ? 'explorer.not_archive' : 'explorer.node_unavailable'
     const reason = node === undefined || message.includes(node) ? message : `${node}: ${message}`
-    // Repeating the call does not help, so the public message must not promise that.
-    const unsupported = isFinalRefusal(outcome) && {
+    const isFinal = isFinalRefusal(outcome)
+    // The public message must not promise that a retry helps.
+    const unsupported = isFinal && {
       message: 'No node of this chain supports a call that this request needs. See: tetrad chains',
     }
     super(code, {
@@ -231,6 +234,7 @@ export class CallFault extends Fault {
       ...(code === 'explorer.node_unavailable' && (unsupported || { retryAfterMs: 5000 })),
     })
     this.reason = reason
+    this.isFinal = isFinal
     this.kind = outcome.is === 'error' ? kindOf(outcome) : (outcome.reason ?? 'unusable')
   }
 

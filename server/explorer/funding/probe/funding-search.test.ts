@@ -242,6 +242,52 @@ describe('a contract or a delegated account', () => {
     await assert.rejects(search(refunded, {}, 50), /destroyed itself. Use a node with trace_filter/)
     assert.equal((await search(refunded, withFilter, 50)).block, 50)
   })
+
+  test('that destroyed itself is found with trace_filter, whether or not it was paid later', async () => {
+    const destroyed = [created, { ...later, block: 50 }, { block: 70, nonce: 0, balance: 0, passedOn: 4, code: '0x' }]
+    const refunded = [...destroyed, { block: 80, balance: 6, paid: 6 }]
+    for (const filterBlocks of [1_000_000, 101]) {
+      const found = [await search(destroyed, { filterBlocks }), await search(refunded, { filterBlocks })]
+      assert.deepEqual(
+        found.map(({ block, isFinal }) => [block, isFinal]),
+        [
+          [50, true],
+          [50, true],
+        ],
+      )
+    }
+  })
+
+  test('that destroyed itself in the transaction that created it is found with trace_filter', async () => {
+    assert.equal((await search([passesOn])).block, undefined)
+    assert.equal((await search([passesOn], withFilter)).block, 55)
+    // The bisection meets the contract only after a withdrawal.
+    const life = [passesOn, { block: 60, balance: 2n * gwei, withdrawnGwei: 2 }, { ...created, block: 70 }]
+    const ended = [...life, { block: 75, nonce: 0, balance: 1, passedOn: Number(2n * gwei) - 1, code: '0x' }]
+    assert.equal((await search([...ended, { block: 80, balance: 5n * gwei, paid: 1 }], withFilter)).block, 55)
+  })
+})
+
+describe('trace_filter is asked about an account that never sent a transaction', () => {
+  const options = { head: 20_000_000, final: 19_999_936 }
+  const funded = { block: 12_345_678, balance: 5, paid: 5 }
+  const calls = async (life: readonly AccountEvent[], filterBlocks: number) =>
+    (await search(life, { ...options, filterBlocks })).calls
+
+  test('with one call, or several if it supports only short ranges', async () => {
+    for (const life of [[], [funded]]) {
+      const without = await calls(life, 0)
+      assert.equal(await calls(life, 30_000_000), without + 1)
+      const pages = Math.ceil((life[0]?.block ?? options.final) / 1_000_000)
+      assert.equal(await calls(life, 1_000_000), without + pages)
+    }
+  })
+
+  test('not if that takes too many calls, and not about one that sent a transaction', async () => {
+    const sent = [funded, { block: 15_000_000, nonce: 1, balance: 1, sends: true as const }]
+    assert.equal(await calls(sent, 30_000_000), await calls(sent, 0))
+    for (const life of [[], [funded]]) assert.equal(await calls(life, 100_000), await calls(life, 0))
+  })
 })
 
 describe('without traces', () => {

@@ -4,14 +4,15 @@
 //    withdrawal, a block reward, the genesis or a delegation explains the change. Then the search continues after it.
 // 2. A contract, or an account that was delegated before it was funded, is looked up with trace_filter.
 // 3. Never a guess: every block before the result is proven to hold no transfer, or the search throws. The one
-//    exception is a contract that destroyed itself, which leaves no state (docs/explorer.md).
+//    exception is a contract that destroyed itself, which leaves no state. trace_filter finds it, if a node has it
+//    (behaviour/explorer.md#limits-of-a-search).
 import { Fault } from '#core/fault.ts'
-import type { Funding } from '../fundings.ts'
+import { type Funding, isBefore } from '../fundings.ts'
 import type { AccountReader } from './account-reader.ts'
 import { type AccountState, findFirstChange, isSameAccount } from './account-search.ts'
 import { explainBlock } from './explain-block.ts'
 import { needsIndex, noFinalBlock } from './probe-errors.ts'
-import { lookUpFunding } from './trace-filter-lookup.ts'
+import { isTransferListed, lookUpFunding } from './trace-filter-lookup.ts'
 
 export interface SearchResult {
   /** undefined: no transfer up to the end of block `asOf`, which is final. */
@@ -22,7 +23,7 @@ export interface SearchResult {
 
 export async function searchFunding(reader: AccountReader): Promise<SearchResult> {
   const { head, final } = await reader.node.tip(reader.limits)
-  const funding = await search(reader, head.number).catch(async (error: unknown) => {
+  const funding = await search(reader, head.number, final?.number).catch(async (error: unknown) => {
     // A reorganisation during the search looks like a block that explains nothing.
     if (error instanceof Fault && stateErrors.includes(error.code)) await reader.verifyUnchanged(head)
     throw error
@@ -38,7 +39,7 @@ export async function searchFunding(reader: AccountReader): Promise<SearchResult
 
 const stateErrors: readonly string[] = ['explorer.unexplained_block', 'explorer.needs_index']
 
-async function search(reader: AccountReader, head: number): Promise<Funding | undefined> {
+async function search(reader: AccountReader, head: number, final: number | undefined): Promise<Funding | undefined> {
   const { firstBlock, id } = reader.node.chain
   if (firstBlock > head) {
     throw needsIndex(
@@ -49,16 +50,35 @@ async function search(reader: AccountReader, head: number): Promise<Funding | un
   const [start, startCode] = await reader.stateAndCodeAt(firstBlock - 1)
   const [now, code] = await readTwice(reader, head)
   if (code !== '0x' && !isDelegation(code)) return lookUpFunding(reader, start, head, 'This address is a contract.')
+  const funding = await searchByState(reader, start, startCode, now)
+  if (funding === 'destroyed contract') return lookUpFunding(reader, start, head, wasDestroyed)
+  // An address that has sent a transaction has a private key, so it was never a contract.
+  if (now.nonce > 0n) return funding
+  // Newer blocks are not final, and another node may not have them yet.
+  const until = Math.min(funding ? funding.block - 1 : head, final ?? -1)
+  if (!(await isTransferListed(reader, start.block, until))) return funding
+  const listed = await lookUpFunding(reader, start, head, wasDestroyed)
+  return listed && (!funding || isBefore(listed, funding)) ? listed : funding
+}
+
+const wasDestroyed = 'This address was a contract that destroyed itself.'
+
+/** `destroyed contract`: the state contradicts that of an account without code. */
+async function searchByState(
+  reader: AccountReader,
+  start: AccountState,
+  startCode: string,
+  now: AccountState,
+): Promise<Funding | 'destroyed contract' | undefined> {
   let before = start
   let codeBefore = startCode
   while (!isSameAccount(before, now) || codeBefore !== '0x') {
     reader.searchedUntil = before.block
     if (codeBefore !== '0x')
-      return lookUpFunding(reader, before, head, 'This account was delegated (EIP-7702) before it was funded.')
+      return lookUpFunding(reader, before, now.block, 'This account was delegated (EIP-7702) before it was funded.')
     const read = reader.statesAt.bind(reader)
     const after = await findFirstChange(read, before, now, reader.limits.fanOut)
-    if (after === 'contradiction')
-      return lookUpFunding(reader, before, head, 'This address was a contract that destroyed itself.')
+    if (after === 'contradiction') return 'destroyed contract'
     const funding = await explainBlock(reader, await reader.readBlock(after.block), before, after)
     if (funding) return funding
     before = after

@@ -71,6 +71,27 @@ describe('200', () => {
     assert.equal(blockOf(await at.ask(address)), firstFunding(at.chain, address)?.block)
   })
 
+  test('200: a contract that destroyed itself is found if a node has trace_filter, and not otherwise', async () => {
+    const traces = ['trace_block'] as const
+    await using at = await openProbeChain({ traces, filterBlocks: 1000 }, {}, {}, { destroyedMaySend: false })
+    const isEmpty = (address: string) => {
+      const { nonce, balance, code } = at.chain.accountAt(address, at.chain.head.number)
+      return nonce === 0n && balance === 0n && code === '0x'
+    }
+    const paid = [...at.chain.destroyed].flatMap((address) => {
+      const funding = firstFunding(at.chain, address)
+      return funding && isEmpty(address) ? [{ address, block: funding.block }] : []
+    })
+    const [first, second] = paid
+    assert.ok(first && second)
+    assert.equal(blockOf(await at.ask(first.address)), first.block)
+    assert.equal((await at.ask(unknownAddress)).is, 'nothing')
+    // The node refuses the method later: the documented limit.
+    at.simulated.capabilities = { traces }
+    assert.equal((await at.ask(second.address)).is, 'nothing')
+    assert.equal((await at.ask(unknownAddress)).is, 'nothing')
+  })
+
   test('200: "No data found" is as of the newest final block', async () => {
     await using at = await openProbeChain()
     const confidence = { asOf: at.chain.final, finality: 'finalized', coverage: 'probed' }

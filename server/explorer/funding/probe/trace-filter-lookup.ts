@@ -6,8 +6,10 @@
 // 2. The lists are verified: "balance plus everything that went out" rises only when something comes in, so it must be
 //    unchanged up to the block before the first listed transfer. A rise in between must be a withdrawal or a reward.
 // 3. Not detectable: a missing transaction in which the account passed on all that it got.
-import { transfersValue } from '#sources/evm/trace-transfers.ts'
-import type { BlockWithExecution } from '#sources/evm/types.ts'
+import { CallFault } from '#sources/evm/rpc.ts'
+import { traceSender, transfersValue } from '#sources/evm/trace-transfers.ts'
+import type { BlockWithExecution, TraceWithBlock } from '#sources/evm/types.ts'
+import { lower } from '#sources/evm/validate.ts'
 import type { Funding } from '../fundings.ts'
 import type { AccountReader } from './account-reader.ts'
 import { type AccountState, findFirstChange, type ReadAccounts } from './account-search.ts'
@@ -37,6 +39,40 @@ export async function lookUpFunding(
   }
   return undefined
 }
+
+/** Calls of `isTransferListed`. A node that needs more supports only short ranges. */
+const listCallsMax = 50
+
+/**
+ * Whether trace_filter lists a transfer to the account in (after, until]. The transfer may be one that failed. False if
+ * no node can list these blocks with few calls.
+ */
+export async function isTransferListed(reader: AccountReader, after: number, until: number): Promise<boolean> {
+  const { has, traces, filterBlocks } = await reader.node.capabilities(reader.limits)
+  if (!has.trace_filter || !traces || (until - after) / filterBlocks > listCallsMax) return false
+  try {
+    return await findListed(reader, after, until, filterBlocks)
+  } catch (error) {
+    if (!(error instanceof CallFault && error.isFinal)) throw error
+    // The node refuses what it supported when it was tested.
+    reader.node.distrustTraceFilter()
+    return false
+  }
+}
+
+async function findListed(reader: AccountReader, after: number, until: number, filterBlocks: number): Promise<boolean> {
+  for (let at = after; at < until; ) {
+    const end = Math.min(until, at + filterBlocks)
+    const list = await reader.listTraces('toAddress', at, end)
+    // A block with more traces than fit on a page is read by the lookup.
+    if (list.until <= at || list.traces.some((trace) => isTransferTo(trace, reader.address))) return true
+    at = list.until
+  }
+  return false
+}
+
+const isTransferTo = (trace: TraceWithBlock, address: string): boolean =>
+  transfersValue(trace) && lower(traceSender(trace)) !== address
 
 interface Page {
   /** The page covers the blocks up to this one; none of them holds a transfer to the account. */
