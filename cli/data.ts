@@ -30,10 +30,12 @@ export async function withState<T>(
 }
 
 function missingData(dir: string): CommandFailure {
-  const problem = existsSync(dir) ? 'contains no database' : 'does not exist'
+  const advice = 'Use --data for another folder, or start the server once.'
   return new CommandFailure(
     'data.missing',
-    `Data folder ${dir} ${problem}. Use --data for another folder, or start the server once.`,
+    existsSync(dir)
+      ? `Data folder ${dir} contains no database. ${advice}`
+      : `Data folder ${dir} does not exist. ${advice}`,
   )
 }
 
