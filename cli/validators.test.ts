@@ -72,6 +72,30 @@ test('explain shows missed duties, by index or key, as text and as JSON', async 
   assert.match(paged.stderr, /For more days, add --offset 1\./)
 })
 
+test('explain lists the blocks since Gloas, with builder, delivery and payment', async () => {
+  const { stdout } = await at.run('explain', '1', '--from-day', '1', '--to-day', '1', '--json')
+  const [day] = JSON.parse(stdout).results
+  const block = { slot: 56, payload: 'full', builder: null, valueGwei: 0, paid: null } as const
+  const linesOf = (...proposals: object[]) =>
+    dayText({ ...day, epochs: [], proposals })
+      .split('\n')
+      .slice(2)
+  assert.deepEqual(
+    linesOf(
+      block,
+      { ...block, payload: 'empty', builder: 3, valueGwei: 70_000_000, paid: true },
+      { ...block, payload: 'empty', builder: 3, valueGwei: 70_000_000, paid: false },
+      { ...block, payload: 'unknown', builder: 3, valueGwei: 5 },
+    ),
+    [
+      '  block in slot 56: payload built by itself, part of the chain',
+      '  block in slot 56: payload of builder 3, 70000000 gwei paid, not part of the chain',
+      '  block in slot 56: payload of builder 3, 70000000 gwei not paid, not part of the chain',
+      '  block in slot 56: payload of builder 3, not decided yet',
+    ],
+  )
+})
+
 test('explain marks epochs that are not final', async () => {
   const { stdout } = await at.run('explain', '1', '--from-day', '1', '--to-day', '1', '--json')
   const [day] = JSON.parse(stdout).results

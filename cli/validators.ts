@@ -81,8 +81,19 @@ export function dayText(day: Explained['results'][number]): string {
     ...day.epochs.map(
       ({ epoch, final, messages }) => `  epoch ${epoch}${final ? '' : ' (not final)'}: ${messages.join('; ')}`,
     ),
+    ...(day.proposals ?? []).map((proposal) => `  ${proposalText(proposal)}`),
     ...(day.epochsKnown ? [] : ['  missed duties are not known for all epochs of this day']),
   ].join('\n')
+}
+
+type Proposal = NonNullable<Explained['results'][number]['proposals']>[number]
+
+const payloadTexts = { full: 'part of the chain', empty: 'not part of the chain', unknown: 'not decided yet' } as const
+
+function proposalText({ slot, payload, builder, valueGwei, paid }: Proposal): string {
+  const payment = paid === null ? '' : `, ${valueGwei} gwei ${paid ? 'paid' : 'not paid'}`
+  const built = builder === null ? 'built by itself' : `of builder ${builder}${payment}`
+  return `block in slot ${slot}: payload ${built}, ${payloadTexts[payload]}`
 }
 
 /** Calls the running server, or opens the databases and uses the chain time that the node reported last. */

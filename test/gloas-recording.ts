@@ -35,7 +35,17 @@ export interface GloasRow {
   readonly syncSeats: number
   readonly syncSigned: number
   readonly syncMissed: number
-  readonly ptc: { readonly slot: number; readonly seats: number } | null
+  /** The duty in the payload committee. `includable`: its vote could be on the chain. */
+  readonly ptc: {
+    readonly slot: number
+    readonly seats: number
+    readonly includable: boolean
+    readonly included: boolean
+    readonly payloadPresent: boolean | null
+    readonly blobDataAvailable: boolean | null
+    readonly canonicalPayload: 'full' | 'empty' | null
+    readonly matchesCanonical: boolean | null
+  } | null
   /** Null: not eligible. */
   readonly reward: Readonly<Record<'source' | 'target' | 'head' | 'inactivity' | 'score', number>> | null
 }

@@ -9,6 +9,7 @@ import {
   Flag,
   Num,
   nullable,
+  oneOf,
   type Static,
   Text,
   Type,
@@ -58,17 +59,65 @@ export const ExplainedVote = Type.Object({
   headCorrect: { ...nullable(Flag), description: 'Whether the head is correct; null if not included.' },
 })
 
+const payloadStatus = oneOf(['full', 'empty', 'unknown'], {
+  description:
+    'Whether the payload became part of the chain. The next block decides: `full` if it builds on the payload, otherwise `empty`; `unknown` while there is none.',
+})
+
+export const ExplainedPayloadVote = Type.Object({
+  slot: Type.Integer({ description: 'Slot whose payload it had to vote about.' }),
+  onChain: Type.Boolean({ description: 'Whether a block included the vote.' }),
+  couldBeOnChain: Type.Boolean({
+    description: 'Only the block of the next slot can include the vote. False if one of the two slots has no block.',
+  }),
+  payloadSeen: {
+    ...nullable(Flag),
+    description: 'Whether it reported the payload as seen in time; null if not on chain.',
+  },
+  blobsSeen: { ...nullable(Flag), description: 'Whether it reported the blobs as available; null if not on chain.' },
+  payload: payloadStatus,
+})
+
+export const ExplainedProposal = Type.Object({
+  slot: Type.Integer({ description: 'Slot of the block.' }),
+  payload: payloadStatus,
+  builder: nullable(
+    Type.Integer({ description: 'Index of the builder of the payload; null: the validator built it.' }),
+  ),
+  valueGwei: { ...Count, description: 'What the builder has to pay to the proposer, by the protocol.' },
+  paid: {
+    ...nullable(Flag),
+    description:
+      'Whether the builder pays: because the payload is part of the chain, or because enough validators voted for the block in time. Null: there is nothing to pay, or it is not known yet.',
+  },
+})
+
 export const ExplainedEpoch = Type.Object({
   epoch: { ...Count, description: 'Number of the epoch.' },
   startTimestamp: { ...DateTime, description: 'Start time of the epoch.' },
   final: Type.Boolean({ description: 'False if the epoch is not final yet: what is listed here may change.' }),
   vote: Type.Optional({ ...ExplainedVote, description: 'The attestation; absent if it has no problem.' }),
   missedBlocks: Type.Array(Whole, { description: 'Slots in which it should have proposed a block and did not.' }),
-  emptyBlocks: Type.Array(Whole, { description: 'Slots of its blocks with an empty execution payload.' }),
+  emptyBlocks: Type.Array(Whole, {
+    description:
+      'Slots of its blocks with an empty execution payload. Since Gloas: the payload that it built did not become part of the chain.',
+  }),
+  withheldPayloads: Type.Optional(
+    Type.Array(Whole, {
+      description:
+        'Slots of its blocks whose payload a builder did not deliver in time, which is not its fault. Absent if there is none.',
+    }),
+  ),
   missedSyncSignatures: { ...Count, description: 'Missing sync committee signatures.' },
+  payloadVote: Type.Optional({
+    ...ExplainedPayloadVote,
+    description:
+      'Its vote in the payload committee, if it is not on the chain or contradicts it. These votes are neither rewarded nor penalized.',
+  }),
   slashedSlot: nullable(Type.Integer({ description: 'Slot of the block that contains the slashing.' })),
   messages: Type.Array(Text, { description: 'The problems as text.' }),
 })
+export type ExplainedProposal = Static<typeof ExplainedProposal>
 export type ExplainedEpoch = Static<typeof ExplainedEpoch>
 
 export const ExplainedDay = Type.Object({
@@ -85,6 +134,11 @@ export const ExplainedDay = Type.Object({
     description: 'False if details of some epochs have been deleted or not been read: `epochs` may then be incomplete.',
   }),
   epochs: Type.Array(ExplainedEpoch, { description: 'Epochs with a problem.' }),
+  proposals: Type.Optional(
+    Type.Array(ExplainedProposal, {
+      description: 'Its blocks since Gloas, in order of their slots. Absent if there is none.',
+    }),
+  ),
 })
 export type ExplainedDay = Static<typeof ExplainedDay>
 

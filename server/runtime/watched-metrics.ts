@@ -20,6 +20,7 @@ export const watchedDuties = [
   'wrong_head',
   'block',
   'empty_block',
+  'withheld_payload',
   'wrong_fee_recipient',
   'unknown_relay',
   'sync_signature',

@@ -1,6 +1,6 @@
 // The duties of one day: missed, late and wrong duties by epoch, and which of them were not the validator's fault.
 import { useEffect, useRef } from 'preact/compat'
-import type { ExplainedDay } from '#api/wire/validators-explain.ts'
+import type { ExplainedDay, ExplainedProposal } from '#api/wire/validators-explain.ts'
 import { formatCount, formatTime, gwei } from '../../parts/format.ts'
 import { QueryResult } from '../../parts/query-result.tsx'
 import { Table } from '../../parts/table.tsx'
@@ -82,7 +82,27 @@ function DayDetails({ day }: { readonly day: ExplainedDay }) {
         />
       )}
       {incidents.length > 0 && <Incidents incidents={incidents} day={day} />}
+      {day.proposals && <Proposals proposals={day.proposals} />}
     </>
+  )
+}
+
+const payloadLabels = { full: 'part of the chain', empty: 'not part of the chain', unknown: 'not decided yet' } as const
+
+function Proposals({ proposals }: { readonly proposals: readonly ExplainedProposal[] }) {
+  return (
+    <Table
+      name="Proposed blocks"
+      className="stacked"
+      rows={proposals.slice(0, rowsMax)}
+      columns={[
+        ['Slot', ({ slot }) => slot],
+        ['Payload built by', ({ builder }) => (builder === null ? 'the validator' : `builder ${builder}`)],
+        ['Payload', ({ payload }) => payloadLabels[payload]],
+        ['Bid', ({ builder, valueGwei }) => (builder === null ? '–' : gwei(valueGwei, 9))],
+        ['Paid', ({ paid }) => (paid === null ? '–' : paid ? 'yes' : 'no')],
+      ]}
+    />
   )
 }
 
@@ -101,7 +121,13 @@ function NotAtFault({ incidents }: { readonly incidents: readonly Incident[] }) 
 
 const rowsMax = 300
 
-const faultTone: Readonly<Record<Incident['fault'], string>> = { validator: 'soft', none: 'good', both: 'warn' }
+const faultTone: Readonly<Record<Incident['fault'], string>> = {
+  validator: 'soft',
+  none: 'good',
+  both: 'warn',
+  builder: 'good',
+  costless: 'soft',
+}
 
 interface IncidentsProps {
   readonly incidents: readonly Incident[]

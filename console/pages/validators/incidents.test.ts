@@ -65,6 +65,25 @@ test('every missed, late or wrong duty of an epoch is one incident', () => {
   assert.equal(formatTally([]), '')
 })
 
+test('a payload that a builder withheld and a vote that pays nothing are no fault of the validator', () => {
+  const payloadVote = {
+    ...{ slot: 3207, onChain: false, couldBeOnChain: true, payloadSeen: null, blobsSeen: null },
+    payload: 'full' as const,
+  }
+  const withheld = { ...fine, withheldPayloads: [3208] }
+  const incidents = [withheld, { ...fine, epoch: 101, payloadVote }].flatMap(incidentsOf)
+  assert.deepEqual(
+    incidents.map(({ kind, slot, fault }) => [kind, slot, fault]),
+    [
+      ['withheld', 3208, 'builder'],
+      ['payloadVote', 3207, 'costless'],
+    ],
+  )
+  assert.deepEqual(cellsOf(incidents, { from: 100, until: 102 }), ['excused', 'payloadVote'])
+  const tally = '2 payloads that a builder withheld'
+  assert.equal(formatTally([...incidents, ...incidentsOf(withheld)].filter(({ kind }) => kind === 'withheld')), tally)
+})
+
 test('a cell shows the worst incident of its epoch; one that is not the validator’s fault only if there is no other', () => {
   const excused = { ...fine, epoch: 101, vote: { ...vote, delay: 2, bestDelay: 2, nextBlockMissing: true } }
   const both = { ...excused, epoch: 102, vote: { ...excused.vote, headCorrect: false } }

@@ -28,6 +28,16 @@ const incidentKinds = {
     colour: 'var(--c6)',
     text: (count: number | null) => (count === 1 ? '1 sync signature missed' : `${count} sync signatures missed`),
   },
+  withheld: {
+    name: 'payload that a builder withheld',
+    colour: 'var(--c9)',
+    text: () => 'Builder did not deliver the payload of the proposed block in time',
+  },
+  payloadVote: {
+    name: 'vote in a payload committee that the chain does not have or contradicts',
+    colour: 'color-mix(in srgb, var(--c6) 45%, var(--card))',
+    text: () => 'Vote in the payload committee is not on the chain, or contradicts it',
+  },
 }
 type IncidentKind = keyof typeof incidentKinds
 const kindNames = Object.keys(incidentKinds) as IncidentKind[]
@@ -38,8 +48,8 @@ export interface Incident {
   readonly kind: IncidentKind
   /** Inclusion delay in slots, or the number of missed signatures. */
   readonly amount: number | null
-  /** Whether the validator caused it: `own` yes, `none` no, `both` partly. */
-  readonly fault: 'validator' | 'none' | 'both'
+  /** Who caused it. `none`: a slot had no block. `both`: such a slot and the validator. `costless`: nothing was lost. */
+  readonly fault: 'validator' | 'none' | 'both' | 'builder' | 'costless'
 }
 
 export function incidentsOf({ epoch, vote, ...rest }: ExplainedEpoch): Incident[] {
@@ -58,8 +68,10 @@ export function incidentsOf({ epoch, vote, ...rest }: ExplainedEpoch): Incident[
   if (vote?.headCorrect === false) incidents.push(incident('wrongHead', vote.slot))
   incidents.push(...rest.missedBlocks.map((slot) => incident('noBlock', slot)))
   incidents.push(...rest.emptyBlocks.map((slot) => incident('emptyBlock', slot)))
+  for (const slot of rest.withheldPayloads ?? []) incidents.push({ ...incident('withheld', slot), fault: 'builder' })
   if (rest.missedSyncSignatures > 0) incidents.push(incident('sync', null, rest.missedSyncSignatures))
   if (rest.slashedSlot !== null) incidents.push(incident('slashed', rest.slashedSlot))
+  if (rest.payloadVote) incidents.push({ ...incident('payloadVote', rest.payloadVote.slot), fault: 'costless' })
   return incidents
 }
 
@@ -72,6 +84,8 @@ export const faultLabels: Readonly<Record<Incident['fault'], string>> = {
   validator: 'the validator, as far as known',
   none: 'not the validator: there was no earlier block to include the attestation',
   both: 'partly the validator: the next slot had no block, but a later block could have included the attestation',
+  builder: 'the builder, not the validator',
+  costless: 'not known; votes of payload committees are neither rewarded nor penalized',
 }
 
 export const formatIncident = ({ kind, amount }: Incident): string => incidentKinds[kind].text(amount)
@@ -85,7 +99,7 @@ export function formatTally(incidents: readonly Incident[]): string {
     .join(', ')
 }
 
-const pluralOf = (name: string): string => name.replace(/slashing|attestation|block|epoch/, '$&s')
+const pluralOf = (name: string): string => name.replace(/slashing|attestation|block|epoch|payload|vote/, '$&s')
 
 /** The worst incident of an epoch that is the validator's fault, else `excused` if there is any other incident. */
 type Cell = IncidentKind | 'excused' | 'fine'
@@ -104,7 +118,7 @@ export function cellsOf(
   const rank = (cell: Cell): number => (cell === 'fine' ? 99 : cell === 'excused' ? 98 : kindNames.indexOf(cell))
   for (const { epoch, kind, fault } of incidents) {
     const current = cells[epoch - epochs.from]
-    const candidate: Cell = fault === 'none' ? 'excused' : kind
+    const candidate: Cell = fault === 'none' || fault === 'builder' ? 'excused' : kind
     if (current !== undefined && rank(candidate) < rank(current)) cells[epoch - epochs.from] = candidate
   }
   return cells

@@ -1,8 +1,8 @@
-// Computes the committees and proposers of an epoch from RANDAO, the active validators and their effective balances, as
-// the consensus specifications define it. A node then need not have the state of the epoch.
+// Computes the committees, proposers and payload committees of an epoch from RANDAO, the active validators and their
+// effective balances, as the consensus specifications define it. A node then need not have the state of the epoch.
 import { hasBit } from './block.ts'
 import type { Committees } from './committees.ts'
-import { type ConsensusRules, firstSlotAt, isFrom } from './consensus.ts'
+import { type ConsensusRules, epochAt, firstSlotAt, isFrom } from './consensus.ts'
 import { hashShort } from './sha256.ts'
 import { isActiveAt, type Validators } from './validators.ts'
 
@@ -10,7 +10,7 @@ import { isActiveAt, type Validators } from './validators.ts'
 export type DutyColumns = Pick<Validators, 'count' | 'activation' | 'exit' | 'increments'>
 
 const seedSize = 32
-const domain = { proposer: 0, attester: 1 } as const
+const domain = { proposer: 0, attester: 1, payloadCommittee: 12 } as const
 
 /**
  * Permutes a list in place with the swap-or-not shuffle: position `i` of the result is the member at the shuffled index
@@ -107,6 +107,13 @@ function seedOf(domainType: number, epoch: number, mix: Uint8Array): Uint8Array 
   return hashed(input)
 }
 
+function slotSeed(epochSeed: Uint8Array, slot: number): Uint8Array {
+  const input = new Uint8Array(seedSize + 8)
+  input.set(epochSeed)
+  new DataView(input.buffer).setBigUint64(seedSize, BigInt(slot), true)
+  return hashed(input)
+}
+
 function hashed(input: Uint8Array): Uint8Array {
   const output = new Uint8Array(32)
   hashShort(input, output)
@@ -147,11 +154,9 @@ export function computeProposers(
   const active = activeIndices(validators, epoch)
   const epochSeed = seedOf(domain.proposer, epoch, mix)
   const isElectra = isFrom(rules, 'electra', epoch)
-  const input = new Uint8Array(seedSize + 8)
-  input.set(epochSeed)
   return Int32Array.from({ length: rules.slotsPerEpoch }, (_, at) => {
-    new DataView(input.buffer).setBigUint64(seedSize, BigInt(firstSlotAt(rules, epoch) + at), true)
-    return chooseProposer(rules, active, validators.increments, hashed(input), isElectra)
+    const seed = slotSeed(epochSeed, firstSlotAt(rules, epoch) + at)
+    return chooseProposer(rules, active, validators.increments, seed, isElectra)
   })
 }
 
@@ -163,25 +168,69 @@ function chooseProposer(
   seed: Uint8Array,
   isElectra: boolean,
 ): number {
-  // Since Electra, the random values of the test have two bytes instead of one.
-  const size = isElectra ? 2 : 1
-  const randomMax = 2 ** (8 * size) - 1
   const maxIncrements = rules.effectiveMax[isElectra ? 'electra' : 'phase0'] / rules.increment
-  const perHash = 32 / size
-  const input = new Uint8Array(seedSize + 8)
-  input.set(seed)
-  const random = new Uint8Array(32)
   if (active.length === 0) throw new Error('no validator is active')
+  const values = new RandomValues(seed, isElectra ? 2 : 1)
   const source = new RoundBits(seed, active.length)
   for (let draw = 0; ; draw++) {
     const candidate = active[shuffledIndex(source, draw % active.length, rules.shuffleRounds)] as number
-    if (draw % perHash === 0) {
-      new DataView(input.buffer).setBigUint64(seedSize, BigInt(draw / perHash), true)
-      hashShort(input, random)
+    if ((increments[candidate] as number) * values.max >= maxIncrements * values.at(draw)) return candidate
+  }
+}
+
+/**
+ * The seats of the payload committees of an epoch since Gloas, by slot. The members of a slot's committees are drawn in
+ * turn until all seats are taken, so one of them may have several. `increments`: at the start of the previous epoch, for
+ * the first epoch of Gloas at its own start. `mix`: as for the committees.
+ */
+export function computePayloadCommittees(
+  rules: ConsensusRules,
+  { firstSlot, perSlot, members }: Committees,
+  increments: Uint32Array,
+  mix: Uint8Array,
+): Uint32Array {
+  const epochSeed = seedOf(domain.payloadCommittee, epochAt(rules, firstSlot), mix)
+  const size = rules.payloadCommitteeSize
+  const maxIncrements = rules.effectiveMax.electra / rules.increment
+  const seats = new Uint32Array(rules.slotsPerEpoch * size)
+  for (let at = 0; at < rules.slotsPerEpoch; at++) {
+    const candidates = members.slice(at * perSlot, (at + 1) * perSlot).flatMap((committee) => [...committee])
+    const values = new RandomValues(slotSeed(epochSeed, firstSlot + at), 2)
+    if (candidates.length === 0) throw new Error(`slot ${firstSlot + at} has no committee`)
+    for (let draw = 0, seat = 0; seat < size; draw++) {
+      const candidate = candidates[draw % candidates.length] as number
+      if ((increments[candidate] as number) * values.max < maxIncrements * values.at(draw)) continue
+      seats[at * size + seat++] = candidate
     }
-    const at = (draw % perHash) * size
-    const value = (random[at] as number) + (isElectra ? 256 * (random[at + 1] as number) : 0)
-    if ((increments[candidate] as number) * randomMax >= maxIncrements * value) return candidate
+  }
+  return seats
+}
+
+/** Random values of one or two bytes, from hashes of a seed and a number. */
+class RandomValues {
+  readonly max: number
+  readonly #bytes: number
+  readonly #perHash: number
+  readonly #input = new Uint8Array(seedSize + 8)
+  readonly #view = new DataView(this.#input.buffer)
+  readonly #hash = new Uint8Array(32)
+
+  constructor(seed: Uint8Array, bytes: 1 | 2) {
+    this.#bytes = bytes
+    this.#perHash = 32 / bytes
+    this.max = 2 ** (8 * bytes) - 1
+    this.#input.set(seed)
+  }
+
+  /** Must be called with 0, 1, 2 and so on. */
+  at(draw: number): number {
+    const position = draw % this.#perHash
+    if (position === 0) {
+      this.#view.setBigUint64(seedSize, BigInt(draw / this.#perHash), true)
+      hashShort(this.#input, this.#hash)
+    }
+    const low = this.#hash[position * this.#bytes] as number
+    return this.#bytes === 1 ? low : low + 256 * (this.#hash[position * 2 + 1] as number)
   }
 }
 

@@ -9,7 +9,7 @@ import type { Network } from '#api/wire/validators.ts'
 import type { WebhookEvent } from '#runtime/settings/webhooks.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { plainTime } from '../duties/layout.ts'
-import { type MissedDuty, missedDutiesIn, missedKinds } from '../duties/missed.ts'
+import { emptyMissedDuty, type MissedDuty, missedDutiesIn, missedKinds } from '../duties/missed.ts'
 import { queryDuties } from '../duties/store.ts'
 import type { HeadView } from '../provisional/head-processor.ts'
 import { storeDeliveries } from './deliveries.ts'
@@ -116,9 +116,8 @@ function isAtHead({ duties }: HeadView, slotsPerEpoch: number, epoch: number): b
 /** Missed blocks of the epochs after the provisional ones. */
 function missedBlocksAfter({ epochs, duties }: HeadView, slotsPerEpoch: number): MissedDuty[] {
   const from = (epochs.at(-1)?.epoch ?? 0) + 1
-  const none = { delay: 0, best_delay: 0, wrong: 0, missing: 0 }
   return [...(duties?.missedBlocks ?? [])]
     .map(([slot, validator]) => ({ validator, epoch: Math.floor(slot / slotsPerEpoch), slot }))
     .filter(({ epoch }) => epoch >= from)
-    .map((duty) => ({ ...duty, ...none, kind: missedKinds.indexOf('noBlock') }))
+    .map((duty) => ({ ...emptyMissedDuty, ...duty, kind: missedKinds.indexOf('noBlock') }))
 }

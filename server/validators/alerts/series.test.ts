@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type MissedDuty, type MissedKind, missedKinds, wrongHead, wrongTarget } from '../duties/missed.ts'
+import {
+  emptyMissedDuty,
+  type MissedDuty,
+  type MissedKind,
+  missedKinds,
+  payloadFlags,
+  wrongHead,
+  wrongTarget,
+} from '../duties/missed.ts'
 import { assignSeries, countMissed, countStatuses } from './series.ts'
 import type { WatchedValidator } from './watched-validators.ts'
 
@@ -21,7 +29,7 @@ const watch = (count: number, poolOf: (index: number) => string | null, changes:
   )
 
 const missed = (kind: MissedKind, changes: Partial<MissedDuty> = {}): MissedDuty => ({
-  ...{ validator: 0, epoch: 7, slot: 56, delay: 0, best_delay: 1, wrong: 0, missing: 0 },
+  ...{ ...emptyMissedDuty, epoch: 7, slot: 56, best_delay: 1 },
   kind: missedKinds.indexOf(kind),
   ...changes,
 })
@@ -54,6 +62,18 @@ test('blocks, slashings and each missing sync signature are counted', () => {
     slashed: 1,
     sync_signature: 5,
   })
+})
+
+test('of proposals, only payloads that a builder withheld are counted; payload votes are not', () => {
+  const { full, empty, unpaid } = payloadFlags
+  const duties = [
+    missed('proposal', { builder: 3, payload: empty | unpaid }),
+    missed('proposal', { builder: 3, payload: full }),
+    missed('proposal', { builder: 3 }),
+    missed('proposal', { builder: 0, payload: empty }),
+    missed('payloadVote', { payload: empty }),
+  ]
+  assert.deepEqual(countsOf(...duties), { withheld_payload: 1 })
 })
 
 test('problems of blocks are counted', () => {

@@ -2,7 +2,7 @@
 // have their own series, more are added up by pool and operator. Pairs of these beyond the `pairsMax` largest are called
 // `other`.
 import { type EntityLabels, type Series, type WatchedDuty, watchedDuties } from '#runtime/watched-metrics.ts'
-import { type MissedDuty, missedKinds, wrongHead, wrongTarget } from '../duties/missed.ts'
+import { isWithheld, type MissedDuty, missedKinds, wrongHead, wrongTarget } from '../duties/missed.ts'
 import type { WatchedValidator } from './watched-validators.ts'
 
 const validatorsMax = 100
@@ -58,8 +58,9 @@ export function countMissed(
   )
 }
 
-function dutiesIn({ kind, delay, best_delay, wrong, missing }: MissedDuty): (readonly [WatchedDuty, number])[] {
-  switch (missedKinds[kind]) {
+function dutiesIn(duty: MissedDuty): (readonly [WatchedDuty, number])[] {
+  const { delay, best_delay, wrong, missing } = duty
+  switch (missedKinds[duty.kind]) {
     case 'vote': {
       if (delay === 0) return [['attestation', 1]]
       const faults: [WatchedDuty, boolean][] = [
@@ -77,6 +78,8 @@ function dutiesIn({ kind, delay, best_delay, wrong, missing }: MissedDuty): (rea
       return [['sync_signature', missing]]
     case 'slashed':
       return [['slashed', 1]]
+    case 'proposal':
+      return isWithheld(duty) ? [['withheld_payload', 1]] : []
     default:
       return []
   }

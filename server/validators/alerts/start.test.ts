@@ -7,6 +7,7 @@ import { openBeacon } from '#sources/beacon/client.ts'
 import { type AlertsTest, epochEndMs, openAlertsTest, testWebhook, watchedIndices } from '#test/alerts-network.ts'
 import { type RecordedRequest, serveScript } from '#test/scripted-server.ts'
 import type { CompletedNetwork } from '#test/simulator/simulate-network.ts'
+import { emptyMissedDuty } from '../duties/missed.ts'
 import type { Measure } from '../ratings/measures.ts'
 import { listDeliveries } from './deliveries.ts'
 import type { DeliveryBody } from './delivery-body.ts'
@@ -105,7 +106,7 @@ test('more than 100 watched validators share one series per pool and operator', 
       return [index, { index, pool, operator: 'Ops', eligibilityEpoch: 0, activationEpoch: 0, exitEpoch: null }]
     }),
   )
-  const vote = { epoch: 5, kind: 0, slot: 40, delay: 0, best_delay: 1, wrong: 0, missing: 0 }
+  const vote = { ...emptyMissedDuty, epoch: 5, slot: 40, best_delay: 1 }
   const missed = [20, 21, 22].map((validator) => ({ ...vote, validator }))
   figures.addExamined({ epochs: { from: 0, until: 10 }, watched, missed, blockProblems: [], deliveries: 0 })
   await figures.update(async () => undefined, new AbortController().signal)
@@ -121,7 +122,7 @@ test('missed duties at the head are a gauge that disappears when nothing is know
   const metrics = openMetrics({ process: false })
   const figures = createNetworkFigures(world.context, metrics.watched, 'hoodi')
   await figures.update(async () => undefined, new AbortController().signal)
-  const none = { slot: 90, delay: 0, best_delay: 1, wrong: 0, missing: 0 }
+  const none = { ...emptyMissedDuty, slot: 90, best_delay: 1 }
   const missedBy = async (validator: string) =>
     metricValue(await metrics.text(), 'tetrad_watched_head_missed_duties', { validator, duty: 'attestation' })
   figures.setHead([{ ...none, validator: 29, epoch: 11, kind: 0 }])

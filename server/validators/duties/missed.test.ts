@@ -8,6 +8,7 @@ import { openContext, type TestContext } from '#test/context.ts'
 import { partOf } from './layout.ts'
 import {
   dropMissedDuties,
+  emptyMissedDuty,
   listMissedDuties,
   type MissedDuty,
   type MissedDutyColumns,
@@ -23,14 +24,11 @@ const time = { genesisUnix: 1_700_005_400, slotSeconds: 200, slotsPerEpoch: 8, e
 const everything: Range = { from: 0, until: 1000 }
 
 const missed = (epoch: number, validator: number, more: Partial<MissedDuty> = {}): MissedDuty => ({
+  ...emptyMissedDuty,
   validator,
   epoch,
-  kind: 0,
   slot: epoch * 8 + 3,
-  delay: 0,
   best_delay: 1,
-  wrong: 0,
-  missing: 0,
   ...more,
 })
 

@@ -1,6 +1,6 @@
-// Missed duties: the late, wrong and missing duties of validators, one by one. The daily figures have the number of
-// late votes; these rows have which ones (decisions/store-missed-duties-one-by-one.md). A row holds a day part of 64
-// validators.
+// Missed duties: the late, wrong and missing duties of validators, one by one, and since Gloas all proposals. The daily
+// figures have the number of late votes; these rows have which ones (decisions/store-missed-duties-one-by-one.md). A row
+// holds a day part of 64 validators.
 //
 // 1. They and their coverage are written in the transaction of the figures they belong to.
 // 2. A covered epoch without an entry had no missed duty.
@@ -30,23 +30,44 @@ import {
 import { packCells } from './pack-chunk.ts'
 import { dataByIds, type PackedRow, putRows, removeBetween } from './rows.ts'
 
-/** Stored as their index in this list: append new ones. */
-export const missedKinds = ['vote', 'noBlock', 'emptyBlock', 'sync', 'slashed'] as const
+/**
+ * Stored as their index in this list: append new ones. Since Gloas: `proposal` is a proposed block, whether or not
+ * anything is missing; `payloadVote` is a duty in a payload committee whose vote is not on the chain, or contradicts it.
+ */
+export const missedKinds = ['vote', 'noBlock', 'emptyBlock', 'sync', 'slashed', 'proposal', 'payloadVote'] as const
 export type MissedKind = (typeof missedKinds)[number]
 
 export const wrongTarget = 1
 export const wrongHead = 2
 
 /**
+ * What is known about a payload. `full` and `empty`: whether it became part of the chain. `paid` and `unpaid`: whether
+ * its builder pays the proposer. `seen` and `blobsSeen`: what a member of the payload committee reported.
+ */
+export const payloadFlags = { full: 1, empty: 2, paid: 4, unpaid: 8, seen: 16, blobsSeen: 32 } as const
+
+/**
  * `slot`: of the vote's duty, the block or the slashing; of sync signatures the first missing one. `delay`: of the
  * vote; 0: no block included it. `best_delay`: the shortest delay that existing blocks allowed; 0: none. `wrong`: the
- * flags above, of an included vote. `missing`: the number of missing sync signatures.
+ * flags above, of an included vote. `missing`: the number of missing sync signatures. `payload`: payload flags, of a
+ * proposal or a vote about it. `builder`: of a proposal, its index + 1; 0: built by the proposer. `ether` and `gwei`: the
+ * value of its bid.
  */
-export const missedFields = ['validator', 'epoch', 'kind', 'slot', 'delay', 'best_delay', 'wrong', 'missing'] as const
+export const missedFields = [
+  ...(['validator', 'epoch', 'kind', 'slot', 'delay', 'best_delay', 'wrong', 'missing'] as const),
+  ...(['payload', 'builder', 'ether', 'gwei'] as const),
+] as const
 export type MissedField = (typeof missedFields)[number]
 export type MissedDuty = Readonly<Record<MissedField, number>>
 /** Sorted by validator, then epoch. */
 export type MissedDutyColumns = Readonly<Record<MissedField, Int32Array>>
+
+/** For the fields that do not apply. */
+export const emptyMissedDuty: MissedDuty = recordFrom(missedFields, () => 0)
+
+/** Whether a builder did not deliver the payload of a proposal. */
+export const isWithheld = ({ kind, payload, builder }: MissedDuty): boolean =>
+  missedKinds[kind] === 'proposal' && builder > 0 && (payload & payloadFlags.empty) !== 0
 
 const stream = (network: Network): string => `missed/${network}`
 

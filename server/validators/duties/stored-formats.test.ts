@@ -57,7 +57,7 @@ const figures: Readonly<Record<Measure, number>> = {
 }
 const missedDuty: MissedDuty = {
   ...{ validator, epoch: dayEpoch, kind: 3, slot: dayEpoch * 8 + 5 },
-  ...{ delay: 7, best_delay: 2, wrong: 1, missing: 6 },
+  ...{ delay: 7, best_delay: 2, wrong: 1, missing: 6, payload: 9, builder: 8, ether: 4, gwei: 11 },
 }
 
 /** The columns of a chunk with `figures` in one cell. */
@@ -77,7 +77,7 @@ const golden: readonly string[] = [
   `duty_days 140738197192705: ${dayChunk}`,
   `duty_short_spans 140737756790792: 01212d86cea9800000000100000000000000000000000040000000${columns}`,
   `duty_long_spans 140737488355398: 01213a090bbd800000000102000000000000000000000000000000${columns}`,
-  'missed_duties 140738197192705: 0108bb4927650100000000ff00060001000300050007000200010006',
+  'missed_duties 140738197192705: 010c592475ae0100000000ff0f00060001000300050007000200010006000900080004000b',
   'duty_presence 140737492549632: 013dcbe1fe4600',
   'duty_presence 140738050392064: 013dcbe1fe4600',
   'duty_presence 140738197192704: 013dcbe1fe4600',

@@ -16,6 +16,7 @@ import {
   missedEpochs,
   missedFields,
   missedKinds,
+  payloadFlags,
   writeMissedDuties,
 } from '../duties/missed.ts'
 import { Follower } from '../ingest/follow.ts'
@@ -25,8 +26,13 @@ import { explain } from './explain.ts'
 
 const day = (number: number) => number * 225
 
-/** Validator 5 over three days. The second has three epochs with missed duties. */
-async function openExplained(): Promise<TestContext> {
+/** After the epochs with missed duties. */
+const gloasEpoch = day(2115) + 20
+
+type MissedRow = Partial<Record<MissedField, number>>
+
+/** Validator 5 over three days. The second has three epochs with missed duties, and those of `more`. */
+async function openExplained(more: readonly MissedRow[] = []): Promise<TestContext> {
   const context = await openContext()
   await register(context, 'mainnet', [5, 9])
   const epochs = Array.from({ length: 3 * 225 }, (_, at) => day(2114) + at)
@@ -44,10 +50,11 @@ async function openExplained(): Promise<TestContext> {
     { from: day(2114), until: day(2117) },
     epochs.map((epoch) => ({ ...perfect, epoch, validator: 5, ...worse.get(epoch) })),
   )
-  const rows: Partial<Record<MissedField, number>>[] = [
+  const rows: MissedRow[] = [
     { epoch: day(2115), kind: 0, slot: 15_228_003, delay: 2, best_delay: 2, wrong: 2 },
     { epoch: day(2115) + 7, kind: 0, slot: 15_228_230, best_delay: 1 },
     { epoch: day(2115) + 9, kind: missedKinds.indexOf('noBlock'), slot: 15_228_300 },
+    ...more,
   ]
   const columns = missedFields.map((field) => [
     field,
@@ -129,6 +136,101 @@ describe('200', () => {
       },
     ]
     assert.deepEqual(explained.epochs, expected)
+  })
+
+  test('since Gloas, a day has its proposals: who built the payload, whether it was delivered and paid', async () => {
+    const { full, empty, paid, unpaid } = payloadFlags
+    const proposal = (at: number, more: MissedRow): MissedRow => {
+      const epoch = gloasEpoch + at
+      return { epoch, kind: missedKinds.indexOf('proposal'), slot: epoch * 32 + 1, ...more }
+    }
+    const rows = [
+      proposal(0, { payload: full }),
+      proposal(1, { payload: full | paid, builder: 4, ether: 3, gwei: 50 }),
+      proposal(2, { payload: empty | paid, builder: 1, gwei: 70_000_000 }),
+      proposal(3, { payload: empty | unpaid, builder: 1, gwei: 70_000_000 }),
+      proposal(4, { payload: empty }),
+      { ...proposal(4, {}), kind: missedKinds.indexOf('emptyBlock') },
+      proposal(5, { builder: 1, gwei: 7 }),
+    ]
+    await using context = await openExplained(rows)
+    const { body } = await callHandler(explain, context, { validator_index_or_pubkey: '5', fromDay: 2114 })
+    const [before, explained] = body.results
+    assert.equal(before?.proposals, undefined)
+    const slot = (at: number) => (gloasEpoch + at) * 32 + 1
+    assert.deepEqual(explained?.proposals, [
+      { slot: slot(0), payload: 'full', builder: null, valueGwei: 0, paid: null },
+      { slot: slot(1), payload: 'full', builder: 3, valueGwei: 3_000_000_050, paid: true },
+      { slot: slot(2), payload: 'empty', builder: 0, valueGwei: 70_000_000, paid: true },
+      { slot: slot(3), payload: 'empty', builder: 0, valueGwei: 70_000_000, paid: false },
+      { slot: slot(4), payload: 'empty', builder: null, valueGwei: 0, paid: null },
+      { slot: slot(5), payload: 'unknown', builder: 0, valueGwei: 7, paid: null },
+    ])
+    const withheld = (at: number, payment: string) =>
+      `builder 0 did not deliver the payload of its block in slot ${slot(at)} in time, which is not its fault; it ${payment}`
+    assert.deepEqual(
+      explained.epochs
+        .slice(3)
+        .map(({ emptyBlocks, withheldPayloads, messages }) => [emptyBlocks, withheldPayloads, messages]),
+      [
+        [[], [slot(2)], [withheld(2, 'still pays 70000000 gwei')]],
+        [[], [slot(3)], [withheld(3, 'does not pay the 70000000 gwei of its bid')]],
+        [
+          [slot(4)],
+          undefined,
+          [`the payload that it built for its block in slot ${slot(4)} did not become part of the chain`],
+        ],
+      ],
+    )
+  })
+
+  test('a vote in a payload committee says whether it could be on the chain, and that it pays nothing', async () => {
+    const { full, empty, seen, blobsSeen } = payloadFlags
+    const vote = (at: number, more: MissedRow): MissedRow => {
+      const epoch = gloasEpoch + at
+      return { epoch, kind: missedKinds.indexOf('payloadVote'), slot: epoch * 32 + 1, ...more }
+    }
+    const rows = [
+      vote(0, { payload: full, best_delay: 1 }),
+      vote(1, { payload: full }),
+      vote(2, {}),
+      vote(3, { payload: empty | seen | blobsSeen, best_delay: 1, delay: 1 }),
+      vote(4, { payload: full, best_delay: 1, delay: 1 }),
+    ]
+    await using context = await openExplained(rows)
+    const { body } = await callHandler(explain, context, { validator_index_or_pubkey: '5', fromDay: 2115 })
+    const name = (at: number) => `its vote in the payload committee of slot ${(gloasEpoch + at) * 32 + 1}`
+    const nothing = { payloadSeen: null, blobsSeen: null }
+    const notOnChain = { onChain: false, couldBeOnChain: false, ...nothing }
+    const expected = [
+      [
+        { onChain: false, couldBeOnChain: true, ...nothing, payload: 'full' },
+        `${name(0)} is not on the chain: it was not cast, or the next proposer left it out`,
+      ],
+      [
+        { ...notOnChain, payload: 'full' },
+        `${name(1)} is not on the chain: it could not be, because this slot or the next one has no block`,
+      ],
+      [
+        { ...notOnChain, payload: 'unknown' },
+        `${name(2)} is not on the chain: it could not be, because this slot or the next one has no block`,
+      ],
+      [
+        { onChain: true, couldBeOnChain: true, payloadSeen: true, blobsSeen: true, payload: 'empty' },
+        `${name(3)} says that the payload was there, but the chain decided otherwise`,
+      ],
+      [
+        { onChain: true, couldBeOnChain: true, payloadSeen: false, blobsSeen: false, payload: 'full' },
+        `${name(4)} says that the payload was not there, but the chain decided otherwise`,
+      ],
+    ] as const
+    assert.deepEqual(
+      body.results[0]?.epochs.slice(3).map(({ payloadVote, messages }) => [payloadVote, messages]),
+      expected.map(([payloadVote, message], at) => [
+        { slot: (gloasEpoch + at) * 32 + 1, ...payloadVote },
+        [message, 'votes of payload committees are neither rewarded nor penalized'],
+      ]),
+    )
   })
 
   test('pages have whole days; key, dates and UTC days select the same days', async () => {

@@ -3,7 +3,12 @@
 
 import { extensions } from '#api/extensions.ts'
 import type { Parsed, Reply } from '#api/kit.ts'
-import { type ExplainedDay, type ExplainedEpoch, explainedSums } from '#api/wire/validators-explain.ts'
+import {
+  type ExplainedDay,
+  type ExplainedEpoch,
+  type ExplainedProposal,
+  explainedSums,
+} from '#api/wire/validators-explain.ts'
 import { formatDate } from '#core/calendar.ts'
 import { type Epoch, type Epochs, epochStartMs, overlap } from '#core/chain-time.ts'
 import { holes, type Range, within } from '#core/ranges.ts'
@@ -12,16 +17,16 @@ import { createHandler, type HandlerResult, type RequestInfo } from '#http/handl
 import type { Duties } from '#storage/duties.ts'
 import type { ValidatorsContext } from '../context.ts'
 import {
+  isWithheld,
   listMissedDuties,
   type MissedDuty,
   type MissedKind,
   missedEpochs,
   missedKinds,
-  wrongHead,
-  wrongTarget,
 } from '../duties/missed.ts'
 import { provisionalMissedDuties, withProvisional } from '../provisional/provisional-epochs.ts'
 import { withStableCoverage } from '../ratings/coverage.ts'
+import { describeMissed, toPayloadVote, toProposal, toVote } from '../ratings/describe-missed.ts'
 import { aggregateFigures, figures, methodHeaders } from '../ratings/method.ts'
 import { pageLinks } from '../ratings/page-links.ts'
 import { figuresAt, readRecords } from '../ratings/records.ts'
@@ -106,14 +111,18 @@ type ExplainedRow = { readonly day: number } & Readonly<Record<keyof typeof dayF
 
 function toDay(plan: ExplainPlan, row: ExplainedRow, epochs: Epochs, missed: readonly MissedDuty[]): ExplainedDay {
   const read = within(plan.covered, epochs)
-  const byEpoch = Map.groupBy(missed, ({ epoch }) => epoch)
+  const isProposal = ({ kind }: MissedDuty) => missedKinds[kind] === 'proposal'
+  const proposals = missed.filter(isProposal).map(toProposal)
+  const problems = missed.filter((duty) => !isProposal(duty) || isWithheld(duty))
+  const byEpoch = Map.groupBy(problems, ({ epoch }) => epoch)
   return {
     ...(row as Pick<ExplainedDay, keyof ExplainedRow>),
     date: formatDate(plan.calendar.dateOf(row.day)),
     startEpoch: epochs.from,
     endEpoch: epochs.until - 1,
     epochsKnown: read.every((range) => holes(plan.known, range).length === 0),
-    epochs: [...byEpoch].map(([epoch, duties]) => toEpoch(plan, epoch as Epoch, duties)),
+    epochs: [...byEpoch].map(([epoch, duties]) => toEpoch(plan, epoch as Epoch, duties, proposals)),
+    ...(proposals.length > 0 && { proposals }),
   }
 }
 
@@ -121,57 +130,22 @@ function toEpoch(
   { time, provisional }: Pick<ExplainPlan, 'time' | 'provisional'>,
   epoch: Epoch,
   missed: readonly MissedDuty[],
+  proposals: readonly ExplainedProposal[],
 ): ExplainedEpoch {
   const ofKind = (kind: MissedKind) => missed.filter((duty) => duty.kind === missedKinds.indexOf(kind))
   const [vote] = ofKind('vote').map(toVote)
+  const [payloadVote] = ofKind('payloadVote').map(toPayloadVote)
+  const withheldPayloads = ofKind('proposal').map(({ slot }) => slot)
   const parts = {
     ...(vote && { vote }),
+    ...(payloadVote && { payloadVote }),
     missedBlocks: ofKind('noBlock').map(({ slot }) => slot),
     emptyBlocks: ofKind('emptyBlock').map(({ slot }) => slot),
+    ...(withheldPayloads.length > 0 && { withheldPayloads }),
     missedSyncSignatures: ofKind('sync').reduce((sum, { missing }) => sum + missing, 0),
     slashedSlot: ofKind('slashed')[0]?.slot ?? null,
   }
   const startTimestamp = new Date(epochStartMs(time, epoch)).toISOString()
   const final = epoch < (provisional[0]?.epoch ?? Number.POSITIVE_INFINITY)
-  return { epoch, startTimestamp, final, ...parts, messages: describeMissed(parts) }
-}
-
-function toVote({ slot, delay, best_delay, wrong }: MissedDuty): NonNullable<ExplainedEpoch['vote']> {
-  const included = delay > 0
-  return {
-    slot,
-    included,
-    delay: included ? delay : null,
-    bestDelay: best_delay > 0 ? best_delay : null,
-    nextBlockMissing: best_delay !== 1,
-    targetCorrect: included ? (wrong & wrongTarget) === 0 : null,
-    headCorrect: included ? (wrong & wrongHead) === 0 : null,
-  }
-}
-
-function describeMissed(missed: Omit<ExplainedEpoch, 'epoch' | 'startTimestamp' | 'final' | 'messages'>): string[] {
-  const { vote, missedBlocks, emptyBlocks, missedSyncSignatures, slashedSlot } = missed
-  return [
-    ...(vote ? describeVote(vote) : []),
-    ...missedBlocks.map((slot) => `it proposed no block in slot ${slot}`),
-    ...emptyBlocks.map((slot) => `its block in slot ${slot} has an empty payload`),
-    ...(missedSyncSignatures > 0 ? [`${missedSyncSignatures} sync signatures are missing`] : []),
-    ...(slashedSlot === null ? [] : [`it was slashed in slot ${slashedSlot}`]),
-  ]
-}
-
-function describeVote(vote: NonNullable<ExplainedEpoch['vote']>): string[] {
-  const { slot, delay, bestDelay, targetCorrect, headCorrect, nextBlockMissing } = vote
-  const name = `the vote of slot ${slot}`
-  if (delay === null) return [`${name} is missing${nextBlockMissing ? '; the next slot had no block' : ''}`]
-  const excuse = !nextBlockMissing
-    ? ''
-    : delay === bestDelay
-      ? '; there was no earlier block'
-      : `; ${bestDelay} was the best possible delay`
-  return [
-    ...(targetCorrect ? [] : [`${name} has a wrong target`]),
-    ...(headCorrect ? [] : [`${name} has a wrong head`]),
-    ...(delay > 1 ? [`${name} was included after ${delay} slots${excuse}`] : []),
-  ]
+  return { epoch, startTimestamp, final, ...parts, messages: describeMissed(parts, proposals) }
 }

@@ -1,24 +1,47 @@
 // Collects the missed duties of one segment: late, wrong and missing votes, missing and empty blocks, missing sync
-// signatures, and slashings. For votes it also records how many slots later the next block was, which is the best
-// delay.
+// signatures, slashings, and votes of payload committees that are not on the chain or contradict it. For votes it also
+// records how many slots later the next block was, which is the best delay. Since Gloas it collects all proposals.
 
 import { recordFrom } from '#core/record-from.ts'
 import type { Block } from '#sources/beacon/block.ts'
 import { type ConsensusRules, firstSlotAt } from '#sources/beacon/consensus.ts'
+import type { PayloadStatus } from '#sources/beacon/payload-status.ts'
 import {
   type MissedDuty,
   type MissedDutyColumns,
   type MissedKind,
   missedFields,
   missedKinds,
+  payloadFlags,
   wrongHead,
   wrongTarget,
 } from '#validators/duties/missed.ts'
 import type { EpochData } from '../read/epoch.ts'
 import type { BlockEffects } from './block-effects.ts'
+import { isWrongVote, type PayloadVote } from './payload-votes.ts'
 import { flag, type Votes } from './votes.ts'
 
 type NewMissedDuty = Pick<MissedDuty, 'validator' | 'epoch' | 'slot'> & Partial<MissedDuty>
+
+/** A block that was proposed since Gloas. */
+export interface Proposal {
+  readonly slot: number
+  readonly proposer: number
+  readonly payload: PayloadStatus
+  /** Undefined: the proposer built the payload itself. */
+  readonly builder?: number | undefined
+  /** What the builder has to pay to the proposer. */
+  readonly valueGwei: number
+  /** Undefined: there is nothing to pay, or it is not known yet. */
+  readonly isPaid?: boolean | undefined
+}
+
+/** What an epoch since Gloas has besides other duties. */
+export interface PayloadDuties {
+  readonly proposals?: readonly Proposal[]
+  /** Undefined: the payload committees are not known. */
+  readonly payloadVotes?: readonly PayloadVote[] | undefined
+}
 
 export class MissedDutyCollector {
   #count = 0
@@ -30,12 +53,15 @@ export class MissedDutyCollector {
     { epoch, blocks, proposers }: EpochData,
     votes: Votes,
     effects: readonly BlockEffects[],
+    { proposals = [], payloadVotes = [] }: PayloadDuties = {},
   ): void {
     this.#votes(epoch, votes, slotsUntilNextBlock(rules, epoch, blocks))
     this.#blocks(epoch, firstSlotAt(rules, epoch), proposers, blocks)
     for (const { slot, slashed } of effects)
       for (const { validator } of slashed) this.#add('slashed', { validator, epoch, slot })
     this.#sync(epoch, effects)
+    for (const proposal of proposals) this.#proposal(epoch, proposal)
+    for (const duty of payloadVotes) if (!duty.vote || isWrongVote(duty)) this.#payloadVote(epoch, duty)
   }
 
   /** Runs for a million validators per epoch, so the common case of a perfect vote is checked first. */
@@ -68,6 +94,28 @@ export class MissedDutyCollector {
     )
     for (const [validator, missed] of Map.groupBy(unsigned, (seat) => seat.validator))
       this.#add('sync', { validator, epoch, slot: missed[0]?.slot ?? 0, missing: missed.length })
+  }
+
+  #proposal(epoch: number, { slot, proposer, payload, builder, valueGwei, isPaid }: Proposal): void {
+    const duty = { validator: proposer, epoch, slot }
+    // If a builder withheld the payload, the proposer has done its duty.
+    if (payload === 'empty' && builder === undefined) this.#add('emptyBlock', duty)
+    this.#add('proposal', {
+      ...duty,
+      payload: statusFlag(payload) | (isPaid === undefined ? 0 : isPaid ? payloadFlags.paid : payloadFlags.unpaid),
+      builder: builder === undefined ? 0 : builder + 1,
+      ether: Math.floor(valueGwei / gweiPerEther),
+      gwei: valueGwei % gweiPerEther,
+    })
+  }
+
+  #payloadVote(epoch: number, duty: PayloadVote): void {
+    const { validator, slot, canBeOnChain, vote, payload } = duty
+    const { seen, blobsSeen } = payloadFlags
+    this.#add('payloadVote', {
+      ...{ validator, epoch, slot, delay: vote ? 1 : 0, best_delay: canBeOnChain ? 1 : 0 },
+      payload: statusFlag(payload) | (vote?.isPresent ? seen : 0) | (vote?.hasBlobs ? blobsSeen : 0),
+    })
   }
 
   #add(kind: MissedKind, duty: NewMissedDuty): void {
@@ -104,6 +152,11 @@ export class MissedDutyCollector {
     this.#columns = newColumns(1024)
   }
 }
+
+const gweiPerEther = 1_000_000_000
+
+const statusFlag = (status: PayloadStatus | undefined): number =>
+  status === 'full' ? payloadFlags.full : status === 'empty' ? payloadFlags.empty : 0
 
 /** More than a segment can have. Multiplied by a validator index, it is still an exact integer. */
 const positionsMax = 2 ** 28
