@@ -64,6 +64,8 @@ async function readFeeds(options: IngestOptions): Promise<void> {
     print(
       `${id}: ${report.pass} pass, ${counted(report.pages, 'page')}, ${counted(report.records, 'record')}: ${report.changed} new or changed, ${counted(report.written, 'document')} written, ${report.rejected} rejected, ${report.vanished} vanished`,
     )
+    if (report.end === 'page repeats')
+      note(`${id}: the pass ended at a page that repeats earlier records and does not count as complete (paging).`)
     if (report.absent > 0) {
       note(`${id}: ${report.absent} markets are missing, too many to mark them as vanished (vanishShareMax).`)
     }
@@ -82,7 +84,8 @@ async function readFeedOnce(
   options: IngestOptions,
   signal: AbortSignal,
 ): Promise<PassReport> {
-  const { readFeed, FeedLocked } = await import('#markets/feeds/read-feed.ts')
+  const { FeedLocked } = await import('#markets/feeds/feed-lock.ts')
+  const { readFeed } = await import('#markets/feeds/read-feed.ts')
   const draw = (text: string) => (options.json ? undefined : redrawLine(text))
   const onPage = ({ pages, records }: PassReport) => draw(`${feed.id}: page ${pages}, ${counted(records, 'record')}`)
   const work = { holder: context.random.uuid(), full: options.full === true, signal, onPage }

@@ -232,7 +232,6 @@ test('every file begins with a comment that says what it is for', () => {
 const linesMax = 300
 /** Longer files, and why they are not split. */
 const longFiles: Record<string, string> = {
-  'server/markets/feeds/read-feed.ts': 'one pass over a feed, step by step',
   'server/sources/evm/rpc-endpoint.ts': 'one class with the state of a node',
   'server/sources/http-client.ts': 'the only way to send a request, with all its limits',
   'server/validators/duties/chunk.ts': 'one reader of a binary format',

@@ -28,9 +28,9 @@ export function pageUrl(feed: MarketFeed, pass: Pass, cursor: string, sinceMs: n
   for (const [name, value] of Object.entries(feed.query)) set(name, value)
   if (pass === 'recent') for (const [name, value] of Object.entries(recent.query)) set(name, value)
   if (pass === 'recent' && sinceMs !== undefined) set(recent.since, new Date(sinceMs).toISOString())
-  set(paging.limit, String(paging.size))
+  if (paging.kind !== 'none') set(paging.limit, String(paging.size))
   if (paging.kind === 'offset') set(paging.offset, cursor === '' ? '0' : cursor)
-  else if (cursor !== '') set(paging.cursor, cursor)
+  if (paging.kind === 'keyset' && cursor !== '') set(paging.cursor, cursor)
   return url.href
 }
 
@@ -42,9 +42,19 @@ export function parseFeedPage(document: unknown, feed: MarketFeed, cursor: strin
   }
   return {
     records,
-    next:
-      feed.paging.kind === 'offset' ? nextOffset(feed, records, cursor) : nextCursor(feed, document, records, cursor),
-    ...newestAndOldest(records.map((record) => updatedMsOf(record, feed))),
+    next: findNext(feed, document, records, cursor),
+    ...newestAndOldest(records.map((record) => sourceMs(sourceField(record, feed, 'updatedAt')))),
+  }
+}
+
+function findNext(feed: MarketFeed, document: unknown, records: readonly unknown[], cursor: string) {
+  switch (feed.paging.kind) {
+    case 'offset':
+      return nextOffset(feed, records, cursor)
+    case 'keyset':
+      return nextCursor(feed, document, records, cursor)
+    case 'none':
+      return undefined
   }
 }
 
@@ -53,19 +63,33 @@ function newestAndOldest(times: readonly (number | undefined)[]): Pick<FeedPage,
   return { newestMs: sorted.at(-1), oldestMs: sorted[0] }
 }
 
+/** How many records of a page the next one repeats. */
+export const overlapOf = ({ paging: { kind, overlap } }: MarketFeed): number => (kind === 'offset' ? overlap : 0)
+
 /** The records that the next page repeats, as JSON. */
-export const overlapKeys = ({ paging: { overlap } }: MarketFeed, { records }: FeedPage): ReadonlySet<string> =>
-  new Set(records.slice(Math.max(0, records.length - overlap)).map((record) => stringifyJson(record)))
+export const overlapKeys = (feed: MarketFeed, { records }: FeedPage): ReadonlySet<string> =>
+  new Set(records.slice(Math.max(0, records.length - overlapOf(feed))).map((record) => stringifyJson(record)))
 
 /** Whether the page begins with a record that the previous page ended with. Records may change, but keep their ids. */
-export function continuesPage({ paging }: MarketFeed, { records }: FeedPage, previous: FeedPage | undefined): boolean {
-  const { kind, overlap } = paging
-  if (kind !== 'offset' || overlap === 0 || !previous) return true
-  const ends = new Set(previous.records.slice(-overlap).map(idOf))
-  return records.slice(0, overlap).some((record) => ends.has(idOf(record)))
+export function continuesPage(feed: MarketFeed, { records }: FeedPage, previous: FeedPage | undefined): boolean {
+  const overlap = overlapOf(feed)
+  if (overlap === 0 || !previous) return true
+  const ends = new Set(previous.records.slice(-overlap).map((record) => recordKey(record, feed)))
+  return records.slice(0, overlap).some((record) => ends.has(recordKey(record, feed)))
 }
 
-const idOf = (record: unknown): unknown => (record as { id?: unknown } | null)?.id
+/** Whether the previous page has all records of this one. */
+export function isPartOf(feed: MarketFeed, { records }: FeedPage, previous: FeedPage | undefined): boolean {
+  const known = new Set(previous?.records.map((record) => recordKey(record, feed)))
+  return records.every((record) => known.has(recordKey(record, feed)))
+}
+
+/** What identifies a record: its id under the name that the source uses; without one, the whole record. */
+export function recordKey(record: unknown, feed: MarketFeed): string {
+  const id = sourceField(record, feed, 'id')
+  const hasId = typeof id === 'string' || typeof id === 'number' || typeof id === 'bigint'
+  return hasId ? `id ${id}` : `json ${stringifyJson(record)}`
+}
 
 /** Two answers to the same request: all their records. They end the pass only if both do. */
 export function mergePages(one: FeedPage, other: FeedPage): FeedPage {
@@ -78,15 +102,13 @@ export function mergePages(one: FeedPage, other: FeedPage): FeedPage {
 }
 
 /** The records of a page with their positions, without those that the previous page ended with. */
-export const newRecordsIn = ({ paging: { overlap } }: MarketFeed, { records }: FeedPage, before: ReadonlySet<string>) =>
-  [...records.entries()].filter(([at, record]) => at >= overlap || !before.has(stringifyJson(record)))
+export const changedRecordsIn = (feed: MarketFeed, { records }: FeedPage, before: ReadonlySet<string>) =>
+  [...records.entries()].filter(([at, record]) => at >= overlapOf(feed) || !before.has(stringifyJson(record)))
 
-/** The last page has only records of the previous page. A short page is no sign: sources may return fewer than `size`. */
-function nextOffset({ paging: { overlap } }: MarketFeed, records: readonly unknown[], cursor: string) {
-  const offset = cursor === '' ? 0 : Number(cursor)
-  const repeated = offset === 0 ? 0 : overlap
-  if (records.length <= repeated) return undefined
-  return String(offset + Math.max(1, records.length - overlap))
+/** A short page is no sign of the end: sources may return fewer than `size`. */
+function nextOffset(feed: MarketFeed, records: readonly unknown[], cursor: string) {
+  if (records.length === 0) return undefined
+  return String(Number(cursor) + Math.max(1, records.length - overlapOf(feed)))
 }
 
 function nextCursor({ paging: { next } }: MarketFeed, document: unknown, records: readonly unknown[], cursor: string) {
@@ -99,10 +121,10 @@ function nextCursor({ paging: { next } }: MarketFeed, document: unknown, records
   return text === '' || text === cursor ? undefined : text
 }
 
-/** The value of `updatedAt`, under the name that the source uses. */
-function updatedMsOf(record: unknown, { fields, record: kind }: MarketFeed): number | undefined {
+/** The value of a field, under our name or the one that the source uses. */
+function sourceField(record: unknown, { fields, record: kind }: MarketFeed, name: string): unknown {
   if (typeof record !== 'object' || record === null) return undefined
-  const renamed = Object.entries({ ...fields.all, ...fields[kind] }).find(([, ours]) => ours === 'updatedAt')?.[0]
+  const renamed = Object.entries({ ...fields.all, ...fields[kind] }).find(([, ours]) => ours === name)?.[0]
   const members = record as Record<string, unknown>
-  return sourceMs(members.updatedAt ?? (renamed === undefined ? undefined : members[renamed]))
+  return members[name] ?? (renamed === undefined ? undefined : members[renamed])
 }

@@ -9,6 +9,13 @@ import { putRow } from '#storage/put-row.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'
 import type { Pass } from './feed-page.ts'
 
+/**
+ * - `end`: the source says so, or everything before it is known from the last pass
+ * - `last page repeats`: the source returned its last page again, as some do beyond the end
+ * - `page repeats`: the page had no record that was new in this pass, so more records may be missing
+ */
+export type PassEnd = 'end' | 'last page repeats' | 'page repeats'
+
 /** A feed that has not been read. */
 export const newFeedState = (source: string) => ({
   source,
@@ -17,12 +24,18 @@ export const newFeedState = (source: string) => ({
   cursor: '',
   /** Pages read in this pass; 0: not started. */
   page: 0,
+  /** Different records read in this pass. */
+  records: 0,
   fullPass: 0,
   startedMs: 0,
   readUntilMs: null as number | null,
   newestSeenMs: null as number | null,
   fullAtMs: null as number | null,
   doneAtMs: null as number | null,
+  /** Pages and records of the last finished pass, and why it ended. */
+  donePages: 0,
+  doneRecords: 0,
+  passEnd: 'end' as PassEnd,
   /** Start of the last finished pass: everything that the source listed by then has been read. */
   asOfMs: null as number | null,
   /** Markets missing from the last full pass, if too many to mark as vanished; otherwise 0. */
@@ -61,27 +74,35 @@ export function storeFeedState(tx: StateWriter, feedState: FeedState): Promise<v
 const newer = (a: number | null, b: number | undefined): number | null =>
   b === undefined ? a : a === null ? b : Math.max(a, b)
 
-/** The state after a page that is not the last. */
+/** The state after a page that is not the last. It is already counted. */
 export const afterPage = (feedState: FeedState, cursor: string, newestMs: number | undefined): FeedState => ({
   ...feedState,
   cursor,
-  page: feedState.page + 1,
   newestSeenMs: newer(feedState.newestSeenMs, newestMs),
 })
 
 /**
- * The state after the last page. A full pass with too many missing markets is not trusted: responses are based on the
- * pass before it, and another full pass is due at once.
+ * The state after the last page, which is already counted. A full pass with too many missing markets, or a pass that
+ * ended at a page that repeats, is not trusted: responses are based on the pass before it, and another one is due at once.
  */
-export function afterLastPage(feedState: FeedState, newestMs: number | undefined, nowMs: number): FeedState {
+export function afterLastPage(
+  feedState: FeedState,
+  passEnd: PassEnd,
+  newestMs: number | undefined,
+  nowMs: number,
+): FeedState {
   const newestSeenMs = newer(feedState.newestSeenMs, newestMs)
   const safeMs = newestSeenMs === null ? undefined : Math.min(newestSeenMs, feedState.startedMs)
-  const isTrusted = feedState.absent === 0
+  const isTrusted = feedState.absent === 0 && passEnd !== 'page repeats'
   return {
     ...feedState,
     cursor: '',
     page: 0,
-    readUntilMs: newer(feedState.readUntilMs, safeMs),
+    records: 0,
+    donePages: feedState.page,
+    doneRecords: feedState.records,
+    passEnd,
+    readUntilMs: passEnd === 'page repeats' ? feedState.readUntilMs : newer(feedState.readUntilMs, safeMs),
     newestSeenMs: null,
     fullAtMs: feedState.pass === 'full' && isTrusted ? nowMs : feedState.fullAtMs,
     doneAtMs: nowMs,
@@ -93,8 +114,21 @@ export function afterLastPage(feedState: FeedState, newestMs: number | undefined
 export const isReadRecently = ({ doneAtMs }: Pick<FeedState, 'doneAtMs'>, staleMs: number, nowMs: number): boolean =>
   doneAtMs !== null && Math.abs(nowMs - doneAtMs) <= staleMs
 
+/** `12 pages with 1150 records` */
+export const sizeText = (pages: number, records: number): string =>
+  `${pages} ${pages === 1 ? 'page' : 'pages'} with ${records} ${records === 1 ? 'record' : 'records'}`
+
 /** Why a feed is incomplete although it is read regularly. */
-export function findFeedProblem({ absent, rejected }: Pick<FeedStateWithRejects, 'absent' | 'rejected'>) {
+export function findFeedProblem(
+  feedState: Pick<FeedStateWithRejects, 'absent' | 'rejected' | 'passEnd' | 'donePages' | 'doneRecords'>,
+) {
+  const { absent, rejected, passEnd, donePages, doneRecords } = feedState
+  if (passEnd === 'page repeats') {
+    return {
+      message: `the last pass ended at a page that repeats earlier records, after ${sizeText(donePages, doneRecords)}; it does not count as complete`,
+      todo: 'check paging of the feed: the source may ignore the parameter of the offset or cursor; if it has no pages, set paging.kind: none',
+    }
+  }
   if (absent > 0) {
     return {
       message: `${absent} markets are missing from the last full pass, more than vanishShareMax allows; none is marked as vanished`,

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { coverageReport } from '#operations/coverage.ts'
+import { storeDiagnoses } from '#operations/doctor.ts'
 import type { MarketFeed } from '#runtime/settings/markets.ts'
 import { openContext, type TestContext, testNowMs, testRequestInfo } from '#test/context.ts'
 import { type Scripted, serveScript as serveSteps } from '#test/scripted-server.ts'
@@ -23,7 +24,9 @@ const nothing: Scripted = { body: [] }
 
 async function contextFor(url: string, feed: object = {}): Promise<{ context: TestContext; feed: MarketFeed }> {
   const paging = { kind: 'offset', size: 2, overlap: 0 }
-  const context = await openContext({ markets: { feeds: [{ id: 'main', url, perSecond: 10, paging, ...feed }] } })
+  const context = await openContext({
+    markets: { feeds: [{ id: 'main', url, perSecond: 10, pagesMax: 50, paging, ...feed }] },
+  })
   return { context, feed: context.settings.markets.feeds[0] as MarketFeed }
 }
 
@@ -109,15 +112,140 @@ describe('pages', () => {
     await two.context[Symbol.asyncDispose]()
   })
 
+  test('a source without pages is one page, requested without a limit', async () => {
+    await using server = await serveSteps(pageOf(1, 2, 3))
+    const { context, feed } = await contextFor(server.url, { paging: { kind: 'none' }, query: { all: '1' } })
+    const { pages, records, end } = await pass(context, feed)
+    assert.deepEqual([pages, records, end], [1, 3, 'end'])
+    assert.deepEqual(queries(server.requests), ['all=1'])
+    await context[Symbol.asyncDispose]()
+  })
+
   test('a cursor that leads to itself ends the pass, and too many pages are an error', async () => {
     await using circle = await serveScript({ body: { data: [market(1)], next_cursor: 'same' } })
     const one = await contextFor(circle.url, { list: 'data', paging: { kind: 'keyset' } })
     assert.equal((await pass(one.context, one.feed)).pages, 2)
-    await using endless = await serveScript(pageOf(1, 2))
+    await using endless = await serveScript(pageOf(1, 2), pageOf(3, 4), pageOf(5, 6), pageOf(7, 8))
     const two = await contextFor(endless.url, { pagesMax: 3 })
     await assert.rejects(pass(two.context, two.feed), /more than 3 pages/)
     await one.context[Symbol.asyncDispose]()
     await two.context[Symbol.asyncDispose]()
+  })
+})
+
+describe('pages that repeat', () => {
+  const finding = async (context: TestContext) => (await marketFindings(context))[0]
+
+  test('a source that ignores the offset: the pass ends, does not count as complete, and is reported', async () => {
+    await using server = await serveSteps(pageOf(1, 2))
+    const { context, feed } = await contextFor(server.url)
+    const report = await pass(context, feed)
+    assert.deepEqual([report.pages, report.records, report.end], [2, 2, 'page repeats'])
+    assert.equal(server.requests.length, 3, 'the page that ends the pass is requested twice')
+    assert.deepEqual(await slugsOf(context), ['m-1', 'm-2'])
+    assert.equal((await readFeedState(context.state, 'main'))?.fullAtMs, null)
+    const { ok, message = '' } = (await finding(context)) ?? {}
+    assert.equal(ok, false)
+    assert.match(message, /ended at a page that repeats .* after 2 pages with 2 records/)
+    const doctor = (await storeDiagnoses(context, 0)).find(({ name }) => name === 'feed main')
+    assert.match(
+      `${doctor?.level}: ${doctor?.message} → ${doctor?.todo}`,
+      /^fail: .* repeats .* → .*paging\.kind: none/,
+    )
+    await context[Symbol.asyncDispose]()
+  })
+
+  test('a source that starts to repeat after a complete pass: markets do not vanish, and the feed is not ready', async () => {
+    await using server = await serveScript(pageOf(1, 2), pageOf(3, 4), nothing, pageOf(1, 2))
+    const { context, feed } = await contextFor(server.url, { vanishAfter: 1 })
+    assert.equal((await pass(context, feed)).end, 'end')
+    assert.match((await finding(context))?.message ?? '', /^last pass .* old, 3 pages with 4 records$/)
+    const asOf = (await readFeedState(context.state, 'main'))?.asOfMs
+    context.clock.advance(1000)
+    const { end, vanished } = await pass(context, feed)
+    assert.deepEqual([end, vanished], ['page repeats', 0])
+    assert.equal((await readFeedState(context.state, 'main'))?.asOfMs, asOf, 'responses are based on the pass before')
+    assert.equal((await finding(context))?.ok, false)
+    await context[Symbol.asyncDispose]()
+  })
+
+  test('cursors that lead in a circle', async () => {
+    const steps: Record<string, Scripted> = {
+      '': { body: { data: [market(1)], next_cursor: 'b' } },
+      b: { body: { data: [market(2)], next_cursor: 'c' } },
+      c: { body: { data: [market(3)], next_cursor: 'b' } },
+    }
+    await using server = await serveSteps(
+      ({ url }) => steps[new URL(url, 'http://feed').searchParams.get('cursor') ?? ''] ?? nothing,
+    )
+    const { context, feed } = await contextFor(server.url, { list: 'data', paging: { kind: 'keyset' } })
+    const { pages, records, end } = await pass(context, feed)
+    assert.deepEqual([pages, records, end], [4, 3, 'page repeats'])
+    await context[Symbol.asyncDispose]()
+  })
+
+  test('a source that returns its last page again beyond the end has been read completely', async () => {
+    await using server = await serveSteps(pageOf(1, 2), pageOf(3), pageOf(3))
+    const { context, feed } = await contextFor(server.url)
+    const { pages, records, end } = await pass(context, feed)
+    assert.deepEqual([pages, records, end], [3, 3, 'last page repeats'])
+    assert.equal((await finding(context))?.ok, true)
+    assert.match(
+      (await finding(context))?.message ?? '',
+      /^last pass .* old, 3 pages with 3 records; its last page repeats$/,
+    )
+    await context[Symbol.asyncDispose]()
+  })
+
+  test('a source that begins again at the end', async () => {
+    await using server = await serveSteps(pageOf(1, 2), pageOf(3, 4), pageOf(1, 2))
+    const { context, feed } = await contextFor(server.url)
+    assert.equal((await pass(context, feed)).end, 'page repeats')
+    await context[Symbol.asyncDispose]()
+  })
+
+  test('one repeated answer neither ends the pass nor leaves out records', async () => {
+    await using server = await serveSteps(pageOf(1, 2), pageOf(1, 2), pageOf(3, 4), nothing)
+    const { context, feed } = await contextFor(server.url)
+    const { records, end } = await pass(context, feed)
+    assert.deepEqual([records, end], [4, 'end'])
+    assert.deepEqual(await slugsOf(context), ['m-1', 'm-2', 'm-3', 'm-4'])
+    await context[Symbol.asyncDispose]()
+  })
+
+  test('a recent pass that ends at a page that repeats is read again from the same time', async () => {
+    await using server = await serveScript(pageOf(1, 2), nothing, pageOf(3, 4))
+    const { context, feed } = await contextFor(server.url, { recent: { since: 's' } })
+    await pass(context, feed)
+    const before = (await readFeedState(context.state, 'main'))?.readUntilMs
+    const report = await pass(context, feed)
+    assert.deepEqual([report.pass, report.end], ['recent', 'page repeats'])
+    assert.equal((await readFeedState(context.state, 'main'))?.readUntilMs, before)
+    await context[Symbol.asyncDispose]()
+  })
+
+  test('records are compared by their id under the name that the source uses, or as a whole without one', async () => {
+    const record = (id: number, price: number) => ({ key: String(id), slug: `m-${id}`, price })
+    let price = 0
+    await using server = await serveSteps(() => ({ body: [record(1, price++), { note: 'no id' }] }))
+    const { context, feed } = await contextFor(server.url, { fields: { market: { key: 'id' } } })
+    const { records, end } = await pass(context, feed)
+    assert.deepEqual([records, end], [2, 'page repeats'])
+    await context[Symbol.asyncDispose]()
+  })
+
+  test('readiness shows the pages and records of the current pass too', async () => {
+    const pages = [pageOf(1, 2), pageOf(3, 4), nothing]
+    await using server = await serveScript(...pages, ...pages)
+    const { context, feed } = await contextFor(server.url)
+    const messages: Promise<string | undefined>[] = []
+    const onPage = () => void messages.push(finding(context).then((one) => one?.message))
+    await pass(context, feed, { onPage })
+    await pass(context, feed, { onPage })
+    const [first, , , again] = await Promise.all(messages)
+    assert.equal(first, 'first full pass in progress, 1 page with 2 records')
+    assert.match(again ?? '', /^last pass .* old, 3 pages with 4 records; this pass 1 page with 2 records$/)
+    await context[Symbol.asyncDispose]()
   })
 })
 
@@ -277,7 +405,7 @@ describe('a clock that is set back', () => {
     context.clock.wrongByMs = 0
     const [finding] = await marketFindings(context)
     assert.equal(finding?.ok, false)
-    assert.match(finding?.message ?? '', /^last pass \d.* ahead of this clock$/)
+    assert.match(finding?.message ?? '', /^last pass \d.* ahead of this clock, 2 pages with 1 record$/)
     assert.equal(await isFresh(context), false)
     await context[Symbol.asyncDispose]()
   })

@@ -7,7 +7,7 @@ import { logOutcome, type PollOutcome, poll } from '#ingest/poll.ts'
 import type { MarketFeed } from '#runtime/settings/markets.ts'
 import type { MarketsContext } from '../context.ts'
 import { writeDeferred } from '../records/rebuild.ts'
-import { findFeedProblem, isReadRecently, readFeedStates } from './feed-state.ts'
+import { findFeedProblem, isReadRecently, readFeedStates, sizeText } from './feed-state.ts'
 import { type PassReport, readFeed } from './read-feed.ts'
 
 /** A pass over a large source takes hours. Each request has its own timeout. */
@@ -93,6 +93,10 @@ function toFeedReport(context: MarketsContext, { id }: MarketFeed, outcome: Poll
   if (report.absent > 0) {
     log.warn({ source: id, absent: report.absent }, 'full pass omitted too many markets; none marked as vanished')
   }
+  if (report.end === 'page repeats') {
+    const { pages, records } = report
+    log.warn({ source: id, pages, records }, 'feed pass ended at a page that repeats; it does not count as complete')
+  }
   log[report.pass === 'full' ? 'info' : 'debug']({ source: id, ...report }, 'feed pass finished')
   return { source: id, is: 'done', report }
 }
@@ -108,13 +112,21 @@ export async function marketFindings(
     const feedState = feedStates.get(id)
     const name = `market feed ${id}`
     if (!feedState || feedState.fullAtMs === null || feedState.doneAtMs === null) {
-      return { name, ok: false, message: `first full pass in progress, ${feedState?.page ?? 0} pages read` }
+      const problem = feedState && findFeedProblem(feedState)
+      const size = sizeText(feedState?.page ?? 0, feedState?.records ?? 0)
+      return { name, ok: false, message: problem?.message ?? `first full pass in progress, ${size}` }
     }
     const nowMs = context.clock.now()
-    const age = `last pass ${formatAgeOf(nowMs - feedState.doneAtMs)}`
+    const { doneAtMs, donePages, doneRecords, passEnd, page, records } = feedState
     const problem = findFeedProblem(feedState)
+    const message = [
+      `last pass ${formatAgeOf(nowMs - doneAtMs)}, ${sizeText(donePages, doneRecords)}`,
+      ...(passEnd === 'last page repeats' ? ['its last page repeats'] : []),
+      ...(page > 0 ? [`this pass ${sizeText(page, records)}`] : []),
+      ...(problem ? [problem.message] : []),
+    ].join('; ')
     // A rejected record concerns one market. Report it, but stay ready for all others.
-    const ok = isReadRecently(feedState, staleMs, nowMs) && feedState.absent === 0
-    return { name, ok, message: problem ? `${age}; ${problem.message}` : age }
+    const isComplete = feedState.absent === 0 && passEnd !== 'page repeats'
+    return { name, ok: isComplete && isReadRecently(feedState, staleMs, nowMs), message }
   })
 }

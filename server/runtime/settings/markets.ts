@@ -10,7 +10,11 @@ const path = (value: string, description: string) =>
 
 const Paging = section(
   {
-    kind: choice(['offset', 'keyset'], 'offset', 'How the source is paged: by offset, or by cursor (`keyset`).'),
+    kind: choice(
+      ['offset', 'keyset', 'none'],
+      'offset',
+      'How the source is paged: by offset, by cursor (`keyset`), or not at all (`none`).',
+    ),
     limit: parameter('limit', 'Query parameter for the page size; empty: none.'),
     size: integer(100, 1, 10_000, 'Records per page.'),
     offset: parameter('offset', 'Query parameter for the number of records to skip (`offset`).'),

@@ -175,12 +175,16 @@ const feedTables = ({ strict, clustered }: StateDialect): readonly string[] => [
     pass text not null, -- full or recent
     cursor text not null, -- offset or token of the next page; empty: the first page
     page bigint not null, -- pages read in this pass
+    records bigint not null, -- different records read in this pass
     full_pass bigint not null, -- number of the current or last full pass
     started_ms bigint not null, -- start of this pass
     read_until_ms bigint, -- source time before which every change has been read
     newest_seen_ms bigint, -- source time of the newest change seen in this pass
     full_at_ms bigint, -- end of the last full pass
     done_at_ms bigint, -- end of the last pass of either kind
+    done_pages bigint not null, -- pages of that pass
+    done_records bigint not null, -- different records of that pass
+    pass_end text not null, -- why that pass ended: end, last page repeats or page repeats
     as_of_ms bigint, -- start of the last finished pass: the time that responses are based on
     absent bigint not null, -- markets missing from the last full pass, if too many to mark as vanished; otherwise 0
     holder text not null, -- id of the process that reads it; empty: none

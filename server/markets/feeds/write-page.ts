@@ -1,0 +1,124 @@
+// Writes one page of a feed: its records part by part, then rejects and cursor. After a full pass, it also marks the
+// markets that have vanished.
+import { createPause } from '#runtime/pause-while-busy.ts'
+import type { MarketFeed } from '#runtime/settings/markets.ts'
+import { cleanUrl } from '#sources/http-client.ts'
+import type { StateWriter } from '#storage/state.ts'
+import type { MarketsContext } from '../context.ts'
+import { EventLoopYielder } from '../event-loop-yielder.ts'
+import { decompose, type Renames } from '../records/decompose.ts'
+import type { MarketRecord } from '../records/normalize.ts'
+import { type PutReport, putMarkets, type Reject } from '../records/put-markets.ts'
+import { writeDeferred } from '../records/rebuild.ts'
+import { dropResolvedRejects, dropUnseenRejects, storeRejects } from '../records/rejects.ts'
+import { documentsPerPart, WritePart } from '../records/write-parts.ts'
+import { lockMs, refuseIfTakenOver } from './feed-lock.ts'
+import type { changedRecordsIn, FeedPage } from './feed-page.ts'
+import { countAbsent, markVanished, recordPresence } from './feed-presence.ts'
+import { afterLastPage, afterPage, type FeedState, type PassEnd, storeFeedState } from './feed-state.ts'
+import type { PassOptions } from './read-feed.ts'
+
+export interface PageOfPass extends FeedPage {
+  readonly changedRecords: ReturnType<typeof changedRecordsIn>
+  /** How many records are new in this pass. */
+  readonly newCount: number
+  readonly end: PassEnd | undefined
+}
+
+/** The cost of decomposing a record, in rows read. A turn of the event loop for each record would slow down the feed. */
+const decomposeSteps = 50
+
+/** The records of a page in parts. */
+async function splitPage(feed: MarketFeed, renames: Renames, location: string, { changedRecords }: PageOfPass) {
+  let part = new WritePart()
+  const parts = [part]
+  const yielder = new EventLoopYielder()
+  for (const [at, value] of changedRecords) {
+    if (part.isFull) {
+      part = new WritePart()
+      parts.push(part)
+    }
+    part.add(decompose(value, feed.record, renames, `${location} record ${at + 1}`))
+    await yielder.spend(decomposeSteps)
+  }
+  return parts
+}
+
+/**
+ * Writes the records and presence of a page, part by part, then the documents that the parts have deferred. Rejects and
+ * the cursor are written last.
+ */
+export async function writePage(
+  context: MarketsContext,
+  feed: MarketFeed,
+  renames: Renames,
+  feedState: FeedState,
+  page: PageOfPass,
+  options: Pick<PassOptions, 'signal' | 'eventLoop'>,
+) {
+  const { state, clock } = context
+  const total = { changed: 0, written: 0 }
+  const rejects: Reject[] = []
+  const pause = createPause(options.eventLoop)
+  for (const { records } of await splitPage(feed, renames, `${cleanUrl(feed.url)} page ${feedState.page + 1}`, page)) {
+    const report = await state.write((tx) => writePart(tx, feed, feedState, records, clock.now()))
+    total.changed += report.changed
+    total.written += report.written
+    rejects.push(...report.rejects)
+    await pause()
+  }
+  // The first pass writes them at its end.
+  if (!isFirstPass(feedState)) total.written += await writeDeferred(state, () => clock.now(), options)
+  const end = await state.write(async (tx) => {
+    const nowMs = clock.now()
+    await refuseIfTakenOver(tx, feed, feedState)
+    // If the clock was set back during the pass, `dropUnseenRejects` must not take them for those of an earlier pass.
+    await storeRejects(tx, feed.id, rejects, Math.max(nowMs, feedState.startedMs))
+    return advanceFeed(tx, context, feed, feedState, page, nowMs)
+  })
+  return { ...total, ...end, rejected: rejects.length }
+}
+
+const isFirstPass = ({ fullAtMs }: FeedState): boolean => fullAtMs === null
+
+async function writePart(
+  tx: StateWriter,
+  feed: MarketFeed,
+  feedState: FeedState,
+  records: readonly MarketRecord[],
+  nowMs: number,
+): Promise<PutReport> {
+  await refuseIfTakenOver(tx, feed, feedState)
+  const options = { source: feed.id, isDeferred: isFirstPass(feedState), documentsMax: documentsPerPart }
+  const report = await putMarkets(tx, records, nowMs, options)
+  const rejected = new Set(report.rejects.map(({ kind, id }) => `${kind}/${id}`))
+  const stored = records.filter(({ kind, id }) => id !== '' && !rejected.has(`${kind}/${id}`))
+  await dropResolvedRejects(tx, feed.id, stored)
+  const seen = records.filter(({ kind, id }) => kind === 'market' && id !== '').map(({ id }) => id)
+  await recordPresence(tx, feed.id, seen, feedState.fullPass, nowMs)
+  return report
+}
+
+/** Stores the cursor after a page, and after a full pass also the markets that have vanished. */
+async function advanceFeed(
+  tx: StateWriter,
+  context: MarketsContext,
+  feed: MarketFeed,
+  feedState: FeedState,
+  { end, next, newestMs, newCount }: PageOfPass,
+  nowMs: number,
+) {
+  const endsFullPass = end !== undefined && end !== 'page repeats' && feedState.pass === 'full'
+  const absent = endsFullPass
+    ? await countAbsent(tx, feed.id, feedState.fullPass, feed.vanishShareMax)
+    : feedState.absent
+  const heldUntilMs = nowMs + lockMs(feed)
+  const read = { ...feedState, absent, heldUntilMs, page: feedState.page + 1, records: feedState.records + newCount }
+  const after = end ? afterLastPage(read, end, newestMs, nowMs) : afterPage(read, next ?? '', newestMs)
+  await storeFeedState(tx, after)
+  if (!endsFullPass || absent > 0) return { feedState: after, vanished: 0 }
+  await dropUnseenRejects(tx, feed.id, feedState.startedMs)
+  const others = context.settings.markets.feeds.map(({ id }) => id).filter((id) => id !== feed.id)
+  const vanished = await markVanished(tx, feed.id, others, feedState.fullPass, feed.vanishAfter, nowMs)
+  return { feedState: after, vanished: vanished.length }
+}
