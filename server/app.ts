@@ -30,7 +30,7 @@ import { runOnce } from '#ingest/lease.ts'
 import { leasedDuties, leasedState } from '#ingest/leased-stores.ts'
 import { marketFindings, startMarkets } from '#markets/feeds/start-markets.ts'
 import { coverageRoute, recentCoverage } from '#operations/coverage.ts'
-import { mcpRoute } from '#operations/mcp/mcp-route.ts'
+import { openMcpRoute } from '#operations/mcp/mcp-route.ts'
 import { readMirrorStatus } from '#operations/mirror/mirror.ts'
 import { startMirror } from '#operations/mirror/start-mirror.ts'
 import { startRetention } from '#operations/retention.ts'
@@ -166,7 +166,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     openapiRoute,
     labelExportRoute(context),
     coverageRoute(coverage),
-    ...(settings.mcp.enabled ? [mcpRoute(app, options.version ?? 'unknown')] : []),
+    ...(settings.mcp.enabled ? [await openMcpRoute(app, options.version ?? 'unknown')] : []),
     ...consoleRoutes(context, {
       version: options.version ?? 'unknown',
       readiness,

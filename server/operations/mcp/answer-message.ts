@@ -7,7 +7,7 @@ import { createMcpServer, type McpServerOptions } from './mcp-server.ts'
 
 export async function answerMessage(
   message: object,
-  request: ApiRequest,
+  request: Pick<ApiRequest, 'headers' | 'onCallerGone'>,
   options: McpServerOptions,
 ): Promise<ApiResponse> {
   const left = new AbortController()
@@ -31,7 +31,7 @@ export async function answerMessage(
 }
 
 /** The library does not get the key. */
-const protocolHeaders = ({ headers }: ApiRequest): Record<string, string> =>
+const protocolHeaders = ({ headers }: Pick<ApiRequest, 'headers'>): Record<string, string> =>
   Object.fromEntries(
     Object.entries(headers).filter(
       (entry): entry is [string, string] => /^(accept|content-type|mcp-.+)$/.test(entry[0]) && entry[1] !== undefined,

@@ -1,5 +1,6 @@
 // Tests /mcp with the client of the protocol's own package, over HTTP.
 import assert from 'node:assert/strict'
+import { registerHooks } from 'node:module'
 import { after, before, describe, test } from 'node:test'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { contract } from '#api/contract.ts'
@@ -34,6 +35,23 @@ const post = ({ server }: Pick<DemoServer, 'server'>, payload: unknown, headers:
   })
 
 const listTools = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} }
+
+test('the first message loads no code', async () => {
+  await using server = await openEmptyServer({ mcp: { enabled: true } })
+  const loaded: string[] = []
+  const hooks = registerHooks({
+    load: (url, context, next) => {
+      loaded.push(url)
+      return next(url, context)
+    },
+  })
+  try {
+    assert.equal((await post({ server }, listTools)).statusCode, 200)
+  } finally {
+    hooks.deregister()
+  }
+  assert.deepEqual(loaded, [])
+})
 
 describe('MCP over HTTP', () => {
   let demo: DemoServer
@@ -152,6 +170,27 @@ describe('MCP over HTTP', () => {
       [{ ...listTools, method: 'tools/call', params: { name: 'markets_bySlug', arguments: { slug } } }, {}, 200],
     ] as const)
       assert.equal((await post(demo, payload, headers)).statusCode, status)
+  })
+
+  test('a message with many members or deeply nested values is refused before it is answered', async () => {
+    const members = Object.fromEntries(Array.from({ length: 65 }, (_, at) => [`m${at}`, 1]))
+    const call = (given: object) => ({
+      ...listTools,
+      method: 'tools/call',
+      params: { name: 'markets_bySlug', ...given },
+    })
+    const nested = '['.repeat(20_000) + ']'.repeat(20_000)
+    for (const message of [
+      JSON.stringify(call({ arguments: { slug: 0 } })).replace('"slug":0', `"slug":${nested}`),
+      { ...listTools, ...members },
+      { ...listTools, params: members },
+      call({ arguments: members }),
+      call({ arguments: { slug: [[members]] } }),
+    ]) {
+      const response = await post(demo, message)
+      assert.equal(response.statusCode, 400)
+      assert.equal(response.json().error.code, 'input.invalid')
+    }
   })
 
   test('there are no sessions and no streams', async () => {

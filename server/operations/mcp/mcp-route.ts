@@ -4,7 +4,9 @@
 //    same. The caller's key and address are passed on.
 // 2. There are no sessions: a POST is answered completely by one response. Nothing is kept between requests.
 // 3. Messages that call no tool need no key. They and messages without a key are limited by the caller's network address.
-// 4. A page of another origin is refused, as the protocol requires against DNS rebinding.
+// 4. The library, which takes half a second to load, is loaded and used once at the start. Otherwise the first message
+//    would stop all other requests for that time.
+// 5. A page of another origin is refused, as the protocol requires against DNS rebinding.
 import { createClient } from '#api/client.ts'
 import type { Endpoint } from '#api/kit.ts'
 import { Fault } from '#core/fault.ts'
@@ -14,9 +16,17 @@ import type { ApiResponse } from '#http/render.ts'
 import { createRoutes, type ExtraRoute, type HttpRoute } from '#http/routes.ts'
 
 const mcpPath = '/mcp'
+const baseUrl = 'http://mcp.invalid'
+/** More than any endpoint has. The library takes long to report each unknown input, and for deeply nested values. */
+const membersMax = 64
+const depthMax = 32
+const firstMessage = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} }
+const messageHeaders = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
 
-export function mcpRoute(app: App, version: string): ExtraRoute {
+export async function openMcpRoute(app: App, version: string): Promise<ExtraRoute> {
   const { context } = app
+  const { answerMessage } = await import('./answer-message.ts')
+  await answerMessage(firstMessage, { headers: messageHeaders }, { version, client: createClient({ baseUrl }) })
   // As in the router, a fixed path wins over a path with a parameter.
   const routes = createRoutes(app, []).toSorted((a, b) => countParameters(a) - countParameters(b))
   return {
@@ -32,12 +42,10 @@ export function mcpRoute(app: App, version: string): ExtraRoute {
         if (key === undefined) countMessage()
         const message = readMessage(request)
         if (key !== undefined && !isToolCall(message)) countMessage()
-        // Imported with the first message, because the library takes time and memory.
-        const { answerMessage } = await import('./answer-message.ts')
         return answerMessage(message, request, {
           version,
           client: createClient({
-            baseUrl: 'http://mcp.invalid',
+            baseUrl,
             key,
             fetch: callInProcess(routes, request),
             retries: 0,
@@ -64,7 +72,21 @@ function readMessage({ contentType, body }: ApiRequest): object {
   }
   if (typeof message !== 'object' || message === null || Array.isArray(message))
     throw new Fault('input.invalid', { message: 'The body must be one JSON-RPC message. Batches are not supported.' })
+  if (isTooComplex(message))
+    throw new Fault('input.invalid', {
+      message: `An object in the message has more than ${membersMax} members, or values are nested deeper than ${depthMax} levels.`,
+    })
   return message
+}
+
+function isTooComplex(message: object): boolean {
+  let level: readonly object[] = [message]
+  for (let depth = 0; level.length > 0; depth++) {
+    const hasLargeObject = level.some((value) => !Array.isArray(value) && Object.keys(value).length > membersMax)
+    if (hasLargeObject || depth > depthMax) return true
+    level = level.flatMap((value) => Object.values(value).filter((member) => typeof member === 'object' && member))
+  }
+  return false
 }
 
 const isToolCall = (message: object): boolean => 'method' in message && message.method === 'tools/call'
