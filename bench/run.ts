@@ -6,6 +6,7 @@ const all = [
   'http',
   'ladder',
   'tails',
+  'hostile',
   'start',
   'console',
   'probe',

@@ -32,9 +32,13 @@ export const everyone: Authorizer = {
 }
 
 export const bearing = (key: string, address = testAddress): Credentials => ({
-  ...{ authorization: `Bearer ${key}`, address, query: {} },
+  ...{ headers: { authorization: `Bearer ${key}` }, address, query: {} },
 })
-export const querying = (apikey: string, address = testAddress): Credentials => ({ apikey, address, query: {} })
+export const querying = (apikey: string, address = testAddress): Credentials => ({
+  headers: {},
+  address,
+  query: { apikey },
+})
 
 export const makeKey = (
   context: Pick<Context, 'state' | 'clock' | 'random'>,

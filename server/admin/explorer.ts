@@ -26,10 +26,9 @@ export function explorerRoutes(context: AppContext, authorizer: Pick<Authorizer,
   const route = (path: string, find: (params: ApiRequest['params']) => Promise<object>): ExtraRoute => ({
     path,
     sameOrigin: true,
-    read: async ({ params, query, address }) => {
-      const apikey = typeof query.apikey === 'string' ? query.apikey : undefined
-      await authorizer.authorize({ endpoint: extensions['explorer.labelSearch'] }, { apikey, address, query: {} })
-      return jsonResponse(await find(params))
+    read: async (request) => {
+      await authorizer.authorize({ endpoint: extensions['explorer.labelSearch'] }, request)
+      return jsonResponse(await find(request.params))
     },
   })
   return [

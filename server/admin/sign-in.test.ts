@@ -65,7 +65,7 @@ describe('POST /console/session', () => {
     await using site = await openConsole()
     const { token } = await createLink(site.context)
     const attempt = (body: object) => site.request('/console/session', { method: 'POST', body })
-    const credentials = { authorization: 'Bearer tetrad:no:body', address: '127.0.0.1', query: {} }
+    const credentials = { headers: { authorization: 'Bearer tetrad:no:body' }, address: '127.0.0.1', query: {} }
     const metadata = { endpoint: contract['validators.metadata'], errorFormat: {}, handle: {} } as never
     for (let tries = 0; tries < 3; tries++)
       await assert.rejects(async () => site.authorizer.authorize(metadata, credentials), Fault)
@@ -180,7 +180,7 @@ describe('POST /console/key', () => {
     const { key, expiresAt } = await request()
     assert.equal(expiresAt, new Date(site.clock.now() + sessionMs).toISOString())
     assert.deepEqual(await request(), { key, expiresAt })
-    const credentials = { authorization: `Bearer ${key}`, address: '10.0.0.1', query: {} }
+    const credentials = { headers: { authorization: `Bearer ${key}` }, address: '10.0.0.1', query: {} }
     const metadata = { endpoint: contract['validators.metadata'], errorFormat: {}, handle: {} } as never
     const id = key.split(':')[1] ?? ''
     assert.deepEqual(await site.authorizer.authorize(metadata, credentials), { keyId: id, plan: 'enterprise' })

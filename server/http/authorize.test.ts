@@ -61,7 +61,7 @@ describe('key', () => {
     const { key } = await makeKey(context, 'enterprise')
     for (const authorization of [`bearer ${key}`, `BEARER  ${key} `, `Bearer\t${key}`]) {
       assert.equal(
-        await codeOf(authorizer, quote, { authorization, address: testAddress, query: {} }),
+        await codeOf(authorizer, quote, { headers: { authorization }, address: testAddress, query: {} }),
         'accepted',
         authorization,
       )
@@ -78,7 +78,7 @@ describe('key', () => {
     assert.equal(await codeOf(authorizer, fundedBy, querying('  ')), 'key.missing')
     for (const authorization of ['Bearer', 'Bearer ', 'Basic dTpw', `Bearer${key}`, key]) {
       assert.equal(
-        await codeOf(authorizer, quote, { authorization, address: testAddress, query: {} }),
+        await codeOf(authorizer, quote, { headers: { authorization }, address: testAddress, query: {} }),
         'key.missing',
         authorization,
       )
@@ -194,10 +194,10 @@ describe('open group', () => {
   test('a caller without a key is anonymous and limited by address', async () => {
     await using context = await openContext({ server: { anonymousPerSecond: 2 } })
     const authorizer = await openAuthorizer(context)
-    const from = (where: string): Credentials => ({ address: where, query: {} })
+    const from = (where: string): Credentials => ({ headers: {}, address: where, query: {} })
     const anonymous = { keyId: 'anonymous', plan: 'free', network: testAddress }
     assert.deepEqual(await authorizer.authorize(market, from(testAddress)), anonymous)
-    assert.deepEqual(await authorizer.authorize(market, { ...from(testAddress), apikey: '' }), anonymous)
+    assert.deepEqual(await authorizer.authorize(market, { ...from(testAddress), query: { apikey: '' } }), anonymous)
     const refused = await attempt(authorizer, market, from(testAddress))
     assert.ok(refused instanceof Fault)
     assert.deepEqual([refused.code, refused.terms, refused.retryAfterMs], ['limit.second', { limit: 2 }, 1000])
@@ -216,7 +216,7 @@ describe('open group', () => {
     await using context = await openContext({ server: { anonymousPerSecond: 2 } })
     const authorizer = await openAuthorizer(context)
     const receiptKey: Handler = { ...market, endpoint: extensions['fx.receiptKey'] }
-    const credentials: Credentials = { address: testAddress, query: {} }
+    const credentials: Credentials = { headers: {}, address: testAddress, query: {} }
     assert.equal(await codeOf(authorizer, receiptKey, credentials), 'accepted')
     assert.equal(await codeOf(authorizer, market, credentials), 'accepted')
     assert.equal(await codeOf(authorizer, receiptKey, credentials), 'limit.second')
@@ -238,7 +238,7 @@ describe('open group', () => {
     await using context = await openContext({ markets: { requireKey: true } })
     const authorizer = await openAuthorizer(context)
     const { key } = await makeKey(context)
-    assert.equal(await codeOf(authorizer, market, { address: testAddress, query: {} }), 'key.missing')
+    assert.equal(await codeOf(authorizer, market, { headers: {}, address: testAddress, query: {} }), 'key.missing')
     assert.equal(await codeOf(authorizer, market, querying(key)), 'accepted')
     await authorizer.close()
   })
@@ -299,7 +299,10 @@ describe('group, plan, check of the handler', () => {
     })
     const low = await makeKey(context, 'lite')
     const high = await makeKey(context, 'standard')
-    const credentials = (key: string, chainid: string): Credentials => ({ ...querying(key), query: { chainid } })
+    const credentials = (key: string, chainid: string): Credentials => ({
+      ...querying(key),
+      query: { apikey: key, chainid },
+    })
     assert.equal(await codeOf(authorizer, gated, credentials(low.key, '9')), 'plan.too_low')
     assert.equal(await codeOf(authorizer, gated, credentials(high.key, '9')), 'explorer.chain_unsupported')
     assert.equal(await codeOf(authorizer, gated, credentials(high.key, '1')), 'accepted')

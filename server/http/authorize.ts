@@ -15,10 +15,9 @@ import { createLocalLimits, type LimitedCaller } from './limits.ts'
 import { openSharedLimits } from './shared-limits.ts'
 import { openUsageCounter } from './usage-counter.ts'
 
-/** What a request is authorized by. */
+/** What a request is authorized by. The query may be long and is parsed when it is first used, so it is used last. */
 export interface Credentials {
-  readonly apikey?: string | undefined
-  readonly authorization?: string | undefined
+  readonly headers: Readonly<Record<string, string | undefined>>
   readonly address: string
   readonly query: RawQuery
 }
@@ -140,9 +139,11 @@ const bearerPattern = /^bearer(?:\s+|$)/i
 
 /** The key where endpoints of this kind expect it; undefined if it is absent or empty. */
 function readPresentedKey(auth: Endpoint['auth'], credentials: Credentials): string | undefined {
-  const { authorization = '', apikey = '' } = credentials
-  const bearer = bearerPattern.test(authorization) ? authorization.slice('bearer'.length).trim() : ''
-  const query = apikey.trim()
-  const key = auth === 'bearer' ? bearer : auth === 'apikey' ? query : bearer || query
-  return key === '' ? undefined : key
+  const bearer = auth === 'apikey' ? '' : readBearer(credentials.headers.authorization ?? '')
+  if (bearer !== '' || auth === 'bearer') return bearer || undefined
+  const { apikey } = credentials.query
+  return (typeof apikey === 'string' && apikey.trim()) || undefined
 }
+
+const readBearer = (authorization: string): string =>
+  bearerPattern.test(authorization) ? authorization.slice('bearer'.length).trim() : ''

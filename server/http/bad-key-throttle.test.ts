@@ -96,7 +96,7 @@ test('valid keys, missing keys and refused valid keys do not count as bad keys',
   const authorizer = await openAuthorizer(context)
   const { key } = await makeKey(context)
   for (let n = 0; n < 20; n++) {
-    await attempt(authorizer, quote, { address: testAddress, query: {} })
+    await attempt(authorizer, quote, { headers: {}, address: testAddress, query: {} })
     await attempt(authorizer, quote, bearing(key))
     await attempt(authorizer, labels, querying(key))
   }

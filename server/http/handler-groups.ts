@@ -29,9 +29,11 @@ function methodsOf(handler: Handler): readonly string[] {
   return handler.endpoint.auth === 'apikey' ? ['GET', 'HEAD', 'POST'] : ['GET', 'HEAD']
 }
 
-export function choose(group: HandlerGroup, query: RawQuery): Handler {
+/** Uses the query only if it selects the endpoint, because it is parsed when it is first used. */
+export function choose(group: HandlerGroup, request: { readonly query: RawQuery }): Handler {
   const [first] = group.handlers
   if (!first.endpoint.select) return first
+  const { query } = request
   const [module, action] = [lowerText(query.module), lowerText(query.action)]
   const inModule = ({ endpoint }: Handler) => endpoint.select?.module === module
   const chosen = group.handlers.find((handler) => inModule(handler) && handler.endpoint.select?.action === action)

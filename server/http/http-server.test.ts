@@ -13,11 +13,11 @@ import { allRoutes } from '#api/routes.ts'
 import { Fault } from '#core/fault.ts'
 import { type Clock, systemClock } from '#runtime/clock.ts'
 import { openLog } from '#runtime/log.ts'
-import { everyone } from '#test/authorization.ts'
+import { everyone, wrongSecret } from '#test/authorization.ts'
 import { openContext, settingsWith, testNowMs } from '#test/context.ts'
 import { inject } from '#test/inject.ts'
 import { ManualClock } from '#test/manual-clock.ts'
-import type { Authorizer } from './authorize.ts'
+import { type Authorizer, openAuthorizer } from './authorize.ts'
 import type { Context } from './context.ts'
 import { createHandler, type Handler, type RequestInfo } from './handler.ts'
 import { startHttpServer } from './http-server.ts'
@@ -262,18 +262,39 @@ describe('limits', () => {
     }
   })
 
-  test('too many parameters are refused before the key is checked, in queries and forms', async () => {
-    const authorizer: Authorizer = { ...everyone, authorize: () => Promise.reject(new Fault('key.missing')) }
-    await using server = await openTestServer({}, { authorizer })
+  test('too many parameters are refused, in queries and forms', async () => {
+    await using server = await openTestServer()
     const form = { method: 'POST', headers: { 'content-type': 'application/x-www-form-urlencoded' } }
     const repeated = await fetch(`${server.url}/v2/api`, { ...form, body: 'a&'.repeat(32_768) })
     assert.equal(await codeOf(repeated), 'input.invalid')
     const names = Array.from({ length: 1000 }, (_, at) => `n${at}`).join('&')
     assert.equal(await codeOf(await fetch(`${server.url}/v2/api`, { ...form, body: names })), 'input.invalid')
-    for (const path of ['/markets/slug/a', '/v0/eth/validators/1', '/healthz']) {
+    for (const path of ['/markets/slug/a', '/v1/eth/validators/1/effectiveness']) {
       assert.equal((await fetch(`${server.url}${path}?${'a&'.repeat(65)}`)).status, 400, path)
       assert.equal((await fetch(`${server.url}${path}?${names}`)).status, 400, path)
     }
+  })
+
+  test('a query is not parsed before the key is checked, unless the key may be in it', async () => {
+    const names = Array.from({ length: 1000 }, (_, at) => `n${at}`).join('&')
+    const context = await openContext()
+    await using server = await openTestServer({}, { authorizer: await openAuthorizer(context) })
+    const codeFor = async (path: string, headers: Record<string, string> = {}) =>
+      codeOf(await fetch(`${server.url}${path}?${names}`, { headers }))
+    const invalidKey = { authorization: `Bearer tetrad:none:${wrongSecret}` }
+    for (const path of ['/v0/eth/validators/effectiveness', '/v1/eth/validators/1/effectiveness']) {
+      assert.equal(await codeFor(path), 'key.missing')
+      assert.equal(await codeFor(path, invalidKey), 'key.invalid')
+    }
+    assert.equal(await codeFor('/markets/slug/a', invalidKey), 'key.invalid')
+    assert.equal(await codeFor('/markets/slug/a'), 'input.invalid')
+    assert.equal(await codeFor('/v2/api', invalidKey), 'input.invalid')
+    await context[Symbol.asyncDispose]()
+  })
+
+  test('a path without parameters ignores the query', async () => {
+    await using server = await openTestServer()
+    assert.equal((await fetch(`${server.url}/healthz?${'a&'.repeat(1000)}`)).status, 200)
   })
 
   test('connections beyond connectionsMax are closed and logged once', async () => {

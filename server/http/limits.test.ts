@@ -127,7 +127,10 @@ test('no rolling second exceeds a limit, no call within the limits is refused, a
       for (const { stepMs, funded, mine } of calls) {
         clock.advance(stepMs)
         const shown = mine ? key : other.key
-        const code = await codeOf(authorizer, funded ? fundedBy : quote, { ...bearing(shown), apikey: shown })
+        const code = await codeOf(authorizer, funded ? fundedBy : quote, {
+          ...bearing(shown),
+          query: { apikey: shown },
+        })
         if (!mine) continue
         const recent = accepted.filter(({ atMs }) => atMs > clock.now() - 1000)
         const fits = recent.length < standard.perSecond && !(funded && recent.filter((call) => call.funded).length >= 2)

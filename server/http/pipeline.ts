@@ -6,7 +6,7 @@ import { type Awaitable, whenReady } from '#core/awaitable.ts'
 import { Fault } from '#core/fault.ts'
 import { failureFields } from '#runtime/failure-fields.ts'
 import { type Aliases, aliases } from './aliases.ts'
-import type { Authorizer, Credentials } from './authorize.ts'
+import type { Authorizer } from './authorize.ts'
 import type { Context } from './context.ts'
 import { CallerGone, type Deadline, type Deadlines, type OnCallerGone, openDeadlines } from './deadline.ts'
 import type { Caller, Handler, HandlerResult, RequestInfo } from './handler.ts'
@@ -99,9 +99,9 @@ class EndpointCall {
 
   start(): Awaitable<HandlerResult<unknown>> {
     checkGroupServed(this.#app, this.#group, this.#request)
-    const handler = choose(this.#group, this.#request.query)
+    const handler = choose(this.#group, this.#request)
     this.#handler = handler
-    const caller = this.#app.authorizer.authorize(handler, readCredentials(this.#request))
+    const caller = this.#app.authorizer.authorize(handler, this.#request)
     return whenReady(caller, (authorized) => this.#handle(handler, authorized))
   }
 
@@ -180,16 +180,6 @@ function compiledFor(app: App, handler: Handler): CompiledEndpoint {
   const compiled = app.compiled.get(handler)
   if (!compiled) throw new Error(`endpoint ${handler.endpoint.id} was not compiled`)
   return compiled
-}
-
-function readCredentials({ query, headers, address }: ApiRequest): Credentials {
-  const { apikey } = query
-  return {
-    apikey: typeof apikey === 'string' ? apikey : undefined,
-    authorization: headers.authorization,
-    address,
-    query,
-  }
 }
 
 /** Occur with every call while the database or Redis is down. */

@@ -1,5 +1,5 @@
-// Parses query strings and form bodies. This happens before the key is checked, so it takes linear time and stops at the
-// first pair that exceeds a limit.
+// Parses query strings and form bodies. Explorer and open endpoints do this before the key is checked, so it takes linear
+// time and stops at the first pair that exceeds a limit.
 import { Fault, invalid } from '#core/fault.ts'
 import type { RawQuery } from './handler.ts'
 
@@ -7,6 +7,7 @@ export const namesMax = 64
 /** How often a name may repeat, unless the contract allows a longer list. */
 export const valuesPerNameMax = 64
 const shownNameChars = 64
+const ampersand = '&'.charCodeAt(0)
 
 export interface QueryRules {
   /** Maximum lengths of lists that may be longer than `valuesPerNameMax`. */
@@ -21,11 +22,14 @@ export function readQuery(texts: readonly string[], { listsMax, anyCase }: Query
   let names = 0
   for (const text of texts) {
     for (let from = 0; from < text.length; ) {
+      if (text.charCodeAt(from) === ampersand) {
+        from += 1
+        continue
+      }
       const next = text.indexOf('&', from)
       const until = next < 0 ? text.length : next
       const pair = text.slice(from, until)
       from = until + 1
-      if (pair === '') continue
       const equals = pair.indexOf('=')
       const written = decodeComponent(equals < 0 ? pair : pair.slice(0, equals))
       const name = anyCase ? written.toLowerCase() : written
@@ -49,8 +53,8 @@ export function readQuery(texts: readonly string[], { listsMax, anyCase }: Query
 
 /** Malformed percent-encoding stays unchanged. Never throws, because exceptions for each pair would be slow. */
 function decodeComponent(text: string): string {
-  const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text
-  return spaced.includes('%') ? (new URLSearchParams(`=${spaced}`).get('') as string) : spaced
+  if (!text.includes('%') && !text.includes('+')) return text
+  return new URLSearchParams(`=${text}`).get('') as string
 }
 
 const tooManyNames = (): Fault =>

@@ -7,7 +7,7 @@ import type { Settings } from '#runtime/settings.ts'
 import { CallerGone, type OnCallerGone } from './deadline.ts'
 import type { RawQuery } from './handler.ts'
 import type { ApiRequest, App } from './pipeline.ts'
-import { readQuery } from './query.ts'
+import { type QueryRules, readQuery } from './query.ts'
 import type { HttpRoute } from './routes.ts'
 
 const requestIdPattern = /^[\x21-\x7e]{1,128}$/
@@ -24,17 +24,12 @@ export interface RoutedRequest {
   readonly onCallerGone: OnCallerGone
 }
 
-/** Throws a Fault for a query that exceeds its limits, and CallerGone when the connection has been reset. */
+/** Throws CallerGone when the connection has been reset. */
 export function readRequest(app: App, { query }: HttpRoute, request: RoutedRequest): ApiRequest {
-  const { raw, body } = request
-  const address = addressOf(raw, app.context.settings.server.proxyHops)
+  const address = addressOf(request.raw, app.context.settings.server.proxyHops)
   // Node does not know the address of a connection that was reset.
   if (address === undefined) throw new CallerGone()
-  const texts = [request.query]
-  // These endpoints also accept parameters as a form (behaviour/explorer.md#parameters).
-  if (query.anyCase && body && formPattern.test(raw.headers['content-type'] ?? ''))
-    texts.push(new TextDecoder().decode(body))
-  return new ReadRequest(app, request, address, readQuery(texts, query))
+  return new ReadRequest(app, request, address, query)
 }
 
 /** A class, because an object with getters of its own takes several microseconds to create. */
@@ -45,24 +40,43 @@ class ReadRequest implements ApiRequest {
   readonly address: string
   readonly path: string
   readonly params: Readonly<Record<string, string>>
-  readonly query: RawQuery
+  readonly #queryText: string
+  readonly #queryRules: QueryRules
+  #query: RawQuery | undefined
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly contentType: string
   readonly body: Uint8Array | undefined
   readonly onCallerGone: OnCallerGone
 
-  constructor(app: App, { raw, id, params, body, onCallerGone }: RoutedRequest, address: string, query: RawQuery) {
+  constructor(app: App, request: RoutedRequest, address: string, queryRules: QueryRules) {
+    const { raw, id, params, query, body, onCallerGone } = request
     this.#app = app
     this.#raw = raw
     this.requestId = id
     this.address = address
     this.path = pathOfUrl(raw)
     this.params = params
-    this.query = query
+    this.#queryText = query
+    this.#queryRules = queryRules
     this.headers = raw.headers as Record<string, string | undefined>
     this.contentType = raw.headers['content-type'] ?? ''
     this.body = body
     this.onCallerGone = onCallerGone
+  }
+
+  /**
+   * Parsed when it is first used: a request without a valid key is refused before, if the key is not in the query
+   * (behaviour/http.md#order-of-checks). Throws a Fault if it exceeds its limits.
+   */
+  get query(): RawQuery {
+    this.#query ??= readQuery(this.#queryTexts(), this.#queryRules)
+    return this.#query
+  }
+
+  /** Explorer endpoints also accept parameters as a form (behaviour/explorer.md#parameters). */
+  #queryTexts(): string[] {
+    const isForm = this.#queryRules.anyCase && this.body !== undefined && formPattern.test(this.contentType)
+    return isForm ? [this.#queryText, new TextDecoder().decode(this.body)] : [this.#queryText]
   }
 
   get origin(): string {

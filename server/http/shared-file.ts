@@ -13,10 +13,12 @@ export type SharedFile = (
 ) => Promise<ApiResponse>
 
 export function createSharedFile(content: Uint8Array, type: string): SharedFile {
-  const compressed = new CompressedBytes(content, etagOf(content))
+  // Created at the first request, because a site has many files that are not requested.
+  let compressed: CompressedBytes | undefined
   const isCompressible = content.byteLength >= compressedBytesMin && !/png|woff2|octet/.test(type)
   return async (request, headers, status = 200) => {
     const encoding = isCompressible ? chooseEncoding(request.headers['accept-encoding']) : 'identity'
+    compressed ??= new CompressedBytes(content, etagOf(content))
     const { bytes, etag, headers: encodingHeaders } = await compressed.encodedAs(encoding)
     const all = { 'content-type': type, etag, ...headers, ...(isCompressible && encodingHeaders) }
     if (status === 200 && isUnchanged(request.headers, etag)) return { status: 304, headers: all, body: '' }

@@ -9,7 +9,7 @@ import type { Fault } from '#core/fault.ts'
 import { type Clock, systemClock } from '#runtime/clock.ts'
 import { openLog } from '#runtime/log.ts'
 import { openRedis } from '#sources/redis.ts'
-import { codeOf, fundedBy, makeKey, querying, quote } from '#test/authorization.ts'
+import { bearing, codeOf, fundedBy, makeKey, querying, quote } from '#test/authorization.ts'
 import { openContext, type TestContext, testNowMs } from '#test/context.ts'
 import { ManualClock } from '#test/manual-clock.ts'
 import { withOwnImports } from '#test/programs.ts'
@@ -248,7 +248,7 @@ describe('Redis outage', { skip: noRedis }, () => {
       await using context = await openContext({ plans: { standard: { perSecond: 0, perDay: 2 } } })
       await using at = await watched(context, server.url)
       const { key } = await makeKey(context, 'standard')
-      const credentials = { ...querying(key), authorization: `Bearer ${key}` }
+      const credentials = { ...bearing(key), query: { apikey: key } }
       const other = querying((await makeKey(context, 'standard')).key)
       assert.deepEqual(at.reported, [true])
       if (how === 'killed') await server.kill()
@@ -278,7 +278,7 @@ describe('Redis outage', { skip: noRedis }, () => {
     await using one = await watched(context, server.url, patientClock)
     await using two = await watched(context, server.url, patientClock)
     const { key } = await makeKey(context, 'standard')
-    const credentials = { ...querying(key), authorization: `Bearer ${key}` }
+    const credentials = { ...bearing(key), query: { apikey: key } }
     for (let call = 0; call < 4; call++) assert.equal(await codeOf(one.authorizer, quote, credentials), 'accepted')
     await server.kill()
     await server.start()
@@ -290,7 +290,7 @@ describe('Redis outage', { skip: noRedis }, () => {
     await using context = await openContext()
     await using at = await watched(context, 'redis://user:hidden-word@127.0.0.1:1')
     const { key } = await makeKey(context)
-    assert.equal(await codeOf(at.authorizer, quote, { ...querying(key), authorization: `Bearer ${key}` }), 'accepted')
+    assert.equal(await codeOf(at.authorizer, quote, { ...bearing(key), query: { apikey: key } }), 'accepted')
     assert.deepEqual(at.reported, [false])
     assert.match(at.lines.join(''), /ECONNREFUSED/)
     assert.ok(!at.lines.join('').includes('hidden-word'))

@@ -167,7 +167,7 @@ test('every refusal is reported, with the key id only for valid keys', async () 
   const rejected: string[] = []
   const authorizer = await openAuthorizer(context, (what, keyId) => void rejected.push(`${what} ${keyId}`))
   const { id, key } = await makeKey(context, 'free', { groups: ['fx', 'explorer'] })
-  await attempt(authorizer, quote, { address: testAddress, query: {} })
+  await attempt(authorizer, quote, { headers: {}, address: testAddress, query: {} })
   await attempt(authorizer, quote, bearing(key))
   await attempt(authorizer, quote, bearing(key))
   await attempt(authorizer, labels, querying(key))
