@@ -5,13 +5,12 @@ import type { Block } from '#sources/beacon/block.ts'
 import { blockFromSsz } from '#sources/beacon/block-ssz.ts'
 import { committeesFromJson } from '#sources/beacon/committees.ts'
 import { type ConsensusRules, type Fork, firstSlotAt, readRules } from '#sources/beacon/consensus.ts'
-import { mixFromBlocks } from '#sources/beacon/duty-seeds.ts'
 import { payloadCommitteeOf } from '#sources/beacon/payload-state.ts'
-import { computePayloadCommittees } from '#sources/beacon/shuffle.ts'
 import { View } from '#sources/beacon/ssz.ts'
 import { stateFromSsz, type Validators } from '#sources/beacon/validators.ts'
 import { exchangesOf } from '#test/beacon-replay.ts'
 import { gloasRecording, gloasTruth, skipWithoutGloas } from '#test/gloas-recording.ts'
+import { PayloadSeats } from './payload-seats.ts'
 import { findPayloadVotes, isWrongVote, type PayloadVote } from './payload-votes.ts'
 
 /** The first epoch of Gloas, and the first one whose next epoch is not complete. */
@@ -54,16 +53,22 @@ describe('the payload committees of a recorded chain', { skip: skipWithoutGloas 
     )
   }
 
-  test('the seats follow from RANDAO, the committees and the effective balances', () => {
-    for (let epoch = first; epoch < until; epoch++) {
+  test('the seats are those of the states, and are computed for a node without whole states', () => {
+    const [listed, computed] = [new PayloadSeats(), new PayloadSeats()]
+    for (let epoch = first - 1; epoch < until; epoch++) {
       const slot = firstSlotAt(rules, epoch)
-      const listed = jsonAt(`/eth/v1/beacon/states/${slot}/committees?epoch=${epoch}`)
-      const committees = committeesFromJson(listed, slot, rules.slotsPerEpoch)
-      const mix = mixFromBlocks(rules, epoch, blocks)
-      const from = states.get(Math.max(first, epoch - 1))
-      assert(mix && from)
-      assert.deepEqual(computePayloadCommittees(rules, committees, from.increments, mix), seatsIn(epoch))
+      const data = jsonAt(`/eth/v1/beacon/states/${slot}/committees?epoch=${epoch}`)
+      const committees = committeesFromJson(data, slot, rules.slotsPerEpoch)
+      const now = states.get(epoch) as Validators
+      const source = { epoch, now, committees, blocks: blocks.filter((block) => block.slot >= slot) }
+      const expected = epoch < first ? undefined : seatsIn(epoch)
+      assert.deepEqual(listed.of(rules, source), expected)
+      assert.deepEqual(computed.of(rules, { ...source, now: { ...now, payloads: undefined } }), expected)
     }
+    const alone = new PayloadSeats()
+    const source = { epoch: first + 1, now: { ...(states.get(first + 1) as Validators), payloads: undefined } }
+    const committees = { firstSlot: 0, perSlot: 1, members: [] }
+    assert.equal(alone.of(rules, { ...source, committees, blocks }), undefined, 'the epoch before is not known')
   })
 
   test('every duty, vote, and whether the vote could be on the chain', () => {

@@ -25,6 +25,8 @@ export interface ProcessedSegment extends Pick<Segment, 'validator' | 'sums'> {
   readonly settled: readonly string[]
   /** Nodes that were not compared with the others, and why. Undefined: there is only one node. */
   readonly notCompared?: readonly string[] | undefined
+  /** By slot: the seats of the payload committees in the two epochs after the segment. Undefined: unknown, or before Gloas. */
+  readonly payloadSeats: { readonly now: Uint32Array | undefined; readonly next: Uint32Array | undefined }
   /** Undefined: there is no watch list. */
   readonly watched: WatchedNow | undefined
 }

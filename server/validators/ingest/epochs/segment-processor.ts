@@ -2,7 +2,7 @@
 // that are read again.
 import { strict as assert } from 'node:assert'
 import type { Beacon } from '#sources/beacon/client.ts'
-import { epochAt, readableUntil } from '#sources/beacon/consensus.ts'
+import { epochAt, firstSlotAt, readableUntil } from '#sources/beacon/consensus.ts'
 import type { Chain } from '#sources/beacon/endpoint.ts'
 import { withdrawalAddressOf } from '#sources/beacon/validator-keys.ts'
 import type { Validators } from '#sources/beacon/validators.ts'
@@ -19,6 +19,8 @@ import { createWatchList, type SelectWatched } from '../watch-list.ts'
 import type { AuditEpoch } from './audit.ts'
 import { appendScores } from './inactivity-scores.ts'
 import { MissedDutyCollector } from './missed-duties.ts'
+import { PayloadSeats, seatsOf } from './payload-seats.ts'
+import { findPayloadVotes } from './payload-votes.ts'
 import { type AcceptRemainder, accountForBalances, type Carry, processEpoch } from './process-epoch.ts'
 import type { ProcessedSegment, SegmentRequest } from './processed-segment.ts'
 import { Sums } from './sums.ts'
@@ -53,6 +55,7 @@ export class SegmentProcessor {
   readonly #audit: AuditEpoch | undefined
   readonly #sums = new Sums()
   readonly #missedDuties = new MissedDutyCollector()
+  readonly #payloadSeats = new PayloadSeats()
   #selectWatched: SelectWatched
   #reader: EpochReader | undefined
   #starts: readonly SegmentStart[] = []
@@ -132,7 +135,9 @@ export class SegmentProcessor {
       }
       const execution = await this.#execution?.read(blocks, addressOf, signal)
       const processed = processEpoch(chain.rules, { ...data, execution }, carry, this.#sums, { accept })
-      this.#missedDuties.collect(chain.rules, data, processed.votes, processed.effects)
+      const seats = this.#payloadSeats.of(chain.rules, data)
+      const payloadVotes = seats && findPayloadVotes(chain.rules, firstSlotAt(chain.rules, epoch), seats, data.blocks)
+      this.#missedDuties.collect(chain.rules, data, processed.votes, processed.effects, { payloadVotes })
       audits.push(...((await this.#audit?.(epoch, processed, signal)) ?? []))
       if (processed.unexplainedBalanceChanges.validators > 0)
         unexplained.push({ epoch, ...processed.unexplainedBalanceChanges })
@@ -151,7 +156,11 @@ export class SegmentProcessor {
     const watched = kept && { validators: listIndices(kept), countBefore, count: kept.length }
     const isKept = (index: number) => kept?.[index] !== 0
     const missed = this.#missedDuties.take(isKept)
-    const common = { missed, scores, registry, unexplained, audits, watched }
+    const payloadSeats = {
+      now: seatsOf(chain.rules, last.payloads, 'now'),
+      next: seatsOf(chain.rules, last.payloads, 'next'),
+    }
+    const common = { missed, scores, registry, unexplained, audits, watched, payloadSeats }
     return { ...this.#sums.take(isKept), ...common, settled: [] }
   }
 
@@ -179,6 +188,7 @@ export class SegmentProcessor {
     }
     const before = needsBefore ? await this.#warmUp(reader, chain, epoch - 1, scores, passes - 1) : undefined
     settleBalances(data, before)
+    this.#payloadSeats.of(chain.rules, data)
     return processEpoch(chain.rules, data, before, this.#sums, { startScores: scores.get(epoch - 1) }).carry
   }
 }

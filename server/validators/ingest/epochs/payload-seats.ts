@@ -1,0 +1,42 @@
+// Finds the seats of the payload committees of Gloas, epoch by epoch. They are in the state of an epoch. If the node does
+// not offer whole states, they are computed, with what the epoch before has shown.
+import { type ConsensusRules, isFrom } from '#sources/beacon/consensus.ts'
+import { mixFromBlocks } from '#sources/beacon/duty-seeds.ts'
+import type { PayloadState } from '#sources/beacon/payload-state.ts'
+import { computePayloadCommittees } from '#sources/beacon/shuffle.ts'
+import type { EpochData } from '../read/epoch.ts'
+
+type SeatSource = Pick<EpochData, 'epoch' | 'now' | 'committees' | 'blocks'>
+
+export class PayloadSeats {
+  /** What the seats of an epoch depend on: the effective balances an epoch earlier, and the mix. */
+  #known: { readonly epoch: number; readonly increments: Uint32Array; readonly mix: Uint8Array | undefined } | undefined
+
+  /** By slot. Undefined before Gloas, and if they are not known. Call it for one epoch after the other. */
+  of(rules: ConsensusRules, { epoch, now, committees, blocks }: SeatSource): Uint32Array | undefined {
+    const known = this.#known?.epoch === epoch ? this.#known : undefined
+    const hasSeats = isFrom(rules, 'gloas', epoch)
+    const listed = hasSeats ? seatsOf(rules, now.payloads, 'now') : undefined
+    this.#known = undefined
+    // A node that offers whole states keeps doing so.
+    if (!listed && isFrom(rules, 'gloas', epoch + 1))
+      this.#known = { epoch: epoch + 1, increments: now.increments, mix: mixFromBlocks(rules, epoch + 1, blocks) }
+    if (listed || !hasSeats || !known?.mix) return listed
+    // The first epoch of the fork is drawn when it begins.
+    const increments = epoch === rules.forkEpochs.gloas ? now.increments : known.increments
+    return computePayloadCommittees(rules, committees, increments, known.mix)
+  }
+}
+
+const positions = ['previous', 'now', 'next'] as const
+
+/** The seats that a state lists for its own epoch, the one before or the next, by slot. */
+export function seatsOf(
+  { slotsPerEpoch, payloadCommitteeSize }: ConsensusRules,
+  payloads: PayloadState | undefined,
+  epoch: (typeof positions)[number],
+): Uint32Array | undefined {
+  const size = slotsPerEpoch * payloadCommitteeSize
+  const at = positions.indexOf(epoch)
+  return payloads?.committees.slice(at * size, (at + 1) * size)
+}
