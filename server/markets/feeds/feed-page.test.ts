@@ -55,6 +55,6 @@ test('a page may have more records than a function has arguments', async () => {
   const records = Array.from({ length: 200_000 }, (_, at) => ({
     updatedAt: new Date(1_790_000_000_000 + at).toISOString(),
   }))
-  const { newestMs, oldestMs } = parseFeedPage(records, context.settings.markets.feeds[0] as MarketFeed, '')
-  assert.deepEqual([newestMs, oldestMs], [1_790_000_199_999, 1_790_000_000_000])
+  const { newestMs } = parseFeedPage(records, context.settings.markets.feeds[0] as MarketFeed, '')
+  assert.equal(newestMs, 1_790_000_199_999)
 })

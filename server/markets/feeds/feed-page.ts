@@ -10,9 +10,8 @@ export interface FeedPage {
   readonly records: readonly unknown[]
   /** Cursor of the next page; undefined: this is the last page. */
   readonly next: string | undefined
-  /** Newest and oldest `updatedAt` of the page, in the source's time. */
+  /** Newest `updatedAt` of the page, in the source's time. */
   readonly newestMs: number | undefined
-  readonly oldestMs: number | undefined
 }
 
 /** Whether the source can list recent changes only. */
@@ -30,6 +29,7 @@ export function pageUrl(feed: MarketFeed, pass: Pass, cursor: string, sinceMs: n
   if (pass === 'recent' && sinceMs !== undefined) set(recent.since, new Date(sinceMs).toISOString())
   if (paging.kind !== 'none') set(paging.limit, String(paging.size))
   if (paging.kind === 'offset') set(paging.offset, cursor === '' ? '0' : cursor)
+  if (paging.kind === 'page') set(paging.page, cursor === '' ? String(paging.firstPage) : cursor)
   if (paging.kind === 'keyset' && cursor !== '') set(paging.cursor, cursor)
   return url.href
 }
@@ -43,7 +43,7 @@ export function parseFeedPage(document: unknown, feed: MarketFeed, cursor: strin
   return {
     records,
     next: findNext(feed, document, records, cursor),
-    ...newestAndOldest(records.map((record) => sourceMs(sourceField(record, feed, 'updatedAt')))),
+    newestMs: newestOf(records.map((record) => sourceMs(sourceField(record, feed, 'updatedAt')))),
   }
 }
 
@@ -51,6 +51,8 @@ function findNext(feed: MarketFeed, document: unknown, records: readonly unknown
   switch (feed.paging.kind) {
     case 'offset':
       return nextOffset(feed, records, cursor)
+    case 'page':
+      return records.length === 0 ? undefined : String(Number(cursor || feed.paging.firstPage) + 1)
     case 'keyset':
       return nextCursor(feed, document, records, cursor)
     case 'none':
@@ -58,10 +60,9 @@ function findNext(feed: MarketFeed, document: unknown, records: readonly unknown
   }
 }
 
-function newestAndOldest(times: readonly (number | undefined)[]): Pick<FeedPage, 'newestMs' | 'oldestMs'> {
-  const sorted = times.filter((ms) => ms !== undefined).sort((a, b) => a - b)
-  return { newestMs: sorted.at(-1), oldestMs: sorted[0] }
-}
+/** In a loop: a page may have more records than a function has arguments. */
+const newestOf = (times: readonly (number | undefined)[]): number | undefined =>
+  times.reduce((newest, ms) => (newest === undefined || (ms !== undefined && ms > newest) ? ms : newest), undefined)
 
 /** How many records of a page the next one repeats. */
 export const overlapOf = ({ paging: { kind, overlap } }: MarketFeed): number => (kind === 'offset' ? overlap : 0)
@@ -97,7 +98,7 @@ export function mergePages(one: FeedPage, other: FeedPage): FeedPage {
   return {
     records: [...one.records, ...other.records.filter((record) => !known.has(stringifyJson(record)))],
     next: other.next ?? one.next,
-    ...newestAndOldest([one.newestMs, one.oldestMs, other.newestMs, other.oldestMs]),
+    newestMs: newestOf([one.newestMs, other.newestMs]),
   }
 }
 

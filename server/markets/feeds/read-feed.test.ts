@@ -112,6 +112,24 @@ describe('pages', () => {
     await two.context[Symbol.asyncDispose]()
   })
 
+  test('by page number: reads until a page is empty, or the last page repeats', async () => {
+    await using server = await serveScript(pageOf(1, 2), pageOf(3), nothing)
+    const paging = { kind: 'page', size: 2, page: 'p', limit: 'per_page' }
+    const { context, feed } = await contextFor(server.url, { paging })
+    const { records, end } = await pass(context, feed)
+    assert.deepEqual([records, end], [3, 'end'])
+    assert.deepEqual(queries(server.requests), ['per_page=2&p=1', 'per_page=2&p=2', 'per_page=2&p=3'])
+    await using clamping = await serveScript(pageOf(1, 2), pageOf(3), pageOf(3))
+    const fromZero = await contextFor(clamping.url, { paging: { ...paging, firstPage: 0 } })
+    assert.equal((await pass(fromZero.context, fromZero.feed)).end, 'last page repeats')
+    assert.deepEqual(
+      queries(clamping.requests).map((query) => new URLSearchParams(query).get('p')),
+      ['0', '1', '2'],
+    )
+    await context[Symbol.asyncDispose]()
+    await fromZero.context[Symbol.asyncDispose]()
+  })
+
   test('a source without pages is one page, requested without a limit', async () => {
     await using server = await serveSteps(pageOf(1, 2, 3))
     const { context, feed } = await contextFor(server.url, { paging: { kind: 'none' }, query: { all: '1' } })
@@ -186,7 +204,7 @@ describe('pages that repeat', () => {
 
   test('a source that returns its last page again beyond the end has been read completely', async () => {
     await using server = await serveSteps(pageOf(1, 2), pageOf(3), pageOf(3))
-    const { context, feed } = await contextFor(server.url)
+    const { context, feed } = await contextFor(server.url, { staleMs: dayMs })
     const { pages, records, end } = await pass(context, feed)
     assert.deepEqual([pages, records, end], [3, 3, 'last page repeats'])
     assert.equal((await finding(context))?.ok, true)
@@ -333,12 +351,28 @@ describe('passes', () => {
 
   test('newest first: reading stops at known changes', async () => {
     const recent = { newestFirst: true, query: { order: 'newest' }, overlapMs: 0 }
-    await using server = await serveScript(pageOf(9, 8), nothing, pageOf(12, 11), pageOf(9, 8), pageOf(7, 6))
+    await using server = await serveScript(
+      ...[pageOf(9, 8), nothing],
+      ...[pageOf(12, 11), pageOf(9, 8), pageOf(7, 6), pageOf(5, 4)],
+    )
     const { context, feed } = await contextFor(server.url, { recent })
     await pass(context, feed)
     const second = await pass(context, feed)
-    assert.deepEqual([second.pass, second.pages], ['recent', 2])
-    assert.deepEqual(await slugsOf(context), ['m-11', 'm-12', 'm-8', 'm-9'])
+    assert.deepEqual([second.pass, second.pages], ['recent', 3])
+    await context[Symbol.asyncDispose]()
+  })
+
+  test('newest first: an old record among new ones does not end the pass', async () => {
+    const recent = { newestFirst: true, query: { order: 'newest' }, overlapMs: 0 }
+    await using server = await serveScript(
+      ...[pageOf(9, 8), nothing],
+      ...[pageOf(1, 14), pageOf(13, 12), pageOf(9, 8), pageOf(7, 6)],
+    )
+    const { context, feed } = await contextFor(server.url, { recent })
+    await pass(context, feed)
+    await pass(context, feed)
+    const slugs = await slugsOf(context)
+    assert.ok(slugs.includes('m-13') && slugs.includes('m-12'), slugs.join())
     await context[Symbol.asyncDispose]()
   })
 

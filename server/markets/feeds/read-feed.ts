@@ -187,7 +187,8 @@ function findPassEnd(
   const { since, newestFirst } = feed.recent
   const stopsAtKnown = pass === 'recent' && newestFirst && since === ''
   if (page.next === undefined) return 'end'
-  if (stopsAtKnown && sinceMs !== undefined && page.oldestMs !== undefined && page.oldestMs < sinceMs) return 'end'
+  // All records must be old: one of them may be out of order, or have a wrong time.
+  if (stopsAtKnown && sinceMs !== undefined && page.newestMs !== undefined && page.newestMs < sinceMs) return 'end'
   if (seen.hasNew(page.records)) return undefined
   if (page.records.length <= overlapOf(feed)) return 'end'
   // Some sources return their last page for every position beyond it. That paging works at all is known from the pages

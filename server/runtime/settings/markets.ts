@@ -11,9 +11,9 @@ const path = (value: string, description: string) =>
 const Paging = section(
   {
     kind: choice(
-      ['offset', 'keyset', 'none'],
+      ['offset', 'page', 'keyset', 'none'],
       'offset',
-      'How the source is paged: by offset, by cursor (`keyset`), or not at all (`none`).',
+      'How the source is paged: by offset, by page number (`page`), by cursor (`keyset`), or not at all (`none`).',
     ),
     limit: parameter('limit', 'Query parameter for the page size; empty: none.'),
     size: integer(100, 1, 10_000, 'Records per page.'),
@@ -24,6 +24,8 @@ const Paging = section(
       1000,
       'Records that two pages have in common (`offset`), so that records that move up meanwhile are not missed.',
     ),
+    page: parameter('page', 'Query parameter for the page number (`page`).'),
+    firstPage: integer(1, 0, 1, 'Number of the first page (`page`).'),
     cursor: parameter('cursor', 'Query parameter for the cursor (`keyset`).'),
     next: path(
       'next_cursor',
