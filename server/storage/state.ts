@@ -1,7 +1,12 @@
 // The database interface. SQL is written once, in the subset that SQLite (3.24 and later) and PostgreSQL share: `?`
-// placeholders, `on conflict`, `returning`, text, bigint and the types of `StateDialect`. A list of whole numbers is one
-// value, a JSON array: `in (select value from json_each(?))`. `in (select value from NAME)` compares with a list that a
-// `with NAME as (…)` computes. Each group has its own tables and queries.
+// placeholders, `on conflict`, `returning`, text, bigint and the types of `StateDialect`. A list is one value, a JSON array:
+//
+//   in (select value from json_each(?))                whole numbers
+//   in (select atom from json_each(?))                 texts
+//   from json_each(?) as k … k.value ->> 0 = column    lists of texts, such as keys of several columns
+//
+// `in (select value from NAME)` compares with a list that a `with NAME as (…)` computes. Each group has its own tables and
+// queries.
 //
 // Rules of every engine. Each has a test that cites its number (state.test.ts).
 //
@@ -39,6 +44,8 @@
 
 export type Value = string | number | bigint | Uint8Array | null
 export type Row = Record<string, Value>
+/** Lists of values, in the order of some columns. */
+export type Rows = readonly (readonly Value[])[]
 
 export interface StateReader {
   /** The first row, if any. */
@@ -50,15 +57,14 @@ export interface StateWriter extends StateReader {
   /** Runs one statement and returns the number of changed rows. */
   run(sql: string, ...values: Value[]): Promise<number>
   /**
-   * Inserts any number of rows and returns the number of changed rows. `onConflict` is the end of the statement. The rows
-   * must not conflict with each other.
+   * Inserts any number of rows and returns the number of changed rows. `end` is the end of the statement: a condition on
+   * the rows, which are called `new`, and what to do on conflict. The rows must not conflict with each other.
    */
-  insertMany(
-    into: string,
-    columns: readonly string[],
-    rows: readonly (readonly Value[])[],
-    onConflict?: string,
-  ): Promise<number>
+  insertMany(into: string, columns: readonly string[], rows: Rows, end?: string): Promise<number>
+  /** Sets these columns of the rows with these keys. Rows have the values of the key first. */
+  updateMany(table: string, key: readonly string[], columns: readonly string[], rows: Rows): Promise<number>
+  /** Deletes the rows in which these columns have one of these lists of values. */
+  deleteMany(from: string, key: readonly string[], rows: Rows): Promise<number>
 }
 
 /** SQL that differs between the engines, for migrations. */

@@ -43,6 +43,35 @@ export function testValues(createLocation: CreateLocation): void {
     await state.close()
   })
 
+  test('a list of texts, and a list of keys of several columns, is one value (storage/state.ts)', async () => {
+    await using location = await createLocation()
+    const state = await location.open()
+    const names = ['a', 'it\'s "b"', 'ünï ☃', 'back\\slash', '7']
+    await state.write((tx) =>
+      tx.insertMany(
+        'things',
+        ['id', 'words'],
+        names.map((words, id) => [id, words]),
+      ),
+    )
+    const inList = 'select id from things where words in (select atom from json_each(?)) and id < ? order by id'
+    assert.deepEqual(await state.all(inList, JSON.stringify([...names, 'none']), 4), [
+      { id: 0 },
+      { id: 1 },
+      { id: 2 },
+      { id: 3 },
+    ])
+    assert.deepEqual(await state.all(inList, '[]', 4), [])
+    const joined = `select t.id, k.value ->> 0 as key from json_each(?) as k
+      join things t on t.words = k.value ->> 0 and t.id = cast(k.value ->> 1 as bigint) where t.id > ? order by t.id`
+    const keys = [...names.map((words, id) => [words, id]), ['a', 3], ['none', 0]]
+    assert.deepEqual(
+      await state.all(joined, JSON.stringify(keys), 0),
+      names.slice(1).map((key, at) => ({ id: at + 1, key })),
+    )
+    await state.close()
+  })
+
   test('an integer beyond 2^53 is an error, never a rounded number (storage/state.ts, rule 5)', async () => {
     await using location = await createLocation()
     const state = await location.open()
@@ -135,6 +164,67 @@ export function testValues(createLocation: CreateLocation): void {
     })
     await assert.rejects(undone, /unique/i)
     assert.deepEqual(await state.get(sum), { n: 12_000 })
+    await state.close()
+  })
+
+  test('insertMany stores only the rows that fulfil a condition', async () => {
+    await using location = await createLocation()
+    const state = await location.open()
+    await state.write((tx) => tx.run(insertCounter, 'n1', 7))
+    const rows = Array.from({ length: 120 }, (_, at) => [`n${at}`, at])
+    const changed = await state.write((tx) =>
+      tx.insertMany(
+        'counters',
+        ['name', 'value'],
+        rows,
+        `where new.value < 60 and not exists (select 1 from counters where name = 'absent') on conflict do nothing`,
+      ),
+    )
+    assert.equal(changed, 59)
+    assert.deepEqual(await state.get('select count(*) as n, max(value) as last from counters'), { n: 60, last: 59 })
+    assert.deepEqual(await state.get(`select value from counters where name = 'n1'`), { value: 7 })
+    await state.close()
+  })
+
+  test('updateMany and deleteMany change the rows with the given keys, and no others', async () => {
+    await using location = await createLocation()
+    const state = await location.open()
+    const ids = Array.from({ length: 700 }, (_, id) => id)
+    const names = ['ünï ☃ 𝄞', "it's", 'a"b\\c', '']
+    const things = async () =>
+      (
+        await state.all<{ id: number; words: string | null; raw: Uint8Array | null }>(
+          'select * from things order by id',
+        )
+      ).map(({ id, words, raw }) => [id, words, raw])
+    await state.write((tx) =>
+      tx.insertMany(
+        'things',
+        ['id', 'words', 'raw'],
+        ids.map((id) => [id, 'old', Uint8Array.of(1)]),
+      ),
+    )
+    const changed = ids.filter((id) => id % 3 === 0)
+    const values = (id: number) => [id, names[id % names.length] ?? null, id % 2 === 0 ? null : Uint8Array.of(id % 256)]
+    const updated = await state.write(async (tx) => [
+      await tx.updateMany('things', ['id'], ['words', 'raw'], [...changed, 9999].map(values)),
+      await tx.updateMany('things', ['id'], ['words'], [[1, null]]),
+      await tx.updateMany('things', ['id'], ['words'], []),
+    ])
+    assert.deepEqual(updated, [changed.length, 1, 0])
+    const expected = ids.map((id) => (id % 3 === 0 ? values(id) : [id, id === 1 ? null : 'old', Uint8Array.of(1)]))
+    assert.deepEqual(await things(), expected)
+    const deleted = await state.write(async (tx) => [
+      await tx.deleteMany(
+        'things',
+        ['id', 'words'],
+        ids.map((id) => [id, 'old']),
+      ),
+      await tx.deleteMany('things', ['id'], []),
+    ])
+    const left = expected.filter(([, words]) => words !== 'old')
+    assert.deepEqual(deleted, [ids.length - left.length, 0])
+    assert.deepEqual(await things(), left)
     await state.close()
   })
 

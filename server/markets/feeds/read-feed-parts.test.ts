@@ -132,12 +132,7 @@ test('a transaction writes at most 25 documents, and all of the page are written
           if (sql.startsWith('insert into market_documents')) written += 1
           return tx.run(sql, ...values)
         }
-        const result = await work({
-          get: tx.get.bind(tx),
-          all: tx.all.bind(tx),
-          insertMany: tx.insertMany.bind(tx),
-          run,
-        })
+        const result = await work({ ...tx, run })
         documents.push(written)
         const isNextPage = (await readFeedState(tx, 'main'))?.page === 1
         if (isNextPage) deferredAtPage.push(...(await tx.all('select kind, id from market_deferred_documents')))

@@ -256,8 +256,7 @@ test('the markets that show a changed tag are deferred by statements of at most 
           if (sql.includes('from market_links')) found.push(rows.length)
           return rows
         }
-        const { get, run, insertMany } = tx
-        return work({ all, get: get.bind(tx), run: run.bind(tx), insertMany: insertMany.bind(tx) })
+        return work({ ...tx, all })
       }, options),
   })
   await writeDeferred(state, () => testNowMs)

@@ -7,25 +7,25 @@ export const dialect: StateDialect = { bytes: 'bytea', strict: '', clustered: ''
 export const toPostgresSql = (statement: string): string =>
   statement.replaceAll(/\btext\b(?=\s*(?:,|\)|not null|primary key|unique|--|$))/gim, 'text collate "C"')
 
-/**
- * Replaces `?` outside quotes and comments by `$1`, `$2`, …, the list of `json_each(?)`, and
- * `in (select value from NAME)`.
- */
+/** Replaces `?` outside quotes and comments by `$1`, `$2`, …, and lists (storage/state.ts). */
 export function numberPlaceholders(sql: string): string {
   let count = 0
   // Compared with an array, because PostgreSQL would join a list of unknown length by reading the whole table.
   return sql.replaceAll(
-    /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|in \(select value from (?:json_each\(\?\)|(\w+))\)|json_each\(\?\)|\?/g,
-    (token, name?: string) => {
+    /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|in \(select (value|atom) from (?:json_each\(\?\)|(\w+))\)|json_each\(\?\)(?: as (\w+))?|\?/g,
+    (token, member?: string, name?: string, rows?: string) => {
       if (token === '?') return `$${++count}`
-      if (token.startsWith('json_each')) return `(select ${elementsOf(++count)} as value) as list`
+      if (rows !== undefined) return `json_array_elements($${++count}::json) as ${rows} (value)`
+      if (token.startsWith('json_each')) return `(select ${numbersOf(++count)} as value) as list`
       if (!token.startsWith('in ')) return token
-      return `= any(array(select ${name ? `value from ${name}` : elementsOf(++count)}))`
+      if (name !== undefined) return `= any(array(select value from ${name}))`
+      return `= any(array(select ${member === 'atom' ? textsOf(++count) : numbersOf(++count)}))`
     },
   )
 }
 
-const elementsOf = (value: number): string => `json_array_elements_text($${value}::json)::bigint`
+const textsOf = (value: number): string => `json_array_elements_text($${value}::json)`
+const numbersOf = (value: number): string => `${textsOf(value)}::bigint`
 
 export const bound = (value: Value): string | Uint8Array | null =>
   typeof value === 'string'

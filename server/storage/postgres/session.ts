@@ -11,7 +11,6 @@ import { systemRandom } from '#runtime/random.ts'
 import type { Row, StateReader, Value } from '../state.ts'
 import type { PostgresAddress } from './address.ts'
 import { BinaryQuery, takeBinaryRows } from './binary-rows.ts'
-import { CopyIn } from './copy.ts'
 import { bound, numberPlaceholders, parserOf } from './dialect.ts'
 import {
   ConnectionLost,
@@ -213,10 +212,6 @@ export class PostgresSession {
   async script<R = Row>(...statements: readonly string[]): Promise<R | undefined> {
     const results = await this.#next(() => this.#client.query(statements.join(';\n')))
     return [results as unknown as QueryResult | QueryResult[]].flat().findLast(({ rows }) => rows.length > 0)?.rows[0]
-  }
-
-  async copyIn(sql: string, rows: Iterable<readonly Value[]>): Promise<void> {
-    await this.#next(() => new Promise<void>((done, failed) => this.#client.query(new CopyIn(sql, rows, done, failed))))
   }
 
   async listen(channel: string, onMessage: (payload: string) => void): Promise<void> {

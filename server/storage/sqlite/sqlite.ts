@@ -14,7 +14,7 @@ import { nextEventLoopTurn, systemClock } from '#runtime/clock.ts'
 import { createGroupCommit, type QueuedWrite } from '../group-commit.ts'
 import { type InspectedStore, inspectStore, type MigrationEngine } from '../migrate.ts'
 import { createReaderPool } from '../reader-pool.ts'
-import type { Migration, Row, State, StateReader, StateWriter, Value } from '../state.ts'
+import type { Migration, Row, Rows, State, StateReader, StateWriter, Value } from '../state.ts'
 import { runGuarded, type TransactionGuard } from '../transaction-guard.ts'
 import { closedFault, createWriteQueue, iterationsMax, tooManyIterations } from '../write-queue.ts'
 import { createCheckpointer, pagesMax } from './checkpointer.ts'
@@ -25,7 +25,7 @@ const writesWaitingMax = 10_000
 /** Concurrent snapshots, each with its own connection; others wait. */
 const snapshotsMax = 4
 const snapshotsWaitingMax = 1000
-/** After this number of rows, an iteration yields to the event loop. */
+/** After this number of rows, an iteration or a change of many rows yields to the event loop. */
 const rowsPerYield = 250
 /** Rows per insert statement, and statements until the next yield to the event loop. */
 const rowsPerStatement = 50
@@ -221,13 +221,28 @@ function createTransaction(connection: Connection, guard: TransactionGuard, file
       throw guard.markFailed(renameSqlite(error, file))
     }
   }
+  /** A prepared statement costs less than a list in SQL. */
+  const runEach = async (sql: string, rows: Rows): Promise<number> => {
+    let [changed, count] = [0, 0]
+    for (const row of rows) {
+      changed += run(() => connection.run(sql, row))
+      count += 1
+      if (count % rowsPerYield === 0) await nextEventLoopTurn()
+    }
+    return changed
+  }
   return {
     ...connectionReader(async (read) => run(() => read(connection))),
     run: async (sql, ...values) => run(() => connection.run(sql, values)),
-    async insertMany(into, columns, rows, onConflict = '') {
+    async insertMany(into, columns, rows, end = '') {
       const placeholders = `(${columns.map(() => '?').join(', ')})`
-      const insertSql = (count: number) =>
-        `insert into ${into} (${columns.join(', ')}) values ${new Array(count).fill(placeholders).join(', ')} ${onConflict}`
+      const insertSql = (count: number) => {
+        const values = `values ${new Array(count).fill(placeholders).join(', ')}`
+        const list = columns.join(', ')
+        return end.startsWith('where')
+          ? `with new (${list}) as (${values}) insert into ${into} (${list}) select ${list} from new ${end}`
+          : `insert into ${into} (${list}) ${values} ${end}`
+      }
       const batchedRows = rows.length - (rows.length % rowsPerStatement)
       const [batchSql, rowSql] = [insertSql(rowsPerStatement), insertSql(1)]
       let changed = 0
@@ -239,5 +254,13 @@ function createTransaction(connection: Connection, guard: TransactionGuard, file
       for (const row of rows.slice(batchedRows)) changed += run(() => connection.run(rowSql, row))
       return changed
     },
+    updateMany: (table, key, columns, rows) => {
+      const set = columns.map((column) => `${column} = ?`).join(', ')
+      const inOrder = rows.map((row) => [...row.slice(key.length), ...row.slice(0, key.length)])
+      return runEach(`update ${table} set ${set} where ${isSame(key)}`, inOrder)
+    },
+    deleteMany: (from, key, rows) => runEach(`delete from ${from} where ${isSame(key)}`, rows),
   }
 }
+
+const isSame = (key: readonly string[]): string => key.map((column) => `${column} = ?`).join(' and ')

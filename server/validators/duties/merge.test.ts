@@ -176,8 +176,7 @@ async function mergeBroken(context: TestContext, until: number, statements: numb
     if (left === 0) throw new BrokenWrite('the disk is full')
   }
   const breaking = (tx: StateWriter): StateWriter => ({
-    get: (sql, ...values) => tx.get(sql, ...values),
-    all: (sql, ...values) => tx.all(sql, ...values),
+    ...tx,
     run: async (sql, ...values) => {
       step()
       return tx.run(sql, ...values)

@@ -265,7 +265,7 @@ onStore('days and short spans', { until: 24 }, (at) => {
         scene.dutiesState.write(
           (tx) =>
             work({
-              ...{ get: tx.get.bind(tx), all: tx.all.bind(tx), insertMany: tx.insertMany.bind(tx) },
+              ...tx,
               run: (sql, ...values) => {
                 // This table is replaced last.
                 if (sql.includes('unexplained_balance_changes')) throw new Error('the disk is full')

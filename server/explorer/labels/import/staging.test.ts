@@ -193,8 +193,7 @@ test('no transaction writes history and labels of a large import, or more than 1
           count(table, added.length)
           return tx.insertMany(table, columns, added, ...rest)
         }
-        const [get, all] = [tx.get.bind(tx), tx.all.bind(tx)]
-        return work({ get, all, insertMany, run })
+        return work({ ...tx, insertMany, run })
       }, options)
       if (Object.keys(rows).length > 0) transactions.push(rows)
       return result
