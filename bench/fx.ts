@@ -108,7 +108,7 @@ async function measureCalls(work: () => Promise<unknown>): Promise<{ rate: numbe
 const quantile = (sorted: readonly number[], of: number) => (sorted[Math.floor(sorted.length * of)] ?? 0).toFixed(1)
 
 async function inProcess(): Promise<void> {
-  const store = () => storeQuote(state, async () => row(), undefined, Date.now())
+  const store = () => storeQuote(state, async () => row(), undefined)
   const create = () => createQuote.handle(body, context, requestInfo)
   const rates = { single: [] as number[], shared: [] as number[], stored: [] as number[], created: [] as number[] }
   let last: readonly number[] = []

@@ -74,6 +74,7 @@ export const stateWith = (state: State, changes: Partial<State>): State => ({
   snapshot: (work, signal) => state.snapshot(work, signal),
   each: (sql, ...values) => state.each(sql, ...values),
   write: (work, options) => state.write(work, options),
+  writeTogether: (write, item) => state.writeTogether(write, item),
   version: () => state.version(),
   close: () => state.close(),
   ...changes,

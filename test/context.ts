@@ -11,7 +11,7 @@ import { type Settings, SettingsSchema } from '#runtime/settings.ts'
 import { type AppContext, createContext } from '#server/context.ts'
 import { createSeededRandom } from '#simulator/seeded-random.ts'
 import { openDuties, openState } from '#storage/open.ts'
-import type { State } from '#storage/state.ts'
+import type { State, StateWriter } from '#storage/state.ts'
 import { dutiesOnThisThread } from '#validators/duties/store.ts'
 import { stateWith } from './authorization.ts'
 import { ManualClock } from './manual-clock.ts'
@@ -103,6 +103,7 @@ function openAtFirstUse(engine: State['engine'], open: () => Promise<State>): St
       all: async (sql, ...values) => (await use()).recent.all(sql, ...values),
     },
     write: async (work, options) => (await use()).write(work, options),
+    writeTogether: async (write, item) => (await use()).writeTogether(write, item),
     snapshot: async (work, signal) => (await use()).snapshot(work, signal),
     async *each(sql, ...values) {
       yield* (await use()).each(sql, ...values)
@@ -117,19 +118,27 @@ const rolledBack = new Error('rolled back')
 /**
  * Runs the work of every write twice and rolls the first one back, to test invariant 7 of State with the whole suite.
  */
-const repeatWrites = (state: State): State =>
-  stateWith(state, {
+const repeatWrites = (state: State): State => {
+  const rollBack = async (work: (tx: StateWriter) => Promise<unknown>): Promise<void> => {
+    const first = state.write(async (tx) => {
+      await work(tx)
+      throw rolledBack
+    })
+    await first.catch((error: unknown) => {
+      if (error !== rolledBack) throw error
+    })
+  }
+  return stateWith(state, {
     write: async (work, options) => {
-      const first = state.write(async (tx) => {
-        await work(tx)
-        throw rolledBack
-      }, options)
-      await first.catch((error: unknown) => {
-        if (error !== rolledBack) throw error
-      })
+      await rollBack(work)
       return state.write(work, options)
     },
+    writeTogether: async (write, item) => {
+      await rollBack((tx) => write(tx, [item]))
+      return state.writeTogether(write, item)
+    },
   })
+}
 
 export const testRequestInfo = (changes: Partial<RequestInfo> = {}): RequestInfo => ({
   caller: { keyId: 'test', plan: 'enterprise' },

@@ -28,6 +28,7 @@ export function lendState(state: State): State {
       all: (sql, ...values) => track(() => state.recent.all(sql, ...values)),
     },
     write: (work, options) => track(() => state.write(work, options)),
+    writeTogether: (write, item) => track(() => state.writeTogether(write, item)),
     snapshot: (work, signal) => track(() => state.snapshot(work, signal)),
     async *each(sql, ...values) {
       throwIfClosed()

@@ -1,5 +1,6 @@
 // The databases as ingesters use them: every write checks the lease of the ingester that runs the current code. Code
 // that runs without a lease writes as usual.
+import { strict as assert } from 'node:assert'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Duties, LeaseToken } from '#storage/duties.ts'
 import type { State, StateReader } from '#storage/state.ts'
@@ -24,6 +25,11 @@ export const leasedState = (state: State): State => ({
   write: (work, options) => {
     const held = currentLease.getStore()
     return state.write(held ? (tx) => confirm(tx, held).then(() => work(tx)) : work, options)
+  },
+  writeTogether: (write, item) => {
+    // Items of others in the group do not depend on the lease.
+    assert(!currentLease.getStore(), 'an ingester writes alone, so that its lease is checked')
+    return state.writeTogether(write, item)
   },
 })
 

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { putMarkets } from '#markets/records/put-markets.ts'
+import { nextEventLoopTurn } from '#runtime/clock.ts'
 import { openContext, type TestContext } from '#test/context.ts'
-import { dropQuotes, startRetention } from './retention.ts'
+import { dropIdempotencyKeys, dropQuotes, startRetention } from './retention.ts'
 
 const dayMs = 86_400_000
 
@@ -46,10 +47,14 @@ describe('quotes', () => {
           ...[quote, quote, context.clock.now() - ageMs],
         )
     })
-    assert.equal(await dropQuotes(context, AbortSignal.timeout(10_000)), 2)
+    const drop = async () => {
+      const keys = await dropIdempotencyKeys(context, AbortSignal.timeout(10_000))
+      return [keys, await dropQuotes(context, AbortSignal.timeout(10_000))]
+    }
+    assert.deepEqual(await drop(), [1, 2])
     assert.deepEqual(await remainingIds(context), ['q0'])
     context.clock.advance(1)
-    assert.equal(await dropQuotes(context, AbortSignal.timeout(10_000)), 1)
+    assert.deepEqual(await drop(), [1, 1])
     assert.deepEqual(await remainingIds(context), [])
   })
 
@@ -60,10 +65,16 @@ describe('quotes', () => {
     assert.deepEqual(await remainingIds(context), [])
   })
 
-  test('with quotesDays 0 and historyDays 0 nothing is deleted and the loop ends at once', async () => {
+  test('with quotesDays 0 and historyDays 0 only expired idempotency keys are deleted', async () => {
     await using context = await openContext({ markets: { historyDays: 0 } })
     await putQuotes(context, [30_000])
-    await startRetention(context, new AbortController().signal)
+    const sql = `insert into fx_idempotency (key_id, idempotency_key, body_hash, quote_id, created_ms) values ('k', '', '', 'q0', 0)`
+    await context.state.write((tx) => tx.run(sql))
+    const stop = new AbortController()
+    const loop = startRetention(context, stop.signal)
+    while (await context.state.get('select 1 as one from fx_idempotency')) await nextEventLoopTurn()
+    stop.abort()
+    await loop
     assert.deepEqual(await remainingIds(context), ['q0'])
   })
 
@@ -101,7 +112,7 @@ test('market versions older than historyDays are deleted, and no quote', async (
   const deleted = Promise.withResolvers<object>()
   const log = { ...context.log, info: (fields: object) => deleted.resolve(fields) } as typeof context.log
   const loop = startRetention({ ...context, log }, stop.signal)
-  assert.deepEqual(await deleted.promise, { quotes: 0, marketVersions: 1 })
+  assert.deepEqual(await deleted.promise, { idempotencyKeys: 0, quotes: 0, marketVersions: 1 })
   stop.abort()
   await loop
   assert.deepEqual(

@@ -1,6 +1,5 @@
-// Deletes old quotes and market versions in small steps, so that no request waits for it
-// (behaviour/operations.md#retention). Rates, usage and hourly duties are deleted where they are written. Expired
-// idempotency keys are deleted here too, because they refer to quotes.
+// Deletes expired idempotency keys, old quotes and market versions in small steps, so that no request waits for it
+// (behaviour/operations.md#retention). Rates, usage and hourly duties are deleted where they are written.
 import { errorMessage } from '#core/error-message.ts'
 import { dropReplays } from '#fx/pricing/quotes.ts'
 import type { Context } from '#http/context.ts'
@@ -19,7 +18,6 @@ const backoffMaxMs = 3_600_000
 /** Runs until the signal aborts. */
 export async function startRetention(context: Omit<Context, 'duties'>, signal: AbortSignal): Promise<void> {
   const { retention, markets } = context.settings
-  if (retention.quotesDays === 0 && markets.historyDays === 0) return
   await poll(
     context,
     {
@@ -27,6 +25,7 @@ export async function startRetention(context: Omit<Context, 'duties'>, signal: A
       timeoutMs,
       backoffMaxMs,
       work: async (stop) => ({
+        idempotencyKeys: await dropIdempotencyKeys(context, stop),
         quotes: retention.quotesDays > 0 ? await dropQuotes(context, stop) : 0,
         marketVersions: markets.historyDays > 0 ? await dropMarketVersions(context, stop) : 0,
       }),
@@ -50,6 +49,12 @@ function dropMarketVersions(
   return inSteps(signal, () => state.write((tx) => dropVersionsBefore(tx, cutoffMs, rowsPerStep)))
 }
 
+/** Those that have expired. Returns their number. */
+export const dropIdempotencyKeys = (
+  { state, clock }: Pick<Context, 'state' | 'clock'>,
+  signal: AbortSignal,
+): Promise<number> => inSteps(signal, () => state.write((tx) => dropReplays(tx, clock.now(), rowsPerStep)))
+
 /** Returns the number of deleted quotes. A quote that may still be replayed stays. */
 export async function dropQuotes(
   context: Pick<Context, 'state' | 'settings' | 'clock'>,
@@ -57,7 +62,6 @@ export async function dropQuotes(
 ): Promise<number> {
   const days = Math.max(quotesDaysMin, context.settings.retention.quotesDays)
   const nowMs = context.clock.now()
-  await inSteps(signal, () => context.state.write((tx) => dropReplays(tx, nowMs, rowsPerStep)))
   return inSteps(signal, () =>
     context.state.write((tx) =>
       tx.run(

@@ -2,7 +2,7 @@
 import { type Group, groups, type Plan, plans } from '#api/routes.ts'
 import { invalid } from '#core/fault.ts'
 import { digestOf, isKeyId, type KeyParts, keyIdBytes, keyText, secretBytes, toKeyId, toSecret } from '#core/key.ts'
-import { type Clock, nextEventLoopTurn } from '#runtime/clock.ts'
+import type { Clock } from '#runtime/clock.ts'
 import type { Random } from '#runtime/random.ts'
 import type { State, StateReader, StateWriter } from './state.ts'
 
@@ -247,16 +247,8 @@ export async function dropKey(tx: StateWriter, id: string): Promise<void> {
 
 /** Part of the transaction that writes the usage. */
 export async function writeLastUsed(tx: StateWriter, lastUsedMs: ReadonlyMap<string, number>): Promise<void> {
-  let count = 0
-  for (const [id, atMs] of lastUsedMs) {
-    await tx.run('update keys set last_used_ms = ? where id = ?', atMs, id)
-    count += 1
-    // Thousands of keys may have been used since the last write.
-    if (count % updatesPerYield === 0) await nextEventLoopTurn()
-  }
+  await tx.updateMany('keys', ['id'], ['last_used_ms'], [...lastUsedMs])
 }
-
-const updatesPerYield = 100
 
 const toInfo = (row: KeyRow): KeyInfo => ({
   id: row.id,

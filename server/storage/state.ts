@@ -21,8 +21,8 @@
 // 4. A failed statement fails its transaction, even if the error is caught. Use `on conflict` instead
 //    (behaviour/operations.md#database-interface).
 // 5. Integers are returned as numbers. One beyond 2^53 is an error; store such values as text.
-// 6. Writes with `together` share one commit. If one of them fails, only its own statements are undone. If the commit
-//    fails, all of them fail.
+// 6. Items that are written together share one transaction. If it fails because of an item, each is written alone, so
+//    that only those fail that cannot be written. If the database cannot be written, all of them fail.
 // 7. The work of a write may run several times, because a connection may be lost. Only the last run has an effect, so the
 //    work must not change anything outside its transaction; it returns what it finds.
 // 8. `recent` may be slightly behind `get` and `all`, but not behind what this process has written or noticed.
@@ -77,15 +77,23 @@ export interface StateDialect {
 }
 
 export interface WriteOptions {
-  /** Share one commit with others, for small and frequent writes (decisions/share-one-commit-between-concurrent-quotes.md). */
-  readonly together?: boolean
+  /** Starts before waiting writes that are not short (write-queue.ts). For writes that somebody waits for. */
+  readonly isShort?: boolean
 }
+
+/** Writes some items and returns a result for each of them, in order. */
+export type GroupWrite<Item, Result> = (tx: StateWriter, items: readonly Item[]) => Promise<readonly Result[]>
 
 export interface State extends StateReader {
   readonly engine: 'sqlite' | 'postgres'
   /** Rule 8: for single queries that are slow or frequent and on which no other query depends. */
   readonly recent: StateReader
   write<T>(work: (tx: StateWriter) => Promise<T>, options?: WriteOptions): Promise<T>
+  /**
+   * Writes an item in one transaction with those of concurrent calls with the same function, for small and frequent
+   * writes (decisions/share-one-commit-between-concurrent-quotes.md).
+   */
+  writeTogether<Item, Result>(write: GroupWrite<Item, Result>, item: Item): Promise<Result>
   /**
    * All reads of `work` see the same snapshot. It may run several times, because a connection may be lost. If the signal
    * aborts before the start, it does not start.

@@ -18,6 +18,7 @@ export function timedState(state: State, clock: Clock, report: ReportTime): Stat
       all: <R>(sql: string, ...values: Value[]) => timed('recent', () => state.recent.all<R>(sql, ...values)),
     },
     write: (work, options) => timed('write', () => state.write(work, options)),
+    writeTogether: (write, item) => timed('write', () => state.writeTogether(write, item)),
     snapshot: (work, signal) => timed('snapshot', () => state.snapshot(work, signal)),
   }
 }

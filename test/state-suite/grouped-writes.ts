@@ -1,13 +1,11 @@
-// Writes with `together`, which share a transaction but fail separately.
+// Items that are written together: they share a transaction but fail separately.
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
 import { Fault } from '#core/fault.ts'
-import type { StateWriter, WriteOptions } from '#storage/state.ts'
-import { type CreateLocation, countCounters, insertCounter } from './store-location.ts'
+import type { StateWriter } from '#storage/state.ts'
+import { type CreateLocation, countCounters, insertCounter, writeInGroup } from './store-location.ts'
 
 export function testGroupedWrites(createLocation: CreateLocation): void {
-  const shared = { together: true }
-
   test('each is durable when it resolves, in order, with its own result (storage/state.ts, rule 6)', async () => {
     await using location = await createLocation()
     const state = await location.open()
@@ -15,11 +13,11 @@ export function testGroupedWrites(createLocation: CreateLocation): void {
     const order: string[] = []
     const results = await Promise.all(
       names.map((name, at) =>
-        state.write(async (tx) => {
+        writeInGroup(state, async (tx) => {
           await tx.run(insertCounter, name, at)
           order.push(name)
           return (await tx.get<{ n: number }>('select count(*) as n from counters'))?.n
-        }, shared),
+        }),
       ),
     )
     assert.deepEqual(order, names)
@@ -34,21 +32,22 @@ export function testGroupedWrites(createLocation: CreateLocation): void {
     await again.close()
   })
 
-  test('each goes before waiting long writes, and one long write follows (storage/write-queue.ts, 1, 2)', async () => {
+  test('short writes and groups go before waiting long writes, and one long write follows (storage/write-queue.ts, 1, 2)', async () => {
     await using location = await createLocation()
     const state = await location.open()
     const order: string[] = []
-    const write = (name: string, options = {}) =>
-      state.write(async (tx) => {
-        await tx.run(insertCounter, name, 1)
-        order.push(name)
-      }, options)
+    const add = (name: string) => async (tx: StateWriter) => {
+      await tx.run(insertCounter, name, 1)
+      order.push(name)
+    }
     const gate = Promise.withResolvers<void>()
     const first = state.write(() => gate.promise)
-    const long = ['long 1', 'long 2', 'long 3'].map((name) => write(name))
-    const short = write('short 1', shared)
+    const long = ['long 1', 'long 2', 'long 3'].map((name) => state.write(add(name)))
+    const short = state.write(add('short 1'), { isShort: true })
     // More of them arrive while the first one is written: they wait for one long write only.
-    const more = short.then(() => Promise.all([write('short 2', shared), write('short 3', shared)]))
+    const more = short.then(() =>
+      Promise.all([writeInGroup(state, add('short 2')), writeInGroup(state, add('short 3'))]),
+    )
     gate.resolve()
     await Promise.all([first, ...long, more])
     assert.deepEqual(order, ['short 1', 'long 1', 'short 2', 'short 3', 'long 2', 'long 3'])
@@ -59,13 +58,13 @@ export function testGroupedWrites(createLocation: CreateLocation): void {
     await using location = await createLocation()
     const state = await location.open()
     const attempts = Array.from({ length: 30 }, (_, at) =>
-      state.write(async (tx) => {
+      writeInGroup(state, async (tx) => {
         await tx.run(insertCounter, `half ${at}`, 1)
         if (at % 3 === 1) throw new Error(`own ${at}`)
         // A violated constraint fails the member even if it is caught (storage/state.ts, rule 4).
         if (at % 3 === 2) await tx.run(insertCounter, 'half 0', 1).catch(() => {})
         await tx.run(insertCounter, `whole ${at}`, 1)
-      }, shared),
+      }),
     )
     const outcomes = await Promise.allSettled(attempts)
     outcomes.forEach((outcome, at) => {
@@ -85,7 +84,7 @@ export function testGroupedWrites(createLocation: CreateLocation): void {
       await tx.run(insertCounter, name, 1)
       seen.push(await countCounters(state))
     }
-    await Promise.all(['a', 'b', 'c'].map((name) => state.write((tx) => writeAndCount(tx, name), shared)))
+    await Promise.all(['a', 'b', 'c'].map((name) => writeInGroup(state, (tx) => writeAndCount(tx, name))))
     assert.deepEqual(seen, [0, 0, 0])
     assert.equal(await countCounters(state), 3)
     await state.close()
@@ -95,13 +94,15 @@ export function testGroupedWrites(createLocation: CreateLocation): void {
     await using location = await createLocation()
     const state = await location.open()
     await state.write((tx) => tx.run(insertCounter, 'n', 0))
-    const increment = (options?: WriteOptions) =>
-      state.write(async (tx) => {
-        const row = await tx.get<{ value: number }>('select value from counters')
-        await new Promise((resolve) => setImmediate(resolve))
-        await tx.run('update counters set value = ?', (row?.value ?? 0) + 1)
-      }, options)
-    await Promise.all(Array.from({ length: 60 }, (_, at) => increment(at % 2 === 0 ? shared : undefined)))
+    const increment = async (tx: StateWriter) => {
+      const row = await tx.get<{ value: number }>('select value from counters')
+      await new Promise((resolve) => setImmediate(resolve))
+      await tx.run('update counters set value = ?', (row?.value ?? 0) + 1)
+    }
+    const writes = Array.from({ length: 60 }, (_, at) =>
+      at % 2 === 0 ? writeInGroup(state, increment) : state.write(increment),
+    )
+    await Promise.all(writes)
     assert.deepEqual(await state.get('select value from counters'), { value: 60 })
     await state.close()
   })
@@ -109,15 +110,15 @@ export function testGroupedWrites(createLocation: CreateLocation): void {
   test('nested and too many writes are refused; closing waits for running ones', async () => {
     await using location = await createLocation()
     const state = await location.open()
-    const nested = state.write(() => state.write(async () => 1, shared), shared)
+    const nested = writeInGroup(state, () => writeInGroup(state, async () => 1))
     await assert.rejects(nested, /a write was started inside another/)
     const gate = Promise.withResolvers<void>()
     const held = state.write(() => gate.promise)
     let done = 0
     const count = () =>
-      state.write(async () => {
+      writeInGroup(state, async () => {
         done += 1
-      }, shared)
+      })
     const results = Promise.allSettled(Array.from({ length: 10_100 }, count))
     gate.resolve()
     await held

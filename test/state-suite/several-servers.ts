@@ -15,11 +15,11 @@ import { systemRandom } from '#runtime/random.ts'
 import { cursorOf, moveCursor } from '#storage/coverage.ts'
 import { createKey, findKey, revokeKey, rotateKey } from '#storage/keys.ts'
 import { stateMigrations } from '#storage/migrations.ts'
-import type { State } from '#storage/state.ts'
+import type { State, StateWriter } from '#storage/state.ts'
 import { addUsage, dayOf } from '#storage/usage.ts'
 import { cacheUntilVersionChanges } from '#storage/version-cache.ts'
 import { stateWith } from '../authorization.ts'
-import { type CreateLocation, countCounters, insertCounter } from './store-location.ts'
+import { type CreateLocation, countCounters, insertCounter, writeInGroup } from './store-location.ts'
 
 const nowMs = Date.UTC(2026, 10, 15)
 const dayMs = 86_400_000
@@ -35,7 +35,11 @@ function stopBeforeCommit(state: State) {
       await released.promise
       return result
     }, options)
-  return { state: stateWith(state, { write }), reached: reached.promise, release: released.resolve }
+  const writeTogether: State['writeTogether'] = async (group, item) => {
+    const [result] = await write((tx) => group(tx, [item]))
+    return result as never
+  }
+  return { state: stateWith(state, { write, writeTogether }), reached: reached.promise, release: released.resolve }
 }
 
 /** Enough for a write that has started and does not have to wait. */
@@ -103,7 +107,8 @@ export function testSeveralServers(createLocation: CreateLocation): void {
     const counts = cacheUntilVersionChanges<number | undefined>()
     const cached = async () => counts(state, 'counters', () => countCounters(state))
     for (let written = 1; written <= 10; written += 1) {
-      await state.write((tx) => tx.run(insertCounter, `n${written}`, 1), { together: written % 2 === 0 })
+      const write = (tx: StateWriter) => tx.run(insertCounter, `n${written}`, 1)
+      await (written % 2 === 0 ? writeInGroup(state, write) : state.write(write))
       const rows = []
       for await (const row of state.each('select name from counters')) rows.push(row)
       const seen = [
@@ -194,7 +199,7 @@ export function testSeveralServers(createLocation: CreateLocation): void {
   function testQuotes(): void {
     const store = async (state: State, replay: Replay, atMs = nowMs): Promise<string> => {
       const build = async () => ({ ...(await newQuote(state)), createdMs: atMs })
-      return new TextDecoder().decode((await storeQuote(state, build, replay, atMs)).reply)
+      return new TextDecoder().decode((await storeQuote(state, build, replay)).reply)
     }
 
     test('an idempotency key that is used on two servers at once makes one quote (storage/state.ts, rule 13)', async () => {

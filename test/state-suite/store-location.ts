@@ -1,5 +1,5 @@
 // An empty database for a test, with tables that the suite uses.
-import type { Migration, State } from '#storage/state.ts'
+import type { GroupWrite, Migration, State, StateWriter } from '#storage/state.ts'
 
 /** An empty database for one test. Opening it twice simulates two processes. */
 export interface StoreLocation extends AsyncDisposable {
@@ -17,6 +17,18 @@ export const tables: Migration = {
     `create table parts (thing bigint not null references things (id)) ${strict}`,
   ],
 }
+
+type Work = (tx: StateWriter) => Promise<unknown>
+
+const runEach: GroupWrite<Work, unknown> = async (tx, works) => {
+  const results: unknown[] = []
+  for (const work of works) results.push(await work(tx))
+  return results
+}
+
+/** Any work as an item of a group. */
+export const writeInGroup = <T>(state: State, work: (tx: StateWriter) => Promise<T>): Promise<T> =>
+  state.writeTogether<Work, unknown>(runEach, work) as Promise<T>
 
 export const insertCounter = 'insert into counters (name, value) values (?, ?)'
 

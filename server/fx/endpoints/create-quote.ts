@@ -43,7 +43,7 @@ export const createQuote = createHandler(contract['fx.createQuote'], async (inpu
   const mid = await freshMid(context, offer, input.type, createdMs)
   const price = priceWithinLimits(mid, requested, offer)
   const draft = { input, keyId: caller.keyId, requestedSide: requested.side, offer, mid, price, createdMs }
-  return toResult(await storeQuote(state, (attempt) => buildQuote(context, draft, attempt), replay, createdMs))
+  return toResult(await storeQuote(state, (attempt) => buildQuote(context, draft, attempt), replay))
 })
 
 const toResult = ({ reply, asOfMs }: StoredReply): HandlerResult<Quote> => ({

@@ -91,23 +91,3 @@ test('200: twenty concurrent requests with one key create one quote and get the 
   assert.equal(new Set(replies).size, 1)
   assert.equal(await count(context, 'fx_quotes'), 1)
 })
-
-test('idempotency keys older than a day are deleted, a limited number per write', async () => {
-  await using context = await openPricedContext()
-  const { id } = JSON.parse(await bytesOf(context, { ...keyed, idempotencyKey: 'order-6' }))
-  await context.state.write(async (tx) => {
-    for (let index = 0; index < 150; index++) {
-      await tx.run(
-        `insert into fx_idempotency (key_id, idempotency_key, body_hash, quote_id, created_ms)
-         values ('old', ?, 'x', ?, ?)`,
-        String(index),
-        id,
-        testNowMs - 86_400_000 - index,
-      )
-    }
-  })
-  await bytesOf(context, keyed)
-  assert.equal(await count(context, 'fx_idempotency'), 52)
-  await bytesOf(context, { ...keyed, idempotencyKey: 'order-8' })
-  assert.equal(await count(context, 'fx_idempotency'), 3)
-})

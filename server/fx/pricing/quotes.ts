@@ -6,15 +6,10 @@
 //    receipt is not retired.
 // 3. The first response and every replay are the same stored bytes (behaviour/fx.md#stored-quotes).
 import { Fault } from '#core/fault.ts'
-import { putRow } from '#storage/put-row.ts'
-import type { State, StateReader, StateWriter } from '#storage/state.ts'
+import type { GroupWrite, State, StateReader, StateWriter } from '#storage/state.ts'
 
 const replayMs = 86_400_000
-/** Each write adds at most one key, so deleting more than one limits the table to the keys of a day. */
-const prunedPerWrite = 100
 const attemptsMax = 5
-/** See decisions/share-one-commit-between-concurrent-quotes.md. */
-const groupCommit = { together: true } as const
 
 export interface Replay {
   readonly keyId: string
@@ -89,49 +84,108 @@ export async function storeQuote(
   state: State,
   build: (attempt: number) => Promise<NewQuote>,
   replay: Replay | undefined,
-  nowMs: number,
 ): Promise<StoredReply> {
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
-    const quote = await build(attempt)
-    const stored = await state.write(async (tx) => {
-      const earlier = replay && (await findReplay(tx, replay, nowMs))
-      if (earlier) return earlier
-      if (!(await insertQuote(tx, quote))) return undefined
-      if (replay) await storeReplay(tx, replay, quote)
-      return quote
-    }, groupCommit)
-    if (stored) return stored
+    const outcome = await state.writeTogether(writeQuotes, { quote: await build(attempt), replay })
+    if (outcome instanceof Fault) throw outcome
+    if (outcome) return outcome
   }
   throw new Error(`could not store a quote in ${attemptsMax} attempts: id or nonce taken, or signing key retired`)
 }
 
-async function insertQuote(tx: StateWriter, quote: NewQuote): Promise<boolean> {
-  const inserted = await tx.run(
-    `insert into fx_quotes
-       (id, key_id, created_ms, as_of_ms, nonce, priced_from, receipt_key, receipt_signature, reply)
-     select ?, ?, ?, ?, ?, ?, ?, ?, ?
-       where exists (select 1 from fx_receipt_keys where id = ? and retired_ms is null)
-     on conflict do nothing`,
-    quote.id,
-    quote.keyId,
-    quote.createdMs,
-    quote.asOfMs,
-    quote.nonce,
-    quote.pricedFrom,
-    quote.receiptKey,
-    quote.receiptSignature,
-    quote.reply,
-    quote.receiptKey,
-  )
-  return inserted === 1
+interface QuoteToStore {
+  readonly quote: NewQuote
+  readonly replay: Replay | undefined
 }
 
-async function storeReplay(tx: StateWriter, replay: Replay, quote: NewQuote): Promise<void> {
-  const key = { key_id: replay.keyId, idempotency_key: replay.idempotencyKey }
-  const row = { ...key, body_hash: replay.bodyHash, quote_id: quote.id, created_ms: quote.createdMs }
-  await putRow(tx, 'fx_idempotency', Object.keys(key), row)
-  await dropReplays(tx, quote.createdMs, prunedPerWrite)
+/** Undefined: the quote cannot be stored and must be built again. */
+type QuoteOutcome = StoredReply | Fault | undefined
+
+/** Two statements for any number of quotes; more only if some of them cannot be stored. */
+const writeQuotes: GroupWrite<QuoteToStore, QuoteOutcome> = async (tx, items) => {
+  /** The first item with each idempotency key. The others get its outcome. */
+  const firstOf = new Map<string, QuoteToStore>()
+  for (const item of items) if (item.replay) firstOf.getOrInsert(nameOf(item.replay), item)
+  const earlier = await reserveKeys(tx, [...firstOf.values()])
+  const isFirst = (item: QuoteToStore) => !item.replay || firstOf.get(nameOf(item.replay)) === item
+  const stored = await insertQuotes(
+    tx,
+    items.filter((item) => isFirst(item) && !earlier.has(item)),
+  )
+  return items.map((item): QuoteOutcome => {
+    const first = (item.replay && firstOf.get(nameOf(item.replay))) ?? item
+    const known = earlier.get(first)
+    const bodyHash = known?.bodyHash ?? first.replay?.bodyHash
+    if (item.replay && item.replay.bodyHash !== bodyHash) return new Fault('fx.idempotency')
+    return known ?? (stored.has(first) ? first.quote : undefined)
+  })
 }
+
+const nameOf = ({ keyId, idempotencyKey }: Replay): string => JSON.stringify([keyId, idempotencyKey])
+
+type EarlierReply = StoredReply & { readonly bodyHash: string }
+
+const keyColumns = ['key_id', 'idempotency_key']
+const replayColumns = [...keyColumns, 'body_hash', 'quote_id', 'created_ms']
+/** An expired key is free. */
+const takeExpired = `on conflict (key_id, idempotency_key) do update
+  set body_hash = excluded.body_hash, quote_id = excluded.quote_id, created_ms = excluded.created_ms
+  where fx_idempotency.created_ms <= excluded.created_ms - ${replayMs}`
+
+/** Stores the idempotency keys of these quotes. Returns the stored responses of keys that are taken. */
+async function reserveKeys(
+  tx: StateWriter,
+  items: readonly QuoteToStore[],
+): Promise<ReadonlyMap<QuoteToStore, EarlierReply>> {
+  const rows = items.flatMap(({ quote, replay }) =>
+    replay ? [[replay.keyId, replay.idempotencyKey, replay.bodyHash, quote.id, quote.createdMs]] : [],
+  )
+  if ((await tx.insertMany('fx_idempotency', replayColumns, rows, takeExpired)) === rows.length) return new Map()
+  const taken = await tx.all<EarlierReply & { name: string }>(
+    `select k.value ->> 2 as "name", i.body_hash as "bodyHash", q.reply as "reply", q.as_of_ms as "asOfMs"
+     from json_each(?) as k
+     join fx_idempotency i on i.key_id = k.value ->> 0 and i.idempotency_key = k.value ->> 1
+     join fx_quotes q on q.id = i.quote_id where i.quote_id <> k.value ->> 2`,
+    JSON.stringify(rows.map(([keyId, idempotencyKey, , quoteId]) => [keyId, idempotencyKey, quoteId])),
+  )
+  const byQuote = new Map(taken.map(({ name, ...reply }) => [name, reply]))
+  return new Map(
+    items.flatMap((item) => {
+      const reply = byQuote.get(item.quote.id)
+      return reply ? [[item, reply]] : []
+    }),
+  )
+}
+
+const quoteColumns = [
+  ...['id', 'key_id', 'created_ms', 'as_of_ms', 'nonce', 'priced_from', 'receipt_key', 'receipt_signature', 'reply'],
+]
+/** Invariant 2. */
+const insertSigned = `
+  where exists (select 1 from fx_receipt_keys k where k.id = new.receipt_key and k.retired_ms is null)
+  on conflict do nothing`.trim()
+
+/** Returns the items that were stored, and gives up the idempotency keys of the others. */
+async function insertQuotes(tx: StateWriter, items: readonly QuoteToStore[]): Promise<ReadonlySet<QuoteToStore>> {
+  const rows = items.map(({ quote }) => [
+    ...[quote.id, quote.keyId, quote.createdMs, quote.asOfMs, quote.nonce, quote.pricedFrom],
+    ...[quote.receiptKey, quote.receiptSignature, quote.reply],
+  ])
+  if ((await tx.insertMany('fx_quotes', quoteColumns, rows, insertSigned)) === rows.length) return new Set(items)
+  const found = await tx.all<{ id: string; reply: Uint8Array }>(
+    'select id, reply from fx_quotes where id in (select atom from json_each(?))',
+    JSON.stringify(items.map(({ quote }) => quote.id)),
+  )
+  const replies = new Map(found.map(({ id, reply }) => [id, reply]))
+  // Another quote may have had the id before.
+  const isStored = ({ quote }: QuoteToStore) => Buffer.compare(replies.get(quote.id) ?? none, quote.reply) === 0
+  const failed = items.filter((item) => !isStored(item))
+  const keys = failed.flatMap(({ replay }) => (replay ? [[replay.keyId, replay.idempotencyKey]] : []))
+  await tx.deleteMany('fx_idempotency', keyColumns, keys)
+  return new Set(items.filter(isStored))
+}
+
+const none = new Uint8Array(0)
 
 /** Deletes idempotency keys older than a day, oldest first. Returns how many were deleted. */
 export const dropReplays = (tx: StateWriter, nowMs: number, rowsMax: number): Promise<number> =>

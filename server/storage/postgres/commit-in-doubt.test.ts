@@ -5,8 +5,8 @@ import { nextEventLoopTurn } from '#runtime/clock.ts'
 import { BreakingProxy } from '#test/breaking-proxy.ts'
 import { openPostgres } from '#test/open-database.ts'
 import { noPostgres, type PostgresServer, startPostgres } from '#test/postgres.ts'
-import { tables } from '#test/state-suite/store-location.ts'
-import type { State } from '../state.ts'
+import { tables, writeInGroup } from '#test/state-suite/store-location.ts'
+import type { State, StateWriter } from '../state.ts'
 
 const add = 'insert into counters (name, value) values (?, ?)'
 
@@ -47,8 +47,8 @@ describe('a commit whose result is lost', { skip: noPostgres }, () => {
     })
   }
 
-  for (const together of [false, true])
-    test(`is not done twice if PostgreSQL is still committing when the connection breaks, ${together ? 'shared' : 'alone'} (storage/state.ts, rule 1)`, async () => {
+  for (const isGrouped of [false, true])
+    test(`is not done twice if PostgreSQL is still committing when the connection breaks, ${isGrouped ? 'in a group' : 'alone'} (storage/state.ts, rule 1)`, async () => {
       await using proxy = new BreakingProxy(server.port)
       const state = await openThrough(proxy)
       // A commit that waits for lock 7, as one may wait for a slow disk or a standby.
@@ -73,14 +73,12 @@ describe('a commit whose result is lost', { skip: noPostgres }, () => {
         while ((await waiting()) < count) await nextEventLoopTurn()
       }
       let runs = 0
-      const writing = state.write(
-        async (tx) => {
-          runs += 1
-          await tx.run(`update counters set value = value + 1 where name = 'n'`)
-          return runs
-        },
-        { together },
-      )
+      const increment = async (tx: StateWriter) => {
+        runs += 1
+        await tx.run(`update counters set value = value + 1 where name = 'n'`)
+        return runs
+      }
+      const writing = isGrouped ? writeInGroup(state, increment) : state.write(increment)
       await untilWaiting(1)
       proxy.breakAll()
       // The lost transaction, and the check whether it was committed.

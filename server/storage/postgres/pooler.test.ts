@@ -4,7 +4,8 @@ import { Fault } from '#core/fault.ts'
 import { openPostgres } from '#test/open-database.ts'
 import { noPgBouncer, startPgBouncer } from '#test/pgbouncer.ts'
 import { noPostgres, type PostgresServer, startPostgres } from '#test/postgres.ts'
-import { tables } from '#test/state-suite/store-location.ts'
+import { tables, writeInGroup } from '#test/state-suite/store-location.ts'
+import type { StateWriter } from '../state.ts'
 import { parsePostgresUrl } from './address.ts'
 import { checkPostgres } from './check.ts'
 import { SharedConnection } from './errors.ts'
@@ -51,11 +52,9 @@ describe('a pooler', { skip: noPostgres || noPgBouncer }, () => {
     const state = await openPostgres(await server.schema(), [tables], { connections: 1 })
     // What the next transaction would find on the connection of another session.
     await state.write((tx) => tx.run(`set tetrad.session = 'another'`))
-    for (const together of [false, true])
-      await assert.rejects(
-        state.write((tx) => tx.run("insert into counters values ('a', 1)"), { together }),
-        isRefused,
-      )
+    const add = (tx: StateWriter) => tx.run("insert into counters values ('a', 1)")
+    await assert.rejects(state.write(add), isRefused)
+    await assert.rejects(writeInGroup(state, add), isRefused)
     assert.deepEqual(await state.all('select name from counters'), [])
     await state.close()
   })

@@ -46,13 +46,15 @@ describe('on PostgreSQL', { skip: noPostgres }, () => {
     await state.write((tx) => tx.run("insert into counters values ('n', 0)"))
     const code = `
       const { openPostgres } = await load('test/open-database.ts')
-      const { tables } = await load('test/state-suite/store-location.ts')
+      const { tables, writeInGroup } = await load('test/state-suite/store-location.ts')
       const state = await openPostgres(${JSON.stringify(url)}, [tables], { connections: 2 })
       print('open')
-      await Promise.all(Array.from({ length: 60 }, (_, at) => state.write(async (tx) => {
+      const increment = async (tx) => {
         const { value } = await tx.get('select value from counters')
         await tx.run('update counters set value = ?', value + 1)
-      }, { together: at % 3 === 0 })))
+      }
+      await Promise.all(Array.from({ length: 60 }, (_, at) =>
+        at % 3 === 0 ? writeInGroup(state, increment) : state.write(increment)))
       await state.close()
       print('done')`
     await using one = startProcess(code)

@@ -7,11 +7,9 @@
 //    connection is lost during a commit, the next transaction, which starts after the lost one has ended, sees whether it
 //    was committed. If it was not, it is repeated.
 // 4. `version` is based on this number (commit-watch.ts).
-// 5. Writes with `together` are savepoints of one transaction and are resolved after its commit. A member that fails is
-//    rolled back to its savepoint.
 import { crc32 } from 'node:zlib'
 import { systemRandom } from '#runtime/random.ts'
-import { createGroupCommit, type QueuedWrite } from '../group-commit.ts'
+import { createGroupCommit } from '../group-commit.ts'
 import { type InspectedStore, inspectStore, type MigrationEngine } from '../migrate.ts'
 import type { Migration, Row, State, StateWriter, Value } from '../state.ts'
 import { runGuarded } from '../transaction-guard.ts'
@@ -83,7 +81,6 @@ function createPostgresState(
     connections,
   )
   const writeQueue = createWriteQueue(address.name, writesWaitingMax)
-  const groupCommit = createGroupCommit(writeQueue, writeTogether)
   const iterations = new Set<PostgresSession>()
   let beginSql = ''
   let channel = ''
@@ -93,20 +90,12 @@ function createPostgresState(
   let committed = 0
   let isClosed = false
 
-  async function writeTogether(members: readonly QueuedWrite[]): Promise<void> {
-    const callbacks = await transaction(async (session) => {
-      const ready: (() => void)[] = []
-      await session.script('savepoint member')
-      for (const member of members) ready.push(await inSavepoint(session, member))
-      return ready
-    })
-    for (const callback of callbacks) callback()
-  }
-
   /** Invariant 3. An error of `work` is thrown after the rollback. If the connection was lost, `work` runs again. */
-  async function transaction<T>(work: (session: PostgresSession) => Promise<T>): Promise<T> {
+  async function transact<T>(work: (tx: StateWriter) => Promise<T>): Promise<T> {
     try {
-      return await writeRetry(() => attempt(work))
+      return await writeRetry(() =>
+        attempt((session) => runGuarded((guard) => createTransaction(session, guard), work)),
+      )
     } catch (error) {
       throw renamePostgres(error, address.name)
     }
@@ -239,8 +228,8 @@ function createPostgresState(
         await session?.close()
       }
     },
-    write: (work, { together = false } = {}) =>
-      together ? groupCommit(work) : writeQueue.run(() => transaction((session) => runAlone(session, work))),
+    write: (work, { isShort = false } = {}) => writeQueue.run(() => transact(work), isShort ? 'short' : 'long'),
+    writeTogether: createGroupCommit(writeQueue, transact),
     version: () => watching().version(),
     async close() {
       await writeQueue.close()
@@ -249,21 +238,5 @@ function createPostgresState(
       await Promise.all([readers.close(), replicas.close(), writer?.close()])
       for (const session of iterations) await session.close()
     },
-  }
-}
-
-const runAlone = <T>(session: PostgresSession, work: (tx: StateWriter) => Promise<T>): Promise<T> =>
-  runGuarded((guard) => createTransaction(session, guard), work)
-
-/** Invariant 5: returns the callback that settles the member after the commit. Starts and ends with a new savepoint. */
-async function inSavepoint(session: PostgresSession, { work, resolve, reject }: QueuedWrite): Promise<() => void> {
-  try {
-    const result = await runAlone(session, work)
-    await session.script('release member; savepoint member')
-    return () => resolve(result as never)
-  } catch (error) {
-    if (session.lost) throw session.lost
-    await session.script('rollback to member')
-    return () => reject(error)
   }
 }

@@ -68,7 +68,7 @@ export const fxSchema = ({ bytes, strict, clustered }: StateDialect): readonly s
     key_id text not null,
     idempotency_key text not null,
     body_hash text not null, -- of the request; a different one is refused
-    quote_id text not null references fx_quotes (id),
+    quote_id text not null references fx_quotes (id) deferrable initially deferred, -- the key is stored first
     created_ms bigint not null,
     primary key (key_id, idempotency_key)
   ) ${strict}`,

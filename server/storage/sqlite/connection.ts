@@ -73,11 +73,6 @@ export class Connection {
     if (this.#db.isTransaction) this.#db.exec('rollback')
   }
 
-  /** Also false if SQLite has rolled back by itself. */
-  get isTransaction(): boolean {
-    return this.#db.isTransaction
-  }
-
   dataVersion(): number {
     return Number(this.#dataVersion.get()?.data_version)
   }

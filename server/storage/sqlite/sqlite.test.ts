@@ -9,7 +9,7 @@ import { nextEventLoopTurn } from '#runtime/clock.ts'
 import { countLoopTurns } from '#test/event-loop-turns.ts'
 import { openSqlite } from '#test/open-database.ts'
 import { startProcess } from '#test/second-process.ts'
-import { type StoreLocation, tables } from '#test/state-suite/store-location.ts'
+import { type StoreLocation, tables, writeInGroup } from '#test/state-suite/store-location.ts'
 import { stateSuite } from '#test/state-suite.ts'
 import { laterMigrations, upgradeSuite } from '#test/upgrade-suite.ts'
 import { stateMigrations } from '../migrations.ts'
@@ -202,7 +202,7 @@ describe('sqlite with another process', () => {
        setTimeout(() => { db.exec('commit'); print('let go') }, 100)`,
     )
     assert.equal(await other.line(), 'holding')
-    await Promise.all(['a', 'b', 'c'].map((name) => state.write((tx) => tx.run(add, name, 1), { together: true })))
+    await Promise.all(['a', 'b', 'c'].map((name) => writeInGroup(state, (tx) => tx.run(add, name, 1))))
     assert.deepEqual(await state.get('select count(*) as n from counters'), { n: 3 })
     await state.close()
   })
@@ -292,19 +292,18 @@ describe('sqlite on a bad disk', () => {
   test('a full disk fails all grouped writes, and later writes work', async () => {
     await using location = await createLocation()
     const state = await location.open()
-    const shared = { together: true }
-    const before = state.write((tx) => tx.run(add, 'before', 1), shared)
-    const fill = state.write(async (tx) => {
+    const before = writeInGroup(state, (tx) => tx.run(add, 'before', 1))
+    const fill = writeInGroup(state, async (tx) => {
       await tx.all('pragma max_page_count = 64')
       for (let id = 0; ; id += 1) await tx.run('insert into things values (?, ?, null)', id, 'x'.repeat(1000))
-    }, shared)
+    })
     const outcomes = await Promise.allSettled([before, fill])
     for (const outcome of outcomes) {
       assert(outcome.status === 'rejected')
       assert(unavailable(location.file, /disk is full; free space/)(outcome.reason))
     }
     assert.deepEqual(await state.all('select name from counters'), [])
-    await state.write((tx) => tx.run(add, 'later', 1), shared)
+    await writeInGroup(state, (tx) => tx.run(add, 'later', 1))
     assert.deepEqual(await state.all('select name from counters'), [{ name: 'later' }])
     await state.close()
   })

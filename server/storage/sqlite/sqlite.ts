@@ -7,11 +7,9 @@
 // 3. `version` is the data_version of the read connection, which changes with every commit of another connection. It is
 //    read at most once per turn of the event loop and after each own commit, because many calls need it.
 // 4. SQLite never waits inside a call. If the file is busy, the call is repeated between turns of the event loop.
-// 5. Writes with `together` are savepoints of one transaction and are resolved after its commit. A member that fails is
-//    rolled back to its savepoint. If SQLite rolls back the whole transaction (full disk), all of them fail.
-// 6. In a server, a thread copies the WAL to the database file (checkpointer.ts).
+// 5. In a server, a thread copies the WAL to the database file (checkpointer.ts).
 import { nextEventLoopTurn, systemClock } from '#runtime/clock.ts'
-import { createGroupCommit, type QueuedWrite } from '../group-commit.ts'
+import { createGroupCommit } from '../group-commit.ts'
 import { type InspectedStore, inspectStore, type MigrationEngine } from '../migrate.ts'
 import { createReaderPool } from '../reader-pool.ts'
 import type { Migration, Row, Rows, State, StateReader, StateWriter, Value } from '../state.ts'
@@ -25,8 +23,10 @@ const writesWaitingMax = 10_000
 /** Concurrent snapshots, each with its own connection; others wait. */
 const snapshotsMax = 4
 const snapshotsWaitingMax = 1000
-/** After this number of rows, an iteration or a change of many rows yields to the event loop. */
+/** After this number of rows, an iteration yields to the event loop. */
 const rowsPerYield = 250
+/** The same for updating and deleting many rows. */
+const changesPerYield = 100
 /** Rows per insert statement, and statements until the next yield to the event loop. */
 const rowsPerStatement = 50
 const statementsPerYield = 2
@@ -43,7 +43,7 @@ const engine: MigrationEngine = {
 export interface SqliteOptions extends ConnectionOptions {
   /** How long to retry while another process has locked the file. */
   readonly busyWaitMs: number
-  /** For a process that handles requests meanwhile (6). */
+  /** For a process that handles requests meanwhile (5). */
   readonly checkpointsOnThread?: boolean
 }
 
@@ -69,7 +69,6 @@ async function openSqliteState(file: string, options: SqliteOptions): Promise<St
   if (options.checkpointsOnThread) writer.setAutoCheckpoint(pagesMax)
   const checkpointer = options.checkpointsOnThread ? createCheckpointer(file) : undefined
   const writeQueue = createWriteQueue(file, writesWaitingMax)
-  const groupCommit = createGroupCommit(writeQueue, writeTogether)
   /** Opened at the first use. */
   const snapshots = Array.from({ length: snapshotsMax }, (): { connection?: Connection } => ({}))
   const snapshotPool = createReaderPool(file, snapshots, snapshotsWaitingMax)
@@ -97,10 +96,10 @@ async function openSqliteState(file: string, options: SqliteOptions): Promise<St
     }
   }
 
-  async function transaction<T>(work: () => Promise<T>): Promise<T> {
+  async function transact<T>(work: (tx: StateWriter) => Promise<T>): Promise<T> {
     await retryWhileBusy(() => writer.run('begin immediate'))
     try {
-      const result = await work()
+      const result = await runGuarded((guard) => createTransaction(writer, guard, file), work)
       await retryWhileBusy(() => writer.run('commit'))
       version = undefined
       checkpointer?.afterCommit(writer)
@@ -110,33 +109,6 @@ async function openSqliteState(file: string, options: SqliteOptions): Promise<St
       throw error
     }
   }
-
-  /** Invariant 5. */
-  async function writeTogether(members: readonly QueuedWrite[]): Promise<void> {
-    const callbacks: (() => void)[] = []
-    await transaction(async () => {
-      for (const member of members) callbacks.push(await runInSavepoint(member))
-    })
-    for (const callback of callbacks) callback()
-  }
-
-  /** Returns the callback that settles the member after the commit. Throws if the whole transaction was rolled back. */
-  async function runInSavepoint({ work, resolve, reject }: QueuedWrite): Promise<() => void> {
-    writer.run('savepoint member')
-    try {
-      const result = await runAlone(work)
-      writer.run('release member')
-      return () => resolve(result as never)
-    } catch (error) {
-      if (!writer.isTransaction) throw error
-      writer.run('rollback to member')
-      writer.run('release member')
-      return () => reject(error)
-    }
-  }
-
-  const runAlone = <T>(work: (tx: StateWriter) => Promise<T>): Promise<T> =>
-    runGuarded((guard) => createTransaction(writer, guard, file), work)
 
   const opened = connections.move()
   const state: State = {
@@ -175,8 +147,8 @@ async function openSqliteState(file: string, options: SqliteOptions): Promise<St
           connection.rollback()
         }
       }, signal),
-    write: (work, { together = false } = {}) =>
-      together ? groupCommit(work) : writeQueue.run(() => transaction(() => runAlone(work))),
+    write: (work, { isShort = false } = {}) => writeQueue.run(() => transact(work), isShort ? 'short' : 'long'),
+    writeTogether: createGroupCommit(writeQueue, transact),
     version() {
       if (version === undefined) {
         version = renamingErrors(file, () => readConnection().dataVersion())
@@ -227,7 +199,7 @@ function createTransaction(connection: Connection, guard: TransactionGuard, file
     for (const row of rows) {
       changed += run(() => connection.run(sql, row))
       count += 1
-      if (count % rowsPerYield === 0) await nextEventLoopTurn()
+      if (count % changesPerYield === 0) await nextEventLoopTurn()
     }
     return changed
   }
