@@ -2,7 +2,9 @@
 // the RANDAO mix as the consensus specifications define it.
 import { computeCommittees, computeProposers, type DutyColumns } from '#sources/beacon/shuffle.ts'
 import { createSeededRandom, type SeededRandom } from '../seeded-random.ts'
-import { type ChainState, eth } from './chain.ts'
+import { eth } from './amounts.ts'
+import type { ChainState } from './chain.ts'
+import { choosePayloadCommittees, chooseProposers } from './gloas/weighted-selection.ts'
 import { rulesOf } from './plan.ts'
 import { type SimulatedValidator, zeroRoot } from './records.ts'
 import type { NetworkScenario } from './simulate.ts'
@@ -17,11 +19,13 @@ export const createDutyData = () => ({
   /** If duties are derived: the current RANDAO mix, and those at the end of the last epochs. */
   mix: zeroRoot,
   mixes: new Map<number, string>(),
-  /** The proposers of the current epoch and, if duties are derived, of the next. */
+  /** The proposers of the current epoch and, if duties are derived or since Gloas, of the next. */
   lookahead: new Map<number, readonly number[]>(),
+  /** Since Gloas: validators by slot and seat, in the previous, the current and the next epoch. */
+  payloadCommittees: new Map<number, readonly (readonly number[])[]>(),
 })
 
-type DutyData = ReturnType<typeof createDutyData>
+export type DutyData = ReturnType<typeof createDutyData>
 
 export interface Duties {
   readonly proposers: readonly number[]
@@ -35,48 +39,104 @@ export function assignDuties(
   epoch: number,
   draws: SeededRandom,
 ): Duties {
-  const { slotsPerEpoch, committeesPerSlot, syncPeriod, syncSeats, derivesDuties } = scenario.plan
+  const { syncPeriod, syncSeats, derivesDuties } = scenario.plan
   if (derivesDuties) return deriveDuties(scenario, chain, data, epoch)
   const { committees, seats, lookahead } = data
   const active = chain.active(epoch)
-  const shuffled = draws.shuffled(active)
-  const groups = slotsPerEpoch * committeesPerSlot
-  const cut = (at: number) => Math.floor((shuffled.length * at) / groups)
-  committees.set(
-    epoch,
-    Array.from({ length: groups }, (_, at) => shuffled.slice(cut(at), cut(at + 1))),
-  )
+  if (chain.data.gloas) drawAhead(scenario, chain, data, epoch, draws)
+  else committees.set(epoch, drawCommittees(scenario, active, draws))
   committees.delete(epoch - 2)
   const period = Math.floor(epoch / syncPeriod)
   const sync = seats.getOrInsertComputed(period, () => Array.from({ length: syncSeats }, () => draws.pick(active)))
   seats.delete(period - 2)
-  const proposers = Array.from({ length: slotsPerEpoch }, (_, at) => {
-    const drawn = draws.pick(active)
-    return scenario.behaviour.proposer(epoch * slotsPerEpoch + at) ?? drawn
-  })
-  lookahead.set(epoch, proposers).delete(epoch - 1)
+  const proposers = lookahead.getOrInsertComputed(epoch, () => drawProposers(scenario, active, epoch, draws))
+  lookahead.delete(epoch - 1)
   return { proposers, sync }
+}
+
+/** Since Gloas, the duties of the next epoch are in the state. */
+function drawAhead(
+  scenario: NetworkScenario,
+  chain: ChainState,
+  { committees, lookahead, payloadCommittees }: DutyData,
+  epoch: number,
+  draws: SeededRandom,
+): void {
+  for (const at of [epoch, epoch + 1]) {
+    if (payloadCommittees.has(at)) continue
+    const active = chain.active(at)
+    const drawn = drawCommittees(scenario, active, draws)
+    committees.set(at, drawn)
+    const unslashed = active.filter((index) => !chain.at(index).slashed)
+    lookahead.set(at, drawProposers(scenario, unslashed, at, draws))
+    const members = membersBySlot(drawn, scenario.plan.slotsPerEpoch)
+    const seats = { length: chain.constants.ptcSize }
+    payloadCommittees.set(
+      at,
+      members.map((candidates) => Array.from(seats, () => draws.pick(candidates))),
+    )
+  }
+  payloadCommittees.delete(epoch - 2)
+}
+
+function drawCommittees({ plan }: NetworkScenario, active: readonly number[], draws: SeededRandom): Committees {
+  const shuffled = draws.shuffled(active)
+  const groups = plan.slotsPerEpoch * plan.committeesPerSlot
+  const cut = (at: number) => Math.floor((shuffled.length * at) / groups)
+  return Array.from({ length: groups }, (_, at) => shuffled.slice(cut(at), cut(at + 1)))
+}
+
+const drawProposers = (
+  { plan, behaviour }: NetworkScenario,
+  candidates: readonly number[],
+  epoch: number,
+  draws: SeededRandom,
+): number[] =>
+  Array.from({ length: plan.slotsPerEpoch }, (_, at) => {
+    const drawn = draws.pick(candidates)
+    return behaviour.proposer(epoch * plan.slotsPerEpoch + at) ?? drawn
+  })
+
+/** All committees of each slot, one after another. */
+export function membersBySlot(committees: Committees, slotsPerEpoch: number): number[][] {
+  const perSlot = committees.length / slotsPerEpoch
+  return Array.from({ length: slotsPerEpoch }, (_, at) => committees.slice(at * perSlot, (at + 1) * perSlot).flat())
 }
 
 /** From the mix two epochs ago. Proposers are chosen an epoch ahead, sync committees a period ahead. */
 function deriveDuties(
   { plan, seed }: NetworkScenario,
   chain: ChainState,
-  { committees, seats, mixes, lookahead, mix }: DutyData,
+  { committees, seats, mixes, lookahead, payloadCommittees, mix }: DutyData,
   epoch: number,
 ): Duties {
   const rules = rulesOf(plan)
   mixes.set(epoch - 1, mix).delete(epoch - 3)
   const validators = columnsOf(chain.validators)
-  const { members } = computeCommittees(rules, epoch, validators, hex(mixes.get(epoch - 2) ?? mix))
-  committees.set(
-    epoch,
-    members.map((indices) => [...indices]),
-  )
-  committees.delete(epoch - 2)
-  for (const at of [epoch, epoch + 1])
-    if (!lookahead.has(at)) lookahead.set(at, [...computeProposers(rules, at, validators, hex(mix))])
+  const mixFor = (at: number) => mixes.get(at - 2) ?? mix
+  const committeesOf = (at: number): Committees =>
+    computeCommittees(rules, at, validators, hex(mixFor(at))).members.map((indices) => [...indices])
+  committees.set(epoch, committeesOf(epoch)).delete(epoch - 2)
+  const isGloas = chain.data.gloas !== undefined
+  // The proposers of the epoch after the fork were chosen at the end of the last Fulu epoch.
+  const excludesSlashed = chain.isFrom('gloas', epoch - 1)
+  for (const at of [epoch, epoch + 1]) {
+    const { slotsPerEpoch } = plan
+    const choice = { epoch: at, slotsPerEpoch, mix: mixFor(at), shuffleRounds: rules.shuffleRounds }
+    if (!lookahead.has(at))
+      lookahead.set(
+        at,
+        excludesSlashed
+          ? chooseProposers(choice, chain.validators, chain.active(at))
+          : [...computeProposers(rules, at, validators, hex(mix))],
+      )
+    if (isGloas && !payloadCommittees.has(at)) {
+      const members = membersBySlot(committeesOf(at), slotsPerEpoch)
+      payloadCommittees.set(at, choosePayloadCommittees(choice, chain.validators, members, chain.constants.ptcSize))
+    }
+  }
   lookahead.delete(epoch - 1)
+  payloadCommittees.delete(epoch - 2)
   const period = Math.floor(epoch / plan.syncPeriod)
   for (const at of [period, period + 1]) {
     if (seats.has(at)) continue

@@ -7,8 +7,10 @@ import {
   blockJson,
   blockReward,
   committeesJson,
+  payloadDutiesJson,
   pendingConsolidationsJson,
   pendingDepositsJson,
+  pendingPartialWithdrawalsJson,
   proposerDutiesJson,
   syncDutiesJson,
   syncRewards,
@@ -16,6 +18,7 @@ import {
   voteRewards,
 } from './encode-json.ts'
 import { stateBytes } from './encode-state.ts'
+import { builderJson, envelopeBytes, envelopeJson } from './gloas/encode-gloas.ts'
 import type { BeaconNodeOptions } from './node.ts'
 import type { Missing } from './node-profile.ts'
 import { NodeView } from './node-view.ts'
@@ -56,7 +59,8 @@ export class BeaconApi {
       'config/spec': () => ({ json: this.#spec() }),
       'beacon/headers': () => this.#header(id),
       'beacon/blocks': () => this.#block(id, acceptsSsz),
-      'beacon/states': () => this.#state(id, resource, validator, url.searchParams.get('epoch')),
+      'beacon/execution_payload_envelopes': () => this.#envelope(id, acceptsSsz),
+      'beacon/states': () => this.#state(id, resource, validator, url.searchParams.get('epoch'), body),
       'debug/beacon': () => this.#fullState(resource),
       ...(this.#view.profile.rewards && { 'beacon/rewards': () => this.#reward(id, resource, body) }),
       'validator/duties': () => this.#duties(id, Number(resource), body),
@@ -102,6 +106,26 @@ export class BeaconApi {
       : { json: blockJson(block), version, more: { version, ...(await this.#status(block.slot)) } }
   }
 
+  /** Since Gloas, what a block only has a bid for. */
+  async #envelope(id: string, acceptsSsz: boolean): Promise<NodeReply> {
+    const { envelopes, envelopesFromSlot, ssz } = this.#view.profile
+    if (!envelopes) return this.#notFound('endpoint', `/eth/v1/beacon/execution_payload_envelopes/${id}`)
+    const block = await this.#view.findBlock(id)
+    if (!block) return this.#notFound('block', id)
+    const { gloas, slot } = block
+    if (!gloas) return this.#notFound('early envelope', slot)
+    if (slot < envelopesFromSlot(await this.#view.limits())) return this.#notFound('pruned envelope', slot)
+    const isPublished = gloas.delivery === 'full' || (gloas.delivery === 'late' && slot < this.#network.headSlot)
+    if (!isPublished) return this.#notFound('envelope', slot)
+    return ssz && acceptsSsz
+      ? { bytes: envelopeBytes(block, gloas, this.#network.plan), version: 'gloas' }
+      : {
+          json: envelopeJson(block, gloas),
+          version: 'gloas',
+          more: { version: 'gloas', ...(await this.#status(slot)) },
+        }
+  }
+
   /** Members that the Beacon API adds to responses about a block or state. */
   async #status(slot: number): Promise<object> {
     return { execution_optimistic: false, finalized: slot <= (await this.#view.limits()).finalizedSlot }
@@ -122,7 +146,13 @@ export class BeaconApi {
     return state ? { slot, state } : this.#notFound('state', requested)
   }
 
-  async #state(id: string, resource: string, validator: string, requestedEpoch: string | null): Promise<NodeReply> {
+  async #state(
+    id: string,
+    resource: string,
+    validator: string,
+    requestedEpoch: string | null,
+    body: string,
+  ): Promise<NodeReply> {
     const more = await this.#status(await this.#view.slotOf(id))
     if (id === 'head' && resource === 'finality_checkpoints')
       return {
@@ -132,6 +162,8 @@ export class BeaconApi {
     const found = await this.#snapshot(id)
     if ('status' in found) return found
     const { slot, state } = found
+    if (resource === 'builders')
+      return state.gloas ? { json: buildersOf(state, body), more } : this.#notFound('builders', slot)
     const epoch = requestedEpoch === null ? this.#view.epochOf(slot) : Number(requestedEpoch)
     const json = await this.#stateJson(resource, state, validator, epoch)
     return json === undefined
@@ -147,6 +179,8 @@ export class BeaconApi {
       validator_balances: () =>
         state.validators.map(({ balance }, index) => ({ index: String(index), balance: String(balance) })),
       pending_deposits: () => (this.#view.profile.queues ? pendingDepositsJson(state) : undefined),
+      pending_partial_withdrawals: () => (this.#view.profile.queues ? pendingPartialWithdrawalsJson(state) : undefined),
+      proposer_lookahead: () => state.lookahead.map(String),
       pending_consolidations: () => (this.#view.profile.queues ? pendingConsolidationsJson(state) : undefined),
       committees: async () => {
         const record = await this.#network.epoch(epoch)
@@ -196,8 +230,14 @@ export class BeaconApi {
     }
     if (kind === 'proposer') return { json: proposerDutiesJson(record), more }
     const requested = new Set((JSON.parse(body) as string[]).map(Number))
-    const json = kind === 'sync' ? syncDutiesJson(record, requested) : attesterDutiesJson(record, plan, requested)
-    return { json, more }
+    if (kind === 'ptc' && record.payloadCommittees.length === 0) return this.#notFound('early payload duties', epoch)
+    const kinds: Readonly<Record<string, () => unknown>> = {
+      sync: () => syncDutiesJson(record, requested),
+      ptc: () => payloadDutiesJson(record, record.states[0]?.validators ?? [], requested),
+      attester: () => attesterDutiesJson(record, plan, requested),
+    }
+    const json = kinds[kind]?.()
+    return json === undefined ? this.#notFound('endpoint', `/eth/v1/validator/duties/${kind}`) : { json, more }
   }
 
   async #reward(kind: string, id: string, body: string): Promise<NodeReply> {
@@ -228,6 +268,16 @@ const genesisOf = ({ genesisUnix }: SimulatedNetwork) => ({
   genesis_validators_root: `0x${'22'.repeat(32)}`,
   genesis_fork_version: '0x00000000',
 })
+
+function buildersOf({ gloas, finalized }: Snapshot, body: string): unknown {
+  const { ids = [], statuses = [] } = JSON.parse(body || '{}') as { ids?: string[]; statuses?: string[] }
+  return (gloas?.builders ?? [])
+    .map((builder, index) => builderJson(builder, index, finalized))
+    .filter(({ index, status, builder }) => {
+      const isNamed = ids.length === 0 || ids.includes(index) || ids.includes(builder.pubkey)
+      return isNamed && (statuses.length === 0 || statuses.includes(status))
+    })
+}
 
 function validatorsOf({ validators }: Snapshot, id: string): unknown {
   if (id === '') return validators.map(validatorJson)

@@ -1,13 +1,12 @@
 // The state and the rules of a simulated chain. The rules are implemented independently of the server, close to the
 // consensus specifications (one validator at a time, bigints), so that ingest can be tested against them.
 import type { Fork } from '#sources/beacon/consensus.ts'
+import { eth, far, least, maxEffective } from './amounts.ts'
+import { reserveExit } from './gloas/churn.ts'
+import { type ChainConstants, chainConstants, type GloasState } from './gloas/gloas-state.ts'
 import type { NetworkPlan } from './plan.ts'
 import type { Identity, SimulatedPendingDeposit, SimulatedValidator } from './records.ts'
 import type { Truth } from './truth.ts'
-
-export const far = Number.POSITIVE_INFINITY
-export const eth = 1_000_000_000n
-export const slashingsVector = 8
 
 /** The mutable state, as plain data that can be saved and restored. */
 export const freshChain = () => ({
@@ -16,12 +15,14 @@ export const freshChain = () => ({
   previousJustified: 0,
   finalized: 0,
   bits: [false, false, false, false],
-  slashed: new Array<bigint>(slashingsVector).fill(0n),
+  slashed: new Array<bigint>(chainConstants.slashingsVector).fill(0n),
   /** Deposits that are applied at the end of an epoch. */
   queue: [] as SimulatedPendingDeposit[],
   consolidations: [] as { readonly from: number; readonly to: number; readonly epoch: number }[],
   /** Sources of all consolidations so far. */
   consolidated: [] as number[],
+  /** Since Gloas. */
+  gloas: undefined as GloasState | undefined,
 })
 
 export type ChainData = ReturnType<typeof freshChain>
@@ -36,16 +37,29 @@ export class ChainState {
   readonly plan: NetworkPlan
   readonly data: ChainData
   readonly truth: Truth
+  readonly constants: ChainConstants
   readonly #stakes = new Map<number, EpochStake>()
 
-  constructor(plan: NetworkPlan, truth: Truth, data: ChainData) {
+  constructor(plan: NetworkPlan, truth: Truth, data: ChainData, constants: ChainConstants = chainConstants) {
     this.plan = plan
     this.truth = truth
     this.data = data
+    this.constants = constants
+  }
+
+  /** Exists since Gloas. */
+  get gloas(): GloasState {
+    if (!this.data.gloas) throw new Error('the chain has not reached Gloas')
+    return this.data.gloas
   }
 
   get validators(): SimulatedValidator[] {
     return this.data.validators
+  }
+
+  /** No block of this slot has a payload yet. */
+  startSlot(slot: number): void {
+    if (this.data.gloas) this.data.gloas.availability[slot % this.constants.historicalRoots] = false
   }
 
   isFrom(fork: Fork, epoch: number): boolean {
@@ -85,7 +99,7 @@ export class ChainState {
     this.validators.push({
       ...identity,
       balance,
-      effective: least(balance - (balance % eth), 32n * eth),
+      effective: least(balance - (balance % eth), maxEffective(identity.credentials)),
       slashed: false,
       eligible: activation,
       activation,
@@ -101,6 +115,7 @@ export class ChainState {
   slash(index: number, proposer: number, slot: number): bigint {
     const epoch = Math.floor(slot / this.plan.slotsPerEpoch)
     const validator = this.at(index)
+    const { slashingsVector } = this.constants
     this.beginExit(index, epoch)
     validator.slashed = true
     validator.withdrawable = Math.max(validator.withdrawable, epoch + slashingsVector)
@@ -119,7 +134,9 @@ export class ChainState {
   /** Has no effect if the validator is already exiting. */
   beginExit(index: number, epoch: number): void {
     const validator = this.at(index)
-    if (validator.exit === far) Object.assign(validator, { exit: epoch + 2, withdrawable: epoch + 4 })
+    if (validator.exit !== far) return
+    const exit = this.data.gloas ? reserveExit(this, validator.effective, epoch) : epoch + 2
+    Object.assign(validator, { exit, withdrawable: exit + this.constants.withdrawalDelay })
   }
 
   /** After the validators or their effective balances have changed. */
@@ -140,9 +157,6 @@ export class ChainState {
     return stake
   }
 }
-
-/** Math.min for bigints. */
-export const least = (a: bigint, b: bigint): bigint => (a < b ? a : b)
 
 export const atLeastOneEth = (sum: bigint): bigint => (sum < eth ? eth : sum)
 

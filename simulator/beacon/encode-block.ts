@@ -2,7 +2,8 @@
 // tested against recorded blocks of another implementation (forks.test.ts, recording.test.ts).
 import { blockTypeOf } from '#sources/beacon/block-type.ts'
 import { rootOf, type SszType } from '#sources/beacon/ssz-type.ts'
-import { blockJson, bodyJson, headJson, messageJson, type Rootless } from './encode-json.ts'
+import { blockJson, bodyJson, headJson, messageJson } from './encode-json.ts'
+import type { Rootless } from './encode-payload.ts'
 import { type NetworkPlan, rulesOf } from './plan.ts'
 import type { SimulatedBlock } from './records.ts'
 

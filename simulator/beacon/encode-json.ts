@@ -1,31 +1,31 @@
 // Simulated blocks, validators, queues, duties and rewards as JSON, as the Beacon API defines them. Fields that ingest
 // does not read are zero.
 import { type Fork, isForkFrom } from '#sources/beacon/consensus.ts'
+import { infinitySignature, payloadJson, type Rootless, root0, text, zeroText } from './encode-payload.ts'
+import { credentialsChangeJson, exitJson, gloasBodyJson } from './gloas/encode-gloas.ts'
 import type { NetworkPlan } from './plan.ts'
 import type {
   EpochRecord,
   SimulatedAttestation,
   SimulatedBlock,
   SimulatedDeposit,
+  SimulatedPendingDeposit,
   SimulatedValidator,
   Snapshot,
 } from './records.ts'
 import { bitsOf } from './ssz-writer.ts'
 
-const text = (bytes: Buffer): string => `0x${bytes.toString('hex')}`
-const root0 = text(Buffer.alloc(32))
-
-/** A block before its root is known. */
-export type Rootless = Omit<SimulatedBlock, 'root'>
-
-const depositJson = ({ pubkey, credentials, gwei }: Pick<SimulatedDeposit, 'pubkey' | 'credentials' | 'gwei'>) => ({
+const depositJson = ({
+  pubkey,
+  credentials,
+  gwei,
+  isExcess,
+}: Pick<SimulatedDeposit, 'pubkey' | 'credentials' | 'gwei'> & Pick<SimulatedPendingDeposit, 'isExcess'>) => ({
   pubkey,
   withdrawal_credentials: credentials,
   amount: String(gwei),
-  signature: zeroText(96),
+  signature: isExcess ? infinitySignature : zeroText(96),
 })
-
-const zeroText = (bytes: number): string => text(Buffer.alloc(bytes))
 
 const committeesMax = 8
 const committeeBits = (committees: readonly number[]): Buffer =>
@@ -36,7 +36,7 @@ const attestationJson = (attestation: SimulatedAttestation, fork: Fork) => ({
   data: {
     ...dataJson,
     slot: String(attestation.slot),
-    index: isForkFrom(fork, 'electra') ? '0' : String(attestation.committees[0]),
+    index: String(isForkFrom(fork, 'electra') ? attestation.index : attestation.committees[0]),
     beacon_block_root: attestation.head,
     target: { epoch: String(attestation.targetEpoch), root: attestation.target },
   },
@@ -47,8 +47,14 @@ const attestationJson = (attestation: SimulatedAttestation, fork: Fork) => ({
 const checkpoint0 = { epoch: '0', root: root0 }
 const dataJson = { slot: '0', index: '0', beacon_block_root: root0, source: checkpoint0, target: checkpoint0 }
 
-const signedHeaderJson = (index: number) => ({
-  message: { slot: '1', proposer_index: String(index), parent_root: root0, state_root: root0, body_root: root0 },
+const signedHeaderJson = (index: number, slot: number) => ({
+  message: {
+    slot: String(slot),
+    proposer_index: String(index),
+    parent_root: root0,
+    state_root: root0,
+    body_root: root0,
+  },
   signature: zeroText(96),
 })
 
@@ -58,46 +64,17 @@ const indexedJson = (indices: readonly number[]) => ({
   signature: zeroText(96),
 })
 
-/** Arbitrary bytes: ingest reads transactions from the execution node. */
-const transactionBytes = (at: number): Buffer => Buffer.alloc(10 + at, 7)
-
-const payloadJson = ({ fork, payload, withdrawals }: Rootless) => ({
-  parent_hash: root0,
-  fee_recipient: payload.feeRecipient,
-  state_root: root0,
-  receipts_root: root0,
-  logs_bloom: zeroText(256),
-  prev_randao: payload.prevRandao,
-  block_number: String(payload.number),
-  gas_limit: '0',
-  gas_used: '0',
-  timestamp: '0',
-  extra_data: '0x',
-  base_fee_per_gas: String(payload.baseFeeWei),
-  block_hash: payload.hash,
-  transactions: payload.transactions.map((_, at) => text(transactionBytes(at))),
-  ...(isForkFrom(fork, 'capella') && {
-    withdrawals: withdrawals.map(({ validator, amount }) => ({
-      index: '0',
-      validator_index: String(validator),
-      address: zeroText(20),
-      amount: String(amount),
-    })),
-  }),
-  ...(isForkFrom(fork, 'deneb') && { blob_gas_used: '0', excess_blob_gas: '0' }),
-})
-
 export function bodyJson(block: Rootless): unknown {
-  const { fork, deposits } = block
+  const { fork, deposits, gloas } = block
   // Since Electra, deposits are execution requests.
   const [inBody, requests] = isForkFrom(fork, 'electra') ? [[], deposits] : [deposits, []]
   return {
     randao_reveal: zeroText(96),
     eth1_data: { deposit_root: root0, deposit_count: '0', block_hash: root0 },
     graffiti: root0,
-    proposer_slashings: block.proposerSlashings.map((index) => ({
-      signed_header_1: signedHeaderJson(index),
-      signed_header_2: signedHeaderJson(index),
+    proposer_slashings: block.proposerSlashings.map((index, at) => ({
+      signed_header_1: signedHeaderJson(index, block.slashedSlots?.[at] ?? 1),
+      signed_header_2: signedHeaderJson(index, block.slashedSlots?.[at] ?? 1),
     })),
     attester_slashings: block.attesterSlashings.map(({ first, second }) => ({
       attestation_1: indexedJson(first),
@@ -105,21 +82,25 @@ export function bodyJson(block: Rootless): unknown {
     })),
     attestations: block.attestations.map((attestation) => attestationJson(attestation, fork)),
     deposits: inBody.map((deposit) => ({ proof: new Array(33).fill(root0), data: depositJson(deposit) })),
-    voluntary_exits: [],
+    voluntary_exits: gloas?.exits.map(exitJson) ?? [],
     sync_aggregate: {
       sync_committee_bits: text(bitsOf(block.syncBits)),
       sync_committee_signature: zeroText(96),
     },
-    ...(isForkFrom(fork, 'bellatrix') && { execution_payload: payloadJson(block) }),
-    ...(isForkFrom(fork, 'capella') && { bls_to_execution_changes: [] }),
-    ...(isForkFrom(fork, 'deneb') && { blob_kzg_commitments: [] }),
-    ...(isForkFrom(fork, 'electra') && {
-      execution_requests: {
-        deposits: requests.map((deposit, at) => ({ ...depositJson(deposit), index: String(at) })),
-        withdrawals: [],
-        consolidations: [],
-      },
+    ...(isForkFrom(fork, 'bellatrix') && !gloas && { execution_payload: payloadJson(block) }),
+    ...(isForkFrom(fork, 'capella') && {
+      bls_to_execution_changes: gloas?.credentialsChanges.map(credentialsChangeJson) ?? [],
     }),
+    ...(isForkFrom(fork, 'deneb') && !gloas && { blob_kzg_commitments: [] }),
+    ...(gloas && gloasBodyJson(gloas)),
+    ...(isForkFrom(fork, 'electra') &&
+      !gloas && {
+        execution_requests: {
+          deposits: requests.map((deposit, at) => ({ ...depositJson(deposit), index: String(at) })),
+          withdrawals: [],
+          consolidations: [],
+        },
+      }),
   }
 }
 
@@ -137,6 +118,11 @@ export const blockJson = (block: SimulatedBlock) => ({ message: messageJson(bloc
 
 export const pendingDepositsJson = ({ queue }: Snapshot) =>
   queue.map((deposit) => ({ ...depositJson(deposit), slot: String(deposit.slot) }))
+
+export const pendingPartialWithdrawalsJson = ({ gloas }: Snapshot) =>
+  gloas?.partials.map(({ validator, gwei, withdrawable }) => ({
+    ...{ validator_index: String(validator), amount: String(gwei), withdrawable_epoch: String(withdrawable) },
+  })) ?? []
 
 export const pendingConsolidationsJson = ({ consolidations }: Snapshot) =>
   consolidations.map(({ from, to }) => ({ source_index: String(from), target_index: String(to) }))
@@ -177,6 +163,22 @@ export const syncDutiesJson = ({ sync }: EpochRecord, requested: ReadonlySet<num
       validator_index: String(index),
       validator_sync_committee_indices: ownSeats.map(([seat]) => String(seat)),
     }))
+
+/** A validator may have several seats of one slot, but has one duty. */
+export const payloadDutiesJson = (
+  { epoch, payloadCommittees }: EpochRecord,
+  validators: Snapshot['validators'],
+  requested: ReadonlySet<number>,
+) =>
+  payloadCommittees.flatMap((seats, at) =>
+    [...new Set(seats)]
+      .filter((index) => requested.has(index))
+      .map((index) => ({
+        pubkey: validators[index]?.pubkey,
+        validator_index: String(index),
+        slot: String(epoch * payloadCommittees.length + at),
+      })),
+  )
 
 export const attesterDutiesJson = (
   { epoch, committees }: EpochRecord,

@@ -1,6 +1,8 @@
 // The epoch transition of a simulated chain: finality, inactivity scores, vote rewards, penalties and queues. Implemented
 // independently of the server (chain.ts).
-import { atLeastOneEth, type ChainState, eth, far, least, slashingsVector } from './chain.ts'
+import { eth, far, least, maxEffective, minActivation } from './amounts.ts'
+import { atLeastOneEth, type ChainState } from './chain.ts'
+import { processGloasQueues } from './gloas/epoch-end.ts'
 import type { SimulatedValidator, VotePay } from './records.ts'
 import type { Truth } from './truth.ts'
 
@@ -13,14 +15,11 @@ export function endEpoch(chain: ChainState, ended: number): ReadonlyMap<number, 
   justify(chain, ended)
   if (ended > 0) updateScores(chain, ended)
   const paid = ended > 0 ? payVotes(chain, ended, slot) : new Map<number, VotePay>()
-  for (const validator of chain.validators) {
-    if (validator.eligible === far && validator.effective >= 32n * eth) validator.eligible = ended + 1
-    if (validator.eligible <= ended && validator.activation === far) validator.activation = ended + 2
-  }
+  updateRegistry(chain, ended)
   punishSlashed(chain, ended, slot)
   processQueues(chain, ended)
   for (const validator of chain.validators) updateEffective(validator, chain.isFrom('electra', ended))
-  chain.data.slashed[(ended + 1) % slashingsVector] = 0n
+  chain.data.slashed[(ended + 1) % chain.constants.slashingsVector] = 0n
   for (const validator of chain.validators) {
     validator.previous = validator.current
     validator.current = 0
@@ -58,7 +57,7 @@ function justify(chain: ChainState, current: number): void {
 }
 
 function isLeaking(chain: ChainState, ended: number): boolean {
-  return ended - 1 - chain.data.finalized > 2
+  return ended - 1 - chain.data.finalized > chain.constants.leakAfterEpochs
 }
 
 /** Validators that get rewards or penalties for the votes of the previous epoch. */
@@ -138,7 +137,7 @@ function punishSlashed(chain: ChainState, ended: number, slot: number): void {
     chain.data.slashed.reduce((total, gwei) => total + gwei, 0n) * (chain.isFrom('bellatrix', ended) ? 3n : 2n)
   const adjusted = least(sum, total)
   chain.validators.forEach((validator, index) => {
-    if (!validator.slashed || ended + slashingsVector / 2 !== validator.withdrawable) return
+    if (!validator.slashed || ended + chain.constants.slashingsVector / 2 !== validator.withdrawable) return
     const increments = validator.effective / eth
     const penalty = chain.isFrom('electra', ended)
       ? (adjusted / (total / eth)) * increments
@@ -147,8 +146,22 @@ function punishSlashed(chain: ChainState, ended: number, slot: number): void {
   })
 }
 
+function updateRegistry(chain: ChainState, ended: number): void {
+  // Before Gloas, activations do not wait for finality, so that there are some within a few epochs.
+  const eligibleUntil = chain.data.gloas ? chain.data.finalized : ended
+  for (const validator of chain.validators) {
+    if (validator.eligible === far && validator.effective >= minActivation) validator.eligible = ended + 1
+    else if (validator.eligible <= eligibleUntil && validator.activation === far)
+      validator.activation = ended + 1 + chain.constants.activationDelay
+  }
+}
+
 function processQueues(chain: ChainState, ended: number): void {
   if (!chain.isFrom('electra', ended)) return
+  if (chain.data.gloas) {
+    processGloasQueues(chain, ended)
+    return
+  }
   const { queue, consolidations, finalized } = chain.data
   const { slotsPerEpoch } = chain.plan
   const candidates = queue.slice(0, depositsPerEpoch)
@@ -173,7 +186,7 @@ function processQueues(chain: ChainState, ended: number): void {
 
 function updateEffective(validator: SimulatedValidator, isElectra: boolean): void {
   const { balance, effective } = validator
-  const max = isElectra && validator.credentials.startsWith('0x02') ? 2048n * eth : 32n * eth
+  const max = isElectra ? maxEffective(validator.credentials) : 32n * eth
   if (balance + eth / 4n >= effective && effective + (eth * 5n) / 4n >= balance) return
   validator.effective = least(balance - (balance % eth), max)
 }

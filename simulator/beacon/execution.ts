@@ -37,9 +37,15 @@ export function createExecutionResponder(
     network.epoch(Math.floor(slot / network.plan.slotsPerEpoch))
 
   async function readPayload<T>(hash: string, show: (payload: SimulatedPayload) => T): Promise<T | null> {
+    const payload = (await blockWith(hash))?.payload
+    return payload ? show(payload) : null
+  }
+
+  /** A payload that was published too late is known too. */
+  async function blockWith(hash: string): Promise<SimulatedBlock | undefined> {
     const slot = slotIn(hash)
-    const payload = (await epochOf(slot))?.blocks.get(slot)?.payload
-    return payload?.hash === hash ? show(payload) : null
+    const block = (await epochOf(slot))?.blocks.get(slot)
+    return block?.payload.hash === hash && block.gloas?.delivery !== 'withheld' ? block : undefined
   }
 
   async function findReceipt(transaction: string): Promise<unknown> {
@@ -68,8 +74,11 @@ export function createExecutionResponder(
 
   async function readFinal(): Promise<unknown> {
     const { genesisUnix, plan } = network
-    const finalized = await findFinalized()
-    return finalized ? blockJson(finalized.block.payload, genesisUnix + finalized.block.slot * plan.slotSeconds) : null
+    const finalized = (await findFinalized())?.block
+    // Since Gloas, the payload of the finalized block itself is not final.
+    const parentHash = finalized?.gloas?.bid.parentHash
+    const block = parentHash === undefined ? finalized : await blockWith(parentHash)
+    return block ? blockJson(block.payload, genesisUnix + block.slot * plan.slotSeconds) : null
   }
 
   const readDeposits = async (): Promise<readonly SimulatedDeposit[]> => (await findFinalized())?.record.deposits ?? []

@@ -13,7 +13,10 @@ export interface ChainView {
   readonly checkpointSlot: number
 }
 
-/** What a request asks for in vain. `state` and `duties`: not there yet. */
+/**
+ * What a request asks for in vain. `state` and `duties`: not there yet. `envelope`: the payload was not published.
+ * `early …` and `builders`: before Gloas.
+ */
 const missing = [
   'state',
   'pruned state',
@@ -22,6 +25,11 @@ const missing = [
   'attestation rewards',
   'block rewards',
   'block',
+  'envelope',
+  'pruned envelope',
+  'early envelope',
+  'builders',
+  'early payload duties',
   'endpoint',
   'validator',
 ] as const
@@ -55,6 +63,10 @@ export interface NodeProfile {
   rewardStatesFromSlot?(chain: ChainView): number
   /** Earlier blocks are missing. */
   blocksFromSlot(chain: ChainView): number
+  /** Envelopes of payloads, since Gloas. */
+  readonly envelopes: boolean
+  /** Envelopes of earlier slots have been pruned. */
+  envelopesFromSlot(chain: ChainView): number
   readonly errors: Readonly<Record<Missing, ErrorText>>
   /** Members of error bodies besides `code` and `message`. */
   readonly errorMembers?: object
@@ -63,6 +75,15 @@ export interface NodeProfile {
 }
 
 export const notFound: ErrorText = [404, 'not found']
+
+/** As the Beacon API defines them. */
+export const gloasErrors = {
+  envelope: [404, 'Execution payload envelope not found'],
+  'pruned envelope': [404, 'Execution payload envelope not found'],
+  'early envelope': [400, 'Execution payload envelopes are not available before Gloas'],
+  builders: [400, 'Builders are not supported before Gloas'],
+  'early payload duties': [400, 'PTC duties are not supported before Gloas'],
+} as const satisfies Partial<Record<Missing, ErrorText>>
 
 /** A node that keeps everything and offers the minimum of endpoints. */
 export const archiveNode: NodeProfile = {
@@ -76,5 +97,10 @@ export const archiveNode: NodeProfile = {
   emptyHead: 'advanced',
   statesFromSlot: () => 0,
   blocksFromSlot: () => 0,
-  errors: Object.fromEntries(missing.map((kind) => [kind, notFound])) as NodeProfile['errors'],
+  envelopes: true,
+  envelopesFromSlot: () => 0,
+  errors: {
+    ...(Object.fromEntries(missing.map((kind) => [kind, notFound])) as NodeProfile['errors']),
+    ...gloasErrors,
+  },
 }

@@ -1,5 +1,6 @@
 // The parameters of a simulated network: preset, forks and size. How its validators behave is in behaviour.ts.
 import { type ConsensusRules, type Fork, forks, readRules } from '#sources/beacon/consensus.ts'
+import { type ChainConstants, chainConstants } from './gloas/gloas-state.ts'
 
 export interface NetworkPlan {
   readonly slotsPerEpoch: number
@@ -15,8 +16,8 @@ export interface NetworkPlan {
   /** Probability that a block has no transactions. Default: 0.12. */
   readonly emptyPayloads?: number
   /**
-   * Committees and proposers follow from RANDAO, as on a real chain; otherwise they are drawn. Only with `presentForks`
-   * and one committee per slot.
+   * Committees and proposers follow from RANDAO, as on a real chain; otherwise they are drawn. Only since Fulu and with
+   * one committee per slot.
    */
   readonly derivesDuties?: boolean
 }
@@ -25,6 +26,9 @@ export interface NetworkPlan {
 export const presentForks: NetworkPlan['forkEpochs'] = Object.fromEntries(
   forks.filter((fork) => fork !== 'phase0' && fork !== 'gloas').map((fork) => [fork, 0]),
 )
+
+/** The fork to Gloas is in this epoch, which is not the first one. */
+export const gloasFrom = (epoch: number): NetworkPlan['forkEpochs'] => ({ ...presentForks, gloas: epoch })
 
 /** The fork of an epoch. Simulated networks begin with Altair. */
 export const forkOf = ({ forkEpochs }: NetworkPlan, epoch: number): Fork =>
@@ -70,6 +74,7 @@ export function specOf(plan: NetworkPlan, chainId: string): Record<string, strin
     MIN_SLASHING_PENALTY_QUOTIENT_ELECTRA: 4096,
     WHISTLEBLOWER_REWARD_QUOTIENT: 512,
     WHISTLEBLOWER_REWARD_QUOTIENT_ELECTRA: 4096,
+    ...(plan.forkEpochs.gloas !== undefined && gloasSpec(chainConstants)),
     DEPOSIT_CHAIN_ID: chainId,
     DEPOSIT_NETWORK_ID: chainId,
     DEPOSIT_CONTRACT_ADDRESS: depositContract,
@@ -77,6 +82,36 @@ export function specOf(plan: NetworkPlan, chainId: string): Record<string, strin
   for (const [fork, epoch] of Object.entries(plan.forkEpochs)) spec[`${fork.toUpperCase()}_FORK_EPOCH`] = epoch
   return Object.fromEntries(Object.entries(spec).map(([name, value]) => [name, String(value)]))
 }
+
+/** What a node lists because of Gloas. */
+const gloasSpec = (constants: ChainConstants): Record<string, string | number> => ({
+  AGGREGATE_DUE_BPS: 6667,
+  SYNC_MESSAGE_DUE_BPS: 3333,
+  CONTRIBUTION_DUE_BPS: 6667,
+  AGGREGATE_DUE_BPS_GLOAS: 5000,
+  SYNC_MESSAGE_DUE_BPS_GLOAS: 2500,
+  CONTRIBUTION_DUE_BPS_GLOAS: 5000,
+  PTC_SIZE: constants.ptcSize,
+  MAX_PAYLOAD_ATTESTATIONS: 4,
+  MAX_BUILDER_DEPOSIT_REQUESTS_PER_PAYLOAD: 64,
+  MAX_BUILDER_EXIT_REQUESTS_PER_PAYLOAD: 16,
+  MAX_BUILDERS_PER_WITHDRAWALS_SWEEP: constants.buildersPerSweep,
+  MAX_VALIDATORS_PER_WITHDRAWALS_SWEEP: constants.validatorsPerSweep,
+  MAX_PENDING_PARTIALS_PER_WITHDRAWALS_SWEEP: constants.partialsPerSweep,
+  MAX_SEED_LOOKAHEAD: constants.activationDelay,
+  SHARD_COMMITTEE_PERIOD: 0,
+  MIN_VALIDATOR_WITHDRAWABILITY_DELAY: constants.withdrawalDelay,
+  MIN_BUILDER_WITHDRAWABILITY_DELAY: constants.builderDelay,
+  MIN_PER_EPOCH_CHURN_LIMIT_ELECTRA: String(constants.churnMin),
+  CHURN_LIMIT_QUOTIENT_GLOAS: String(constants.churnQuotient),
+  MAX_PER_EPOCH_ACTIVATION_CHURN_LIMIT_GLOAS: String(constants.activationChurnMax),
+  CONSOLIDATION_CHURN_LIMIT_QUOTIENT: String(constants.consolidationQuotient),
+  BUILDER_INDEX_FLAG: String(2n ** 40n),
+  BUILDER_INDEX_SELF_BUILD: String(2n ** 64n - 1n),
+  BUILDER_PAYMENT_THRESHOLD_NUMERATOR: 6,
+  BUILDER_PAYMENT_THRESHOLD_DENOMINATOR: 10,
+  GLOAS_FORK_VERSION: '0x07000001',
+})
 
 const knownRules = new WeakMap<NetworkPlan, ConsensusRules>()
 

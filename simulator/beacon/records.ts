@@ -2,6 +2,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Block } from '#sources/beacon/block.ts'
 import { headerRoot } from '#sources/beacon/block-type.ts'
+import type { GloasParts, SimulatedWithdrawal } from './gloas/gloas-records.ts'
+import type { GloasState } from './gloas/gloas-state.ts'
 import type { NetworkPlan } from './plan.ts'
 
 export interface SimulatedValidator {
@@ -25,6 +27,8 @@ export interface SimulatedValidator {
 export interface SimulatedAttestation {
   readonly slot: number
   readonly committees: readonly number[]
+  /** Since Gloas: 1 if the voter has seen the payload of an earlier block. */
+  readonly index: number
   readonly bits: readonly boolean[]
   readonly head: string
   readonly targetEpoch: number
@@ -68,10 +72,16 @@ export interface SimulatedBlock
   extends Pick<Block, 'fork' | 'slot' | 'proposer' | 'root' | 'parentRoot' | 'proposerSlashings'> {
   readonly attestations: readonly SimulatedAttestation[]
   readonly syncBits: readonly boolean[]
+  /** Since Gloas, for each proposer slashing: the slot of its two blocks. */
+  readonly slashedSlots?: readonly number[]
   readonly attesterSlashings: readonly { readonly first: readonly number[]; readonly second: readonly number[] }[]
   readonly deposits: readonly SimulatedDeposit[]
-  readonly withdrawals: readonly { readonly validator: number; readonly amount: bigint }[]
+  /** Since Gloas, what the chain expects in the payload. */
+  readonly withdrawals: readonly SimulatedWithdrawal[]
+  /** Since Gloas, it is not part of the block. */
   readonly payload: SimulatedPayload
+  /** Undefined before Gloas. */
+  readonly gloas?: GloasParts | undefined
   /** Gwei: the parts of the proposer reward, and the reward or penalty per sync committee seat. */
   readonly rewards: { readonly votes: bigint; readonly sync: bigint; readonly slashings: bigint; readonly seat: bigint }
 }
@@ -82,6 +92,8 @@ export type Identity = Readonly<Pick<SimulatedValidator, 'pubkey' | 'credentials
 export interface SimulatedPendingDeposit extends Identity {
   readonly gwei: bigint
   readonly slot: number
+  /** The balance above 32 ETH of a validator that becomes compounding. */
+  readonly isExcess?: boolean
 }
 
 export interface Snapshot {
@@ -99,6 +111,15 @@ export interface Snapshot {
   readonly validators: readonly Readonly<SimulatedValidator>[]
   readonly queue: readonly SimulatedPendingDeposit[]
   readonly consolidations: readonly { readonly from: number; readonly to: number }[]
+  /** Since Gloas. */
+  readonly gloas?: GloasSnapshot | undefined
+}
+
+export interface GloasSnapshot extends Readonly<GloasState> {
+  /** Payload committees by slot: of the previous, the current and the next epoch. */
+  readonly payloadCommittees: readonly (readonly number[])[]
+  /** RANDAO mixes by epoch, if duties are derived. */
+  readonly mixes: ReadonlyMap<number, string>
 }
 
 /** Rewards for the votes of an epoch, in gwei. */
@@ -111,6 +132,8 @@ export interface EpochRecord {
   readonly proposers: readonly number[]
   /** By seat. */
   readonly sync: readonly number[]
+  /** Validators by slot and seat, since Gloas. */
+  readonly payloadCommittees: readonly (readonly number[])[]
   /** By slot. */
   readonly blocks: ReadonlyMap<number, SimulatedBlock>
   /** By slot of the epoch, after its block. */

@@ -2,15 +2,27 @@
 // is plain data. So a simulation can be saved at any epoch and continued later with the same result.
 import { deserialize, serialize } from 'node:v8'
 import { createSeededRandom, type SeededRandom } from '../seeded-random.ts'
+import { eth } from './amounts.ts'
 import { assignDuties, createDutyData, type Duties } from './assign-duties.ts'
-import type { Behaviour, SlotContext } from './behaviour.ts'
-import { applyOperations, applySlashings, withdraw } from './block-operations.ts'
-import { ChainState, eth, freshChain } from './chain.ts'
-import { blockRootOf } from './encode-block.ts'
+import type { Behaviour } from './behaviour.ts'
+import { BlockBuilder } from './block-builder.ts'
+import { ChainState, freshChain } from './chain.ts'
 import { endEpoch } from './epoch-transition.ts'
-import { makePayload, paidBy, writePayload } from './payload.ts'
-import { forkOf, type NetworkPlan } from './plan.ts'
-import type { EpochRecord, Identity, SimulatedBlock, SimulatedDeposit, Snapshot, VotePay } from './records.ts'
+import { createPayloadData } from './gloas/build-block.ts'
+import { emptyRequestsRoot } from './gloas/encode-gloas.ts'
+import { upgradeToGloas } from './gloas/epoch-end.ts'
+import { copyGloasState } from './gloas/gloas-state.ts'
+import { drawCommitteeVotes } from './gloas/payload-votes.ts'
+import type { NetworkPlan } from './plan.ts'
+import { ProposalRewards } from './proposal-rewards.ts'
+import {
+  type EpochRecord,
+  type SimulatedBlock,
+  type SimulatedDeposit,
+  type Snapshot,
+  type VotePay,
+  zeroRoot,
+} from './records.ts'
 import type { Truth } from './truth.ts'
 import { createVotesData, Votes } from './votes.ts'
 
@@ -28,6 +40,11 @@ export interface Branch {
   readonly until: number
   /** Slots of the branch without a block. Its other slots have one, unless the proposer is slashed. */
   readonly empty?: readonly number[]
+  /**
+   * Since Gloas: whether the first block of the branch is built on the payload of its parent. Default: if the payload
+   * was published in time. A payload that is never published cannot be built upon.
+   */
+  readonly hasParentPayload?: boolean
 }
 
 /** Deposits of the genesis validators per execution block before genesis. */
@@ -42,14 +59,13 @@ const createSimulationData = () => ({
   ...createDutyData(),
   /** Number of execution blocks, including those before genesis. */
   height: 0,
+  /** The hash of the newest one before Gloas. */
+  latestHash: zeroRoot,
   deposits: [] as SimulatedDeposit[],
+  ...createPayloadData(),
 })
 
-type SimulationData = ReturnType<typeof createSimulationData>
-
-/** Undefined for BLS credentials. */
-const withdrawalAddress = ({ credentials }: Pick<Identity, 'credentials'>): string | undefined =>
-  credentials.startsWith('0x00') ? undefined : `0x${credentials.slice(26)}`
+export type SimulationData = ReturnType<typeof createSimulationData>
 
 export class Simulation {
   readonly #scenario: NetworkScenario
@@ -57,6 +73,8 @@ export class Simulation {
   readonly #data: SimulationData
   readonly #chain: ChainState
   readonly #votes: Votes
+  readonly #builder: BlockBuilder
+  readonly #rewards: ProposalRewards
 
   /** `saved`: a state to continue from. */
   constructor(scenario: NetworkScenario, truth: Truth, saved?: Buffer) {
@@ -66,12 +84,14 @@ export class Simulation {
     this.#data = data
     this.#chain = new ChainState(scenario.plan, truth, data.chain)
     this.#votes = new Votes(this.#chain, truth, data.committees, data.votes)
+    this.#builder = new BlockBuilder(scenario, this.#chain, this.#votes, data)
+    this.#rewards = new ProposalRewards(this.#chain)
     if (data.height === 0) this.#begin()
   }
 
   #begin(): void {
     const { validators } = this.#scenario.plan
-    for (let index = 0; index < validators; index++) this.#chain.enter(this.#newValidator(), 32n * eth, 0)
+    for (let index = 0; index < validators; index++) this.#chain.enter(this.#builder.newValidator(), 32n * eth, 0)
     this.#data.deposits = this.#chain.validators.map(({ pubkey, credentials, depositor: from }, index) => {
       const block = 1 + Math.floor(index / depositsPerBlock)
       return { pubkey, credentials, gwei: 32n * eth, from, block }
@@ -99,6 +119,9 @@ export class Simulation {
     const chainDraws = createSeededRandom(`${seed}/epoch ${epoch}`)
     const branchDraws = createSeededRandom(`${seed}/branch ${branch?.from}/epoch ${epoch}`)
     const paid = epoch > 0 ? endEpoch(this.#chain, epoch - 1) : new Map<number, VotePay>()
+    this.#rewards.settle(epoch - 1)
+    const isFork = epoch === plan.forkEpochs.gloas
+    if (isFork) upgradeToGloas(this.#chain, epoch, this.#data.latestHash, emptyRequestsRoot(plan))
     // A branch has the duties of the chain: they are fixed an epoch ahead.
     const duties = assignDuties(this.#scenario, this.#chain, this.#data, epoch, chainDraws)
     if (!plan.hasExecution)
@@ -108,27 +131,32 @@ export class Simulation {
     for (let at = 0; at < plan.slotsPerEpoch; at++) {
       const slot = epoch * plan.slotsPerEpoch + at
       const draws = branch && slot >= branch.from ? branchDraws : chainDraws
+      // The fork leaves all payloads available, also that of its own slot.
+      if (!isFork || at > 0) this.#chain.startSlot(slot)
       if (slot > 0) this.#propose(slot, epoch, duties, blocks, draws)
       if (at === 0) this.#votes.setTarget(epoch)
-      this.#votes.cast(slot, epoch, (validator) => this.#scenario.behaviour.mistakeRates(validator, epoch), draws)
+      this.#castVotes(slot, epoch, blocks.has(slot), draws)
       states.push(this.#snapshot())
     }
-    this.#addMissedRewards(epoch, duties.proposers, blocks)
+    this.#rewards.endEpoch(epoch, duties.proposers, blocks)
     this.#data.epoch = epoch + 1
-    const { committees, deposits } = this.#data
-    return { epoch, committees: committees.get(epoch) ?? [], ...duties, blocks, states, paid, deposits }
+    const { committees, deposits, payloadCommittees } = this.#data
+    return {
+      ...{ epoch, committees: committees.get(epoch) ?? [], ...duties, blocks, states, paid, deposits },
+      payloadCommittees: payloadCommittees.get(epoch) ?? [],
+    }
   }
 
-  #newValidator(): Identity {
-    const { validators, data } = this.#chain
-    const known = new Set(validators.map(({ pubkey }) => pubkey))
-    const waiting = new Set(data.queue.map(({ pubkey }) => pubkey).filter((pubkey) => !known.has(pubkey)))
-    const index = validators.length + waiting.size
-    return this.#scenario.behaviour.newValidator(index, createSeededRandom(`${this.#scenario.seed}/validator ${index}`))
+  #castVotes(slot: number, epoch: number, hasBlock: boolean, draws: SeededRandom): void {
+    const mistakeRatesOf = (validator: number) => this.#scenario.behaviour.mistakeRates(validator, epoch)
+    this.#votes.cast(slot, epoch, mistakeRatesOf, draws)
+    if (!this.#chain.data.gloas) return
+    const seats = this.#data.payloadCommittees.get(epoch)?.[slot % this.#scenario.plan.slotsPerEpoch] ?? []
+    this.#data.payloadVotes = hasBlock ? drawCommitteeVotes(this.#votes.newest, seats, mistakeRatesOf, draws) : []
   }
 
   #snapshot(): Snapshot {
-    const { finalized, justified, previousJustified, validators, queue, consolidations, bits, slashed } =
+    const { finalized, justified, previousJustified, validators, queue, consolidations, bits, slashed, gloas } =
       this.#data.chain
     const { epoch, seats, lookahead } = this.#data
     const period = Math.floor(epoch / this.#scenario.plan.syncPeriod)
@@ -144,6 +172,18 @@ export class Simulation {
       queue: [...queue],
       consolidations: [...consolidations],
       validators: validators.map((validator) => ({ ...validator })),
+      ...(gloas && { gloas: { ...copyGloasState(gloas), ...this.#payloadDuties() } }),
+    }
+  }
+
+  /** Of the previous, the current and the next epoch. */
+  #payloadDuties() {
+    const { epoch, payloadCommittees, mixes, mix } = this.#data
+    const { slotsPerEpoch } = this.#scenario.plan
+    const none = Array.from({ length: slotsPerEpoch }, () => new Array<number>(this.#chain.constants.ptcSize).fill(0))
+    return {
+      payloadCommittees: [epoch - 1, epoch, epoch + 1].flatMap((at) => payloadCommittees.get(at) ?? none),
+      mixes: new Map([...mixes, [epoch, mix]]),
     }
   }
 
@@ -171,103 +211,9 @@ export class Simulation {
     }
     const seated = new Set([...this.#data.seats.values()].flat())
     const context = { slot, epoch, proposer, isFirst: blocks.size === 0, seated }
-    const block = this.#build(context, duties.sync, draws)
+    const block = this.#builder.build(context, duties.sync, draws)
     blocks.set(slot, block)
-    this.#votes.addBlock(slot, block.root)
-    this.#truth.add(epoch, proposer, 'proposed', 1)
-    if (!this.#chain.isFrom('bellatrix', epoch)) return
-    if (block.payload.transactions.length === 0) this.#truth.add(epoch, proposer, 'proposed_empty', 1)
-    const hasAddress = withdrawalAddress(this.#chain.at(proposer)) !== undefined
-    if (plan.hasExecution) writePayload(this.#truth, epoch, proposer, block.payload, hasAddress)
-  }
-
-  #build(context: SlotContext, sync: readonly number[], draws: SeededRandom): SimulatedBlock {
-    const { slot, epoch, proposer } = context
-    const parentRoot = this.#votes.head
-    const operations = this.#scenario.behaviour.operationsAt(context, this.#chain, draws)
-    const withdrawals = operations.sweeps ? withdraw(this.#chain, epoch, draws) : []
-    const { gwei: slashings, ...applied } = applySlashings(this.#chain, context, operations, draws)
-    const { attestations, gwei: votes } = this.#votes.include(slot, epoch, draws)
-    this.#data.height += 1
-    const block = this.#data.height
-    const deposits = applyOperations(this.#chain, context, operations, () => this.#newValidator()).map((deposit) => ({
-      ...deposit,
-      block,
-    }))
-    if (deposits.length > 0) this.#data.deposits = [...this.#data.deposits, ...deposits]
-    this.#chain.earn(proposer, votes, slot)
-    this.#truth.add(epoch, proposer, 'block_reward', votes)
-    const signing = this.#signSync(context, sync, draws)
-    const content = {
-      fork: forkOf(this.#scenario.plan, epoch),
-      slot,
-      proposer,
-      parentRoot,
-      withdrawals,
-      ...applied,
-      attestations,
-      deposits,
-      syncBits: signing.bits,
-      payload: makePayload(
-        {
-          slot,
-          number: block,
-          owner: withdrawalAddress(this.#chain.at(proposer)) ?? this.#chain.at(proposer).depositor,
-          prevRandao: this.#data.mix,
-          emptyPayloads: this.#chain.plan.emptyPayloads ?? 0.12,
-        },
-        draws,
-      ),
-      rewards: { votes, slashings, sync: signing.gwei, seat: signing.seat },
-    }
-    const root = blockRootOf(content, this.#scenario.plan)
-    if (this.#scenario.plan.derivesDuties) this.#data.mix = root
-    return { ...content, root }
-  }
-
-  #signSync({ slot, epoch, proposer }: SlotContext, seats: readonly number[], draws: SeededRandom) {
-    const { slotsPerEpoch, syncSeats } = this.#scenario.plan
-    const all = this.#chain.perIncrement(epoch) * (this.#chain.totalActive(epoch) / eth)
-    const seat = (all * 2n) / 64n / BigInt(slotsPerEpoch) / BigInt(syncSeats)
-    const share = (seat * 8n) / 56n
-    let gwei = 0n
-    const bits = seats.map((validator) => {
-      const signed = !draws.happens(this.#scenario.behaviour.mistakeRates(validator, epoch).unsigned)
-      this.#chain.earn(validator, signed ? seat : -seat, slot)
-      if (signed) {
-        gwei += share
-        this.#truth.add(epoch, validator, 'sync_signatures', 1)
-        this.#truth.add(epoch, validator, 'sync_reward', seat)
-      } else {
-        this.#truth.add(epoch, validator, 'sync_penalty', -seat)
-        this.#truth.add(epoch, validator, 'missed_sync_reward', seat)
-      }
-      return signed
-    })
-    this.#chain.earn(proposer, gwei, slot)
-    this.#truth.add(epoch, proposer, 'block_reward', gwei)
-    return { bits, gwei, seat }
-  }
-
-  /** The missed reward of a missing block is the mean reward of the epoch's blocks. */
-  #addMissedRewards(epoch: number, proposers: readonly number[], blocks: ReadonlyMap<number, SimulatedBlock>): void {
-    const proposed = [...blocks.values()]
-    if (proposed.length === 0) return
-    const mean = (amounts: readonly bigint[]) =>
-      amounts.length === 0 ? 0n : amounts.reduce((sum, gwei) => sum + gwei, 0n) / BigInt(amounts.length)
-    const consensus = mean(proposed.map(({ rewards }) => rewards.votes + rewards.sync + rewards.slashings))
-    const execution = mean(
-      proposed.flatMap(({ proposer, payload }) => {
-        const paid = paidBy(payload, withdrawalAddress(this.#chain.at(proposer)) !== undefined)
-        return paid ? [paid.fees + paid.mev] : []
-      }),
-    )
-    const isPaid = this.#scenario.plan.hasExecution && this.#chain.isFrom('bellatrix', epoch)
-    proposers.forEach((proposer, at) => {
-      const slot = epoch * proposers.length + at
-      if (slot === 0 || blocks.has(slot)) return
-      this.#truth.add(epoch, proposer, 'missed_block_reward', consensus)
-      if (isPaid) this.#truth.add(epoch, proposer, 'missed_execution_reward', execution)
-    })
+    this.#votes.addBlock({ slot, root: block.root, delivery: block.gloas?.delivery })
+    this.#rewards.addBlock(block, epoch)
   }
 }

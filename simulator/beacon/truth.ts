@@ -1,12 +1,28 @@
 // The expected result of ingesting a simulated network: the measures of every validator by epoch (docs/methodology.md),
 // and which kinds of events happened.
 import type { Measure } from '#validators/ratings/measures.ts'
+import type { BuilderIndex } from './gloas/gloas-records.ts'
 
 export type TruthRow = Partial<Record<Measure, number>>
+
+/** A block since Gloas. */
+export interface ProposalTruth {
+  readonly slot: number
+  readonly epoch: number
+  readonly proposer: number
+  readonly builder: BuilderIndex
+  /** Gwei of the bid. */
+  readonly value: bigint
+  /** The payload is part of the chain. */
+  readonly isFull: boolean
+  /** The builder paid, for the payload or because enough validators voted for the block. */
+  isPaid: boolean
+}
 
 export class Truth {
   readonly #epochs = new Map<number, Map<number, TruthRow>>()
   readonly #kinds = new Map<string, number>()
+  readonly #proposals = new Map<number, ProposalTruth>()
 
   add(epoch: number, validator: number, name: Measure, value: number | bigint): void {
     const row = this.row(epoch, validator)
@@ -31,8 +47,23 @@ export class Truth {
     return this.#kinds
   }
 
+  addProposal(proposal: ProposalTruth): void {
+    this.#proposals.set(proposal.slot, proposal)
+  }
+
+  setPaid(slot: number): void {
+    const proposal = this.#proposals.get(slot)
+    if (proposal) proposal.isPaid = true
+  }
+
+  /** The blocks since Gloas, by slot. */
+  proposals(): ReadonlyMap<number, Readonly<ProposalTruth>> {
+    return this.#proposals
+  }
+
   /** Bounds the memory of a simulation without end. */
   forgetBefore(epoch: number): void {
     for (const at of this.#epochs.keys()) if (at < epoch) this.#epochs.delete(at)
+    for (const [slot, proposal] of this.#proposals) if (proposal.epoch < epoch) this.#proposals.delete(slot)
   }
 }

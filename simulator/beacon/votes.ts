@@ -3,24 +3,39 @@
 //
 // 1. A vote can be included in blocks of its epoch and the next; before Deneb, at most slotsPerEpoch slots later.
 // 2. Correctness is decided by the final chain, not by what the voter saw.
+// 3. Since Gloas, a vote for the block of an earlier slot also has to be right about its payload (gloas/payload-votes.ts).
+//    The block that includes a vote decides which rule applies.
 import type { SeededRandom } from '../seeded-random.ts'
 import type { MistakeRates } from './behaviour.ts'
 import { type ChainState, integerRoot } from './chain.ts'
+import { addWeight } from './gloas/builders.ts'
+import type { PayloadDelivery } from './gloas/gloas-records.ts'
+import { drawPayloadVote } from './gloas/payload-votes.ts'
 import { genesisRoot, type SimulatedAttestation } from './records.ts'
 import type { Truth } from './truth.ts'
 
 /** A vote that is not included yet. */
-interface PendingVote extends Pick<SimulatedAttestation, 'slot' | 'head' | 'target'> {
+interface PendingVote extends Pick<SimulatedAttestation, 'slot' | 'head' | 'target' | 'index'> {
   readonly committee: number
   readonly position: number
   readonly fromSlot: number
+}
+
+/** A block that can be voted for. */
+export interface VotableBlock {
+  readonly slot: number
+  readonly root: string
+  /** Since Gloas. */
+  readonly delivery?: PayloadDelivery | undefined
+  /** Since Gloas: whether the chain has the payload, once the next block exists. */
+  isFull?: boolean
 }
 
 /** The mutable state, as plain data. */
 export const createVotesData = () => ({
   pending: [] as PendingVote[],
   /** Blocks in ascending order. Blocks that are too old for votes are dropped, except for the last of them. */
-  roots: [{ slot: 0, root: genesisRoot }],
+  roots: [{ slot: 0, root: genesisRoot }] as VotableBlock[],
   /** Target roots of the last two epochs. */
   targets: new Map<number, string>(),
   orphan: undefined as { readonly slot: number; readonly root: string } | undefined,
@@ -45,13 +60,22 @@ export class Votes {
   }
 
   get head(): string {
-    return this.data.roots.at(-1)?.root as string
+    return this.newest.root
   }
 
-  addBlock(slot: number, root: string): void {
+  get newest(): VotableBlock {
+    return this.data.roots.at(-1) as VotableBlock
+  }
+
+  addBlock({ slot, root, delivery }: VotableBlock): void {
     const { roots } = this.data
-    roots.push({ slot, root })
+    roots.push({ slot, root, ...(delivery && { delivery }) })
     while ((roots[1]?.slot ?? slot) < slot - 3 * this.#chain.plan.slotsPerEpoch) roots.shift()
+  }
+
+  /** Whether the chain has the payload of the newest block. */
+  setPayload(isFull: boolean): void {
+    this.newest.isFull = isFull
   }
 
   setOrphan(slot: number, root: string): void {
@@ -67,14 +91,18 @@ export class Votes {
 
   /** Casts the votes of all validators with a duty in this slot. */
   cast(slot: number, epoch: number, mistakeRatesOf: (validator: number) => MistakeRates, draws: SeededRandom): void {
-    const { slotsPerEpoch, committeesPerSlot } = this.#chain.plan
-    for (let committee = 0; committee < committeesPerSlot; committee++) {
-      const members = this.#committees.get(epoch)?.[(slot % slotsPerEpoch) * committeesPerSlot + committee] ?? []
-      members.forEach((validator, position) => {
+    for (let committee = 0; committee < this.#chain.plan.committeesPerSlot; committee++) {
+      this.#members(slot, committee).forEach((validator, position) => {
         this.#truth.add(epoch, validator, 'assigned', 1)
         const rates = mistakeRatesOf(validator)
         if (draws.happens(rates.noVote)) return
-        const vote = () => ({ ...this.#choice(slot, epoch, rates, draws), slot, committee, position })
+        const vote = () => {
+          const choice = this.#choice(slot, epoch, rates, draws)
+          const payload = this.#chain.data.gloas
+            ? drawPayloadVote(this.data.roots, choice, slot, rates, draws)
+            : undefined
+          return { ...choice, index: 0, ...payload, slot, committee, position }
+        }
         const first = vote()
         this.data.pending.push(first)
         if (draws.happens(rates.repeated))
@@ -114,8 +142,8 @@ export class Votes {
     const due = this.data.pending.filter((vote) => vote.fromSlot <= slot && isIncludable(vote))
     this.data.pending = this.data.pending.filter((vote) => vote.fromSlot > slot)
     const isElectra = this.#chain.isFrom('electra', epoch)
-    const groups = Map.groupBy(due, ({ slot: at, committee, head, target }) =>
-      isElectra ? `${at} ${head} ${target}` : `${at} ${committee} ${head} ${target}`,
+    const groups = Map.groupBy(due, ({ slot: at, committee, head, target, index }) =>
+      isElectra ? `${at} ${head} ${target} ${index}` : `${at} ${committee} ${head} ${target}`,
     )
     let gwei = 0n
     const attestations = draws.shuffled([...groups.values()]).map((votes) => {
@@ -127,34 +155,47 @@ export class Votes {
   }
 
   #aggregate(votes: readonly PendingVote[], slot: number, epoch: number) {
-    const { slotsPerEpoch, committeesPerSlot } = this.#chain.plan
-    const [{ slot: at, head, target }] = votes as [PendingVote]
-    const targetEpoch = Math.floor(at / slotsPerEpoch)
+    const { slotsPerEpoch } = this.#chain.plan
+    const [{ slot: at, head, target, index }] = votes as [PendingVote]
     const committees = [...new Set(votes.map(({ committee }) => committee))].sort((a, b) => a - b)
     const chosen = new Set(votes.map(({ committee, position }) => `${committee} ${position}`))
-    const first = (at % slotsPerEpoch) * committeesPerSlot
-    const bits: boolean[] = []
+    const bits = committees.flatMap((committee) =>
+      this.#members(at, committee).map((_, position) => chosen.has(`${committee} ${position}`)),
+    )
+    const targetEpoch = Math.floor(at / slotsPerEpoch)
+    const attestation = { slot: at, committees, index, bits, head, targetEpoch, target }
+    return { attestation, reward: this.apply(attestation, slot, epoch) }
+  }
+
+  #members(slot: number, committee: number): readonly number[] {
+    const { slotsPerEpoch } = this.#chain.plan
+    const committees = this.#committees.get(Math.floor(slot / slotsPerEpoch)) ?? []
+    return committees[((slot % slotsPerEpoch) * committees.length) / slotsPerEpoch + committee] ?? []
+  }
+
+  /** Counts the votes of an aggregate in a block of this slot and epoch. Returns the reward of the proposer. */
+  apply(attestation: SimulatedAttestation, slot: number, epoch: number): bigint {
+    const members = attestation.committees.flatMap((committee) => this.#members(attestation.slot, committee))
     let numerator = 0n
-    for (const committee of committees) {
-      const members = this.#committees.get(targetEpoch)?.[first + committee] ?? []
-      members.forEach((validator, position) => {
-        bits.push(chosen.has(`${committee} ${position}`))
-        if (bits.at(-1)) numerator += this.#count(validator, { at, targetEpoch, head, target }, slot, epoch)
-      })
-    }
-    return { attestation: { slot: at, committees, bits, head, targetEpoch, target }, reward: numerator / (56n * 8n) }
+    members.forEach((validator, at) => {
+      if (attestation.bits[at]) numerator += this.#count(validator, attestation, slot, epoch)
+    })
+    return numerator / (56n * 8n)
   }
 
   /** Counts one vote in one aggregate. Returns its part of the proposer reward (numerator). */
   #count(
     validator: number,
-    { at, targetEpoch, head, target }: { at: number; targetEpoch: number; head: string; target: string },
+    { slot: at, targetEpoch, head, target, index }: SimulatedAttestation,
     slot: number,
     epoch: number,
   ): bigint {
     const delay = slot - at
     const isTarget = target === this.data.targets.get(targetEpoch)
-    const isHead = head === this.#headAt(at)
+    const voted = this.#headAt(at)
+    const isSameSlot = head === voted.root && voted.slot === at
+    const isPayload = !this.#chain.data.gloas || isSameSlot || (index === 1) === (voted.isFull ?? true)
+    const isHead = head === voted.root && isPayload
     const isInTime = BigInt(delay) <= integerRoot(BigInt(this.#chain.plan.slotsPerEpoch))
     const row = this.#truth.row(targetEpoch, validator)
     this.#truth.add(targetEpoch, validator, 'inclusions', 1)
@@ -171,16 +212,19 @@ export class Votes {
     const state = this.#chain.at(validator)
     const which = targetEpoch === epoch ? 'current' : 'previous'
     const earned = [isInTime, isTarget, isTarget && isHead && delay === 1]
+    const before = state[which]
     let numerator = 0n
     ;[14n, 26n, 14n].forEach((weight, flag) => {
       if (!earned[flag] || state[which] & (1 << flag)) return
       state[which] |= 1 << flag
       numerator += this.#chain.baseReward(validator, epoch) * weight
     })
+    const isNew = state[which] !== before
+    if (isNew && isSameSlot && this.#chain.data.gloas) addWeight(this.#chain, at, epoch, state.effective)
     return numerator
   }
 
-  #headAt(slot: number): string {
-    return this.data.roots.findLast((block) => block.slot <= slot)?.root ?? genesisRoot
+  #headAt(slot: number): VotableBlock {
+    return this.data.roots.findLast((block) => block.slot <= slot) ?? { slot: 0, root: genesisRoot }
   }
 }

@@ -2,8 +2,8 @@
 // so that five weeks are 140 epochs; a day has four epochs and starts at noon. Some validators have a special role, the
 // others make ordinary mistakes. Hoodi is small and has a slot every minute, so that you can watch ingest.
 
+import { eth } from '../beacon/amounts.ts'
 import { type Behaviour, type MistakeRates, noMistakes, noOperations } from '../beacon/behaviour.ts'
-import { eth } from '../beacon/chain.ts'
 import { type NetworkPlan, presentForks } from '../beacon/plan.ts'
 import type { NetworkScenario } from '../beacon/simulate.ts'
 import { createSeededRandom } from '../seeded-random.ts'
@@ -109,6 +109,7 @@ const usualRates = (seed: string, validator: number, carelessness: number): Mist
   const draws = createSeededRandom(`${seed}/habits ${validator}`)
   const drawRate = (from: number, until: number) => carelessness * (from + (until - from) * draws.next())
   return {
+    ...noMistakes,
     noVote: drawRate(0.0005, 0.0035),
     late: drawRate(0.0005, 0.002),
     wrongHead: drawRate(0.002, 0.008),

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openNode } from '#simulator/beacon/node.ts'
+import { gloasFrom } from '#simulator/beacon/plan.ts'
 import { genesisRoot } from '#simulator/beacon/records.ts'
 import type { ChainEvent } from './chain-events.ts'
 import { MovingHead } from './moving-head.ts'
@@ -142,4 +143,68 @@ test('the event stream of a node has the requested topics', async () => {
   const reorg = JSON.parse(/event: chain_reorg\ndata: (.*)/.exec(text)?.[1] ?? '{}')
   assert.equal(reorg.depth, '2')
   assert.equal(reorg.new_head_block, chain.blocks.get(17)?.root)
+})
+
+/** Of the last epochs, which have no mistakes. */
+const simulateGloas = (seed: string): CompletedNetwork =>
+  simulateNetwork(seed, { ...calm, slotsPerEpoch: 4, epochs: 12, calmEpochs: 12, forkEpochs: gloasFrom(2) })
+
+test('since Gloas, a head is reported again when its payload arrives, and a late payload in the next slot', () => {
+  const chain = simulateGloas('moving/payloads')
+  const network = new MovingHead(chain)
+  const events = eventsOf(network)
+  const seen = new Map<string, number>()
+  for (let slot = 1; slot <= chain.headSlot; slot++) {
+    events.splice(0)
+    network.advance()
+    const delivery = chain.blocks.get(slot)?.gloas?.delivery ?? 'in block'
+    const wasLate = chain.blocks.get(slot - 1)?.gloas?.delivery === 'late'
+    const topics = events.flatMap((event) => {
+      if (event.topic === 'head_v2') return [`${event.topic} ${event.payload}`]
+      return event.topic === 'execution_payload' ? [`${event.topic} ${slot - event.block.slot}`] : []
+    })
+    const expected = {
+      'in block': ['head_v2 full'],
+      full: ['head_v2 empty', 'execution_payload 0', 'head_v2 full'],
+      late: ['head_v2 empty'],
+      withheld: ['head_v2 empty'],
+    }[delivery]
+    assert.deepEqual(topics, [...(wasLate ? ['execution_payload 1'] : []), ...expected], `slot ${slot}`)
+    seen.set(delivery, (seen.get(delivery) ?? 0) + 1)
+  }
+  assert.equal(seen.size, 4)
+})
+
+test('a branch can take back the payload of a block that both chains have', async () => {
+  const chain = simulateGloas('moving/flip')
+  const parent = [...chain.blocks.values()].find(
+    ({ slot, gloas }) => slot > 20 && gloas?.delivery === 'full' && chain.blocks.has(slot + 1),
+  )
+  const late = [...chain.blocks.values()].find(({ slot, gloas }) => slot > 28 && gloas?.delivery === 'late')
+  assert(parent && late)
+  for (const { slot, gloas, root } of [parent, late]) {
+    const from = slot + 1
+    const hasParentPayload = gloas?.delivery !== 'full'
+    const network = new MovingHead(chain, { headSlot: slot, branches: [{ from, until: from + 1, hasParentPayload }] })
+    const childAt = () => network.epoch(Math.floor(from / 4))?.blocks.get(from)
+    network.advance()
+    assert.equal(childAt()?.parentRoot, root)
+    assert.equal(childAt()?.gloas?.isParentFull, hasParentPayload)
+    linkedRoots(network)
+    network.advance()
+    assert.equal(childAt()?.gloas?.isParentFull, !hasParentPayload)
+    linkedRoots(network)
+  }
+})
+
+test('an old node refuses the event topics of Gloas', async () => {
+  await using node = await openNode(new MovingHead(simulateGloas('moving/old'), { hasOldNodes: true }))
+  const status = async (topics: string) => {
+    const aborter = new AbortController()
+    const response = await fetch(`${node.url}/eth/v1/events?topics=${topics}`, { signal: aborter.signal })
+    aborter.abort()
+    return response.status
+  }
+  assert.equal(await status('head,head_v2'), 400)
+  assert.equal(await status('head,chain_reorg'), 200)
 })

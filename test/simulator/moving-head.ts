@@ -6,6 +6,7 @@
 // 1. Finality follows the head: in epoch H, at most epoch H − 2 is finalized.
 // 2. A branch never finalizes an epoch that the chain does not finalize at the same slot.
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { GloasParts } from '#simulator/beacon/gloas/gloas-records.ts'
 import type { NetworkPlan } from '#simulator/beacon/plan.ts'
 import {
   type EpochRecord,
@@ -24,6 +25,8 @@ export interface MovingHeadOptions {
   readonly headSlot?: number
   /** Must not overlap. */
   readonly branches?: readonly Branch[]
+  /** The nodes refuse the event topics of Gloas. */
+  readonly hasOldNodes?: boolean
 }
 
 type Chain = Pick<CompletedNetwork, 'plan' | 'scenario' | 'genesisUnix' | 'headSlot' | 'epochs'>
@@ -36,14 +39,16 @@ interface SimulatedBranch extends Branch {
 export class MovingHead implements SimulatedNetwork, NetworkWithEvents {
   readonly plan: NetworkPlan
   readonly genesisUnix: number
+  readonly hasOldNodes: boolean
   readonly #chain: Chain
   readonly #branches: readonly SimulatedBranch[]
   readonly #blocksByRoot: ReadonlyMap<string, SimulatedBlock>
   readonly #listeners = new Set<(event: ChainEvent) => void>()
   #headSlot: number
 
-  constructor(chain: Chain, { headSlot = 0, branches = [] }: MovingHeadOptions = {}) {
+  constructor(chain: Chain, { headSlot = 0, branches = [], hasOldNodes = false }: MovingHeadOptions = {}) {
     this.plan = chain.plan
+    this.hasOldNodes = hasOldNodes
     this.genesisUnix = chain.genesisUnix
     this.#chain = chain
     this.#branches = simulateBranches(chain, branches)
@@ -120,8 +125,10 @@ export class MovingHead implements SimulatedNetwork, NetworkWithEvents {
   #eventsBetween(before: number, now: number): ChainEvent[] {
     const { slotsPerEpoch } = this.plan
     const [oldHead, newHead] = [this.#blockUpTo(before, before), this.#blockUpTo(now, now)]
-    if (!newHead || newHead.root === oldHead?.root) return []
-    const events: ChainEvent[] = []
+    // A payload that was too late for its slot arrives in the next one.
+    const late = oldHead?.slot === before && oldHead.gloas?.delivery === 'late' ? payloadEvents(oldHead) : []
+    if (!newHead || newHead.root === oldHead?.root) return late
+    const events: ChainEvent[] = [...late]
     if (oldHead && this.#rootAt(oldHead.slot, now) !== oldHead.root) {
       let common = Math.min(oldHead.slot, newHead.slot)
       while (this.#rootAt(common, before) !== this.#rootAt(common, now)) common -= 1
@@ -129,13 +136,17 @@ export class MovingHead implements SimulatedNetwork, NetworkWithEvents {
     }
     const epoch = this.#epochOf(newHead.slot)
     const dependentRoot = (of: number) => this.#rootAt(of * slotsPerEpoch - 1, now)
-    events.push({
-      topic: 'head',
+    const head = {
       block: newHead,
       isEpochTransition: epoch !== this.#epochOf(oldHead?.slot ?? 0),
       previousDependentRoot: dependentRoot(epoch - 1),
       currentDependentRoot: dependentRoot(epoch),
-    })
+    }
+    const isFull = !newHead.gloas || newHead.gloas.delivery === 'full'
+    if (newHead.gloas) events.push({ topic: 'execution_payload_bid', block: newHead, bid: newHead.gloas.bid })
+    events.push({ topic: 'head', ...head, payload: isFull ? 'full' : 'empty' })
+    events.push({ topic: 'head_v2', ...head, payload: newHead.gloas ? 'empty' : 'full' })
+    if (newHead.gloas && isFull) events.push(...payloadEvents(newHead), { topic: 'head_v2', ...head, payload: 'full' })
     const finalized = this.#stateOf(newHead, now)?.finalized ?? 0
     if (oldHead && finalized > (this.#stateOf(oldHead, before)?.finalized ?? 0)) {
       const root = this.#rootAt(finalized * slotsPerEpoch, now)
@@ -148,6 +159,14 @@ export class MovingHead implements SimulatedNetwork, NetworkWithEvents {
     return this.#epochAt(this.#epochOf(slot), headSlot)?.states[slot % this.plan.slotsPerEpoch]
   }
 }
+
+/** The payload of a block was published. */
+const payloadEvents = (block: SimulatedBlock): ChainEvent[] =>
+  block.gloas
+    ? (['execution_payload', 'execution_payload_available'] as const).map((topic) => ({
+        ...{ topic, block, bid: (block.gloas as GloasParts).bid },
+      }))
+    : []
 
 /** Simulates the chain once more, and each branch from the first epoch in which it differs. */
 function simulateBranches({ scenario, epochs }: Chain, branches: readonly Branch[]): SimulatedBranch[] {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
 import { type BeaconNodeOptions, openNode } from '#simulator/beacon/node.ts'
+import { gloasFrom } from '#simulator/beacon/plan.ts'
 import { BeaconError, openBeacon } from '#sources/beacon/client.ts'
 import { readRules } from '#sources/beacon/consensus.ts'
 import { dueMs } from '#sources/beacon/slot-timing.ts'
@@ -215,4 +216,27 @@ test('single features replace those of a profile', async () => {
   await using node = await open('lighthouse', 38, { statesFromSlot: () => 0, rewards: false })
   assert.equal((await node.request('v1/beacon/states/7/validators')).status, 200)
   assert.equal((await node.request('v1/beacon/rewards/blocks/38')).status, 404)
+})
+
+test('a client without an envelope answers as its source does: never published, pruned, or of a block before Gloas', async () => {
+  const world = simulateNetwork('envelopes', {
+    ...{ epochs: 9, calmEpochs: 9, outage: { from: 0, until: 0 }, missed: 0, slotsPerEpoch: 4 },
+    forkEpochs: gloasFrom(2),
+  })
+  const slotOf = (delivery: string | undefined) =>
+    [...world.blocks.values()].find(({ gloas }) => gloas?.delivery === delivery)?.slot as number
+  const statuses = Object.entries(profiles).map(async ([client, profile]) => {
+    await using node = await openNode(world, { profile, envelopesFromSlot: () => slotOf('full') + 1 })
+    const status = async (slot: number) =>
+      (await fetch(`${node.url}/eth/v1/beacon/execution_payload_envelopes/${slot}`)).status
+    return [client, [await status(slotOf('withheld')), await status(slotOf('full')), await status(slotOf(undefined))]]
+  })
+  assert.deepEqual(Object.fromEntries(await Promise.all(statuses)), {
+    lighthouse: [404, 404, 404],
+    teku: [404, 404, 404],
+    prysm: [404, 500, 404],
+    nimbus: [404, 404, 400],
+    lodestar: [404, 404, 400],
+    grandine: [404, 404, 400],
+  })
 })

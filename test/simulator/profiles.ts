@@ -1,7 +1,7 @@
 // What the beacon clients keep and return, each synced from a checkpoint with default settings. Taken from their source,
 // not from running nodes: a comment names the file, and docs/beacon-nodes.md the versions. Messages are shortened where
 // they contain values that the simulator does not have.
-import { archiveNode, type ChainView, type NodeProfile, notFound } from '#simulator/beacon/node-profile.ts'
+import { archiveNode, type ChainView, gloasErrors, type NodeProfile, notFound } from '#simulator/beacon/node-profile.ts'
 
 const fullNode: NodeProfile = { ...archiveNode, ssz: true, states: true, rewards: true }
 const fromFinalized = ({ finalizedSlot }: ChainView): number => finalizedSlot
@@ -37,6 +37,13 @@ const lighthouse: NodeProfile = {
     // http_api/src/lib.rs and sync_committee_rewards.rs.
     'attestation rewards': [404, 'NOT_FOUND: missing state at slot {id}'],
     'block rewards': [404, 'NOT_FOUND: Parent state is not available!'],
+    // http_api/src/beacon/execution_payload_envelopes.rs: the same for blocks before Gloas.
+    envelope: [404, 'NOT_FOUND: execution payload envelope for block root {id}'],
+    'pruned envelope': [404, 'NOT_FOUND: execution payload envelope for block root {id}'],
+    'early envelope': [404, 'NOT_FOUND: execution payload envelope for block root {id}'],
+    // Not verified.
+    builders: gloasErrors.builders,
+    'early payload duties': gloasErrors['early payload duties'],
   },
   errorMembers: { stacktraces: [] },
 }
@@ -44,8 +51,9 @@ const lighthouse: NodeProfile = {
 const teku: NodeProfile = {
   ...fullNode,
   version: 'teku/simulated',
-  // SpecConfigData.java, addDeprecatedFields: 26.8.0 still lists SECONDS_PER_SLOT; a comment announces its removal.
-  listsConstant: (name) => name !== 'SECONDS_PER_SLOT',
+  // SpecConfigData.java, addDeprecatedFields: 26.8.0 still lists SECONDS_PER_SLOT; a comment announces its removal. Of the
+  // constants that are neither in the preset nor in the configuration, it lists only some.
+  listsConstant: (name) => name !== 'SECONDS_PER_SLOT' && !/^BUILDER_(INDEX|PAYMENT)_/.test(name),
   // StateSelectorFactory.java, slotSelector: no state after the head.
   emptyHead: 'missing',
   // StorageConfiguration.java: a new database has the mode MINIMAL, which stores no finalized states.
@@ -66,6 +74,14 @@ const teku: NodeProfile = {
     'pruned duties': [503, 'Beacon node is currently syncing and not serving requests.'],
     // ChainDataProvider.java, calculateAttestationRewardsAtEpoch.
     'attestation rewards': [400, 'Invalid epoch range. Latest available epoch for reward calculation is <unknown>'],
+    // GetExecutionPayloadEnvelope.java.
+    envelope: [404, 'Not found'],
+    'pruned envelope': [404, 'Not found'],
+    'early envelope': [404, 'Not found'],
+    // PostPtcDuties.java.
+    'early payload duties': [400, 'Cannot request PTC duties for epochs prior to gloas fork.'],
+    // Not verified.
+    builders: gloasErrors.builders,
   },
 }
 
@@ -89,7 +105,16 @@ const prysm: NodeProfile = {
     duties: [400, 'Request epoch {id} can not be greater than next epoch'],
     validator: [404, 'Unknown validator: {id}'],
     endpoint: notFound,
+    // eth/beacon/handlers_gloas.go: payloads are read from the execution node, which may have pruned them.
+    envelope: [404, 'execution payload envelope not found'],
+    'pruned envelope': [500, 'could not reconstruct execution payload envelope: block not found'],
+    'early envelope': [404, 'execution payload envelope not found'],
+    // Not verified.
+    builders: gloasErrors.builders,
+    'early payload duties': gloasErrors['early payload duties'],
   },
+  // config/params/config.go and eth/config/handlers.go.
+  listsConstant: (name) => name !== 'BUILDER_INDEX_FLAG',
   // The router of Go's net/http.
   unknownPathText: '404 page not found\n',
 }
@@ -118,6 +143,8 @@ const nimbus: NodeProfile = {
     // rest_validator_api.nim.
     duties: [400, 'Invalid epoch value'],
     'pruned duties': [400, 'Trying to access a pruned historical state'],
+    // Not verified.
+    ...gloasErrors,
   },
   // Not verified.
   unknownPathText: '',
@@ -144,6 +171,12 @@ const lodestar: NodeProfile = {
     validator: [404, 'Validator index from future state'],
     duties: [400, 'Cannot get duties for epoch more than one ahead'],
     endpoint: [404, 'Route GET:{id} not found'],
+    // As recorded with version 1.48.0.
+    envelope: [404, 'Execution payload envelope not found for slot={id}'],
+    'pruned envelope': [404, 'Execution payload envelope not found for slot={id}'],
+    'early envelope': [400, 'Execution payload envelopes are not available for pre-gloas fork=fulu, slot={id}'],
+    builders: [400, 'Builders are not supported before Gloas'],
+    'early payload duties': [400, 'PTC duties are not supported before Gloas fork=fulu'],
   },
 }
 
@@ -172,6 +205,8 @@ const grandine: NodeProfile = {
     // does not.
     duties: [500, 'internal error'],
     endpoint: notFound,
+    // Not verified.
+    ...gloasErrors,
   },
   // Not verified.
   unknownPathText: '',

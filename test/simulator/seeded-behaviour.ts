@@ -1,15 +1,19 @@
 // Validators of a simulated network that make mistakes, are slashed, exit, deposit and go offline, as drawn from a seed.
+
+import { eth, far } from '#simulator/beacon/amounts.ts'
 import {
   type Behaviour,
   type BlockOperations,
   type MistakeRates,
   noMistakes,
   noOperations,
+  type PayloadPlan,
   type SlotContext,
 } from '#simulator/beacon/behaviour.ts'
-import { type ChainState, eth, far } from '#simulator/beacon/chain.ts'
+import type { ChainState } from '#simulator/beacon/chain.ts'
 import type { Identity } from '#simulator/beacon/records.ts'
 import type { SeededRandom } from '#simulator/seeded-random.ts'
+import { depositsBeforeFork, drawGloasOperations, drawPayloadPlan } from './seeded-payloads.ts'
 
 export interface DisruptionPlan {
   /** Epochs to simulate. The last `calmEpochs` have no mistakes, so that the earlier ones become final. */
@@ -48,6 +52,7 @@ export class SeededBehaviour implements Behaviour {
     this.#plan = plan
     const { missed, orphaned } = plan
     this.#usualRates = {
+      ...noMistakes,
       noVote: 0.08,
       late: 0.2,
       wrongHead: 0.12,
@@ -58,6 +63,10 @@ export class SeededBehaviour implements Behaviour {
       missed,
       orphaned,
       unsigned: 0.2,
+      oldHead: 0.05,
+      wrongPayload: 0.12,
+      noPayloadVote: 0.15,
+      wrongPayloadVote: 0.05,
     }
   }
 
@@ -68,13 +77,16 @@ export class SeededBehaviour implements Behaviour {
     return isOutage ? { ...this.#usualRates, noVote: validator % 5 < 2 ? 0 : 1 } : this.#usualRates
   }
 
-  operationsAt({ epoch, proposer, seated }: SlotContext, chain: ChainState, draws: SeededRandom): BlockOperations {
+  operationsAt(at: SlotContext, chain: ChainState, draws: SeededRandom): BlockOperations {
+    const { epoch, proposer, seated } = at
     const { slashing, balanceChanges } = this.#plan
     if (this.#isCalm(epoch)) return { ...noOperations, sweeps: draws.happens(balanceChanges) }
     const usable = chain.active(epoch).filter((index) => !chain.validators[index]?.slashed)
     const drawSlashed = (count: number) => draws.shuffled(usable.filter((index) => index !== proposer)).slice(0, count)
     const changesBalances = () => draws.happens(balanceChanges)
+    if (chain.data.gloas) return drawGloasOperations(at, chain, usable, this.#plan, draws)
     return {
+      ...depositsBeforeFork(at, chain),
       proposerSlashings: draws.happens(slashing) ? drawSlashed(1) : [],
       attesterSlashings: draws.happens(slashing) ? drawSlashed(draws.whole(1, 3)) : [],
       exits: changesBalances() && usable.length > exitValidatorsMin ? [draws.pick(usable)] : [],
@@ -82,6 +94,10 @@ export class SeededBehaviour implements Behaviour {
       deposits: changesBalances() ? [depositFrom(draws, usable)] : [],
       sweeps: changesBalances(),
     }
+  }
+
+  payloadAt(_at: SlotContext, chain: ChainState, draws: SeededRandom): PayloadPlan {
+    return drawPayloadPlan(chain, draws)
   }
 
   proposer(): undefined {
