@@ -101,7 +101,8 @@ const alertTables = ({ strict, clustered }: StateDialect): readonly string[] => 
     event text not null,
     epoch bigint not null,
     validator_index bigint not null,
-    primary key (network, webhook, event, epoch, validator_index)
+    slot bigint not null, -- of a missed block; 0: the event is about the epoch
+    primary key (network, webhook, event, epoch, validator_index, slot)
   ) ${clustered}`,
   // Requests to webhooks: those to send, and a log of the last ones. Written in the transaction that moves the cursor
   // alerts/<network>, so that no event is lost or found twice.

@@ -96,7 +96,9 @@ test('an event that a reorganization removes is withdrawn at once', async () => 
   assert.deepEqual((await at.moveTo(62)).lines, [])
   const { lines, added } = await at.moveTo(63)
   assert.deepEqual(lines, ['head 7 withdrawn: 63'])
-  assert.deepEqual(added[0].validators, [{ index: 63, pool: null, operator: null, after: ['block_missed'] }])
+  assert.deepEqual(added[0].validators, [
+    { index: 63, pool: null, operator: null, after: ['block_missed'], slots: [60] },
+  ])
 })
 
 test('an event is withdrawn when its final epoch does not have it, and stays while nothing is known', async () => {
@@ -121,4 +123,29 @@ test('an event is withdrawn when its final epoch does not have it, and stays whi
     [[7, 'finalized', 63]],
   )
   assert.deepEqual(await context.state.all('select * from head_alerts'), [])
+})
+
+test('each missed block of a validator in one epoch is sent and withdrawn on its own', async () => {
+  await using at = await openHeadTest(59)
+  await at.moveTo(59)
+  const { context } = at
+  const view = context.validators.provisional.get('hoodi')
+  assert.ok(view?.duties)
+  const { duties } = view
+  const watched = await readWatchedValidators(context, 'hoodi')
+  const known = new Set<string>()
+  /** Examines a head at which validator 50 has missed these slots, and returns what is sent. */
+  const examine = async (...slots: number[]) => {
+    const missedBlocks = new Map(slots.map((slot) => [slot, 50]))
+    const provisional = new Map([['hoodi' as const, { ...view, duties: { ...duties, missedBlocks } }]])
+    await examineHead({ ...context, validators: { ...context.validators, provisional } }, 'hoodi', watched, signal)
+    const added = (await listDeliveries(context.state, 100)).filter(({ id }) => !known.has(id))
+    for (const { id } of added) known.add(id)
+    return added.map(({ event, body }) => `${event} ${JSON.parse(body).validators[0].slots}`)
+  }
+  await examine()
+  assert.deepEqual(await examine(57), ['block_missed 57'])
+  assert.deepEqual(await examine(57, 58), ['block_missed 58'])
+  assert.deepEqual(await examine(57, 58), [])
+  assert.deepEqual(await examine(58), ['withdrawn 57'])
 })

@@ -98,11 +98,13 @@ export async function examineHead(
   return { missed: [...missed, ...newest].filter(isShown), deliveries: deliveries.length }
 }
 
-/** The alerts without validators about which the same was sent. */
+/** The alerts without validators and slots about which the same was sent. */
 function withoutSent(found: readonly WebhookAlert[], sent: readonly HeadAlert[]): WebhookAlert[] {
   return found.flatMap(({ webhook, alert }) => {
-    const added = new Set(subtractAlerts(toHeadAlerts([{ webhook, alert }]), sent).map(({ validator }) => validator))
-    const validators = alert.validators.filter(({ index }) => added.has(index))
+    const added = Map.groupBy(subtractAlerts(toHeadAlerts([{ webhook, alert }]), sent), ({ validator }) => validator)
+    const validators = alert.validators
+      .filter(({ index }) => added.has(index))
+      .map((one) => (one.slots ? { ...one, slots: added.get(one.index)?.map(({ slot }) => slot) ?? [] } : one))
     return validators.length > 0 ? [{ webhook, alert: { ...alert, validators } }] : []
   })
 }

@@ -32,6 +32,8 @@ export interface AlertedValidator {
   readonly index: number
   readonly pool: string | null
   readonly operator: string | null
+  /** Of events about blocks. */
+  readonly slots?: readonly number[]
   readonly [detail: string]: unknown
 }
 

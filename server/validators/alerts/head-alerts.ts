@@ -16,18 +16,20 @@ export interface WebhookAlert {
   readonly alert: Alert
 }
 
-/** One validator of an event that was sent. */
+/** One validator of an event that was sent; of `block_missed`, one of its blocks. */
 export interface HeadAlert {
   readonly webhook: string
   readonly event: WebhookEvent
   readonly epoch: number
   readonly validator: number
+  /** 0: the event is about the epoch. No validator proposes slot 0. */
+  readonly slot: number
 }
 
 export const readHeadAlerts = (state: StateReader, network: Network): Promise<HeadAlert[]> =>
   state.all<HeadAlert>(
-    `select webhook, event, epoch, validator_index as validator from head_alerts where network = ?
-     order by webhook, event, epoch, validator_index`,
+    `select webhook, event, epoch, validator_index as validator, slot from head_alerts where network = ?
+     order by webhook, event, epoch, validator_index, slot`,
     network,
   )
 
@@ -36,16 +38,19 @@ export async function writeHeadAlerts(tx: StateWriter, network: Network, alerts:
   await tx.run('delete from head_alerts where network = ?', network)
   await tx.insertMany(
     'head_alerts',
-    ['network', 'webhook', 'event', 'epoch', 'validator_index'],
-    alerts.map(({ webhook, event, epoch, validator }) => [network, webhook, event, epoch, validator]),
+    ['network', 'webhook', 'event', 'epoch', 'validator_index', 'slot'],
+    alerts.map(({ webhook, event, epoch, validator, slot }) => [network, webhook, event, epoch, validator, slot]),
   )
 }
 
-const keyOf = ({ webhook, event, epoch, validator }: HeadAlert): string => [webhook, event, epoch, validator].join(' ')
+const keyOf = ({ webhook, event, epoch, validator, slot }: HeadAlert): string =>
+  [webhook, event, epoch, validator, slot].join(' ')
 
 export const toHeadAlerts = (all: readonly WebhookAlert[]): HeadAlert[] =>
   all.flatMap(({ webhook, alert: { event, epoch, validators } }) =>
-    validators.map(({ index }) => ({ webhook, event, epoch, validator: index })),
+    validators.flatMap(({ index, slots = [0] }) =>
+      slots.map((slot) => ({ webhook, event, epoch, validator: index, slot })),
+    ),
   )
 
 /** Those that are not among the others. */
@@ -74,7 +79,11 @@ export function withdrawAlerts(
       return [...byEpoch].map(([epoch, rows]) => {
         const byValidator = Map.groupBy(rows, ({ validator }) => validator)
         const details = new Map(
-          [...byValidator].map(([validator, all]) => [validator, { after: all.map(({ event }) => event) }]),
+          [...byValidator].map(([validator, all]) => {
+            const slots = all.map(({ slot }) => slot).filter((slot) => slot > 0)
+            const after = [...new Set(all.map(({ event }) => event))]
+            return [validator, { after, ...(slots.length > 0 && { slots }) }]
+          }),
         )
         return { webhook: id, alert: { event: 'withdrawn', epoch, validators: describeValidators(watched, details) } }
       })
