@@ -55,6 +55,15 @@ test('each missing capability is detected, and its limitation described', async 
   }
 })
 
+test('a chain that is being indexed is not advised to change its mode', async () => {
+  for (const filterBlocks of [0, 100]) {
+    const chain = mined(200)
+    const limitations = describeLimitations(await detect({ ...all, filterBlocks }, chain), { ...probing, mode: 'both' })
+    assert.match(limitations.join(), /trace_filter.*wait until the index has read the chain/)
+    assert.doesNotMatch(limitations.join(), /mode:/)
+  }
+})
+
 describe('a node that ignores callTracer', () => {
   const ignoring: SimulatedCapabilities = {
     traces: ['debug_traceBlockByNumber', 'debug_traceTransaction'],

@@ -240,6 +240,12 @@ const isOffered = (outcomes: readonly RpcOutcome[]): boolean =>
 
 const allSucceeded = (outcomes: readonly RpcOutcome[]): boolean => outcomes.every(({ is }) => is === 'result')
 
+/** What helps where a search does not, in lower case. */
+export const indexAdvice = ({ mode }: { readonly mode: 'probe' | 'index' | 'both' }): string =>
+  mode === 'both'
+    ? 'wait until the index has read the chain (tetrad coverage)'
+    : 'index the chain (mode: index or both)'
+
 /** Describes what does not work because of missing capabilities, and what to do. */
 export function describeLimitations(
   { has, traces, filterBlocks, otherForms }: Capabilities,
@@ -264,11 +270,11 @@ export function describeLimitations(
   }
   if (!has.trace_filter && chain.mode !== 'index') {
     limitations.push(
-      'no trace_filter for old blocks: first fundings of contracts and of formerly delegated accounts cannot be found, and a contract that destroyed itself looks unused; use a node with trace_filter, or index the chain (mode: index or both)',
+      `no trace_filter for old blocks: first fundings of contracts and of formerly delegated accounts cannot be found, and a contract that destroyed itself looks unused; use a node with trace_filter, or ${indexAdvice(chain)}`,
     )
   } else if (filterBlocks < unlimitedRange && chain.mode !== 'index') {
     limitations.push(
-      `trace_filter is limited to ${filterBlocks} blocks: a contract lookup takes many calls and may reach its limit; index the chain (mode: index or both) if contracts matter`,
+      `trace_filter is limited to ${filterBlocks} blocks: a contract lookup takes many calls and may reach its limit; if contracts matter, ${indexAdvice(chain)}`,
     )
   }
   if (!has['finalized block'] && chain.finalityBlocks === 0) {

@@ -134,6 +134,6 @@ export class AccountReader {
 
   #spend(calls: number): void {
     this.#calls += calls
-    if (this.#calls > callsMax) throw callLimitReached(callsMax, this.searchedUntil)
+    if (this.#calls > callsMax) throw callLimitReached(this.node.chain, callsMax, this.searchedUntil)
   }
 }

@@ -41,12 +41,17 @@ async function verifyChange(
   const nonceRise = after.nonce - before.nonce
   // A delegation (EIP-7702) and a contract that creates others raise the nonce without a transaction of the account.
   if (nonceRise < sent || (nonceRise > sent && (await reader.codeAt(number)) === '0x'))
-    throw unexplainedBlock(number, `the nonce rose by ${nonceRise}, the account sent ${sent} transactions`)
+    throw unexplainedBlock(
+      reader.node.chain,
+      number,
+      `the nonce rose by ${nonceRise}, the account sent ${sent} transactions`,
+    )
   const difference = unexplainedWei(seen, address, before, after)
   // Fees lower the balance of a sender. Block rewards and fees raise that of a miner.
   if (difference === 0n || (difference < 0n && sent > 0n) || (difference > 0n && miner === address)) return
   if (difference > 0n && (await reader.isUncleMiner(number))) return
   throw unexplainedBlock(
+    reader.node.chain,
     number,
     `${difference} wei of the balance come from neither transfers, withdrawals nor rewards`,
   )

@@ -333,6 +333,6 @@ test('too many changes before the first transfer: an error that says how far the
     days,
     options,
     'explorer.probe_bounds',
-    /more than 1500 calls.*Blocks up to \d+ hold no transfer.*mode: both/,
+    /more than 1500 calls.*Blocks up to \d+ hold no transfer.*mode: index or both/,
   )
 })

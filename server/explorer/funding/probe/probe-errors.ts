@@ -1,29 +1,34 @@
 // Errors of a search in a node: what happened, why, and what the operator can do.
 import { Fault } from '#core/fault.ts'
+import type { ChainSettings } from '#runtime/settings/explorer.ts'
+import { indexAdvice } from '#sources/evm/capabilities.ts'
 
-export const timeLimitReached = (timeoutMs: number, at: number, detail: string): Fault =>
+type Chain = Pick<ChainSettings, 'mode'>
+
+export const timeLimitReached = (chain: Chain, timeoutMs: number, at: number, detail: string): Fault =>
   new Fault('explorer.probe_bounds', {
-    message: `The search did not finish within ${timeoutMs / 1000} s. ${transfersUpTo(at)} Raise explorer.probe.timeoutMs or index the chain (mode: both).`,
+    message: `The search did not finish within ${timeoutMs / 1000} s. ${transfersUpTo(at)} Raise explorer.probe.timeoutMs, or ${indexAdvice(chain)}.`,
     detail,
   })
 
-export const callLimitReached = (callsMax: number, at: number): Fault =>
+export const callLimitReached = (chain: Chain, callsMax: number, at: number): Fault =>
   new Fault('explorer.probe_bounds', {
-    message: `The search needs more than ${callsMax} calls to the node. ${transfersUpTo(at)} Index the chain (mode: both) to find the first funding.`,
+    message: `The search needs more than ${callsMax} calls to the node. ${transfersUpTo(at)} To find the first funding, ${indexAdvice(chain)}.`,
   })
 
 const transfersUpTo = (at: number): string =>
   at < 0 ? 'No block is ruled out yet.' : `Blocks up to ${at} hold no transfer to this address.`
 
-const indexAdvice = 'Use a node with trace_filter, or index the chain (mode: index or both).'
-
 /** `reason` says why the state of the account is not enough, `advice` what the operator can do. */
-export const needsIndex = (reason: string, advice = indexAdvice): Fault =>
+export const needsIndex = (reason: string, advice: string): Fault =>
   new Fault('explorer.needs_index', { message: `${reason} ${advice}` })
 
-export const unexplainedBlock = (block: number, reason: string): Fault =>
+export const needsTraceFilter = (chain: Chain, reason: string): Fault =>
+  needsIndex(reason, `Use a node with trace_filter, or ${indexAdvice(chain)}.`)
+
+export const unexplainedBlock = (chain: Chain, block: number, reason: string): Fault =>
   new Fault('explorer.unexplained_block', {
-    message: `Block ${block} changed this account, but the block does not explain the change: ${reason}. Check the block with another node, or index the chain (mode: both).`,
+    message: `Block ${block} changed this account, but the block does not explain the change: ${reason}. Check the block with another node, or ${indexAdvice(chain)}.`,
   })
 
 export const missingTraces = (block: number): Fault =>

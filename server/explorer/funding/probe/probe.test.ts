@@ -141,6 +141,17 @@ describe('200 with a failure envelope', () => {
       return true
     })
 
+  test('the advice depends on the mode: a chain that is being indexed needs no other mode', async () => {
+    for (const [mode, advice] of [
+      ['probe', /Use a node with trace_filter, or index the chain \(mode: index or both\)\.$/],
+      ['both', /Use a node with trace_filter, or wait until the index has read the chain \(tetrad coverage\)\.$/],
+    ] as const) {
+      await using at = await openProbeChain(undefined, {}, { mode })
+      const contract = at.contract(() => true)
+      await refuses(at.ask(contract), 'explorer.needs_index', advice)
+    }
+  })
+
   test('a block that no node can trace is named, and not called a momentary failure', async () => {
     await using at = await openProbeChain()
     const address = at.someone(({ block, position }) => position > 0 && block <= at.chain.final)

@@ -60,7 +60,7 @@ async function searchInTime(
   } catch (error) {
     const isLate = clock.monotonicMs() >= untilMs
     if (!isLate || !(error instanceof Fault) || error.code !== 'explorer.node_unavailable') throw error
-    throw timeLimitReached(timeoutMs, reader.searchedUntil, error.message)
+    throw timeLimitReached(node.chain, timeoutMs, reader.searchedUntil, error.message)
   }
 }
 

@@ -6,6 +6,7 @@
 // 2. The lists are verified: "balance plus everything that went out" rises only when something comes in, so it must be
 //    unchanged up to the block before the first listed transfer. A rise in between must be a withdrawal or a reward.
 // 3. Not detectable: a missing transaction in which the account passed on all that it got.
+import { indexAdvice } from '#sources/evm/capabilities.ts'
 import { CallFault } from '#sources/evm/rpc.ts'
 import { traceSender, transfersValue } from '#sources/evm/trace-transfers.ts'
 import type { BlockWithExecution, TraceWithBlock } from '#sources/evm/types.ts'
@@ -14,7 +15,7 @@ import type { Funding } from '../fundings.ts'
 import type { AccountReader } from './account-reader.ts'
 import { type AccountState, findFirstChange, type ReadAccounts } from './account-search.ts'
 import { explainBlock, firstFundingIn, outgoingWei } from './explain-block.ts'
-import { needsIndex } from './probe-errors.ts'
+import { needsIndex, needsTraceFilter } from './probe-errors.ts'
 
 /** `reason` says why the account needs this; it is part of the error when no node supports trace_filter. */
 export async function lookUpFunding(
@@ -24,7 +25,7 @@ export async function lookUpFunding(
   reason: string,
 ): Promise<Funding | undefined> {
   const { has, traces, filterBlocks } = await reader.node.capabilities(reader.limits)
-  if (!has.trace_filter || !traces) throw needsIndex(reason)
+  if (!has.trace_filter || !traces) throw needsTraceFilter(reader.node.chain, reason)
   let at = from
   while (at.block < head) {
     const page = await readPage(reader, at.block, Math.min(head, at.block + filterBlocks))
@@ -122,7 +123,7 @@ async function verifyPage(reader: AccountReader, from: AccountState, page: Page)
   if (rise === 'contradiction' && end.nonce > from.nonce)
     throw needsIndex(
       'This delegated account paid fees before it was funded, so trace_filter cannot be verified.',
-      'Index the chain (mode: index or both).',
+      `To find the first funding, ${indexAdvice(reader.node.chain)}.`,
     )
   if (rise === 'contradiction') throw incompleteList(reader, page.until)
   const [unpaid, paid] = [await reader.stateAt(rise.block - 1), await reader.stateAt(rise.block)]
@@ -134,5 +135,8 @@ async function verifyPage(reader: AccountReader, from: AccountState, page: Page)
 /** The node's lists are not used again until its capabilities are tested again. */
 function incompleteList(reader: AccountReader, block: number) {
   reader.node.distrustTraceFilter()
-  return needsIndex(`trace_filter of the node does not list all transfers of this address up to block ${block}.`)
+  return needsTraceFilter(
+    reader.node.chain,
+    `trace_filter of the node does not list all transfers of this address up to block ${block}.`,
+  )
 }
