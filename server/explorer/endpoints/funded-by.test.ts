@@ -121,6 +121,21 @@ describe('200', () => {
 })
 
 describe('200 with a failure envelope', () => {
+  test('not covered: retry-after is a minute if the chain is being read; without a node, waiting does not help', async () => {
+    const chain = { id: '1', name: 'One', mode: 'index' }
+    for (const [rpc, retryAfterMs] of [
+      [[{ url: 'http://node.test' }], 60_000],
+      [[], undefined],
+    ] as const) {
+      const settings = { explorer: { chains: [{ ...chain, rpc }] } }
+      await using unread = await contextReading([[0, 50]], 100, settings)
+      await assert.rejects(ask(unread), { code: 'explorer.not_covered', retryAfterMs })
+      await using unconfirmed = await contextReading([[0, 100]], 100, settings)
+      unconfirmed.clock.advance(301_000)
+      await assert.rejects(ask(unconfirmed, unknownAddress), { code: 'explorer.not_covered', retryAfterMs })
+    }
+  })
+
   const refused: readonly [name: string, ranges: [number, number][], head: number, whose: string, unread: RegExp][] = [
     [
       'no record while the newest blocks are unread',

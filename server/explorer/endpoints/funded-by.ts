@@ -22,6 +22,7 @@ import {
 import { type Funding, findFunding } from '../funding/fundings.ts'
 import { findUnfinalizedFunding } from '../funding/index/unfinalized.ts'
 import { canProbe, type FundingResult, probe } from '../funding/probe/probe.ts'
+import { findNode } from '../nodes.ts'
 
 export const fundedBy = createHandler(
   contract['explorer.fundedBy'],
@@ -50,7 +51,12 @@ export async function findFirstFunding(
   if (stored && !unread) return { funding: stored, confidence: toConfidence(coverage, isConfirmed) }
   if (!stored && !unread && isConfirmed) return findUnfinalized(context, chain, address, coverage)
   if (canProbe(context, chain)) return probe(context, chain, address)
-  throw unread ? notRead(chain, unread, coverage) : notConfirmed(chain, coverage)
+  throw notCovered(
+    context,
+    chain,
+    unread ? describeUnread(chain, unread) : describeUnconfirmed(chain, coverage),
+    coverage,
+  )
 }
 
 /** Every final block is indexed and has no transfer; an unfinalized one may. */
@@ -73,24 +79,25 @@ function firstUnread(coverage: ChainCoverage, stored: Funding | undefined): Rang
   return coverage.blocks.until === coverage.blocks.from ? 'all' : firstGap(coverage, coverage.blocks.until)
 }
 
-function notRead(chain: string, unread: Range | 'all', coverage: ChainCoverage): Fault {
+function describeUnread(chain: string, unread: Range | 'all'): string {
   const blocks =
     unread === 'all'
       ? `No block of chain ${chain} has been read yet`
       : `Blocks ${unread.from} to ${unread.until - 1} of chain ${chain} have not been read yet`
-  return notCovered(`${blocks}, so the first funding of this address is not known`, coverage)
+  return `${blocks}, so the first funding of this address is not known`
 }
 
-const notConfirmed = (chain: string, coverage: ChainCoverage): Fault =>
-  notCovered(
-    `No node has confirmed recently that block ${coverage.blocks.until - 1} is the newest final block of chain ${chain}, so a later block may hold a transfer to this address`,
-    coverage,
-  )
+const describeUnconfirmed = (chain: string, { blocks }: ChainCoverage): string =>
+  `No node has confirmed recently that block ${blocks.until - 1} is the newest final block of chain ${chain}, so a later block may hold a transfer to this address`
 
-const notCovered = (message: string, coverage: ChainCoverage): Fault =>
+const retryWhenUnreadMs = 60_000
+
+/** Without a node nothing is read, so a retry does not help. */
+const notCovered = (context: ExplorerContext, chain: string, message: string, coverage: ChainCoverage): Fault =>
   new Fault('explorer.not_covered', {
     message,
     headers: { 'x-tetrad-coverage': toConfidence(coverage, false).coverage ?? 'none' },
+    ...(findNode(context, chain) && { retryAfterMs: retryWhenUnreadMs }),
   })
 
 export const toFundingRecord = (funding: Funding): FundingRecord => ({
