@@ -5,6 +5,8 @@
 //    many edits all rows are read again.
 // 2. Above `entriesMax` rows nothing is kept in memory; each search reads the store, with the same results.
 // 3. Reading and searching yield to the event loop every few thousand rows.
+// 4. A search uses one revision from its start to its end: an update replaces the list that it iterates over.
+// 5. After many edits, a table that was used is read again ahead of the next search (lists/prepare-lists.ts).
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 import type { State } from '#storage/state.ts'
 import type { ExplorerContext } from '../context.ts'
@@ -25,6 +27,8 @@ export interface LabelTable {
   readonly change: number
   /** undefined: too many for memory. */
   readonly entries: Map<string, SearchEntry> | undefined
+  /** The entries; never changed. */
+  readonly list: readonly SearchEntry[]
 }
 
 export interface LabelQuery {
@@ -37,17 +41,29 @@ const entriesMax = 500_000
 const editsMax = 2000
 const entriesPerYield = 5000
 
+/** Call it again and again. It reads the changes of a used table, but not while further changes arrive. */
+export function createTableRefresher(context: Pick<ExplorerContext, 'state' | 'explorer'>): () => Promise<void> {
+  let seen: number | undefined
+  return async () => {
+    const table = await context.explorer.labelTable
+    if (!table?.entries) return
+    const change = await lastChange(context.state)
+    if (change === seen && change !== table.change) await getSearchTable(context, entriesMax)
+    seen = change
+  }
+}
+
 /** The best matches, best first. */
 export async function searchEntries(
   context: Pick<ExplorerContext, 'state' | 'explorer'>,
   search: LabelQuery,
   tableEntriesMax = entriesMax,
 ): Promise<SearchEntry[]> {
-  const { entries } = await getSearchTable(context, tableEntriesMax)
+  const { entries, list } = await getSearchTable(context, tableEntriesMax)
   const best = collectBest(search)
   if (entries) {
     let seen = 0
-    for (const entry of entries.values()) {
+    for (const entry of list) {
       best.consider(entry)
       seen += 1
       if (seen % entriesPerYield === 0) await nextEventLoopTurn()
@@ -127,17 +143,22 @@ async function updateTable(
     if (edit.action === 'removed') entries.delete(key)
     else entries.set(key, toSearchEntry({ ...emptyEntry, ...before, ...edit, ...JSON.parse(edit.after ?? '{}') }))
   }
-  return { change, entries: entries.size > tableEntriesMax ? undefined : entries }
+  return toTable(change, entries, tableEntriesMax)
 }
+
+const toTable = (change: number, entries: Map<string, SearchEntry>, tableEntriesMax: number): LabelTable =>
+  entries.size > tableEntriesMax
+    ? { change, entries: undefined, list: [] }
+    : { change, entries, list: [...entries.values()] }
 
 async function readTable(state: State, change: number, tableEntriesMax: number): Promise<LabelTable> {
   const entries = new Map<string, SearchEntry>()
   for await (const entry of readStoredEntries(state)) {
     entries.set(entryKey(entry), entry)
-    if (entries.size > tableEntriesMax) return { change, entries: undefined }
+    if (entries.size > tableEntriesMax) break
   }
   // Changes during the read are in the history after `change`. Applying them again has no effect.
-  return { change, entries }
+  return toTable(change, entries, tableEntriesMax)
 }
 
 type EntryKey = Pick<SearchEntry, 'kind' | 'chain' | 'subject' | 'source'>
