@@ -90,12 +90,12 @@ const formatCounts = ({ added, changed, unchanged }: Counts): string =>
 /** Without rejects, deletes the rejects file of an earlier import. */
 async function writeRejects({ rejects }: ImportReport, file: string): Promise<string | undefined> {
   const { csvRow } = await import('#explorer/labels/lists/csv.ts')
-  const head = csvRow(['line', 'reason', 'record'])
+  const head = csvRow(['line', 'column', 'reason', 'record'])
   if (rejects.length === 0) {
     if (await startsWith(file, head)) await rm(file, { force: true })
     return undefined
   }
-  const rows = rejects.map(({ line, reason, raw }) => csvRow([line, reason, raw]))
+  const rows = rejects.map(({ line, column, reason, raw }) => csvRow([line, column, reason, raw]))
   try {
     await writeFile(file, [head, ...rows].join(''))
   } catch (error) {

@@ -88,7 +88,7 @@ describe('files', () => {
     })
     assert.equal(
       await readFile(join(home.dir, 'labels.csv.rejects.csv'), 'utf8'),
-      'line,reason,record\r\n3,address must be 0x and 40 hexadecimal digits,"1,0x1,""Bad, one"""\r\n',
+      'line,column,reason,record\r\n3,1,address must be 0x and 40 hexadecimal digits,"1,0x1,""Bad, one"""\r\n',
     )
     const again = await runCommand(['labels', 'import', 'labels.csv', '--rejects', 'bad.csv', '--json'], {
       cwd: home.dir,
@@ -122,7 +122,7 @@ describe('files', () => {
       const { addresses, rejectsFile } = JSON.parse(stdout)
       assert.deepEqual([addresses.unchanged, rejectsFile], [1, 'labels.rejects.csv'])
     }
-    assert.match(await readFile(join(home.dir, 'labels.rejects.csv'), 'utf8'), /^line,reason,record\r\n3,/)
+    assert.match(await readFile(join(home.dir, 'labels.rejects.csv'), 'utf8'), /^line,column,reason,record\r\n3,1,/)
   })
 
   test('an import without rejects deletes an old rejects file, but no other file', async () => {

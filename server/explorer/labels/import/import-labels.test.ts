@@ -187,6 +187,44 @@ describe('JSON', () => {
     assert.equal((await importText(context, 'json', empty)).entities.added, 1)
   })
 
+  test('rejected records of one line have different columns', async () => {
+    await using context = await openContext()
+    const file = JSON.stringify({
+      addresses: [
+        { chain: '1', address: '0x1', name: 'Short' },
+        { chain: '1', address: hot, name: 'Hot' },
+        { chain: '1', address: hot, name: 'Other' },
+      ],
+    })
+    const columnOf = (text: string) => file.indexOf(text) + 1
+    for (const prefix of ['', '\uFEFF']) {
+      const { rejects } = await importText(context, 'json', prefix + file)
+      assert.deepEqual(
+        rejects.map(({ line, column, reason }) => [line, column, reason]),
+        [
+          [1, columnOf('{"chain":"1","address":"0x1"'), 'address must be 0x and 40 hexadecimal digits'],
+          [
+            1,
+            file.lastIndexOf('{') + 1,
+            `conflicts with line 1, column ${columnOf(`{"chain":"1","address":"${hot}"`)}`,
+          ],
+        ],
+      )
+    }
+    const { rejects } = await importText(
+      context,
+      'oli',
+      `[{"address":"${cold}","chain_id":"eip155:1"},\n {"address":"x"}]`,
+    )
+    assert.deepEqual(
+      rejects.map(({ line, column }) => [line, column]),
+      [
+        [1, 2],
+        [2, 2],
+      ],
+    )
+  })
+
   test('invalid JSON, or JSON without records, is an error of the file', async () => {
     await using context = await openContext()
     await assert.rejects(importText(context, 'json', '[{"a":1,}]'), /not valid JSON/)

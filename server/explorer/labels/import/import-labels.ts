@@ -26,6 +26,8 @@ export interface ImportOptions extends RecordDefaults {
 
 export interface Reject {
   readonly line: number
+  /** Where the record begins in its line, from 1. */
+  readonly column: number
   readonly reason: string
   /** The record in the file, truncated if it is very long. */
   readonly raw: string
@@ -36,7 +38,7 @@ export interface ImportReport {
   readonly addresses: Counts
   /** Chains of the good records. */
   readonly chains: readonly string[]
-  /** By line. */
+  /** By line and column. */
   readonly rejects: readonly Reject[]
 }
 
@@ -65,7 +67,7 @@ export async function importLabels(
   for (const { patch, reason } of rejected) rejects.push(toReject(lineOf.get(patch), reason))
   const chains = new Set<string>()
   for (const patches of [entities, tags]) for (const { chain } of patches) chains.add(chain)
-  return { ...result, chains: [...chains], rejects: rejects.sort((a, b) => a.line - b.line) }
+  return { ...result, chains: [...chains], rejects: rejects.sort((a, b) => a.line - b.line || a.column - b.column) }
 }
 
 async function writeInOneTransaction(
@@ -119,7 +121,7 @@ function sortRecords(records: Iterable<ImportedRecord>, options: ImportOptions):
 }
 
 /** By key of the row. */
-type SeenRows = Map<string, { readonly line: number; readonly json: string }>
+type SeenRows = Map<string, { readonly position: string; readonly json: string }>
 
 /** Returns the reason if the record is rejected. */
 function acceptRecord(
@@ -136,11 +138,11 @@ function acceptRecord(
   const keyed = patches.map((patch) => ({ patch, key: patchKey(patch), json: JSON.stringify(patch) }))
   for (const { key, json } of keyed) {
     const before = seen.get(key)
-    if (before && before.json !== json) return `conflicts with line ${before.line}`
+    if (before && before.json !== json) return `conflicts with ${before.position}`
   }
   for (const { patch, key, json } of keyed) {
     if (seen.has(key)) continue
-    seen.set(key, { line: imported.line, json })
+    seen.set(key, { position: describePosition(imported), json })
     if (!('address' in patch)) sorted.entities.push(patch)
     else {
       sorted.tags.push(patch)
@@ -155,15 +157,19 @@ function acceptRecord(
 function addOwner(sorted: SortedRecords, seen: SeenRows, { chain, entity }: TagPatch): void {
   const key = `${chain}/${entity}`
   if (!entity || seen.has(key)) return
-  seen.set(key, { line: 0, json: '' })
+  seen.set(key, { position: '', json: '' })
   sorted.entities.push({ chain, slug: entity })
 }
 
 const patchKey = (patch: LabelPatch | TagPatch): string =>
   'address' in patch ? `${patch.chain}/${patch.address}/${patch.source}` : `${patch.chain}/${patch.slug}`
 
+const describePosition = ({ line, column }: ImportedRecord): string =>
+  column === undefined ? `line ${line}` : `line ${line}, column ${column}`
+
 const toReject = (imported: ImportedRecord | undefined, reason: string): Reject => ({
   line: imported?.line ?? 0,
+  column: imported?.column ?? 1,
   reason,
   raw: (imported?.raw ?? '').slice(0, rawCharsMax),
 })

@@ -14,9 +14,7 @@ const metadataFields = new Set([
   ...['tag_id', 'tag_value', 'value', 'tags', 'tags_json', 'labels', 'revoked', 'is_revoked', 'count', 'schema'],
 ])
 
-interface TagSet {
-  readonly line: number
-  readonly raw: string
+interface TagSet extends Pick<ImportedRecord, 'line' | 'column' | 'raw'> {
   readonly chain: string
   readonly address: string
   readonly attester: string
@@ -49,7 +47,7 @@ function* flattenLabels(records: Iterable<ImportedRecord>): Generator<ImportedRe
 /** Returns the reason if the record is rejected. */
 function collectTags(
   tagSets: Map<string, TagSet>,
-  { line, raw }: ImportedRecord,
+  { line, column, raw }: ImportedRecord,
   record: RawRecord,
   everyChain: readonly string[],
 ): string | undefined {
@@ -59,13 +57,14 @@ function collectTags(
   if (typeof subject === 'string') return subject
   if (subject.chain === 'any' && everyChain.length === 0) return 'the label is for any chain, but none is configured'
   const { address } = subject
+  const position = { line, raw, ...(column !== undefined && { column }) }
   const tags = readTags(record)
   if (typeof tags === 'string') return tags
   const attester = typeof record.attester === 'string' ? record.attester.toLowerCase() : ''
   const time = String(record.time ?? record.time_created ?? record.timeCreated ?? '')
   for (const chain of subject.chain === 'any' ? everyChain : [subject.chain]) {
     const key = `${chain}/${address}/${attester}`
-    const tagSet = tagSets.getOrInsertComputed(key, () => ({ line, raw, chain, address, attester, tags: new Map() }))
+    const tagSet = tagSets.getOrInsertComputed(key, () => ({ ...position, chain, address, attester, tags: new Map() }))
     for (const [name, value] of tags) {
       // Of two values of a tag the newer one counts; without times, the later one in the file.
       if (time >= (tagSet.tags.get(name)?.time ?? '')) tagSet.tags.set(name, { value, time })
@@ -109,18 +108,17 @@ function tryParseJson(text: string): unknown {
 
 const namingTags = ['contract_name', 'name', 'erc20.name', 'erc721.name', 'erc1155.name', 'owner_project'] as const
 
-function toImportedRecord({ line, raw, chain, address, attester, tags }: TagSet, source: string): ImportedRecord {
+function toImportedRecord({ chain, address, attester, tags, ...position }: TagSet, source: string): ImportedRecord {
   const textTag = (name: string): string => {
     const value = tags.get(name)?.value
     return typeof value === 'string' ? value.trim() : ''
   }
   const name = namingTags.map(textTag).find((text) => text !== '')
-  if (name === undefined) return { line, raw, record: undefined, reason: 'no tag contains a name for the address' }
+  if (name === undefined) return { ...position, record: undefined, reason: 'no tag contains a name for the address' }
   const owner = toSlug(textTag('owner_project'))
   const evidence = ['_source', 'source_code_verified', 'contract_monitored'].map(textTag).find(isUrl)
   return {
-    line,
-    raw,
+    ...position,
     record: {
       chain,
       address,

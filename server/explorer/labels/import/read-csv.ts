@@ -5,6 +5,8 @@ import type { RawRecord } from '../parse-record.ts'
 /** `reason`: why there is no record. */
 export interface ImportedRecord extends Omit<CsvRow, 'cells'> {
   readonly record: RawRecord | undefined
+  /** Where the record begins in its line, from 1. Undefined: at the start. */
+  readonly column?: number
   /** The name of the list, if the document has several. */
   readonly list?: string
 }

@@ -1,4 +1,4 @@
-// Reads the records of a JSON document with their line numbers, so that rejects can be found in the file. The document
+// Reads the records of a JSON document with their lines and columns, so that rejects can be found in the file. The document
 // is an array of records, or an object with lists of records; simple members of the object apply to all records.
 import { Fault } from '#core/fault.ts'
 import type { ImportedRecord } from './read-csv.ts'
@@ -10,7 +10,7 @@ export function readJson(
   others: 'reject' | 'skip' = 'skip',
 ): ImportedRecord[] {
   const document = parseDocument(text)
-  if (Array.isArray(document)) return withLines(document, findRecordLines(text).get('') ?? [], {})
+  if (Array.isArray(document)) return withPositions(document, findPositions(text).get('') ?? [], {})
   if (typeof document !== 'object' || document === null) throw noRecords(arrays)
   const members = Object.entries(document)
   const lists = members.filter(([name, value]) => arrays.includes(name) && Array.isArray(value))
@@ -20,21 +20,23 @@ export function readJson(
   if (lists.length === 0) throw noRecords(arrays)
   if (unknownMember && others === 'reject') throw unknownList(unknownMember[0], arrays)
   const shared = Object.fromEntries(members.filter(([, value]) => typeof value !== 'object'))
-  const lines = findRecordLines(text)
+  const positions = findPositions(text)
   return lists.flatMap(([list, values]) => {
-    const records = withLines(values as unknown[], lines.get(list) ?? [], shared)
+    const records = withPositions(values as unknown[], positions.get(list) ?? [], shared)
     return records.map((record) => ({ ...record, list }))
   })
 }
 
-function withLines(values: readonly unknown[], lines: readonly number[], shared: object): ImportedRecord[] {
+type Position = Pick<ImportedRecord, 'line' | 'column'>
+
+function withPositions(values: readonly unknown[], positions: readonly Position[], shared: object): ImportedRecord[] {
   return values.map((value, at) => {
-    const line = lines[at] ?? 1
+    const position = positions[at] ?? { line: 1 }
     const raw = JSON.stringify(value)
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      return { line, record: undefined, reason: 'the record is not an object', raw }
+      return { ...position, record: undefined, reason: 'the record is not an object', raw }
     }
-    return { line, record: { ...shared, ...value }, raw }
+    return { ...position, record: { ...shared, ...value }, raw }
   })
 }
 
@@ -59,24 +61,28 @@ function unknownList(name: string, arrays: readonly string[]): Fault {
 
 const tokens = /"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?|[[\]{}]|\n|[^\s"[\]{}:,]+/g
 
-/** Line numbers of the records, by the name of their list. The name is '' if the document is an array. */
-function findRecordLines(text: string): Map<string, number[]> {
-  const lines = new Map<string, number[]>()
+/** Where the records begin, by the name of their list. The name is '' if the document is an array. */
+function findPositions(text: string): Map<string, Position[]> {
+  const positions = new Map<string, Position[]>()
   const open: string[] = []
   let line = 1
+  let lineStart = text.startsWith('\uFEFF') ? 1 : 0
   let name = ''
-  for (const [token, key, colon] of text.matchAll(tokens)) {
-    if (token === '\n') line += 1
-    else if (colon !== undefined) {
+  for (const { index, 0: token, 1: key, 2: colon } of text.matchAll(tokens)) {
+    if (token === '\n' || colon?.includes('\n')) {
+      line += token.split('\n').length - 1
+      lineStart = index + token.lastIndexOf('\n') + 1
+    }
+    if (token === '\n') continue
+    if (colon !== undefined) {
       if (open.length === 1) name = JSON.parse(`"${key}"`)
-      line += colon.split('\n').length - 1
     } else if (token === ']' || token === '}') open.pop()
     else {
       const outer = open.length === 1 && open[0] === '['
       const inner = open.length === 2 && open[0] === '{' && open[1] === '['
-      if (outer || inner) lines.getOrInsert(outer ? '' : name, []).push(line)
+      if (outer || inner) positions.getOrInsert(outer ? '' : name, []).push({ line, column: index - lineStart + 1 })
       if (token === '[' || token === '{') open.push(token)
     }
   }
-  return lines
+  return positions
 }
