@@ -28,6 +28,7 @@ interface ExportOptions extends CommonOptions {
   readonly what?: ExportPart
   readonly chain?: string
   readonly out?: string
+  readonly forSpreadsheets?: boolean
 }
 
 const fileBytesMax = 256 * 1024 * 1024
@@ -55,6 +56,10 @@ export function addLabelFiles(labels: Command): void {
     )
     .option('--chain <id>', 'only of this chain', oneChain)
     .option('--out <file>', 'file to write (default: standard output)')
+    .option(
+      '--for-spreadsheets',
+      'put an apostrophe before texts that a spreadsheet would run as a formula; import does not remove it',
+    )
     .action((_: unknown, command: Command) => exportLabels(command.optsWithGlobals()))
 }
 
@@ -89,13 +94,13 @@ const formatCounts = ({ added, changed, unchanged }: Counts): string =>
 
 /** Without rejects, deletes the rejects file of an earlier import. */
 async function writeRejects({ rejects }: ImportReport, file: string): Promise<string | undefined> {
-  const { csvRow } = await import('#explorer/labels/lists/csv.ts')
+  const { csvRow, spreadsheetRow } = await import('#explorer/labels/lists/csv.ts')
   const head = csvRow(['line', 'column', 'reason', 'record'])
   if (rejects.length === 0) {
     if (await startsWith(file, head)) await rm(file, { force: true })
     return undefined
   }
-  const rows = rejects.map(({ line, column, reason, raw }) => csvRow([line, column, reason, raw]))
+  const rows = rejects.map(({ line, column, reason, raw }) => spreadsheetRow([line, column, reason, raw]))
   try {
     await writeFile(file, [head, ...rows].join(''))
   } catch (error) {
@@ -146,12 +151,16 @@ async function exportLabels(options: ExportOptions): Promise<void> {
   if (format === 'csv' && part === 'all') {
     throw new CommandFailure('labels.options', 'A CSV file has one table. Pass --what entities or --what addresses.')
   }
+  const { chain, out, forSpreadsheets } = options
+  if (forSpreadsheets && format !== 'csv')
+    throw new CommandFailure('labels.options', '--for-spreadsheets needs --format csv.')
   await withState(options, 'found', async (state) => {
-    const { chain, out } = options
     // Labels may be stored for a chain that is not configured. Without any, the id is probably a mistake.
     if (chain !== undefined && !(await hasLabels(state, chain))) whichChain((await configOf(options)).settings, chain)
     const chunks =
-      format === 'csv' && part !== 'all' ? csvExport(state, { part, chain }) : jsonExport(state, { part, chain })
+      format === 'csv' && part !== 'all'
+        ? csvExport(state, { part, chain }, forSpreadsheets)
+        : jsonExport(state, { part, chain })
     if (out === undefined) await writeStandardOutput(joinChunks(chunks))
     else await writeOut(out, joinChunks(chunks))
   })

@@ -179,6 +179,24 @@ describe('files', () => {
     assert.equal((await tetrad('export', '--data', 'tables')).stdout, (await tetrad('export')).stdout)
   })
 
+  test('export --for-spreadsheets and the rejects file disarm texts that a spreadsheet would run', async () => {
+    await using home = await openFolder()
+    const tetrad = (...words: string[]) => runCommand(['labels', ...words], { cwd: home.dir })
+    await tetrad('add', '--chain', '1', '--name', '=1+1', '--slug', 'sum')
+    await tetrad('add', '--chain', '1', '--address', hot, '--name', '@SUM(A1)', '--entity', 'sum')
+    const plain = await tetrad('export', '--format', 'csv')
+    assert.match(plain.stdout, /^1,sum,=1\+1,/m)
+    const entities = await tetrad('export', '--format', 'csv', '--for-spreadsheets')
+    assert.match(entities.stdout, /^1,sum,'=1\+1,/m)
+    const addresses = await tetrad('export', '--format', 'csv', '--for-spreadsheets', '--what', 'addresses')
+    assert.match(addresses.stdout, new RegExp(`^1,${hot},'@SUM\\(A1\\),`, 'm'))
+    const refused = await tetrad('export', '--for-spreadsheets')
+    assert.deepEqual([refused.code, refused.stderr], [1, 'tetrad: --for-spreadsheets needs --format csv.\n'])
+    await writeFile(join(home.dir, 'bad.csv'), 'name,chain,address\n=1+1,1,0x1\n')
+    assert.equal((await tetrad('import', 'bad.csv')).code, 3)
+    assert.match(await readFile(join(home.dir, 'bad.csv.rejects.csv'), 'utf8'), /digits,"'=1\+1,1,0x1"/)
+  })
+
   test('imports the Open Labels Initiative format for the configured chains', async () => {
     await using home = await openFolder()
     await writeFile(

@@ -2,7 +2,7 @@
 // download files of 4.1 have less: only the entities of one chain (lists/downloads.ts).
 import type { State } from '#storage/state.ts'
 import { eachLabel, type Label } from './labels.ts'
-import { csvRow } from './lists/csv.ts'
+import { csvRow, spreadsheetRow } from './lists/csv.ts'
 import { eachTag, type Tag } from './tags.ts'
 
 export type ExportPart = 'entities' | 'addresses' | 'all'
@@ -15,22 +15,24 @@ export interface ExportScope {
 const anyLabel = 'select 1 from labels where chain = ? union all select 1 from tagged_addresses where chain = ? limit 1'
 export const hasLabels = async (state: State, chain: string) => (await state.get(anyLabel, chain, chain)) !== undefined
 
-/** A CSV file has one table, so it cannot contain all parts. */
+/** A CSV file has one table, so it cannot contain all parts. One for spreadsheets cannot be imported unchanged. */
 export async function* csvExport(
   state: State,
   { part, chain }: ExportScope & { readonly part: Exclude<ExportPart, 'all'> },
+  forSpreadsheets = false,
 ): AsyncGenerator<string> {
+  const toRow = forSpreadsheets ? spreadsheetRow : csvRow
   if (part === 'entities') {
     yield csvRow(['chain', 'slug', 'name', 'description', 'notes', 'updated'])
     for await (const row of eachLabel(state, chain)) {
-      yield csvRow([row.chain, row.slug, row.name, row.description, row.notes, row.updatedUnix])
+      yield toRow([row.chain, row.slug, row.name, row.description, row.notes, row.updatedUnix])
     }
     return
   }
   yield csvRow(['chain', 'address', 'name', 'entity', 'source', 'confidence', 'evidence', 'updated'])
   for await (const tag of eachTag(state, chain)) {
     const { address, name, entity, source, confidence, evidenceUrl, updatedUnix } = tag
-    yield csvRow([tag.chain, address, name, entity, source, confidence, evidenceUrl, updatedUnix])
+    yield toRow([tag.chain, address, name, entity, source, confidence, evidenceUrl, updatedUnix])
   }
 }
 

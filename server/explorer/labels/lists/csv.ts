@@ -10,9 +10,11 @@ export const csvHeader = csvRow(columns)
 
 export const csvLine = (record: LabelRecord): string => csvRow(columns.map((column) => record[column]))
 
-/** Like csvLine, with an apostrophe before texts that a spreadsheet would run as a formula. */
-export const spreadsheetLine = (record: LabelRecord): string =>
-  csvRow(columns.map((column) => (formulaStart.test(String(record[column])) ? `'${record[column]}` : record[column])))
+/** Like csvRow, with an apostrophe before texts that a spreadsheet would run as a formula. */
+export const spreadsheetRow = (values: readonly (string | number)[]): string =>
+  csvRow(values.map((value) => (formulaStart.test(String(value)) ? `'${value}` : value)))
+
+export const spreadsheetLine = (record: LabelRecord): string => spreadsheetRow(columns.map((column) => record[column]))
 
 const formulaStart = /^[=+\-@\t\r]/
 
