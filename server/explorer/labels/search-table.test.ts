@@ -34,7 +34,7 @@ test('a search that is running does not see a change that another search applies
   // It read the number of the last change just before the change.
   const earlier = { ...context, state: { ...context.state, get: async () => before } as typeof context.state }
   const first = subjectsOf(earlier, '0')
-  for (let turn = 0; turn < 2; turn++) await nextEventLoopTurn()
+  for (let tick = 0; tick < 2; tick++) await nextEventLoopTurn()
   const second = subjectsOf(context, '0')
   for (const found of [await first, await second])
     assert.equal(found.filter((subject) => subject === 'entity-0').length, 1)
