@@ -121,7 +121,7 @@ function sortRecords(records: Iterable<ImportedRecord>, options: ImportOptions):
 }
 
 /** By key of the row. */
-type SeenRows = Map<string, { readonly position: string; readonly json: string }>
+type SeenRows = Map<string, Pick<ImportedRecord, 'line' | 'column'> & { readonly json: string }>
 
 /** Returns the reason if the record is rejected. */
 function acceptRecord(
@@ -130,7 +130,7 @@ function acceptRecord(
   imported: ImportedRecord,
   options: ImportOptions,
 ): string | undefined {
-  const record = imported.record ?? {}
+  const { record = {}, line, column } = imported
   // The list determines the kind, so that a record without an address in `addresses` is rejected.
   const tag = options.format === 'json' && imported.list !== undefined ? imported.list === 'addresses' : isTag(record)
   const patches = tag ? toTagPatches(record, options) : toEntityPatches(record, options)
@@ -138,11 +138,11 @@ function acceptRecord(
   const keyed = patches.map((patch) => ({ patch, key: patchKey(patch), json: JSON.stringify(patch) }))
   for (const { key, json } of keyed) {
     const before = seen.get(key)
-    if (before && before.json !== json) return `conflicts with ${before.position}`
+    if (before && before.json !== json) return `conflicts with line ${before.line}${columnText(before.column)}`
   }
   for (const { patch, key, json } of keyed) {
     if (seen.has(key)) continue
-    seen.set(key, { position: describePosition(imported), json })
+    seen.set(key, { line, ...(column !== undefined && { column }), json })
     if (!('address' in patch)) sorted.entities.push(patch)
     else {
       sorted.tags.push(patch)
@@ -157,15 +157,14 @@ function acceptRecord(
 function addOwner(sorted: SortedRecords, seen: SeenRows, { chain, entity }: TagPatch): void {
   const key = `${chain}/${entity}`
   if (!entity || seen.has(key)) return
-  seen.set(key, { position: '', json: '' })
+  seen.set(key, { line: 0, json: '' })
   sorted.entities.push({ chain, slug: entity })
 }
 
 const patchKey = (patch: LabelPatch | TagPatch): string =>
   'address' in patch ? `${patch.chain}/${patch.address}/${patch.source}` : `${patch.chain}/${patch.slug}`
 
-const describePosition = ({ line, column }: ImportedRecord): string =>
-  column === undefined ? `line ${line}` : `line ${line}, column ${column}`
+const columnText = (column: number | undefined): string => (column === undefined ? '' : `, column ${column}`)
 
 const toReject = (imported: ImportedRecord | undefined, reason: string): Reject => ({
   line: imported?.line ?? 0,
