@@ -4,6 +4,7 @@ import type { Endpoint } from '#api/kit.ts'
 import { plans } from '#api/routes.ts'
 import { type Awaitable, whenReady } from '#core/awaitable.ts'
 import { Fault } from '#core/fault.ts'
+import type { Settings } from '#runtime/settings.ts'
 import { anonymousId, type KeyRecord } from '#storage/keys.ts'
 import type { Refusal } from '#storage/usage.ts'
 import { type BadKeyThrottle, createBadKeyThrottle } from './bad-key-throttle.ts'
@@ -73,10 +74,8 @@ export async function openAuthorizer(
     })
   }
 
-  /** Open endpoints need no key (spec section 5), unless the settings of their group require one. */
-  function requireKeyUnlessOpen({ auth, group }: Endpoint): void {
-    const groupSettings = settings[group]
-    if (auth === 'open' && !('requireKey' in groupSettings && groupSettings.requireKey)) return
+  function refuseWithoutKey(endpoint: Endpoint): void {
+    if (!requiresKey(endpoint, settings)) return
     onRefusal('key.missing', '')
     throw new Fault('key.missing')
   }
@@ -112,7 +111,7 @@ export async function openAuthorizer(
     authorize(handler: AuthorizedHandler, credentials: Credentials): Awaitable<Caller> {
       const presentedKey = readPresentedKey(handler.endpoint.auth, credentials)
       if (presentedKey === undefined) {
-        requireKeyUnlessOpen(handler.endpoint)
+        refuseWithoutKey(handler.endpoint)
         return consumeLimits(handler, credentials, undefined)
       }
       return whenReady(findKey(presentedKey), (key) => {
@@ -128,6 +127,12 @@ export async function openAuthorizer(
       await usage.close()
     },
   }
+}
+
+/** Open endpoints need no key (spec section 5), unless the settings of their group require one. */
+export function requiresKey({ auth, group }: Endpoint, settings: Settings): boolean {
+  const groupSettings = settings[group]
+  return auth !== 'open' || ('requireKey' in groupSettings && groupSettings.requireKey)
 }
 
 const isExempt = ({ perSecondBelow }: Endpoint, { plan }: Caller): boolean =>

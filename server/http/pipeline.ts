@@ -6,7 +6,7 @@ import { type Awaitable, whenReady } from '#core/awaitable.ts'
 import { Fault } from '#core/fault.ts'
 import { failureFields } from '#runtime/failure-fields.ts'
 import { type Aliases, aliases } from './aliases.ts'
-import type { Authorizer } from './authorize.ts'
+import { type Authorizer, requiresKey } from './authorize.ts'
 import type { Context } from './context.ts'
 import { CallerGone, type Deadline, type Deadlines, type OnCallerGone, openDeadlines } from './deadline.ts'
 import type { Caller, Handler, HandlerResult, RequestInfo } from './handler.ts'
@@ -48,6 +48,7 @@ export interface App extends RequestLog {
 interface CompiledEndpoint {
   readonly parse: ReturnType<typeof parser>
   readonly write: ReturnType<typeof serializer>
+  readonly requiresKey: boolean
 }
 
 export function createApp<C extends Context>(
@@ -64,12 +65,16 @@ export function createApp<C extends Context>(
     aliases: aliases(context.settings.aliases),
     openPathLimit: createOpenPathLimit(context),
     meter,
-    compiled: new Map(
-      handlers.map((handler) => [handler, { parse: parser(handler.endpoint), write: serializer(handler.endpoint) }]),
-    ),
+    compiled: new Map(handlers.map((handler) => [handler, compile(handler, context)])),
     stopping: new AbortController(),
   }
 }
+
+const compile = ({ endpoint }: Handler, { settings }: Context): CompiledEndpoint => ({
+  parse: parser(endpoint),
+  write: serializer(endpoint),
+  requiresKey: requiresKey(endpoint, settings),
+})
 
 /** Returns without a promise if nothing had to be waited for. */
 export function respond(app: App, group: HandlerGroup, request: ApiRequest): Awaitable<ApiResponse> {
@@ -115,7 +120,7 @@ class EndpointCall {
 
   succeed(result: HandlerResult<unknown>): ApiResponse {
     const handler = this.#handler as Handler
-    const response = render(handler, compiledFor(this.#app, handler).write, result)
+    const response = render(handler, compiledFor(this.#app, handler), result)
     return this.#report(response, outcomeLabelOf(result))
   }
 

@@ -61,7 +61,8 @@ test('incomplete responses have retry-after', () => {
     errorFormat: defaultErrorFormat,
     handle: () => Promise.reject(),
   }
-  const headersOf = (more: object) => render(handler, () => '{}', { is: 'body', body: {}, ...more }).headers
+  const headersOf = (more: object) =>
+    render(handler, { write: () => '{}', requiresKey: false }, { is: 'body', body: {}, ...more }).headers
   assert.equal(headersOf({ retryAfterMs: 39_001 })['retry-after'], '40')
   assert.equal('retry-after' in headersOf({}), false)
 })

@@ -47,29 +47,46 @@ function toNullableSchema(schema: unknown): unknown {
   return { ...copy, type: types[0], nullable: true }
 }
 
-export function render(
-  handler: Handler,
-  write: (body: unknown) => string,
-  result: HandlerResult<unknown>,
-): ApiResponse {
+export interface Rendering {
+  readonly write: (body: unknown) => string
+  readonly requiresKey: boolean
+}
+
+export function render(handler: Handler, rendering: Rendering, result: HandlerResult<unknown>): ApiResponse {
   switch (result.is) {
-    case 'body':
-      return { status: 200, headers: resultHeaders(result, result.retryAfterMs), body: write(result.body) }
+    case 'body': {
+      const headers = limitCaching(handler, rendering, resultHeaders(result, result.retryAfterMs))
+      return { status: 200, headers, body: rendering.write(result.body) }
+    }
     case 'bytes':
-      return renderBytes(result)
+      return renderBytes(handler, rendering, result)
     case 'stream':
       return { status: 200, headers: { 'content-type': result.type }, body: '', chunks: result.chunks }
     case 'unchanged':
-      return { status: 304, headers: { ...result.headers }, body: '' }
+      return { status: 304, headers: limitCaching(handler, rendering, { ...result.headers }), body: '' }
     case 'nothing':
       return renderJson(handler.errorFormat.renderNotFound(), addConfidence({}, result.confidence))
   }
 }
 
-function renderBytes(result: HandlerResult<unknown> & { is: 'bytes' }): ApiResponse {
+/** A shared cache cannot check keys (behaviour/http.md#response-headers). A key in the query is part of the cached URL. */
+function limitCaching({ endpoint }: Handler, { requiresKey }: Rendering, headers: Record<string, string>) {
+  const cacheControl = headers['cache-control']
+  if (!requiresKey || cacheControl === undefined) return headers
+  headers['cache-control'] = cacheControl.replace('public', 'private')
+  if (endpoint.auth !== 'apikey') headers.vary = headers.vary ? `${headers.vary}, authorization` : 'authorization'
+  return headers
+}
+
+function renderBytes(
+  handler: Handler,
+  rendering: Rendering,
+  result: HandlerResult<unknown> & { is: 'bytes' },
+): ApiResponse {
   const { rendered, isShared } = result
   if (rendered?.response) return rendered.response
-  const response = { status: 200, headers: resultHeaders(result), body: result.bytes, isShared }
+  const headers = limitCaching(handler, rendering, resultHeaders(result))
+  const response = { status: 200, headers, body: result.bytes, isShared }
   if (!rendered) return response
   rendered.response = { ...response, once: rendered, isShared: true }
   return rendered.response
