@@ -21,6 +21,23 @@ export const CurrentAttestation = Type.Object({
 })
 export type CurrentAttestation = Static<typeof CurrentAttestation>
 
+export const CurrentPayloadVote = Type.Object({
+  epoch: { ...Count, description: 'Epoch of the duty: the previous, the current or the next one.' },
+  slot: { ...Count, description: 'Slot of the duty, about whose payload it votes.' },
+  timestamp: { ...DateTime, description: 'Start time of the slot.' },
+  dueTimestamp: { ...DateTime, description: 'When the vote is due: after three quarters of the slot.' },
+  state: oneOf(['included', 'due', 'missing', 'impossible', 'unknown'], {
+    description:
+      '`included`: the next block includes the vote. `due`: there is no block after the slot yet. `missing`: the next block does not include it; no other can. `impossible`: this slot or the next one has no block, so the vote cannot be on the chain. `unknown`: the node does not show which seat it has.',
+  }),
+  payloadSeen: {
+    ...nullable(Flag),
+    description: 'Whether it reported the payload as seen in time; null if not included.',
+  },
+  blobsSeen: { ...nullable(Flag), description: 'Whether it reported the blobs as available; null if not included.' },
+})
+export type CurrentPayloadVote = Static<typeof CurrentPayloadVote>
+
 export const duties = endpoint('validators.duties', {
   summary: 'Show the duties of a validator in the previous, the current and the next epoch. They are not final.',
   notes:
@@ -38,6 +55,21 @@ export const duties = endpoint('validators.duties', {
     proposals: recordList('Blocks to propose after the newest block, until the end of the next epoch.', {
       slot: { ...Count, description: 'Slot of the block to propose.' },
       timestamp: { ...DateTime, description: 'Start time of the slot.' },
+    }),
+    payloadVotes: Type.Array(CurrentPayloadVote, {
+      description:
+        'Since Gloas: its duties in payload committees, in order of their slots. These votes are neither rewarded nor penalized.',
+    }),
+    blocks: recordList('Since Gloas: its blocks of the previous and the current epoch.', {
+      slot: { ...Count, description: 'Slot of the block.' },
+      payload: oneOf(['full', 'empty', 'unknown'], {
+        description:
+          'Whether the payload is part of the chain: `full` if the next block builds on it, otherwise `empty`; `unknown` while there is no next block.',
+      }),
+      builder: nullable(
+        Type.Integer({ description: 'Index of the builder of the payload; null: the validator built it.' }),
+      ),
+      valueGwei: { ...Count, description: 'What the builder has to pay to the proposer, by the protocol.' },
     }),
     inSyncCommittee: {
       ...nullable(Flag),
@@ -73,6 +105,8 @@ export const duties = endpoint('validators.duties', {
         },
       ],
       proposals: [{ slot: 15235240, timestamp: '2026-09-17T12:08:23.000Z' }],
+      payloadVotes: [],
+      blocks: [],
       inSyncCommittee: false,
     },
   },

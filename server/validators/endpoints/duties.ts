@@ -1,7 +1,7 @@
 // Extension: the duties of one validator in the previous, the current and the next epoch
 // (behaviour/validators.md#current-duties).
 import { extensions } from '#api/extensions.ts'
-import type { CurrentAttestation } from '#api/wire/validators-duties.ts'
+import type { CurrentAttestation, CurrentPayloadVote } from '#api/wire/validators-duties.ts'
 import type { ChainTime } from '#core/chain-time.ts'
 import { createHandler } from '#http/handler.ts'
 import type { PayloadStatus } from '#sources/beacon/events.ts'
@@ -23,7 +23,14 @@ export const duties = createHandler(extensions['validators.duties'], async (inpu
   const current = isKnown ? head?.duties : undefined
   if (!current) {
     const nothing = { headSlot: null, headPayload: 'unknown', epoch: null, inSyncCommittee: null } as const
-    const body = { validatorIndex: validator, ...nothing, attestations: [], proposals: [] }
+    const body = {
+      validatorIndex: validator,
+      ...nothing,
+      attestations: [],
+      proposals: [],
+      payloadVotes: [],
+      blocks: [],
+    }
     return { is: 'body', body, confidence: { coverage: 'none' } }
   }
   const time = chainTimeOf(context.settings, network)
@@ -42,6 +49,12 @@ export const duties = createHandler(extensions['validators.duties'], async (inpu
       proposals: [...current.proposers]
         .filter(([slot, proposer]) => proposer === validator && slot > current.headSlot)
         .map(([slot]) => ({ slot, timestamp: timestampOf(time, slot) })),
+      payloadVotes: current.payloadVotes
+        .filter((duty) => duty.validator === validator)
+        .map((duty) => toPayloadVote(time, duty)),
+      blocks: current.blocks
+        .filter(({ proposer }) => proposer === validator)
+        .map(({ slot, payload, builder = null, valueGwei }) => ({ slot, payload, builder, valueGwei })),
       inSyncCommittee: current.syncCommittee?.includes(validator) ?? null,
     },
     confidence: { asOf: epoch, finality: 'head', coverage: 'complete' },
@@ -50,6 +63,15 @@ export const duties = createHandler(extensions['validators.duties'], async (inpu
 
 const timestampOf = ({ genesisUnix, slotSeconds }: ChainTime, slot: number, afterMs = 0): string =>
   new Date((genesisUnix + slot * slotSeconds) * 1000 + afterMs).toISOString()
+
+const toPayloadVote = (
+  time: ChainTime,
+  { epoch, slot, dueMs, state, vote }: CurrentDuties['payloadVotes'][number],
+): CurrentPayloadVote => ({
+  ...{ epoch, slot, timestamp: timestampOf(time, slot), dueTimestamp: timestampOf(time, slot, dueMs), state },
+  payloadSeen: vote?.isPresent ?? null,
+  blobsSeen: vote?.hasBlobs ?? null,
+})
 
 const listAttestations = (
   time: ChainTime,

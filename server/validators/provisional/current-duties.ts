@@ -1,5 +1,6 @@
 // The duties of the previous, the current and the next epoch at the head of the chain: who has to attest when, which
-// attestations the blocks so far include, upcoming proposals and the sync committee.
+// attestations the blocks so far include, upcoming proposals, the sync committee, and since Gloas proposed blocks and
+// payload committees.
 //
 // 1. Blocks and committees are kept while the head moves along one chain. A new block costs one request. After a
 //    reorganization everything is read again.
@@ -8,7 +9,9 @@ import { type Block, hasBit } from '#sources/beacon/block.ts'
 import { type Beacon, BeaconError } from '#sources/beacon/client.ts'
 import type { Committees } from '#sources/beacon/committees.ts'
 import { type ConsensusRules, epochAt, firstSlotAt } from '#sources/beacon/consensus.ts'
+import { type PayloadStatus, payloadStatus } from '#sources/beacon/payload-status.ts'
 import { dueMs } from '#sources/beacon/slot-timing.ts'
+import { findPayloadVotes, type PayloadVote } from '../ingest/epochs/payload-votes.ts'
 import { membersOf } from '../ingest/epochs/votes.ts'
 import { type BeaconQueries, type BlockHeader, createBeaconQueries } from '../ingest/read/beacon-queries.ts'
 
@@ -22,6 +25,10 @@ export interface CurrentDuties {
   readonly proposers: ReadonlyMap<number, number>
   /** Slot → proposer of the slots without a block, from the previous epoch up to the head. */
   readonly missedBlocks: ReadonlyMap<number, number>
+  /** Since Gloas: duties in payload committees. */
+  readonly payloadVotes: readonly CurrentPayloadVote[]
+  /** Since Gloas: proposed blocks, from the previous epoch up to the head. */
+  readonly blocks: readonly CurrentBlock[]
   /** Members of the sync committee of the current epoch; undefined: unknown. */
   readonly syncCommittee: Uint32Array | undefined
 }
@@ -38,10 +45,35 @@ export interface AttestationDuties {
   readonly includedSlot: Int32Array
 }
 
+export interface CurrentPayloadVote {
+  readonly validator: number
+  readonly epoch: number
+  readonly slot: number
+  /** Milliseconds from the start of the slot until the vote is due. */
+  readonly dueMs: number
+  /** `unknown`: the seat is not known, so that it is unknown whether the next block includes the vote. */
+  readonly state: 'due' | 'included' | 'missing' | 'impossible' | 'unknown'
+  /** Of an included vote. */
+  readonly vote: PayloadVote['vote']
+}
+
+export interface CurrentBlock {
+  readonly slot: number
+  readonly proposer: number
+  readonly payload: PayloadStatus
+  /** Undefined: the proposer built the payload itself. */
+  readonly builder: number | undefined
+  readonly valueGwei: number
+}
+
+/** By epoch and slot: the seats of payload committees, as far as they are known. */
+export type KnownSeats = ReadonlyMap<number, Uint32Array>
+
 /** `validators`: whose duties to return; undefined: all. */
 export type ReadCurrentDuties = (
   head: BlockHeader,
   validators: ReadonlySet<number> | undefined,
+  seats: KnownSeats,
   signal: AbortSignal,
 ) => Promise<CurrentDuties>
 
@@ -51,7 +83,8 @@ export function createCurrentDutiesReader(node: Beacon, rules: ConsensusRules): 
   const committeesByEpoch = new Map<number, Committees>()
   const proposersByEpoch = new Map<number, Int32Array>()
   const syncCommittees = new Map<number, Uint32Array>()
-  const caches = [committeesByEpoch, proposersByEpoch, syncCommittees]
+  const payloadDutiesByEpoch = new Map<number, ReadonlyMap<number, number>>()
+  const caches = [committeesByEpoch, proposersByEpoch, syncCommittees, payloadDutiesByEpoch]
 
   async function readBlocks(queries: BeaconQueries, head: BlockHeader, epoch: number): Promise<void> {
     const first = Math.max(1, firstSlotAt(rules, epoch - 1))
@@ -65,7 +98,23 @@ export function createCurrentDutiesReader(node: Beacon, rules: ConsensusRules): 
     blocks = chain.filter(({ slot }) => slot >= first)
   }
 
-  return async (head, validators, signal) => {
+  /** Those of an epoch whose seats are not known. The node lists slots, but not seats. */
+  async function requestPayloadVotes(
+    queries: BeaconQueries,
+    epoch: number,
+    validators: ReadonlySet<number> | undefined,
+  ): Promise<PayloadVote[]> {
+    const members = validators ?? new Set(committeesByEpoch.get(epoch)?.members.flatMap((list) => [...list]))
+    if (members.size === 0) return []
+    const duties = await remember(payloadDutiesByEpoch, epoch, () => queries.payloadDuties(epoch, [...members]))
+    const slots = new Set(blocks.map(({ slot }) => slot))
+    return [...(duties ?? [])].map(([validator, slot]) => ({
+      ...{ validator, slot, seats: 0, vote: undefined, payload: undefined },
+      canBeOnChain: slots.has(slot) && slots.has(slot + 1),
+    }))
+  }
+
+  return async (head, validators, seats, signal) => {
     const queries = createBeaconQueries(node, rules, signal)
     const epoch = epochAt(rules, head.slot)
     await readBlocks(queries, head, epoch)
@@ -84,6 +133,20 @@ export function createCurrentDutiesReader(node: Beacon, rules: ConsensusRules): 
       for (const [position, validator] of ofEpoch?.entries() ?? [])
         if (isWanted(validator)) proposers.set(firstSlotAt(rules, at) + position, validator)
     }
+    const payloadVotes: CurrentPayloadVote[] = []
+    for (const at of [epoch - 1, epoch, epoch + 1]) {
+      const votesDueMs = dueMs(rules, 'payloadAttestation', at)
+      if (at < 0 || votesDueMs === undefined) continue
+      const known = seats.get(at)
+      const found = known
+        ? findPayloadVotes(rules, firstSlotAt(rules, at), known, blocks)
+        : await requestPayloadVotes(queries, at, validators)
+      for (const duty of found.filter(({ validator }) => isWanted(validator))) {
+        const { validator, slot, vote } = duty
+        const state = stateOf(duty, head.slot, known !== undefined)
+        payloadVotes.push({ validator, epoch: at, slot, dueMs: votesDueMs, state, vote })
+      }
+    }
     const withBlock = new Set(blocks.map(({ slot }) => slot))
     const first = firstSlotAt(rules, epoch)
     const syncCommittee = await remember(syncCommittees, epoch, () => queries.syncCommittee(head.slot, epoch))
@@ -93,10 +156,38 @@ export function createCurrentDutiesReader(node: Beacon, rules: ConsensusRules): 
       epochs,
       proposers: filterKeys(proposers, (slot) => slot >= first),
       missedBlocks: filterKeys(proposers, (slot) => slot > 0 && slot <= head.slot && !withBlock.has(slot)),
+      payloadVotes,
+      blocks: blocks
+        .flatMap((block, at) => toCurrentBlock(block, blocks[at + 1]))
+        .filter(({ proposer }) => isWanted(proposer)),
       syncCommittee: syncCommittee?.filter(isWanted),
     }
   }
 }
+
+function stateOf(
+  { slot, vote, canBeOnChain }: PayloadVote,
+  headSlot: number,
+  isSeatKnown: boolean,
+): CurrentPayloadVote['state'] {
+  if (slot >= headSlot) return 'due'
+  if (!canBeOnChain) return 'impossible'
+  if (!isSeatKnown) return 'unknown'
+  return vote ? 'included' : 'missing'
+}
+
+const toCurrentBlock = (block: Block, child: Block | undefined): CurrentBlock[] =>
+  block.bid
+    ? [
+        {
+          slot: block.slot,
+          proposer: block.proposer,
+          payload: payloadStatus(block, child),
+          builder: block.bid.builder,
+          valueGwei: block.bid.value,
+        },
+      ]
+    : []
 
 function attestationDuties(
   epoch: number,

@@ -70,6 +70,8 @@ export function createHeadProcessor(beacon: Beacon, initialOptions: HeadProcesso
   const nodes = beacon.each()
   let options = initialOptions
   let current: readonly ProvisionalEpoch[] = []
+  /** By epoch: the seats of payload committees, of the two epochs after the computed ones. */
+  const seats = new Map<number, Uint32Array>()
   let dutiesReader: { readonly node: Beacon; readonly read: ReadCurrentDuties } | undefined
   /** Continues after the last epoch, as long as the anchor of that epoch is canonical. */
   let active: { readonly node: Beacon; readonly processor: EpochProcessor } | undefined
@@ -94,7 +96,10 @@ export function createHeadProcessor(beacon: Beacon, initialOptions: HeadProcesso
       const segment = await active.processor.processSegment({ from: epoch, until: epoch + 1, scores }, signal)
       if ((await anchorOf(epoch)) !== anchor)
         throw new BeaconError(`the chain was reorganized while epoch ${epoch} was read`)
-      const { missed, registry, watched } = segment
+      const { missed, registry, watched, payloadSeats } = segment
+      seats.clear()
+      if (payloadSeats.now) seats.set(epoch + 1, payloadSeats.now)
+      if (payloadSeats.next) seats.set(epoch + 2, payloadSeats.next)
       const figures = packFigures(segment)
       current = [...current, { epoch, anchor, figures, missed, registry, watched: watched?.validators }]
     }
@@ -115,7 +120,7 @@ export function createHeadProcessor(beacon: Beacon, initialOptions: HeadProcesso
     if (!newest || epochAt(rules, head.slot) >= readableUntil(rules)) return undefined
     if (dutiesReader?.node !== node) dutiesReader = { node, read: createCurrentDutiesReader(node, rules) }
     try {
-      return await dutiesReader.read(head, newest.watched && new Set(newest.watched), signal)
+      return await dutiesReader.read(head, newest.watched && new Set(newest.watched), seats, signal)
     } catch (error) {
       signal.throwIfAborted()
       dutiesReader = undefined

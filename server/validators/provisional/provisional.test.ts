@@ -441,7 +441,14 @@ test('without provisional data, current duties are not known', async () => {
   await world.step()
   const { body, confidence } = await callHandler(duties, world.context, inputOf(2))
   const unknown = { headSlot: null, headPayload: 'unknown', epoch: null, inSyncCommittee: null }
-  assert.deepEqual(body, { validatorIndex: 2, ...unknown, attestations: [], proposals: [] })
+  assert.deepEqual(body, {
+    validatorIndex: 2,
+    ...unknown,
+    attestations: [],
+    proposals: [],
+    payloadVotes: [],
+    blocks: [],
+  })
   assert.deepEqual(confidence, { coverage: 'none' })
 })
 

@@ -183,6 +183,22 @@ export function createBeaconQueries(beacon: Beacon, rules: ConsensusRules, signa
         return proposers
       }),
 
+    /** Validator → the slot of its duty in a payload committee, since Gloas. */
+    payloadDuties: (epoch: number, indices: readonly number[]) =>
+      queryData(
+        `/eth/v1/validator/duties/ptc/${epoch}`,
+        (data): ReadonlyMap<number, number> =>
+          new Map(
+            readList(data, 'duties').map((member) => {
+              const duty = readFields(member, 'duties')
+              const slot = figureOf(duty.slot, 'slot')
+              if (epochAt(rules, slot) !== epoch) throw new InvalidResponseError('a duty is outside the epoch')
+              return [figureOf(duty.validator_index, 'validator_index'), slot]
+            }),
+          ),
+        { bytesMax: stateBytesMax, body: indices.map(String) },
+      ),
+
     /** By seat. */
     syncCommittee: (slot: number, epoch: number) =>
       queryData(`/eth/v1/beacon/states/${slot}/sync_committees?epoch=${epoch}`, (data) => {
