@@ -1,5 +1,5 @@
 // Edits of the label registry by a person: add, change and remove entities and tags. Each edit is one transaction with
-// its history. Files are imported in import/import-labels.ts.
+// its history, except the removal of an entity with many addresses. Files are imported in import/import-labels.ts.
 import { counted } from '#core/counted.ts'
 import { Fault } from '#core/fault.ts'
 import type { State, StateReader } from '#storage/state.ts'
@@ -76,12 +76,42 @@ export function editTag(
   })
 }
 
-/** Removes an entity. Throws if it has tagged addresses, unless they are removed too. */
-export function removeEntity(
+/** Addresses of an entity that one transaction removes. Other writes wait for it. */
+const addressesPerWrite = 1000
+
+/**
+ * Removes an entity. Throws if it has tagged addresses, unless they are removed too. Many addresses are removed in several
+ * transactions, the entity in the last. If that is interrupted, the next call continues.
+ */
+export async function removeEntity(
   state: State,
   author: Author,
   which: EntitySelector & { readonly addressesToo: boolean },
 ): Promise<{ readonly entities: readonly Label[]; readonly addresses: readonly Tag[] }> {
+  const earlier = which.addressesToo ? await removeExcessTags(state, author, await requireEntity(state, which)) : []
+  const { entities, addresses } = await removeRest(state, author, which)
+  return { entities, addresses: earlier.concat(addresses) }
+}
+
+/** Until few enough are left for one transaction. */
+async function removeExcessTags(state: State, author: Author, entities: readonly Label[]): Promise<Tag[]> {
+  const removed: Tag[] = []
+  for (const { chain, slug } of entities) {
+    for (;;) {
+      const part = await state.write(async (tx) => {
+        const tags = await tagsOfEntity(tx, slug, chain, addressesPerWrite + 1)
+        if (tags.length <= addressesPerWrite) return []
+        await removeTags(new HistoryWriter(tx, author), tags.slice(0, addressesPerWrite))
+        return tags.slice(0, addressesPerWrite)
+      })
+      if (part.length === 0) break
+      for (const tag of part) removed.push(tag)
+    }
+  }
+  return removed
+}
+
+function removeRest(state: State, author: Author, which: EntitySelector & { readonly addressesToo: boolean }) {
   return state.write(async (tx) => {
     const entities = await requireEntity(tx, which)
     const addresses: Tag[] = []

@@ -121,6 +121,22 @@ test('an entity may have more tagged addresses than a function has arguments', a
   )
 })
 
+test('an entity with many addresses is removed in several changes, so that other writes need not wait for all', async () => {
+  await using context = await openContext()
+  const author = { by: 'ann', via: 'a test', atMs: context.clock.now() }
+  await withHistory(context, (history) => putLabels(history, [{ chain: '1', slug: 'harbour' }]))
+  const tags = Array.from({ length: 3500 }, (_, at) =>
+    tag('a', { address: `0x${(at + 1).toString(16).padStart(40, '0')}`, entity: 'harbour' }),
+  )
+  await put(context, ...tags)
+  const { addresses, entities } = await removeEntity(context.state, author, { slug: 'harbour', addressesToo: true })
+  assert.deepEqual([addresses.length, entities.length], [3500, 1])
+  assert.deepEqual(await Array.fromAsync(eachTag(context.state)), [])
+  const removed = (await readHistory(context.state, { limit: 5000 })).filter(({ action }) => action === 'removed')
+  const sizes = [...Map.groupBy(removed, ({ change }) => change).values()].map(({ length }) => length)
+  assert.deepEqual(sizes, [501, 1000, 1000, 1000])
+})
+
 test('an entity with more addresses than one statement removes is removed with exactly these', async () => {
   await using context = await openContext()
   const author = { by: 'ann', via: 'a test', atMs: context.clock.now() }
