@@ -109,3 +109,40 @@ test('no document gives an invalid rate', () => {
     { numRuns: 500 },
   )
 })
+
+test('an exponent moves the decimal point exactly; it is not ignored if the settings do not name it', () => {
+  const entry = { base: 'EUR', quote: 'USD', price: { price: '108425', expo: -5 }, time }
+  const text = JSON.stringify({ rates: [entry] })
+  const document = { rate: 'price.price', exponent: 'price.expo' }
+  assert.deepEqual(read(text, { document }).rates[0]?.rate, '1.08425')
+  const { rates, rejected } = read(text, { document: { rate: 'price.price' } })
+  assert.deepEqual(rates, [])
+  assert.match(rejected[0]?.reason ?? '', /has a member expo beside the rate; set document\.exponent/)
+  const at = (price: unknown, expo: unknown) =>
+    read(JSON.stringify({ rates: [{ ...entry, price: { price, expo } }] }), { document })
+  assert.equal(at('2', 3).rates[0]?.rate, '2000')
+  assert.equal(at(1.5, '-1').rates[0]?.rate, '0.15')
+  assert.equal(at('1.5e2', -2).rates[0]?.rate, '1.50')
+  for (const bad of [null, 'x', 1.5, {}, 99, -99, undefined])
+    assert.match(at('2', bad).rejected[0]?.reason ?? '', /^the exponent /, String(bad))
+})
+
+test('a date counts from its start, and a source without times from the time of receipt, if the settings say so', () => {
+  const withTime = (value: unknown) =>
+    JSON.stringify({ rates: [{ base: 'EUR', quote: 'USD', rate: '1', time: value }] })
+  const at = (value: unknown, times: string) => read(withTime(value), { document: { times } }).rates[0]?.atMs
+  assert.equal(at('2026-11-15', 'date'), Date.UTC(2026, 10, 15))
+  for (const bad of ['2026-02-30', time, testNowMs, null]) assert.equal(at(bad, 'date'), undefined, String(bad))
+  assert.equal(at('2026-11-15', 'time'), undefined)
+  for (const any of [undefined, 'yesterday', testNowMs - 1000]) assert.equal(at(any, 'received'), testNowMs)
+})
+
+test('the reason names what is in place of the rate', () => {
+  const reasonOf = (rate: unknown) => read(withRate(rate)).rejected[0]?.reason
+  assert.equal(reasonOf({ usd: '1' }), 'the rate is an object, not a decimal above zero; check document.rate')
+  assert.equal(reasonOf(['1']), 'the rate is a list, not a decimal above zero; check document.rate')
+  assert.equal(reasonOf(true), 'the rate is a boolean, not a decimal above zero; check document.rate')
+  assert.equal(reasonOf(null), 'the rate is null, not a decimal above zero; check document.rate')
+  assert.equal(reasonOf(undefined), 'the rate is missing; check document.rate')
+  assert.equal(reasonOf('N/A'), 'the rate N/A is not a decimal above zero')
+})

@@ -1,8 +1,8 @@
 // Parses a source's JSON document into rates, using the paths of its settings, and validates rates of all kinds of sources.
 // An invalid rate is rejected with a reason and never stored (behaviour/fx.md#rate-documents). Pure.
 import { formatAgeOf } from '#core/age.ts'
-import { compare, decimal, formatDecimal, parseDecimal } from '#core/decimal.ts'
-import { parseTimestamp } from '#core/parse-timestamp.ts'
+import { compare, type Decimal, decimal, formatDecimal, parseDecimal, tenTo } from '#core/decimal.ts'
+import { parseDay, parseTimestamp } from '#core/parse-timestamp.ts'
 import { valueAtPath } from '#core/value-at-path.ts'
 import type { FxSource } from '#runtime/settings/fx.ts'
 import { aheadMaxMs, type Rate } from '../pricing/mid.ts'
@@ -54,8 +54,52 @@ export const toParsedRates = (results: readonly (Rate | RejectedRate)[]): Parsed
 function parseRateEntry(document: unknown, entry: unknown, source: FxSource, nowMs: number): Rate | RejectedRate {
   const read = (path: string) => valueAtPath(path.startsWith('$.') ? document : entry, withoutRoot(path))
   const [base, quote] = source.pair?.split('/') ?? [read(source.document.base), read(source.document.quote)]
-  const [rate, atMs] = [read(source.document.rate), parseRateTime(read(source.document.time))]
-  return validateRate({ source: source.id, base, quote, rate, atMs }, nowMs)
+  const atMs = readRateTime(source, read(source.document.time), nowMs)
+  const rate = applyExponent(source, read)
+  if ('reason' in rate) return { about: `${valueText(base)}/${valueText(quote)}`, reason: rate.reason }
+  return validateRate({ source: source.id, base, quote, rate: rate.value, atMs }, nowMs)
+}
+
+type ReadPath = (path: string) => unknown
+
+const exponentMax = 36
+/** Names of exponents in known formats. A rate beside one of them would be wrong by orders of magnitude. */
+const exponentNames = ['expo', 'exponent']
+
+/** The rate with its exponent. */
+function applyExponent(
+  { document }: FxSource,
+  read: ReadPath,
+): { readonly value: unknown } | { readonly reason: string } {
+  const value = read(document.rate)
+  if (document.exponent === '') {
+    const parent = parentPath(document.rate)
+    const ignored = exponentNames.find((name) => read(`${parent}${name}`) !== undefined)
+    return ignored === undefined
+      ? { value }
+      : { reason: `the entry has a member ${ignored} beside the rate; set document.exponent` }
+  }
+  const exponent = read(document.exponent)
+  const isValid =
+    typeof exponent === 'string' && /^-?\d{1,2}$/.test(exponent) && Math.abs(Number(exponent)) <= exponentMax
+  if (!isValid) return { reason: `the exponent ${valueText(exponent)} is not a whole number from -36 to 36` }
+  const parsed = typeof value === 'string' ? parseDecimal(value) : undefined
+  // What is not a decimal is rejected later, like a rate without an exponent.
+  return { value: parsed ? formatDecimal(shiftPoint(parsed, Number(exponent))) : value }
+}
+
+function shiftPoint({ digits, scale }: Decimal, exponent: number): Decimal {
+  const places = scale - exponent
+  return places >= 0 ? { digits, scale: places } : { digits: digits * tenTo(-places), scale: 0 }
+}
+
+/** `price.price` → `price.` */
+const parentPath = (path: string): string => path.slice(0, path.lastIndexOf('.') + 1)
+
+function readRateTime({ document }: FxSource, value: unknown, nowMs: number): number | undefined {
+  if (document.times === 'received') return nowMs
+  if (document.times === 'date') return typeof value === 'string' ? parseDay(value) : undefined
+  return parseRateTime(value)
 }
 
 /** A rate of any kind of source, before validation. */
@@ -84,7 +128,10 @@ export function validateRate({ source, base, quote, rate, atMs }: ReportedRate, 
 }
 
 function parseRateValue(value: unknown): string | { readonly reason: string } {
-  const parsed = typeof value === 'string' ? parseDecimal(value) : undefined
+  if (value === undefined) return { reason: 'the rate is missing; check document.rate' }
+  if (typeof value !== 'string')
+    return { reason: `the rate is ${typeText(value)}, not a decimal above zero; check document.rate` }
+  const parsed = parseDecimal(value)
   if (!parsed) return { reason: `the rate ${valueText(value)} is not a decimal above zero` }
   if (parsed.digits === 0n) return { reason: 'the rate is zero' }
   const text = formatDecimal(parsed)
@@ -105,5 +152,11 @@ function parseRateTime(value: unknown): number | undefined {
 const isCurrency = (value: unknown): value is string => typeof value === 'string' && /^[A-Z]{3}$/.test(value)
 
 const valueText = (value: unknown): string => (typeof value === 'string' ? value.slice(0, 40) : String(typeof value))
+
+function typeText(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'a list'
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`
+}
 
 const withoutRoot = (path: string): string => (path.startsWith('$.') ? path.slice(2) : path)

@@ -20,7 +20,13 @@ const SourceDocument = section(
     base: path('base', 'Path to the currency that is priced, inside an entry.'),
     quote: path('quote', 'Path to the currency it is priced in, inside an entry.'),
     rate: path('rate', 'Path to the price of one unit of base, inside an entry: a string or a number.'),
+    exponent: path('', 'Path to an exponent: the price is multiplied by ten to its power. Empty: none.'),
     time: path('time', 'Path to the time of the rate: ISO 8601, Unix seconds or Unix milliseconds.'),
+    times: choice(
+      ['time', 'date', 'received'],
+      'time',
+      '`time`: rates have a time. `date`: they have a date, and count from its start in UTC. `received`: they have none and count from their receipt, so a source that has stopped is not noticed.',
+    ),
   },
   'Paths in the document. Names are separated by dots. A path that starts with `$.` begins at the top of the document.',
 )

@@ -27,7 +27,9 @@ test('a source is complete with an id, a kind and a URL', () => {
     base: 'base',
     quote: 'quote',
     rate: 'rate',
+    exponent: '',
     time: 'time',
+    times: 'time',
   })
 })
 
