@@ -6,8 +6,10 @@ import { systemClock } from '#runtime/clock.ts'
 import { type Log, silentLog } from '#runtime/log.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
 import { simulateAlertsNetwork } from '#test/alerts-network.ts'
+import { openReplay } from '#test/beacon-replay.ts'
 import { openNodeOfRun } from '#test/client-of-run.ts'
 import { settingsWith } from '#test/context.ts'
+import { gloasRecording, gloasTruth, skipWithoutGloas } from '#test/gloas-recording.ts'
 import { serveScript } from '#test/scripted-server.ts'
 import { acceptedAddresses, createBlockCheck, isWrongRecipient } from './check-blocks.ts'
 import { openRelays } from './relays.ts'
@@ -157,4 +159,32 @@ test('a relay whose list cannot be read is unknown, and a payload is missing onl
   await using without = await serveScript({ body: '[]' })
   assert.equal(await openRelays([without.url]).find(7, hash), null)
   assert.equal(without.requests.length, 2)
+})
+
+test('since Gloas, the bid of a builder names the address that it pays', { skip: skipWithoutGloas }, async () => {
+  await using replay = await openReplay({ recording: gloasRecording })
+  const urls = [replay.url]
+  const beacon = openBeacon({ network: 'hoodi', urls, timeoutMs: 10_000, clock: systemClock, backoffMs: 1 })
+  const watched = new Map(Array.from({ length: 64 }, (_, index) => [index, validator(index)]))
+  const built = gloasTruth().slots.filter(({ slot, selfBuilt }) => slot >= 48 && slot < 72 && selfBuilt === false)
+  const checkWith = async (addresses: readonly string[]) => {
+    const settings = settingsWith({ validators: { expectedFeeRecipients: [{ network: 'hoodi', addresses }] } })
+    const found = await createBlockCheck(
+      { settings, log: silentLog },
+      'hoodi',
+      beacon,
+    )?.({ from: 6, until: 9 }, watched)
+    return found ?? []
+  }
+  const all = await checkWith([expected])
+  assert(built.length > 5)
+  assert.deepEqual(
+    all.map(({ slot, validator: index, duty }) => [slot, index, duty]),
+    built.map(({ slot, proposer }) => [slot, proposer, 'wrong_fee_recipient']),
+  )
+  const first = all[0]?.feeRecipient ?? ''
+  assert.deepEqual(
+    await checkWith([expected, first]),
+    all.filter(({ feeRecipient }) => feeRecipient !== first),
+  )
 })

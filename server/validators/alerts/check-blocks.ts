@@ -40,12 +40,18 @@ export function createBlockCheck(
   const relays = urls.length > 0 ? openRelays(urls) : undefined
   return async (epochs, watched, signal) => {
     const problems: FoundBlockProblem[] = []
-    for (const { epoch, block, payload } of await readBlocks(beacon, epochs, watched, signal)) {
-      const { slot, proposer } = block
+    for (const { epoch, block } of await readBlocks(beacon, epochs, watched, signal)) {
+      const { slot, proposer, payload, bid } = block
+      const accepted = acceptedAddresses(rules, watched.get(proposer))
+      // Since Gloas, the bid of a builder names the address that it pays. There is no relay.
+      if (bid?.builder !== undefined && accepted && !accepted.includes(bid.feeRecipient)) {
+        const { feeRecipient } = bid
+        problems.push({ validator: proposer, epoch, slot, feeRecipient, duty: 'wrong_fee_recipient' })
+      }
+      if (!payload) continue
       const delivered = relays && (await askRelays({ relays, log, network }, slot, payload, signal))
       const { feeRecipient } = payload
       const found = { validator: proposer, epoch, slot, feeRecipient }
-      const accepted = acceptedAddresses(rules, watched.get(proposer))
       if (accepted && isWrongRecipient(payload, delivered, accepted))
         problems.push({ ...found, duty: 'wrong_fee_recipient' })
       if (delivered === null) problems.push({ ...found, duty: 'unknown_relay' })
@@ -57,10 +63,9 @@ export function createBlockCheck(
 interface ProposedBlock {
   readonly epoch: number
   readonly block: Block
-  readonly payload: Payload
 }
 
-/** The blocks of watched validators that have a payload. */
+/** The blocks of watched validators. */
 async function readBlocks(
   beacon: Beacon,
   epochs: Range,
@@ -78,7 +83,7 @@ async function readBlocks(
         if (!header || !watched.has(header.proposer)) continue
         const block = await queries.block(header.slot)
         if (!block) throw new BeaconError(`the node has the header of slot ${header.slot}, but not the block`)
-        if (block.payload) found.push({ epoch, block, payload: block.payload })
+        found.push({ epoch, block })
       }
     }
   }
