@@ -68,8 +68,9 @@ class RateWorld {
     return { body: JSON.stringify(Array.isArray(calls) ? replies : replies[0]) }
   }
 
-  #callResult({ method, params }: Call): string {
+  #callResult({ method, params }: Call): unknown {
     if (method === 'eth_chainId') return '0x1'
+    if (method === 'eth_getBlockByNumber') return { timestamp: `0x${Math.floor(this.clock.now() / 1000).toString(16)}` }
     if (params[0]?.data === '0x313ce567') return toWords(8n)
     const [truth] = this.ratesOf('feed')
     assert.ok(truth)

@@ -1,8 +1,11 @@
 // Reads a price feed contract with the Chainlink aggregator interface: `latestRoundData` and `decimals`. Pure: parses the
-// results of the two calls into a rate or the reason for a rejection.
+// results of the calls into a rate or the reason for a rejection.
 //
 // 1. A round is accepted if it has a positive price and a time, and its price is not carried over from an earlier round.
-// 2. The price is exactly the integer divided by ten to the power of the feed's decimals.
+// 2. The node must be on the right chain and follow it: a node that has stopped would confirm its last price for as long
+//    as that price is not stale, which is a day.
+// 3. The price is exactly the integer divided by ten to the power of the feed's decimals.
+import { formatAgeOf } from '#core/age.ts'
 import { formatDecimal } from '#core/decimal.ts'
 import type { FxSource } from '#runtime/settings/fx.ts'
 import type { RpcCall } from '#sources/evm/rpc.ts'
@@ -20,7 +23,37 @@ export function aggregatorCalls(contract: string): readonly RpcCall[] {
     params: [{ to: contract, data }, 'latest'],
     validate: (raw) => validateWords(raw, words),
   })
-  return [call(latestRoundData, 5), call(decimals, 1)]
+  return [
+    call(latestRoundData, 5),
+    call(decimals, 1),
+    // With every poll: a node, or what is behind its URL, may change.
+    { method: 'eth_chainId', params: [], validate: (raw) => (isQuantity(raw) ? undefined : 'the chain id is invalid') },
+    {
+      method: 'eth_getBlockByNumber',
+      params: ['latest', false],
+      validate: (raw) => (isQuantity(timestampOf(raw)) ? undefined : 'the newest block has no time'),
+    },
+  ]
+}
+
+const isQuantity = (value: unknown): value is string => typeof value === 'string' && /^0x[0-9a-f]{1,13}$/i.test(value)
+
+const timestampOf = (block: unknown): unknown => (block as { timestamp?: unknown } | null)?.timestamp
+
+/** Why the node cannot be trusted now: it is on another chain, or does not sync any more. Undefined: it can. */
+export function findNodeProblem(
+  [, , chainIdHex, block]: readonly unknown[],
+  {
+    chainId,
+    blockMaxAgeMs,
+    nowMs,
+  }: { readonly chainId: number; readonly blockMaxAgeMs: number; readonly nowMs: number },
+): string | undefined {
+  const found = Number(chainIdHex)
+  if (found !== chainId) return `is on chain ${found}, not ${chainId}`
+  const ageMs = nowMs - Number(timestampOf(block)) * 1000
+  if (blockMaxAgeMs === 0 || ageMs <= blockMaxAgeMs) return undefined
+  return `newest block is ${formatAgeOf(ageMs)}; it does not sync any more (blockMaxAgeMs)`
 }
 
 function validateWords(raw: unknown, count: number): string | undefined {

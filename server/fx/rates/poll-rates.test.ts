@@ -410,35 +410,74 @@ test('a rate that its source no longer returns prices no quotes, even if it is n
   assert.equal((await quoteFrom(context)).is, 'bytes')
 })
 
-test('a price feed contract that returns 0 prices no quotes', async () => {
-  let price = 125_000_000n
+/** A node with a price feed contract, and what it returns next. */
+async function serveFeedContract() {
+  const next = { price: 125_000_000n, chainId: 1, blockMs: () => testNowMs }
   const word = (value: bigint) => value.toString(16).padStart(64, '0')
   const updatedAt = BigInt(testNowMs / 1000 - 3600)
-  const reply = ({ id, method, params }: { id: number; method: string; params: [{ data: string }] }) => {
-    if (method === 'eth_chainId') return { jsonrpc: '2.0', id, result: '0x1' }
-    const words = params[0].data === '0x313ce567' ? [8n] : [7n, price, 0n, updatedAt, 7n]
-    return { jsonrpc: '2.0', id, result: `0x${words.map(word).join('')}` }
+  const resultOf = (method: string, data: string | undefined) => {
+    if (method === 'eth_chainId') return `0x${next.chainId.toString(16)}`
+    if (method === 'eth_getBlockByNumber') return { timestamp: `0x${Math.floor(next.blockMs() / 1000).toString(16)}` }
+    const words = data === '0x313ce567' ? [8n] : [7n, next.price, 0n, updatedAt, 7n]
+    return `0x${words.map(word).join('')}`
+  }
+  const reply = ({ id, method, params }: { id: number; method: string; params: [{ data?: string } | string] }) => {
+    const [first] = params
+    return { jsonrpc: '2.0', id, result: resultOf(method, typeof first === 'object' ? first.data : undefined) }
   }
   const server = createServer(async (request, response) => {
     const body = JSON.parse(Buffer.concat(await request.toArray()).toString())
     response.end(JSON.stringify(Array.isArray(body) ? body.map(reply) : reply(body)))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  try {
-    await using setup = await openSlowFeed(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
-    const { context, poll, rateStatus } = setup
-    await poll()
-    assert.equal(await rateStatus(), 'used')
-    price = 0n
-    for (let polls = 0; polls < 5; polls++) await poll()
-    assert.equal(await rateStatus(), 'used')
-    await poll()
-    assert.equal(await rateStatus(), 'unconfirmed')
-    await assert.rejects(quoteFrom(context), /fx\.rate_stale/)
-    assert.match((await readSourceHealth(context))[0]?.status?.reason ?? '', /the price is not above zero/)
-  } finally {
-    server.close()
+  const setup = await openSlowFeed(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  next.blockMs = () => setup.context.clock.now()
+  const reason = async () => (await readSourceHealth(setup.context))[0]?.status?.reason ?? ''
+  return {
+    ...setup,
+    next,
+    reason,
+    async [Symbol.asyncDispose]() {
+      await setup[Symbol.asyncDispose]()
+      server.close()
+    },
   }
+}
+
+test('a price feed contract that returns 0 prices no quotes', async () => {
+  await using feed = await serveFeedContract()
+  await feed.poll()
+  assert.equal(await feed.rateStatus(), 'used')
+  feed.next.price = 0n
+  for (let polls = 0; polls < 5; polls++) await feed.poll()
+  assert.equal(await feed.rateStatus(), 'used')
+  await feed.poll()
+  assert.equal(await feed.rateStatus(), 'unconfirmed')
+  await assert.rejects(quoteFrom(feed.context), /fx\.rate_stale/)
+  assert.match(await feed.reason(), /the price is not above zero/)
+})
+
+test('a node that does not sync any more confirms no price', async () => {
+  await using feed = await serveFeedContract()
+  await feed.poll()
+  assert.equal(await feed.rateStatus(), 'used')
+  const stoppedMs = feed.context.clock.now()
+  feed.next.blockMs = () => stoppedMs
+  feed.context.clock.advance(605_000)
+  for (let polls = 0; polls < 2; polls++) await feed.poll(60_000)
+  assert.match(await feed.reason(), /newest block is \d+ min old; it does not sync/)
+  assert.equal(await feed.rateStatus(), 'unconfirmed')
+  await assert.rejects(quoteFrom(feed.context), /fx\.rate_stale/)
+})
+
+test('a node that changes its chain while the server runs confirms no price', async () => {
+  await using feed = await serveFeedContract()
+  await feed.poll()
+  assert.equal(await feed.rateStatus(), 'used')
+  feed.next.chainId = 137
+  for (let polls = 0; polls < 3; polls++) await feed.poll(60_000)
+  assert.match(await feed.reason(), /is on chain 137, not 1/)
+  assert.equal(await feed.rateStatus(), 'unconfirmed')
 })
 
 test('history lists the rates of every source, newest first, within the limits', async () => {

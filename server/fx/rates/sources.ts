@@ -4,12 +4,14 @@ import type { Clock } from '#runtime/clock.ts'
 import { readTextFile } from '#runtime/read-text-file.ts'
 import type { FxSettings, FxSource } from '#runtime/settings/fx.ts'
 import { openRpc } from '#sources/evm/rpc.ts'
-import { fetchText } from '#sources/http-client.ts'
-import { aggregatorCalls, parseAggregatorResults } from './aggregator.ts'
+import { cleanUrl, fetchText } from '#sources/http-client.ts'
+import { aggregatorCalls, findNodeProblem, parseAggregatorResults } from './aggregator.ts'
 import { parseEcbDocument } from './ecb.ts'
 import { type ParsedRates, parseKeepingDigits, parseRateDocument } from './rate-document.ts'
 
 const documentBytesMax = 1_048_576
+/** Public chains have a block every few seconds. */
+const blockMaxAgeDefaultMs = 600_000
 
 /** Reads the source once. */
 export type RateReader = (signal: AbortSignal) => Promise<ParsedRates>
@@ -43,8 +45,8 @@ const readSourceText = (
     : fetchText(url, { timeoutMs, bytesMax: documentBytesMax, signal, headers: { accept } })
 
 function aggregatorReader(source: FxSource, fx: FxSettings, clock: Clock): RateReader {
-  const { url = '', contract = '', timeoutMs, chainId = fx.chainId } = source
-  const rpc = openRpc({ chain: String(chainId), rpc: [{ url, perSecond: 0, batchMax: 2, timeoutMs }], clock })
+  const { url = '', contract = '', timeoutMs, chainId = fx.chainId, blockMaxAgeMs = blockMaxAgeDefaultMs } = source
+  const rpc = openRpc({ chain: String(chainId), rpc: [{ url, perSecond: 0, batchMax: 4, timeoutMs }], clock })
   return async (signal) => {
     const untilMs = clock.monotonicMs() + timeoutMs
     const outcomes = await rpc.call(aggregatorCalls(contract), { untilMs, signal }).catch((error: unknown) => {
@@ -55,6 +57,8 @@ function aggregatorReader(source: FxSource, fx: FxSettings, clock: Clock): RateR
       if (outcome.is !== 'result') throw new Error(outcome.message)
       return outcome.result
     })
+    const problem = findNodeProblem(results, { chainId, blockMaxAgeMs, nowMs: clock.now() })
+    if (problem !== undefined) throw new Error(`${cleanUrl(url)}: ${problem}`)
     return parseAggregatorResults(results, source, clock.now())
   }
 }

@@ -70,6 +70,14 @@ export const Source = object({
   chainId: Type.Optional(
     Type.Integer({ minimum: 1, description: 'Chain of the feed contract. Default: `fx.chainId`.' }),
   ),
+  blockMaxAgeMs: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 2_592_000_000,
+      description:
+        'The node of an `aggregator` is not used while its newest block is older than this. 0: not checked. Default: 10 min.',
+    }),
+  ),
   everyMs: Type.Optional(
     Type.Integer({
       minimum: 250,
@@ -104,13 +112,13 @@ export type FxSource = Static<typeof Source>
 
 /** `needs`: one member of each list is required. `ignores`: members that have no meaning for the kind. */
 const members: Readonly<Record<SourceKind, { needs: readonly (readonly Member[])[]; ignores: readonly Member[] }>> = {
-  'http-json': { needs: [['url']], ignores: ['path', 'contract', 'chainId'] },
-  file: { needs: [['path']], ignores: ['url', 'contract', 'chainId'] },
-  ecb: { needs: [['url', 'path']], ignores: ['contract', 'chainId', 'pair'] },
+  'http-json': { needs: [['url']], ignores: ['path', 'contract', 'chainId', 'blockMaxAgeMs'] },
+  file: { needs: [['path']], ignores: ['url', 'contract', 'chainId', 'blockMaxAgeMs'] },
+  ecb: { needs: [['url', 'path']], ignores: ['contract', 'chainId', 'blockMaxAgeMs', 'pair'] },
   aggregator: { needs: [['url'], ['contract'], ['pair']], ignores: ['path'] },
-  push: { needs: [], ignores: ['url', 'path', 'contract', 'chainId', 'everyMs'] },
+  push: { needs: [], ignores: ['url', 'path', 'contract', 'chainId', 'blockMaxAgeMs', 'everyMs'] },
 }
-type Member = 'url' | 'path' | 'contract' | 'chainId' | 'pair' | 'everyMs'
+type Member = 'url' | 'path' | 'contract' | 'chainId' | 'blockMaxAgeMs' | 'pair' | 'everyMs'
 
 interface DefaultTiming {
   readonly everyMs: number
