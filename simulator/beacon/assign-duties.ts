@@ -68,12 +68,13 @@ function drawAhead(
     const drawn = drawCommittees(scenario, active, draws)
     committees.set(at, drawn)
     const unslashed = active.filter((index) => !chain.at(index).slashed)
-    lookahead.set(at, drawProposers(scenario, unslashed, at, draws))
+    lookahead.set(at, drawProposers(scenario, unslashed.length > 0 ? unslashed : active, at, draws))
     const members = membersBySlot(drawn, scenario.plan.slotsPerEpoch)
     const seats = { length: chain.constants.ptcSize }
     payloadCommittees.set(
       at,
-      members.map((candidates) => Array.from(seats, () => draws.pick(candidates))),
+      // With few validators, a slot may have none.
+      members.map((candidates) => Array.from(seats, () => draws.pick(candidates.length > 0 ? candidates : active))),
     )
   }
   payloadCommittees.delete(epoch - 2)

@@ -36,9 +36,12 @@ export function createExecutionResponder(
   const epochOf = async (slot: number): Promise<EpochRecord | undefined> =>
     network.epoch(Math.floor(slot / network.plan.slotsPerEpoch))
 
-  async function readPayload<T>(hash: string, show: (payload: SimulatedPayload) => T): Promise<T | null> {
-    const payload = (await blockWith(hash))?.payload
-    return payload ? show(payload) : null
+  async function readPayload<T>(
+    hash: string,
+    show: (payload: SimulatedPayload, parentHash?: string) => T,
+  ): Promise<T | null> {
+    const block = await blockWith(hash)
+    return block ? show(block.payload, block.gloas?.bid.parentHash) : null
   }
 
   /** A payload that was published too late is known too. */
@@ -99,7 +102,8 @@ export function createExecutionResponder(
   const methods: Readonly<Record<string, (first: unknown) => unknown>> = {
     eth_chainId: () => hex(BigInt(chainId)),
     eth_getBlockByNumber: (first) => (first === 'finalized' ? readFinal() : null),
-    eth_getBlockByHash: (first) => readPayload(String(first), (payload) => blockJson(payload)),
+    eth_getBlockByHash: (first) =>
+      readPayload(String(first), (payload, parentHash) => blockJson(payload, 0, parentHash)),
     eth_getBlockReceipts: (first) => (hasBlockReceipts ? readPayload(String(first), receiptsJson) : undefined),
     eth_getTransactionReceipt: (first) => findReceipt(String(first)),
     eth_getLogs: (first) => readLogs(first as Filter),
@@ -121,10 +125,10 @@ export function createExecutionResponder(
 
 const hashOf = (block: number): string => `0x${block.toString(16).padStart(64, '0')}`
 
-const blockJson = (payload: SimulatedPayload, timeUnix = 0) => ({
+const blockJson = (payload: SimulatedPayload, timeUnix = 0, parentHash = hashOf(payload.number - 1)) => ({
   number: hex(payload.number),
   hash: payload.hash,
-  parentHash: hashOf(payload.number - 1),
+  parentHash,
   timestamp: hex(timeUnix),
   miner: payload.feeRecipient,
   baseFeePerGas: hex(payload.baseFeeWei),

@@ -80,7 +80,8 @@ export class ProposalRewards {
     if (!gloas || !proposal) return paidBy(payload, addressed.has(slot))
     const { isFull, isPaid, builder, value } = proposal
     if (!isFull) return isPaid ? { fees: 0n, mev: value, external: value } : 'nothing'
-    return builder === 'self' ? paidBy(payload, addressed.has(slot)) : paidBy(payload, true, value)
+    // The bid contains the address of the proposer.
+    return paidBy(payload, true, builder === 'self' ? undefined : value)
   }
 
   #addMissedBlocks({ epoch, proposers, blocks }: EpochProposals): void {
