@@ -51,14 +51,14 @@ export function blockParts(view: View, fork: Fork, rules: ConsensusRules): Omit<
   const isGloas = isFrom(fork, 'gloas')
   const changesAt = payloadAt + (isGloas ? 0 : 4)
   const committeeBytes = isFrom(fork, 'electra') ? Math.ceil(rules.committeesPerSlotMax / 8) : 0
+  const proposerSlashings = list(0).list(2 * headerSize)
   return {
     fork,
     slot: message.u64(0),
     proposer: message.u64(8),
     parentRoot: message.hex(16, 32),
-    proposerSlashings: list(0)
-      .list(2 * headerSize)
-      .map((slashing) => slashing.u64(8)),
+    proposerSlashings: proposerSlashings.map((slashing) => slashing.u64(8)),
+    slashedSlots: proposerSlashings.map((slashing) => slashing.u64(0)),
     attesterSlashings: list(1)
       .listVariable()
       .map((slashing) => inBoth(indicesOf(slashing.variable(0, 4)), indicesOf(slashing.variable(4)))),

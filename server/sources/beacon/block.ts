@@ -91,6 +91,8 @@ export interface Block {
   /** One bit per seat of the sync committee. */
   readonly syncBits: Uint8Array
   readonly proposerSlashings: readonly number[]
+  /** The slots that the proposers were slashed for, in the same order. */
+  readonly slashedSlots?: readonly number[]
   /** For each slashing: the validators in both attestations, in ascending order. */
   readonly attesterSlashings: readonly (readonly number[])[]
   /** Deposits in the block, amounts in gwei. Since Electra, deposits are in a queue of the state instead. */

@@ -1,8 +1,8 @@
 // The proposers of an epoch as the chain chooses them, so that no node has to be trusted for those of empty slots.
-import type { Block } from './block.ts'
-import { type ConsensusRules, isFrom } from './consensus.ts'
+import { type Block, slashedIn } from './block.ts'
+import { type ConsensusRules, firstSlotAt, isFrom } from './consensus.ts'
 import { mixFromBlocks } from './duty-seeds.ts'
-import { computeProposers } from './shuffle.ts'
+import { computeProposers, type DutyColumns } from './shuffle.ts'
 import type { Validators } from './validators.ts'
 
 export interface ProposerChoice {
@@ -25,7 +25,34 @@ export function chooseProposers(
   const from = isAhead ? previous : now
   const mix = mixFromBlocks(rules, epoch, blocks) ?? from?.seeds?.mixes[isAhead ? 'next' : 'now']
   const chosen =
-    from && mix ? computeProposers(rules, epoch, from, mix) : now?.seeds?.lookahead?.slice(0, rules.slotsPerEpoch)
+    from && mix
+      ? computeProposers(rules, epoch, candidatesIn(rules, epoch, from, blocks), mix)
+      : now?.seeds?.lookahead?.slice(0, rules.slotsPerEpoch)
   if (chosen && epoch === 0) chosen[0] = -1
   return chosen
+}
+
+/**
+ * Since Gloas, slashed validators are not chosen (EIP-8045). The choice is made before the block in the first slot of the
+ * previous epoch, so what that block slashes does not count. The first proposers that are chosen in Gloas are those of its
+ * third epoch.
+ */
+function candidatesIn(
+  rules: ConsensusRules,
+  epoch: number,
+  validators: Validators,
+  blocks: readonly Block[],
+): DutyColumns {
+  if (!isFrom(rules, 'gloas', epoch - 2)) return validators
+  const previous = epoch - 1
+  const first = blocks.find(({ slot }) => slot === firstSlotAt(rules, previous))
+  const slashed = first ? new Set(slashedIn(first)) : new Set<number>()
+  const exit = validators.exit.slice()
+  for (let index = 0; index < validators.count; index++) {
+    if (validators.slashed[index] !== 1) continue
+    // A slashing can name a validator that was slashed before. Only a new one sets the withdrawal this far ahead.
+    const isNew = slashed.has(index) && (validators.withdrawable[index] as number) >= previous + rules.slashingsVector
+    if (!isNew) exit[index] = 0
+  }
+  return { ...validators, exit }
 }

@@ -7,7 +7,7 @@
 // 4. Every response has a time limit and a size limit.
 
 import { cleanUrl, cleanUrls, FetchError } from '../http-client.ts'
-import type { UnknownFork } from './consensus.ts'
+import { schedulesOtherForks, type UnknownFork } from './consensus.ts'
 import { BeaconEndpoint, type BeaconOptions, type BeaconReply, type BeaconRequest, type Chain } from './endpoint.ts'
 import { InvalidResponseError } from './json.ts'
 import { SszError } from './ssz.ts'
@@ -79,7 +79,7 @@ export function openBeacon(options: BeaconOptions): Beacon {
         tryNodes(async (node) => {
           const chain = await node.chain(expected(), signal)
           // A node that was updated may list a fork that was not scheduled before.
-          if (!known || chain.rules.unknownFork) known = chain
+          if (!known || schedulesOtherForks(chain.rules, known.rules)) known = chain
           const value = await node.request(request, read, signal)
           if (value !== undefined) return value
           return askOtherNodes(nodes, node, async (other) => {

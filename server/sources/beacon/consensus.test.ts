@@ -20,18 +20,18 @@ describe('rules', () => {
   test('the earliest scheduled fork that is not supported is found', () => {
     const never = '18446744073709551615'
     assert.equal(
-      readRules({ FULU_FORK_EPOCH: '9', GLOAS_FORK_EPOCH: never, EIP7805_FORK_EPOCH: null }).unknownFork,
+      readRules({ GLOAS_FORK_EPOCH: '9', HEZE_FORK_EPOCH: never, EIP7805_FORK_EPOCH: null }).unknownFork,
       undefined,
     )
     const rules = readRules({
-      FULU_FORK_EPOCH: '9',
-      HEZE_FORK_EPOCH: '30',
-      GLOAS_FORK_EPOCH: '20',
+      GLOAS_FORK_EPOCH: '9',
+      LATER_FORK_EPOCH: '30',
+      HEZE_FORK_EPOCH: '20',
       EIP7805_FORK_EPOCH: never,
     })
-    assert.deepEqual(rules.unknownFork, { name: 'gloas', epoch: 20 })
+    assert.deepEqual(rules.unknownFork, { name: 'heze', epoch: 20 })
     assert.deepEqual([readableUntil(rules), readableUntil(readRules({}))], [19, Number.POSITIVE_INFINITY])
-    assert.throws(() => readRules({ GLOAS_FORK_EPOCH: 'soon' }), /GLOAS_FORK_EPOCH/)
+    assert.throws(() => readRules({ HEZE_FORK_EPOCH: 'soon' }), /HEZE_FORK_EPOCH/)
   })
 
   for (const [name, value] of [

@@ -7,9 +7,6 @@ import { readDueTimes, slotSecondsOf } from './slot-timing.ts'
 export const forks = ['phase0', 'altair', 'bellatrix', 'capella', 'deneb', 'electra', 'fulu', 'gloas'] as const
 export type Fork = (typeof forks)[number]
 
-/** Forks that can be decoded but not judged yet. They count as unknown. */
-const unratedForks: readonly string[] = ['gloas']
-
 export interface UnknownFork {
   /** In lower case. */
   readonly name: string
@@ -70,7 +67,7 @@ export function readRules(spec: Readonly<Record<string, unknown>>) {
     /** The first scheduled fork that this version does not support (behaviour/validators.md#unknown-forks). */
     unknownFork: Object.keys(spec)
       .map((key) => (/^(\w+)_FORK_EPOCH$/.exec(key)?.[1] ?? '').toLowerCase())
-      .filter((name) => name !== '' && (unratedForks.includes(name) || !forks.some((known) => known === name)))
+      .filter((name) => name !== '' && !forks.some((known) => known === name))
       .map((name): UnknownFork => ({ name, epoch: forkEpoch(name) }))
       .filter(({ epoch }) => Number.isFinite(epoch))
       .sort((a, b) => a.epoch - b.epoch)[0],
@@ -154,6 +151,12 @@ export const toFigure = (value: bigint): number =>
 /** Votes of an epoch are also in blocks of the next one, so the last epoch before an unknown fork is not readable. */
 export const readableUntil = ({ unknownFork }: ConsensusRules): number =>
   unknownFork ? unknownFork.epoch - 1 : Number.POSITIVE_INFINITY
+
+/** Whether these rules schedule a fork that the known ones do not, or at another epoch. */
+export const schedulesOtherForks = (rules: ConsensusRules, known: ConsensusRules): boolean =>
+  forks.some((fork) => Number.isFinite(rules.forkEpochs[fork]) && rules.forkEpochs[fork] !== known.forkEpochs[fork]) ||
+  (rules.unknownFork !== undefined &&
+    (rules.unknownFork.name !== known.unknownFork?.name || rules.unknownFork.epoch !== known.unknownFork.epoch))
 
 export const forkAt = (rules: ConsensusRules, epoch: number): Fork =>
   forks.findLast((fork) => epoch >= rules.forkEpochs[fork]) ?? 'phase0'

@@ -3,7 +3,7 @@
 import type { ConsensusRules } from './consensus.ts'
 import { builderOf, builderPaymentSize, committeeEpochs } from './gloas.ts'
 import type { View } from './ssz.ts'
-import { electraOffsets, gloasOffsets } from './state-layout.ts'
+import { electraOffsets, gloasOffsets, stateOffsets } from './state-layout.ts'
 
 export interface PayloadState {
   /** The last payload that is part of the chain. */
@@ -17,6 +17,7 @@ export interface PayloadState {
     readonly builder: number | undefined
     readonly feeRecipient: string
   }
+  readonly finalizedEpoch: number
   readonly builders: Uint8Array
   /** Payments of this epoch and the previous one that are not settled, by slot. */
   readonly builderPayments: Uint8Array
@@ -47,6 +48,7 @@ export function payloadStateFromSsz(view: View, rules: ConsensusRules): PayloadS
       builder: builderOf(bid.u64(156)),
       feeRecipient: bid.hex(128, 20),
     },
+    finalizedEpoch: view.u64(stateOffsets(rules).finalized),
     builders: copy(at.builders, at.builderWithdrawals),
     builderPayments: new Uint8Array(payments.bytes),
     builderWithdrawals: copy(at.builderWithdrawals, at.latestBid),

@@ -16,6 +16,7 @@ import { indicesOfKeys } from '#sources/beacon/validator-keys.ts'
 import type { UnexplainedBalanceChanges } from '#validators/duties/audits.ts'
 import type { EpochStates } from '../read/epoch.ts'
 import { type BlockEffects, proposerReward } from './block-effects.ts'
+import type { BlockWithdrawals } from './deductions.ts'
 import type { VoteRewards } from './vote-rewards.ts'
 
 export interface Earnings {
@@ -35,12 +36,16 @@ export interface Earnings {
   readonly isExact: boolean
 }
 
-/** `voteRewards`: for the votes of the previous epoch. `after`: effects of the blocks after the first state. */
+/**
+ * `voteRewards`: for the votes of the previous epoch. `after`: effects of the blocks after the first state.
+ * `withdrawals`: since Gloas, what these blocks deduct, by slot.
+ */
 export function computeEarnings(
   rules: ConsensusRules,
   data: EpochStates,
   voteRewards: VoteRewards | undefined,
   after: readonly BlockEffects[],
+  withdrawals: ReadonlyMap<number, BlockWithdrawals>,
 ): Earnings {
   const { epoch, now, next } = data
   const nextFirst = firstSlotAt(rules, epoch + 1)
@@ -62,7 +67,8 @@ export function computeEarnings(
     if (effects.slot === nextFirst) atAdjustment = processEpochEnd()
     for (const { validator } of effects.slashed) slashed.add(validator)
     const block = bySlot.get(effects.slot)
-    replay.applyBlock(effects, block?.payload?.withdrawals ?? [])
+    const deducted = block?.bid ? withdrawals.get(effects.slot) : block?.payload
+    replay.applyBlock(effects, deducted?.withdrawals ?? [])
     if (block) transfers.deposit(replay, block)
   }
   atAdjustment ??= processEpochEnd()

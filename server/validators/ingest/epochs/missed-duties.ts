@@ -19,22 +19,10 @@ import {
 import type { EpochData } from '../read/epoch.ts'
 import type { BlockEffects } from './block-effects.ts'
 import { isWrongVote, type PayloadVote } from './payload-votes.ts'
+import { isProposerFault, type Proposal } from './proposals.ts'
 import { flag, type Votes } from './votes.ts'
 
 type NewMissedDuty = Pick<MissedDuty, 'validator' | 'epoch' | 'slot'> & Partial<MissedDuty>
-
-/** A block that was proposed since Gloas. */
-export interface Proposal {
-  readonly slot: number
-  readonly proposer: number
-  readonly payload: PayloadStatus
-  /** Undefined: the proposer built the payload itself. */
-  readonly builder?: number | undefined
-  /** What the builder has to pay to the proposer. */
-  readonly valueGwei: number
-  /** Undefined: there is nothing to pay, or it is not known yet. */
-  readonly isPaid?: boolean | undefined
-}
 
 /** What an epoch since Gloas has besides other duties. */
 export interface PayloadDuties {
@@ -47,7 +35,6 @@ export class MissedDutyCollector {
   #count = 0
   #columns = newColumns(1024)
 
-  /** `effects`: those of the blocks of this epoch. */
   collect(
     rules: ConsensusRules,
     { epoch, blocks, proposers }: EpochData,
@@ -56,7 +43,8 @@ export class MissedDutyCollector {
     { proposals = [], payloadVotes = [] }: PayloadDuties = {},
   ): void {
     this.#votes(epoch, votes, slotsUntilNextBlock(rules, epoch, blocks))
-    this.#blocks(epoch, firstSlotAt(rules, epoch), proposers, blocks)
+    const withoutPayload = new Set(proposals.filter(isProposerFault).map(({ slot }) => slot))
+    this.#blocks(epoch, firstSlotAt(rules, epoch), proposers, blocks, withoutPayload)
     for (const { slot, slashed } of effects)
       for (const { validator } of slashed) this.#add('slashed', { validator, epoch, slot })
     this.#sync(epoch, effects)
@@ -77,14 +65,22 @@ export class MissedDutyCollector {
     }
   }
 
-  #blocks(epoch: number, first: number, proposers: ArrayLike<number>, blocks: readonly Block[]): void {
+  /** `withoutPayload`: slots of the blocks since Gloas whose proposers withheld their own payloads. */
+  #blocks(
+    epoch: number,
+    first: number,
+    proposers: ArrayLike<number>,
+    blocks: readonly Block[],
+    withoutPayload: ReadonlySet<number>,
+  ): void {
     const bySlot = new Map(blocks.map((block) => [block.slot, block]))
     for (let at = 0; at < proposers.length; at++) {
       const [validator, slot] = [proposers[at] as number, first + at]
       const block = bySlot.get(slot)
       if (validator < 0) continue
       if (!block) this.#add('noBlock', { validator, epoch, slot })
-      else if (block.payload?.transactions === 0) this.#add('emptyBlock', { validator, epoch, slot })
+      else if (block.payload?.transactions === 0 || withoutPayload.has(slot))
+        this.#add('emptyBlock', { validator, epoch, slot })
     }
   }
 

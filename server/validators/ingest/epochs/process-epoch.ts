@@ -15,8 +15,11 @@ import type { Measure } from '#validators/ratings/measures.ts'
 import type { EpochData, ExecutionRewards } from '../read/epoch.ts'
 import { verifyBalances, verifyRegistry } from '../read/verify.ts'
 import { type BlockEffects, computeEffects, isSlashable, proposerReward } from './block-effects.ts'
+import { findBuilderDifferences } from './builder-differences.ts'
+import { completeWithdrawals } from './complete-withdrawals.ts'
 import { computeEarnings } from './earnings.ts'
 import { scoresFrom } from './inactivity-scores.ts'
+import { findProposals, isProposerFault, type Proposal } from './proposals.ts'
 import { computeStake, type Stake } from './stake.ts'
 import type { Sums } from './sums.ts'
 import { computeVoteRewards, type Scores, type VoteRewards } from './vote-rewards.ts'
@@ -30,6 +33,8 @@ export interface Carry {
   readonly scores: Scores
   /** Effects of the block in the first slot of the next epoch. */
   readonly first: BlockEffects | undefined
+  /** Since Gloas: votes for the block of their own slot. */
+  readonly sameSlot: Votes['sameSlot']
 }
 
 export type ProcessedEpoch = Readonly<ReturnType<typeof processEpoch>>
@@ -62,15 +67,17 @@ export function processEpoch(
   const lastSlot = firstSlotAt(rules, epoch + 1)
   const effects = [...(before?.first ? [before.first] : []), ...after.filter(({ slot }) => slot < lastSlot)]
 
+  const proposals = findProposals(rules, data, votes, stakes[1])
   sums.ensureCapacity(Math.max(now.count, next.count))
   addVotes(sums, votes, voteRewards)
-  addBlocks(sums, data, effects, firstSlotAt(rules, epoch))
+  addBlocks(sums, data, effects, proposals, firstSlotAt(rules, epoch))
   const { earned, unexplainedBalanceChanges } = earnings
   for (let index = 0; index < earned.length; index++) sums.add('earnings', index, earned[index] as number)
   markActive(sums, data, epoch)
   const first = after.find(({ slot }) => slot === lastSlot)
-  const carry: Carry = { epoch, proposerGwei: votes.proposerGwei, voteRewards, scores, first }
-  return { carry, unexplainedBalanceChanges, voteRewards, effects, votes }
+  const { proposerGwei, sameSlot } = votes
+  const carry: Carry = { epoch, proposerGwei, voteRewards, scores, first, sameSlot }
+  return { carry, unexplainedBalanceChanges, voteRewards, effects, votes, proposals }
 }
 
 /** An epoch without the data that is only known at the end of the next one. */
@@ -89,12 +96,17 @@ export function accountForBalances(
   const { epoch, now, next } = data
   verifyRegistry(data)
   const stakes = [computeStake(rules, epoch, now), computeStake(rules, epoch + 1, next)] as const
-  const votes = tallyVotes(rules, data.committees, data.blocks, stakes)
+  const votes = tallyVotes(rules, data.committees, data.blocks, stakes, data.parent)
   const gweiOf = (slot: number) => (before?.proposerGwei.get(slot) ?? 0) + (votes.proposerGwei.get(slot) ?? 0)
   const after = effectsAfterFirst(rules, data, stakes, gweiOf)
-  const earnings = computeEarnings(rules, data, epoch > 0 ? before?.voteRewards : undefined, after)
+  const withdrawals = completeWithdrawals(rules, data, after)
+  const earnings = computeEarnings(rules, data, epoch > 0 ? before?.voteRewards : undefined, after, withdrawals)
   // Balances cannot be verified without the carry of the previous epoch.
-  if (before || epoch === 0) verifyBalances(rules, data, earnings, accept)
+  if (before || epoch === 0) {
+    const sameSlot = [before?.sameSlot, votes.sameSlot]
+    const builders = findBuilderDifferences(rules, data, { after, withdrawals, sameSlot, stake: stakes[0] })
+    verifyBalances(rules, data, { ...earnings, builders }, accept)
+  }
   return { stakes, votes, after, earnings }
 }
 
@@ -196,11 +208,14 @@ function addVoteRewards(
 
 function addBlocks(
   sums: Sums,
-  { proposers, blocks, execution }: EpochData,
+  { proposers, blocks, execution: known }: EpochData,
   effects: readonly BlockEffects[],
+  proposals: readonly Proposal[],
   first: number,
 ): void {
   const bySlot = new Map(blocks.map((block) => [block.slot, block]))
+  const proposalAt = new Map(proposals.map((proposal) => [proposal.slot, proposal]))
+  const execution = known && withPaidBids(known, proposals)
   const mean = meanOf(effects.map(proposerReward))
   const executionMean = meanOf(effects.flatMap(({ slot }) => execution?.get(slot) ?? []).map(executionSum))
   for (let at = 0; at < proposers.length; at++) {
@@ -214,15 +229,31 @@ function addBlocks(
       continue
     }
     sums.add('proposed', proposer, 1)
-    if (block.payload && block.payload.transactions === 0) sums.add('proposed_empty', proposer, 1)
+    const proposal = proposalAt.get(block.slot)
+    if (proposal ? isProposerFault(proposal) : block.payload?.transactions === 0)
+      sums.add('proposed_empty', proposer, 1)
     const paid = execution?.get(block.slot)
-    if (execution && !paid) sums.add('execution_unknown', proposer, 1)
+    // A payload that is not part of the chain pays nothing, as a missing block.
+    if (execution && !paid && proposal?.payload === 'empty')
+      sums.add('missed_execution_reward', proposer, executionMean)
+    else if (execution && !paid) sums.add('execution_unknown', proposer, 1)
     if (!paid) continue
     sums.add('priority_fee', proposer, paid.priorityFee)
     sums.add('baseline_mev', proposer, paid.baselineMev)
     sums.add('external_reward', proposer, paid.external)
   }
   for (const block of effects) addEffects(sums, block)
+}
+
+/** What a builder pays although its payload is not part of the chain. */
+function withPaidBids(
+  execution: ReadonlyMap<number, ExecutionRewards>,
+  proposals: readonly Proposal[],
+): ReadonlyMap<number, ExecutionRewards> {
+  const paid = proposals.filter(({ payload, isPaid }) => payload === 'empty' && isPaid)
+  const rewardOf = ({ slot, valueGwei }: Proposal) =>
+    [slot, { priorityFee: 0, baselineMev: valueGwei, external: valueGwei }] as const
+  return paid.length === 0 ? execution : new Map([...execution, ...paid.map(rewardOf)])
 }
 
 const executionSum = ({ priorityFee, baselineMev }: ExecutionRewards): number => priorityFee + baselineMev

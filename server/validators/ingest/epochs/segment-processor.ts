@@ -2,7 +2,7 @@
 // that are read again.
 import { strict as assert } from 'node:assert'
 import type { Beacon } from '#sources/beacon/client.ts'
-import { epochAt, firstSlotAt, readableUntil } from '#sources/beacon/consensus.ts'
+import { type ConsensusRules, firstSlotAt, readableUntil } from '#sources/beacon/consensus.ts'
 import type { Chain } from '#sources/beacon/endpoint.ts'
 import { withdrawalAddressOf } from '#sources/beacon/validator-keys.ts'
 import type { Validators } from '#sources/beacon/validators.ts'
@@ -11,7 +11,7 @@ import type { ScoreHistory } from '#validators/duties/score-history.ts'
 import { toHex } from '#validators/registry/registry.ts'
 import { findRegistryChanges, type RegistrySnapshot, takeRegistrySnapshot } from '#validators/registry/sync-registry.ts'
 import { EpochReader, type ReadEpoch } from '../read/epoch-reader.ts'
-import type { ExecutionSource } from '../read/execution.ts'
+import { type ExecutionSource, executedBlocks } from '../read/execution.ts'
 import { settleBalances } from '../read/settle-balances.ts'
 import type { RecordReader } from '../read/state-records.ts'
 import { StatesNotFoundError } from '../read/states-not-found.ts'
@@ -58,6 +58,7 @@ export class SegmentProcessor {
   readonly #payloadSeats = new PayloadSeats()
   #selectWatched: SelectWatched
   #reader: EpochReader | undefined
+  #rules: ConsensusRules | undefined
   #starts: readonly SegmentStart[] = []
   #knownRegistry: Pick<SegmentStart, 'at' | 'knownRegistry'> | undefined
   /** Epochs that were computed from blocks and are not stored yet. */
@@ -100,6 +101,15 @@ export class SegmentProcessor {
     this.#starts = []
   }
 
+  /** A fork was scheduled since the last segment: what was read may not have been decoded as it should. */
+  #applyRules(rules: ConsensusRules, from: number): void {
+    if (this.#rules) {
+      this.startAgain(from)
+      this.dropComputed()
+    }
+    this.#rules = rules
+  }
+
   /** Reads from this source from now on, and keeps what has been read. */
   continueWith({ beacon, records }: Omit<SegmentSource, 'accept'>): void {
     this.#reader?.continueWith(beacon, records)
@@ -111,6 +121,7 @@ export class SegmentProcessor {
     chain: Chain,
     signal: AbortSignal,
   ): Promise<ProcessedSegment> {
+    if (this.#rules !== chain.rules) this.#applyRules(chain.rules, from)
     this.#reader ??= new EpochReader(beacon, chain.rules, records)
     const reader = this.#reader.withSignal(signal)
     const start = this.#starts.find(({ at }) => at === from) ?? (await this.#startAt(reader, chain, from, stored))
@@ -128,16 +139,16 @@ export class SegmentProcessor {
       const data = this.#computed.get(epoch) ?? (await reader.read(epoch))
       settleBalances(data, carry)
       if (epoch === from) countBefore = data.now.count
-      const blocks = data.blocks.filter(({ slot }) => epochAt(chain.rules, slot) === epoch)
       const addressOf = (proposer: number) => {
         const address = withdrawalAddressOf(data.now, proposer)
         return address && toHex(address)
       }
-      const execution = await this.#execution?.read(blocks, addressOf, signal)
+      const execution = await this.#execution?.read(executedBlocks(chain.rules, data), addressOf, signal)
       const processed = processEpoch(chain.rules, { ...data, execution }, carry, this.#sums, { accept })
       const seats = this.#payloadSeats.of(chain.rules, data)
       const payloadVotes = seats && findPayloadVotes(chain.rules, firstSlotAt(chain.rules, epoch), seats, data.blocks)
-      this.#missedDuties.collect(chain.rules, data, processed.votes, processed.effects, { payloadVotes })
+      const { votes, effects, proposals } = processed
+      this.#missedDuties.collect(chain.rules, data, votes, effects, { proposals, payloadVotes })
       audits.push(...((await this.#audit?.(epoch, processed, signal)) ?? []))
       if (processed.unexplainedBalanceChanges.validators > 0)
         unexplained.push({ epoch, ...processed.unexplainedBalanceChanges })

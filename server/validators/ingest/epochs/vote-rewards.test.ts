@@ -35,6 +35,7 @@ const votesOf = (epoch: number, timely: number[]): Votes => ({
   right: Uint8Array.from(timely),
   timely: Uint8Array.from(timely),
   proposerGwei: new Map(),
+  sameSlot: new Map(),
 })
 
 const allFlags = flag.source | flag.target | flag.head

@@ -7,12 +7,16 @@
 // 4. The root of a block is the parent root of the next one. So the blocks up to the one that includes a vote are
 //    enough to check its roots.
 // 5. An included vote always has the correct source: the chain rejects any other.
+// 6. Since Gloas, the votes for a block in its own slot can decide whether its builder is paid (proposals.ts). A
+//    validator counts with the inclusion that sets a new flag.
 import { strict as assert } from 'node:assert'
 import { type Attestation, type Block, bitLength, hasBit } from '#sources/beacon/block.ts'
 import { ContradictionError } from '#sources/beacon/client.ts'
 import type { Committees } from '#sources/beacon/committees.ts'
 import { type ConsensusRules, epochAt, firstSlotAt, isFrom, isqrt, weights } from '#sources/beacon/consensus.ts'
+import { type PayloadStatus, payloadStatus } from '#sources/beacon/payload-status.ts'
 import { verifyCommittees } from '../read/verify.ts'
+import { type HeadVote, isHeadRight } from './head-vote.ts'
 import { baseReward, floorDivide, type Stake } from './stake.ts'
 
 export const flag = { source: 1, target: 2, head: 4 } as const
@@ -32,14 +36,20 @@ const emptyVotes = (epoch: number, count: number) => ({
   timely: new Uint8Array(count),
   /** Proposer reward in gwei by slot, in this epoch and the next. */
   proposerGwei: new Map<number, number>(),
+  /** Since Gloas: increments that voted for the block of their own slot. By slot of the including block, then of the vote. */
+  sameSlot: new Map<number, Map<number, number>>(),
 })
 
-/** `blocks`: those of this epoch and the next, in ascending order. `stakes`: those of this epoch and the next. */
+/**
+ * `blocks`: those of this epoch and the next, in ascending order. `stakes`: those of this epoch and the next. `parent`: the
+ * block before them. It is needed since Gloas, if the epoch starts with an empty slot.
+ */
 export function tallyVotes(
   rules: ConsensusRules,
   committees: Committees,
   blocks: readonly Block[],
   stakes: readonly [now: Stake, next: Stake],
+  parent?: Block,
 ): Votes {
   const { epoch } = stakes[0]
   const count = Math.max(stakes[0].validators.count, stakes[1].validators.count)
@@ -49,14 +59,14 @@ export function tallyVotes(
     for (const index of members) votes.dutySlot[index] = slot
   })
   verifyCommittees(stakes[0], votes.dutySlot, committees)
-  const roots = createRootLookup(blocks)
+  const heads = createHeadLookup(epoch, parent ? [parent, ...blocks] : blocks)
   for (const block of blocks) {
     const stake = stakes[epochAt(rules, block.slot) - epoch]
     assert(stake, `the block of slot ${block.slot} cannot hold votes of epoch ${epoch}`)
     let gwei = 0
     for (const attestation of block.attestations) {
       if (attestation.targetEpoch !== epoch) continue
-      gwei += countAttestation(rules, votes, block, attestation, committees, stake, roots)
+      gwei += countAttestation(rules, votes, block, attestation, committees, stake, heads)
     }
     if (gwei > 0) votes.proposerGwei.set(block.slot, gwei)
   }
@@ -71,14 +81,16 @@ function countAttestation(
   attestation: Attestation,
   committees: Committees,
   stake: Stake,
-  roots: (slot: number) => string | undefined,
+  heads: HeadLookup,
 ): number {
   const delay = block.slot - attestation.slot
-  const isTargetRight = attestation.targetRoot === roots(firstSlotAt(rules, votes.epoch))
-  const isHeadRight = attestation.blockRoot === roots(attestation.slot)
-  const right = flag.source | (isTargetRight ? flag.target : 0) | (isHeadRight ? flag.head : 0)
-  const timely = timelyFlags(rules, delay, isTargetRight, isHeadRight, stake.epoch)
-  let numerator = 0
+  const isTargetRight = attestation.targetRoot === heads(firstSlotAt(rules, votes.epoch)).headRoot
+  const head = heads(attestation.slot)
+  const isRight = isHeadRight({ ...attestation, ...head, fork: block.fork })
+  const right = flag.source | (isTargetRight ? flag.target : 0) | (isRight ? flag.head : 0)
+  const timely = timelyFlags(rules, delay, isTargetRight, isRight, stake.epoch)
+  const isForBlockOfSlot = block.bid !== undefined && head.isSameSlot && attestation.blockRoot === head.headRoot
+  let [numerator, sameSlot] = [0, 0]
   let bit = 0
   for (const members of membersOf(attestation, committees)) {
     for (let seat = 0; seat < members.length; seat++) {
@@ -93,6 +105,7 @@ function countAttestation(
       if (fresh === 0) continue
       votes.timely[index] = (votes.timely[index] as number) | fresh
       numerator += baseReward(stake, index) * weightOf(fresh)
+      if (isForBlockOfSlot) sameSlot += stake.validators.increments[index] as number
     }
   }
   const bits = bitLength(attestation.bits)
@@ -100,6 +113,10 @@ function countAttestation(
     throw new ContradictionError(
       `epoch ${votes.epoch}, slot ${block.slot}: an attestation has ${bits} bits, its committees have ${bit} members`,
     )
+  }
+  if (sameSlot > 0) {
+    const bySlot = votes.sameSlot.getOrInsertComputed(block.slot, () => new Map())
+    bySlot.set(attestation.slot, (bySlot.get(attestation.slot) ?? 0) + sameSlot)
   }
   return floorDivide(numerator, ((weights.all - weights.proposer) * weights.all) / weights.proposer)
 }
@@ -136,11 +153,28 @@ export function membersOf(attestation: Attestation, committees: Committees): Uin
   })
 }
 
-/** The root of the last block up to a slot; undefined for slots from the last block on. */
-function createRootLookup(blocks: readonly Block[]): (slot: number) => string | undefined {
-  const bySlot = new Map<number, string | undefined>()
-  return (slot) => {
-    if (!bySlot.has(slot)) bySlot.set(slot, blocks.find((block) => block.slot > slot)?.parentRoot)
-    return bySlot.get(slot)
+type HeadLookup = (slot: number) => Pick<HeadVote, 'headRoot' | 'isSameSlot' | 'payload'>
+
+/**
+ * The last block up to a slot. Its root is undefined for slots from the last block on. `blocks`: of the chain, in
+ * ascending order.
+ */
+function createHeadLookup(epoch: number, blocks: readonly Block[]): HeadLookup {
+  const bySlot = new Map<number, ReturnType<HeadLookup>>()
+  const find: HeadLookup = (slot) => {
+    const at = blocks.findIndex((block) => block.slot > slot)
+    const [block, child] = [blocks[at - 1], blocks[at]]
+    return {
+      headRoot: child?.parentRoot,
+      isSameSlot: slot === 0 || block?.slot === slot,
+      payload: block ? payloadStatus(block, child) : payloadBefore(epoch, child),
+    }
   }
+  return (slot) => bySlot.getOrInsertComputed(slot, () => find(slot))
+}
+
+/** The payload of the block before all known ones. Since Gloas, only the genesis block may be unknown: it counts as full. */
+function payloadBefore(epoch: number, child: Block | undefined): PayloadStatus {
+  assert(!child?.bid || epoch === 0, `the parent of the block of slot ${child?.slot} is needed`)
+  return 'full'
 }

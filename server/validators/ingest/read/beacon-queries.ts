@@ -8,6 +8,7 @@ import { type Beacon, UnknownForkError } from '#sources/beacon/client.ts'
 import { committeesFromDuties, committeesFromJson } from '#sources/beacon/committees.ts'
 import { type ConsensusRules, epochAt, type Fork, forkAt, forks, isFrom } from '#sources/beacon/consensus.ts'
 import { type BeaconReply, type BeaconRequest, dataOf } from '#sources/beacon/endpoint.ts'
+import { envelopeFromJson, envelopeFromSsz } from '#sources/beacon/envelope.ts'
 import { figureOf, hexOf, InvalidResponseError, readFields, readList } from '#sources/beacon/json.ts'
 import {
   emptyPendingQueues,
@@ -23,6 +24,8 @@ import { type StateParts, stateFromSsz, type Validators, validatorsFromJson } fr
 /** A state of two million validators. */
 export const stateBytesMax = 512 * 1024 * 1024
 const blockBytesMax = 16 * 1024 * 1024
+/** JSON takes twice the bytes, and a block access list is about as long as the transactions. */
+const envelopeBytesMax = 64 * 1024 * 1024
 
 export type BeaconQueries = ReturnType<typeof createBeaconQueries>
 
@@ -54,9 +57,15 @@ export function createBeaconQueries(beacon: Beacon, rules: ConsensusRules, signa
     const version = reply.version ?? (reply.is === 'json' ? readFields(reply.body, 'the response').version : undefined)
     const epoch = epochAt(rules, slot)
     const fork = version == null ? forkAt(rules, epoch) : parseFork(String(version), epoch)
-    return reply.is === 'ssz'
-      ? blockFromSsz(new View(reply.bytes), fork, rules)
-      : blockFromJson(dataOf(reply.body), fork, rules)
+    const block =
+      reply.is === 'ssz'
+        ? blockFromSsz(new View(reply.bytes), fork, rules)
+        : blockFromJson(dataOf(reply.body), fork, rules)
+    // Maybe the fork was scheduled after the node was asked for its constants. An error lets them be requested again.
+    const scheduled = forkAt(rules, epochAt(rules, block.slot))
+    if (fork !== scheduled)
+      throw new InvalidResponseError(`the block of slot ${block.slot} is of ${fork}, but ${scheduled} is scheduled`)
+    return block
   }
 
   function queryState<T extends StateParts>(slot: number, read: (view: View) => T): Promise<T | undefined> {
@@ -105,6 +114,24 @@ export function createBeaconQueries(beacon: Beacon, rules: ConsensusRules, signa
             throw new InvalidResponseError(`requested the block of slot ${slot}, got that of ${block.slot}`)
           return block.slot === slot ? block : undefined
         },
+        signal,
+      ),
+
+    /**
+     * The envelope with the payload of a block, since Gloas. Nodes have none of a payload that was withheld, and delete
+     * old ones. Whether the payload is part of the chain does not follow from it (payload-status.ts).
+     */
+    envelope: (block: Block) =>
+      beacon.request(
+        {
+          path: `/eth/v1/beacon/execution_payload_envelopes/${block.slot}`,
+          accept: 'either',
+          bytesMax: envelopeBytesMax,
+        },
+        (reply) =>
+          reply.is === 'ssz'
+            ? envelopeFromSsz(new View(reply.bytes), block, rules)
+            : envelopeFromJson(dataOf(reply.body), block, rules),
         signal,
       ),
 

@@ -63,9 +63,10 @@ export function createBoundaries(source: QuerySource, linkedBlocks: LinkedBlocks
     if (!validators || !balances) {
       throw new StatesNotFoundError(`the node has neither the state of slot ${first} nor those around it`)
     }
-    // The pending queues are of another slot than the balances.
+    // The pending queues and builders are of another slot than the balances.
     const pending = isFrom(rules, 'electra', epoch) ? undefined : emptyPendingQueues
-    return { validators: { ...validators, balance: balances, pending }, awaitsRewards: true }
+    const payloads = undefined
+    return { validators: { ...validators, balance: balances, pending, payloads }, awaitsRewards: true }
   }
 
   return {

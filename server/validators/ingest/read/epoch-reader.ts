@@ -18,6 +18,7 @@ import { createBoundaries } from './boundaries.ts'
 import type { EpochData } from './epoch.ts'
 import { EpochDuties } from './epoch-duties.ts'
 import { LinkedBlocks, verifyLink, verifyProposers } from './linked-blocks.ts'
+import { PayloadReader } from './payloads.ts'
 import type { Boundary, EpochStateParts, RecordReader } from './state-records.ts'
 import { StatesNotFoundError } from './states-not-found.ts'
 
@@ -33,6 +34,7 @@ export class EpochReader {
   #records: RecordReader | undefined
   readonly #source: { readonly rules: ConsensusRules; queries: BeaconQueries }
   readonly #blocks: LinkedBlocks
+  readonly #payloads: PayloadReader
   readonly #boundaries: ReturnType<typeof createBoundaries>
   readonly #duties: EpochDuties
   /** The finalized epoch, as of each epoch. */
@@ -43,6 +45,7 @@ export class EpochReader {
     this.#records = records
     this.#source = { rules, queries: createBeaconQueries(beacon, rules) }
     this.#blocks = new LinkedBlocks(this.#source)
+    this.#payloads = new PayloadReader(this.#source, this.#blocks)
     this.#boundaries = createBoundaries(this.#source, this.#blocks)
     this.#duties = new EpochDuties(this.#source, this.#blocks)
   }
@@ -84,6 +87,7 @@ export class EpochReader {
       next: boundary.validators,
       boundary,
       finalizedEpoch: await this.#finalizedAt(epoch + 2),
+      ...(await this.#payloads.of(epoch, blocks, nextBlocks.length === 0)),
     }
   }
 
@@ -108,14 +112,16 @@ export class EpochReader {
     if (header) verifyLink(epoch, { slot: end, root: after.root }, { slot: end, parentRoot: header.root })
     if (after && last) verifyLink(epoch, last, after)
     const sync = await this.#duties.syncCommittee(epoch, now.validators)
+    const blocks = after ? [...epochBlocks, after] : epochBlocks
     return {
       epoch,
-      blocks: after ? [...epochBlocks, after] : epochBlocks,
+      blocks,
       proposers: [],
       committees: await this.#duties.committees(epoch, now.validators),
       sync: { now: sync, next: after ? await this.#duties.syncCommittee(epoch + 1, next, [after]) : sync },
       now: now.validators,
       next,
+      ...(await this.#payloads.of(epoch, blocks, false)),
     }
   }
 
@@ -195,6 +201,7 @@ export class EpochReader {
 
   #forget(epoch: number): void {
     this.#blocks.forget(epoch)
+    this.#payloads.forget(epoch)
     this.#boundaries.forget(epoch)
     this.#duties.forget(epoch)
     for (const at of this.#finalized.keys()) if (at < epoch || at > epoch + 2) this.#finalized.delete(at)

@@ -2,8 +2,17 @@
 import type { Block } from '#sources/beacon/block.ts'
 import type { Committees } from '#sources/beacon/committees.ts'
 import type { Validators } from '#sources/beacon/validators.ts'
+import type { EpochPayloads } from './payloads.ts'
 
-export interface EpochData {
+/** Since Gloas. */
+export interface EpochLinks extends Partial<EpochPayloads> {
+  /** The block before `blocks`, if the epoch starts with an empty slot. Undefined: it is the genesis block. */
+  readonly parent?: Block | undefined
+  /** The block after `blocks`, if the next epoch has none. */
+  readonly child?: Block | undefined
+}
+
+export interface EpochData extends EpochLinks {
   readonly epoch: number
   /** Those of this epoch and the next, in ascending order. */
   readonly blocks: readonly Block[]
@@ -29,3 +38,7 @@ export interface ExecutionRewards {
 
 /** The two states of an epoch and the blocks between them. */
 export type EpochStates = Pick<EpochData, 'epoch' | 'now' | 'next' | 'blocks'>
+
+/** The blocks of an epoch and those around it that are known, in ascending order. */
+export const chainOf = ({ parent, blocks, child }: EpochLinks & Pick<EpochData, 'blocks'>): readonly Block[] =>
+  parent || child ? [...(parent ? [parent] : []), ...blocks, ...(child ? [child] : [])] : blocks

@@ -1,19 +1,41 @@
 // Reads the execution rewards of proposers: priority fees from receipts, and the payment of a builder, which usually is
 // one of the last transactions of the block (behaviour/validators.md#builder-payments). The chain does not record which
 // address a builder pays. Known are the proposer's withdrawal address and the configured fee recipients; if these are
-// not enough, the rewards of the block are unknown.
+// not enough, the rewards of the block are unknown. Since Gloas, a block names the address of its proposer, and what its
+// builder pays from its balance.
 
 import type { Clock } from '#runtime/clock.ts'
 import type { NetworkSettings } from '#runtime/settings/validators.ts'
-import type { Block } from '#sources/beacon/block.ts'
+import type { Bid, Block } from '#sources/beacon/block.ts'
+import { ContradictionError } from '#sources/beacon/client.ts'
+import { type ConsensusRules, epochAt } from '#sources/beacon/consensus.ts'
+import { payloadHashOf, payloadStatus } from '#sources/beacon/payload-status.ts'
 import type { RpcOutcome } from '#sources/evm/batch-results.ts'
 import { CallFault, isUnknownMethod, openRpc, type Rpc, type RpcCall } from '#sources/evm/rpc.ts'
-import type { ExecutionRewards } from './epoch.ts'
+import { chainOf, type EpochData, type ExecutionRewards } from './epoch.ts'
+import type { PayloadSummary } from './payloads.ts'
+
+/** A block whose payload is part of the chain. */
+export interface ExecutedBlock extends Pick<Block, 'slot' | 'proposer' | 'payload' | 'bid'> {
+  /** Since Gloas: the payload from its envelope, if the node has it. */
+  readonly published?: PayloadSummary | undefined
+}
+
+/** The blocks of an epoch whose payloads are part of the chain. */
+export function executedBlocks(rules: ConsensusRules, data: ExecutedEpoch): ExecutedBlock[] {
+  const chain = chainOf(data)
+  return chain.flatMap((block, at) => {
+    const isExecuted = epochAt(rules, block.slot) === data.epoch && payloadStatus(block, chain[at + 1]) === 'full'
+    return isExecuted ? [{ ...block, published: data.payloads?.get(block.root) }] : []
+  })
+}
+
+type ExecutedEpoch = Pick<EpochData, 'epoch' | 'blocks' | 'parent' | 'child' | 'payloads'>
 
 export interface ExecutionSource {
   /** By slot; blocks with unknown rewards have no entry. `addressOf`: the proposer's withdrawal address. */
   read(
-    blocks: readonly Block[],
+    blocks: readonly ExecutedBlock[],
     addressOf: (proposer: number) => string | undefined,
     signal: AbortSignal,
   ): Promise<ReadonlyMap<number, ExecutionRewards>>
@@ -46,15 +68,16 @@ export function createExecutionSource(rpc: Rpc, feeRecipients: readonly string[]
   return {
     async read(blocks, addressOf, signal) {
       const rewards = new Map(blocks.map(({ slot }) => [slot, noRewards]))
-      const nonEmpty = blocks.filter(({ payload }) => payload && payload.transactions > 0)
+      const nonEmpty = blocks.filter(({ payload, bid }) => bid || (payload && payload.transactions > 0))
       if (nonEmpty.length === 0) return rewards
-      const calls = nonEmpty.flatMap(({ payload }) => payload ?? []).map(blockCall)
-      const bodies = (await rpc.results(calls, { signal })) as RpcBlock[]
+      const bodies = await readBodies(rpc, nonEmpty, signal)
       const receipts = await receiptsOf(bodies, signal)
-      nonEmpty.forEach(({ slot, proposer }, at) => {
-        const withdrawal = addressOf(proposer)
-        const addresses = withdrawal === undefined ? feeRecipients : [withdrawal, ...feeRecipients]
-        const gwei = computeExecutionRewards(bodies[at] as RpcBlock, receipts[at] as readonly RpcReceipt[], addresses)
+      nonEmpty.forEach(({ slot, proposer, bid }, at) => {
+        const addresses = [addressOf(proposer), bid?.feeRecipient, ...feeRecipients].filter(
+          (known) => known !== undefined,
+        )
+        const of = [bodies[at] as RpcBlock, receipts[at] as readonly RpcReceipt[], addresses] as const
+        const gwei = bid?.builder === undefined ? computeExecutionRewards(...of) : computeBidRewards(bid, ...of)
         if (gwei) rewards.set(slot, gwei)
         else rewards.delete(slot)
       })
@@ -63,10 +86,30 @@ export function createExecutionSource(rpc: Rpc, feeRecipients: readonly string[]
   }
 }
 
-const blockCall = (payload: Payload): RpcCall => ({
+/**
+ * Envelopes are not part of a block, so nothing but the execution node proves them. If the two differ whichever execution
+ * node answers, a beacon node may be wrong: other beacon nodes are asked for the epoch.
+ */
+async function readBodies(rpc: Rpc, blocks: readonly ExecutedBlock[], signal: AbortSignal): Promise<RpcBlock[]> {
+  try {
+    return (await rpc.results(blocks.map(blockCall), { signal })) as RpcBlock[]
+  } catch (error) {
+    if (blocks.every(({ published }) => published === undefined)) throw error
+    const unpublished = blocks.map((block) => ({ ...block, published: undefined }))
+    const bodies = (await rpc.results(unpublished.map(blockCall), { signal })) as RpcBlock[]
+    for (const [at, block] of blocks.entries()) {
+      const problem = validateBlock(bodies[at], block)
+      if (problem === undefined) continue
+      throw new ContradictionError(`slot ${block.slot}: compared with the envelope of its payload, ${problem}`)
+    }
+    return bodies
+  }
+}
+
+const blockCall = (block: ExecutedBlock): RpcCall => ({
   method: 'eth_getBlockByHash',
-  params: [payload.hash, true],
-  validate: (result) => validateBlock(result, payload),
+  params: [payloadHashOf(block), true],
+  validate: (result) => validateBlock(result, block),
 })
 
 /** Nodes without this method are asked for single receipts. */
@@ -87,10 +130,9 @@ function resultOrThrow<T>(outcome: RpcOutcome): T {
   throw new CallFault(outcome)
 }
 
-type Payload = NonNullable<Block['payload']>
-
 interface RpcBlock {
   readonly hash: string
+  readonly parentHash: string
   readonly miner: string
   readonly baseFeePerGas: string
   readonly transactions: readonly RpcTransaction[]
@@ -114,9 +156,9 @@ interface RpcReceipt {
 
 const isHex = (value: unknown): boolean => typeof value === 'string' && /^0x[0-9a-f]+$/i.test(value)
 
-/** It must be the block that the beacon chain names. What the beacon block contains itself is compared. */
-function validateBlock(result: unknown, payload: Payload): string | undefined {
-  const { hash, miner, baseFeePerGas, transactions } = result as Partial<RpcBlock>
+/** It must be the block that the beacon chain names. What the beacon block or the envelope contains is compared. */
+function validateBlock(result: unknown, { payload, bid, published }: ExecutedBlock): string | undefined {
+  const { hash, miner, parentHash, baseFeePerGas, transactions } = (result ?? {}) as Partial<RpcBlock>
   const isComplete =
     isHex(hash) &&
     isHex(miner) &&
@@ -124,10 +166,13 @@ function validateBlock(result: unknown, payload: Payload): string | undefined {
     Array.isArray(transactions) &&
     transactions.every((transaction) => [transaction?.hash, transaction?.from, transaction?.value].every(isHex))
   if (!isComplete) return 'the block is incomplete'
-  if (!isSameHex(payload.hash, hash)) return 'the block has another hash'
-  if (!isSameHex(payload.feeRecipient, miner)) return 'the block has another fee recipient'
-  if (BigInt(baseFeePerGas as string) !== payload.baseFeeWei) return 'the block has another base fee'
-  return transactions.length === payload.transactions ? undefined : 'the block has another number of transactions'
+  if (!isSameHex(payloadHashOf({ bid, payload }) ?? '', hash)) return 'the block has another hash'
+  if (bid && !isSameHex(bid.parentBlockHash, parentHash)) return 'the block has another parent'
+  const expected = payload ?? published
+  if (!expected) return undefined
+  if (!isSameHex(expected.feeRecipient, miner)) return 'the block has another fee recipient'
+  if (BigInt(baseFeePerGas as string) !== expected.baseFeeWei) return 'the block has another base fee'
+  return transactions.length === expected.transactions ? undefined : 'the block has another number of transactions'
 }
 
 /** There must be one per transaction, in the same order, because the last ones are treated differently. */
@@ -157,31 +202,66 @@ const weiPerGwei = 1_000_000_000n
 /** The payment of a builder is among the last transactions: refunds to others may follow it. */
 const lastTransactions = 3
 
-/** Whole gwei, rounded down once per sum. `addresses`: those of the proposer. Undefined: the rewards are unknown. */
-export function computeExecutionRewards(
-  { miner, baseFeePerGas, transactions }: Pick<RpcBlock, 'miner' | 'baseFeePerGas' | 'transactions'>,
+const toGwei = (wei: bigint): number => Number(wei / weiPerGwei)
+
+function feesOf(baseFeePerGas: string, receipts: readonly RpcReceipt[]): number {
+  const baseFee = BigInt(baseFeePerGas)
+  const paid = ({ gasUsed, effectiveGasPrice }: RpcReceipt) => BigInt(gasUsed) * (BigInt(effectiveGasPrice) - baseFee)
+  return toGwei(receipts.reduce((sum, receipt) => sum + paid(receipt), 0n))
+}
+
+type RewardedBlock = Pick<RpcBlock, 'miner' | 'baseFeePerGas' | 'transactions'>
+
+/** Gwei of the payment among the last transactions; undefined: there is none. A reverted payment transfers nothing. */
+function paymentIn(
+  { transactions }: RewardedBlock,
+  receipts: readonly RpcReceipt[],
+  addresses: readonly string[],
+): number | undefined {
+  const at = paymentAt(transactions, addresses)
+  const payment = transactions[at]
+  return payment && (BigInt(receipts[at]?.status ?? 0) === 1n ? toGwei(BigInt(payment.value)) : 0)
+}
+
+/**
+ * Since Gloas, if a builder delivered the payload: it pays the value of its bid from its balance. It may also have promised
+ * a transaction. Undefined: there is no such transaction.
+ */
+export function computeBidRewards(
+  { value, executionPayment }: Pick<Bid, 'value' | 'executionPayment'>,
+  block: RewardedBlock,
   receipts: readonly RpcReceipt[],
   addresses: readonly string[],
 ): ExecutionRewards | undefined {
-  const baseFee = BigInt(baseFeePerGas)
-  const fees = receipts.reduce(
-    (sum, { gasUsed, effectiveGasPrice }) => sum + BigInt(gasUsed) * (BigInt(effectiveGasPrice) - baseFee),
-    0n,
-  )
-  const toGwei = (wei: bigint) => Number(wei / weiPerGwei)
+  const payment = paymentIn(block, receipts, addresses)
+  if (payment === undefined && executionPayment > 0) return undefined
+  return splitPayment(block, feesOf(block.baseFeePerGas, receipts), value + (payment ?? 0), addresses)
+}
+
+/** Fees go to the fee recipient. If that is the builder, its payment covers the fees first. */
+function splitPayment(
+  { miner }: RewardedBlock,
+  fees: number,
+  paid: number,
+  addresses: readonly string[],
+): ExecutionRewards {
   const isOwn = isOneOf(addresses, miner)
-  const at = paymentAt(transactions, addresses)
-  const payment = at < 0 ? undefined : transactions[at]
-  if (payment) {
-    // A reverted payment transfers nothing.
-    const paid = BigInt(receipts[at]?.status ?? 0) === 1n ? toGwei(BigInt(payment.value)) : 0
-    // Fees go to the fee recipient. If that is the builder, its payment covers the fees first.
-    const priorityFee = isOwn ? toGwei(fees) : Math.min(toGwei(fees), paid)
-    return { priorityFee, baselineMev: isOwn ? paid : paid - priorityFee, external: paid }
-  }
+  const priorityFee = isOwn ? fees : Math.min(fees, paid)
+  return { priorityFee, baselineMev: isOwn ? paid : paid - priorityFee, external: paid }
+}
+
+/** Whole gwei, rounded down once per sum. `addresses`: those of the proposer. Undefined: the rewards are unknown. */
+export function computeExecutionRewards(
+  block: RewardedBlock,
+  receipts: readonly RpcReceipt[],
+  addresses: readonly string[],
+): ExecutionRewards | undefined {
+  const fees = feesOf(block.baseFeePerGas, receipts)
+  const payment = paymentIn(block, receipts, addresses)
+  if (payment !== undefined) return splitPayment(block, fees, payment, addresses)
   // The last transaction may be the payment, to an unknown address of the proposer.
-  if (!isOwn && isTransfer(transactions.at(-1))) return undefined
-  return { priorityFee: toGwei(fees), baselineMev: 0, external: 0 }
+  if (!isOneOf(addresses, block.miner) && isTransfer(block.transactions.at(-1))) return undefined
+  return { priorityFee: fees, baselineMev: 0, external: 0 }
 }
 
 /**

@@ -2,14 +2,18 @@
 // altered and missing blocks (behaviour/validators.md#verification).
 import type { Block } from '#sources/beacon/block.ts'
 import { BeaconError, ContradictionError } from '#sources/beacon/client.ts'
-import { type ConsensusRules, firstSlotAt } from '#sources/beacon/consensus.ts'
+import { type ConsensusRules, epochAt, firstSlotAt } from '#sources/beacon/consensus.ts'
 import type { BlockLink, QuerySource } from './beacon-queries.ts'
 
 const blocksAtOnce = 8
+/** The parent and the child of a block are searched in this many epochs. */
+const searchEpochs = 4
 
 export class LinkedBlocks {
   readonly #source: QuerySource
   readonly #blocks = new Map<number, readonly Block[]>()
+  /** The last block that was forgotten. */
+  #forgotten: Block | undefined
   /** The last block up to the end of each epoch. */
   readonly #lastBlocks = new Map<number, BlockLink | undefined>()
 
@@ -19,6 +23,8 @@ export class LinkedBlocks {
 
   /** Keeps only what is needed to read this epoch and the next two. */
   forget(epoch: number): void {
+    const known = this.#known()
+    this.#forgotten = known.findLast(({ slot }) => slot < firstSlotAt(this.#source.rules, epoch)) ?? this.#forgotten
     for (const at of this.#blocks.keys()) if (at < epoch || at > epoch + 2) this.#blocks.delete(at)
     for (const at of this.#lastBlocks.keys()) if (at < epoch - 1) this.#lastBlocks.delete(at)
   }
@@ -26,6 +32,38 @@ export class LinkedBlocks {
   /** The last block up to the end of the epoch, if its links have been verified. */
   lastUpTo(epoch: number): BlockLink | undefined {
     return this.#lastBlocks.get(epoch)
+  }
+
+  #known(): Block[] {
+    return [...this.#blocks.values()].flat().sort((a, b) => a.slot - b.slot)
+  }
+
+  /** Undefined: the parent is the genesis block. */
+  async parentOf(block: Block): Promise<Block | undefined> {
+    const known = [this.#forgotten, ...this.#known()].find((other) => other?.root === block.parentRoot)
+    if (known) return known
+    const lowest = Math.max(1, block.slot - searchEpochs * this.#source.rules.slotsPerEpoch)
+    for (let slot = block.slot - 1; slot >= lowest; slot--) {
+      const parent = await this.#source.queries.block(slot)
+      if (!parent) continue
+      verifyLink(epochAt(this.#source.rules, block.slot), parent, block)
+      return parent
+    }
+    if (lowest === 1) return undefined
+    throw new BeaconError(`the node has no block in the ${searchEpochs} epochs before slot ${block.slot}`)
+  }
+
+  async childOf(block: Block): Promise<Block> {
+    const known = this.#known().find(({ parentRoot }) => parentRoot === block.root)
+    if (known) return known
+    const end = block.slot + 1 + searchEpochs * this.#source.rules.slotsPerEpoch
+    for (let slot = block.slot + 1; slot < end; slot++) {
+      const child = await this.#source.queries.block(slot)
+      if (!child) continue
+      verifyLink(epochAt(this.#source.rules, block.slot), block, child)
+      return child
+    }
+    throw new BeaconError(`the node has no block in the ${searchEpochs} epochs after slot ${block.slot}`)
   }
 
   async of(epoch: number): Promise<readonly Block[]> {

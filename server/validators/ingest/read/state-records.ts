@@ -48,7 +48,7 @@ export interface StateRecord extends EpochStateParts {
 }
 
 /** Changes with every change of the format. */
-const formatName = 'tetrad state record 3\n'
+const formatName = 'tetrad state record 4\n'
 const hashSize = 32
 const keysFile = 'pubkeys'
 const recordName = /^(\d{1,16})-([0-9a-f]{64})$/

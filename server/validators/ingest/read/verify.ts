@@ -6,6 +6,7 @@
 // 2. Every validator that is active in an epoch is in exactly one committee.
 // 3. Balances only change by duties, deposits, withdrawals and consolidations.
 // 4. Effective balances follow balances with the hysteresis of the chain.
+// 5. Since Gloas, the balances of builders only change by deposits, payments and withdrawals.
 
 import { slashedIn } from '#sources/beacon/block.ts'
 import { ContradictionError } from '#sources/beacon/client.ts'
@@ -81,11 +82,11 @@ export function verifyCommittees(
   if (seats !== active) differ(`the committees have ${seats} members, but ${active} validators are active`)
 }
 
-/** `isAccepted`: whether another node returned the same differences. Then they are accepted. */
+/** `builders`: what differs about builders. `isAccepted`: whether another node returned the same differences. Then they are accepted. */
 export function verifyBalances(
   rules: ConsensusRules,
   states: EpochStates,
-  earnings: Earnings,
+  earnings: Earnings & { readonly builders?: readonly string[] },
   isAccepted: (remainder: string) => boolean,
 ): void {
   const { epoch, now, next } = states
@@ -93,8 +94,10 @@ export function verifyBalances(
   // Deposits of a new validator with an invalid signature are not credited.
   const unexplained = [...earnings.unexplained].filter(([index, gwei]) => index < now.count || gwei > 0)
   const mismatched = findWrongEffectiveBalances(rules, states, earnings)
-  if (unexplained.length <= allowed && mismatched.length <= allowed) return
+  const { builders = [] } = earnings
+  if (unexplained.length <= allowed && mismatched.length <= allowed && builders.length === 0) return
   const differences = [
+    ...builders,
     ...mismatched.map((index) => {
       const [before, after] = [now, next].map(({ increments }) => (increments[index] as number) * rules.increment)
       const balance = earnings.atAdjustment[index]

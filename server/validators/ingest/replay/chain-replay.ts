@@ -6,6 +6,7 @@ import { type ConsensusRules, firstSlotAt, isFrom } from '#sources/beacon/consen
 import type { TransitionState } from '#sources/beacon/transition-state.ts'
 import type { Validators } from '#sources/beacon/validators.ts'
 import { computeEffects } from '../epochs/block-effects.ts'
+import type { BlockWithdrawals } from '../epochs/deductions.ts'
 import { scoresFrom } from '../epochs/inactivity-scores.ts'
 import { computeStake } from '../epochs/stake.ts'
 import { computeVoteRewards } from '../epochs/vote-rewards.ts'
@@ -27,7 +28,7 @@ export class ReplayError extends Error {
 }
 
 /** Blocks in ascending order. */
-interface ReplayInput extends Pick<EpochData, 'committees' | 'sync'> {
+interface ReplayInput extends Pick<EpochData, 'committees' | 'sync' | 'parent'> {
   readonly blocks: readonly Block[]
   readonly nextBlocks: readonly Block[]
 }
@@ -47,7 +48,7 @@ export function startReplay(
   assert(firstEpoch > 0, 'the genesis epoch has no previous epoch')
   if (!firstValidators.scores || !firstValidators.pending)
     throw new ReplayError(`epoch ${firstEpoch}: its full state is needed`)
-  const state = new ReplayedValidators(rules, firstValidators, after, transition)
+  const state = new ReplayedValidators(rules, firstEpoch, firstValidators, after, transition)
   const wasSlashed = new Set(firstValidators.slashed.entries().flatMap(([index, flag]) => (flag === 1 ? [index] : [])))
   let epoch = firstEpoch
   let justification = transition.justification
@@ -59,12 +60,19 @@ export function startReplay(
     previous.committees,
     [...previous.blocks, ...previous.nextBlocks],
     [computeStake(rules, epoch - 1, firstValidators), stake],
+    previous.parent,
   )
+  let withdrawals = new Map<number, BlockWithdrawals>()
 
   /** `votes`: those that the block may include. */
   function applyBlock(block: Block, syncCommittee: ArrayLike<number>, votes: readonly Votes[]): void {
     const gwei = votes.reduce((sum, { proposerGwei }) => sum + (proposerGwei.get(block.slot) ?? 0), 0)
-    state.applyBlock(block, computeEffects(rules, block, stake, syncCommittee, gwei, wasSlashed))
+    const effects = computeEffects(rules, block, stake, syncCommittee, gwei, wasSlashed)
+    const sameSlot = votes.map((of) => of.sameSlot.get(block.slot))
+    const deducted = state.applyBlock(block, effects, { finalizedEpoch: justification.finalized, sameSlot })
+    if (!block.bid) return
+    if (!deducted) throw new ReplayError(`slot ${block.slot}: the state from which its withdrawals follow is not known`)
+    withdrawals.set(block.slot, deducted)
   }
 
   /** The parts of the epoch transition that concern validators, in the order of the chain. */
@@ -81,34 +89,39 @@ export function startReplay(
       state.applyPendingDeposits(stake, firstSlotAt(rules, finalizedEpoch))
       state.applyPendingConsolidations(epoch)
     }
+    state.payloads?.endEpoch(epoch, stake.activeIncrements)
     state.updateEffectiveBalances(epoch)
   }
 
   return {
     finalizedEpoch: () => justification.finalized,
     scores: () => scores,
+    /** What differs about builders from a state of a node. */
+    builderDifferences: (payloads: Validators['payloads']) => state.payloads?.differences(payloads, epoch) ?? [],
     /**
      * Applies the blocks after the first slot of the epoch, the epoch transition, and the block in the first slot of the
-     * next epoch. Returns the validators at that slot.
+     * next epoch. Returns the validators at that slot, and since Gloas what each block deducts, by slot.
      */
-    applyEpoch({ blocks, nextBlocks, committees, sync }: ReplayInput): Validators {
+    applyEpoch({ blocks, nextBlocks, committees, sync, parent }: ReplayInput) {
       if (isFrom(rules, 'electra', epoch + 1) && !isFrom(rules, 'electra', epoch))
         throw new ReplayError(`epoch ${epoch + 1}: the upgrade to Electra cannot be computed`)
-      const ownVotes = tallyVotes(rules, committees, blocks, [stake, stake])
+      withdrawals = new Map()
+      const ownVotes = tallyVotes(rules, committees, blocks, [stake, stake], parent)
       const first = firstSlotAt(rules, epoch)
       for (const block of blocks) if (block.slot > first) applyBlock(block, sync.now, [previousVotes, ownVotes])
 
       endEpoch(ownVotes)
 
       epoch += 1
+      if (isFrom(rules, 'gloas', epoch) && !isFrom(rules, 'gloas', epoch - 1)) state.upgradeToGloas(epoch)
       const nextStake = computeStake(rules, epoch, state.current())
-      previousVotes = tallyVotes(rules, committees, [...blocks, ...nextBlocks], [stake, nextStake])
+      previousVotes = tallyVotes(rules, committees, [...blocks, ...nextBlocks], [stake, nextStake], parent)
       stake = nextStake
       const [block] = nextBlocks
       if (block?.slot === firstSlotAt(rules, epoch)) applyBlock(block, sync.next, [previousVotes])
       const validators = state.takeSnapshot()
       stake = { ...stake, validators }
-      return validators
+      return { validators, withdrawals }
     },
   }
 }

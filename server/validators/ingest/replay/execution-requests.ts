@@ -59,14 +59,17 @@ export const consolidationRequests = ({ requests }: Block): (ValidatorRequest & 
 
 /** The public keys in the deposits and requests of a block that concern known validators. */
 export const keysIn = (block: Block): string[] =>
-  [...block.deposits, ...withdrawalRequests(block), ...consolidationRequests(block)].map(({ pubkey }) => pubkey)
+  pubkeysOf([...block.deposits, ...withdrawalRequests(block), ...consolidationRequests(block)])
+
+export const pubkeysOf = (deposits: readonly { readonly pubkey: string }[]): string[] =>
+  deposits.map(({ pubkey }) => pubkey)
 
 /** The first records of the queue, each with its bytes. */
 export const readQueuedDeposits = (
   queue: Uint8Array,
   countMax: number,
 ): (PendingDeposit & { readonly bytes: Uint8Array })[] =>
-  new View(queue.subarray(0, countMax * depositSize))
+  new View(queue.subarray(0, Math.min(queue.length, countMax * depositSize)))
     .list(depositSize)
     .map(({ bytes }) => ({ ...depositIn(bytes), bytes }))
 

@@ -7,7 +7,7 @@
 
 import type { Block } from '#sources/beacon/block.ts'
 import { BeaconError } from '#sources/beacon/client.ts'
-import { type ConsensusRules, epochAt } from '#sources/beacon/consensus.ts'
+import { type ConsensusRules, epochAt, firstSlotAt } from '#sources/beacon/consensus.ts'
 import { emptyPendingQueues } from '#sources/beacon/pending.ts'
 import { credentialsSize } from '#sources/beacon/validator-keys.ts'
 import type { Validators } from '#sources/beacon/validators.ts'
@@ -65,7 +65,11 @@ function replayGap(rules: ConsensusRules, gap: Gap, byEpoch: ReadonlyMap<number,
   verifyRegistry({ epoch: before.epoch, now: before.validators, next: after.validators, blocks: all })
   const duties = gap.duties ?? computeDuties(rules, before, all)
   const blocksOf = (epoch: number) => byEpoch.get(epoch) ?? []
-  const blocksFrom = (epoch: number) => ({ blocks: blocksOf(epoch), nextBlocks: blocksOf(epoch + 1) })
+  const blocksFrom = (epoch: number) => {
+    const first = firstSlotAt(rules, epoch)
+    const parent = all.findLast(({ slot }) => slot < first)
+    return { blocks: blocksOf(epoch), nextBlocks: blocksOf(epoch + 1), parent }
+  }
   const previous = before.epoch - 1
   const replay = startReplay(rules, before, after.validators, {
     ...blocksFrom(previous),
@@ -81,9 +85,12 @@ function replayGap(rules: ConsensusRules, gap: Gap, byEpoch: ReadonlyMap<number,
     const sync = { now: duties.syncCommittee(epoch), next: duties.syncCommittee(epoch + 1) }
     const proposers = duties.proposers(epoch, now, previousValidators)
     verifyProposers(rules, epoch, blocksOf(epoch), proposers)
-    const next: Validators = replay.applyEpoch({ ...blocksFrom(epoch), committees, sync })
+    const { validators: next, withdrawals } = replay.applyEpoch({ ...blocksFrom(epoch), committees, sync })
     finalizedEpochs.push(replay.finalizedEpoch())
-    epochs.push({ epoch, blocks: [...blocksOf(epoch), ...blocksOf(epoch + 1)], proposers, committees, sync, now, next })
+    const { blocks, nextBlocks, parent } = blocksFrom(epoch)
+    const child = nextBlocks.length === 0 ? all.find(({ slot }) => slot >= firstSlotAt(rules, epoch + 2)) : undefined
+    const links = { parent, child, withdrawals }
+    epochs.push({ epoch, blocks: [...blocks, ...nextBlocks], proposers, committees, sync, now, next, ...links })
     previousValidators = now
     now = next
   }
@@ -125,6 +132,8 @@ function findDifference(replay: ChainReplay, computed: Validators, { validators,
   // New consolidations are not computed. They take effect much later than the end of the gap.
   const known = validators.pending.consolidations.subarray(0, consolidations.length)
   if (Buffer.compare(consolidations, known) !== 0) return 'the queue of pending consolidations differs'
+  const [builders] = replay.builderDifferences(validators.payloads)
+  if (builders) return builders
   if (replay.finalizedEpoch() !== finalizedEpoch)
     return `the finalized epoch would be ${replay.finalizedEpoch()}, but the node has ${finalizedEpoch}`
   return undefined

@@ -96,12 +96,14 @@ const transitionOf = ({ before, finalizedEpoch }: TransitionCase): TransitionSta
   syncCommittees: { now: new Uint32Array(), next: new Uint32Array() },
 })
 
+const noContext = { finalizedEpoch: 0, sameSlot: [] }
+
 /** The state after the block with requests and two epoch transitions. */
 function transition(step: TransitionCase): Validators {
   const { epoch, finalizedEpoch, before } = step
   const [now, after] = [validatorsOf(before), validatorsOf(step.after)]
-  const state = new ReplayedValidators(rules, now, after, transitionOf(step))
-  state.applyBlock(blockOf(step), noEffects)
+  const state = new ReplayedValidators(rules, epoch, now, after, transitionOf(step))
+  state.applyBlock(blockOf(step), noEffects, noContext)
   for (const at of [0, 1]) {
     const stake = computeStake(rules, epoch + at, state.current())
     state.ejectValidators(epoch + at)
@@ -179,9 +181,9 @@ test('a deposit is postponed from the block on in which the exit of its validato
       ),
     )
     const after = validatorsOf(stateWith([validatorJson(0), validatorJson(1, '130'), validatorJson(2, '130')]))
-    const state = new ReplayedValidators(rules, before, after, transitionOf(step))
+    const state = new ReplayedValidators(rules, 100, before, after, transitionOf(step))
     const requests = { deposits: empty, withdrawals: empty, consolidations: empty }
-    state.applyBlock({ ...blockOf(step), requests, ...block }, noEffects)
+    state.applyBlock({ ...blockOf(step), requests, ...block }, noEffects, noContext)
     state.applyPendingDeposits(computeStake(rules, 100, before), firstSlotAt(rules, 97))
     const { balance, pending } = state.current()
     assert.equal(balance[1], 32_000_000_000 + (isPostponed ? 0 : 7), label)
@@ -194,7 +196,7 @@ test('a deposit that creates no validator is ignored, also if a later one of the
   const deposits = [depositJson(2, 5), depositJson(1, 32_000_000_000), depositJson(2, 1_000_000_000), depositJson(9, 3)]
   const before = validatorsOf(stateWith([validatorJson(0)], deposits))
   const after = validatorsOf(stateWith([0, 1, 2].map((index) => validatorJson(index))))
-  const state = new ReplayedValidators(rules, before, after, transitionOf(cases[0] as TransitionCase))
+  const state = new ReplayedValidators(rules, 100, before, after, transitionOf(cases[0] as TransitionCase))
   state.applyPendingDeposits(computeStake(rules, 100, before), firstSlotAt(rules, 97))
   const { count, balance, increments, pending } = state.current()
   assert.deepEqual([count, ...balance], [3, 32_000_000_000, 32_000_000_000, 1_000_000_000])
@@ -204,12 +206,18 @@ test('a deposit that creates no validator is ignored, also if a later one of the
 
 test('a snapshot does not change when further blocks change credentials and balances', () => {
   const step = cases.find(({ before, after }) => typesOf(before) !== typesOf(after)) as TransitionCase
-  const state = new ReplayedValidators(rules, validatorsOf(step.before), validatorsOf(step.after), transitionOf(step))
+  const state = new ReplayedValidators(
+    rules,
+    100,
+    validatorsOf(step.before),
+    validatorsOf(step.after),
+    transitionOf(step),
+  )
   const snapshot = state.takeSnapshot()
   const columnsOf = ({ balance, credentials, pending }: Validators) =>
     [balance, credentials, pending?.deposits ?? []].map((column) => [...column])
   const before = columnsOf(snapshot)
-  state.applyBlock({ ...blockOf(step), credentialsChanges: [0] }, { ...noEffects, votes: 5 })
+  state.applyBlock({ ...blockOf(step), credentialsChanges: [0] }, { ...noEffects, votes: 5 }, noContext)
   assert.deepEqual(columnsOf(snapshot), before)
   assert.notDeepEqual(columnsOf(state.takeSnapshot()), before)
 })

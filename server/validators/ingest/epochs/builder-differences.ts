@@ -1,0 +1,65 @@
+// Since Gloas: verifies the balances and payments of builders from one state to the next. They determine which
+// withdrawals a block deducts.
+import { type ConsensusRules, firstSlotAt } from '#sources/beacon/consensus.ts'
+import { indicesOfKeys } from '#sources/beacon/validator-keys.ts'
+import type { EpochStates } from '../read/epoch.ts'
+import { depositRequests, pubkeysOf, readQueuedDeposits } from '../replay/execution-requests.ts'
+import { type OnboardedDeposit, onboardBuilders, ReplayedBuilders } from '../replay/replayed-builders.ts'
+import type { BlockEffects } from './block-effects.ts'
+import type { BlockWithdrawals } from './deductions.ts'
+import type { Stake } from './stake.ts'
+import type { Votes } from './votes.ts'
+
+export interface BuilderCheck {
+  /** Effects of the blocks between the two states. */
+  readonly after: readonly BlockEffects[]
+  readonly withdrawals: ReadonlyMap<number, BlockWithdrawals>
+  /** Of the votes of the previous epoch and of this one. */
+  readonly sameSlot: readonly (Votes['sameSlot'] | undefined)[]
+  /** Of the epoch. */
+  readonly stake: Stake
+}
+
+/** Empty if nothing differs, or if one of the states does not list its builders. */
+export function findBuilderDifferences(rules: ConsensusRules, states: EpochStates, check: BuilderCheck): string[] {
+  const { epoch, now, next, blocks } = states
+  const nextFirst = firstSlotAt(rules, epoch + 1)
+  const isFork = rules.forkEpochs.gloas === epoch + 1
+  if (!next.payloads || !(now.payloads || (isFork && now.pending))) return []
+  const replay = new ReplayedBuilders(rules, now.payloads, epoch, next.payloads)
+  const endEpoch = () => {
+    replay.endEpoch(epoch, check.stake.activeIncrements)
+    if (isFork) onboardBuilders(rules, replay, removedAtFork(rules, states), next.payloads)
+  }
+  let isEnded = false
+  for (const { slot } of check.after) {
+    const block = blocks.find((other) => other.slot === slot)
+    if (slot === nextFirst) {
+      endEpoch()
+      isEnded = true
+    }
+    if (!block?.bid) continue
+    const finalizedEpoch = slot === nextFirst ? next.payloads.finalizedEpoch : (now.payloads?.finalizedEpoch ?? 0)
+    if (replay.buildsOnPayload(block)) {
+      replay.applyParentPayload(block, finalizedEpoch)
+      replay.withdraw(check.withdrawals.get(slot)?.builderWithdrawals ?? [])
+    }
+    const sameSlot = check.sameSlot.map((votes) => votes?.get(slot))
+    replay.applyBlock(block, sameSlot)
+  }
+  if (!isEnded) endEpoch()
+  return replay.differences(next.payloads, epoch + 1)
+}
+
+/** The deposits that left the queue when the fork began and were credited to no validator. */
+function removedAtFork(rules: ConsensusRules, { epoch, now, next, blocks }: EpochStates): OnboardedDeposit[] {
+  const all = (queue: Uint8Array | undefined) =>
+    readQueuedDeposits(queue ?? new Uint8Array(0), Number.POSITIVE_INFINITY)
+  const first = firstSlotAt(rules, epoch)
+  const added = blocks.filter(({ bid, slot }) => !bid && slot > first).flatMap(depositRequests)
+  const candidates = [...all(now.pending?.deposits), ...all(Buffer.concat(added))]
+  const keyOf = ({ bytes }: OnboardedDeposit) => Buffer.from(bytes).toString('latin1')
+  const left = new Set(all(next.pending?.deposits).map(keyOf))
+  const indices = indicesOfKeys(next, pubkeysOf(candidates))
+  return candidates.filter((deposit) => !indices.has(deposit.pubkey) && !left.has(keyOf(deposit)))
+}

@@ -1,0 +1,61 @@
+// Since Gloas, blocks do not contain the withdrawals that they deduct. They come from the envelopes of payloads
+// (read/payloads.ts). If a node does not have an envelope, all withdrawals of the epoch are computed from its first state.
+import type { Block } from '#sources/beacon/block.ts'
+import { withdrawalsFrom } from '#sources/beacon/block-ssz.ts'
+import { type ConsensusRules, firstSlotAt } from '#sources/beacon/consensus.ts'
+import { View } from '#sources/beacon/ssz.ts'
+import type { EpochData } from '../read/epoch.ts'
+import { StatesNotFoundError } from '../read/states-not-found.ts'
+import { ReplayedValidators } from '../replay/replayed-validators.ts'
+import type { BlockEffects } from './block-effects.ts'
+import type { BlockWithdrawals } from './deductions.ts'
+
+/**
+ * By slot, for all blocks since Gloas between the two states. `after`: effects of these blocks. Throws a
+ * StatesNotFoundError if they are not known.
+ */
+export function completeWithdrawals(
+  rules: ConsensusRules,
+  data: Pick<EpochData, 'epoch' | 'now' | 'next' | 'blocks' | 'withdrawals'>,
+  after: readonly BlockEffects[],
+): ReadonlyMap<number, BlockWithdrawals> {
+  const known = data.withdrawals ?? new Map<number, BlockWithdrawals>()
+  const bySlot = new Map(data.blocks.map((block) => [block.slot, block]))
+  const blocks = after.flatMap(({ slot }) => bySlot.get(slot) ?? [])
+  const missing = blocks.find(({ bid, slot }) => bid && !known.has(slot))
+  if (!missing) return known
+  const computed = computeWithdrawals(rules, data, after, blocks)
+  const unknown = blocks.find(({ bid, slot }) => bid && !computed.has(slot) && !known.has(slot))
+  if (unknown)
+    throw new StatesNotFoundError(
+      `the node has neither the envelope of the payload of slot ${unknown.slot} nor the full states of epoch ${data.epoch}`,
+    )
+  return new Map([...computed, ...known])
+}
+
+function computeWithdrawals(
+  rules: ConsensusRules,
+  { epoch, now, next }: Pick<EpochData, 'epoch' | 'now' | 'next'>,
+  after: readonly BlockEffects[],
+  blocks: readonly Block[],
+): Map<number, BlockWithdrawals> {
+  const computed = new Map<number, BlockWithdrawals>()
+  const nextFirst = firstSlotAt(rules, epoch + 1)
+  if (now.payloads && next.payloads) {
+    // The transition to the next epoch is not replayed, so what it needs does not matter.
+    const transition = { slashings: new Float64Array(rules.slashingsVector), depositBalanceToConsume: 0 }
+    const state = new ReplayedValidators(rules, epoch, now, next, transition)
+    const context = { finalizedEpoch: now.payloads.finalizedEpoch, sameSlot: [] }
+    for (const [at, effects] of after.entries()) {
+      const block = blocks[at]
+      if (!block || block.slot === nextFirst) break
+      const withdrawals = state.applyBlock(block, effects, context)
+      if (withdrawals) computed.set(block.slot, withdrawals)
+    }
+  }
+  // The next state has the list of its own block, or an earlier one if that block deducts nothing.
+  const last = blocks.at(-1)
+  if (last?.slot === nextFirst && next.payloads && last.bid)
+    computed.set(nextFirst, withdrawalsFrom(new View(next.payloads.expectedWithdrawals)))
+  return computed
+}

@@ -1,0 +1,161 @@
+// Ingests a recorded chain that crosses the fork from Fulu to Gloas, and compares every figure with an independent truth
+// (test/gloas-rows.ts).
+import assert from 'node:assert/strict'
+import { before, describe, test } from 'node:test'
+import { systemClock } from '#runtime/clock.ts'
+import type { Block } from '#sources/beacon/block.ts'
+import { openBeacon } from '#sources/beacon/client.ts'
+import { type Exchange, openReplay, type Replay, type ReplayOptions } from '#test/beacon-replay.ts'
+import { type GloasTruth, gloasRecording, gloasTruth, skipWithoutGloas } from '#test/gloas-recording.ts'
+import { gloasRows } from '#test/gloas-rows.ts'
+import type { Row } from '#test/validators-reference.ts'
+import { type Measure, measures } from '../ratings/measures.ts'
+import { type Carry, type ProcessedEpoch, processEpoch } from './epochs/process-epoch.ts'
+import { Sums } from './epochs/sums.ts'
+import { type BeaconQueries, createBeaconQueries } from './read/beacon-queries.ts'
+import { EpochReader } from './read/epoch-reader.ts'
+import { settleBalances } from './read/settle-balances.ts'
+import { fillGap } from './replay/fill-gap.ts'
+
+/** Epochs whose next epoch is final in the recording. */
+const epochsUntil = 18
+const emptySlots = [4, 9, 11, 20, 27, 31, 45, 50, 54, 56, 57, 63, 79, 86, 90, 92, 95, 112, 113, 124, 138]
+
+const notFound = (exchange: Exchange, status = 404): Exchange => ({
+  ...exchange,
+  status,
+  headers: { 'content-type': 'application/json' },
+  bodyEncoding: 'utf8',
+  body: '{"message":"not found"}',
+})
+
+/** Refuses the requests for paths that match. */
+const without =
+  (pattern: RegExp, status = 404): NonNullable<ReplayOptions['meddle']> =>
+  (exchange) =>
+    pattern.test(exchange.path) ? notFound(exchange, status) : exchange
+
+const statesOfEmptySlots = new RegExp(`/states/(${emptySlots.join('|')})(/|$)`)
+const fullStates = /\/debug\/beacon\/states\//
+const envelopes = /\/execution_payload_envelopes\//
+
+/** Deposits and consolidations are not all known if states are rebuilt. */
+const withoutEmptySlots = without(statesOfEmptySlots)
+
+const forms: Readonly<Record<string, ReplayOptions>> = {
+  'SSZ, whole states': {},
+  'SSZ, without states of empty slots': { meddle: withoutEmptySlots },
+  'SSZ, without envelopes': { meddle: without(envelopes) },
+  'SSZ, envelopes refused with 400': { meddle: without(envelopes, 400) },
+  'SSZ blocks, without full states': { meddle: without(fullStates) },
+  'JSON, whole states': { ssz: false },
+}
+
+const openNode = (options: ReplayOptions = {}): Promise<Replay> =>
+  openReplay({ recording: gloasRecording, more: ['debug-states'], ...options })
+
+const beaconOf = (...nodes: readonly Replay[]) =>
+  openBeacon({
+    network: 'hoodi',
+    urls: nodes.map(({ url }) => url),
+    timeoutMs: 10_000,
+    clock: systemClock,
+    backoffMs: 1,
+  })
+
+describe('a chain that crosses the fork to Gloas', { skip: skipWithoutGloas }, () => {
+  let truth: GloasTruth
+  let rows: readonly Row[]
+
+  before(() => {
+    truth = gloasTruth()
+    rows = gloasRows(truth, epochsUntil)
+  })
+
+  function assertMeasures(sums: Sums, epoch: number): void {
+    for (const row of rows.filter((entry) => entry.epoch === epoch)) {
+      for (const name of measures) {
+        // The truth does not have the ideal reward of a validator whose effective balance no other one has.
+        if (Number.isNaN(row[name])) continue
+        const stored = sums.columns[name][row.validator] ?? 0
+        assert.equal(stored === 0 ? 0 : stored, row[name] === 0 ? 0 : row[name], label(epoch, row.validator, name))
+      }
+    }
+  }
+  const label = (epoch: number, validator: number, name: Measure) => `epoch ${epoch}, validator ${validator}: ${name}`
+
+  /** Deposits and consolidations are the only changes outside duties. */
+  function assertChanges({ unexplainedBalanceChanges: changes }: ProcessedEpoch, epoch: number): void {
+    const amounts = Object.values(truth.balanceChanges[epoch]?.parts ?? {})
+      .map(({ deposits = 0, consolidations = 0 }) => deposits + consolidations)
+      .filter((gwei) => gwei !== 0)
+    const total = (list: readonly number[]) => list.reduce((sum, gwei) => sum + gwei, 0)
+    assert.deepEqual(changes, {
+      validators: amounts.length,
+      inGwei: total(amounts.filter((gwei) => gwei > 0)),
+      outGwei: 0 - total(amounts.filter((gwei) => gwei < 0)),
+    })
+  }
+
+  for (const [name, options] of Object.entries(forms)) {
+    test(`every measure of every epoch: ${name}`, async () => {
+      await using node = await openNode(options)
+      const beacon = beaconOf(node)
+      const { rules } = await beacon.chain()
+      const reader = new EpochReader(beacon, rules)
+      let carry: Carry | undefined
+      for (let epoch = 0; epoch < epochsUntil; epoch++) {
+        const data = await reader.read(epoch)
+        settleBalances(data, carry)
+        const sums = new Sums()
+        const processed = processEpoch(rules, data, carry, sums)
+        carry = processed.carry
+        assertMeasures(sums, epoch)
+        if (options.meddle !== withoutEmptySlots) assertChanges(processed, epoch)
+      }
+    })
+  }
+
+  describe('epochs without states, computed from blocks', () => {
+    const lengths = [1, 2, 3, 5]
+    for (const length of lengths) {
+      test(`gaps of ${length} epochs, anywhere on the chain and across the fork`, async () => {
+        await using node = await openNode()
+        const beacon = beaconOf(node)
+        const { rules } = await beacon.chain()
+        const queries = createBeaconQueries(beacon, rules)
+        const blocks = new Map<number, readonly Block[]>()
+        for (let epoch = 0; epoch <= 19; epoch++) blocks.set(epoch, await readBlocks(queries, epoch))
+        const finalized = async (epoch: number) => (await queries.finalizedEpoch(epoch * 8)) ?? 0
+        const stateAt = async (epoch: number) => {
+          const state = await queries.transitionState(epoch * 8)
+          assert(state)
+          return { epoch, ...state }
+        }
+        for (let from = 3; from + length + 1 < epochsUntil; from++) {
+          const until = from + length + 1
+          const after = await stateAt(until)
+          const epochs = await fillGap(rules, {
+            before: await stateAt(from),
+            after: { epoch: until, validators: after.validators, finalizedEpoch: await finalized(until) },
+            finalizedAfter: await finalized(until + 1),
+            readBlocks: async (epoch) => blocks.get(epoch) ?? [],
+          })
+          assert.equal(epochs.length, length + 1)
+          let carry: Carry | undefined
+          for (const data of epochs) {
+            const sums = new Sums()
+            const processed = processEpoch(rules, data, carry, sums)
+            if (carry) assertMeasures(sums, data.epoch)
+            carry = processed.carry
+          }
+        }
+      })
+    }
+  })
+})
+
+async function readBlocks(queries: BeaconQueries, epoch: number): Promise<Block[]> {
+  const slots = Array.from({ length: 8 }, (_, at) => epoch * 8 + at).filter((slot) => slot > 0)
+  return (await Promise.all(slots.map((slot) => queries.block(slot)))).filter((block) => block !== undefined)
+}

@@ -1,0 +1,156 @@
+// Every measure of every validator and epoch of the recorded chain that crosses the fork to Gloas, from its truth and
+// from the JSON of its blocks, without the code of the server.
+import { type Measure, measures } from '#validators/ratings/measures.ts'
+import { exchangesOf } from './beacon-replay.ts'
+import { type GloasRow, type GloasSlot, type GloasTruth, gloasRecording } from './gloas-recording.ts'
+import type { Row } from './validators-reference.ts'
+
+export const gloasSlotsPerEpoch = 8
+export const gloasForkSlot = 32
+const epochOf = (slot: number) => Math.floor(slot / gloasSlotsPerEpoch)
+
+interface SlashingJson {
+  readonly proposer_slashings: readonly { signed_header_1: { message: { proposer_index: string } } }[]
+  readonly attester_slashings: readonly Record<'attestation_1' | 'attestation_2', { attesting_indices: string[] }>[]
+}
+
+/** A slashing that a block contains. Each validator of the recording is slashed once. */
+interface Slashing {
+  readonly slot: number
+  readonly validator: number
+}
+
+function jsonAt<T>(path: string): T | undefined {
+  const found = exchangesOf(`${gloasRecording}/exchanges.ndjson`).find(
+    (exchange) => exchange.path === path && exchange.accept === 'application/json' && exchange.status === 200,
+  )
+  return found && (JSON.parse(found.body) as { data: T }).data
+}
+
+function slashingsIn({ slot, proposed }: GloasSlot): Slashing[] {
+  const block = proposed
+    ? jsonAt<{ message: { body: SlashingJson } }>(`/eth/v2/beacon/blocks/${slot}`)?.message.body
+    : undefined
+  const proposers = block?.proposer_slashings.map(({ signed_header_1: { message } }) => message.proposer_index) ?? []
+  const attesters = (block?.attester_slashings ?? []).flatMap(({ attestation_1, attestation_2 }) =>
+    attestation_1.attesting_indices.filter((index) => attestation_2.attesting_indices.includes(index)),
+  )
+  return [...proposers, ...attesters].map((index) => ({ slot, validator: Number(index) }))
+}
+
+/** Votes that a Gloas block includes are judged by the rule of Gloas, also those of Fulu slots. Their index is 0. */
+const isHeadRight = (row: GloasRow): boolean =>
+  row.headCorrect === true &&
+  (row.slot >= gloasForkSlot || (row.inclusionSlot ?? 0) < gloasForkSlot || row.sameSlotVote === true)
+
+const proposerReward = ({ proposerReward: reward }: GloasSlot): number =>
+  reward ? reward.attestations + reward.sync + reward.slashings : 0
+
+/** Blocks with a quarter of the score. */
+const isEmpty = ({ payload, transactions, selfBuilt }: GloasSlot): boolean =>
+  payload === 'in block' ? transactions === 0 : payload === 'empty' && selfBuilt === true
+
+const effectiveAt = new Map<number, ReadonlyMap<number, string>>()
+
+/** Effective balances at the first slot of an epoch. */
+function effectiveBalances(epoch: number): ReadonlyMap<number, string> {
+  return effectiveAt.getOrInsertComputed(epoch, () => {
+    const path = `/eth/v1/beacon/states/${epoch * gloasSlotsPerEpoch}/validators`
+    const list = jsonAt<{ index: string; validator: { effective_balance: string } }[]>(path) ?? []
+    return new Map(list.map(({ index, validator }) => [Number(index), validator.effective_balance]))
+  })
+}
+
+/** What a vote with all flags is paid: what another validator with the same effective balance was paid. */
+function idealReward(rows: readonly GloasRow[], epoch: number, validator: number): number {
+  const balances = effectiveBalances(epoch + 1)
+  const same = rows.filter((row) => balances.get(row.validator) === balances.get(validator))
+  const parts = (['source', 'target', 'head'] as const).map((part) =>
+    Math.max(...same.map(({ reward }) => reward?.[part] ?? 0)),
+  )
+  return parts.every((gwei) => gwei > 0) ? parts.reduce((sum, gwei) => sum + gwei, 0) : Number.NaN
+}
+
+const zero = Object.fromEntries(measures.map((name) => [name, 0])) as Record<Measure, number>
+
+/** NaN: the truth does not tell. */
+export function gloasRows(truth: GloasTruth, until: number): Row[] {
+  const slashings = truth.slots.flatMap(slashingsIn)
+  return truth.epochs.slice(0, until).flatMap(({ epoch, rows }) => {
+    const slots = truth.slots.filter(({ slot }) => epochOf(slot) === epoch)
+    const rewards = slots.filter(({ proposed }) => proposed).map(proposerReward)
+    const mean = Math.floor(rewards.reduce((sum, gwei) => sum + gwei, 0) / rewards.length)
+    const byValidator = new Map(rows.map((row) => [row.validator, row]))
+    const { parts = {}, start = [] } = truth.balanceChanges[epoch] ?? {}
+    return Array.from({ length: start.length }, (_, validator): Row => {
+      const row = byValidator.get(validator)
+      const proposed = slots.filter(({ proposer }) => proposer === validator)
+      const isSlashed = slashings.some((entry) => entry.validator === validator && epochOf(entry.slot) <= epoch + 1)
+      const { withdrawals = 0, deposits = 0, consolidations = 0, ...duties } = parts[validator] ?? {}
+      return {
+        ...zero,
+        epoch,
+        validator,
+        // A slashed validator pays penalties after its exit as well. They are paid at the end of the next epoch.
+        missed_attestation_penalty: truth.balanceChanges[epoch + 1]?.parts[validator]?.attestation ?? 0,
+        ...(row && voteMeasures(rows, row, epoch, isSlashed)),
+        proposer_duties: proposed.length,
+        proposed: proposed.filter(({ proposed }) => proposed).length,
+        proposed_empty: proposed.filter(isEmpty).length,
+        block_reward: proposed.reduce((sum, slot) => sum + proposerReward(slot), 0),
+        missed_block_reward: proposed.filter(({ proposed }) => !proposed).length * mean,
+        slashes_received: slashings.filter((entry) => entry.validator === validator && epochOf(entry.slot) === epoch)
+          .length,
+        slashes_collected: slashings.filter(({ slot }) => proposed.some((entry) => entry.slot === slot)).length,
+        ...syncMeasures(row, slots.find(({ syncSeatReward }) => syncSeatReward)?.syncSeatReward ?? 0, duties.sync),
+        execution_unknown: row ? 1 : 0,
+        earnings: Object.values(duties).reduce((sum, gwei) => sum + gwei, 0),
+      }
+    })
+  })
+}
+
+/** A validator that has exited can still be a member of the sync committee. Then only the sum of its rewards is known. */
+function syncMeasures(
+  row: GloasRow | undefined,
+  gwei: number,
+  earned: number | undefined,
+): Partial<Record<Measure, number>> {
+  if (!row && earned === undefined) return {}
+  const { syncSigned, syncMissed } = row ?? { syncSigned: Number.NaN, syncMissed: Number.NaN }
+  return {
+    sync_signatures: syncSigned,
+    sync_reward: syncSigned * gwei,
+    sync_penalty: 0 - syncMissed * gwei,
+    missed_sync_reward: syncMissed * gwei,
+  }
+}
+
+function voteMeasures(
+  rows: readonly GloasRow[],
+  row: GloasRow,
+  epoch: number,
+  isSlashed: boolean,
+): Partial<Record<Measure, number>> {
+  const { included, targetCorrect, reward } = row
+  const { source = 0, target = 0, head = 0, inactivity = 0 } = reward ?? {}
+  const [sourceLoss, targetLoss] = [Math.min(0, source), Math.min(0, target) + inactivity]
+  const isMissed = !included || isSlashed
+  return {
+    assigned: 1,
+    included: Number(included),
+    inclusions: row.inclusions,
+    inclusion_delay: row.inclusionDelay ?? 0,
+    correct_source: Number(included),
+    correct_target: Number(targetCorrect === true),
+    correct_head: Number(isHeadRight(row)),
+    late_source: Number(included && !row.timelySource),
+    late_target: Number(targetCorrect === true && !row.timelyTarget),
+    attestation_reward: Math.max(0, source) + Math.max(0, target) + head,
+    missed_attestation_penalty: isMissed ? sourceLoss + targetLoss : 0,
+    missed_attestation_reward: included || !reward ? 0 : idealReward(rows, epoch, row.validator),
+    late_source_penalty: isMissed ? 0 : sourceLoss,
+    late_target_penalty: !isMissed && targetCorrect === true ? targetLoss : 0,
+    wrong_target_penalty: !isMissed && targetCorrect !== true ? targetLoss : 0,
+  }
+}
