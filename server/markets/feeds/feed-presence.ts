@@ -1,6 +1,6 @@
 // Tracks which markets a feed still lists. A market that no feed lists any more is kept and marked as vanished, with the
 // time it was last seen (behaviour/markets.md#vanished-markets). The mark is removed when a feed lists it again.
-import { putRow } from '#storage/put-row.ts'
+import { replaceOnConflict } from '#storage/put-row.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'
 import { EventLoopYielder, statementSteps } from '../event-loop-yielder.ts'
 import { openVersionLog } from '../history/versions.ts'
@@ -13,16 +13,18 @@ export async function recordPresence(
   fullPass: number,
   nowMs: number,
 ): Promise<void> {
-  const returned: string[] = []
-  const yielder = new EventLoopYielder()
-  for (const id of new Set(marketIds)) {
-    const row = { source, market_id: id, full_pass: fullPass, seen_ms: nowMs }
-    await putRow(tx, 'market_feed_presence', ['source', 'market_id'], row)
-    const unmark = 'update market_documents set vanished_ms = null where market_id = ? and vanished_ms is not null'
-    if ((await tx.run(unmark, id)) > 0) returned.push(id)
-    await yielder.spend(2 * statementSteps)
-  }
-  await logPresenceChange(tx, returned, 'returned', nowMs)
+  const ids = [...new Set(marketIds)]
+  if (ids.length === 0) return
+  const columns = ['source', 'market_id', 'full_pass', 'seen_ms']
+  const rows = ids.map((id) => [source, id, fullPass, nowMs])
+  await tx.insertMany('market_feed_presence', columns, rows, replaceOnConflict(['source', 'market_id'], columns))
+  const returned = await tx.all<{ id: string }>(
+    `update market_documents set vanished_ms = null
+     where vanished_ms is not null and market_id in (select atom from json_each(?)) returning market_id as id`,
+    JSON.stringify(ids),
+  )
+  const inOrder = ids.filter((id) => returned.some((one) => one.id === id))
+  await logPresenceChange(tx, inOrder, 'returned', nowMs)
 }
 
 /** Up to this many markets may always disappear at once, as long as the feed still lists one. */
@@ -66,16 +68,16 @@ export async function markVanished(
     source,
     fullPass - vanishAfter,
   )
-  const vanished: string[] = []
+  const vanished = new Map<string, number>()
   const yielder = new EventLoopYielder()
   for (const { id, seen } of missing) {
     await yielder.spend(2 * statementSteps)
-    if (await isListedBy(tx, id, others, vanishAfter)) continue
-    await tx.run('update market_documents set vanished_ms = ? where market_id = ?', seen, id)
-    vanished.push(id)
+    if (!(await isListedBy(tx, id, others, vanishAfter))) vanished.set(id, seen)
   }
-  await logPresenceChange(tx, vanished, 'vanished', nowMs)
-  return vanished
+  await tx.updateMany('market_documents', ['market_id'], ['vanished_ms'], [...vanished])
+  const ids = [...vanished.keys()]
+  await logPresenceChange(tx, ids, 'vanished', nowMs)
+  return ids
 }
 
 async function isListedBy(tx: StateReader, id: string, sources: readonly string[], vanishAfter: number) {
@@ -97,10 +99,6 @@ async function logPresenceChange(
 ) {
   if (ids.length === 0) return
   const log = await openVersionLog(tx, nowMs)
-  const yielder = new EventLoopYielder()
-  for (const id of ids) {
-    await log.append('market', id, changeType)
-    await yielder.spend(statementSteps)
-  }
+  for (const id of ids) log.append('market', id, changeType)
   await log.close(true)
 }

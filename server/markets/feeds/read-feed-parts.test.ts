@@ -128,11 +128,11 @@ test('a transaction writes at most 25 documents, and all of the page are written
     write: (work, options) =>
       context.state.write(async (tx) => {
         let written = 0
-        const run: typeof tx.run = (sql, ...values) => {
-          if (sql.startsWith('insert into market_documents')) written += 1
-          return tx.run(sql, ...values)
+        const insertMany: typeof tx.insertMany = (into, columns, rows, ...end) => {
+          if (into === 'market_documents') written += rows.length
+          return tx.insertMany(into, columns, rows, ...end)
         }
-        const result = await work({ ...tx, run })
+        const result = await work({ ...tx, insertMany })
         documents.push(written)
         const isNextPage = (await readFeedState(tx, 'main'))?.page === 1
         if (isNextPage) deferredAtPage.push(...(await tx.all('select kind, id from market_deferred_documents')))

@@ -3,7 +3,7 @@
 import { createPause } from '#runtime/pause-while-busy.ts'
 import type { MarketFeed } from '#runtime/settings/markets.ts'
 import { cleanUrl } from '#sources/http-client.ts'
-import type { StateWriter } from '#storage/state.ts'
+import type { State, StateWriter } from '#storage/state.ts'
 import type { MarketsContext } from '../context.ts'
 import { EventLoopYielder } from '../event-loop-yielder.ts'
 import { decompose, type Renames } from '../records/decompose.ts'
@@ -11,7 +11,7 @@ import type { MarketRecord } from '../records/normalize.ts'
 import { type PutReport, putMarkets, type Reject } from '../records/put-markets.ts'
 import { writeDeferred } from '../records/rebuild.ts'
 import { dropResolvedRejects, dropUnseenRejects, storeRejects } from '../records/rejects.ts'
-import { documentsPerPart, WritePart } from '../records/write-parts.ts'
+import { partSizes, WritePart } from '../records/write-parts.ts'
 import { lockMs, refuseIfTakenOver } from './feed-lock.ts'
 import type { changedRecordsIn, FeedPage } from './feed-page.ts'
 import { countAbsent, markVanished, recordPresence } from './feed-presence.ts'
@@ -29,13 +29,19 @@ export interface PageOfPass extends FeedPage {
 const decomposeSteps = 50
 
 /** The records of a page in parts. */
-async function splitPage(feed: MarketFeed, renames: Renames, location: string, { changedRecords }: PageOfPass) {
-  let part = new WritePart()
+async function splitPage(
+  engine: State['engine'],
+  feed: MarketFeed,
+  renames: Renames,
+  location: string,
+  { changedRecords }: PageOfPass,
+) {
+  let part = new WritePart(engine)
   const parts = [part]
   const yielder = new EventLoopYielder()
   for (const [at, value] of changedRecords) {
     if (part.isFull) {
-      part = new WritePart()
+      part = new WritePart(engine)
       parts.push(part)
     }
     part.add(decompose(value, feed.record, renames, `${location} record ${at + 1}`))
@@ -60,8 +66,10 @@ export async function writePage(
   const total = { changed: 0, written: 0 }
   const rejects: Reject[] = []
   const pause = createPause(options.eventLoop)
-  for (const { records } of await splitPage(feed, renames, `${cleanUrl(feed.url)} page ${feedState.page + 1}`, page)) {
-    const report = await state.write((tx) => writePart(tx, feed, feedState, records, clock.now()))
+  const location = `${cleanUrl(feed.url)} page ${feedState.page + 1}`
+  const { documents } = partSizes[state.engine]
+  for (const { records } of await splitPage(state.engine, feed, renames, location, page)) {
+    const report = await state.write((tx) => writePart(tx, feed, feedState, records, documents, clock.now()))
     total.changed += report.changed
     total.written += report.written
     rejects.push(...report.rejects)
@@ -86,10 +94,11 @@ async function writePart(
   feed: MarketFeed,
   feedState: FeedState,
   records: readonly MarketRecord[],
+  documentsMax: number,
   nowMs: number,
 ): Promise<PutReport> {
   await refuseIfTakenOver(tx, feed, feedState)
-  const options = { source: feed.id, isDeferred: isFirstPass(feedState), documentsMax: documentsPerPart }
+  const options = { source: feed.id, isDeferred: isFirstPass(feedState), documentsMax }
   const report = await putMarkets(tx, records, nowMs, options)
   const rejected = new Set(report.rejects.map(({ kind, id }) => `${kind}/${id}`))
   const stored = records.filter(({ kind, id }) => id !== '' && !rejected.has(`${kind}/${id}`))

@@ -12,18 +12,19 @@ import { undoChanges, type VersionRow, versionColumns } from './versions.ts'
 /** Changes between two snapshots. A snapshot takes about a tenth of the space of these changes. */
 export const snapshotEvery = 100
 
-export async function putSnapshot(
-  tx: StateWriter,
-  kind: KindName,
-  id: string,
-  seq: number,
-  { fields, links }: { readonly fields: string; readonly links: string },
-): Promise<void> {
-  await tx.run(
-    `insert into market_snapshots (kind, id, seq, fields, links) values (?, ?, ?, ?, ?)
-     on conflict (kind, id, seq) do nothing`,
-    ...[kind, id, seq, fields, links],
-  )
+/** A record after the version `seq`. */
+export interface Snapshot {
+  readonly kind: KindName
+  readonly id: string
+  readonly seq: number
+  readonly fields: string
+  readonly links: string
+}
+
+export async function putSnapshots(tx: StateWriter, snapshots: readonly Snapshot[]): Promise<void> {
+  const rows = snapshots.map(({ kind, id, seq, fields, links }) => [kind, id, seq, fields, links])
+  const columns = ['kind', 'id', 'seq', 'fields', 'links']
+  await tx.insertMany('market_snapshots', columns, rows, 'on conflict (kind, id, seq) do nothing')
 }
 
 /** Versions per query. */

@@ -6,7 +6,7 @@
 //    (decisions/store-market-versions-as-differences.md).
 // 4. Versions are deleted oldest first, and the time from which the log is complete is stored with it.
 import { parseJson, stringifyJson } from '#api/json.ts'
-import type { StateReader, StateWriter } from '#storage/state.ts'
+import type { StateReader, StateWriter, Value } from '#storage/state.ts'
 import type { StoredRecord } from '../records/documents.ts'
 import { type KindName, kinds } from '../records/kinds.ts'
 
@@ -46,23 +46,24 @@ export async function readHistoryStartMs(reader: StateReader): Promise<number | 
   return oldest?.at_ms ?? undefined
 }
 
-/** Appends versions within one transaction. */
+/** Appends versions within one transaction. `close` writes them. */
 export async function openVersionLog(tx: StateWriter, nowMs: number) {
   const head = await readLogHead(tx)
   const atMs = Math.max(nowMs, head.atMs)
+  const rows: Value[][] = []
   let { seq } = head
   return {
     atMs,
     /** The number of the last version. */
     seq: () => seq,
-    async append(kind: KindName, id: string, changeType: ChangeType, diff: Diff = {}): Promise<void> {
+    append(kind: KindName, id: string, changeType: ChangeType, diff: Diff = {}): void {
       seq += 1
-      const sql = 'insert into market_versions (seq, at_ms, kind, id, change_type, diff) values (?, ?, ?, ?, ?, ?)'
-      await tx.run(sql, seq, atMs, kind, id, changeType, stringifyJson(diff))
+      rows.push([seq, atMs, kind, id, changeType, stringifyJson(diff)])
     },
     /** `hasNewDocuments`: cached responses are out of date. */
     async close(hasNewDocuments: boolean): Promise<void> {
       if (seq === head.seq && !hasNewDocuments) return
+      await tx.insertMany('market_versions', ['seq', 'at_ms', 'kind', 'id', 'change_type', 'diff'], rows)
       const sql = 'update market_revision set seq = ?, at_ms = ?, revision = revision + ?'
       await tx.run(sql, seq, atMs, hasNewDocuments ? 1 : 0)
     },

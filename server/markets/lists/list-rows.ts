@@ -50,22 +50,27 @@ const columns = {
 const names = Object.keys(columns)
 const valuesOf = (fields: Fields): number[] => Object.values(columns).map((read) => read(fields))
 
-const upsertRow = `
-  insert into market_list (kind, id, number, ${names.join()}) values (?, ?, ?, ${names.map(() => '?').join()})
-  ${replaceOnConflict(['kind', 'id'], names)}`
+/** A changed record. `old` is undefined for a new one. */
+interface ListedChange {
+  readonly kind: KindName
+  readonly id: string
+  readonly old: Fields | undefined
+  readonly next: Fields
+}
 
-/** Call this in the transaction that writes the record; `old` is undefined for a new record. */
-export async function putListRow(
-  tx: StateWriter,
-  kind: KindName,
-  id: string,
-  old: Fields | undefined,
-  next: Fields,
-): Promise<void> {
-  if (!listedKinds.has(kind)) return
-  const values = valuesOf(next)
-  if (!old || valuesOf(old).join() !== values.join()) await tx.run(upsertRow, kind, id, numberOf(id), ...values)
-  if (kind === 'market') await putKeys(tx, id, old, next)
+/** Call this in the transaction that writes the records. Each record is given once. */
+export async function putListRows(tx: StateWriter, changes: readonly ListedChange[]): Promise<void> {
+  const listed = changes.filter(({ kind }) => listedKinds.has(kind))
+  const rows = listed.flatMap(({ kind, id, old, next }) => {
+    const values = valuesOf(next)
+    return old && valuesOf(old).join() === values.join() ? [] : [[kind, id, numberOf(id), ...values]]
+  })
+  const onConflict = replaceOnConflict(['kind', 'id'], names)
+  await tx.insertMany('market_list', ['kind', 'id', 'number', ...names], rows, onConflict)
+  await putKeys(
+    tx,
+    listed.filter(({ kind }) => kind === 'market'),
+  )
 }
 
 /** A token list with more entries is not a list of outcomes. */
@@ -91,10 +96,14 @@ function parseTokens(text: unknown): string[] {
   }
 }
 
-async function putKeys(tx: StateWriter, id: string, old: Fields | undefined, next: Fields): Promise<void> {
-  const keys = keysOf(next)
-  if (keysOf(old).join() === keys.join()) return
-  if (old) await tx.run('delete from market_keys where market_id = ?', id)
-  const rows = keys.map(([name, value]) => [name, value, id])
-  await tx.insertMany('market_keys', ['name', 'value', 'market_id'], rows)
+async function putKeys(tx: StateWriter, markets: readonly ListedChange[]): Promise<void> {
+  const columns = ['name', 'value', 'market_id']
+  const missingIn = (fields: Fields | undefined, keys: ReturnType<typeof keysOf>, id: string) => {
+    const known = new Set(keysOf(fields).map((key) => key.join()))
+    return keys.filter((key) => !known.has(key.join())).map((key) => [...key, id])
+  }
+  const removed = markets.flatMap(({ id, old, next }) => missingIn(next, keysOf(old), id))
+  const added = markets.flatMap(({ id, old, next }) => missingIn(old, keysOf(next), id))
+  await tx.deleteMany('market_keys', columns, removed)
+  await tx.insertMany('market_keys', columns, added)
 }

@@ -1,7 +1,7 @@
 // Counts drift: fields in which a source differs from the contract, by source, kind, field and problem
 // (behaviour/markets.md#unknown-fields). It shows operators that a source has changed. Only new or changed records count.
 import { stringifyJson } from '#api/json.ts'
-import type { StateReader, StateWriter } from '#storage/state.ts'
+import type { StateReader, StateWriter, Value } from '#storage/state.ts'
 import type { KindName } from './kinds.ts'
 
 const sampleCharsMax = 80
@@ -51,23 +51,25 @@ export class DriftCount {
 
   async store(tx: StateWriter, source: string, nowMs: number): Promise<void> {
     if (this.#counts.size === 0) return
-    const known = await tx.get<{ n: number }>('select count(*) as n from market_drift where source = ?', source)
-    let capacity = fieldsMax - (known?.n ?? 0)
-    for (const { kind, field, problem, records, sample } of this.#counts.values()) {
-      const key = [source, kind, field, problem]
-      if ((await tx.run(update, records, nowMs, sample, ...key)) > 0 || capacity <= 0) continue
-      await tx.run(insert, ...key, records, nowMs, nowMs, sample)
-      capacity -= 1
+    const known = await tx.all<Pick<Count, 'kind' | 'field' | 'problem'>>(
+      'select kind, field, problem from market_drift where source = ?',
+      source,
+    )
+    const names = new Set(known.map(({ kind, field, problem }) => `${kind}/${problem}/${field}`))
+    let capacity = fieldsMax - names.size
+    const rows: Value[][] = []
+    for (const [name, { kind, field, problem, records, sample }] of this.#counts) {
+      if (!names.has(name)) capacity -= 1
+      if (!names.has(name) && capacity < 0) continue
+      rows.push([source, kind, field, problem, records, nowMs, nowMs, sample])
     }
+    await tx.insertMany('market_drift', columns, rows, addToExisting)
   }
 }
 
-const insert = `
-  insert into market_drift (source, kind, field, problem, records, first_ms, last_ms, sample)
-  values (?, ?, ?, ?, ?, ?, ?, ?)`
-const update = `
-  update market_drift set records = records + ?, last_ms = ?, sample = ?
-  where source = ? and kind = ? and field = ? and problem = ?`
+const columns = ['source', 'kind', 'field', 'problem', 'records', 'first_ms', 'last_ms', 'sample']
+const addToExisting = `on conflict (source, kind, field, problem) do update
+  set records = market_drift.records + excluded.records, last_ms = excluded.last_ms, sample = excluded.sample`
 
 export const listDrift = (reader: StateReader) =>
   reader.all<Count & { source: string; firstMs: number; lastMs: number }>(

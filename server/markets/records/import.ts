@@ -7,7 +7,7 @@ import type { SplitRecord } from './json-splitter.ts'
 import type { KindName } from './kinds.ts'
 import { type PutReport, putMarkets, type Reject } from './put-markets.ts'
 import { writeDeferred } from './rebuild.ts'
-import { documentsPerPart, WritePart } from './write-parts.ts'
+import { partSizes, WritePart } from './write-parts.ts'
 
 /** Lets writers of other processes in between parts. They try every two milliseconds. */
 const pauseMs = 2
@@ -42,7 +42,8 @@ export async function importMarkets(
 ): Promise<ImportTotals> {
   const { kind, renames, source, file, onReject, onBatch, signal } = options
   const totals = { read: 0, changed: 0, written: 0, stale: 0, rejected: 0 }
-  let part = new WritePart()
+  const { engine } = context.state
+  let part = new WritePart(engine)
   const addReject = async (reject: Reject) => {
     totals.rejected += 1
     await onReject(reject)
@@ -50,8 +51,8 @@ export async function importMarkets(
   const flush = async () => {
     if (part.records.length === 0) return
     const { records } = part
-    part = new WritePart()
-    const putOptions = { source, isDeferred: true, documentsMax: documentsPerPart }
+    part = new WritePart(engine)
+    const putOptions = { source, isDeferred: true, documentsMax: partSizes[engine].documents }
     const report: PutReport = await context.state.write((tx) =>
       putMarkets(tx, records, context.clock.now(), putOptions),
     )

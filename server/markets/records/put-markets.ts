@@ -12,20 +12,17 @@
 //    stored time in the future is wrong; any record replaces it.
 import { parseJson, stringifyJson } from '#api/json.ts'
 import type { Problem } from '#core/fault.ts'
-import { putRow } from '#storage/put-row.ts'
 import type { StateWriter } from '#storage/state.ts'
 import { EventLoopYielder } from '../event-loop-yielder.ts'
 import { sourceMs } from '../feeds/source-time.ts'
-import { putSnapshot, snapshotEvery } from '../history/snapshots.ts'
+import { putSnapshots, type Snapshot, snapshotEvery } from '../history/snapshots.ts'
 import { diffRecords, openVersionLog, type VersionLog } from '../history/versions.ts'
-import { putListRow } from '../lists/list-rows.ts'
 import type { StoredRecord } from './documents.ts'
 import { DriftCount } from './drift.ts'
 import { type KindName, kinds, ownFields } from './kinds.ts'
 import { type MarketRecord, type NormalizedRecord, normalizeRecord, parsePastSlugs } from './normalize.ts'
 import { deferDocuments, findMarketsShowing, TouchedRecords, writeDocuments } from './rebuild.ts'
-import { parseStoredRecord } from './record-graph.ts'
-import { slugRanks } from './slug-precedence.ts'
+import { type RecordRow, RecordSet } from './record-set.ts'
 
 export interface Reject {
   readonly kind: KindName
@@ -48,28 +45,20 @@ export interface PutReport {
   readonly rejects: readonly Reject[]
 }
 
-interface RecordRow {
-  readonly slug: string | null
-  readonly title: string | null
-  readonly fields: string
-  readonly links: string
-  readonly extra_fields: string | null
-  readonly changes_since_snapshot: number
-}
-
 type Links = StoredRecord['links']
 
 type RecordNames = Pick<RecordRow, 'slug' | 'title'>
 
 /** The state of one transaction. */
 interface PutBatch {
-  readonly tx: StateWriter
   readonly nowMs: number
+  readonly set: RecordSet
   readonly log: VersionLog
   readonly touched: TouchedRecords
   readonly drift: DriftCount
   /** Changed markets that were stored before. */
   readonly known: string[]
+  readonly snapshots: Snapshot[]
 }
 
 /** An event is repeated in each of its markets. Skip identical copies. */
@@ -95,8 +84,9 @@ export interface PutOptions {
 
 const unlimited = 2 ** 31
 
-/** The cost of storing a record, in rows read. */
-const recordSteps = 100
+/** The cost of normalizing and of merging a record, in rows read. */
+const normalizeSteps = 25
+const mergeSteps = 25
 
 export async function putMarkets(
   tx: StateWriter,
@@ -105,31 +95,34 @@ export async function putMarkets(
   { source = 'import', isDeferred = false, documentsMax = unlimited }: PutOptions = {},
 ): Promise<PutReport> {
   const log = await openVersionLog(tx, nowMs)
-  const batch: PutBatch = { tx, nowMs, log, touched: new TouchedRecords(), drift: new DriftCount(), known: [] }
   const rejects: Reject[] = []
-  let changed = 0
-  let stale = 0
+  const accepted: [MarketRecord, NormalizedRecord][] = []
   const stated = new Map<string, string>()
   const yielder = new EventLoopYielder()
   for (const record of records) {
-    await yielder.spend(recordSteps)
+    await yielder.spend(normalizeSteps)
     if (isRepeated(stated, record)) continue
     const normalized = normalizeRecord(record)
-    if (normalized.problems.length > 0) {
+    const { problems } = normalized
+    if (problems.length === 0) accepted.push([record, normalized])
+    else {
       const { kind, id, location = '' } = record
-      rejects.push({
-        kind,
-        id,
-        slug: textOrNull(record.fields.slug) ?? '',
-        location,
-        problems: normalized.problems,
-      })
-      continue
+      rejects.push({ kind, id, slug: textOrNull(record.fields.slug) ?? '', location, problems })
     }
-    const outcome = await putRecord(batch, record, normalized)
+  }
+  const set = await RecordSet.read(tx, namesOf(accepted))
+  const drift = new DriftCount()
+  const batch: PutBatch = { nowMs, set, log, touched: new TouchedRecords(), drift, known: [], snapshots: [] }
+  let changed = 0
+  let stale = 0
+  for (const [record, normalized] of accepted) {
+    await yielder.spend(mergeSteps)
+    const outcome = putRecord(batch, record, normalized)
     if (outcome === 'changed') changed += 1
     if (outcome === 'stale') stale += 1
   }
+  await set.write(tx)
+  await putSnapshots(tx, batch.snapshots)
   await batch.drift.store(tx, source, nowMs)
   const affected = isDeferred ? undefined : await findMarketsShowing(tx, batch.touched, documentsMax)
   if (!affected) await deferDocuments(tx, batch.touched)
@@ -138,19 +131,15 @@ export async function putMarkets(
   return { changed, written, stale, rejects }
 }
 
-async function putRecord(
-  batch: PutBatch,
-  record: MarketRecord,
-  normalized: NormalizedRecord,
-): Promise<'same' | 'stale' | 'changed'> {
+/** Each record of the batch once. */
+const namesOf = (accepted: readonly [MarketRecord, NormalizedRecord][]): (readonly [KindName, string])[] => [
+  ...new Map(accepted.map(([{ kind, id }]) => [`${kind}/${id}`, [kind, id] as const])).values(),
+]
+
+function putRecord(batch: PutBatch, record: MarketRecord, normalized: NormalizedRecord): 'same' | 'stale' | 'changed' {
   const { kind, id } = record
-  const { tx, log, touched } = batch
-  const row = await tx.get<RecordRow>(
-    'select slug, title, fields, links, extra_fields, changes_since_snapshot from market_records where kind = ? and id = ?',
-    kind,
-    id,
-  )
-  const old = row && parseStoredRecord(row)
+  const { set, log, touched } = batch
+  const { row, record: old } = set.get(kind, id) ?? {}
   if (old && isOlder(normalized.fields.updatedAt, old.fields.updatedAt, batch.nowMs)) return 'stale'
   const next = mergeRecord(old, record, normalized)
   const extraFields = mergeExtraFields(row?.extra_fields, record, normalized)
@@ -167,15 +156,14 @@ async function putRecord(
   const changeCount = (row?.changes_since_snapshot ?? 0) + (isChanged && row ? 1 : 0)
   const isSnapshotDue = changeCount >= snapshotEvery
   const changes_since_snapshot = isSnapshotDue ? 0 : changeCount
-  await putRow(tx, 'market_records', ['kind', 'id'], { kind, id, ...put, changes_since_snapshot })
+  set.put(kind, id, { row: { ...put, changes_since_snapshot }, record: next })
   if (!isChanged) return 'changed'
   touched.add(kind, id)
   if (old && kind === 'market') batch.known.push(id)
-  await (old ? log.append(kind, id, 'changed', diffRecords(kind, old, next)) : log.append(kind, id, 'created'))
-  if (isSnapshotDue) await putSnapshot(tx, kind, id, log.seq(), put)
-  if (row?.links !== put.links) await putLinks(tx, kind, id, old?.links ?? {}, next.links)
-  if (kind === 'market') await putSlugs(tx, id, put.slug, parsePastSlugs(next.fields.pastSlugs), log.seq())
-  await putListRow(tx, kind, id, old?.fields, next.fields)
+  if (old) log.append(kind, id, 'changed', diffRecords(kind, old, next))
+  else log.append(kind, id, 'created')
+  if (isSnapshotDue) batch.snapshots.push({ kind, id, seq: log.seq(), fields: put.fields, links: put.links })
+  if (kind === 'market') set.putSlugs(id, put.slug, parsePastSlugs(next.fields.pastSlugs), log.seq())
   touchReferences(batch, kind, old, next, row, put)
   return 'changed'
 }
@@ -246,40 +234,3 @@ const orderLinks = (kind: KindName, links: NormalizedRecord['links']): Links =>
       return ids && (ids.length > 0 || !one) ? [[name, ids]] : []
     }),
   )
-
-async function putLinks(tx: StateWriter, kind: KindName, id: string, before: Links, now: Links): Promise<void> {
-  await tx.run('delete from market_links where from_kind = ? and from_id = ?', kind, id)
-  for (const [name, ids] of Object.entries(now)) {
-    const to = kinds[kind].links[name]?.to
-    if (to) for (const target of ids) await tx.run(insertLink, to, target, kind, id)
-  }
-  const through = kinds[kind].shownThrough ?? ''
-  const to = kinds[kind].links[through]?.to
-  if (!to) return
-  for (const target of before[through] ?? []) {
-    if (!now[through]?.includes(target)) await tx.run(insertFormerLink, to, target, kind, id)
-  }
-}
-
-const insertLink = `
-  insert into market_links (to_kind, to_id, from_kind, from_id) values (?, ?, ?, ?)
-  on conflict (to_kind, to_id, from_kind, from_id) do nothing`
-const insertFormerLink = insertLink.replace('market_links', 'market_former_links')
-
-/** A market keeps its earlier slugs, even if the source does not list them (behaviour/markets.md#past-slugs). */
-async function putSlugs(tx: StateWriter, id: string, slug: string | null, past: readonly string[], seq: number) {
-  const sql = 'select slug, rank from market_slugs where market_id = ?'
-  const rows = await tx.all<{ slug: string; rank: number }>(sql, id)
-  const before = new Map(rows.map((row) => [row.slug, row.rank]))
-  const now = new Map<string, number>([...before.keys()].map((known) => [known, slugRanks.former]))
-  for (const listed of past) now.set(listed, slugRanks.listed)
-  if (slug !== null) now.set(slug, slugRanks.present)
-  for (const [known, rank] of now) {
-    if (before.get(known) === rank) continue
-    await tx.run(
-      `insert into market_slugs (slug, market_id, rank, since_seq) values (?, ?, ?, ?)
-       on conflict (slug, market_id) do update set rank = excluded.rank`,
-      ...[known, id, rank, seq],
-    )
-  }
-}

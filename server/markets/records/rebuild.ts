@@ -1,14 +1,16 @@
 // Finds the markets that show a changed record and writes their documents, plain and gzipped, at once or deferred.
 import { gzipSync } from 'node:zlib'
+import { nextEventLoopTurn } from '#runtime/clock.ts'
 import { createPause, type EventLoop } from '#runtime/pause-while-busy.ts'
-import { putRow } from '#storage/put-row.ts'
-import type { State, StateReader, StateWriter } from '#storage/state.ts'
+import { replaceOnConflict } from '#storage/put-row.ts'
+import type { State, StateReader, StateWriter, Value } from '#storage/state.ts'
 import { EventLoopYielder, statementSteps } from '../event-loop-yielder.ts'
 import { openVersionLog } from '../history/versions.ts'
-import { putSearchRow } from '../search/search.ts'
-import { type Document, type WrittenTexts, writeMarket } from './documents.ts'
+import { putSearchRows } from '../search/search.ts'
+import { type WrittenTexts, writeMarket } from './documents.ts'
 import { type KindName, kindNames } from './kinds.ts'
-import { currentRecords, loadRecordGraph, marketNames } from './record-graph.ts'
+import { loadRecordGraph, marketNames, type RecordName, readCurrentRecords } from './record-graph.ts'
+import { partSizes } from './write-parts.ts'
 
 /** Below this size, gzip saves less than a packet. */
 const gzipBytesMin = 1024
@@ -32,33 +34,40 @@ export async function findMarketsShowing(
   touched: TouchedRecords,
   countMax: number,
 ): Promise<string[] | undefined> {
-  const markets: string[] = []
-  const yielder = new EventLoopYielder()
-  // Iterating a map also visits entries that are added during the iteration.
-  for (const { kind, id } of touched.all.values()) {
-    if (kind === 'market') {
-      markets.push(id)
-      if (markets.length > countMax) return undefined
-      continue
+  const seen = new Set<string>()
+  for (;;) {
+    const fresh = [...touched.all].filter(([name, { kind }]) => kind !== 'market' && !seen.has(name))
+    if (fresh.length === 0) break
+    for (let from = 0; from < fresh.length; from += touchedPerQuery) {
+      const part = fresh.slice(from, from + touchedPerQuery)
+      const rowsMax = Math.min(unlimited, countMax * part.length)
+      const parents = await tx.all<{ from_kind: KindName; from_id: string }>(
+        `select l.from_kind, l.from_id from json_each(?) as k
+         join market_links l on l.to_kind = k.value ->> 0 and l.to_id = k.value ->> 1 limit ?`,
+        ...[JSON.stringify(part.map(([, { kind, id }]) => [kind, id])), rowsMax + 1],
+      )
+      if (parents.length > rowsMax) return undefined
+      for (const [name] of part) seen.add(name)
+      for (const { from_kind, from_id } of parents) touched.add(from_kind, from_id)
+      if (countMarkets(touched) > countMax) return undefined
+      await nextEventLoopTurn()
     }
-    const sql = 'select from_kind, from_id from market_links where to_kind = ? and to_id = ? limit ?'
-    const parents = await tx.all<{ from_kind: KindName; from_id: string }>(sql, kind, id, countMax + 1)
-    if (parents.length > countMax) return undefined
-    for (const { from_kind, from_id } of parents) touched.add(from_kind, from_id)
-    await yielder.spend(statementSteps + parents.length)
   }
-  return markets
+  const markets = [...touched.all.values()].filter(({ kind }) => kind === 'market').map(({ id }) => id)
+  return markets.length > countMax ? undefined : markets
 }
+
+const unlimited = 2 ** 31
+const countMarkets = ({ all }: TouchedRecords): number =>
+  [...all.values()].reduce((sum, { kind }) => sum + (kind === 'market' ? 1 : 0), 0)
 
 /** Records what was touched, so that `writeDeferred` can write the documents later. */
 export async function deferDocuments(tx: StateWriter, touched: TouchedRecords): Promise<void> {
-  const rows = [...touched.all.values()].map(({ kind, id }) => [kind, id])
-  await tx.insertMany('market_deferred_documents', ['kind', 'id'], rows, 'on conflict (kind, id) do nothing')
+  await deferAll(tx, [...touched.all.values()])
 }
 
-/** Rows and documents per transaction, because other writers wait for it. Writing ten documents takes about 8 ms. */
-const raisedBatch = 200
-const documentsBatch = 10
+/** Records whose parents are read with one query. */
+const touchedPerQuery = 200
 
 /** Writes deferred documents in batches and returns how many changed. An interrupted run can be continued. */
 export async function writeDeferred(
@@ -68,10 +77,11 @@ export async function writeDeferred(
 ): Promise<number> {
   if (!(await state.get('select 1 as one from market_deferred_documents limit 1'))) return 0
   const pause = createPause(eventLoop)
-  while (!signal?.aborted && (await state.write(raiseDeferred))) await pause()
+  const sizes = partSizes[state.engine]
+  while (!signal?.aborted && (await state.write((tx) => raiseDeferred(tx, sizes)))) await pause()
   for (let count = 0; ; await pause()) {
     if (signal?.aborted) return count
-    const batch = await state.write((tx) => writeDeferredBatch(tx, nowMs()))
+    const batch = await state.write((tx) => writeDeferredBatch(tx, sizes.deferred, nowMs()))
     if (!batch) return count
     count += batch.written
   }
@@ -80,49 +90,82 @@ export async function writeDeferred(
 const belowMarkets = kindNames.filter((kind) => kind !== 'market')
 
 /** Replaces some touched records by the records that show them. When it returns false, only markets are left. */
-async function raiseDeferred(tx: StateWriter): Promise<boolean> {
+async function raiseDeferred(tx: StateWriter, sizes: RaiseSizes): Promise<boolean> {
   const rows = await tx.all<{ kind: KindName; id: string }>(
     `select kind, id from market_deferred_documents where kind in (${belowMarkets.map(() => '?').join()}) limit ?`,
-    ...[...belowMarkets, raisedBatch],
+    ...[...belowMarkets, sizes.raised],
   )
-  const yielder = new EventLoopYielder()
-  for (const { kind, id } of rows) {
-    await deferShowing(tx, kind, id, yielder)
-    await tx.run('delete from market_deferred_documents where kind = ? and id = ?', kind, id)
-    await yielder.spend(statementSteps)
-  }
-  return rows.length > 0
+  if (rows.length === 0) return false
+  const names = rows.map(({ kind, id }) => [kind, id] as const)
+  await tx.deleteMany('market_deferred_documents', ['kind', 'id'], names)
+  await deferParents(tx, names, sizes.parents)
+  return true
 }
 
-/** Parents per statement. All markets may show the same tag, and requests wait for a statement. */
-const parentsBatch = 500
+/** Defers the records that show these. If there are too many for one statement, each half is tried alone. */
+async function deferParents(tx: StateWriter, names: readonly RecordName[], parentsMax: number): Promise<void> {
+  const [first] = names
+  if (!first) return
+  if (names.length === 1) return deferShowing(tx, ...first, parentsMax)
+  const parents = await tx.all<{ kind: string; id: string }>(
+    `select distinct l.from_kind as kind, l.from_id as id from json_each(?) as k
+     join market_links l on l.to_kind = k.value ->> 0 and l.to_id = k.value ->> 1 limit ?`,
+    ...[JSON.stringify(names), parentsMax + 1],
+  )
+  await nextEventLoopTurn()
+  if (parents.length <= parentsMax) {
+    await deferAll(tx, parents)
+    return
+  }
+  const half = Math.ceil(names.length / 2)
+  await deferParents(tx, names.slice(0, half), parentsMax)
+  await deferParents(tx, names.slice(half), parentsMax)
+}
 
-/** Defers the records that show this one. */
-async function deferShowing(tx: StateWriter, kind: KindName, id: string, yielder: EventLoopYielder): Promise<void> {
+type RaiseSizes = Pick<(typeof partSizes)['sqlite'], 'raised' | 'parents'>
+
+const deferAll = (tx: StateWriter, names: readonly { readonly kind: string; readonly id: string }[]) =>
+  tx.insertMany(
+    'market_deferred_documents',
+    ['kind', 'id'],
+    names.map(({ kind, id }) => [kind, id]),
+    'on conflict (kind, id) do nothing',
+  )
+
+/** Defers the records that show this one, a limited number per statement, because requests wait for it. */
+async function deferShowing(tx: StateWriter, kind: KindName, id: string, parentsBatch: number): Promise<void> {
+  const yielder = new EventLoopYielder()
   for (let after: readonly [string, string] = ['', '']; ; ) {
     const parents = await tx.all<{ kind: string; id: string }>(
       `select from_kind as kind, from_id as id from market_links
        where to_kind = ? and to_id = ? and (from_kind, from_id) > (?, ?) order by from_kind, from_id limit ?`,
       ...[kind, id, ...after, parentsBatch],
     )
-    const rows = parents.map((parent) => [parent.kind, parent.id] as const)
-    await tx.insertMany('market_deferred_documents', ['kind', 'id'], rows, 'on conflict (kind, id) do nothing')
+    await deferAll(tx, parents)
     await yielder.spend(2 * statementSteps + parents.length)
-    const last = rows.at(-1)
-    if (!last || rows.length < parentsBatch) return
-    after = last
+    const last = parents.at(-1)
+    if (!last || parents.length < parentsBatch) return
+    after = [last.kind, last.id]
   }
 }
 
-async function writeDeferredBatch(tx: StateWriter, nowMs: number): Promise<{ readonly written: number } | undefined> {
+async function writeDeferredBatch(
+  tx: StateWriter,
+  documents: number,
+  nowMs: number,
+): Promise<{ readonly written: number } | undefined> {
   const sql = "select id from market_deferred_documents where kind = 'market' order by id limit ?"
-  const rows = await tx.all<{ id: string }>(sql, documentsBatch)
+  const rows = await tx.all<{ id: string }>(sql, documents)
   if (rows.length === 0) return undefined
   const log = await openVersionLog(tx, nowMs)
   const ids = rows.map(({ id }) => id)
   const written = await writeDocuments(tx, ids, log.atMs)
   await log.close(written > 0)
-  for (const id of ids) await tx.run("delete from market_deferred_documents where kind = 'market' and id = ?", id)
+  await tx.deleteMany(
+    'market_deferred_documents',
+    ['kind', 'id'],
+    ids.map((id) => ['market', id]),
+  )
   return { written }
 }
 
@@ -131,30 +174,34 @@ const documentSteps = 250
 
 /** Returns how many documents have new bytes. Yields to the event loop, so that requests are served meanwhile. */
 export async function writeDocuments(tx: StateWriter, ids: readonly string[], atMs: number): Promise<number> {
-  const graph = await loadRecordGraph(currentRecords(tx), marketNames(ids))
+  if (ids.length === 0) return 0
+  const starts = marketNames(ids)
+  const graph = await loadRecordGraph(await readCurrentRecords(tx, starts), starts)
+  const stored = await tx.all<{ id: string; etag: string }>(
+    'select market_id as id, etag from market_documents where market_id in (select atom from json_each(?))',
+    JSON.stringify(ids),
+  )
+  const etags = new Map(stored.map(({ id, etag }) => [id, etag]))
   const texts: WrittenTexts = new Map()
   const yielder = new EventLoopYielder()
-  let count = 0
+  const shown: string[] = []
+  const rows: Value[][] = []
   for (const id of ids) {
     const document = writeMarket(graph, id, texts)
-    const slug = graph.record('market', id)?.fields.slug
     if (!document) continue
-    if (await putDocument(tx, id, String(slug ?? ''), document, atMs)) count += 1
-    await putSearchRow(tx, graph, id)
+    shown.push(id)
+    const { body, tagsAt, etag } = document
+    const slug = String(graph.record('market', id)?.fields.slug ?? '')
+    // An unchanged document keeps its `modified_ms`.
+    if (etags.get(id) !== etag) rows.push([id, slug, body, gzipBody(body), tagsAt, etag, atMs])
     await yielder.spend(documentSteps)
   }
-  return count
+  await tx.insertMany('market_documents', documentColumns, rows, replaceOnConflict(['market_id'], documentColumns))
+  await putSearchRows(tx, graph, shown)
+  return rows.length
 }
 
-/** An unchanged document keeps its `modified_ms`. */
-async function putDocument(tx: StateWriter, id: string, slug: string, document: Document, atMs: number) {
-  const { body, tagsAt, etag } = document
-  const old = await tx.get<{ etag: string }>('select etag from market_documents where market_id = ?', id)
-  if (old?.etag === etag) return false
-  const content = { body, body_gzip: gzipBody(body), tags_at: tagsAt, etag }
-  await putRow(tx, 'market_documents', ['market_id'], { market_id: id, slug, ...content, modified_ms: atMs })
-  return true
-}
+const documentColumns = ['market_id', 'slug', 'body', 'body_gzip', 'tags_at', 'etag', 'modified_ms']
 
 /** Null if the body is too short to be worth it. */
 export const gzipBody = (body: Uint8Array): Uint8Array | null =>

@@ -9,7 +9,7 @@ import type { FoundMarket } from '#api/wire/market-search.ts'
 import { splitWords } from '#core/split-words.ts'
 import { createHandler } from '#http/handler.ts'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
-import type { StateReader, StateWriter } from '#storage/state.ts'
+import type { StateReader, StateWriter, Value } from '#storage/state.ts'
 import type { MarketsContext } from '../context.ts'
 import { getFeedCoverage, toConfidence } from '../feeds/feed-coverage.ts'
 import type { RecordGraph, StoredRecord } from '../records/documents.ts'
@@ -52,29 +52,33 @@ function marketWords(graph: RecordGraph, { fields, links }: StoredRecord): strin
   return [...new Set(texts.flatMap(splitAndCutWords))].slice(0, wordsPerMarketMax)
 }
 
-/** Call this in the transaction that writes the market's document. */
-export async function putSearchRow(tx: StateWriter, graph: RecordGraph, id: string): Promise<void> {
-  const market = graph.record('market', id)
-  if (!market) return
-  const sql = 'select rank, words from market_search where market_id = ?'
-  const row = await tx.get<{ rank: number; words: string }>(sql, id)
-  const [rank, words] = [marketRank(market.fields), marketWords(graph, market)]
-  // A space before each word lets a `like` pattern match the start of a word.
-  const text = words.map((word) => ` ${word}`).join('')
-  if (row?.rank === rank && row.words === text) return
-  if (row) await tx.run('delete from market_search where rank = ? and market_id = ?', row.rank, id)
-  await tx.run('insert into market_search (rank, market_id, words) values (?, ?, ?)', rank, id, text)
-  if (row?.words === text) return
-  const known = new Set(row?.words.split(' ').slice(1))
-  for (const word of known.difference(new Set(words))) {
-    await tx.run('delete from market_words where word = ? and market_id = ?', Buffer.from(word), id)
-  }
-  const fresh = words.filter((word) => !known.has(word))
-  if (fresh.length === 0) return
-  await tx.run(
-    `insert into market_words (word, market_id) values ${fresh.map(() => '(?, ?)').join()}`,
-    ...fresh.flatMap((word) => [Buffer.from(word), id]),
+/** Call this in the transaction that writes the documents of the markets. Each market is given once. */
+export async function putSearchRows(tx: StateWriter, graph: RecordGraph, ids: readonly string[]): Promise<void> {
+  const stored = await tx.all<{ id: string; rank: number; words: string }>(
+    'select market_id as id, rank, words from market_search where market_id in (select atom from json_each(?))',
+    JSON.stringify(ids),
   )
+  const rows = new Map(stored.map(({ id, ...row }) => [id, row]))
+  const removed = { ranks: [] as Value[][], words: [] as Value[][] }
+  const added = { ranks: [] as Value[][], words: [] as Value[][] }
+  for (const id of ids) {
+    const market = graph.record('market', id)
+    if (!market) continue
+    const row = rows.get(id)
+    const [rank, words] = [marketRank(market.fields), marketWords(graph, market)]
+    // A space before each word lets a `like` pattern match the start of a word.
+    const text = words.map((word) => ` ${word}`).join('')
+    if (row?.rank === rank && row.words === text) continue
+    if (row) removed.ranks.push([row.rank, id])
+    added.ranks.push([rank, id, text])
+    const [known, now] = [new Set(row?.words.split(' ').slice(1)), new Set(words)]
+    for (const word of known.difference(now)) removed.words.push([Buffer.from(word), id])
+    for (const word of now.difference(known)) added.words.push([Buffer.from(word), id])
+  }
+  await tx.deleteMany('market_search', ['rank', 'market_id'], removed.ranks)
+  await tx.insertMany('market_search', ['rank', 'market_id', 'words'], added.ranks)
+  await tx.deleteMany('market_words', ['word', 'market_id'], removed.words)
+  await tx.insertMany('market_words', ['word', 'market_id'], added.words)
 }
 
 /** The range of keys that start with the word. UTF-8 has no byte 255. */
