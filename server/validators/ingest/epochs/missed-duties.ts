@@ -93,11 +93,8 @@ export class MissedDutyCollector {
   }
 
   #proposal(epoch: number, { slot, proposer, payload, builder, valueGwei, isPaid }: Proposal): void {
-    const duty = { validator: proposer, epoch, slot }
-    // If a builder withheld the payload, the proposer has done its duty.
-    if (payload === 'empty' && builder === undefined) this.#add('emptyBlock', duty)
     this.#add('proposal', {
-      ...duty,
+      ...{ validator: proposer, epoch, slot },
       payload: statusFlag(payload) | (isPaid === undefined ? 0 : isPaid ? payloadFlags.paid : payloadFlags.unpaid),
       builder: builder === undefined ? 0 : builder + 1,
       ether: Math.floor(valueGwei / gweiPerEther),
