@@ -42,6 +42,7 @@ const endpointTests = [
   'fx/endpoints/create-quote',
   'fx/endpoints/quotes',
   'fx/pricing/quotes',
+  'fx/rates/contradictions',
   'validators/endpoints/metadata',
   'validators/endpoints/list',
   'validators/endpoints/operators',
@@ -51,12 +52,13 @@ const endpointTests = [
 ]
 /**
  * Tests whose SQL other tests run on PostgreSQL: those of ratings in server/validators/on-postgres.test.ts, those of lists
- * in list-query and the moved demo.
+ * in list-query and the moved demo, those of past slugs in by-slug.
  */
 const longEndpointTests = [
   'validators/endpoints/aggregate-effectiveness',
   'validators/endpoints/effectiveness',
   'markets/endpoints/lists',
+  'markets/history/slugs-as-of',
 ]
 
 describe('server on PostgreSQL', { skip: noPostgres }, () => {

@@ -46,7 +46,7 @@ async function openSource(changes: object = {}) {
       return pollText(JSON.stringify({ rates }))
     },
     ready: async () => (await rateFindings(context))[0]?.message ?? '',
-    report: async () => (await sourcesReport(context)).sources[0]?.message ?? '',
+    report: async () => (await sourcesReport(context)).sources[0]?.contradictions.join('; ') ?? '',
     status: async () => (await readSourceHealth(context))[0]?.rates.map(({ rate, status }) => `${rate} ${status}`),
     async [Symbol.asyncDispose]() {
       stop.abort()
