@@ -22,7 +22,7 @@ import { measures } from '#validators/ratings/measures.ts'
 import { createSeededRandom, type SeededRandom } from '../seeded-random.ts'
 import { openExecution } from './execution.ts'
 import { type BeaconNodeOptions, openNode } from './node.ts'
-import { presentForks } from './plan.ts'
+import { gloasFrom, presentForks } from './plan.ts'
 import type { Branch } from './simulate.ts'
 
 const seeds = seedsOf(150, 6)
@@ -127,23 +127,32 @@ async function assertDeposits(context: TestContext, world: CompletedNetwork): Pr
   for (const { pubkey, address } of rows) assert.equal(address, truth.get(pubkey) ?? null, pubkey)
 }
 
-test('simulated networks are ingested without a wrong figure, despite reorganizations and faults of the node', async () => {
+/** What the node of a seed offers. Faults: the share of its responses that fail. */
+function drawNode(draws: SeededRandom): { options: BeaconNodeOptions; faults: number; epochsPerHour: number } {
+  const features = {
+    ssz: draws.happens(0.5),
+    states: draws.happens(0.5),
+    rewards: draws.happens(0.3),
+    forgetsEmpty: draws.happens(0.3),
+  }
+  const faults = draws.pick([0, 0.03, 0.08])
+  const profile = draws.pick([profiles.prysm, profiles.nimbus, profiles.grandine])
+  const options: BeaconNodeOptions = draws.happens(0.7) ? features : { profile }
+  return { options, faults, epochsPerHour: draws.pick([3, 100, 100]) }
+}
+
+async function ingestSeeds(
+  name: string,
+  simulate: (seed: string) => CompletedNetwork,
+  change = (drawn: BeaconNodeOptions) => drawn,
+) {
   await using context = await openContext()
   let done = 0
   for (const number of seeds) {
-    const seed = `beacon/${number}`
-    const draws = createSeededRandom(`${seed}/habits`)
-    const features = {
-      ssz: draws.happens(0.5),
-      states: draws.happens(0.5),
-      rewards: draws.happens(0.3),
-      forgetsEmpty: draws.happens(0.3),
-    }
-    const faults = draws.pick([0, 0.03, 0.08])
-    const profile = draws.pick([profiles.prysm, profiles.nimbus, profiles.grandine])
-    const options: BeaconNodeOptions = draws.happens(0.7) ? features : { profile }
-    const epochsPerHour = draws.pick([3, 100, 100])
-    const world = simulateNetwork(seed)
+    const seed = `${name}/${number}`
+    const { options: drawn, faults, epochsPerHour } = drawNode(createSeededRandom(`${seed}/habits`))
+    const options = change(drawn)
+    const world = simulate(seed)
     // With a few seeds, so many validators are slashed that nothing becomes final.
     if (world.finalized < 3) continue
     done += 1
@@ -161,6 +170,41 @@ test('simulated networks are ingested without a wrong figure, despite reorganiza
     await empty(context)
   }
   assert(done >= seeds.length / 2, `only ${done} of ${seeds.length} seeds become final`)
+}
+
+test('simulated networks are ingested without a wrong figure, despite reorganizations and faults of the node', () =>
+  ingestSeeds('beacon', simulateNetwork))
+
+/** Some have an inactivity leak after the fork. */
+function simulateFork(seed: string): CompletedNetwork {
+  const draws = createSeededRandom(`${seed}/fork`)
+  const fork = draws.whole(1, 5)
+  const outage = draws.happens(0.3) ? { from: fork + 5, until: fork + 10 } : { from: 0, until: 0 }
+  return simulateNetwork(seed, {
+    ...{ forkEpochs: gloasFrom(fork), epochs: fork + (outage.from > 0 ? 17 : 11), outage },
+  })
+}
+
+test('networks that cross the fork to Gloas are ingested without a wrong figure', () =>
+  ingestSeeds('gloas', simulateFork, (drawn) => ({ ...drawn, states: true, forgetsEmpty: false })))
+
+test('they are ingested without envelopes too', () => {
+  const envelopesFromSlot = () => Number.POSITIVE_INFINITY
+  return ingestSeeds('pruned', simulateFork, () => ({ ssz: true, states: true, envelopesFromSlot }))
+})
+
+test('votes for the first block of the fork are judged as if the chain had its payload', async () => {
+  const world = simulateFork('pruned/43')
+  const { plan, blocks } = world
+  const first = (plan.forkEpochs.gloas ?? 0) * plan.slotsPerEpoch
+  assert.equal(blocks.get(first)?.gloas?.delivery, 'withheld')
+  assert(!blocks.has(first + 1))
+  const votes = blocks.get(first + 2)?.attestations.filter(({ slot }) => slot === first + 1) ?? []
+  assert(votes.some(({ head, index }) => head === blocks.get(first)?.root && index === 0))
+  await using context = await openContext()
+  const options = { ssz: true, states: true }
+  const settings = await ingest(context, world, options, 0, 3)
+  await assertTruth({ ...context, settings }, world, options, 3)
 })
 
 /** Deletes everything that ingest wrote. */

@@ -59,7 +59,7 @@ export function tallyVotes(
     for (const index of members) votes.dutySlot[index] = slot
   })
   verifyCommittees(stakes[0], votes.dutySlot, committees)
-  const heads = createHeadLookup(epoch, parent ? [parent, ...blocks] : blocks)
+  const heads = createHeadLookup(rules, epoch, parent ? [parent, ...blocks] : blocks)
   for (const block of blocks) {
     const stake = stakes[epochAt(rules, block.slot) - epoch]
     assert(stake, `the block of slot ${block.slot} cannot hold votes of epoch ${epoch}`)
@@ -159,7 +159,7 @@ type HeadLookup = (slot: number) => Pick<HeadVote, 'headRoot' | 'isSameSlot' | '
  * The last block up to a slot. Its root is undefined for slots from the last block on. `blocks`: of the chain, in
  * ascending order.
  */
-function createHeadLookup(epoch: number, blocks: readonly Block[]): HeadLookup {
+function createHeadLookup(rules: ConsensusRules, epoch: number, blocks: readonly Block[]): HeadLookup {
   const bySlot = new Map<number, ReturnType<HeadLookup>>()
   const find: HeadLookup = (slot) => {
     const at = blocks.findIndex((block) => block.slot > slot)
@@ -167,11 +167,18 @@ function createHeadLookup(epoch: number, blocks: readonly Block[]): HeadLookup {
     return {
       headRoot: child?.parentRoot,
       isSameSlot: slot === 0 || block?.slot === slot,
-      payload: block ? payloadStatus(block, child) : payloadBefore(epoch, child),
+      payload: block ? judgedPayload(rules, block, child) : payloadBefore(epoch, child),
     }
   }
   return (slot) => bySlot.getOrInsertComputed(slot, () => find(slot))
 }
+
+/**
+ * The payload of a block as votes are judged by it. The fork starts with all payloads available, and only the slots after
+ * its first one are reset. So the payload of that slot counts as full, even if it is not part of the chain.
+ */
+const judgedPayload = (rules: ConsensusRules, block: Block, child: Block | undefined): PayloadStatus =>
+  block.slot === firstSlotAt(rules, rules.forkEpochs.gloas) ? 'full' : payloadStatus(block, child)
 
 /** The payload of the block before all known ones. Since Gloas, only the genesis block may be unknown: it counts as full. */
 function payloadBefore(epoch: number, child: Block | undefined): PayloadStatus {
