@@ -35,7 +35,7 @@ const node = spawn(process.execPath, [join(import.meta.dirname, 'epoch-node.ts')
 try {
   const url = String((await once(node.stdout, 'data'))[0]).trim()
   const { value: settings } = complete(SettingsSchema, {
-    validators: { networks: { mainnet: { beacon: { urls: [url], fromEpoch: firstEpoch } } } },
+    validators: { networks: { mainnet: { beacon: { urls: [url], acceptAnyChain: true, fromEpoch: firstEpoch } } } },
   })
   const duties = dutiesOnThreads(stores.duties, { dir, options: {} })
   const validators = createValidatorsCaches()

@@ -152,6 +152,7 @@ async function firstRating(data: string): Promise<void> {
   const network = 'TETRAD_VALIDATORS_NETWORKS_HOODI_'
   const server = await serve(data, {
     [`${network}BEACON_URLS`]: JSON.stringify([node.url]),
+    [`${network}BEACON_ACCEPT_ANY_CHAIN`]: 'true',
     [`${network}BEACON_FROM_EPOCH`]: '0',
     [`${network}WATCH`]: '["0","1","2"]',
   })

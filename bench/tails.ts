@@ -72,7 +72,11 @@ try {
   const nodeUrl = String((await once(node.stdout as NodeJS.ReadableStream, 'data'))[0]).trim()
   const { url: feedUrl } = await firstLine<{ url: string }>(start('feed.ts', String(recordCount)))
   const sources = {
-    validators: { networks: { mainnet: { beacon: { urls: [nodeUrl], fromEpoch: firstEpoch, everyMs: 1000 } } } },
+    validators: {
+      networks: {
+        mainnet: { beacon: { urls: [nodeUrl], acceptAnyChain: true, fromEpoch: firstEpoch, everyMs: 1000 } },
+      },
+    },
     markets: {
       feeds: [{ id: 'bench', url: feedUrl, everyMs: 1000, perSecond: 1000 }],
     },

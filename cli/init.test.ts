@@ -4,9 +4,11 @@ import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { knownChains } from '#core/known-chains.ts'
 import { loadConfig } from '#runtime/config.ts'
 import type { Settings } from '#runtime/settings.ts'
 import { type StandaloneSimulator, startStandaloneSimulator } from '#simulator/standalone.ts'
+import { type AlteringProxy, jsonAt, openAlteringProxy } from '#test/altering-proxy.ts'
 import { isInstalled } from '#test/programs.ts'
 import { commandEnv, launcher, openFolder, runCommand } from '#test/run-command.ts'
 
@@ -14,18 +16,29 @@ const noTerminal = !isInstalled('script', '--version') && 'the program `script` 
 
 describe('tetrad init', () => {
   let simulator: StandaloneSimulator
+  /** The simulated beacon node, with the genesis of Hoodi. */
+  let hoodi: AlteringProxy
   let urls: Readonly<Record<'rpc' | 'rates' | 'beacon' | 'markets', string>>
   before(async () => {
     simulator = await startStandaloneSimulator()
     const { explorer, fx, validators, markets } = simulator.settings as Settings
+    const { genesisUnix, genesisRoot } = knownChains.hoodi
+    const genesis = { genesis_time: String(genesisUnix), genesis_validators_root: genesisRoot }
+    hoodi = await openAlteringProxy(
+      validators.networks.hoodi.beacon.urls[0] ?? '',
+      jsonAt(/\/beacon\/genesis$/, (data: object) => ({ ...data, ...genesis })),
+    )
     urls = {
       rpc: explorer.chains[0]?.rpc[0]?.url ?? '',
       rates: fx.sources[0]?.url ?? '',
-      beacon: validators.networks.hoodi.beacon.urls[0] ?? '',
+      beacon: hoodi.url,
       markets: `${markets.feeds[0]?.url}?style=wrapped`,
     }
   })
-  after(() => simulator[Symbol.asyncDispose]())
+  after(async () => {
+    await hoodi[Symbol.asyncDispose]()
+    await simulator[Symbol.asyncDispose]()
+  })
 
   test('tests each URL and writes a valid file with what the sources report', async () => {
     await using home = await openFolder()
@@ -77,6 +90,16 @@ describe('tetrad init', () => {
     assert.match(failed.stderr, /tetrad: A check failed, so nothing is written\. --offline skips the checks\.\n$/)
     await assert.rejects(readFile(join(home.dir, 'tetrad.yaml')))
     assert.equal((await runCommand([...words, '--offline'], { cwd: home.dir })).code, 0)
+  })
+
+  test('1: a beacon node of another chain is refused, with the setting for a chain of your own', async () => {
+    await using home = await openFolder()
+    const [url = ''] = (simulator.settings as Settings).validators.networks.hoodi.beacon.urls
+    const { code, stderr } = await runCommand(['init', '--beacon', url], { cwd: home.dir })
+    assert.equal(code, 1)
+    assert.match(stderr, /^FAIL {2}beacon hoodi: refused: .*it is on another chain: genesisUnix is \d+, not 1742213400/)
+    assert.match(stderr, /for a chain of your own, set validators\.networks\.hoodi\.genesisUnix/)
+    await assert.rejects(readFile(join(home.dir, 'tetrad.yaml')))
   })
 
   test('1: an existing file is never overwritten', async () => {

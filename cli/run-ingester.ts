@@ -20,7 +20,7 @@ export interface BeaconCommand extends CommonOptions, LeaseOptions {
 }
 
 const nodeErrorNames = new Set([
-  ...['BeaconError', 'ContradictionError', 'StatesNotFoundError', 'UnknownForkError'],
+  ...['BeaconError', 'ContradictionError', 'OtherChainError', 'StatesNotFoundError', 'UnknownForkError'],
   ...['DepositGap', 'FetchError', 'Fault'],
 ])
 
@@ -36,11 +36,11 @@ export async function toCommandFailure(work: Promise<void>): Promise<void> {
   }
 }
 
-/** `identity`: of the stored chain. A node of another chain is refused. */
+/** `stored`: the chain of the stored data. A node of another chain is refused. */
 export async function beaconOf(
   { network }: BeaconCommand,
   settings: Settings,
-  identity?: ChainIdentity,
+  stored?: ChainIdentity,
 ): Promise<Beacon> {
   const { urls, timeoutMs } = settings.validators.networks[network].beacon
   if (urls.length === 0) {
@@ -49,7 +49,11 @@ export async function beaconOf(
       `No beacon node is configured: set validators.networks.${network}.beacon.urls.`,
     )
   }
-  const { openBeacon } = await import('#sources/beacon/client.ts')
+  const [{ openBeacon }, { expectedChain }] = await Promise.all([
+    import('#sources/beacon/client.ts'),
+    import('#validators/ingest/read/chain-identity.ts'),
+  ])
+  const identity = stored ?? expectedChain(network, settings.validators.networks[network])
   return openBeacon({ network, urls, timeoutMs, clock, identity })
 }
 

@@ -21,7 +21,7 @@ import { dayText } from './validators.ts'
 async function openScene() {
   const node = await openReplay()
   const folder = await openFolder()
-  const beacon = { urls: [node.url], fromEpoch: 0, everyMs: 3_600_000 }
+  const beacon = { urls: [node.url], acceptAnyChain: true, fromEpoch: 0, everyMs: 3_600_000 }
   const settings = { validators: { networks: { hoodi: { epochsPerHour: 2, epochsPerDay: 4, beacon } } } }
   await writeFile(join(folder.dir, 'tetrad.yaml'), JSON.stringify(settings))
   const runInFolder = (...args: string[]) => runCommand(args, { cwd: folder.dir })

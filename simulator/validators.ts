@@ -91,12 +91,12 @@ const settingsFor = ({ mainnet, hoodi, execution }: NodeUrls) => ({
     networks: {
       mainnet: {
         ...demoWindows.mainnet,
-        beacon: { urls: [mainnet], fromEpoch: 0, auditValidators: 0 },
+        beacon: { urls: [mainnet], acceptAnyChain: true, fromEpoch: 0, auditValidators: 0 },
         execution: { rpc: [{ url: execution }] },
       },
       hoodi: {
         ...demoWindows.hoodi,
-        beacon: { urls: [hoodi], fromEpoch: 0, everyMs: 5000 },
+        beacon: { urls: [hoodi], acceptAnyChain: true, fromEpoch: 0, everyMs: 5000 },
       },
     },
   },

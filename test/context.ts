@@ -3,6 +3,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { networks } from '#api/wire/validators.ts'
 import { complete } from '#core/schema-check.ts'
 import type { RequestInfo } from '#http/handler.ts'
 import { silentLog } from '#runtime/log.ts'
@@ -29,8 +30,19 @@ export type TestContext = AppContext &
     readonly dutiesState: State
   }
 
-/** Default settings, changed by `overrides` (as in tetrad.yaml). */
+/** Default settings, changed by `overrides` (as in tetrad.yaml). Simulated and recorded chains are used under any name. */
 export function settingsWith(overrides: object = {}): Settings {
+  const settings = plainSettings(overrides)
+  const { validators } = settings
+  const accepting = networks.map((network) => {
+    const options = validators.networks[network]
+    return [network, { ...options, beacon: { ...options.beacon, acceptAnyChain: true } }]
+  })
+  return { ...settings, validators: { ...validators, networks: Object.fromEntries(accepting) } }
+}
+
+/** The settings of a server that has this configuration. */
+export function plainSettings(overrides: object = {}): Settings {
   const { value, problems } = complete(SettingsSchema, overrides)
   if (problems.length > 0) throw new Error(`test settings: ${JSON.stringify(problems)}`)
   return value

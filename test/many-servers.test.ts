@@ -68,7 +68,11 @@ describe('three servers', { skip: noPostgres }, () => {
     const postgres = cleanup.use(await startPostgres())
     redis = noRedis ? undefined : cleanup.use(await startRedis())
     const node = cleanup.use(await openReplay())
-    const hoodi = { epochsPerHour: 2, epochsPerDay: 4, beacon: { urls: [node.url], everyMs: 5000 } }
+    const hoodi = {
+      epochsPerHour: 2,
+      epochsPerDay: 4,
+      beacon: { urls: [node.url], acceptAnyChain: true, everyMs: 5000 },
+    }
     network = { server: { port: 0, publicUrl: 'http://tetrad.test' }, validators: { networks: { hoodi } } }
     const store = { state: await postgres.schema() }
     const overrides = { ...network, store, limits: redis?.url ?? '', retention: { quotesDays: 30 } }

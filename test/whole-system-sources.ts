@@ -143,7 +143,14 @@ const settingsOf = (
     networks: {
       hoodi: {
         ...{ epochsPerHour: 2, epochsPerDay: 5, hoursKeptDays: 0 },
-        beacon: { urls: [gates.beacon.url], fromEpoch: 1, everyMs: stepMs, timeoutMs, auditValidators: 4 },
+        beacon: {
+          urls: [gates.beacon.url],
+          acceptAnyChain: true,
+          fromEpoch: 1,
+          everyMs: stepMs,
+          timeoutMs,
+          auditValidators: 4,
+        },
       },
     },
   },

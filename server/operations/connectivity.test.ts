@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
 import { SimulatedChain } from '#simulator/evm/chain.ts'
 import { openNodeOfRun } from '#test/client-of-run.ts'
-import { settingsWith } from '#test/context.ts'
+import { plainSettings, settingsWith } from '#test/context.ts'
 import { ManualClock } from '#test/manual-clock.ts'
 import { noRedis, startRedis } from '#test/redis.ts'
 import { LimitedNode } from '#test/simulator/limited-node.ts'
@@ -49,20 +49,19 @@ test('a node that cannot trace fails if the chain is to be indexed', async () =>
   assert.match(message, /^no traces \(no call traces from debug_traceTransaction\): .*cannot be indexed/)
 })
 
-test('a beacon node with the genesis of another chain is a warning', async () => {
+test('a beacon node of another chain fails the check', async () => {
   const chain = simulateNetwork('doctor')
   await using node = await openNodeOfRun(chain)
   const about = async (genesisUnix: number) => {
-    const settings = settingsWith({
+    const settings = plainSettings({
       validators: { networks: { mainnet: { genesisUnix, beacon: { urls: [node.url] } } } },
     })
     const findings = await connectivityFindings({ settings, clock: systemClock })
     return findings.filter(({ name }) => name === 'beacon mainnet').map(({ level, message }) => `${level}: ${message}`)
   }
-  const reachable = `ok: reachable, genesis ${chain.genesisUnix}`
-  assert.deepEqual(await about(chain.genesisUnix), [reachable])
-  assert.deepEqual(await about(1_606_824_023), [
-    reachable,
-    'warn: the node is on another chain: the genesis of mainnet is 1606824023',
-  ])
+  assert.deepEqual(await about(chain.genesisUnix), [`ok: reachable, genesis ${chain.genesisUnix}`])
+  const [refused, ...others] = await about(1_606_824_023)
+  assert.deepEqual(others, [])
+  const reason = `it is on another chain: genesisUnix is ${chain.genesisUnix}, not 1606824023`
+  assert.ok(refused?.startsWith(`fail: refused: mainnet: ${node.url}: ${reason}`))
 })

@@ -9,13 +9,14 @@ import { openRateReader } from '#fx/rates/sources.ts'
 import type { Context } from '#http/context.ts'
 import { pageUrl, parseFeedPage } from '#markets/feeds/feed-page.ts'
 import { timeoutSignal } from '#runtime/clock.ts'
-import { openBeacon } from '#sources/beacon/client.ts'
+import { OtherChainError, openBeacon } from '#sources/beacon/client.ts'
 import type { UnknownFork } from '#sources/beacon/consensus.ts'
 import type { ChainIdentity } from '#sources/beacon/endpoint.ts'
 import { describeLimitations } from '#sources/evm/capabilities.ts'
 import { cleanUrl, fetchJson } from '#sources/http-client.ts'
 import { openRedis } from '#sources/redis.ts'
 import { clockLeadMs } from '#sources/remote-time.ts'
+import { expectedChain } from '#validators/ingest/read/chain-identity.ts'
 import { type DoctorFinding, failFinding, okFinding, runCheck, warnFinding } from './diagnosis.ts'
 import { clickhouseFindings } from './mirror/mirror-findings.ts'
 
@@ -86,22 +87,27 @@ function rateChecks(context: Pick<Context, 'settings' | 'clock'>): PendingFindin
 
 function beaconChecks({ settings, clock }: Pick<Context, 'settings' | 'clock'>): PendingFindings[] {
   return networks.flatMap((network) => {
-    const { genesisUnix, beacon: options } = settings.validators.networks[network]
-    const { urls, timeoutMs } = options
+    const options = settings.validators.networks[network]
+    const { urls, timeoutMs } = options.beacon
     const name = `beacon ${network}`
     if (urls.length === 0) return []
     return runCheck(name, 'check the URL, the node and its log', async () => {
-      const beacon = openBeacon({ network, urls, timeoutMs: Math.min(timeoutMs, checkTimeoutMs), clock })
-      const { identity, rules } = await beacon.chain(timeoutSignal(clock, checkTimeoutMs))
-      const otherChain = `the node is on another chain: the genesis of ${network} is ${genesisUnix}`
-      const otherChainTodo = `use a node of ${network}; for a chain of your own, set validators.networks.${network}.genesisUnix`
-      const problems = beacon.health().flatMap(({ lastError }) => (lastError === undefined ? [] : [lastError]))
-      return [
-        okFinding(name, `reachable, genesis ${identity.genesisUnix}`),
-        ...(identity.genesisUnix === genesisUnix ? [] : [warnFinding(name, otherChain, otherChainTodo)]),
-        ...(rules.unknownFork ? [forkFinding(name, identity, rules.unknownFork)] : []),
-        ...problems.map((text) => warnFinding(name, text, 'repair this node or remove it from the list')),
-      ]
+      const identity = expectedChain(network, options)
+      const beacon = openBeacon({ network, urls, timeoutMs: Math.min(timeoutMs, checkTimeoutMs), clock, identity })
+      try {
+        const chain = await beacon.chain(timeoutSignal(clock, checkTimeoutMs))
+        const problems = beacon.health().flatMap(({ lastError }) => (lastError === undefined ? [] : [lastError]))
+        const fork = chain.rules.unknownFork
+        return [
+          okFinding(name, `reachable, genesis ${chain.identity.genesisUnix}`),
+          ...(fork ? [forkFinding(name, chain.identity, fork)] : []),
+          ...problems.map((text) => warnFinding(name, text, 'repair this node or remove it from the list')),
+        ]
+      } catch (error) {
+        if (!(error instanceof OtherChainError)) throw error
+        const todo = `use a node of ${network}; for a chain of your own, set validators.networks.${network}.genesisUnix`
+        return [failFinding(name, `refused: ${error.message}`, todo)]
+      }
     })
   })
 }

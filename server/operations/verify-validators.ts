@@ -6,6 +6,7 @@ import { timeoutSignal } from '#runtime/clock.ts'
 import type { AppContext } from '#server/context.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
 import { dataOf } from '#sources/beacon/endpoint.ts'
+import { requiredChain } from '#validators/ingest/read/chain-identity.ts'
 import { followedNetworks } from '#validators/ingest/start.ts'
 import { storedHours, verifyHour } from '#validators/ingest/verify-hour.ts'
 import { readValidator } from '#validators/registry/registry.ts'
@@ -103,7 +104,8 @@ async function comparePubkey(context: AppContext, network: Network, index: numbe
   const entry = await readValidator(context.state, network, index)
   const { urls, timeoutMs } = context.settings.validators.networks[network].beacon
   const path = `/eth/v1/beacon/states/finalized/validators/${index}`
-  const reported = await openBeacon({ network, urls, timeoutMs, clock: context.clock })
+  const identity = await requiredChain(context, network)
+  const reported = await openBeacon({ network, urls, timeoutMs, clock: context.clock, identity })
     .request({ path }, (reply) => (reply.is === 'json' ? pubkeyOf(dataOf(reply.body)) : undefined))
     .catch((error: unknown) => {
       throw new SourceUnavailable(errorMessage(error))

@@ -1,5 +1,6 @@
 // Settings of group C: the chain time of each network, and the nodes that its duties are read from.
 import { PatternText, type Static, Type } from '#api/kit.ts'
+import { type KnownChain, knownChains } from '#core/known-chains.ts'
 import { Rpc } from './explorer.ts'
 import { boolean, integer, list, section, text, wholeNumber } from './server.ts'
 import { webhooksSettings } from './webhooks.ts'
@@ -10,6 +11,11 @@ const beaconSettings = section(
       PatternText('^https?://', 'begin with http:// or https://'),
       16,
       'Beacon API URLs in order of preference. If one fails, the next one is used. Empty: the network is not read.',
+    ),
+    acceptAnyChain: boolean(
+      false,
+      'Whether the nodes may be of any chain, for test networks whose genesis changes. The first node that answers ' +
+        'then decides, and all must be of that chain.',
     ),
     timeoutMs: integer(60_000, 100, 600_000, 'Timeout of a request.'),
     everyMs: integer(12_000, 100, 3_600_000, 'Interval of polls for new epochs.'),
@@ -39,10 +45,19 @@ const beaconSettings = section(
 export const watchNamePattern = '^(\\d{1,10}|0x[0-9a-fA-F]{96}|0x[0-9a-fA-F]{40})$'
 export const watchNamesMax = 100_000
 
-const network = (genesisUnix: number, chainId: string) =>
+const network = ({ genesisUnix }: KnownChain, chainId: string) =>
   section(
     {
-      genesisUnix: wholeNumber(genesisUnix, 'Genesis, Unix seconds.'),
+      genesisUnix: wholeNumber(
+        genesisUnix,
+        'Genesis, Unix seconds. Nodes with another genesis are refused. Set it to read a chain of your own.',
+      ),
+      genesisRoot: text(
+        '',
+        'Genesis validators root. Nodes with another one are refused. Empty: that of the known network, unless ' +
+          '`genesisUnix` is changed.',
+        { pattern: '^(0x[0-9a-f]{64})?$' },
+      ),
       slotSeconds: wholeNumber(12, 'Seconds per slot.', 1),
       slotsPerEpoch: wholeNumber(32, 'Slots per epoch.', 1),
       epochsPerHour: wholeNumber(9, 'Epochs per chain hour.', 1),
@@ -92,7 +107,7 @@ const network = (genesisUnix: number, chainId: string) =>
       hoursKeptDays: wholeNumber(90, 'Chain days to keep hourly figures. 0: forever. Daily figures are never deleted.'),
       missedKeptDays: wholeNumber(400, 'Chain days to keep single late, wrong and missing duties. 0: forever.'),
     },
-    'One network. If a beacon node is configured, genesis and slots are read from it.',
+    'One network. If a beacon node is configured, slots are read from it, and its genesis is compared.',
   )
 export type NetworkSettings = Static<ReturnType<typeof network>>
 
@@ -104,9 +119,9 @@ export const validatorsSettings = section(
   {
     networks: section(
       {
-        mainnet: network(1_606_824_023, '1'),
-        hoodi: network(1_742_213_400, '560048'),
-        holesky: network(1_695_902_400, '17000'),
+        mainnet: network(knownChains.mainnet, '1'),
+        hoodi: network(knownChains.hoodi, '560048'),
+        holesky: network(knownChains.holesky, '17000'),
       },
       'Networks, by the name that requests use.',
     ),

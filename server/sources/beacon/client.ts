@@ -6,9 +6,17 @@
 // 3. A node is used only if its genesis and slot times are those of the network. This is checked again after a failure.
 // 4. Every response has a time limit and a size limit.
 
+import { nameOfChain } from '#core/known-chains.ts'
 import { cleanUrl, cleanUrls, FetchError } from '../http-client.ts'
 import { schedulesOtherForks, type UnknownFork } from './consensus.ts'
-import { BeaconEndpoint, type BeaconOptions, type BeaconReply, type BeaconRequest, type Chain } from './endpoint.ts'
+import {
+  BeaconEndpoint,
+  type BeaconOptions,
+  type BeaconReply,
+  type BeaconRequest,
+  type Chain,
+  type ChainIdentity,
+} from './endpoint.ts'
 import { InvalidResponseError } from './json.ts'
 import { SszError } from './ssz.ts'
 
@@ -60,30 +68,55 @@ export class UnknownForkError extends BeaconError {
   }
 }
 
+/** The node is on another chain than the one that the settings or the stored data name. */
+export class OtherChainError extends BeaconError {
+  override readonly name = 'OtherChainError'
+}
+
+/** Throws if the chain differs from what is known of the network. */
+export function refuseOtherChain(
+  network: string,
+  identity: ChainIdentity,
+  expected: Partial<ChainIdentity> | undefined,
+): void {
+  const isOther = (key: keyof ChainIdentity) => expected?.[key] !== undefined && expected[key] !== identity[key]
+  const mismatch = (Object.keys(identity) as (keyof ChainIdentity)[]).find(isOther)
+  if (!mismatch) return
+  const name = nameOfChain(identity)
+  throw new OtherChainError(
+    `it is on another chain${name ? ` (${name})` : ''}: ${mismatch} is ${identity[mismatch]}, not ` +
+      `${expected?.[mismatch]}; use a node of ${network}, or correct validators.networks.${network}`,
+  )
+}
+
 const attemptsPerNode = 3
 const attemptsMin = 5
 export function openBeacon(options: BeaconOptions): Beacon {
   const names = cleanUrls(options.urls)
   const all = options.urls.map((url, at) => new BeaconEndpoint(url, names[at] ?? cleanUrl(url), options))
   let known: Chain | undefined
-  const expected = () => known?.identity ?? options.identity
+  const chainOf = async (node: BeaconEndpoint, signal: AbortSignal | undefined): Promise<Chain> => {
+    const chain = await node.chain(signal)
+    refuseOtherChain(options.network, chain.identity, known?.identity ?? options.identity)
+    return chain
+  }
   const viewOf = (nodes: readonly BeaconEndpoint[]): Beacon => {
     const tryNodes = <T>(work: (node: BeaconEndpoint) => Promise<T>, signal?: AbortSignal) =>
       tryNodesInOrder(nodes, options, work, signal)
     return {
       async chain(signal) {
-        known ??= await tryNodes((node) => node.chain(expected(), signal), signal)
+        known ??= await tryNodes((node) => chainOf(node, signal), signal)
         return known
       },
       request: (request, read, signal) =>
         tryNodes(async (node) => {
-          const chain = await node.chain(expected(), signal)
+          const chain = await chainOf(node, signal)
           // A node that was updated may list a fork that was not scheduled before.
           if (!known || schedulesOtherForks(chain.rules, known.rules)) known = chain
           const value = await node.request(request, read, signal)
           if (value !== undefined) return value
           return askOtherNodes(nodes, node, async (other) => {
-            await other.chain(expected(), signal)
+            await chainOf(other, signal)
             return other.request(request, read, signal)
           })
         }, signal),
@@ -124,7 +157,14 @@ const isNodeError = (error: unknown): error is Error =>
   (error instanceof FetchError && error.failure !== 'stopped') ||
   error instanceof InvalidResponseError ||
   error instanceof UnknownForkError ||
+  error instanceof OtherChainError ||
   error instanceof SszError
+
+/** The callers distinguish these errors. */
+const toFailure = (error: Error, message: string): BeaconError => {
+  if (error instanceof UnknownForkError) return error
+  return error instanceof OtherChainError ? new OtherChainError(message) : new BeaconError(message)
+}
 
 const describeNodeError = (error: Error, node: BeaconEndpoint): string =>
   error instanceof FetchError ? error.message : `${node.name}: ${error.message}`
@@ -150,8 +190,10 @@ async function tryNodesInOrder<T>(
       signal?.throwIfAborted()
       if (!isNodeError(error)) throw error
       const reason = describeNodeError(error, node)
-      failure = error instanceof UnknownForkError ? error : new BeaconError(`${network}: ${reason}`)
+      failure = toFailure(error, `${network}: ${reason}`)
       node.backOff(reason)
+      // Another attempt would find the same chain.
+      if (error instanceof OtherChainError && nodes.every((other) => other.backoffRemainingMs() > 0)) break
     }
   }
   throw failure ?? new BeaconError(`${network}: no beacon node is configured`)

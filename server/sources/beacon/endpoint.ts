@@ -10,8 +10,8 @@ export interface BeaconOptions {
   readonly urls: readonly string[]
   readonly timeoutMs: number
   readonly clock: Clock
-  /** The chain that all nodes must be on, if it is already known. */
-  readonly identity?: ChainIdentity | undefined
+  /** What is known of the chain that all nodes must be on. */
+  readonly identity?: Partial<ChainIdentity> | undefined
   /** Wait after the first failure of a node; it doubles with each further one. */
   readonly backoffMs?: number
 }
@@ -106,7 +106,7 @@ export class BeaconEndpoint {
     return this.backoffRemainingMs() > backoffMaxMs
   }
 
-  async chain(expected: ChainIdentity | undefined, signal?: AbortSignal): Promise<Chain> {
+  async chain(signal?: AbortSignal): Promise<Chain> {
     if (this.#chain) return this.#chain
     await this.#refuseSyncing(signal)
     const genesis = readFields(await this.#confirmedJson('/eth/v1/beacon/genesis', signal), 'genesis')
@@ -117,13 +117,6 @@ export class BeaconEndpoint {
       genesisRoot: hexOf(genesis.genesis_validators_root, 'genesis_validators_root', 32),
       slotSeconds: rules.slotSeconds,
       slotsPerEpoch: rules.slotsPerEpoch,
-    }
-    const mismatch =
-      expected && (Object.keys(identity) as (keyof ChainIdentity)[]).find((key) => identity[key] !== expected[key])
-    if (mismatch) {
-      throw new InvalidResponseError(
-        `it is on another chain: ${mismatch} is ${identity[mismatch]}, not ${expected?.[mismatch]}; correct validators.networks`,
-      )
     }
     this.#chain = { identity, rules, deposits: depositsOf(spec) }
     return this.#chain

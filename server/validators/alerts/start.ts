@@ -11,7 +11,7 @@ import type { ValidatorsContext } from '../context.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
 import { plainTime } from '../duties/layout.ts'
 import type { MissedDuty } from '../duties/missed.ts'
-import { storedChain } from '../duties/networks.ts'
+import { requiredChain } from '../ingest/read/chain-identity.ts'
 import { createBlockCheck } from './check-blocks.ts'
 import { lastCompleteHour, readDayFigures } from './day-figures.ts'
 import { type ExaminedEpochs, examineEpochs } from './examine-epochs.ts'
@@ -75,10 +75,10 @@ async function examineNetwork(
   { wake, wakeSenders }: { readonly wake: WakeSignal; readonly wakeSenders: () => void },
   signal: AbortSignal,
 ): Promise<void> {
-  const { duties, settings, clock } = context
+  const { settings, clock } = context
   const time = settings.validators.networks[network]
   const { urls, timeoutMs } = time.beacon
-  const identity = await storedChain(duties, network)
+  const identity = await requiredChain(context, network)
   const beacon = openBeacon({ network, urls, timeoutMs, clock, identity })
   const checkBlocks = createBlockCheck(context, network, beacon)
   const figures = createNetworkFigures(context, metrics, network)

@@ -116,6 +116,12 @@ function refusalProblem({ failureKind, lastError }: IngestStatus, network: Netwo
       todo: `find out which node is wrong, then repair it or remove it from validators.networks.${network}.beacon.urls; until then these epochs are not stored`,
     }
   }
+  if (failureKind === 'otherChain') {
+    return {
+      message: `its beacon node is refused: ${lastError}`,
+      todo: `use a node of ${network}; for a chain of your own, set validators.networks.${network}.genesisUnix. Nothing is read until then`,
+    }
+  }
   if (failureKind !== 'unknownFork') return undefined
   return {
     message: `ingest has stopped: ${lastError}`,

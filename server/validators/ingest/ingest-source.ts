@@ -3,7 +3,7 @@
 import type { Network } from '#api/wire/validators.ts'
 import { type ChainTime, chainDays, type Epoch } from '#core/chain-time.ts'
 import { holes, type Range } from '#core/ranges.ts'
-import { BeaconError } from '#sources/beacon/client.ts'
+import { BeaconError, refuseOtherChain } from '#sources/beacon/client.ts'
 import type { ConsensusRules } from '#sources/beacon/consensus.ts'
 import type { ValidatorsContext } from '../context.ts'
 import type { CommitSegment, EpochCommit } from '../duties/commit.ts'
@@ -15,7 +15,7 @@ import type { WatchChange } from '../duties/watch-ranges.ts'
 import type { BatchMember } from './batches.ts'
 import type { EpochProcessor } from './epochs/epoch-processor.ts'
 import { type ProcessedSegment, segmentBuffers } from './epochs/processed-segment.ts'
-import { adoptChain } from './read/chain-identity.ts'
+import { adoptChain, expectedChain } from './read/chain-identity.ts'
 import { computedEpochsMax } from './read/epoch-reader.ts'
 
 export interface IngestSource {
@@ -41,6 +41,7 @@ export async function prepareIngest(
   const { duties } = context
   refuseOtherWindows(await describeWindowsMismatch(duties, network, time))
   const { identity, rules } = await processor.chain(signal)
+  refuseOtherChain(network, identity, expectedChain(network, context.settings.validators.networks[network]))
   const isEmpty = (await coveredEpochs(duties, network)).length === 0
   if (isEmpty) await adoptChain(duties, network, time, identity)
   const mismatch = (['genesisUnix', 'slotSeconds', 'slotsPerEpoch'] as const).find((key) => identity[key] !== time[key])

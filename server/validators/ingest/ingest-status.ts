@@ -14,7 +14,7 @@ import type { Repaired } from './repair.ts'
  * Why a poll failed: a node contradicts itself, two nodes disagree, the chain has a fork that is not supported, or
  * anything else.
  */
-export type FailureKind = 'contradiction' | 'disagreement' | 'unknownFork' | 'unreadable'
+export type FailureKind = 'contradiction' | 'disagreement' | 'otherChain' | 'unknownFork' | 'unreadable'
 
 export interface IngestStatus extends IngestProgress {
   readonly network: Network

@@ -13,6 +13,7 @@ export function failureKindOf(error: unknown): FailureKind {
   const name = error instanceof Error ? error.name : ''
   if (name === 'ContradictionError') return 'contradiction'
   if (name === 'NodesDisagreeError') return 'disagreement'
+  if (name === 'OtherChainError') return 'otherChain'
   return name === 'UnknownForkError' ? 'unknownFork' : 'unreadable'
 }
 
@@ -21,6 +22,7 @@ function failureText(error: unknown, source: string): string {
   const kind = failureKindOf(error)
   if (kind === 'unknownFork')
     return 'ingest has stopped before a fork that is not supported. Stored epochs are still served'
+  if (kind === 'otherChain') return `${source} refused: it is on another chain. Nothing is read from it`
   if (kind === 'disagreement')
     return 'beacon nodes disagree. The epochs were not stored and will be retried. Find out which node is wrong'
   if (kind === 'contradiction')

@@ -114,6 +114,7 @@ function reasonOf(error: unknown, signal: AbortSignal): string {
   const expectedErrors = [
     'BeaconError',
     'ContradictionError',
+    'OtherChainError',
     'UnknownForkError',
     'FetchError',
     'RepairRefused',

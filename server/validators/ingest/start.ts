@@ -9,7 +9,6 @@ import { recordStep } from '#ingest/stream-progress.ts'
 import { listenToEvents } from '#sources/beacon/events.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { auditTotals } from '../duties/audits.ts'
-import { storedChain } from '../duties/networks.ts'
 import { headPayloadAfter } from '../provisional/head-payload.ts'
 import type { HeadProcessor } from '../provisional/head-processor.ts'
 import { createProvisionalFollower } from '../provisional/provisional-follower.ts'
@@ -25,6 +24,7 @@ import type { IngestProgress, IngestStep } from './ingest-progress.ts'
 import { type IngestRun, type RepairRequest, registerRun, unregisterRun } from './ingest-status.ts'
 import { failureKindOf, outcomeLogger, unknownForkLogger } from './log-outcomes.ts'
 import { createPastFiller } from './past-filler.ts'
+import { requiredChain } from './read/chain-identity.ts'
 
 /** The first catch-up may take days. Single requests have their own time limit. */
 const attemptMs = 7 * 86_400_000
@@ -74,7 +74,7 @@ export async function readProcessorStart(
   const start: EpochProcessorStart = {
     network,
     settings: { beacon, execution, watch: [...names] },
-    identity: await storedChain(context.duties, network),
+    identity: await requiredChain(context, network),
     recordsDir: dataDir === undefined ? undefined : join(dataDir, 'beacon', network),
   }
   return start

@@ -14,8 +14,8 @@ import { createEpochProcessor, type EpochProcessor } from './epoch-processor.ts'
 export interface EpochProcessorStart {
   readonly network: Network
   readonly settings: Pick<NetworkSettings, 'beacon' | 'execution' | 'watch'>
-  /** The chain that the nodes must be on, if it is already known. */
-  readonly identity: ChainIdentity | undefined
+  /** What is known of the chain that the nodes must be on. */
+  readonly identity: Partial<ChainIdentity>
   /** The folder for records of states; undefined: states are not recorded. */
   readonly recordsDir: string | undefined
 }

@@ -1,11 +1,12 @@
-// Stores which chain a network's data belongs to. The first node that responds decides. From then on, every node must
-// be on the same chain, so that data of two chains is never mixed (behaviour/validators.md#one-chain-per-network).
+// Which chain the nodes of a network must be on: the one that the settings name, and once something is stored, the one
+// of the stored data. So data of two chains is never mixed (behaviour/validators.md#one-chain-per-network).
 import { type Network, networks } from '#api/wire/validators.ts'
 import type { ChainTime } from '#core/chain-time.ts'
+import { knownChains } from '#core/known-chains.ts'
 import { timeoutSignal } from '#runtime/clock.ts'
 import type { NetworkSettings } from '#runtime/settings/validators.ts'
 import type { Settings } from '#runtime/settings.ts'
-import { openBeacon } from '#sources/beacon/client.ts'
+import { OtherChainError, openBeacon } from '#sources/beacon/client.ts'
 import type { ChainIdentity } from '#sources/beacon/endpoint.ts'
 import type { Duties } from '#storage/duties.ts'
 import type { ValidatorsContext } from '#validators/context.ts'
@@ -28,6 +29,27 @@ export async function withChainTimes(
   return { ...context.settings, validators: { ...validators, networks: { ...validators.networks, ...timed } } }
 }
 
+/**
+ * What the settings say about the chain of a network. The genesis of a known network is not enough to identify it, unless
+ * the operator has changed it.
+ */
+export function expectedChain(
+  network: Network,
+  { genesisUnix, genesisRoot, beacon }: NetworkSettings,
+): Partial<ChainIdentity> {
+  if (beacon.acceptAnyChain) return {}
+  const known = knownChains[network]
+  const root = genesisRoot || (genesisUnix === known.genesisUnix ? known.genesisRoot : undefined)
+  return { genesisUnix, ...(root && { genesisRoot: root }) }
+}
+
+/** What the nodes of a network must state before they are used. */
+export const requiredChain = async (
+  { duties, settings }: Pick<ValidatorsContext, 'duties' | 'settings'>,
+  network: Network,
+): Promise<Partial<ChainIdentity>> =>
+  (await storedChain(duties, network)) ?? expectedChain(network, settings.validators.networks[network])
+
 const timesOf = ({ genesisUnix, slotSeconds, slotsPerEpoch }: ChainIdentity) => ({
   genesisUnix,
   slotSeconds,
@@ -44,9 +66,11 @@ async function withChainTime(
   const chain =
     stored ??
     (urls.length > 0
-      ? await readChainIdentity(context, network, urls, Math.min(timeoutMs, identityTimeoutMaxMs))
+      ? await readChainIdentity(context, network, settings, Math.min(timeoutMs, identityTimeoutMaxMs))
       : undefined)
-  const timed = chain ? { ...settings, ...timesOf(chain) } : settings
+  // The genesis of the stored chain replaces that of the settings, so what the settings say must be kept here.
+  const genesisRoot = expectedChain(network, settings).genesisRoot ?? ''
+  const timed = { ...settings, genesisRoot, ...(chain && timesOf(chain)) }
   const problem = await describeWindowsMismatch(context.duties, network, timed)
   if (problem !== undefined)
     context.log.error({ network, reason: problem }, 'network disabled: its windows do not match the stored data')
@@ -71,18 +95,19 @@ export async function adoptChain(
 async function readChainIdentity(
   { duties, clock, log }: Pick<ValidatorsContext, 'duties' | 'clock' | 'log'>,
   network: Network,
-  urls: readonly string[],
+  settings: NetworkSettings,
   timeoutMs: number,
 ): Promise<ChainIdentity | undefined> {
   try {
-    const { identity } = await openBeacon({ network, urls, timeoutMs, clock }).chain(timeoutSignal(clock, timeoutMs))
+    const options = { network, urls: settings.beacon.urls, timeoutMs, clock }
+    const beacon = openBeacon({ ...options, identity: expectedChain(network, settings) })
+    const { identity } = await beacon.chain(timeoutSignal(clock, timeoutMs))
     await updateDuties(duties, 'writeChain', { network, chain: identity })
     return identity
   } catch (error) {
-    log.warn(
-      { network, reason: (error as Error).message },
-      'no beacon node is reachable; using the configured genesis and slot times',
-    )
+    const fields = { network, reason: (error as Error).message }
+    if (error instanceof OtherChainError) log.error(fields, 'beacon node refused: it is on another chain')
+    else log.warn(fields, 'no beacon node is reachable; using the configured genesis and slot times')
     return undefined
   }
 }
