@@ -6,13 +6,17 @@ import { systemClock } from '#runtime/clock.ts'
 import type { Block } from '#sources/beacon/block.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
 import { type Exchange, openReplay, type Replay, type ReplayOptions } from '#test/beacon-replay.ts'
+import { openContext, type TestContext } from '#test/context.ts'
 import { type GloasTruth, gloasRecording, gloasTruth, skipWithoutGloas } from '#test/gloas-recording.ts'
 import { gloasRows } from '#test/gloas-rows.ts'
+import { storedRows } from '#test/stored-duties.ts'
 import type { Row } from '#test/validators-reference.ts'
 import { type Measure, measures } from '../ratings/measures.ts'
 import { type Carry, type ProcessedEpoch, processEpoch } from './epochs/process-epoch.ts'
 import { Sums } from './epochs/sums.ts'
+import { Follower } from './follow.ts'
 import { type BeaconQueries, createBeaconQueries } from './read/beacon-queries.ts'
+import { withChainTimes } from './read/chain-identity.ts'
 import { EpochReader } from './read/epoch-reader.ts'
 import { settleBalances } from './read/settle-balances.ts'
 import { fillGap } from './replay/fill-gap.ts'
@@ -115,6 +119,87 @@ describe('a chain that crosses the fork to Gloas', { skip: skipWithoutGloas }, (
       }
     })
   }
+
+  describe('stored epochs', () => {
+    async function ingest(context: TestContext, nodes: readonly Replay[]) {
+      const settings = await withChainTimes({ ...context, clock: systemClock })
+      return new Follower({ ...context, settings }, 'hoodi', beaconOf(...nodes)).catchUp(new AbortController().signal)
+    }
+
+    const contextFor = (nodes: readonly Replay[]) =>
+      openContext({
+        validators: {
+          networks: {
+            hoodi: {
+              ...{ epochsPerHour: 2, epochsPerDay: 4 },
+              beacon: { urls: nodes.map(({ url }) => url), fromEpoch: 0 },
+            },
+          },
+        },
+      })
+
+    async function assertStored(context: TestContext): Promise<void> {
+      const settings = await withChainTimes({ ...context, clock: systemClock })
+      const days = await storedRows({ ...context, settings }, 'hoodi', 'days')
+      const stored = new Map(days.map((row) => [`${row.day} ${row.validator}`, row]))
+      const expected = Map.groupBy(
+        rows.filter(({ epoch }) => epoch < epochsUntil - 1),
+        ({ epoch, validator }) => `${Math.floor(epoch / 4)} ${validator}`,
+      )
+      for (const [key, list] of expected) {
+        for (const name of measures) {
+          const sum = list.reduce((total, row) => total + row[name], 0)
+          if (!Number.isNaN(sum)) assert.equal(stored.get(key)?.[name] ?? 0, sum === 0 ? 0 : sum, `${key}: ${name}`)
+        }
+      }
+    }
+
+    const lies: Readonly<Record<string, (exchange: Exchange) => Exchange>> = {
+      'withdrawals in envelopes': (exchange) =>
+        envelopes.test(exchange.path)
+          ? { ...exchange, body: exchange.body.replace(/"amount":"1/, '"amount":"2') }
+          : exchange,
+      'balances of validators': (exchange) =>
+        exchange.path === '/eth/v1/beacon/states/80/validators'
+          ? { ...exchange, body: exchange.body.replace('"balance":"32', '"balance":"31') }
+          : exchange,
+      'payload votes in blocks': (exchange) =>
+        exchange.path === '/eth/v2/beacon/blocks/46'
+          ? { ...exchange, body: exchange.body.replace('"index":"0"', '"index":"1"') }
+          : exchange,
+      'missing envelopes': without(envelopes) as (exchange: Exchange) => Exchange,
+    }
+    for (const [label, meddle] of Object.entries(lies)) {
+      test(`one of two nodes lies about ${label}: every figure is right`, async () => {
+        await using liar = await openNode({ ssz: false, meddle })
+        await using honest = await openNode()
+        await using context = await contextFor([liar, honest])
+        const { until } = await ingest(context, [liar, honest])
+        assert.equal(until, epochsUntil - 1)
+        await assertStored(context)
+      })
+    }
+
+    test('a fork that is scheduled while the server runs needs no restart', async () => {
+      let isScheduled = false
+      const meddle = (exchange: Exchange): Exchange =>
+        !isScheduled && exchange.path.endsWith('/config/spec')
+          ? {
+              ...exchange,
+              body: exchange.body.replace('"GLOAS_FORK_EPOCH":"4"', '"GLOAS_FORK_EPOCH":"18446744073709551615"'),
+            }
+          : exchange
+      await using node = await openNode({ meddle })
+      await using context = await contextFor([node])
+      const settings = await withChainTimes({ ...context, clock: systemClock })
+      const follower = new Follower({ ...context, settings }, 'hoodi', beaconOf(node))
+      await assert.rejects(follower.catchUp(new AbortController().signal), /is of gloas, but fulu is scheduled/)
+      isScheduled = true
+      const { until } = await follower.catchUp(new AbortController().signal)
+      assert.equal(until, epochsUntil - 1)
+      await assertStored(context)
+    })
+  })
 
   describe('epochs without states, computed from blocks', () => {
     const lengths = [1, 2, 3, 5]
