@@ -10,7 +10,7 @@ import type { Block } from '#sources/beacon/block.ts'
 import type { RpcOutcome } from '#sources/evm/batch-results.ts'
 import type { Rpc, RpcCall } from '#sources/evm/rpc.ts'
 import { settingsWith } from '#test/context.ts'
-import { computeExecutionRewards, createExecutionSource, openExecution } from './execution.ts'
+import { computeBidRewards, computeExecutionRewards, createExecutionSource, openExecution } from './execution.ts'
 
 const hex = (value: bigint | number) => `0x${value.toString(16)}`
 const gwei = 1_000_000_000n
@@ -233,4 +233,22 @@ test('nodes and fee recipients are taken from the settings', async () => {
     server.closeAllConnections()
     server.close()
   }
+})
+
+test('since Gloas, a builder that delivers pays the value of its bid, which covers the fees first', () => {
+  const bid = { value: 200_000, executionPayment: 0 }
+  const delivered = block('0xb1', [call('0xbb'), call('0xcc')])
+  const expected = { priorityFee: 142_000, baselineMev: 58_000, external: 200_000 }
+  assert.deepEqual(computeBidRewards(bid, delivered, receipts, [proposer]), expected)
+  const poor = { priorityFee: 100_000, baselineMev: 0, external: 100_000 }
+  assert.deepEqual(computeBidRewards({ ...bid, value: 100_000 }, delivered, receipts, [proposer]), poor)
+})
+
+test('a promised execution payment counts if there is such a transaction; otherwise the rewards are unknown', () => {
+  const bid = { value: 200_000, executionPayment: 50_000 }
+  const paying = block('0xb1', [call('0xbb'), payment('0xb1', 50_000n * gwei)])
+  const expected = { priorityFee: 142_000, baselineMev: 108_000, external: 250_000 }
+  assert.deepEqual(computeBidRewards(bid, paying, receipts, [proposer]), expected)
+  const silent = block('0xb1', [call('0xbb'), call('0xcc')])
+  assert.equal(computeBidRewards(bid, silent, receipts, [proposer]), undefined)
 })
