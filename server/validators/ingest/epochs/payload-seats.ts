@@ -8,19 +8,22 @@ import type { EpochData } from '../read/epoch.ts'
 
 type SeatSource = Pick<EpochData, 'epoch' | 'now' | 'committees' | 'blocks'>
 
+/** A segment that fails is read again from its start. */
+const epochsMax = 16
+
 export class PayloadSeats {
-  /** What the seats of an epoch depend on: the effective balances an epoch earlier, and the mix. */
-  #known: { readonly epoch: number; readonly increments: Uint32Array; readonly mix: Uint8Array | undefined } | undefined
+  /** By epoch, what its seats depend on: the effective balances an epoch earlier, and the mix. */
+  readonly #known = new Map<number, { readonly increments: Uint32Array; readonly mix: Uint8Array | undefined }>()
 
   /** By slot. Undefined before Gloas, and if they are not known. Call it for one epoch after the other. */
   of(rules: ConsensusRules, { epoch, now, committees, blocks }: SeatSource): Uint32Array | undefined {
-    const known = this.#known?.epoch === epoch ? this.#known : undefined
+    const known = this.#known.get(epoch)
     const hasSeats = isFrom(rules, 'gloas', epoch)
     const listed = hasSeats ? seatsOf(rules, now.payloads, 'now') : undefined
-    this.#known = undefined
+    for (const at of this.#known.keys()) if (at <= epoch - epochsMax || at > epoch) this.#known.delete(at)
     // A node that offers whole states keeps doing so.
     if (!listed && isFrom(rules, 'gloas', epoch + 1))
-      this.#known = { epoch: epoch + 1, increments: now.increments, mix: mixFromBlocks(rules, epoch + 1, blocks) }
+      this.#known.set(epoch + 1, { increments: now.increments, mix: mixFromBlocks(rules, epoch + 1, blocks) })
     if (listed || !hasSeats || !known?.mix) return listed
     // The first epoch of the fork is drawn when it begins.
     const increments = epoch === rules.forkEpochs.gloas ? now.increments : known.increments
