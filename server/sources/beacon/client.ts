@@ -73,6 +73,11 @@ export class OtherChainError extends BeaconError {
   override readonly name = 'OtherChainError'
 }
 
+/** Every attempt was answered with status 500. Some nodes and proxies answer so if they do not have a state. */
+export class ServerStatusError extends BeaconError {
+  override readonly name = 'ServerStatusError'
+}
+
 /** Throws if the chain differs from what is known of the network. */
 export function refuseOtherChain(
   network: string,
@@ -176,6 +181,7 @@ async function tryNodesInOrder<T>(
   signal?: AbortSignal,
 ): Promise<T> {
   let failure: BeaconError | undefined
+  let isAlwaysStatus500 = true
   const attemptsMax = Math.max(attemptsMin, nodes.length * attemptsPerNode)
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     const node =
@@ -191,10 +197,12 @@ async function tryNodesInOrder<T>(
       if (!isNodeError(error)) throw error
       const reason = describeNodeError(error, node)
       failure = toFailure(error, `${network}: ${reason}`)
+      isAlwaysStatus500 &&= error instanceof FetchError && error.status === 500
       node.backOff(reason)
       // Another attempt would find the same chain.
       if (error instanceof OtherChainError && nodes.every((other) => other.backoffRemainingMs() > 0)) break
     }
   }
-  throw failure ?? new BeaconError(`${network}: no beacon node is configured`)
+  if (!failure) throw new BeaconError(`${network}: no beacon node is configured`)
+  throw isAlwaysStatus500 ? new ServerStatusError(failure.message) : failure
 }

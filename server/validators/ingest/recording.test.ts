@@ -124,6 +124,30 @@ for (const form of forms) {
   })
 }
 
+/** The recording lacks states of empty slots. A node that does not offer them is expected to answer with 404. */
+const failing: NonNullable<ReplayOptions['meddle']> = (exchange) =>
+  exchange.status === 404 && exchange.path.includes('/states/')
+    ? { ...exchange, status: 500, body: '{"code":500,"message":"Internal Server Error"}' }
+    : exchange
+
+for (const ssz of [true, false]) {
+  test(`a status 500 for states of empty slots leads to the same figures: ${ssz ? 'SSZ' : 'JSON'}`, async () => {
+    await using node = await openReplay({ ssz, meddle: failing })
+    await using context = await contextFor(node)
+    assert.deepEqual(await ingest(context, node), { until: 13, finalizedEpoch, written: 13 })
+    await assertTruth(context)
+  })
+}
+
+test('a node that answers all requests for states with status 500 leads to no gap', async () => {
+  await using node = await openReplay({
+    meddle: (exchange) => (/\/states\/\d/.test(exchange.path) ? failing({ ...exchange, status: 404 }, 0) : exchange),
+  })
+  await using context = await contextFor(node)
+  await assert.rejects(ingest(context, node), /status 500/)
+  assert.deepEqual(await coveredEpochs(context.duties, 'hoodi'), [])
+})
+
 test('earnings equal the changes of the recorded balances', async () => {
   await using node = await openReplay({ derived: false })
   await using context = await contextFor(node)

@@ -9,7 +9,7 @@ import type { Validators } from '#sources/beacon/validators.ts'
 import type { QuerySource } from './beacon-queries.ts'
 import type { LinkedBlocks } from './linked-blocks.ts'
 import type { Boundary } from './state-records.ts'
-import { StatesNotFoundError } from './states-not-found.ts'
+import { StateSearch } from './states-not-found.ts'
 
 /** If a node does not offer full states, they are requested again after this many epochs. */
 const statesRestEpochs = 9
@@ -25,43 +25,48 @@ export function createBoundaries(source: QuerySource, linkedBlocks: LinkedBlocks
   async function at(epoch: number): Promise<Boundary> {
     const known = boundaries.get(epoch)
     if (known) return known
-    const validators = await validatorsAt(firstSlotAt(rules, epoch))
-    const boundary = validators ? { validators, awaitsRewards: false } : await rebuild(epoch)
+    const search = new StateSearch()
+    const validators = await validatorsAt(firstSlotAt(rules, epoch), search)
+    const boundary = validators ? { validators, awaitsRewards: false } : await rebuild(epoch, search)
     boundaries.set(epoch, boundary)
     return boundary
   }
 
-  async function validatorsAt(slot: number): Promise<Validators | undefined> {
+  async function validatorsAt(slot: number, search = new StateSearch()): Promise<Validators | undefined> {
     const epoch = epochAt(rules, slot)
     if (epoch >= statesFromEpoch) {
-      const state = await source.queries.state(slot, keys)
+      const state = await search.result(source.queries.state(slot, keys))
       if (state) {
         keys = { pubkeys: state.validators.pubkeys, credentials: state.validators.credentials }
         return state.validators
       }
     }
-    const validators = await source.queries.validators(slot)
+    const validators = await search.result(source.queries.validators(slot))
     if (!validators) return undefined
     // The node knows the slot but does not offer its full state, maybe only for now.
     if (epoch >= statesFromEpoch) statesFromEpoch = epoch + statesRestEpochs
-    return { ...validators, pending: await source.queries.pending(slot) }
+    return { ...validators, pending: await search.result(source.queries.pending(slot)) }
   }
 
-  async function rebuild(epoch: number): Promise<Boundary> {
+  async function rebuild(epoch: number, search: StateSearch): Promise<Boundary> {
     const { slotsPerEpoch } = rules
     const first = firstSlotAt(rules, epoch)
     const previousBlocks = await linkedBlocks.of(epoch - 1)
     const [after] = await linkedBlocks.of(epoch)
-    const later = after && (await validatorsAt(after.slot))
+    const later = after && (await validatorsAt(after.slot, search))
     const validators = later
       ? slashedIn(after).length === 0
         ? later
         : unslash(later, after, (await at(epoch - 1)).validators, previousBlocks)
-      : substituteState(await validatorsAt(first - slotsPerEpoch), await validatorsAt(first + slotsPerEpoch))
+      : substituteState(
+          await validatorsAt(first - slotsPerEpoch, search),
+          await validatorsAt(first + slotsPerEpoch, search),
+        )
     const before = previousBlocks.at(-1)
-    const balances = validators && before && (await source.queries.balances(before.slot, validators.count))
+    const balances =
+      validators && before && (await search.result(source.queries.balances(before.slot, validators.count)))
     if (!validators || !balances) {
-      throw new StatesNotFoundError(`the node has neither the state of slot ${first} nor those around it`)
+      throw search.error(`the node has neither the state of slot ${first} nor those around it`)
     }
     // The pending queues and builders are of another slot than the balances.
     const pending = isFrom(rules, 'electra', epoch) ? undefined : emptyPendingQueues

@@ -14,6 +14,7 @@ import { isActiveAt, type Validators } from '#sources/beacon/validators.ts'
 import type { QuerySource } from './beacon-queries.ts'
 import type { LinkedBlocks } from './linked-blocks.ts'
 import type { EpochStateParts } from './state-records.ts'
+import { StateSearch } from './states-not-found.ts'
 
 type RecordedDuties = Pick<EpochStateParts, 'epoch' | 'committees' | 'proposers' | 'sync'>
 
@@ -74,7 +75,7 @@ export class EpochDuties {
       return block && queries.committees(block.slot, epoch)
     }
     return requireResult(
-      (await queries.committees(firstSlotAt(rules, epoch), epoch)) ??
+      (await new StateSearch().result(queries.committees(firstSlotAt(rules, epoch), epoch))) ??
         (await ofFirstBlock()) ??
         (await queries.attesterDuties(epoch, activeAt(validators, epoch))),
       `the committees of epoch ${epoch}`,
@@ -102,7 +103,7 @@ export class EpochDuties {
       return block && queries.syncCommittee(block.slot, epoch)
     }
     const committee = requireResult(
-      (await queries.syncCommittee(firstSlotAt(rules, epoch), epoch)) ??
+      (await new StateSearch().result(queries.syncCommittee(firstSlotAt(rules, epoch), epoch))) ??
         (await ofFirstBlock()) ??
         (await queries.syncDuties(epoch, allOf(validators))),
       `the sync committee of epoch ${epoch}`,

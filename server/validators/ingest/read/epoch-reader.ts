@@ -20,7 +20,7 @@ import { EpochDuties } from './epoch-duties.ts'
 import { LinkedBlocks, verifyLink, verifyProposers } from './linked-blocks.ts'
 import { PayloadReader } from './payloads.ts'
 import type { Boundary, EpochStateParts, RecordReader } from './state-records.ts'
-import { StatesNotFoundError } from './states-not-found.ts'
+import { StateSearch } from './states-not-found.ts'
 
 export interface ReadEpoch extends EpochData {
   readonly boundary: Boundary
@@ -127,7 +127,8 @@ export class EpochReader {
 
   /** Reads what only states contain. The first slot of the epoch must not be after the newest block. */
   async readStateParts(epoch: number): Promise<EpochStateParts> {
-    const state = await this.#source.queries.transitionState(firstSlotAt(this.#source.rules, epoch))
+    const first = firstSlotAt(this.#source.rules, epoch)
+    const state = await new StateSearch().result(this.#source.queries.transitionState(first))
     if (state) {
       const { validators, transition } = state
       this.#boundaries.set(epoch, { validators, awaitsRewards: false, transition })
@@ -212,10 +213,11 @@ export class EpochReader {
     const known = this.#finalized.get(epoch)
     if (known !== undefined) return known
     const first = firstSlotAt(this.#source.rules, epoch)
+    const search = new StateSearch()
     for (let slot = first; slot < first + this.#source.rules.slotsPerEpoch; slot++) {
-      const finalized = await this.#source.queries.finalizedEpoch(slot)
+      const finalized = await search.result(this.#source.queries.finalizedEpoch(slot))
       if (finalized !== undefined) return finalized
     }
-    throw new StatesNotFoundError(`the node did not return the finality checkpoints of epoch ${epoch}`)
+    throw search.error(`the node did not return the finality checkpoints of epoch ${epoch}`)
   }
 }

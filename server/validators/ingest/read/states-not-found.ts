@@ -1,5 +1,5 @@
-// The error for epochs that cannot be read any more: nodes delete old states.
-import { BeaconError } from '#sources/beacon/client.ts'
+// The search for a state in several ways, and the error for epochs that cannot be read any more: nodes delete old states.
+import { BeaconError, ServerStatusError } from '#sources/beacon/client.ts'
 
 const statesNotFound = 'StatesNotFoundError'
 
@@ -15,3 +15,27 @@ export class StatesNotFoundError extends BeaconError {
 /** Checks the name, because an error from another thread loses its class. */
 export const isStatesNotFound = (error: unknown): error is Error =>
   error instanceof Error && error.name === statesNotFound
+
+/**
+ * Requests for the same thing that are tried in order. After a status 500 that lasts, the next one is tried, as after
+ * "not found". But a failure does not prove that the node lacks the data, so it never becomes a StatesNotFoundError.
+ */
+export class StateSearch {
+  #failure: ServerStatusError | undefined
+
+  /** Undefined: try the next request. */
+  async result<T>(request: Promise<T | undefined>): Promise<T | undefined> {
+    try {
+      return await request
+    } catch (error) {
+      if (!(error instanceof ServerStatusError)) throw error
+      this.#failure = error
+      return undefined
+    }
+  }
+
+  /** The error if no request had a result. */
+  error(message: string): BeaconError {
+    return this.#failure ?? new StatesNotFoundError(message)
+  }
+}
