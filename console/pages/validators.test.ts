@@ -72,15 +72,24 @@ describe('Validators page', { skip: noBrowser }, () => {
 
   test('current duties are shown and marked if the server knows them', async () => {
     const [index] = members
-    const time = { committee: 2, timestamp: '2026-11-15T12:00:00.000Z' }
+    const slotTimes = { timestamp: '2026-11-15T12:00:00.000Z', dueTimestamp: '2026-11-15T12:00:03.000Z' }
+    const time = { committee: 2, ...slotTimes }
     const known = {
-      ...{ validatorIndex: index, headSlot: 402, epoch: 100, inSyncCommittee: true },
+      ...{ validatorIndex: index, headSlot: 402, headPayload: 'empty', epoch: 100, inSyncCommittee: true },
       attestations: [
         { epoch: 99, slot: 397, state: 'missing', delay: null, ...time },
         { epoch: 100, slot: 400, state: 'included', delay: 2, ...time },
         { epoch: 101, slot: 405, state: 'due', delay: null, ...time },
       ],
       proposals: [{ slot: 406, timestamp: '2026-11-15T13:30:00.000Z' }],
+      payloadVotes: [
+        { epoch: 99, slot: 398, state: 'included', payloadSeen: true, blobsSeen: true, ...slotTimes },
+        { epoch: 100, slot: 401, state: 'impossible', payloadSeen: null, blobsSeen: null, ...slotTimes },
+      ],
+      blocks: [
+        { slot: 396, payload: 'empty', builder: 7, valueGwei: 1000 },
+        { slot: 402, payload: 'unknown', builder: null, valueGwei: 0 },
+      ],
     }
     const page = await open(`/${index}`, {
       before: (newPage: Page) =>
@@ -89,11 +98,22 @@ describe('Validators page', { skip: noBrowser }, () => {
     const card = page.getByRole('region', { name: 'Current duties' })
     await card.getByText('not final').waitFor()
     await card.getByText('slot 406, 2026-11-15 13:30:00 UTC').waitFor()
-    const rows = await card.getByRole('row').allTextContents()
+    await card.getByText('not there, as the node sees it; the next block decides').waitFor()
+    const rowsOf = async (name: RegExp) =>
+      (await card.getByRole('region', { name }).getByRole('row').allTextContents()).slice(1)
     assert.deepEqual(
-      rows.slice(1).map((row) => /UTC2(.*)$/.exec(row)?.[1]),
+      (await rowsOf(/^Attestations/)).map((row) => /UTC3\.0 s2(.*)$/.exec(row)?.[1]),
       ['missed so far', 'attested after 2 slots', 'not yet'],
     )
+    assert.deepEqual(
+      (await rowsOf(/^Votes in payload committees/)).map((row) => /UTC3\.0 s(.*)$/.exec(row)?.[1]),
+      ['payload seenon the chain', '–cannot be on the chain'],
+    )
+    await card.getByText('Votes of payload committees are neither rewarded nor penalized.').waitFor()
+    assert.deepEqual(await rowsOf(/^Proposed blocks/), [
+      '396builder 7not part of the chain',
+      '402the validatornot decided yet',
+    ])
     await browser.accessible(page)
     await page.unrouteAll()
     await page.reload()
