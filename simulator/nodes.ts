@@ -34,10 +34,14 @@ export interface DemoNodes extends AsyncDisposable {
 const daySeconds = 86_400
 const hourSeconds = 3600
 /** History of hoodi before the first start. */
-const hoodiHours = 2
+const defaultHoodiHours = 3
 
 /** On the current thread. */
-export async function openDemoNodes(seed: string, clock: Pick<Clock, 'now'>): Promise<DemoNodes> {
+export async function openDemoNodes(
+  seed: string,
+  clock: Pick<Clock, 'now'>,
+  { hoodiHours = defaultHoodiHours }: { readonly hoodiHours?: number } = {},
+): Promise<DemoNodes> {
   const nowUnix = Math.floor(clock.now() / 1000)
   // Chain days start at noon, as on the real chain, so that they differ from UTC days.
   const noonUnix = nowUnix - ((nowUnix + daySeconds / 2) % daySeconds)

@@ -64,7 +64,7 @@ const demo: Scenario = {
   isLong: true,
   async run(check) {
     const clock = stoppedAt(systemClock, testNowMs)
-    const validators = await startDemoValidators(demoSeed, await openDemoNodes(demoSeed, clock))
+    const validators = await startDemoValidators(demoSeed, await openDemoNodes(demoSeed, clock, { hoodiHours: 2 }))
     try {
       await using server = await openQuietServer({ settings: validators.settings, clock })
       await validators.load(server.context)

@@ -2,11 +2,13 @@
 // so that five weeks are 140 epochs; a day has four epochs and starts at noon. Some validators have a special role, the
 // others make ordinary mistakes. Hoodi is small and has a slot every minute, so that you can watch ingest.
 
-import { eth } from '../beacon/amounts.ts'
-import { type Behaviour, type MistakeRates, noMistakes, noOperations } from '../beacon/behaviour.ts'
-import { type NetworkPlan, presentForks } from '../beacon/plan.ts'
+import { eth, least } from '../beacon/amounts.ts'
+import { type Behaviour, type MistakeRates, noMistakes, noOperations, type PayloadPlan } from '../beacon/behaviour.ts'
+import type { ChainState } from '../beacon/chain.ts'
+import { bidMax, isActiveBuilder } from '../beacon/gloas/builders.ts'
+import { gloasFrom, type NetworkPlan, presentForks } from '../beacon/plan.ts'
 import type { NetworkScenario } from '../beacon/simulate.ts'
-import { createSeededRandom } from '../seeded-random.ts'
+import { createSeededRandom, type SeededRandom } from '../seeded-random.ts'
 
 export const epochsPerDay = 4
 /** Complete chain days before the first start. */
@@ -27,8 +29,18 @@ const mainnetPlan: NetworkPlan = {
   emptyPayloads: 0.015,
 }
 
+/** Roles on hoodi, which has its fork to Gloas in its third hour. */
+export const hoodiRoles = {
+  forkEpoch: 32,
+  /** Proposes a block, builds the payload itself and does not publish it. */
+  withholder: { validator: 5, slot: 38 * 4 + 2 },
+  /** The builder that its block depends on does not publish the payload. */
+  letDown: { validator: 9, slot: 39 * 4 + 1 },
+} as const
+
 const hoodiPlan: NetworkPlan = {
   ...mainnetPlan,
+  forkEpochs: gloasFrom(hoodiRoles.forkEpoch),
   slotSeconds: 60,
   validators: 16,
   committeesPerSlot: 1,
@@ -196,6 +208,28 @@ const createMainnetBehaviour = (seed: string, accounts: readonly string[]): Beha
   }
 }
 
+/** What builders deposit before the fork. */
+const builderGwei = [120n, 90n, 60n].map((amount) => amount * eth)
+
+/** Half of the payloads are built by builders. */
+function drawHoodiPayload(slot: number, chain: ChainState, draws: SeededRandom): PayloadPlan {
+  const { withholder, letDown } = hoodiRoles
+  const isUsual = slot !== withholder.slot && slot !== letDown.slot
+  const builders = [...chain.gloas.builders.keys()].filter((index) => isActiveBuilder(chain, index))
+  const isBuilt = draws.happens(0.5)
+  const [builder, milliEth] = [draws.pick([0, ...builders]), draws.whole(10, 90)]
+  const isLost = draws.happens(0.01)
+  const delivery = isUsual ? (isLost ? 'late' : 'full') : 'withheld'
+  const isByBuilder = builders.length > 0 && (slot === letDown.slot || (isBuilt && slot !== withholder.slot))
+  if (!isByBuilder) return { builder: 'self', value: 0n, executionPayment: 0n, delivery }
+  return {
+    builder,
+    value: least((BigInt(milliEth) * eth) / 1000n, bidMax(chain, builder)),
+    executionPayment: 0n,
+    delivery,
+  }
+}
+
 /** Only duties; every other hour one validator is offline for a while. */
 const createHoodiBehaviour = (seed: string): Behaviour => {
   const rates = Array.from({ length: hoodiPlan.validators }, (_, index) => usualRates(seed, index, 1))
@@ -204,8 +238,14 @@ const createHoodiBehaviour = (seed: string): Behaviour => {
       const isAway = epoch % 30 >= 20 && Math.floor(epoch / 30) % hoodiPlan.validators === validator
       return isAway ? offlineRates : (rates[validator] ?? noMistakes)
     },
-    operationsAt: (_at, _chain, draws) => ({ ...noOperations, sweeps: draws.happens(0.2) }),
-    proposer: () => undefined,
+    operationsAt: ({ epoch, isFirst }, _chain, draws) => ({
+      ...noOperations,
+      sweeps: draws.happens(0.2),
+      builderDeposits:
+        isFirst && epoch === hoodiRoles.forkEpoch - 1 ? builderGwei.map((gwei) => ({ builder: 'new', gwei })) : [],
+    }),
+    payloadAt: ({ slot }, chain, draws) => drawHoodiPayload(slot, chain, draws),
+    proposer: (slot) => [hoodiRoles.withholder, hoodiRoles.letDown].find((role) => role.slot === slot)?.validator,
     newValidator(_index, draws) {
       const depositor = `0x${draws.hex(40)}`
       return { pubkey: `0x${draws.hex(96)}`, depositor, credentials: `0x01${'0'.repeat(22)}${depositor.slice(2)}` }
