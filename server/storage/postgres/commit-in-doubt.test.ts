@@ -63,10 +63,13 @@ describe('a commit whose result is lost', { skip: noPostgres }, () => {
       )
       const holder = await openPostgres(await server.schema(), [tables], { connections: 1 })
       const gate = Promise.withResolvers<void>()
+      const lock = Promise.withResolvers<void>()
       const held = holder.write(async (tx) => {
         await tx.get('select pg_advisory_xact_lock(7)::text as l')
+        lock.resolve()
         await gate.promise
       })
+      await lock.promise
       const waiting = async () =>
         (await server.sql<{ n: number }>('select count(*) as n from pg_locks where not granted'))?.n ?? 0
       const untilWaiting = async (count: number) => {
