@@ -112,7 +112,8 @@ export async function sessionKey(
   }
   const newKey = { ...parts, name: 'console', plan: 'enterprise', expiresAtMs } as const
   const findOrCreate = async (tx: StateWriter) => (await findExisting(tx)) ?? putKey(tx, newKey, clock.now())
-  return { token: (await findExisting(state)) ?? (await state.write(findOrCreate)), expiresAtMs }
+  const token = (await findExisting(state)) ?? (await state.write(findOrCreate, { lock: 'keys' }))
+  return { token, expiresAtMs }
 }
 
 /** Prefix of the ids of session keys. */

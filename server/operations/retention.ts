@@ -46,7 +46,7 @@ function dropMarketVersions(
   signal: AbortSignal,
 ): Promise<number> {
   const cutoffMs = clock.now() - settings.markets.historyDays * dayMs
-  return inSteps(signal, () => state.write((tx) => dropVersionsBefore(tx, cutoffMs, rowsPerStep)))
+  return inSteps(signal, () => state.write((tx) => dropVersionsBefore(tx, cutoffMs, rowsPerStep), { lock: 'markets' }))
 }
 
 /** Those that have expired. Returns their number. */

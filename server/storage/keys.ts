@@ -97,7 +97,7 @@ export async function issueKey(
   random: Random,
 ): Promise<{ readonly id: string; readonly key: string }> {
   const parts = { id: wanted.id, secret: newSecret(random) }
-  const key = await state.write((tx) => putKey(tx, { ...wanted, ...parts }, clock.now()))
+  const key = await state.write((tx) => putKey(tx, { ...wanted, ...parts }, clock.now()), { lock: 'keys' })
   return { id: wanted.id, key }
 }
 
@@ -150,18 +150,21 @@ export async function rotateKey(
   random: Random,
 ): Promise<RotatedKey | undefined> {
   const parts = { id, secret: newSecret(random) }
-  return state.write(async (tx) => {
-    const key = await findKey(tx, id)
-    if (!key) return undefined
-    checkRotation(key, restore, oldSecretUntilMs, clock.now())
-    const hasOverlap = oldSecretUntilMs !== undefined
-    await tx.run(
-      'update keys set digest = ?, old_digest = ?, old_until_ms = ?, revoked_ms = null where id = ?',
-      ...[digestOf(parts), hasOverlap ? key.digest : null, oldSecretUntilMs ?? null, id],
-    )
-    await tx.run(advanceRevisionSql)
-    return { id, key: keyText(parts), oldSecretUntilMs }
-  })
+  return state.write(
+    async (tx) => {
+      const key = await findKey(tx, id)
+      if (!key) return undefined
+      checkRotation(key, restore, oldSecretUntilMs, clock.now())
+      const hasOverlap = oldSecretUntilMs !== undefined
+      await tx.run(
+        'update keys set digest = ?, old_digest = ?, old_until_ms = ?, revoked_ms = null where id = ?',
+        ...[digestOf(parts), hasOverlap ? key.digest : null, oldSecretUntilMs ?? null, id],
+      )
+      await tx.run(advanceRevisionSql)
+      return { id, key: keyText(parts), oldSecretUntilMs }
+    },
+    { lock: 'keys' },
+  )
 }
 
 function checkRotation(key: KeyInfo, restore: boolean, oldSecretUntilMs: number | undefined, nowMs: number): void {
@@ -178,19 +181,22 @@ function checkRotation(key: KeyInfo, restore: boolean, oldSecretUntilMs: number 
 
 /** Changes a key except its secret, at once in every process. False for an unknown key. */
 export async function editKey(state: State, id: string, change: KeyChange, clock: Clock): Promise<boolean> {
-  return state.write(async (tx) => {
-    const row = await tx.get<KeyRow>('select * from keys where id = ?', id)
-    if (!row) return false
-    const { name = row.name, plan = row.plan as Plan, admin = row.admin === 1, groups: allowed, expiresAtMs } = change
-    checkWanted({ id, name, plan, groups: allowed ?? undefined, expiresAtMs: expiresAtMs ?? undefined }, clock.now())
-    await tx.run(
-      'update keys set name = ?, plan = ?, admin = ?, allowed_groups = ?, expires_ms = ? where id = ?',
-      ...[name, plan, admin ? 1 : 0, allowed === undefined ? row.allowed_groups : allowed && groupsText(allowed)],
-      ...[expiresAtMs === undefined ? row.expires_ms : expiresAtMs, id],
-    )
-    await tx.run(advanceRevisionSql)
-    return true
-  })
+  return state.write(
+    async (tx) => {
+      const row = await tx.get<KeyRow>('select * from keys where id = ?', id)
+      if (!row) return false
+      const { name = row.name, plan = row.plan as Plan, admin = row.admin === 1, groups: allowed, expiresAtMs } = change
+      checkWanted({ id, name, plan, groups: allowed ?? undefined, expiresAtMs: expiresAtMs ?? undefined }, clock.now())
+      await tx.run(
+        'update keys set name = ?, plan = ?, admin = ?, allowed_groups = ?, expires_ms = ? where id = ?',
+        ...[name, plan, admin ? 1 : 0, allowed === undefined ? row.allowed_groups : allowed && groupsText(allowed)],
+        ...[expiresAtMs === undefined ? row.expires_ms : expiresAtMs, id],
+      )
+      await tx.run(advanceRevisionSql)
+      return true
+    },
+    { lock: 'keys' },
+  )
 }
 
 export async function findKey(state: StateReader, id: string): Promise<KeyRecord | undefined> {
@@ -232,12 +238,15 @@ export async function searchKeys(
 
 /** Revokes a key at once in every process. False for an unknown key. The time of the first revocation is kept. */
 export async function revokeKey(state: State, id: string, clock: Clock): Promise<boolean> {
-  return state.write(async (tx) => {
-    const sql = 'update keys set revoked_ms = coalesce(revoked_ms, ?) where id = ?'
-    if ((await tx.run(sql, clock.now(), id)) === 0) return false
-    await tx.run(advanceRevisionSql)
-    return true
-  })
+  return state.write(
+    async (tx) => {
+      const sql = 'update keys set revoked_ms = coalesce(revoked_ms, ?) where id = ?'
+      if ((await tx.run(sql, clock.now(), id)) === 0) return false
+      await tx.run(advanceRevisionSql)
+      return true
+    },
+    { lock: 'keys' },
+  )
 }
 
 /** Deletes a key in the transaction of the caller, for keys of console sessions. */

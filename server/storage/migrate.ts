@@ -37,10 +37,13 @@ export async function inspectStore(
   migrations.forEach((migration, index) => {
     assert(migration.id === index + 1, `migration ${migration.id} (${migration.name}) is at position ${index + 1}`)
   })
-  const applied = await store.write(async (tx) => {
-    await engine.run(tx, migrationsTable)
-    return readApplied(tx)
-  })
+  const applied = await store.write(
+    async (tx) => {
+      await engine.run(tx, migrationsTable)
+      return readApplied(tx)
+    },
+    { lock: 'schema' },
+  )
   const version = Math.max(0, ...applied.keys())
   refuseDevelopment(name, applied, migrations)
   refuseNewer(name, version, migrations)
@@ -49,7 +52,7 @@ export async function inspectStore(
     version,
     isBehind: version > 0 && version < migrations.length,
     async migrate() {
-      for (const migration of migrations) await store.write((tx) => apply(tx, migration, engine))
+      for (const migration of migrations) await store.write((tx) => apply(tx, migration, engine), { lock: 'schema' })
     },
   }
 }

@@ -76,7 +76,15 @@ export interface StateDialect {
   readonly clustered: 'strict, without rowid' | ''
 }
 
+/**
+ * What must not be written by two transactions at the same time: the numbers that it assigns, or what it reads before it
+ * writes. Every write of these tables names it (decisions/serialize-postgresql-writes-with-one-lock.md).
+ */
+export type LockName = 'duties' | 'keys' | 'labels' | 'markets' | 'registry' | 'schema' | 'settings' | `chain:${string}`
+
 export interface WriteOptions {
+  /** Waits for other writes with the same lock, of all processes. */
+  readonly lock?: LockName
   /** Starts before waiting writes that are not short (write-queue.ts). For writes that somebody waits for. */
   readonly isShort?: boolean
 }

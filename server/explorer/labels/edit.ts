@@ -10,29 +10,35 @@ import type { Changes, Counts } from './write-rows.ts'
 
 /** Adds an entity on each chain. Throws if it exists on any of them. */
 export function addLabels(state: State, author: Author, patches: readonly LabelPatch[]): Promise<void> {
-  return state.write(async (tx) => {
-    for (const { chain, slug } of patches) {
-      const exists = (await findLabels(tx, slug)).some((label) => label.chain === chain)
-      if (exists)
-        throw conflict(`Entity ${slug} already exists on chain ${chain}. Change it with: tetrad labels edit ${slug}`)
-    }
-    await putLabels(new HistoryWriter(tx, author), patches)
-  })
+  return state.write(
+    async (tx) => {
+      for (const { chain, slug } of patches) {
+        const exists = (await findLabels(tx, slug)).some((label) => label.chain === chain)
+        if (exists)
+          throw conflict(`Entity ${slug} already exists on chain ${chain}. Change it with: tetrad labels edit ${slug}`)
+      }
+      await putLabels(new HistoryWriter(tx, author), patches)
+    },
+    { lock: 'labels' },
+  )
 }
 
 /** Adds a tag on each chain. Throws if the source has already tagged the address on any of them. */
 export function addTags(state: State, author: Author, patches: readonly TagPatch[]): Promise<void> {
-  return state.write(async (tx) => {
-    for (const { chain, address, source } of patches) {
-      const [existing] = await findTags(tx, address, { chain, source })
-      if (existing) {
-        throw conflict(
-          `Source ${source} already tags ${address} as "${existing.name}" on chain ${chain}. Change it with: tetrad labels edit ${address}`,
-        )
+  return state.write(
+    async (tx) => {
+      for (const { chain, address, source } of patches) {
+        const [existing] = await findTags(tx, address, { chain, source })
+        if (existing) {
+          throw conflict(
+            `Source ${source} already tags ${address} as "${existing.name}" on chain ${chain}. Change it with: tetrad labels edit ${address}`,
+          )
+        }
       }
-    }
-    await putTagsOrThrow(new HistoryWriter(tx, author), patches)
-  })
+      await putTagsOrThrow(new HistoryWriter(tx, author), patches)
+    },
+    { lock: 'labels' },
+  )
 }
 
 export interface EditResult<Row> {
@@ -49,12 +55,15 @@ export function editLabel(
   which: EntitySelector,
   set: Changes<Omit<Label, 'chain' | 'slug'>>,
 ): Promise<EditResult<Label>> {
-  return state.write(async (tx) => {
-    const matched = await requireEntity(tx, which)
-    const patches = matched.map(({ chain, slug }) => ({ chain, slug, ...set }))
-    const { changed } = await putLabels(new HistoryWriter(tx, author), patches)
-    return { matched, changed }
-  })
+  return state.write(
+    async (tx) => {
+      const matched = await requireEntity(tx, which)
+      const patches = matched.map(({ chain, slug }) => ({ chain, slug, ...set }))
+      const { changed } = await putLabels(new HistoryWriter(tx, author), patches)
+      return { matched, changed }
+    },
+    { lock: 'labels' },
+  )
 }
 
 /** Changes the tag of one source on the given chains, or on all chains. */
@@ -64,16 +73,19 @@ export function editTag(
   which: TagSelector,
   set: Changes<Omit<Tag, 'chain' | 'address' | 'source'>>,
 ): Promise<EditResult<Tag>> {
-  return state.write(async (tx) => {
-    const matched = await requireTags(tx, which)
-    const sources = new Set(matched.map(({ source }) => source))
-    if (sources.size > 1) {
-      throw conflict(`Several sources tag ${which.address}: ${[...sources].join(', ')}. Choose one with --source`)
-    }
-    const patches = matched.map(({ chain, address, source }) => ({ chain, address, source, ...set }))
-    const { changed } = await putTagsOrThrow(new HistoryWriter(tx, author), patches)
-    return { matched, changed }
-  })
+  return state.write(
+    async (tx) => {
+      const matched = await requireTags(tx, which)
+      const sources = new Set(matched.map(({ source }) => source))
+      if (sources.size > 1) {
+        throw conflict(`Several sources tag ${which.address}: ${[...sources].join(', ')}. Choose one with --source`)
+      }
+      const patches = matched.map(({ chain, address, source }) => ({ chain, address, source, ...set }))
+      const { changed } = await putTagsOrThrow(new HistoryWriter(tx, author), patches)
+      return { matched, changed }
+    },
+    { lock: 'labels' },
+  )
 }
 
 /** Addresses of an entity that one transaction removes. Other writes wait for it. */
@@ -98,12 +110,15 @@ async function removeExcessTags(state: State, author: Author, entities: readonly
   const removed: Tag[] = []
   for (const { chain, slug } of entities) {
     for (;;) {
-      const part = await state.write(async (tx) => {
-        const tags = await tagsOfEntity(tx, slug, chain, addressesPerWrite + 1)
-        if (tags.length <= addressesPerWrite) return []
-        await removeTags(new HistoryWriter(tx, author), tags.slice(0, addressesPerWrite))
-        return tags.slice(0, addressesPerWrite)
-      })
+      const part = await state.write(
+        async (tx) => {
+          const tags = await tagsOfEntity(tx, slug, chain, addressesPerWrite + 1)
+          if (tags.length <= addressesPerWrite) return []
+          await removeTags(new HistoryWriter(tx, author), tags.slice(0, addressesPerWrite))
+          return tags.slice(0, addressesPerWrite)
+        },
+        { lock: 'labels' },
+      )
       if (part.length === 0) break
       for (const tag of part) removed.push(tag)
     }
@@ -112,29 +127,35 @@ async function removeExcessTags(state: State, author: Author, entities: readonly
 }
 
 function removeRest(state: State, author: Author, which: EntitySelector & { readonly addressesToo: boolean }) {
-  return state.write(async (tx) => {
-    const entities = await requireEntity(tx, which)
-    const addresses: Tag[] = []
-    for (const { chain, slug } of entities) for (const tag of await tagsOfEntity(tx, slug, chain)) addresses.push(tag)
-    if (addresses.length > 0 && !which.addressesToo) {
-      throw conflict(
-        `${which.slug} has ${counted(addresses.length, 'tagged address', 'tagged addresses')}. Remove them too with --addresses, or move them to another entity first`,
-      )
-    }
-    const history = new HistoryWriter(tx, author)
-    await removeTags(history, addresses)
-    for (const { chain, slug } of entities) await removeLabel(history, chain, slug)
-    return { entities, addresses }
-  })
+  return state.write(
+    async (tx) => {
+      const entities = await requireEntity(tx, which)
+      const addresses: Tag[] = []
+      for (const { chain, slug } of entities) for (const tag of await tagsOfEntity(tx, slug, chain)) addresses.push(tag)
+      if (addresses.length > 0 && !which.addressesToo) {
+        throw conflict(
+          `${which.slug} has ${counted(addresses.length, 'tagged address', 'tagged addresses')}. Remove them too with --addresses, or move them to another entity first`,
+        )
+      }
+      const history = new HistoryWriter(tx, author)
+      await removeTags(history, addresses)
+      for (const { chain, slug } of entities) await removeLabel(history, chain, slug)
+      return { entities, addresses }
+    },
+    { lock: 'labels' },
+  )
 }
 
 /** Removes the tags of an address, of one source or of all. */
 export function removeAddress(state: State, author: Author, which: TagSelector): Promise<Tag[]> {
-  return state.write(async (tx) => {
-    const tags = await requireTags(tx, which)
-    await removeTags(new HistoryWriter(tx, author), tags)
-    return tags
-  })
+  return state.write(
+    async (tx) => {
+      const tags = await requireTags(tx, which)
+      await removeTags(new HistoryWriter(tx, author), tags)
+      return tags
+    },
+    { lock: 'labels' },
+  )
 }
 
 interface EntitySelector {

@@ -33,7 +33,7 @@ export async function getReceiptSigner({ state, random, clock, fx }: KeyContext)
   // Another process may have created one between the first read and the transaction.
   const createFirst = async (tx: StateWriter) =>
     (await readKeyRow(tx)) ?? insertKey(tx, random.bytes(seedBytes), clock.now())
-  fx.receiptKey = toKey((await readKeyRow(state)) ?? (await state.write(createFirst)))
+  fx.receiptKey = toKey((await readKeyRow(state)) ?? (await state.write(createFirst, { lock: 'settings' })))
   return fx.receiptKey
 }
 
@@ -53,11 +53,14 @@ async function insertKey(tx: StateWriter, seed: Uint8Array, createdMs: number): 
 /** Retires the current key and creates a new one. */
 export function rotateReceiptKey({ state, random, clock }: Omit<KeyContext, 'fx'>): Promise<ReceiptKey> {
   const nowMs = clock.now()
-  return state.write(async (tx) => {
-    const sql = 'update fx_receipt_keys set retired_ms = ?, private_key = ? where retired_ms is null'
-    await tx.run(sql, nowMs, new Uint8Array(0))
-    return toKey(await insertKey(tx, random.bytes(seedBytes), nowMs))
-  })
+  return state.write(
+    async (tx) => {
+      const sql = 'update fx_receipt_keys set retired_ms = ?, private_key = ? where retired_ms is null'
+      await tx.run(sql, nowMs, new Uint8Array(0))
+      return toKey(await insertKey(tx, random.bytes(seedBytes), nowMs))
+    },
+    { lock: 'settings' },
+  )
 }
 
 function toKey({ seed, createdMs }: KeyRow): ReceiptKey {

@@ -143,15 +143,18 @@ function lockFeed(
   { holder, takeOver, full }: PassOptions,
 ): Promise<FeedState> {
   const nowMs = context.clock.now()
-  return context.state.write(async (tx) => {
-    const known = (await readFeedState(tx, feed.id)) ?? newFeedState(feed.id)
-    if (known.holder !== holder && isLocked(feed, known, nowMs) && !takeOver) throw new FeedLocked(feed.id)
-    const lock = { holder, heldUntilMs: nowMs + lockMs(feed) }
-    const isUnfinished = known.page > 0 && (known.pass === 'full' || !full)
-    const feedState = { ...known, ...lock, ...(isUnfinished ? {} : startPass(feed, known, nowMs, full)) }
-    await storeFeedState(tx, feedState)
-    return feedState
-  })
+  return context.state.write(
+    async (tx) => {
+      const known = (await readFeedState(tx, feed.id)) ?? newFeedState(feed.id)
+      if (known.holder !== holder && isLocked(feed, known, nowMs) && !takeOver) throw new FeedLocked(feed.id)
+      const lock = { holder, heldUntilMs: nowMs + lockMs(feed) }
+      const isUnfinished = known.page > 0 && (known.pass === 'full' || !full)
+      const feedState = { ...known, ...lock, ...(isUnfinished ? {} : startPass(feed, known, nowMs, full)) }
+      await storeFeedState(tx, feedState)
+      return feedState
+    },
+    { lock: 'markets' },
+  )
 }
 
 function startPass(feed: MarketFeed, known: FeedState, nowMs: number, full = false) {
@@ -173,7 +176,9 @@ function startPass(feed: MarketFeed, known: FeedState, nowMs: number, full = fal
 /** Ignores errors, because the lock expires anyway. */
 async function releaseFeed(context: MarketsContext, source: string, holder: string): Promise<void> {
   await context.state
-    .write((tx) => tx.run("update market_feeds set holder = '' where source = ? and holder = ?", source, holder))
+    .write((tx) => tx.run("update market_feeds set holder = '' where source = ? and holder = ?", source, holder), {
+      lock: 'markets',
+    })
     .catch(() => {})
 }
 

@@ -69,7 +69,9 @@ export async function writePage(
   const location = `${cleanUrl(feed.url)} page ${feedState.page + 1}`
   const { documents } = partSizes[state.engine]
   for (const { records } of await splitPage(state.engine, feed, renames, location, page)) {
-    const report = await state.write((tx) => writePart(tx, feed, feedState, records, documents, clock.now()))
+    const report = await state.write((tx) => writePart(tx, feed, feedState, records, documents, clock.now()), {
+      lock: 'markets',
+    })
     total.changed += report.changed
     total.written += report.written
     rejects.push(...report.rejects)
@@ -77,13 +79,16 @@ export async function writePage(
   }
   // The first pass writes them at its end.
   if (!isFirstPass(feedState)) total.written += await writeDeferred(state, () => clock.now(), options)
-  const end = await state.write(async (tx) => {
-    const nowMs = clock.now()
-    await refuseIfTakenOver(tx, feed, feedState)
-    // If the clock was set back during the pass, `dropUnseenRejects` must not take them for those of an earlier pass.
-    await storeRejects(tx, feed.id, rejects, Math.max(nowMs, feedState.startedMs))
-    return advanceFeed(tx, context, feed, feedState, page, nowMs)
-  })
+  const end = await state.write(
+    async (tx) => {
+      const nowMs = clock.now()
+      await refuseIfTakenOver(tx, feed, feedState)
+      // If the clock was set back during the pass, `dropUnseenRejects` must not take them for those of an earlier pass.
+      await storeRejects(tx, feed.id, rejects, Math.max(nowMs, feedState.startedMs))
+      return advanceFeed(tx, context, feed, feedState, page, nowMs)
+    },
+    { lock: 'markets' },
+  )
   return { ...total, ...end, rejected: rejects.length }
 }
 

@@ -53,8 +53,9 @@ export async function importMarkets(
     const { records } = part
     part = new WritePart(engine)
     const putOptions = { source, isDeferred: true, documentsMax: partSizes[engine].documents }
-    const report: PutReport = await context.state.write((tx) =>
-      putMarkets(tx, records, context.clock.now(), putOptions),
+    const report: PutReport = await context.state.write(
+      (tx) => putMarkets(tx, records, context.clock.now(), putOptions),
+      { lock: 'markets' },
     )
     totals.changed += report.changed
     totals.written += report.written

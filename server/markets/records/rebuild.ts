@@ -78,10 +78,10 @@ export async function writeDeferred(
   if (!(await state.get('select 1 as one from market_deferred_documents limit 1'))) return 0
   const pause = createPause(eventLoop)
   const sizes = partSizes[state.engine]
-  while (!signal?.aborted && (await state.write((tx) => raiseDeferred(tx, sizes)))) await pause()
+  while (!signal?.aborted && (await state.write((tx) => raiseDeferred(tx, sizes), { lock: 'markets' }))) await pause()
   for (let count = 0; ; await pause()) {
     if (signal?.aborted) return count
-    const batch = await state.write((tx) => writeDeferredBatch(tx, sizes.deferred, nowMs()))
+    const batch = await state.write((tx) => writeDeferredBatch(tx, sizes.deferred, nowMs()), { lock: 'markets' })
     if (!batch) return count
     count += batch.written
   }

@@ -138,14 +138,17 @@ export async function summarizeDays(
     // A day with a damaged row gets its summary after the repair.
     const rows = await ignoreDamage(state.snapshot((reader) => summaryRows(reader, input, day)))
     if (rows === 'damaged') continue
-    await state.write(async (tx) => {
-      const id = networkId(network)
-      await tx.run('delete from duty_summaries where network = ? and day = ?', id, day)
-      const columns = ['network', 'day', 'kind', 'name', 'validators', 'data']
-      const values = rows.map((row) => [id, day, row.kind, row.name, row.validators, row.data])
-      await tx.insertMany('duty_summaries', columns, values)
-      await putRow(tx, 'duty_summary_days', ['network', 'day'], { network: id, day, version: groups.version })
-    })
+    await state.write(
+      async (tx) => {
+        const id = networkId(network)
+        await tx.run('delete from duty_summaries where network = ? and day = ?', id, day)
+        const columns = ['network', 'day', 'kind', 'name', 'validators', 'data']
+        const values = rows.map((row) => [id, day, row.kind, row.name, row.validators, row.data])
+        await tx.insertMany('duty_summaries', columns, values)
+        await putRow(tx, 'duty_summary_days', ['network', 'day'], { network: id, day, version: groups.version })
+      },
+      { lock: 'duties' },
+    )
     count += 1
   }
   return count

@@ -56,7 +56,7 @@ export async function mergeSpans(
         if (signal?.aborted) return spans
         const isLast = first + validatorsAtOnce[from] >= end
         const slice = { network, from, span, units: ownUnits, first, isLast, mayHaveRows: existingSpans.has(span) }
-        isDamaged = (await ignoreDamage(state.write((tx) => mergeSlice(tx, slice)))) === 'damaged'
+        isDamaged = (await ignoreDamage(state.write((tx) => mergeSlice(tx, slice), { lock: 'duties' }))) === 'damaged'
       }
       if (!isDamaged) spans += 1
     }

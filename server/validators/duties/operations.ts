@@ -73,7 +73,7 @@ export async function runUpdate(
   if (name === 'summarizeDays') return summarizeDays(leased, input as never, signal)
   const update = updates[name as keyof Updates] as Update | undefined
   if (!update) throw new Error(`unknown duties update ${name}`)
-  return leased.write((tx) => update(tx, input as never))
+  return leased.write((tx) => update(tx, input as never), { lock: 'duties' })
 }
 
 /**

@@ -63,7 +63,7 @@ export async function importEntities(
   let changed = 0
   for (let from = 0; from < records.length; from += recordsPerWrite) {
     const batch = records.slice(from, from + recordsPerWrite)
-    const written = await state.write((tx) => putRecords(tx, network, batch, source))
+    const written = await state.write((tx) => putRecords(tx, network, batch, source), { lock: 'registry' })
     rejects.push(...written.rejects)
     for (const index of written.seen) seen.add(index)
     changed += written.changed

@@ -44,7 +44,7 @@ export async function putValidators(state: State, network: Network, entries: rea
     ...['withdrawable_epoch', 'withdrawal_address'],
   ]
   const onConflict = replaceOnConflict(['network', 'validator_index'], columns)
-  await state.write((tx) => tx.insertMany('validators', columns, rows, onConflict))
+  await state.write((tx) => tx.insertMany('validators', columns, rows, onConflict), { lock: 'registry' })
 }
 
 /** The index of a known validator, by index or public key. */

@@ -17,19 +17,22 @@ import { revertBlocksFrom } from './unfinalized.ts'
 
 /** Returns the number of final blocks that are no longer covered, and of removed rows. */
 export function forgetFrom(state: State, chain: string, block: number): Promise<{ blocks: number; rows: number }> {
-  return state.write(async (tx) => {
-    const covered = await coverageOf(tx, blocksStream(chain))
-    const rows = await tx.run('delete from fundings where chain = ? and block >= ?', chain, block)
-    await removeCoverageFrom(tx, blocksStream(chain), block)
-    // Keep the boundary of a range that ends at the block. A range that begins there is removed.
-    const endsAtBlock = covered.some(({ from, until }) => from < block && until === block)
-    await tx.run('delete from range_boundaries where chain = ? and at >= ?', chain, endsAtBlock ? block + 1 : block)
-    await revertBlocksFrom(tx, chain, block)
-    const head = 'update chain_heads set final_until = ?, confirmed_ms = 0 where chain = ? and final_until > ?'
-    await tx.run(head, block, chain, block)
-    const blocks = covered.reduce((sum, { from, until }) => sum + Math.max(0, until - Math.max(from, block)), 0)
-    return { blocks, rows }
-  })
+  return state.write(
+    async (tx) => {
+      const covered = await coverageOf(tx, blocksStream(chain))
+      const rows = await tx.run('delete from fundings where chain = ? and block >= ?', chain, block)
+      await removeCoverageFrom(tx, blocksStream(chain), block)
+      // Keep the boundary of a range that ends at the block. A range that begins there is removed.
+      const endsAtBlock = covered.some(({ from, until }) => from < block && until === block)
+      await tx.run('delete from range_boundaries where chain = ? and at >= ?', chain, endsAtBlock ? block + 1 : block)
+      await revertBlocksFrom(tx, chain, block)
+      const head = 'update chain_heads set final_until = ?, confirmed_ms = 0 where chain = ? and final_until > ?'
+      await tx.run(head, block, chain, block)
+      const blocks = covered.reduce((sum, { from, until }) => sum + Math.max(0, until - Math.max(from, block)), 0)
+      return { blocks, rows }
+    },
+    { lock: `chain:${chain}` },
+  )
 }
 
 /** After a reorganisation a single transaction may be in a block of the same number, but not this many. */

@@ -33,12 +33,15 @@ export function createRangeWriter(
   async function write(ranges: readonly ReadRange[]): Promise<void> {
     const fundings = ranges.flatMap((range) => range.fundings)
     const blocks = ranges.reduce((sum, { from, until }) => sum + until - from, 0)
-    const rows = await state.write(async (tx) => {
-      const written = await putFundings(tx, fundings)
-      for (const range of ranges) await coverLinkedRange(tx, chain, range)
-      await putHead(tx, chain, finalUntil)
-      return written
-    })
+    const rows = await state.write(
+      async (tx) => {
+        const written = await putFundings(tx, fundings)
+        for (const range of ranges) await coverLinkedRange(tx, chain, range)
+        await putHead(tx, chain, finalUntil)
+        return written
+      },
+      { lock: `chain:${chain}` },
+    )
     onWritten(blocks, rows)
   }
 

@@ -37,12 +37,15 @@ export function applyEvents(
   run: readonly UnfinalizedBlock[],
   events: readonly TailEvent[],
 ): Promise<UnfinalizedBlock[] | undefined> {
-  return state.write(async (tx) => {
-    let blocks = await readUnfinalizedBlocks(tx, chain)
-    if (!isSameRun(blocks, run)) return undefined
-    for (const event of events) blocks = await applyEvent(tx, chain, blocks, event)
-    return blocks
-  })
+  return state.write(
+    async (tx) => {
+      let blocks = await readUnfinalizedBlocks(tx, chain)
+      if (!isSameRun(blocks, run)) return undefined
+      for (const event of events) blocks = await applyEvent(tx, chain, blocks, event)
+      return blocks
+    },
+    { lock: `chain:${chain}` },
+  )
 }
 
 /** Blocks link to their parents, so comparing both ends is enough. */
@@ -81,12 +84,15 @@ async function applyEvent(
 
 /** Starts a new run after the newest final block. All blocks up to it must be indexed. */
 export const resetToAnchor = (state: State, chain: string, final: UnfinalizedBlock): Promise<UnfinalizedBlock[]> =>
-  state.write(async (tx) => {
-    await revertBlocksFrom(tx, chain, 0)
-    await addUnfinalizedBlock(tx, chain, final)
-    await putHead(tx, chain, final.number + 1)
-    return [{ number: final.number, hash: final.hash }]
-  })
+  state.write(
+    async (tx) => {
+      await revertBlocksFrom(tx, chain, 0)
+      await addUnfinalizedBlock(tx, chain, final)
+      await putHead(tx, chain, final.number + 1)
+      return [{ number: final.number, hash: final.hash }]
+    },
+    { lock: `chain:${chain}` },
+  )
 
 /** Reorganisations and finality since the last pass. New blocks are added separately. */
 export async function detectChanges(

@@ -75,12 +75,15 @@ async function writeInOneTransaction(
   author: Author,
   { entities, tags }: SortedRecords,
 ): Promise<WriteResult> {
-  return state.write(async (tx) => {
-    const history = new HistoryWriter(tx, author)
-    const counts = await putLabels(history, entities)
-    const { counts: addresses, rejected } = await putTags(history, tags)
-    return { entities: counts, addresses, rejected }
-  })
+  return state.write(
+    async (tx) => {
+      const history = new HistoryWriter(tx, author)
+      const counts = await putLabels(history, entities)
+      const { counts: addresses, rejected } = await putTags(history, tags)
+      return { entities: counts, addresses, rejected }
+    },
+    { lock: 'labels' },
+  )
 }
 
 function readRecords(text: string, { format, source, everyChain }: ImportOptions): Iterable<ImportedRecord> {

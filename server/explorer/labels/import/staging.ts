@@ -63,11 +63,14 @@ export async function writeStaged(
 }
 
 async function openStage(state: State, author: Author) {
-  const change = await state.write(async (tx) => {
-    const next = await nextChange(tx)
-    await tx.run('insert into label_imports (change, at_ms) values (?, ?)', next, author.atMs)
-    return next
-  })
+  const change = await state.write(
+    async (tx) => {
+      const next = await nextChange(tx)
+      await tx.run('insert into label_imports (change, at_ms) values (?, ?)', next, author.atMs)
+      return next
+    },
+    { lock: 'labels' },
+  )
   let items = 0
   return {
     /** In small transactions, so that other writes do not wait. */
@@ -79,13 +82,16 @@ async function openStage(state: State, author: Author) {
       const columns = ['change', 'item', 'kind', ...table.stored.columns]
       let batches: (PlannedWrites<Row> & { readonly firstItem: number })[] = []
       const flush = async () => {
-        await state.write(async (tx) => {
-          for (const { rows, edits, firstItem } of batches) {
-            const values = rows.map((row, at) => [change, firstItem + at, table.kind, ...table.valuesOf(row)])
-            await tx.insertMany('label_import_rows', columns, values)
-            await insertEdits(tx, change, firstItem, edits)
-          }
-        })
+        await state.write(
+          async (tx) => {
+            for (const { rows, edits, firstItem } of batches) {
+              const values = rows.map((row, at) => [change, firstItem + at, table.kind, ...table.valuesOf(row)])
+              await tx.insertMany('label_import_rows', columns, values)
+              await insertEdits(tx, change, firstItem, edits)
+            }
+          },
+          { lock: 'labels' },
+        )
         batches = []
       }
       for await (const batch of planWrites(state, table, patches, Math.floor(author.atMs / 1000))) {
@@ -101,15 +107,18 @@ async function openStage(state: State, author: Author) {
 
     /** Returns false if the registry is no longer at this revision. */
     merge: (revision: number, entityChains: ReadonlySet<string>, tagChains: ReadonlySet<string>): Promise<boolean> =>
-      state.write(async (tx) => {
-        if ((await lastChange(tx)) !== revision) return false
-        if (items === 0) return true
-        await insertChange(tx, change, author)
-        if (entityChains.size > 0) await tx.run(mergeSql(entityTable), change)
-        if (tagChains.size > 0) await tx.run(mergeSql(tagTable), change)
-        for (const chain of entityChains) await bumpListRevision(tx, chain)
-        return true
-      }),
+      state.write(
+        async (tx) => {
+          if ((await lastChange(tx)) !== revision) return false
+          if (items === 0) return true
+          await insertChange(tx, change, author)
+          if (entityChains.size > 0) await tx.run(mergeSql(entityTable), change)
+          if (tagChains.size > 0) await tx.run(mergeSql(tagTable), change)
+          for (const chain of entityChains) await bumpListRevision(tx, chain)
+          return true
+        },
+        { lock: 'labels' },
+      ),
 
     drop: () => dropStage(state, change),
   }
@@ -126,7 +135,7 @@ async function dropStage(state: State, change: number): Promise<void> {
   await deleteInSteps(state, 'label_import_rows', change)
   const merged = await state.get('select 1 as is_merged from label_changes where change = ?', change)
   if (!merged) await deleteInSteps(state, 'label_history', change)
-  await state.write((tx) => tx.run('delete from label_imports where change = ?', change))
+  await state.write((tx) => tx.run('delete from label_imports where change = ?', change), { lock: 'labels' })
 }
 
 /** Deleting many rows at once would block other writes. */
@@ -134,12 +143,15 @@ async function deleteInSteps(state: State, table: string, change: number): Promi
   const firstItem = (tx: StateWriter) =>
     tx.get<{ item: number | null }>(`select min(item) as item from ${table} where change = ?`, change)
   for (;;) {
-    const done = await state.write(async (tx) => {
-      const first = (await firstItem(tx))?.item ?? undefined
-      if (first === undefined) return true
-      await tx.run(`delete from ${table} where change = ? and item < ?`, change, first + rowsPerDelete)
-      return false
-    })
+    const done = await state.write(
+      async (tx) => {
+        const first = (await firstItem(tx))?.item ?? undefined
+        if (first === undefined) return true
+        await tx.run(`delete from ${table} where change = ? and item < ?`, change, first + rowsPerDelete)
+        return false
+      },
+      { lock: 'labels' },
+    )
     if (done) return
     await nextEventLoopTurn()
   }

@@ -122,18 +122,21 @@ export function createDepositReader(state: State, network: Network, rpc: Rpc, co
     senders: ReadonlyMap<string, Uint8Array>,
     cursor: DepositCursor,
   ): Promise<void> {
-    await state.write(async (tx) => {
-      const insertSender = `insert into deposit_senders (network, pubkey, address, deposit_index) values (?, ?, ?, ?)
+    await state.write(
+      async (tx) => {
+        const insertSender = `insert into deposit_senders (network, pubkey, address, deposit_index) values (?, ?, ?, ?)
         on conflict (network, pubkey, address) do nothing`
-      for (const { pubkey, transaction, number } of deposits)
-        await tx.run(insertSender, network, pubkey, senders.get(transaction) as Uint8Array, number)
-      if (deposits.length > 0) {
-        const keys = deposits.map(({ pubkey }) => pubkey)
-        const isOfKeys = `d.pubkey in (${keys.map(() => '?').join()})`
-        await tx.run(`${insertLinks} and ${isOfKeys} ${ignoreExisting}`, network, ...keys)
-      }
-      for (const name of ['block', 'count', 'last'] as const) await moveCursor(tx, streams[name], cursor[name])
-    })
+        for (const { pubkey, transaction, number } of deposits)
+          await tx.run(insertSender, network, pubkey, senders.get(transaction) as Uint8Array, number)
+        if (deposits.length > 0) {
+          const keys = deposits.map(({ pubkey }) => pubkey)
+          const isOfKeys = `d.pubkey in (${keys.map(() => '?').join()})`
+          await tx.run(`${insertLinks} and ${isOfKeys} ${ignoreExisting}`, network, ...keys)
+        }
+        for (const name of ['block', 'count', 'last'] as const) await moveCursor(tx, streams[name], cursor[name])
+      },
+      { lock: 'registry' },
+    )
   }
 
   return {
@@ -164,5 +167,5 @@ export async function linkDeposits(state: State, network: Network, { from, until
   const any = await state.get('select 1 as any_row from deposit_senders where network = ? limit 1', network)
   if (!any) return
   const sql = `${insertLinks} and v.validator_index >= ? and v.validator_index < ? ${ignoreExisting}`
-  await state.write((tx) => tx.run(sql, network, from, until))
+  await state.write((tx) => tx.run(sql, network, from, until), { lock: 'registry' })
 }
