@@ -53,6 +53,17 @@ describe('parseJson', () => {
     })
   })
 
+  test('a string of any length, with any number of escapes, can stand beside a long integer', () => {
+    for (const [part, decoded] of [
+      ['x', 'x'],
+      ['\\n', '\n'],
+      ['\\"', '"'],
+    ] as const) {
+      const [text, integer] = parseJson(`["${part.repeat(6_000_000)}",12345678901234567890]`) as [string, bigint]
+      assert.ok(text === decoded.repeat(6_000_000) && integer === 12345678901234567890n, part)
+    }
+  })
+
   test('the last of repeated names wins, and __proto__ is an ordinary member', () => {
     const read = parseJson('{"a":1,"a":12345678901234567890,"__proto__":{"b":1}}') as Record<string, unknown>
     assert.deepStrictEqual(Object.entries(read), [

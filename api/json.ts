@@ -2,13 +2,15 @@
 // JSON.parse and JSON.stringify. Reviver context and JSON.rawJSON are not used because Node 20 and some browsers lack
 // them (behaviour/http.md#integers-beyond-253).
 
+import { endOfString } from './end-of-string.ts'
+
 export type Json = null | boolean | number | bigint | string | Json[] | { [name: string]: Json }
 
 /** A token of at least sixteen digits and nothing else: 2^53 is the first that could be rounded. */
 const longInteger = /(?:^|[\s:,[])-?\d{16,}(?=[\s,\]}]|$)/
 const integer = /^-?\d+$/
-/** Brackets, strings, and runs of anything else that is not punctuation. Complete only for valid JSON. */
-const tokenPattern = /[{}[\]]|"[^"\\]*(?:\\.[^"\\]*)*"|[^\s,:{}[\]"]+/g
+/** A bracket, the start of a string, or a run of anything else that is not punctuation. Complete only for valid JSON. */
+const tokenPattern = /[{}[\]"]|[^\s,:{}[\]"]+/g
 
 /** As JSON.parse, errors included, but integers that are not exact as a number become bigint. */
 export function parseJson(text: string): unknown {
@@ -21,7 +23,7 @@ function parseValid(text: string): Json | undefined {
   const root: { value?: Json } = {}
   const stack: (Json[] | { [name: string]: Json })[] = []
   let name: string | undefined
-  for (const [token] of text.matchAll(tokenPattern)) {
+  for (const token of readTokens(text)) {
     if (token === '}' || token === ']') {
       stack.pop()
       continue
@@ -39,6 +41,14 @@ function parseValid(text: string): Json | undefined {
     if (token === '{' || token === '[') stack.push(value as Json[] | { [name: string]: Json })
   }
   return root.value
+}
+
+function* readTokens(text: string): Generator<string> {
+  const pattern = new RegExp(tokenPattern)
+  for (let match = pattern.exec(text); match; match = pattern.exec(text)) {
+    if (match[0] === '"') pattern.lastIndex = endOfString(text, match.index)
+    yield text.slice(match.index, pattern.lastIndex)
+  }
 }
 
 function parseScalar(token: string): Json {

@@ -49,6 +49,14 @@ test('behaviour/http.md#aliases: hidden fields are left out with their values; t
     assert.equal(change(text), expected, text)
 })
 
+test('strings of any length, with any number of escapes, are not too long to rename and hide fields', () => {
+  const { responseFields: change } = aliases({ ...none, hiddenFields: ['h'], responseFields: { a: 'b' } })
+  for (const part of ['x', '\\n', '\\\\', '\\"']) {
+    const long = `"${part.repeat(12_000_000)}"`
+    assert.ok(change?.(`{"a":${long},"h":${long}}`) === `{"b":${long}}`, part)
+  }
+})
+
 test('hidden fields: the text without them is the JSON without them, for any JSON', () => {
   const names = fc.constantFrom('a', 'h', 'g', '"h":1,')
   const { value } = fc.letrec((tie) => ({

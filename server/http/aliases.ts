@@ -1,5 +1,7 @@
 // Translates configured aliases of paths, request headers and response fields, and leaves hidden fields out
 // (behaviour/http.md#aliases). All other code uses the names of the specification.
+import { hash } from 'node:crypto'
+import { endOfString } from '#api/end-of-string.ts'
 
 export interface AliasTables {
   readonly paths: Readonly<Record<string, string>>
@@ -32,6 +34,30 @@ export function aliases(tables: AliasTables) {
     responseFields: changesResponses(tables)
       ? (json: string): string => renameKeys(removeMembers(json, hidden), names)
       : undefined,
+    conditions: changesResponses(tables) ? aliasedConditions(tables) : undefined,
+  }
+}
+
+/**
+ * Etags of changed responses end with a mark of the aliases, and dates are not used: with other aliases, a record that
+ * did not change has other bytes. Handlers know only the etag of the record.
+ */
+function aliasedConditions({ responseFields, hiddenFields }: AliasTables) {
+  const mark = `-${hash('sha256', JSON.stringify([responseFields, hiddenFields]), 'base64url').slice(0, 8)}"`
+  return {
+    /** Replaces etags of responses with these aliases by those of the records, and removes all others. */
+    read(headers: Record<string, string | undefined>): void {
+      delete headers['if-modified-since']
+      const noneMatch = headers['if-none-match']
+      if (noneMatch === undefined || noneMatch.trim() === '*') return
+      const kept = [...noneMatch.matchAll(/"[^"]*"/g)].flatMap(([tag]) =>
+        tag.endsWith(mark) ? [`${tag.slice(0, -mark.length)}"`] : [],
+      )
+      headers['if-none-match'] = kept.join(', ')
+    },
+    write({ etag, 'last-modified': _, ...headers }: Record<string, string>): Record<string, string> {
+      return etag === undefined ? headers : { ...headers, etag: `${etag.slice(0, -1)}${mark}` }
+    },
   }
 }
 
@@ -55,30 +81,56 @@ function rewrite(paths: readonly { from: RegExp; to: string }[], url: string): s
   return url
 }
 
-/** Works on the text, so that numbers, order and spacing do not change. A key is a string followed by a colon. */
+/** A string in JSON text, and the colon after it if it is the name of a member. */
+interface FoundString {
+  readonly start: number
+  readonly end: number
+  /** Not decoded. */
+  readonly text: string
+  /** The end of the colon and of the space around it. Undefined for a value. */
+  readonly valueStart: number | undefined
+}
+
+function findString(json: string, from: number): FoundString | undefined {
+  const start = json.indexOf('"', from)
+  if (start < 0) return undefined
+  const end = endOfString(json, start)
+  const colon = /\s*:\s*/y
+  colon.lastIndex = end
+  const valueStart = colon.test(json) ? colon.lastIndex : undefined
+  return { start, end, text: json.slice(start + 1, end - 1), valueStart }
+}
+
+/** Works on the text, so that numbers, order and spacing do not change. */
 function renameKeys(json: string, names: ReadonlyMap<string, string>): string {
-  return json.replace(/"((?:[^"\\]|\\.)*)"(\s*:)?/g, (token, text: string, colon: string | undefined) => {
-    const name = colon === undefined ? undefined : names.get(text)
-    return name === undefined ? token : `${JSON.stringify(name)}${colon}`
-  })
+  if (names.size === 0) return json
+  const parts: string[] = []
+  let from = 0
+  for (let found = findString(json, 0); found; found = findString(json, found.end)) {
+    const name = found.valueStart === undefined ? undefined : names.get(found.text)
+    if (name === undefined) continue
+    parts.push(json.slice(from, found.start), JSON.stringify(name))
+    from = found.end
+  }
+  return parts.join('') + json.slice(from)
 }
 
 /** Works on the text, as `renameKeys` does. With a member goes the comma after it, or before it if it is the last one. */
 function removeMembers(json: string, hidden: ReadonlySet<string>): string {
   if (hidden.size === 0) return json
-  const key = /"((?:[^"\\]|\\.)*)"(\s*:\s*)?/g
   const kept: string[] = []
   let from = 0
-  for (let match = key.exec(json); match; match = key.exec(json)) {
-    const [, name = '', colon] = match
-    if (colon === undefined || !hidden.has(name)) continue
-    kept.push(json.slice(from, match.index))
-    from = endOfValue(json, key.lastIndex)
+  let next = 0
+  for (let found = findString(json, next); found; found = findString(json, next)) {
+    next = found.end
+    if (found.valueStart === undefined || !hidden.has(found.text)) continue
+    kept.push(json.slice(from, found.start))
+    from = endOfValue(json, found.valueStart)
     const comma = /\s*,\s*/y
     comma.lastIndex = from
     if (comma.test(json)) from = comma.lastIndex
     else dropComma(kept)
-    key.lastIndex = from
+    next = from
   }
   return kept.join('') + json.slice(from)
 }
@@ -92,11 +144,12 @@ function dropComma(parts: string[]): void {
 }
 
 function endOfValue(json: string, start: number): number {
-  const token = /"(?:[^"\\]|\\.)*"|[{}[\]]|[^\s,{}[\]"]+/g
+  const token = /[{}[\]"]|[^\s,{}[\]"]+/g
   token.lastIndex = start
   let depth = 0
   for (let match = token.exec(json); match; match = token.exec(json)) {
     const [text] = match
+    if (text === '"') token.lastIndex = endOfString(json, match.index)
     if (text === '{' || text === '[') depth += 1
     if (text === '}' || text === ']') depth -= 1
     if (depth === 0) return token.lastIndex

@@ -78,6 +78,7 @@ const compile = ({ endpoint }: Handler, { settings }: Context): CompiledEndpoint
 
 /** Returns without a promise if nothing had to be waited for. */
 export function respond(app: App, group: HandlerGroup, request: ApiRequest): Awaitable<ApiResponse> {
+  app.aliases.conditions?.read(request.headers)
   const call = new EndpointCall(app, group, request)
   try {
     const result = call.start()
@@ -216,12 +217,14 @@ const outcomeLabelOf = ({ is }: HandlerResult<unknown>): string =>
 
 /** Renames fields in JSON by the configured aliases. Compressed and other bodies stay unchanged. */
 export function applyFieldAliases(app: App, response: ApiResponse): ApiResponse {
-  const rename = app.aliases.responseFields
-  if (!rename || response.status === 304 || !isPlainJson(response)) return response
+  const { responseFields: rename, conditions } = app.aliases
+  if (!rename || !conditions) return response
+  const changed = { ...response, headers: conditions.write(response.headers) }
+  if (response.status === 304 || !isPlainJson(response)) return changed
   const { chunks } = response
-  if (chunks) return { ...response, chunks: (signal) => mapChunks(chunks(signal), rename) }
+  if (chunks) return { ...changed, chunks: (signal) => mapChunks(chunks(signal), rename) }
   const text = typeof response.body === 'string' ? response.body : new TextDecoder().decode(response.body)
-  return { ...response, body: rename(text), isShared: false }
+  return { ...changed, body: rename(text), isShared: false }
 }
 
 const isPlainJson = ({ headers }: ApiResponse): boolean =>

@@ -84,9 +84,11 @@ async function handleExtra(app: App, route: ExtraRoute, request: ApiRequest, met
     if (!route.isUnlimited) app.openPathLimit(route.path, request.address)
     const reply = route.change?.[method as 'POST' | 'DELETE'] ?? route.read
     if (!reply) throw new Error(`no handler for ${method} ${route.path}`)
-    response = await reply(request)
     // Aliases are for existing clients, not for the pages of the console.
-    if (!route.sameOrigin && !route.appliesAliases) response = applyFieldAliases(app, response)
+    const changesFields = !route.sameOrigin && !route.appliesAliases
+    if (changesFields) app.aliases.conditions?.read(request.headers)
+    response = await reply(request)
+    if (changesFields) response = applyFieldAliases(app, response)
   } catch (error) {
     const fault = toFault(app, error, request)
     response = renderFault(defaultErrorFormat, fault, 'open')
