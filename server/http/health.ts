@@ -121,6 +121,7 @@ export function healthRoutes(
     { path: '/healthz', isUnlimited: true, read: async () => jsonResponse({ status: 'alive' }) },
     {
       path: '/readyz',
+      sameOrigin: true,
       isUnlimited: true,
       read: async () => {
         const findings = await checksOf(readiness)
@@ -131,6 +132,7 @@ export function healthRoutes(
     },
     {
       path: '/metrics',
+      sameOrigin: true,
       read: async () => {
         const { type, text } = await metrics()
         return { status: 200, headers: { 'content-type': type }, body: text }

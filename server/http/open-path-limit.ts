@@ -2,27 +2,24 @@
 // (behaviour/http.md#paths-outside-the-contract). Each path has its own count, so that a flood on one of them does not
 // stop the monitoring of another. Counted in this process.
 import { Fault } from '#core/fault.ts'
-import { networkOf } from './caller-network.ts'
 import type { Context } from './context.ts'
 import { SlidingWindows } from './sliding-window.ts'
 
 const windowMs = 1000
-/** Number of addresses within two seconds; further ones must wait (sliding-window.ts, 2). */
+/** Number of callers within two seconds; further ones must wait (sliding-window.ts, 2). */
 const networksMax = 100_000
 
-/** Counts a call. Throws a Fault if the limit is reached. */
-export type OpenPathLimit = (path: string, address: string) => void
+/** Counts a call of a network or a key. Throws a Fault if the limit is reached. 0: no limit. */
+export type OpenPathLimit = (path: string, caller: string, limit?: number) => void
 
 export function createOpenPathLimit({ settings, clock }: Pick<Context, 'settings' | 'clock'>): OpenPathLimit {
-  const limit = settings.server.anonymousPerSecond
   const byPath = new Map<string, SlidingWindows>()
-  return (path, address) => {
+  return (path, caller, limit = settings.server.anonymousPerSecond) => {
     if (limit === 0) return
     const windows = byPath.getOrInsertComputed(path, () => new SlidingWindows(windowMs, networksMax))
-    const network = networkOf(address)
     const nowMs = clock.monotonicMs()
-    const retryAfterMs = windows.waitMs(network, limit, nowMs)
+    const retryAfterMs = windows.waitMs(caller, limit, nowMs)
     if (retryAfterMs > 0) throw new Fault('limit.second', { terms: { limit }, retryAfterMs })
-    windows.add(network, nowMs)
+    windows.add(caller, nowMs)
   }
 }

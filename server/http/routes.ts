@@ -5,6 +5,7 @@ import type { Awaitable } from '#core/awaitable.ts'
 import { Fault, invalid } from '#core/fault.ts'
 import type { Settings } from '#runtime/settings.ts'
 import { pathPattern } from './aliases.ts'
+import { networkOf } from './caller-network.ts'
 import { findNearestGroup, type HandlerGroup } from './handler-groups.ts'
 import { type ApiRequest, type App, applyFieldAliases, defaultErrorFormat, respond, toFault } from './pipeline.ts'
 import { type QueryRules, valuesPerNameMax } from './query.ts'
@@ -81,7 +82,7 @@ async function handleExtra(app: App, route: ExtraRoute, request: ApiRequest, met
   let response: ApiResponse
   let outcome = 'ok'
   try {
-    if (!route.isUnlimited) app.openPathLimit(route.path, request.address)
+    if (!route.isUnlimited) app.openPathLimit(route.path, networkOf(request.address))
     const reply = route.change?.[method as 'POST' | 'DELETE'] ?? route.read
     if (!reply) throw new Error(`no handler for ${method} ${route.path}`)
     // Aliases are for existing clients, not for the pages of the console.

@@ -222,6 +222,7 @@ export const recentCoverage = (context: AppContext): (() => Promise<Coverage>) =
 /** GET /coverage. It needs no key, because nothing in it is secret: problems and reasons of gaps, which name nodes, are left out. */
 export const coverageRoute = (coverage: () => Promise<Coverage>): ReadableRoute => ({
   path: '/coverage',
+  sameOrigin: true,
   read: async () => jsonResponse(withoutReasons(await coverage())),
 })
 

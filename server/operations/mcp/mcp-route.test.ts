@@ -5,7 +5,9 @@ import { after, before, describe, test } from 'node:test'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { contract } from '#api/contract.ts'
 import { extensions } from '#api/extensions.ts'
+import type { Plan } from '#api/routes.ts'
 import { type Clock, systemClock } from '#runtime/clock.ts'
+import { makeKey, wrongSecret } from '#test/authorization.ts'
 import { type DemoServer, openDemoServer } from '#test/demo-server.ts'
 import { openEmptyServer } from '#test/empty-server.ts'
 import { inject } from '#test/inject.ts'
@@ -221,22 +223,62 @@ describe('MCP over HTTP', () => {
   })
 })
 
-test('messages of one network address are limited', async () => {
-  let stoppedMs: number | undefined
-  const clock: Clock = Object.assign(Object.create(systemClock), {
-    monotonicMs: () => stoppedMs ?? systemClock.monotonicMs(),
+describe('limits of messages', () => {
+  const callTool = (name: string) => ({
+    ...listTools,
+    method: 'tools/call',
+    params: { name, arguments: { slug: 'a' } },
   })
-  const overrides = { mcp: { enabled: true }, server: { port: 0, anonymousPerSecond: 2 } }
-  await using server = await openEmptyServer(overrides, clock)
-  stoppedMs = systemClock.monotonicMs()
-  const responses = []
-  for (let count = 0; count < 3; count++) responses.push(await post({ server }, listTools))
-  stoppedMs = undefined
-  assert.deepEqual(
-    responses.map(({ statusCode }) => statusCode),
-    [200, 200, 429],
-  )
-  assert.equal(responses[2]?.headers['retry-after'], '1')
+
+  /** A server that accepts two messages of a caller, and a third one when `sendAll` is done. */
+  async function openServer() {
+    let stoppedMs: number | undefined
+    const clock: Clock = Object.assign(Object.create(systemClock), {
+      monotonicMs: () => stoppedMs ?? systemClock.monotonicMs(),
+    })
+    const overrides = {
+      mcp: { enabled: true },
+      server: { port: 0, anonymousPerSecond: 2 },
+      plans: { free: { perSecond: 1, perDay: 0 }, lite: { perSecond: 3, perDay: 0 } },
+    }
+    const server = await openEmptyServer(overrides, clock)
+    return {
+      keyFor: async (plan: Plan) => (await makeKey(server.context, plan)).key,
+      async sendAll(messages: readonly object[], key?: string) {
+        stoppedMs ??= systemClock.monotonicMs()
+        const responses = []
+        for (const message of messages)
+          responses.push(await post({ server }, message, key === undefined ? {} : { authorization: `Bearer ${key}` }))
+        assert.ok(responses.every(({ statusCode, headers }) => statusCode !== 429 || headers['retry-after'] === '1'))
+        return responses.map(({ statusCode }) => statusCode)
+      },
+      async [Symbol.asyncDispose]() {
+        stoppedMs = undefined
+        await server[Symbol.asyncDispose]()
+      },
+    }
+  }
+
+  for (const [name, key] of [
+    ['without a key', undefined],
+    ['with a wrong key', `tetrad:nobody:${wrongSecret}`],
+  ] as const)
+    test(`messages ${name} are limited by network address, whatever they call`, async () => {
+      for (const message of [listTools, callTool('markets_bySlug'), callTool('none')]) {
+        await using server = await openServer()
+        assert.deepEqual(await server.sendAll([message, message, message], key), [200, 200, 429])
+      }
+    })
+
+  test('messages with a valid key are limited by key, to the calls of its plan if these are more', async () => {
+    await using server = await openServer()
+    const call = callTool('none')
+    assert.deepEqual(await server.sendAll([listTools, listTools, listTools]), [200, 200, 429])
+    assert.deepEqual(await server.sendAll([call, listTools, call], await server.keyFor('free')), [200, 200, 429])
+    const four = [call, call, listTools, call]
+    assert.deepEqual(await server.sendAll(four, await server.keyFor('lite')), [200, 200, 200, 429])
+    assert.deepEqual(await server.sendAll(four, await server.keyFor('enterprise')), [200, 200, 200, 200])
+  })
 })
 
 test('only tools of groups that this host name serves are listed', async () => {

@@ -3,17 +3,21 @@
 // 1. Tools go through the same pipeline as any other request, so keys, plans, limits, deadlines, logs and metrics are the
 //    same. The caller's key and address are passed on.
 // 2. There are no sessions: a POST is answered completely by one response. Nothing is kept between requests.
-// 3. Messages that call no tool need no key. They and messages without a key are limited by the caller's network address.
+// 3. Messages that call no tool need no key. All messages are limited: by key, or by network address without a valid key,
+//    because a call with wrong inputs does not reach the pipeline.
 // 4. The library, which takes half a second to load, is loaded and used once at the start. Otherwise the first message
 //    would stop all other requests for that time.
 // 5. A page of another origin is refused, as the protocol requires against DNS rebinding.
 import { createClient } from '#api/client.ts'
 import type { Endpoint } from '#api/kit.ts'
 import { Fault } from '#core/fault.ts'
+import { networkOf } from '#http/caller-network.ts'
+import { createKeyFinder } from '#http/key-cache.ts'
 import type { ApiRequest, App } from '#http/pipeline.ts'
 import { readQuery } from '#http/query.ts'
 import type { ApiResponse } from '#http/render.ts'
 import { createRoutes, type ExtraRoute, type HttpRoute } from '#http/routes.ts'
+import type { KeyRecord } from '#storage/keys.ts'
 
 const mcpPath = '/mcp'
 const baseUrl = 'http://mcp.invalid'
@@ -27,6 +31,7 @@ export async function openMcpRoute(app: App, version: string): Promise<ExtraRout
   const { context } = app
   const { answerMessage } = await import('./answer-message.ts')
   await answerMessage(firstMessage, { headers: messageHeaders }, { version, client: createClient({ baseUrl }) })
+  const findKey = createKeyFinder(context)
   // As in the router, a fixed path wins over a path with a parameter.
   const routes = createRoutes(app, []).toSorted((a, b) => countParameters(a) - countParameters(b))
   return {
@@ -37,12 +42,9 @@ export async function openMcpRoute(app: App, version: string): Promise<ExtraRout
       POST: async (request) => {
         if (request.headers.origin !== undefined && request.headers.origin !== request.origin)
           throw new Fault('console.origin')
-        const countMessage = () => app.openPathLimit(mcpPath, request.address)
         const key = keyOf(request)
-        if (key === undefined) countMessage()
-        const message = readMessage(request)
-        if (key !== undefined && !isToolCall(message)) countMessage()
-        return answerMessage(message, request, {
+        countMessage(app, request, key === undefined ? undefined : await findKey(key))
+        return answerMessage(readMessage(request), request, {
           version,
           client: createClient({
             baseUrl,
@@ -60,6 +62,15 @@ export async function openMcpRoute(app: App, version: string): Promise<ExtraRout
       },
     },
   }
+}
+
+/** A key may send as many messages as its plan allows calls, and at least as many as a caller without a key. */
+function countMessage({ context, openPathLimit }: App, { address }: ApiRequest, key: KeyRecord | undefined): void {
+  const { anonymousPerSecond } = context.settings.server
+  const perSecond = key ? context.settings.plans[key.plan].perSecond : anonymousPerSecond
+  const isUnlimited = perSecond === 0 || anonymousPerSecond === 0
+  const caller = key ? `key ${key.id}` : networkOf(address)
+  openPathLimit(mcpPath, caller, isUnlimited ? 0 : Math.max(perSecond, anonymousPerSecond))
 }
 
 function readMessage({ contentType, body }: ApiRequest): object {
@@ -88,8 +99,6 @@ function isTooComplex(message: object): boolean {
   }
   return false
 }
-
-const isToolCall = (message: object): boolean => 'method' in message && message.method === 'tools/call'
 
 const keyOf = ({ headers }: ApiRequest): string | undefined =>
   /^bearer\s+(\S+)\s*$/i.exec(headers.authorization ?? '')?.[1]
