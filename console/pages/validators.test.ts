@@ -139,6 +139,33 @@ describe('Validators page', { skip: noBrowser }, () => {
     await browser.leave(page)
   })
 
+  test('a payload that did not become part of the chain names who is at fault', async () => {
+    const incidentOf = async (index: number) => {
+      const page = await open(`/${index}?network=hoodi&day=2`)
+      const rowsOf = async (name: string) => {
+        const table = page.getByRole('region', { name })
+        await table.waitFor()
+        return table
+          .getByRole('row')
+          .filter({ hasText: /payload|part of the chain/ })
+          .allTextContents()
+      }
+      await page.getByRole('heading', { name: 'Payloads of its blocks' }).waitFor()
+      const [incident] = (await rowsOf('Incidents by epoch')).filter((row) => row.includes('payload'))
+      const missing = (await rowsOf('Payloads of its blocks')).filter((row) => row.includes('not part'))
+      await browser.leave(page)
+      return [incident?.replace(/^.*UTC/, ''), ...missing]
+    }
+    assert.deepEqual(await incidentOf(5), [
+      '154Proposed block has an empty payloadthe validator, as far as known',
+      '154the validatornot part of the chain––',
+    ])
+    assert.deepEqual(await incidentOf(9), [
+      '157Builder did not deliver the payload of the proposed block in timethe builder, not the validator',
+      '157builder 0not part of the chain0.044 ETHyes',
+    ])
+  })
+
   test('clicking a point opens its day or its days, and the address contains every choice', async () => {
     const page = await open(`/${members[0]}`)
     const days = plot(page, /^Effectiveness in \d+ days$/)

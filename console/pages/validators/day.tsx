@@ -91,18 +91,21 @@ const payloadLabels = { full: 'part of the chain', empty: 'not part of the chain
 
 function Proposals({ proposals }: { readonly proposals: readonly ExplainedProposal[] }) {
   return (
-    <Table
-      name="Proposed blocks"
-      className="stacked"
-      rows={proposals.slice(0, rowsMax)}
-      columns={[
-        ['Slot', ({ slot }) => slot],
-        ['Payload built by', ({ builder }) => (builder === null ? 'the validator' : `builder ${builder}`)],
-        ['Payload', ({ payload }) => payloadLabels[payload]],
-        ['Bid', ({ builder, valueGwei }) => (builder === null ? '–' : gwei(valueGwei, 9))],
-        ['Paid', ({ paid }) => (paid === null ? '–' : paid ? 'yes' : 'no')],
-      ]}
-    />
+    <>
+      <h3>Payloads of its blocks</h3>
+      <Table
+        name="Payloads of its blocks"
+        className="stacked"
+        rows={proposals.slice(0, rowsMax)}
+        columns={[
+          ['Slot', ({ slot }) => slot],
+          ['Built by', ({ builder }) => (builder === null ? 'the validator' : `builder ${builder}`)],
+          ['Payload', ({ payload }) => payloadLabels[payload]],
+          ['Bid', ({ builder, valueGwei }) => (builder === null ? '–' : gwei(valueGwei, 9))],
+          ['Paid', ({ paid }) => (paid === null ? '–' : paid ? 'yes' : 'no')],
+        ]}
+      />
+    </>
   )
 }
 
