@@ -30,9 +30,16 @@ describe('quotes', () => {
     assert.deepEqual(await remainingIds(context), ['q0', 'q1', 'q2'])
   })
 
-  test('quotes are kept for at least a week', async () => {
+  test('quotes are kept for a month by default', async () => {
+    await using context = await openContext()
+    await putQuotes(context, [29, 31])
+    assert.equal(await dropQuotes(context, AbortSignal.timeout(10_000)), 1)
+    assert.deepEqual(await remainingIds(context), ['q0'])
+  })
+
+  test('quotes are kept for at least two days', async () => {
     await using context = await openContext({ retention: { quotesDays: 1 } })
-    await putQuotes(context, [2, 6, 8])
+    await putQuotes(context, [1, 2, 3])
     assert.equal(await dropQuotes(context, AbortSignal.timeout(10_000)), 1)
     assert.deepEqual(await remainingIds(context), ['q0', 'q1'])
   })
@@ -66,7 +73,7 @@ describe('quotes', () => {
   })
 
   test('with quotesDays 0 and historyDays 0 only expired idempotency keys are deleted', async () => {
-    await using context = await openContext({ markets: { historyDays: 0 } })
+    await using context = await openContext({ markets: { historyDays: 0 }, retention: { quotesDays: 0 } })
     await putQuotes(context, [30_000])
     const sql = `insert into fx_idempotency (key_id, idempotency_key, body_hash, quote_id, created_ms) values ('k', '', '', 'q0', 0)`
     await context.state.write((tx) => tx.run(sql))
@@ -100,7 +107,7 @@ describe('quotes', () => {
 })
 
 test('market versions older than historyDays are deleted, and no quote', async () => {
-  await using context = await openContext({ markets: { historyDays: 30 } })
+  await using context = await openContext({ markets: { historyDays: 30 }, retention: { quotesDays: 0 } })
   await putQuotes(context, [400])
   for (const [at, days] of [31, 29].entries()) {
     const record = { kind: 'market', id: String(at), fields: { slug: `market-${at}` } } as const

@@ -7,8 +7,8 @@ import { poll } from '#ingest/poll.ts'
 import { dropVersionsBefore } from '#markets/history/versions.ts'
 
 const dayMs = 86_400_000
-/** A quote may be needed for two days: the longest tenor is a day, and it may be replayed for another. */
-const quotesDaysMin = 7
+/** The longest tenor is a day, and the quote may be replayed for another. */
+const quotesDaysMin = 2
 /** Per transaction, which keeps other writes waiting. */
 const rowsPerStep = 500
 const stepsMax = 100_000
