@@ -50,30 +50,75 @@ const proposerReward = ({ proposerReward: reward }: GloasSlot): number =>
 const isEmpty = ({ payload, transactions, selfBuilt }: GloasSlot): boolean =>
   payload === 'in block' ? transactions === 0 : payload === 'empty' && selfBuilt === true
 
-const effectiveAt = new Map<number, ReadonlyMap<number, string>>()
-
-/** Effective balances at the first slot of an epoch. */
-function effectiveBalances(epoch: number): ReadonlyMap<number, string> {
-  return effectiveAt.getOrInsertComputed(epoch, () => {
-    const path = `/eth/v1/beacon/states/${epoch * gloasSlotsPerEpoch}/validators`
-    const list = jsonAt<{ index: string; validator: { effective_balance: string } }[]>(path) ?? []
-    return new Map(list.map(({ index, validator }) => [Number(index), validator.effective_balance]))
-  })
+interface ValidatorJson {
+  readonly index: string
+  readonly validator: Readonly<Record<'effective_balance' | 'activation_epoch' | 'exit_epoch', string>>
 }
 
-/** What a vote with all flags is paid: what another validator with the same effective balance was paid. */
-function idealReward(rows: readonly GloasRow[], epoch: number, validator: number): number {
-  const balances = effectiveBalances(epoch + 1)
-  const same = rows.filter((row) => balances.get(row.validator) === balances.get(validator))
-  const parts = (['source', 'target', 'head'] as const).map((part) =>
-    Math.max(...same.map(({ reward }) => reward?.[part] ?? 0)),
+const validatorsAt = new Map<number, readonly ValidatorJson[]>()
+
+/** The validators in the first state of an epoch. Effective balances only change between epochs. */
+const validatorsOf = (epoch: number): readonly ValidatorJson[] =>
+  validatorsAt.getOrInsertComputed(
+    epoch,
+    () => jsonAt<ValidatorJson[]>(`/eth/v1/beacon/states/${epoch * gloasSlotsPerEpoch}/validators`) ?? [],
   )
-  return parts.every((gwei) => gwei > 0) ? parts.reduce((sum, gwei) => sum + gwei, 0) : Number.NaN
+
+const increment = 1_000_000_000n
+const weights = { timelySource: 14n, timelyTarget: 26n, timelyHead: 14n } as const
+
+function squareRoot(value: bigint): bigint {
+  let root = BigInt(Math.floor(Math.sqrt(Number(value))))
+  while (root * root > value) root -= 1n
+  while ((root + 1n) * (root + 1n) <= value) root += 1n
+  return root
+}
+
+/** What a vote with all flags is paid at the end of the next epoch, by get_flag_index_deltas of the specification. */
+function idealReward(
+  rows: readonly GloasRow[],
+  epoch: number,
+  validator: number,
+  slashed: ReadonlySet<number>,
+): number {
+  const increments = new Map<number, bigint>()
+  let active = 0n
+  for (const { index, validator: fields } of validatorsOf(epoch + 1)) {
+    const balance = BigInt(fields.effective_balance) / increment
+    increments.set(Number(index), balance)
+    if (BigInt(fields.activation_epoch) <= epoch + 1 && BigInt(fields.exit_epoch) > epoch + 1) active += balance
+  }
+  const base = (increments.get(validator) ?? 0n) * ((increment * 64n) / squareRoot(active * increment))
+  const parts = (['timelySource', 'timelyTarget', 'timelyHead'] as const).map((flag) => {
+    const voters = rows.filter((row) => row[flag] && !slashed.has(row.validator))
+    const voting = voters.reduce((sum, row) => sum + (increments.get(row.validator) ?? 0n), 0n)
+    return (base * weights[flag] * voting) / (active * 64n)
+  })
+  return Number(parts.reduce((sum, gwei) => sum + gwei, 0n))
+}
+
+interface SyncJson {
+  readonly sync_aggregate: { readonly sync_committee_bits: string }
+}
+
+/** Signatures of a validator in the blocks of an epoch, one per seat. A block reports about the slot before it. */
+function syncSignatures(epoch: number, slots: readonly GloasSlot[], validator: number) {
+  const path = `/eth/v1/beacon/states/${epoch * gloasSlotsPerEpoch}/sync_committees?epoch=${epoch}`
+  const seats = [...(jsonAt<{ validators: string[] }>(path)?.validators.entries() ?? [])]
+    .filter(([, index]) => Number(index) === validator)
+    .map(([seat]) => seat)
+  let signed = 0
+  const blocks = slots.filter(({ slot, proposed }) => proposed && slot > 0)
+  for (const { slot } of seats.length === 0 ? [] : blocks) {
+    const block = jsonAt<{ message: { body: SyncJson } }>(`/eth/v2/beacon/blocks/${slot}`)
+    const bits = Buffer.from(block?.message.body.sync_aggregate.sync_committee_bits.slice(2) ?? '', 'hex')
+    signed += seats.filter((seat) => ((bits[seat >> 3] ?? 0) >> (seat & 7)) & 1).length
+  }
+  return { syncSigned: signed, syncMissed: seats.length * blocks.length - signed }
 }
 
 const zero = Object.fromEntries(measures.map((name) => [name, 0])) as Record<Measure, number>
 
-/** NaN: the truth does not tell. */
 export function gloasRows(truth: GloasTruth, until: number): Row[] {
   const slashings = truth.slots.flatMap(slashingsIn)
   return truth.epochs.slice(0, until).flatMap(({ epoch, rows }) => {
@@ -81,11 +126,11 @@ export function gloasRows(truth: GloasTruth, until: number): Row[] {
     const rewards = slots.filter(({ proposed }) => proposed).map(proposerReward)
     const mean = Math.floor(rewards.reduce((sum, gwei) => sum + gwei, 0) / rewards.length)
     const byValidator = new Map(rows.map((row) => [row.validator, row]))
+    const slashed = new Set(slashings.filter(({ slot }) => epochOf(slot) <= epoch + 1).map((entry) => entry.validator))
     const { parts = {}, start = [] } = truth.balanceChanges[epoch] ?? {}
     return Array.from({ length: start.length }, (_, validator): Row => {
       const row = byValidator.get(validator)
       const proposed = slots.filter(({ proposer }) => proposer === validator)
-      const isSlashed = slashings.some((entry) => entry.validator === validator && epochOf(entry.slot) <= epoch + 1)
       const { withdrawals = 0, deposits = 0, consolidations = 0, ...duties } = parts[validator] ?? {}
       return {
         ...zero,
@@ -93,7 +138,7 @@ export function gloasRows(truth: GloasTruth, until: number): Row[] {
         validator,
         // A slashed validator pays penalties after its exit as well. They are paid at the end of the next epoch.
         missed_attestation_penalty: truth.balanceChanges[epoch + 1]?.parts[validator]?.attestation ?? 0,
-        ...(row && voteMeasures(rows, row, epoch, isSlashed)),
+        ...(row && voteMeasures(rows, row, epoch, slashed)),
         proposer_duties: proposed.length,
         proposed: proposed.filter(({ proposed }) => proposed).length,
         proposed_empty: proposed.filter(isEmpty).length,
@@ -102,7 +147,10 @@ export function gloasRows(truth: GloasTruth, until: number): Row[] {
         slashes_received: slashings.filter((entry) => entry.validator === validator && epochOf(entry.slot) === epoch)
           .length,
         slashes_collected: slashings.filter(({ slot }) => proposed.some((entry) => entry.slot === slot)).length,
-        ...syncMeasures(row, slots.find(({ syncSeatReward }) => syncSeatReward)?.syncSeatReward ?? 0, duties.sync),
+        ...syncMeasures(
+          syncSignatures(epoch, slots, validator),
+          slots.find(({ syncSeatReward }) => syncSeatReward)?.syncSeatReward ?? 0,
+        ),
         execution_unknown: row ? 1 : 0,
         earnings: Object.values(duties).reduce((sum, gwei) => sum + gwei, 0),
       }
@@ -110,14 +158,10 @@ export function gloasRows(truth: GloasTruth, until: number): Row[] {
   })
 }
 
-/** A validator that has exited can still be a member of the sync committee. Then only the sum of its rewards is known. */
 function syncMeasures(
-  row: GloasRow | undefined,
+  { syncSigned, syncMissed }: ReturnType<typeof syncSignatures>,
   gwei: number,
-  earned: number | undefined,
 ): Partial<Record<Measure, number>> {
-  if (!row && earned === undefined) return {}
-  const { syncSigned, syncMissed } = row ?? { syncSigned: Number.NaN, syncMissed: Number.NaN }
   return {
     sync_signatures: syncSigned,
     sync_reward: syncSigned * gwei,
@@ -130,12 +174,12 @@ function voteMeasures(
   rows: readonly GloasRow[],
   row: GloasRow,
   epoch: number,
-  isSlashed: boolean,
+  slashed: ReadonlySet<number>,
 ): Partial<Record<Measure, number>> {
   const { included, targetCorrect, reward } = row
   const { source = 0, target = 0, head = 0, inactivity = 0 } = reward ?? {}
   const [sourceLoss, targetLoss] = [Math.min(0, source), Math.min(0, target) + inactivity]
-  const isMissed = !included || isSlashed
+  const isMissed = !included || slashed.has(row.validator)
   return {
     assigned: 1,
     included: Number(included),
@@ -148,7 +192,7 @@ function voteMeasures(
     late_target: Number(targetCorrect === true && !row.timelyTarget),
     attestation_reward: Math.max(0, source) + Math.max(0, target) + head,
     missed_attestation_penalty: isMissed ? sourceLoss + targetLoss : 0,
-    missed_attestation_reward: included || !reward ? 0 : idealReward(rows, epoch, row.validator),
+    missed_attestation_reward: included || !reward ? 0 : idealReward(rows, epoch, row.validator, slashed),
     late_source_penalty: isMissed ? 0 : sourceLoss,
     late_target_penalty: !isMissed && targetCorrect === true ? targetLoss : 0,
     wrong_target_penalty: !isMissed && targetCorrect !== true ? targetLoss : 0,

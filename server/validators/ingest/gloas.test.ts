@@ -11,6 +11,7 @@ import { type GloasTruth, gloasRecording, gloasTruth, skipWithoutGloas } from '#
 import { gloasRows } from '#test/gloas-rows.ts'
 import { storedRows } from '#test/stored-duties.ts'
 import type { Row } from '#test/validators-reference.ts'
+import { coveredEpochs } from '../duties/coverage.ts'
 import { type Measure, measures } from '../ratings/measures.ts'
 import { type Carry, type ProcessedEpoch, processEpoch } from './epochs/process-epoch.ts'
 import { Sums } from './epochs/sums.ts'
@@ -51,6 +52,7 @@ const forms: Readonly<Record<string, ReplayOptions>> = {
   'SSZ, without states of empty slots': { meddle: withoutEmptySlots },
   'SSZ, without envelopes': { meddle: without(envelopes) },
   'SSZ, envelopes refused with 400': { meddle: without(envelopes, 400) },
+  'SSZ, envelopes answered with 500': { meddle: without(envelopes, 500) },
   'SSZ blocks, without full states': { meddle: without(fullStates) },
   'JSON, whole states': { ssz: false },
 }
@@ -79,8 +81,6 @@ describe('a chain that crosses the fork to Gloas', { skip: skipWithoutGloas }, (
   function assertMeasures(sums: Sums, epoch: number): void {
     for (const row of rows.filter((entry) => entry.epoch === epoch)) {
       for (const name of measures) {
-        // The truth does not have the ideal reward of a validator whose effective balance no other one has.
-        if (Number.isNaN(row[name])) continue
         const stored = sums.columns[name][row.validator] ?? 0
         assert.equal(stored === 0 ? 0 : stored, row[name] === 0 ? 0 : row[name], label(epoch, row.validator, name))
       }
@@ -149,7 +149,7 @@ describe('a chain that crosses the fork to Gloas', { skip: skipWithoutGloas }, (
       for (const [key, list] of expected) {
         for (const name of measures) {
           const sum = list.reduce((total, row) => total + row[name], 0)
-          if (!Number.isNaN(sum)) assert.equal(stored.get(key)?.[name] ?? 0, sum === 0 ? 0 : sum, `${key}: ${name}`)
+          assert.equal(stored.get(key)?.[name] ?? 0, sum === 0 ? 0 : sum, `${key}: ${name}`)
         }
       }
     }
@@ -179,6 +179,41 @@ describe('a chain that crosses the fork to Gloas', { skip: skipWithoutGloas }, (
         await assertStored(context)
       })
     }
+
+    test('a node without whole states that answers requests for envelopes with status 500 leads to no gap', async () => {
+      const meddle: NonNullable<ReplayOptions['meddle']> = (exchange) =>
+        fullStates.test(exchange.path)
+          ? notFound(exchange)
+          : envelopes.test(exchange.path)
+            ? notFound(exchange, 500)
+            : exchange
+      await using node = await openNode({ meddle })
+      await using context = await contextFor([node])
+      await assert.rejects(ingest(context, [node]), /status 500/)
+      const [covered, ...others] = await coveredEpochs(context.duties, 'hoodi')
+      assert.equal(covered?.from, 0)
+      assert.deepEqual(others, [])
+    })
+
+    test('without whole states and envelopes, the last epochs before Gloas are read', async () => {
+      await using node = await openNode({ meddle: without(/\/(debug\/beacon\/states|execution_payload_envelopes)\//) })
+      await using context = await contextFor([node])
+      await assert.rejects(
+        ingest(context, [node]),
+        /neither the envelope of the payload of slot \d+ nor the full states/,
+      )
+      // Block 32, the first of Gloas, is between the states of epoch 3.
+      assert.deepEqual(await coveredEpochs(context.duties, 'hoodi'), [{ from: 0, until: 3 }])
+    })
+
+    test('the envelope of the first block after an epoch is missing: a later payload has the same withdrawals', async () => {
+      // Block 136 builds on a payload, its own is withheld, and block 137 pays. It is the first block of epoch 17.
+      await using node = await openNode({ meddle: without(fullStates) })
+      await using context = await contextFor([node])
+      await ingest(context, [node])
+      assert.deepEqual(await coveredEpochs(context.duties, 'hoodi'), [{ from: 0, until: epochsUntil - 1 }])
+      await assertStored(context)
+    })
 
     test('a fork that is scheduled while the server runs needs no restart', async () => {
       let isScheduled = false

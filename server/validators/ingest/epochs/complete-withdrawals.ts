@@ -5,18 +5,18 @@ import { withdrawalsFrom } from '#sources/beacon/block-ssz.ts'
 import { type ConsensusRules, firstSlotAt } from '#sources/beacon/consensus.ts'
 import { View } from '#sources/beacon/ssz.ts'
 import type { EpochData } from '../read/epoch.ts'
-import { StatesNotFoundError } from '../read/states-not-found.ts'
+import { StateSearch } from '../read/states-not-found.ts'
 import { ReplayedValidators } from '../replay/replayed-validators.ts'
 import type { BlockEffects } from './block-effects.ts'
 import type { BlockWithdrawals } from './deductions.ts'
 
 /**
  * By slot, for all blocks since Gloas between the two states. `after`: effects of these blocks. Throws a
- * StatesNotFoundError if they are not known.
+ * StatesNotFoundError if they are not known, or the failure of the requests for envelopes.
  */
 export function completeWithdrawals(
   rules: ConsensusRules,
-  data: Pick<EpochData, 'epoch' | 'now' | 'next' | 'blocks' | 'withdrawals'>,
+  data: Pick<EpochData, 'epoch' | 'now' | 'next' | 'blocks' | 'withdrawals' | 'envelopeSearch'>,
   after: readonly BlockEffects[],
 ): ReadonlyMap<number, BlockWithdrawals> {
   const known = data.withdrawals ?? new Map<number, BlockWithdrawals>()
@@ -27,7 +27,7 @@ export function completeWithdrawals(
   const computed = computeWithdrawals(rules, data, after, blocks)
   const unknown = blocks.find(({ bid, slot }) => bid && !computed.has(slot) && !known.has(slot))
   if (unknown)
-    throw new StatesNotFoundError(
+    throw (data.envelopeSearch ?? new StateSearch()).error(
       `the node has neither the envelope of the payload of slot ${unknown.slot} nor the full states of epoch ${data.epoch}`,
     )
   return new Map([...computed, ...known])

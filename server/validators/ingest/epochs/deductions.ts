@@ -13,6 +13,8 @@ export interface Deduction {
   readonly block: Block
   /** The blocks whose payloads have the same list, the one that is part of the chain first. Empty: nothing is deducted. */
   readonly payers: readonly Block[]
+  /** No payload of the given blocks pays the list: those of later blocks have it as well. */
+  readonly isOpen: boolean
 }
 
 /** Of the blocks since Gloas. `chain`: in ascending order, from the parent of the first one on, and further blocks. */
@@ -24,9 +26,9 @@ export function findDeductions(chain: readonly Block[], from: number, until: num
   return chain.flatMap((block, at): Deduction[] => {
     if (!block.bid || block.slot < from || block.slot >= until) return []
     // Only the genesis block is not in the chain. Its payload is part of the first state.
-    if (at > 0 && !isFull(at - 1)) return [{ block, payers: [] }]
+    if (at > 0 && !isFull(at - 1)) return [{ block, payers: [], isOpen: false }]
     const paidAt = chain.findIndex((_, position) => position >= at && isFull(position))
-    if (paidAt < 0) return [{ block, payers: chain.slice(at) }]
-    return [{ block, payers: [chain[paidAt] as Block, ...chain.slice(at, paidAt)] }]
+    if (paidAt < 0) return [{ block, payers: chain.slice(at), isOpen: true }]
+    return [{ block, payers: [chain[paidAt] as Block, ...chain.slice(at, paidAt)], isOpen: false }]
   })
 }

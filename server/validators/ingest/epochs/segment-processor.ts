@@ -14,7 +14,7 @@ import { EpochReader, type ReadEpoch } from '../read/epoch-reader.ts'
 import { type ExecutionSource, executedBlocks } from '../read/execution.ts'
 import { settleBalances } from '../read/settle-balances.ts'
 import type { RecordReader } from '../read/state-records.ts'
-import { StatesNotFoundError } from '../read/states-not-found.ts'
+import { isStatesNotFound, StatesNotFoundError } from '../read/states-not-found.ts'
 import { createWatchList, type SelectWatched } from '../watch-list.ts'
 import type { AuditEpoch } from './audit.ts'
 import { appendScores } from './inactivity-scores.ts'
@@ -160,7 +160,7 @@ export class SegmentProcessor {
     const ahead =
       this.#computed.get(until) ?? (until < readableUntil(chain.rules) ? await reader.readAhead(until) : undefined)
     // Votes are rewarded an epoch later, so this verifies the last epoch before it is stored.
-    if (ahead) accountForBalances(chain.rules, ahead, carry, accept)
+    if (ahead) verifyAhead(chain.rules, ahead, carry, accept)
     const kept = this.#selectWatched(last)
     const registry = findRegistryChanges(last, start.knownRegistry, kept)
     this.#starts = [start, { at: until, carry, scores, knownRegistry: takeRegistrySnapshot(last) }]
@@ -201,6 +201,15 @@ export class SegmentProcessor {
     settleBalances(data, before)
     this.#payloadSeats.of(chain.rules, data)
     return processEpoch(chain.rules, data, before, this.#sums, { startScores: scores.get(epoch - 1) }).carry
+  }
+}
+
+/** The withdrawals of the next epoch may be unknown. Then only that epoch cannot be read. */
+function verifyAhead(...[rules, ahead, carry, accept]: Parameters<typeof accountForBalances>): void {
+  try {
+    accountForBalances(rules, ahead, carry, accept)
+  } catch (error) {
+    if (!isStatesNotFound(error)) throw error
   }
 }
 

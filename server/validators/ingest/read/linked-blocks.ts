@@ -54,6 +54,13 @@ export class LinkedBlocks {
   }
 
   async childOf(block: Block): Promise<Block> {
+    const child = await this.findChild(block)
+    if (child) return child
+    throw new BeaconError(`the node has no block in the ${searchEpochs} epochs after slot ${block.slot}`)
+  }
+
+  /** Undefined: there is none yet. */
+  async findChild(block: Block): Promise<Block | undefined> {
     const known = this.#known().find(({ parentRoot }) => parentRoot === block.root)
     if (known) return known
     const end = block.slot + 1 + searchEpochs * this.#source.rules.slotsPerEpoch
@@ -63,7 +70,7 @@ export class LinkedBlocks {
       verifyLink(epochAt(this.#source.rules, block.slot), block, child)
       return child
     }
-    throw new BeaconError(`the node has no block in the ${searchEpochs} epochs after slot ${block.slot}`)
+    return undefined
   }
 
   async of(epoch: number): Promise<readonly Block[]> {

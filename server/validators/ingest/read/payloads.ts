@@ -2,10 +2,12 @@
 // computed from the state (../epochs/complete-withdrawals.ts).
 import type { Block, Payload } from '#sources/beacon/block.ts'
 import { type ConsensusRules, firstSlotAt } from '#sources/beacon/consensus.ts'
-import { type BlockWithdrawals, findDeductions, noWithdrawals } from '../epochs/deductions.ts'
+import { buildsOnPayload } from '#sources/beacon/payload-status.ts'
+import { type BlockWithdrawals, type Deduction, findDeductions, noWithdrawals } from '../epochs/deductions.ts'
 import type { QuerySource } from './beacon-queries.ts'
 import { chainOf, type EpochLinks } from './epoch.ts'
 import type { LinkedBlocks } from './linked-blocks.ts'
+import { StateSearch } from './states-not-found.ts'
 
 /** Without the bytes of transactions, so that the response is not kept. */
 export type PayloadSummary = Pick<Payload, 'feeRecipient' | 'baseFeeWei' | 'transactions'> & BlockWithdrawals
@@ -18,6 +20,8 @@ export interface EpochPayloads {
    * before Gloas, and those that no envelope was found for, have no entry.
    */
   readonly withdrawals: ReadonlyMap<number, BlockWithdrawals>
+  /** The requests for envelopes. Its error is thrown if withdrawals without an entry cannot be computed. */
+  readonly envelopeSearch: StateSearch
 }
 
 const envelopesAtOnce = 8
@@ -55,33 +59,49 @@ export class PayloadReader {
 
   async #read(epoch: number, chain: readonly Block[]): Promise<EpochPayloads> {
     const withdrawals = new Map<number, BlockWithdrawals>()
+    const envelopeSearch = new StateSearch()
     const deductions = findDeductions(chain, ...slotsBetweenStates(this.#source.rules, epoch))
-    for (let at = 0; at < deductions.length; at += envelopesAtOnce) {
-      const part = deductions.slice(at, at + envelopesAtOnce)
-      const read = await Promise.all(
-        part.map(({ payers }) => (payers.length === 0 ? noWithdrawals : this.#readFirst(payers))),
-      )
+    // The first one alone: if it fails, the others are not requested, so the node is not asked for all of them in vain.
+    for (let at = 0; at < deductions.length; ) {
+      const part = deductions.slice(at, at === 0 ? 1 : at + envelopesAtOnce)
+      at += part.length
+      const read = await Promise.all(part.map((deduction) => this.#readPaid(deduction, envelopeSearch)))
       for (const [position, { block }] of part.entries()) {
         const found = read[position]
         if (found) withdrawals.set(block.slot, found)
       }
     }
     const payloads = new Map(Array.from(this.#known, ([root, { payload }]) => [root, payload]))
-    return { payloads, withdrawals }
+    return { payloads, withdrawals, envelopeSearch }
   }
 
-  async #readFirst(blocks: readonly Block[]): Promise<BlockWithdrawals | undefined> {
-    for (const block of blocks) {
-      const payload = await this.#readOne(block)
+  async #readPaid({ payers, isOpen }: Deduction, search: StateSearch): Promise<BlockWithdrawals | undefined> {
+    if (payers.length === 0) return noWithdrawals
+    for (const block of payers) {
+      const payload = await this.#readOne(block, search)
       if (payload) return payload
+    }
+    return isOpen ? this.#readAfter(payers.at(-1) as Block, search) : undefined
+  }
+
+  /** Payloads of later blocks have the same list, up to the first one that is part of the chain. */
+  async #readAfter(last: Block, search: StateSearch): Promise<BlockWithdrawals | undefined> {
+    let block = last
+    for (let count = 0; count < this.#source.rules.slotsPerEpoch; count++) {
+      const child = await this.#blocks.findChild(block)
+      if (!child || buildsOnPayload(child, block)) return undefined
+      const payload = await this.#readOne(child, search)
+      if (payload) return payload
+      block = child
     }
     return undefined
   }
 
-  async #readOne(block: Block): Promise<PayloadSummary | undefined> {
+  /** After a failure that lasts, no further envelopes of the epoch are requested: each would take all attempts. */
+  async #readOne(block: Block, search: StateSearch): Promise<PayloadSummary | undefined> {
     const known = this.#known.get(block.root)
     if (known) return known.payload
-    const envelope = await this.#source.queries.envelope(block)
+    const envelope = search.hasFailed ? undefined : await search.result(this.#source.queries.envelope(block))
     if (!envelope) return undefined
     const { feeRecipient, baseFeeWei, transactions, withdrawals, builderWithdrawals = [] } = envelope.payload
     const payload = { feeRecipient, baseFeeWei, transactions, withdrawals, builderWithdrawals }

@@ -1,4 +1,4 @@
-// The search for a state in several ways, and the error for epochs that cannot be read any more: nodes delete old states.
+// The search for a state or an envelope in several ways, and the error for epochs that cannot be read any more: nodes delete old states.
 import { BeaconError, ServerStatusError } from '#sources/beacon/client.ts'
 
 const statesNotFound = 'StatesNotFoundError'
@@ -22,6 +22,10 @@ export const isStatesNotFound = (error: unknown): error is Error =>
  */
 export class StateSearch {
   #failure: ServerStatusError | undefined
+
+  get hasFailed(): boolean {
+    return this.#failure !== undefined
+  }
 
   /** Undefined: try the next request. */
   async result<T>(request: Promise<T | undefined>): Promise<T | undefined> {
