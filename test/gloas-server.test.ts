@@ -1,0 +1,216 @@
+// A whole server ingests a recorded chain that crosses the fork to Gloas. Every figure of 4.5, 4.6 and 4.7 in its HTTP
+// responses equals an independent truth, whatever the nodes offer, and if one of two nodes lies.
+import assert from 'node:assert/strict'
+import { before, describe, test } from 'node:test'
+import type { Range } from '#core/ranges.ts'
+import { systemClock } from '#runtime/clock.ts'
+import { createKey } from '#storage/keys.ts'
+import { coveredEpochs } from '#validators/duties/coverage.ts'
+import { type Exchange, openReplay, type ReplayOptions } from './beacon-replay.ts'
+import { openEmptyServer } from './empty-server.ts'
+import { gloasRecording, gloasTruth, skipWithoutGloas } from './gloas-recording.ts'
+import { aggregateReplies, effectivenessReplies, gloasTime, metadataReplies, type Reply } from './gloas-replies.ts'
+import { gloasRows } from './gloas-rows.ts'
+import type { Row } from './validators-reference.ts'
+
+/** Epochs that are final in the recording, and whose next epoch is. */
+const epochsUntil = 17
+const granularities = ['day', 'week', 'month', 'quarter', 'year', 'all'] as const
+const pollMs = 50
+const pollsMax = 1200
+
+const notFound = (exchange: Exchange, status: number): Exchange => ({
+  ...{ ...exchange, status, headers: { 'content-type': 'application/json' } },
+  ...{ bodyEncoding: 'utf8', body: `{"code":${status},"message":"not found"}` },
+})
+
+type Meddle = NonNullable<ReplayOptions['meddle']>
+
+const refusing =
+  (pattern: RegExp, status = 404): Meddle =>
+  (exchange) =>
+    pattern.test(exchange.path) ? notFound(exchange, status) : exchange
+
+const envelopes = /\/execution_payload_envelopes\//
+const fullStates = /\/debug\/beacon\/states\//
+
+/** The first request for each envelope fails. */
+function lateEnvelopes(): Meddle {
+  const requested = new Set<string>()
+  return (exchange) => {
+    if (!envelopes.test(exchange.path) || requested.has(exchange.path)) return exchange
+    requested.add(exchange.path)
+    return notFound(exchange, 404)
+  }
+}
+
+const replacing =
+  (pattern: RegExp, from: string | RegExp, to: string): Meddle =>
+  (exchange) =>
+    pattern.test(exchange.path) && exchange.bodyEncoding === 'utf8'
+      ? { ...exchange, body: exchange.body.replace(from, to) }
+      : exchange
+
+describe('a server that reads a chain across the fork to Gloas', { skip: skipWithoutGloas }, () => {
+  let rows: readonly Row[]
+  let emptySlots: readonly number[]
+
+  before(() => {
+    const truth = gloasTruth()
+    rows = gloasRows(truth, epochsUntil)
+    emptySlots = truth.slots.filter(({ proposed }) => !proposed).map(({ slot }) => slot)
+  })
+
+  const withoutEmptySlots: Meddle = (exchange) =>
+    emptySlots.some((slot) => exchange.path.includes(`/states/${slot}/`) || exchange.path.endsWith(`/states/${slot}`))
+      ? notFound(exchange, 404)
+      : exchange
+
+  /** The nodes of each server. */
+  const forms: Readonly<Record<string, readonly ReplayOptions[]>> = {
+    'SSZ, whole states': [{}],
+    'SSZ, whole states of the first and last slot of each epoch': [{ more: [] }],
+    JSON: [{ ssz: false }],
+    'SSZ, no states of empty slots': [{ meddle: withoutEmptySlots }],
+    'SSZ, no full states': [{ meddle: refusing(fullStates) }],
+    'envelopes answered with 404': [{ meddle: refusing(envelopes) }],
+    'envelopes answered with 400': [{ meddle: refusing(envelopes, 400) }],
+    'envelopes that are served at the second request': [{ meddle: lateEnvelopes() }],
+    'one of two nodes lies about withdrawals in envelopes': [
+      { ssz: false, meddle: replacing(envelopes, /"amount":"1/, '"amount":"2') },
+      {},
+    ],
+    'one of two nodes lies about balances': [
+      { ssz: false, meddle: replacing(/\/states\/80\/validators$/, '"balance":"32', '"balance":"31') },
+      {},
+    ],
+    'one of two nodes lies about payload votes': [
+      { ssz: false, meddle: replacing(/\/blocks\/46$/, '"index":"0"', '"index":"1"') },
+      {},
+    ],
+    'one of two nodes lies about the registry': [
+      { ssz: false, meddle: replacing(/\/states\/\d+\/validators$/, /"exit_epoch":"1\d"/, '"exit_epoch":"99"') },
+      {},
+    ],
+  }
+
+  for (const [name, nodes] of Object.entries(forms)) {
+    test(`4.5, 4.6 and 4.7 equal the truth: ${name}`, async () => {
+      await using server = await openRead(nodes, [{ from: 0, until: epochsUntil }])
+      await assertAggregates(server.get, rows)
+      await assertEffectiveness(server.get, rows)
+      await assertMetadata(server.get)
+    })
+  }
+
+  test('epochs whose states no node has are a gap, and all other figures equal the truth', async () => {
+    // The validators are only known at the first slots of epochs, and that of epoch 7 is empty. The rewards of an epoch are
+    // paid in the next one, and its duties follow from the one before.
+    const covered = [
+      { from: 0, until: 6 },
+      { from: 9, until: epochsUntil },
+    ]
+    await using server = await openRead([{ ssz: false, meddle: withoutEmptySlots }], covered)
+    const read = rows.filter(({ epoch }) => covered.some(({ from, until }) => epoch >= from && epoch < until))
+    await assertAggregates(server.get, read)
+    await assertEffectiveness(server.get, read)
+    await assertMetadata(server.get)
+  })
+
+  type Get = (path: string) => Promise<Record<string, unknown>>
+
+  async function openRead(nodes: readonly ReplayOptions[], expected: readonly Range[]) {
+    await using cleanup = new AsyncDisposableStack()
+    const urls: string[] = []
+    for (const options of nodes) {
+      const node = cleanup.use(await openReplay({ recording: gloasRecording, more: ['debug-states'], ...options }))
+      urls.push(node.url)
+    }
+    const { epochsPerHour, epochsPerDay } = gloasTime
+    const hoodi = { epochsPerHour, epochsPerDay, beacon: { urls, fromEpoch: 0 } }
+    const endMs = (gloasTime.genesisUnix + 160.5 * gloasTime.slotSeconds) * 1000
+    const server = cleanup.use(
+      await openEmptyServer(
+        { validators: { networks: { hoodi } }, console: { enabled: false } },
+        { ...systemClock, now: () => endMs },
+      ),
+    )
+    const { state, duties, clock, random } = server.context
+    const caller = { name: 'gloas', plan: 'enterprise', groups: ['validators'] } as const
+    const { key } = await createKey(state, { ...caller, groups: [...caller.groups] }, clock, random)
+    const covered = () => coveredEpochs(duties, 'hoodi')
+    for (let polls = 0; polls < pollsMax && (await covered()).at(-1)?.until !== epochsUntil; polls++)
+      await systemClock.sleep(pollMs)
+    assert.deepEqual(await covered(), expected)
+    const get: Get = async (path) => {
+      const headers = { authorization: `Bearer ${key}`, 'x-validator-network': 'hoodi' }
+      const response = await fetch(`${server.url}${path}`, { headers })
+      assert.equal(response.status, 200, path)
+      return (await response.json()) as Record<string, unknown>
+    }
+    const resources = cleanup.move()
+    return { get, [Symbol.asyncDispose]: () => resources.disposeAsync() }
+  }
+
+  async function assertAggregates(get: Get, rows: readonly Row[]): Promise<void> {
+    const everyone = Array.from({ length: 66 }, (_, index) => index)
+    const groups: readonly (readonly number[])[] = [everyone, [5, 40, 56, 63], [10], [12, 64]]
+    for (const indices of groups) {
+      const named = rows.filter(({ validator }) => indices.includes(validator))
+      for (const by of ['validator', 'timeWindow'] as const) {
+        const isEveryone = indices === everyone
+        for (const granularity of isEveryone ? granularities : (['day', 'all'] as const)) {
+          const query = `indices=${indices}&groupBy=${by}&granularity=${granularity}&size=1000`
+          const { data, total } = await get(`/v0/eth/validators/effectiveness?${query}`)
+          const expected = aggregateReplies(gloasTime, by, granularity, named)
+          assertReplies(data as Reply[], expected, `4.5 ${query}`)
+          assert.equal(total, expected.length)
+        }
+      }
+    }
+  }
+
+  async function assertEffectiveness(get: Get, rows: readonly Row[]): Promise<void> {
+    for (let validator = 0; validator < 64; validator++) {
+      const validatorRows = rows.filter((row) => row.validator === validator)
+      const isSample = validator % 16 === 8
+      for (const granularity of isSample ? (['hour', ...granularities] as const) : (['hour'] as const)) {
+        for (const utc of isSample ? [false, true] : [false]) {
+          const query = `granularity=${granularity}&utc=${utc}&limit=1000`
+          const { results } = await get(`/v1/eth/validators/${validator}/effectiveness?${query}`)
+          assertReplies(
+            results as Reply[],
+            effectivenessReplies(gloasTime, utc, granularity, validatorRows),
+            `4.6 ${validator} ${query}`,
+          )
+        }
+      }
+    }
+  }
+
+  async function assertMetadata(get: Get): Promise<void> {
+    const expected = metadataReplies(epochsUntil)
+    assert.equal(expected.length, 66)
+    for (const reply of expected) {
+      assert.deepEqual(await get(`/v0/eth/validators/${reply.validatorIndex}`), reply)
+    }
+    for (const reply of expected.slice(-4)) {
+      assert.deepEqual(await get(`/v0/eth/validators/${reply.validatorPubkey}`), reply)
+    }
+  }
+})
+
+/** Fractions may differ in the last digits. */
+function assertReplies(actual: readonly Reply[], expected: readonly Reply[], label: string): void {
+  const idOf = ({ validatorIndex = null, startEpoch, endEpoch }: Reply) => [validatorIndex, startEpoch, endEpoch]
+  assert.deepEqual(actual.map(idOf), expected.map(idOf), label)
+  for (const [at, record] of expected.entries()) {
+    const found = actual[at] as Reply
+    assert.deepEqual(Object.keys(found).sort(), Object.keys(record).sort(), `${label}, ${idOf(record)}`)
+    for (const [name, value] of Object.entries(record)) {
+      const other = found[name]
+      const isNear = typeof value === 'number' && typeof other === 'number' && Math.abs(value - other) <= 1e-9
+      assert(isNear || value === other, `${label}, ${idOf(record)}, ${name}: ${other}, not ${value}`)
+    }
+  }
+}
