@@ -82,6 +82,7 @@ export const faults = {
     503,
     'No epoch of this network has been read yet, so it is unknown whether this validator exists.',
   ),
+  'validators.not_read': never(404, 'This server does not read this network, so it knows none of its validators.'),
   'validators.not_watched': never(
     404,
     'This server records only selected validators of this network, and this is not one of them.',

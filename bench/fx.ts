@@ -47,6 +47,7 @@ const requestInfo = {
   caller: { keyId: 'bench', plan: 'enterprise' },
   origin: '',
   headers: {},
+  query: {},
 } as const
 await createQuote.handle(body, context, requestInfo)
 const sample = await state.get<{ priced: string; key: string; signature: Uint8Array; reply: Uint8Array }>(

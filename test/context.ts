@@ -156,5 +156,6 @@ export const testRequestInfo = (changes: Partial<RequestInfo> = {}): RequestInfo
   caller: { keyId: 'test', plan: 'enterprise' },
   origin: 'http://127.0.0.1:8080',
   headers: {},
+  query: {},
   ...changes,
 })

@@ -135,10 +135,13 @@ describe('records, spec section 2', () => {
     }
   })
 
-  test('`include` accepts exactly the names of the aggregated record', () => {
+  test('`include` accepts exactly the names of the aggregated record, and the index', () => {
     const { include } = contract['validators.aggregateEffectiveness'].input.properties
     const named = fieldRows.filter(({ record }) => record === 'AggregateRecord').map(({ field }) => field)
-    assert.deepEqual([...((include as unknown as Schema).items?.enum ?? [])].sort(), named.sort())
+    assert.deepEqual(
+      [...((include as unknown as Schema).items?.enum ?? [])].sort(),
+      ['validatorIndex', ...named].sort(),
+    )
   })
 })
 

@@ -417,7 +417,6 @@ export const additions: Readonly<Record<string, string>> = {
   '4.1 format': 'behaviour/explorer.md#label-lists',
   '4.4 idempotency-key': 'behaviour/fx.md#idempotency-keys',
   '4.5 after': 'behaviour/validators.md#paging-of-the-aggregate',
-  '4.5 newest': 'behaviour/validators.md#paging-of-the-aggregate',
   '4.8 asOf': 'behaviour/markets.md#history',
   '4.8 include_tag': 'behaviour/markets.md#tags',
 }

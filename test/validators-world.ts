@@ -6,7 +6,7 @@ import type { ChainTime, Epoch, Epochs } from '#core/chain-time.ts'
 import { Fault } from '#core/fault.ts'
 import { holes, type Range } from '#core/ranges.ts'
 import { complete } from '#core/schema-check.ts'
-import type { Confidence, Handler } from '#http/handler.ts'
+import type { Confidence, Handler, RawQuery } from '#http/handler.ts'
 import type { CommitSegment } from '#validators/duties/commit.ts'
 import { coveredEpochs } from '#validators/duties/coverage.ts'
 import { plainTime, segmentAt } from '#validators/duties/layout.ts'
@@ -108,10 +108,16 @@ export async function callHandler<E extends Endpoint>(
 ): Promise<HandlerReply<E>> {
   const { value, problems } = complete(endpoint.input, input)
   assert.deepEqual(problems, [], 'the contract accepts the input')
-  const result = await handle(value as never, context, testRequestInfo())
+  const result = await handle(value as never, context, testRequestInfo({ query: writtenQuery(input) }))
   assert(result.is === 'body', `the result is ${result.is}`)
   return { body: result.body as Reply<E>, confidence: result.confidence }
 }
+
+/** As a client writes the input. Names of lists are repeated. */
+const writtenQuery = (input: object): RawQuery =>
+  Object.fromEntries(
+    Object.entries(input).map(([name, value]) => [name, Array.isArray(value) ? value.map(String) : String(value)]),
+  )
 
 /** The locations of the invalid inputs. */
 export async function invalidInputs(work: Promise<unknown>): Promise<string[]> {
@@ -128,13 +134,16 @@ export async function invalidInputs(work: Promise<unknown>): Promise<string[]> {
 export function inputOfLink<E extends Endpoint>(endpoint: E, link: string): Input<E> {
   const url = new URL(link, 'http://127.0.0.1')
   const properties = endpoint.input.properties as Record<string, { type?: string }>
-  const read = (name: string, text: string): unknown => {
+  const read = (name: string, texts: readonly string[]): unknown => {
     const type = properties[name]?.type
-    if (type === 'array') return text.split(',').map((part) => (/^\d+$/.test(part) ? Number(part) : part))
+    const [text = ''] = texts
+    if (type === 'array')
+      return texts.flatMap((list) => list.split(',')).map((part) => (/^\d+$/.test(part) ? Number(part) : part))
     if (type === 'boolean') return text === 'true'
     return type === 'integer' ? Number(text) : text
   }
-  return Object.fromEntries([...url.searchParams].map(([name, text]) => [name, read(name, text)])) as Input<E>
+  const names = new Set(url.searchParams.keys())
+  return Object.fromEntries(Array.from(names, (name) => [name, read(name, url.searchParams.getAll(name))])) as Input<E>
 }
 
 /** Addresses that paid deposits; each counts once per validator. */

@@ -76,7 +76,7 @@ export const duties = endpoint('validators.duties', {
       description: 'Whether it is in the sync committee of the current epoch; null: not known.',
     },
   }),
-  faults: ['record.not_found', 'validators.not_covered', 'validators.not_watched'],
+  faults: ['record.not_found', 'validators.not_covered', 'validators.not_read', 'validators.not_watched'],
   example: {
     input: { validator_index_or_pubkey: '12' },
     reply: {

@@ -153,7 +153,13 @@ export const explain = endpoint('validators.explain', {
     ...pageLinks,
     results: Type.Array(ExplainedDay, { description: 'Days with duties, in ascending order.' }),
   }),
-  faults: ['record.not_found', 'validators.not_covered', 'validators.not_watched', 'validators.windows_changed'],
+  faults: [
+    'record.not_found',
+    'validators.not_covered',
+    'validators.not_read',
+    'validators.not_watched',
+    'validators.windows_changed',
+  ],
   example: {
     input: { validator_index_or_pubkey: '12' },
     reply: {

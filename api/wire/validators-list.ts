@@ -54,7 +54,7 @@ export const list = endpoint('validators.list', {
     reply: {
       page: { from: 0, size: 1 },
       data: [metadata.example.reply],
-      next: '/v0/eth/validators?from=13&size=1&operatorsIds=Lantern%20Pool&idType=pool',
+      next: '/v0/eth/validators?operatorsIds=Lantern%20Pool&idType=pool&size=1&from=13',
     },
   },
 })
@@ -80,7 +80,7 @@ export const effectivenessV0 = endpoint('validators.effectivenessV0', {
     reply: {
       ...aggregateEffectiveness.example.reply,
       data: aggregateEffectiveness.example.reply.data.map((record) => ({ validatorIndex: 12, ...record })),
-      next: '/v0/eth/validators/12/effectiveness?size=1&from=2173&newest=2174',
+      next: '/v0/eth/validators/12/effectiveness?size=1&from=2173',
     },
   },
 })

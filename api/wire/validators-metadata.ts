@@ -22,7 +22,7 @@ export const metadata = endpoint('validators.metadata', {
   notes: 'Unknown strings and far-future epochs are null; unknown lists are empty.',
   input: Type.Object({ network, validator_index_or_pubkey: IndexOrPubkey }),
   reply: ValidatorMetadata,
-  faults: ['record.not_found', 'validators.not_covered', 'validators.not_watched'],
+  faults: ['record.not_found', 'validators.not_covered', 'validators.not_read', 'validators.not_watched'],
   example: {
     input: { validator_index_or_pubkey: '12' },
     reply: {

@@ -121,7 +121,7 @@ export const operators = endpoint('validators.operators', {
       page: { from: 0, size: 1 },
       total: 9,
       data: [summary],
-      next: '/v0/eth/operators?window=7d&from=1&size=1',
+      next: '/v0/eth/operators?window=7d&size=1&from=1',
     },
   },
 })
@@ -246,7 +246,7 @@ export const operatorEffectiveness = endpoint('validators.operatorEffectiveness'
     input: { operator_id: 'Lantern Pool', size: 1 },
     reply: {
       data: [record],
-      next: '/v0/eth/operators/Lantern%20Pool/effectiveness?from=34&size=1',
+      next: '/v0/eth/operators/Lantern%20Pool/effectiveness?size=1&from=34',
       page: { filterType: 'day', granularity: 'day', size: 1 },
       total: 36,
     },

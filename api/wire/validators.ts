@@ -76,6 +76,7 @@ export const sums = [
 
 export const aggregateFields = [...ratios, ...counts, ...sums] as const
 export type AggregateField = (typeof aggregateFields)[number]
+const includable = ['validatorIndex', ...aggregateFields] as const
 
 /** Fields that are unknown or do not apply to the window are absent (behaviour/validators.md#unknown-values). */
 export const AggregateRecord = Type.Object({
@@ -102,7 +103,7 @@ export const AggregatePage = Type.Object({
   total: {
     ...Count,
     description:
-      'Number of records that match the filters, counted from the start of the first page; the same on every page.',
+      'Number of records from the start of this page on. On the first page: of all records that match the filters.',
   },
 })
 
@@ -167,7 +168,7 @@ export type ValidatorsFailure = Static<typeof ValidatorsFailure>
 export const aggregateEffectiveness = endpoint('validators.aggregateEffectiveness', {
   summary: 'Effectiveness over many validators or windows of time, newest window first.',
   notes:
-    'Give either `pubkeys` or `indices`, 1 to 10 000 of them. Pages go back in time. `from` and `to` are inclusive and may be given in either order. Without the newer bound, the first page starts with the newest epoch that has been read; without the older one, pages go back to the first. With one bound, `from` is the newer and `to` the older. Amounts are in gwei. `x-tetrad-method` is the version of the method.',
+    'Give either `pubkeys` or `indices`, 1 to 10 000 of them. **Pages go back in time: a lone `from` means from there back, not from there on.** The last 30 days: `groupBy=timeWindow&size=30`, without bounds. Days 5 to 9: `from=9&to=5`. From day 5 on: `to=5`. Both bounds are inclusive and may be given in either order. Without the newer one, the first page starts with the newest epoch that has been read; without the older one, pages go back to the first. `next` has your parameters as you wrote them, with the `from` of the next page. Amounts are in gwei. `x-tetrad-method` is the version of the method.',
   input: Type.Object({
     network,
     pubkeys: Type.Optional(many(Pubkey, { minItems: 1, maxItems: namedMax, description: 'Validators by public key.' })),
@@ -187,19 +188,18 @@ export const aggregateEffectiveness = endpoint('validators.aggregateEffectivenes
       'One record per window over all validators, or one per validator and window.',
     ),
     include: Type.Optional(
-      many(oneOf(aggregateFields), {
-        maxItems: aggregateFields.length,
-        description: 'Fields to include in each record; default: all.',
+      many(oneOf(includable), {
+        maxItems: includable.length,
+        description: 'Fields to include in each record; default: all. Records of one validator always have its index.',
       }),
     ),
     after: Type.Optional({
       ...ValidatorIndex,
       description: 'Set by `next` if a page ends inside a window: last validator index of the previous page.',
     }),
-    newest: Type.Optional(moment('Set by `next`: start of the first page, from which `total` is counted')),
   }),
   reply: AggregatePage,
-  faults: ['validators.windows_changed'],
+  faults: ['validators.not_read', 'validators.windows_changed'],
   example: {
     input: { indices: [12, 34], size: 1, groupBy: 'timeWindow' },
     reply: {
@@ -219,7 +219,7 @@ export const aggregateEffectiveness = endpoint('validators.aggregateEffectivenes
           estimatedPenalties: -10412,
         },
       ],
-      next: '/v0/eth/validators/effectiveness?indices=12%2C34&filterType=day&size=1&groupBy=timeWindow&from=2173&newest=2174',
+      next: '/v0/eth/validators/effectiveness?indices=12,34&size=1&groupBy=timeWindow&from=2173',
       page: { filterType: 'day', granularity: 'day', size: 1 },
       total: 60,
     },
@@ -254,7 +254,13 @@ export const effectiveness = endpoint('validators.effectiveness', {
     granularity: choice(['hour', 'day', 'week', 'month', 'quarter', 'year', 'all'], 'day', 'Window of one record.'),
   }),
   reply: EffectivenessPage,
-  faults: ['record.not_found', 'validators.not_covered', 'validators.not_watched', 'validators.windows_changed'],
+  faults: [
+    'record.not_found',
+    'validators.not_covered',
+    'validators.not_read',
+    'validators.not_watched',
+    'validators.windows_changed',
+  ],
   example: {
     input: { validator_index_or_pubkey: '12', limit: 1 },
     reply: {

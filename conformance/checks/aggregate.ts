@@ -3,8 +3,10 @@ import { aggregateFields } from '#api/wire/validators.ts'
 import {
   type Checks,
   expect,
+  expectFailure,
   expectNoProblems,
   expectProblemWith,
+  expectReply,
   expectSame,
   type Members,
   membersOf,
@@ -30,6 +32,8 @@ async function newestDays(server: ServerUnderTest): Promise<Members> {
 
 /** Without those that are left out if there is no execution node. */
 const knownFields = aggregateFields.filter((name) => !/^sum(All.*|BaselineMev|.*Execution.*|PriorityFees)$/.test(name))
+
+const specified = ['pubkeys', 'indices', 'from', 'to', 'filterType', 'size', 'granularity', 'groupBy', 'include']
 
 const keyOf = ({ startDay, validatorIndex }: Members): string => `${startDay}/${validatorIndex}`
 
@@ -77,10 +81,10 @@ export const aggregateChecks: Checks = {
     rule: 'spec 4.5',
     requirement: 'include selects the fields',
     async run(server) {
-      const include = ['uptime', 'earnings', 'sumCorrectHead']
+      const include = ['validatorIndex', 'uptime', 'earnings', 'sumCorrectHead']
       const indices = await validatorsOf(server)
       for (const record of dataOf(await fetchPage(server, { indices, include, size: 5 }))) {
-        const names = Object.keys(record).filter((name) => name !== 'validatorIndex')
+        const names = Object.keys(record)
         expectSame(names.toSorted(), include.toSorted(), `the record has ${names.join(', ')}`)
       }
       await server.expectFailure(id, { indices, include: 'noSuchField' }, 'input.invalid')
@@ -115,6 +119,8 @@ export const aggregateChecks: Checks = {
       expect(next.get('size') === '1', `next has size ${next.get('size')}`)
       expect(next.get('from') !== null, 'next has no from')
       expect(next.getAll('include').join() === 'uptime', 'next has a different include')
+      const unspecified = [...next.keys()].filter((name) => !specified.includes(name) && name !== 'after')
+      expect(unspecified.length === 0, `next has parameters beyond the specification: ${unspecified.join()}`)
       expect(!/key/i.test([...next.keys()].join()), 'next contains a key')
     },
   },
@@ -228,11 +234,15 @@ export const aggregateChecks: Checks = {
     },
   },
   'validators.aggregate.network': {
-    rule: 'spec 4.5',
-    requirement: 'the network is mainnet, hoodi or holesky',
+    rule: 'behaviour/validators.md#unknown-validators',
+    requirement: 'the network is mainnet, hoodi or holesky; one that the server does not read is a 404 that says so',
     async run(server) {
       const indices = await validatorsOf(server)
-      for (const network of ['hoodi', 'holesky']) await server.fetchReply(id, { indices, network })
+      for (const network of ['hoodi', 'holesky']) {
+        const response = await server.call(id, { indices, network })
+        if (response.status === 404) expectFailure(id, response, 'validators.not_read')
+        else expectReply(id, response)
+      }
       await server.expectFailure(id, { indices, network: 'elsewhere' }, 'input.invalid')
     },
   },

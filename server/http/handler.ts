@@ -22,6 +22,8 @@ export interface RequestInfo {
   readonly origin: string
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string | undefined>>
+  /** As the caller wrote it, for links to other pages. */
+  readonly query: RawQuery
   /** Aborts when the caller has left or the time limit is reached. */
   readonly signal?: AbortSignal
 }

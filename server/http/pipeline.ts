@@ -165,6 +165,10 @@ class AuthorizedRequest implements RequestInfo {
     return this.#request.headers
   }
 
+  get query(): RequestInfo['query'] {
+    return this.#request.query
+  }
+
   get origin(): string {
     return this.#request.origin
   }

@@ -7,7 +7,7 @@ import type { ValidatorsContext } from './context.ts'
 import { explain } from './endpoints/explain.ts'
 import { invalidInput } from './ratings/requested-epochs.ts'
 
-const operator: RequestInfo = { caller: { keyId: '', plan: 'enterprise' }, origin: '', headers: {} }
+const operator: RequestInfo = { caller: { keyId: '', plan: 'enterprise' }, origin: '', headers: {}, query: {} }
 
 /** Returns JSON text, so that large integers keep every digit; null: the validator does not exist. */
 export async function explainForOperator(context: ValidatorsContext, input: unknown): Promise<string | null> {

@@ -25,6 +25,9 @@ const page = (part: string) => `validators.aggregate.${part}`
 const one = (part: string) => `validators.single.${part}`
 const has = (name: string, value: string) => (request: ClientRequest) => request.url.searchParams.get(name) === value
 
+const hasIncluded = (name: string) => (request: ClientRequest) =>
+  (request.url.searchParams.get('include') ?? '').split(',').includes(name)
+
 const listed = (part: string) => `validators.list.${part}`
 const isVersion0 = ({ url }: ClientRequest) => /^\/v0\/eth\/validators\/\d+\/effectiveness$/.test(url.pathname)
 
@@ -58,6 +61,7 @@ export const ratingDefects: readonly Defect[] = [
   ['penalties are positive', page('signs'), replaceValue(aggregate, 'data.*.estimatedPenalties', constant(1))],
   ['shares are percentages', page('signs'), replaceValue(aggregate, 'data.*.uptime', times(100))],
   ['include is ignored', page('include'), ignoreParameter('include')],
+  ['include refuses the index', page('include'), statusWhere(400, hasIncluded('validatorIndex'))],
   ['total is too large', page('pages'), replaceValue(aggregate, 'total', plus(1))],
   ['each page lacks a record', page('pages'), replaceValue(aggregate, 'data', withoutLast)],
   ['a page never ends inside a window', page('pages'), ignoreParameter('after')],
@@ -73,6 +77,7 @@ export const ratingDefects: readonly Defect[] = [
     page('next'),
     replaceValue(aggregate, 'next', (link) => String(link).replace('include=', 'x=')),
   ],
+  ['next needs another parameter', page('next'), replaceValue(aggregate, 'next', (link) => `${link}&newest=1`)],
   ['the oldest window comes first', page('newest-first'), replaceValue(aggregate, 'data', reversed)],
   ['size 0 returns a record', page('size-zero'), replaceParameter('size', '1', '0')],
   ['a page may have any size', page('size-zero'), replaceParameter('size', '1000', '1001')],
@@ -100,6 +105,11 @@ export const ratingDefects: readonly Defect[] = [
   ['only the last value of a repeated parameter is used', page('selection'), keepLast('indices')],
   ['a request without validators is a success', page('selection'), changeDefault('indices', '1')],
   ['any network is accepted', page('network'), ignoreRequestHeader('x-validator-network')],
+  [
+    'a network that is not read has no reason',
+    page('network'),
+    textWhere('{"detail":"Not found."}', (reply) => reply.status === 404),
+  ],
   [
     'validation errors do not name the parameter',
     page('enums'),

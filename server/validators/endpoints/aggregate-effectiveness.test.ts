@@ -5,6 +5,7 @@ import type { Input } from '#api/kit.ts'
 import { aggregateFields, networks } from '#api/wire/validators.ts'
 import { Fault } from '#core/fault.ts'
 import { complete } from '#core/schema-check.ts'
+import type { RawQuery } from '#http/handler.ts'
 import { openContext, type TestContext, testRequestInfo } from '#test/context.ts'
 import {
   callHandler,
@@ -67,36 +68,67 @@ describe('200', () => {
 
   test('if a page ends inside a window, the next one starts after its last validator', async () => {
     const { next } = await body({ indices: [5, 9], size: 3 })
-    assert.equal(next, '/v0/eth/validators/effectiveness?indices=5,9&from=2132&size=3&after=5&newest=2133')
+    assert.equal(next, '/v0/eth/validators/effectiveness?indices=5&indices=9&size=3&from=2132&after=5')
     const second = await body(inputOfLink(aggregateEffectiveness.endpoint, next ?? ''))
     assert.deepEqual(second.data[0]?.validatorIndex, 9)
     assert.deepEqual(second.data[0]?.day, 2132)
-    assert.equal(second.total, 34)
+    // Of day 2133 there were two records, of day 2132 one.
+    assert.equal(second.total, 31)
   })
 
   test('if a page ends with its window, the next one starts with the next window', async () => {
     const { next } = await body({ indices: [5, 9], size: 2, to: '2131' })
-    assert.equal(next, '/v0/eth/validators/effectiveness?indices=5,9&from=2132&to=2131&size=2&newest=2133')
+    assert.equal(next, '/v0/eth/validators/effectiveness?indices=5&indices=9&size=2&to=2131&from=2132')
     const end = await body(inputOfLink(aggregateEffectiveness.endpoint, next ?? ''))
-    assert.deepEqual([end.data.length, end.total], [2, 6])
-    assert(end.next?.includes('from=2131'))
+    assert.deepEqual([end.data.length, end.total], [2, 4])
+    assert.equal(end.next, next?.replace('from=2132', 'from=2131'))
   })
 
-  test('bounds may be in either order, and the next page keeps the older one', async () => {
+  test('bounds may be in either order; the next page of swapped ones has the older one as `to`', async () => {
     const one = await body({ indices: [5], from: '2130', to: '2125', size: 4, groupBy: 'timeWindow' })
     const two = await body({ indices: [5], from: '2125', to: '2130', size: 4, groupBy: 'timeWindow' })
-    assert.deepEqual(one, two)
+    assert.deepEqual({ ...one, next: null }, { ...two, next: null })
     assert.deepEqual(
       one.data.map((record) => record.day),
       [2130, 2129, 2128, 2127],
     )
+    for (const { next } of [one, two]) {
+      assert.equal(next, '/v0/eth/validators/effectiveness?indices=5&from=2126&to=2125&size=4&groupBy=timeWindow')
+    }
+  })
+
+  test('`next` has the parameters as the caller wrote them, and only `from` moves', async () => {
+    const path = '/v0/eth/validators/effectiveness'
+    const nextOf = async (query: RawQuery, given: AggregateInput) => {
+      const { value } = complete(aggregateEffectiveness.endpoint.input, given)
+      const result = await aggregateEffectiveness.handle(value as never, context, testRequestInfo({ query }))
+      return result.is === 'body' && result.body.next
+    }
+    const given: AggregateInput = { indices: [5, 9], groupBy: 'timeWindow', granularity: 'month', size: 1 }
+    const repeated = { indices: ['5', '9'], groupBy: 'timeWindow', granularity: 'month', size: '1', from: '2131' }
     assert.equal(
-      one.next,
-      '/v0/eth/validators/effectiveness?indices=5&from=2126&to=2125&size=4&groupBy=timeWindow&newest=2130',
+      await nextOf({ ...repeated, filterType: 'day' }, { ...given, from: '2131' }),
+      `${path}?indices=5&indices=9&groupBy=timeWindow&granularity=month&size=1&from=2129&filterType=day`,
+    )
+    const listed = {
+      indices: '9,5',
+      granularity: 'month',
+      unknown: 'a b',
+      groupBy: 'timeWindow',
+      include: 'day,uptime',
+    }
+    assert.equal(
+      await nextOf(listed, { ...given, size: 1, include: ['day', 'uptime'] }),
+      `${path}?indices=9,5&granularity=month&groupBy=timeWindow&include=day,uptime&size=1&from=2129`,
+    )
+    const dated = { indices: '5', filterType: 'datetime', from: '2026-10-02T00:00:00+02:00', size: '2' }
+    assert.equal(
+      await nextOf(dated, { indices: [5], filterType: 'datetime', from: dated.from, size: 2 }),
+      `${path}?indices=5&filterType=datetime&from=2026-09-29T12%3A00%3A23.000Z&size=2`,
     )
   })
 
-  test('epochs that are finalized between two pages do not change the total', async () => {
+  test('epochs that are finalized between two pages change neither the records nor the total of the next one', async () => {
     const question: AggregateInput = { indices: [5], size: 2, groupBy: 'timeWindow', to: '2130' }
     await using later = await openContext()
     await register(later, 'mainnet', [5])
@@ -113,7 +145,7 @@ describe('200', () => {
     const two = (
       await callHandler(aggregateEffectiveness, later, inputOfLink(aggregateEffectiveness.endpoint, one.next ?? ''))
     ).body
-    assert.deepEqual([one.total, two.total, two.data.length, two.next], [4, 4, 2, null])
+    assert.deepEqual([one.total, two.total, two.data.length, two.next], [4, 2, 2, null])
     assert.equal((await callHandler(aggregateEffectiveness, later, question)).body.total, 6)
   })
 
@@ -240,7 +272,7 @@ describe('200', () => {
     assert.equal(one.total, 3)
     assert.equal(inputOfLink(aggregateEffectiveness.endpoint, one.next ?? '').from, '2026-09-27T12:00:23.000Z')
     const two = await body(inputOfLink(aggregateEffectiveness.endpoint, one.next ?? ''))
-    assert.deepEqual([two.data[0]?.startDay, two.data[0]?.endDay, two.total], [2120, 2126, 3])
+    assert.deepEqual([two.data[0]?.startDay, two.data[0]?.endDay, two.total], [2120, 2126, 2])
   })
 
   test('keys in any case, with or without 0x, mean the same validators; each counts once', async () => {
@@ -261,8 +293,15 @@ describe('200', () => {
   })
 
   test('include returns only the named fields, and always the validator index', async () => {
-    const one = await body({ indices: [5], include: ['uptime', 'day'], size: 1 })
-    assert.deepEqual(one.data, [{ validatorIndex: 5, uptime: 1, day: 2133 }])
+    for (const include of [['uptime', 'day'] as const, ['validatorIndex', 'uptime', 'day'] as const]) {
+      const one = await body({ indices: [5], include: [...include], size: 1 })
+      assert.deepEqual(one.data, [{ validatorIndex: 5, uptime: 1, day: 2133 }])
+    }
+    const only = await body({ indices: [5], include: ['validatorIndex'], size: 1 })
+    assert.deepEqual(only.data, [{ validatorIndex: 5 }])
+    // Records of several validators have no index.
+    const window = await body({ indices: [5], include: ['validatorIndex', 'day'], groupBy: 'timeWindow', size: 1 })
+    assert.deepEqual(window.data, [{ day: 2133 }])
     const all = await body({ indices: [5], include: ['endDay'], groupBy: 'timeWindow', granularity: 'all' })
     assert.deepEqual(all.data, [{ endDay: 2133 }])
   })
@@ -314,11 +353,12 @@ describe('200', () => {
     assert.equal((await body({ indices: [5], filterType: 'datetime', from: '9999-12-31', size: 0 })).total, 19)
   })
 
-  test('a network without data has the coverage none', async () => {
-    for (const network of networks.slice(1)) {
-      const { body, confidence } = await respond({ indices: [5], network })
-      assert.deepEqual([body.total, confidence?.coverage, confidence?.asOf], [0, 'none', undefined])
-    }
+  test('a network of which no epoch has been read yet has the coverage none', async () => {
+    await using young = await openContext({
+      validators: { networks: { hoodi: { beacon: { urls: ['http://node.test'] } } } },
+    })
+    const { body, confidence } = await callHandler(aggregateEffectiveness, young, { indices: [5], network: 'hoodi' })
+    assert.deepEqual([body.total, confidence?.coverage, confidence?.asOf], [0, 'none', undefined])
   })
 
   test('10 000 validators are accepted', async () => {
@@ -340,7 +380,6 @@ describe('400', () => {
     const cases: [AggregateInput, string][] = [
       [{ from: '2026-10-01' }, 'query.from'],
       [{ to: '-1' }, 'query.to'],
-      [{ newest: 'last week' }, 'query.newest'],
       [{ filterType: 'hour', from: '1.5' }, 'query.from'],
       [{ filterType: 'datetime', from: '2114' }, 'query.from'],
       [{ filterType: 'datetime', to: '2026-02-30' }, 'query.to'],
@@ -348,6 +387,19 @@ describe('400', () => {
     ]
     for (const [given, name] of cases) {
       assert.deepEqual(await invalidInputs(body({ indices: [5], ...given })), [name], JSON.stringify(given))
+    }
+  })
+})
+
+describe('404', () => {
+  test('a network that this server does not read is refused, as in 4.7', async () => {
+    for (const network of networks.slice(1)) {
+      await assert.rejects(respond({ indices: [5], network }), {
+        code: 'validators.not_read',
+        status: 404,
+        publicMessage: /^This server does not read this network/,
+        headers: { 'x-tetrad-coverage': 'none' },
+      })
     }
   })
 })

@@ -15,46 +15,39 @@ import {
 import { getHourlyCoverage, getKeptEpochs, getRowCoverage, withStableCoverage } from '../ratings/coverage.ts'
 import { methodHeaders } from '../ratings/method.ts'
 import { toPath } from '../ratings/page-links.ts'
-import {
-  chainTimeOf,
-  countedEpochs,
-  invalidInput,
-  requestedEpochs,
-  servedEpochs,
-  toConfidence,
-} from '../ratings/requested-epochs.ts'
+import { chainTimeOf, invalidInput, requestedEpochs, servedEpochs, toConfidence } from '../ratings/requested-epochs.ts'
+import { refuseUnread } from '../registry/refuse-unless-unknown.ts'
 import { indicesOf } from '../registry/registry.ts'
 import { readWatchNames } from '../registry/watch-names.ts'
 
 const endpoint = contract['validators.aggregateEffectiveness']
 
-export const aggregateEffectiveness = createHandler(endpoint, (query, context: ValidatorsContext, { signal }) =>
-  withStableCoverage(context, query.network, () => readAggregate(query, context, signal)),
+export const aggregateEffectiveness = createHandler(endpoint, (input, context: ValidatorsContext, { signal, query }) =>
+  withStableCoverage(context, input.network, () =>
+    readAggregate(input, context, { signal, linkTo: (page) => toPath({ endpoint, input, query }, page) }),
+  ),
 )
 
-/** `linkTo`: path and query of the same request with other inputs. */
 export async function readAggregate(
   query: AggregateQuery,
   context: ValidatorsContext,
-  signal: AbortSignal | undefined,
-  linkTo: AggregateRequest['linkTo'] = (input) => toPath(endpoint, input, ['size']),
+  { signal, linkTo }: Pick<AggregateRequest, 'signal' | 'linkTo'>,
 ): Promise<HandlerResult<Reply<typeof endpoint>>> {
   const { duties, settings } = context
   const granularity = query.granularity ?? 'day'
   const time = chainTimeOf(settings, query.network)
   requireOneList(query)
   const requested = requestedEpochs(time, { ...query, granularity })
-  const counted = countedEpochs(time, requested, { ...query, granularity })
   const [{ validators, mayMissUnkept }, coverage] = await Promise.all([
     resolveValidators(context, query),
     query.filterType === 'hour'
       ? getHourlyCoverage(context, query.network, time, partialDays(time, requested))
       : getRowCoverage(context, query.network, time),
   ])
+  if (coverage.covered.length === 0) refuseUnread(context, query.network)
   const served = servedEpochs(coverage.covered, requested)
-  const countedServed = served && servedEpochs(coverage.covered, counted)
   const page =
-    countedServed && validators.length > 0
+    served && validators.length > 0
       ? await readAggregatePage(
           duties,
           planAggregate({
@@ -66,7 +59,6 @@ export async function readAggregate(
             covered: coverage.covered,
             validators,
             signal,
-            counted: { requested: counted, served: countedServed },
           }),
         )
       : emptyPage

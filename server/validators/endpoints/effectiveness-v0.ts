@@ -3,7 +3,7 @@ import { extensions } from '#api/extensions.ts'
 import { createHandler } from '#http/handler.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { getNetworkCoverage, withStableCoverage } from '../ratings/coverage.ts'
-import { toPath } from '../ratings/page-links.ts'
+import { type PageParameters, toPath } from '../ratings/page-links.ts'
 import { toConfidence } from '../ratings/requested-epochs.ts'
 import { refuseUnlessUnknown } from '../registry/refuse-unless-unknown.ts'
 import { findIndex } from '../registry/registry.ts'
@@ -11,7 +11,7 @@ import { readAggregate } from './aggregate-effectiveness.ts'
 
 const endpoint = extensions['validators.effectivenessV0']
 
-export const effectivenessV0 = createHandler(endpoint, async (query, context: ValidatorsContext, { signal }) => {
+export const effectivenessV0 = createHandler(endpoint, async (query, context: ValidatorsContext, request) => {
   const { network, validator_index_or_pubkey: name } = query
   const index = await findIndex(context.state, network, name)
   if (index === undefined) {
@@ -19,8 +19,8 @@ export const effectivenessV0 = createHandler(endpoint, async (query, context: Va
     const { covered } = await getNetworkCoverage(context, network)
     return { is: 'nothing', confidence: toConfidence(covered) }
   }
-  const linkTo = (input: object) => toPath(endpoint, { ...input, validator_index_or_pubkey: name }, ['size'])
+  const linkTo = (page: PageParameters) => toPath({ endpoint, input: query, query: request.query }, page)
   return withStableCoverage(context, network, () =>
-    readAggregate({ ...query, indices: [index], groupBy: 'validator' }, context, signal, linkTo),
+    readAggregate({ ...query, indices: [index], groupBy: 'validator' }, context, { signal: request.signal, linkTo }),
   )
 })

@@ -226,6 +226,6 @@ describe('404', () => {
 describe('404 with an explanation', () => {
   test('on a network that is not read, an unknown validator may exist', async () => {
     const input = { ...given, network: 'hoodi', validator_index_or_pubkey: '5' } as const
-    await assert.rejects(effectiveness.handle(input, context, testRequestInfo()), { code: 'validators.not_watched' })
+    await assert.rejects(effectiveness.handle(input, context, testRequestInfo()), { code: 'validators.not_read' })
   })
 })

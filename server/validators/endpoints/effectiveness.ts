@@ -43,7 +43,11 @@ async function readEffectiveness(
     : { total: 0, results: [] }
   return {
     is: 'body',
-    body: { ...pageLinks(endpoint, query, total, request.origin), pages: Math.ceil(total / query.limit), results },
+    body: {
+      ...pageLinks({ endpoint, input: query, query: request.query }, total, request.origin),
+      pages: Math.ceil(total / query.limit),
+      results,
+    },
     headers: methodHeaders,
     confidence: withFinality(toConfidence(resolved.covered, resolved.requested, resolved.kept), {
       isFinal: resolved.provisional.length === 0,

@@ -64,7 +64,7 @@ async function readExplanation(
     is: 'body',
     body: {
       validatorIndex: index,
-      ...pageLinks(endpoint, query, days.length, request.origin),
+      ...pageLinks({ endpoint, input: query, query: request.query }, days.length, request.origin),
       pages: Math.ceil(days.length / query.limit),
       results: plan ? await explainDays(duties, plan, shown) : [],
     },

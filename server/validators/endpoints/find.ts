@@ -15,7 +15,7 @@ import { type NamedEntry, readEntries } from '../registry/registry.ts'
 const endpoint = extensions['validators.find']
 type FindQuery = Parsed<typeof endpoint>
 
-export const find = createHandler(endpoint, async (query, context: ValidatorsContext) => {
+export const find = createHandler(endpoint, async (query, context: ValidatorsContext, request) => {
   const { state } = context
   const selection = selectionOf(query)
   const { covered } = await getNetworkCoverage(context, query.network)
@@ -29,7 +29,8 @@ export const find = createHandler(endpoint, async (query, context: ValidatorsCon
   const epoch = covered.at(-1)?.until ?? epochNow(context, query)
   const entries = await readEntries(state, query.network, shown)
   const validators = entries.map((entry) => toFoundValidator(entry, epoch - 1))
-  const next = found.length > query.limit ? toPath(endpoint, { ...query, after: shown.at(-1) }, ['limit']) : null
+  const links = { endpoint, input: query, query: request.query }
+  const next = found.length > query.limit ? toPath(links, { limit: query.limit, after: shown.at(-1) }) : null
   return { is: 'body', body: { validators, pools: await poolsOf(state, query), next }, confidence }
 })
 

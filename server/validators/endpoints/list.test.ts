@@ -72,7 +72,7 @@ describe('200', () => {
     assert.deepEqual(await listed({ operators_ids: ['Harbour'], id_type: 'pool' }), [8])
     assert.deepEqual(await listed({ withdrawal_address: address('a') }), [5, 8, 13])
     const { next } = await page({ operators_ids: ['Lantern'], id_type: 'pool', size: 1 })
-    assert.equal(next, '/v0/eth/validators?from=2&size=1&operatorsIds=Lantern&idType=pool')
+    assert.equal(next, '/v0/eth/validators?operators_ids=Lantern&id_type=pool&size=1&from=2')
   })
 
   test('200: the links lead through every validator once, whatever the page size', async () => {

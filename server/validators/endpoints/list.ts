@@ -14,7 +14,7 @@ import { toMetadata } from './metadata.ts'
 const endpoint = extensions['validators.list']
 type ListQuery = Parsed<typeof endpoint>
 
-export const list = createHandler(endpoint, async (input, context: ValidatorsContext) => {
+export const list = createHandler(endpoint, async (input, context: ValidatorsContext, request) => {
   const query = toOneSpelling(input)
   const { network, from, size } = query
   const selections = selectionsOf(query)
@@ -31,7 +31,8 @@ export const list = createHandler(endpoint, async (input, context: ValidatorsCon
     body: {
       page: { from, size },
       data: entries.map(toMetadata),
-      next: following === undefined ? null : toPath(endpoint, { ...query, from: following }, ['from', 'size']),
+      next:
+        following === undefined ? null : toPath({ endpoint, input, query: request.query }, { size, from: following }),
     },
     confidence: toConfidence(covered),
   }

@@ -132,7 +132,7 @@ describe('404 with an explanation', () => {
     await register(context, 'hoodi', [2])
     for (const who of ['1', pubkeyOf(1)]) {
       const fault = {
-        code: 'validators.not_watched',
+        code: 'validators.not_read',
         status: 404,
         publicMessage: /^This server does not read this network/,
       }

@@ -37,7 +37,7 @@ const dayMax = 2 ** 31 - 2
 
 export const operatorEffectiveness = createHandler(
   endpoint,
-  async (query, context: ValidatorsContext): Promise<HandlerResult<Reply<typeof endpoint>>> => {
+  async (query, context: ValidatorsContext, request): Promise<HandlerResult<Reply<typeof endpoint>>> => {
     const { network, operator_id: name, granularity, filterType, size } = query
     const { duties, state, settings } = context
     const time = chainTimeOf(settings, network)
@@ -88,9 +88,10 @@ export const operatorEffectiveness = createHandler(
     const next =
       following === undefined
         ? null
-        : toPath(endpoint, { ...query, from: boundAt(windows.daysOf(following).until - 1), to: requested.older }, [
-            'size',
-          ])
+        : toPath(
+            { endpoint, input: query, query: request.query },
+            { size, from: boundAt(windows.daysOf(following).until - 1), to: requested.older },
+          )
     const body = { data, next, page: { filterType, granularity, size }, total: keys.length }
     return { is: 'body', body, confidence, headers: methodHeaders }
   },

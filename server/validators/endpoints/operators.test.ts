@@ -113,7 +113,7 @@ describe('validators.operators', () => {
       return { ids: data.map(({ id }) => id), next }
     }
     const first = await page({ size: 2 })
-    assert.deepEqual(first, { ids: ['South', 'North'], next: '/v0/eth/operators?window=30d&from=2&size=2' })
+    assert.deepEqual(first, { ids: ['South', 'North'], next: '/v0/eth/operators?size=2&window=30d&from=2' })
     const second = await page(inputOfLink(operators.endpoint, first.next ?? ''))
     assert.deepEqual(second, { ids: ['Idle'], next: null })
   })

@@ -11,9 +11,9 @@ import { toPath } from '../ratings/page-links.ts'
 
 const operatorsEndpoint = extensions['validators.operators']
 
-export const operators = createHandler(operatorsEndpoint, async (query, context: ValidatorsContext) => {
-  const { from, size } = query
-  const { summaries, ...rest } = await readSummaries(context, query)
+export const operators = createHandler(operatorsEndpoint, async (input, context: ValidatorsContext, { query }) => {
+  const { from, size, window } = input
+  const { summaries, ...rest } = await readSummaries(context, input)
   const sorted = summaries.toSorted((a, b) => (b.validatorCount ?? -1) - (a.validatorCount ?? -1))
   return {
     is: 'body',
@@ -23,7 +23,7 @@ export const operators = createHandler(operatorsEndpoint, async (query, context:
       data: sorted.slice(from, from + size),
       next:
         from + size < sorted.length
-          ? toPath(operatorsEndpoint, { ...query, from: from + size }, ['window', 'from', 'size'])
+          ? toPath({ endpoint: operatorsEndpoint, input, query }, { window, from: from + size, size })
           : null,
     },
     ...rest,

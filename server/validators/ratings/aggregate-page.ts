@@ -17,47 +17,31 @@ import { holes, type Range } from '#core/ranges.ts'
 import type { Duties } from '#storage/duties.ts'
 import type { RecordKey } from '../duties/record-query.ts'
 import { aggregateFigures, type Figure, type TimeField } from './method.ts'
+import type { PageParameters } from './page-links.ts'
 import { listRecords, type RecordRequest, type Records, readRecords } from './records.ts'
 import { clipToCovered, type RequestedEpochs } from './requested-epochs.ts'
 import { type Windows, windowsIn, windowsOver } from './windows.ts'
 
 export type AggregateQuery = Parsed<(typeof contract)['validators.aggregateEffectiveness']>
 
-/**
- * An example. Days 1 to 8 are stored, and a caller requests day 10 back to day 1, four days per page. The first page
- * has days 8 to 5; its `next` has from=4, to=1 and newest=8. Before the caller follows it, day 9 is stored. On the
- * second page:
- * - `requested` is days 1 to 4, by `from` and `to`. `served` is the stored part of it, here all four days.
- * - `counted.requested` is days 1 to 8, by `to` and `newest`. `counted.served` is the stored part of it. Day 9 is in
- *   neither, so `total` is 8 on every page.
- * - `wanted` are the records of `served`: this page and later ones. `all` are those of `counted.served`, for `total`.
- */
 export interface AggregateRequest extends Pick<RecordRequest, 'validators' | 'signal'> {
   readonly query: AggregateQuery
-  readonly linkTo: (input: Readonly<Record<string, unknown>>) => string
+  /** Path and query of another page of the same request. */
+  readonly linkTo: (page: PageParameters) => string
   readonly time: ChainTime
   readonly requested: RequestedEpochs
+  /** From the first to the last stored epoch of the requested ones. */
   readonly served: Epochs
   readonly covered: readonly Range[]
-  readonly counted: { readonly requested: Range; readonly served: Epochs }
 }
 
 interface AggregatePlan extends AggregateRequest {
   readonly windows: Windows
+  /** The records of `served`: of this page and later ones. */
   readonly wanted: RecordRequest
-  readonly all: RecordRequest
 }
 
 export function planAggregate(request: AggregateRequest): AggregatePlan {
-  const page = toRecordRequest(request)
-  if (request.query.newest === undefined) return { ...request, ...page, all: page.wanted }
-  const { after: _, ...query } = request.query
-  return { ...request, ...page, all: toRecordRequest({ ...request, ...request.counted, query }).wanted }
-}
-
-function toRecordRequest(
-  request: Omit<AggregateRequest, 'requested'> & { readonly requested: Range },
-): Pick<AggregatePlan, 'windows' | 'wanted'> {
   const { query, time, requested, served, validators, signal } = request
   const calendar = chainDays(time)
   const newest = calendar.dayOf((served.until - 1) as Epoch)
@@ -77,7 +61,7 @@ function toRecordRequest(
     ...(byValidator &&
       query.after !== undefined && { after: { window: windows.keyOf(newest), validator: query.after } }),
   }
-  return { windows, wanted }
+  return { ...request, windows, wanted }
 }
 
 /** With bounds by hour, the first and the last day may be requested in part. */
@@ -106,20 +90,16 @@ export const emptyPage: AggregatePage = { data: [], next: null, total: 0 }
 
 export async function readAggregatePage(duties: Duties, plan: AggregatePlan): Promise<AggregatePage> {
   const { size, include } = plan.query
-  const fields = include ?? aggregateFields
+  const fields = include?.filter((name) => name !== 'validatorIndex') ?? aggregateFields
   const { wanted, windows } = plan
   // If the page has all records, reading them also gives their number.
   if (!wanted.byValidator && windowsIn(windows, wanted.days) <= size) {
-    const [records, counted] = await Promise.all([
-      readRecords(duties, wanted, figuresOf(fields)),
-      plan.all === wanted ? undefined : listRecords(duties, plan.all, 0),
-    ])
-    return { data: toPage(plan, fields, records), next: null, total: counted?.total ?? records.window.length }
+    const records = await readRecords(duties, wanted, figuresOf(fields))
+    return { data: toPage(plan, fields, records), next: null, total: records.window.length }
   }
   // Otherwise list the records of the page first, and read only their figures.
-  const listed = await listRecords(duties, wanted, size === 0 ? 0 : size + 1)
-  const { total } = plan.all === wanted ? listed : await listRecords(duties, plan.all, 0)
-  const shown = listed.first.slice(0, size)
+  const { first, total } = await listRecords(duties, wanted, size === 0 ? 0 : size + 1)
+  const shown = first.slice(0, size)
   const [newest, oldest] = [shown[0], shown.at(-1)]
   if (!newest || !oldest) return { ...emptyPage, total }
   const narrow: RecordRequest = {
@@ -131,7 +111,7 @@ export async function readAggregatePage(duties: Duties, plan: AggregatePlan): Pr
   const records = await readRecords(duties, narrow, figuresOf(fields))
   return {
     data: toPage(plan, fields, records, (key) => isShown.has(keyText(key))),
-    next: nextPath(plan, oldest, listed.first[size]),
+    next: nextPath(plan, oldest, first[size]),
     total,
   }
 }
@@ -202,13 +182,10 @@ function windowBounds({ query, time, served, covered, windows }: AggregatePlan, 
 /** `following` is the first record of the next page, which starts at the newest epoch of its window. */
 function nextPath(plan: AggregatePlan, last: RecordKey, following: RecordKey | undefined): string | null {
   if (!following) return null
-  const { query, requested, served } = plan
+  const { query, requested } = plan
   const { endDay, endEpoch } = windowBounds(plan, following.window)
-  const from = boundAt(plan, endDay, endEpoch)
-  const [newestEpoch, calendar] = [(served.until - 1) as Epoch, chainDays(plan.time)]
-  const newest = query.newest ?? boundAt(plan, calendar.dayOf(newestEpoch), newestEpoch)
   const after = following.window === last.window ? last.validator : undefined
-  return plan.linkTo({ ...query, from, to: requested.older, after, newest })
+  return plan.linkTo({ size: query.size, from: boundAt(plan, endDay, endEpoch), to: requested.older, after })
 }
 
 /** A bound in the form of `filterType`. */

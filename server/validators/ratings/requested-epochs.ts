@@ -51,23 +51,10 @@ export function requestedEpochs(time: ChainTime, { from, to, ...options }: Query
   return { ...span, older: first.from < last.from ? from : to }
 }
 
-/**
- * The epochs that `total` counts: on a later page also those from there up to the start of the first page
- * (behaviour/validators.md#paging-of-the-aggregate).
- */
-export function countedEpochs(
-  time: ChainTime,
-  requested: Range,
-  { newest, ...options }: Omit<QueryBounds, 'from' | 'to'> & { readonly newest?: string | undefined },
-): Range {
-  if (newest === undefined) return requested
-  return { from: requested.from, until: Math.max(requested.until, epochsAt(time, 'newest', newest, options).until) }
-}
-
 /** The epochs of one bound (behaviour/validators.md#time-bounds-of-the-aggregate). */
 function epochsAt(
   time: ChainTime,
-  name: 'from' | 'to' | 'newest',
+  name: 'from' | 'to',
   text: string,
   { filterType, granularity }: Omit<QueryBounds, 'from' | 'to'>,
 ): Range {

@@ -20,18 +20,19 @@ const headers = { 'x-tetrad-coverage': 'none' }
 export async function refuseUnlessUnknown(context: ValidatorsContext, network: Network, name: string): Promise<void> {
   const { covered, isWatched } = await getNetworkCoverage(context, network)
   if (covered.length === 0) {
-    const isFollowed = context.settings.validators.networks[network].beacon.urls.length > 0
-    throw isFollowed
-      ? new Fault('validators.not_covered', { headers, retryAfterMs })
-      : new Fault('validators.not_watched', {
-          headers,
-          message: 'This server does not read this network, so it knows none of its validators.',
-        })
+    refuseUnread(context, network)
+    throw new Fault('validators.not_covered', { headers, retryAfterMs })
   }
   // It may have been added since the caller looked.
   if ((await findIndex(context.state, network, name)) !== undefined)
     throw new Fault('validators.not_covered', { headers, retryAfterMs: 1000 })
   if (isWatched && (await mayExist(context, network, name))) throw new Fault('validators.not_watched', { headers })
+}
+
+/** For networks without stored epochs. Throws a fault if no beacon node is configured, so there will never be one. */
+export function refuseUnread({ settings }: Pick<ValidatorsContext, 'settings'>, network: Network): void {
+  if (settings.validators.networks[network].beacon.urls.length > 0) return
+  throw new Fault('validators.not_read', { headers })
 }
 
 /** With a watch list, the registry has only the validators on it. */
