@@ -2,6 +2,7 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { createSeededRandom } from '#simulator/seeded-random.ts'
+import type { State } from '#storage/state.ts'
 import { openContext, type TestContext } from '#test/context.ts'
 import { drawDuties, drawValidators } from '#test/validators-acting.ts'
 import { figuresOf, type Row } from '#test/validators-reference.ts'
@@ -12,6 +13,7 @@ import {
   percentiles,
   readSummaries,
   type SummaryKind,
+  summarizeDays,
   type ValidatorGroups,
 } from './daily-summaries.ts'
 import { plainTime } from './layout.ts'
@@ -144,5 +146,29 @@ describe('the summary of a day', () => {
     await writeEpochs(context, network, { from: 10, until: 11 }, rows)
     assert.equal(await summarize(context, groups), 1)
     for (const day of await read(context)) assertDay(context, day, indices)
+  })
+
+  test('is not written if the day changes while it is computed, and is created later', async () => {
+    await using context = await openNetwork()
+    await writeEpochs(context, network, { from: 4, until: 10 }, rows)
+    await writeEpochs(context, network, { from: 11, until: 13 }, rows)
+    const { dutiesState: state } = context
+    let isFilled = false
+    const filledMeanwhile: Pick<State, 'snapshot' | 'write'> = {
+      snapshot: state.snapshot,
+      write: async (work, options) => {
+        if (!isFilled) await writeEpochs(context, network, { from: 10, until: 11 }, rows)
+        isFilled = true
+        return state.write(work, options)
+      },
+    }
+    const input = { network, time: timeOf(context), until: 12, groups, daysMax: 1 } as const
+    // The newest day that is over has the epochs 9 to 11.
+    assert.equal(await summarizeDays(filledMeanwhile, input), 0)
+    assert.deepEqual(await read(context), [])
+    assert.equal(await summarize(context, groups, 1, 12), 1)
+    const [day] = await read(context)
+    assert.equal(day?.day, 3)
+    assertDay(context, day, indices)
   })
 })

@@ -3,7 +3,8 @@
 // summaries are written when a day is over. sum-summaries.ts adds them up.
 //
 // 1. A day is summarized when it is over. A later change of the day (a filled gap, a repair) deletes its entry in
-//    duty_summary_days, and the day is summarized again.
+//    duty_summary_days (past-changes.ts), and the day is summarized again. If the day changes while its summary is
+//    computed, the summary is not written.
 // 2. Pools and operators are imported and can change. duty_summary_days has the version of the groups that were used;
 //    days with another version are summarized again.
 
@@ -12,7 +13,7 @@ import { type ChainDay, type ChainTime, chainDays, type Epoch } from '#core/chai
 import type { Range } from '#core/ranges.ts'
 import { recordFrom } from '#core/record-from.ts'
 import { putRow } from '#storage/put-row.ts'
-import type { State, StateReader, StateWriter } from '#storage/state.ts'
+import type { State, StateReader } from '#storage/state.ts'
 import { type Measure, measures } from '../ratings/measures.ts'
 import type { Score } from '../ratings/method.ts'
 import { addChunk, ChunkReader } from './chunk.ts'
@@ -22,6 +23,7 @@ import { ignoreDamage } from './damage.ts'
 import { validatorsIn } from './inspect.ts'
 import { networkId, partsIn } from './layout.ts'
 import { packCells } from './pack-chunk.ts'
+import { lastRevisionOf } from './past-changes.ts'
 import type { RecordSums } from './record-sums.ts'
 import { sumRecords } from './sum-records.ts'
 
@@ -136,22 +138,36 @@ export async function summarizeDays(
   for (const day of days.slice(0, daysMax)) {
     if (signal?.aborted) break
     // A day with a damaged row gets its summary after the repair.
-    const rows = await ignoreDamage(state.snapshot((reader) => summaryRows(reader, input, day)))
-    if (rows === 'damaged') continue
-    await state.write(
+    const summary = await ignoreDamage(
+      state.snapshot(async (reader) => ({
+        revision: await revisionOf(reader, input, day),
+        rows: await summaryRows(reader, input, day),
+      })),
+    )
+    if (summary === 'damaged') continue
+    const { revision, rows } = summary
+    const isWritten = await state.write(
       async (tx) => {
+        if ((await revisionOf(tx, input, day)) !== revision) return false
         const id = networkId(network)
         await tx.run('delete from duty_summaries where network = ? and day = ?', id, day)
         const columns = ['network', 'day', 'kind', 'name', 'validators', 'data']
         const values = rows.map((row) => [id, day, row.kind, row.name, row.validators, row.data])
         await tx.insertMany('duty_summaries', columns, values)
         await putRow(tx, 'duty_summary_days', ['network', 'day'], { network: id, day, version: groups.version })
+        return true
       },
       { lock: 'duties' },
     )
-    count += 1
+    if (isWritten) count += 1
   }
   return count
+}
+
+/** Changes with every change of the day. */
+const revisionOf = (reader: StateReader, { network, time }: SummarizeInput, day: number): Promise<number> => {
+  const parts = partsIn(time, chainDays(time).epochsOf(day as ChainDay)).map(({ part }) => part)
+  return lastRevisionOf(reader, network, { from: Math.min(...parts), until: Math.max(...parts) + 1 })
 }
 
 /** Validators per query. */
@@ -218,19 +234,6 @@ function spreadOf(scores: readonly number[]): ScoreSpread | undefined {
   const mean = sorted.reduce((total, score) => total + score, 0) / sorted.length
   const at = (percent: number) => sorted[Math.max(0, Math.ceil((percent / 100) * sorted.length) - 1)] as number
   return { validators: sorted.length, mean, percentiles: percentiles.map(at) }
-}
-
-/** Part of `recordPastChange` (past-changes.ts). */
-export async function forgetSummaries(
-  tx: StateWriter,
-  network: Network,
-  time: ChainTime,
-  epochs: Range,
-): Promise<void> {
-  const calendar = chainDays(time)
-  const [first, last] = [calendar.dayOf(epochs.from as Epoch), calendar.dayOf((epochs.until - 1) as Epoch)]
-  const sql = 'delete from duty_summary_days where network = ? and day >= ? and day <= ?'
-  await tx.run(sql, networkId(network), first, last)
 }
 
 // ----------------------------------------------------------------------------------------------------------------- reading
