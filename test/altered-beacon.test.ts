@@ -27,3 +27,21 @@ describe('one altered answer of a beacon node', () => {
     isChosen: ({ type }) => type === 'application/octet-stream',
   })
 })
+
+describe('one altered answer while the network crosses the fork to Gloas', () => {
+  let database: TestContext
+  let beacon: Awaited<ReturnType<typeof openAlteredBeacon>>
+  before(async () => {
+    database = await openContext()
+    beacon = await openAlteredBeacon(database, 'gloas')
+  })
+  after(async () => {
+    await beacon[Symbol.asyncDispose]()
+    await database[Symbol.asyncDispose]()
+  })
+
+  testAlteredSeeds('nothing wrong is stored, and what is stored ends with the truth', () => beacon.run, {
+    ...{ count: 2000, perRun: 1, worlds: beaconWorlds },
+    isBelieved: () => false,
+  })
+})

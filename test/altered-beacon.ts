@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import type { ChainTime } from '#core/chain-time.ts'
 import { BeaconApi, type NodeReply } from '#simulator/beacon/beacon-api.ts'
 import type { BeaconNodeOptions } from '#simulator/beacon/node.ts'
-import { presentForks } from '#simulator/beacon/plan.ts'
+import { gloasFrom, presentForks } from '#simulator/beacon/plan.ts'
 import { BeaconError, openBeacon } from '#sources/beacon/client.ts'
 import { coveredEpochs } from '#validators/duties/coverage.ts'
 import { plainTime } from '#validators/duties/layout.ts'
@@ -44,11 +44,25 @@ const networksCount = 3
 /** Every second server restarts after each poll. */
 export const beaconWorlds = nodes.length * networksCount * 2
 
-function simulateChain(number: number): CompletedNetwork {
-  const world = simulateNetwork(`altered ${number}`, {
-    ...{ epochs: 11, slotsPerEpoch, slotSeconds: 12, validators: 24, committeesPerSlot: 1, syncSeats: 8 },
+/** In these, builders deliver payloads, are late and withhold them. */
+const gloasSeeds = [1, 3, 4]
+
+/** Networks of Fulu, or networks that cross the fork from it to Gloas. */
+export type AlteredForks = 'fulu' | 'gloas'
+
+function simulateChain(number: number, forks: AlteredForks): CompletedNetwork {
+  const isGloas = forks === 'gloas'
+  const world = simulateNetwork(isGloas ? `altered gloas ${gloasSeeds[number]}` : `altered ${number}`, {
+    ...{
+      epochs: isGloas ? 13 : 11,
+      slotsPerEpoch,
+      slotSeconds: 12,
+      validators: 24,
+      committeesPerSlot: 1,
+      syncSeats: 8,
+    },
     ...{ outage: { from: 0, until: 0 }, missed: 0.08, orphaned: 0.05, slashing: 0.02, balanceChanges: 0.2 },
-    ...{ forkEpochs: presentForks, hasExecution: false, derivesDuties: true },
+    ...{ forkEpochs: isGloas ? gloasFrom(2) : presentForks, hasExecution: false, derivesDuties: true },
   })
   // Some hours span two chain days, and a UTC day ends within the chain.
   return { ...world, genesisUnix: Date.UTC(2026, 10, 14, 23, 55, 48) / 1000 }
@@ -64,8 +78,8 @@ class World {
   #head: MovingHead
   #api: BeaconApi
 
-  constructor(number: number) {
-    this.chain = simulateChain(number % networksCount)
+  constructor(number: number, forks: AlteredForks) {
+    this.chain = simulateChain(number % networksCount, forks)
     this.restarts = number >= beaconWorlds / 2
     this.#options = nodes[Math.floor(number / networksCount) % nodes.length] as BeaconNodeOptions
     this.hasRecords = this.#options.profile !== undefined
@@ -215,6 +229,7 @@ async function deleteAll(database: TestContext): Promise<void> {
 /** The server is shared by all runs, which run one after the other. */
 export async function openAlteredBeacon(
   database: TestContext,
+  forks: AlteredForks = 'fulu',
 ): Promise<AsyncDisposable & { readonly run: AlteredRun }> {
   const worlds = new Map<number, World>()
   const truths = new WeakMap<World, Promise<Record<string, readonly string[]>>>()
@@ -249,7 +264,7 @@ export async function openAlteredBeacon(
 
   const run: AlteredRun = async (seed, alterer) => {
     const number = seed % beaconWorlds
-    world = worlds.getOrInsertComputed(number, () => new World(number))
+    world = worlds.getOrInsertComputed(number, () => new World(number, forks))
     const truth = await truths.getOrInsertComputed(world, async () => (await ingest(undefined)).tables)
     const { tables, refusals } = await ingest(alterer)
     // A node that has deleted its states cannot return them any more. The coverage reports the missing epochs.

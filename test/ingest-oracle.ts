@@ -4,7 +4,7 @@ import { strict as assert } from 'node:assert'
 import { systemClock } from '#runtime/clock.ts'
 import type { AppContext } from '#server/context.ts'
 import type { BeaconNodeOptions, SimulatedBeaconNode } from '#simulator/beacon/node.ts'
-import { presentForks } from '#simulator/beacon/plan.ts'
+import { gloasFrom, presentForks } from '#simulator/beacon/plan.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
 import { Follower } from '#validators/ingest/follow.ts'
 import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
@@ -12,12 +12,15 @@ import { openNodeOfRun } from './client-of-run.ts'
 import type { QuietServer } from './quiet-server.ts'
 import { type CompletedNetwork, simulateNetwork } from './simulator/simulate-network.ts'
 
+/** The forks of the chain: up to Fulu, or across the fork to Gloas. */
+export const oracleForks = { fulu: presentForks, gloas: gloasFrom(2) } as const
+
 /** Some hours span two chain days, and a UTC day ends within the chain. */
-function oracleWorld(): CompletedNetwork {
+function oracleWorld(forks: keyof typeof oracleForks): CompletedNetwork {
   const world = simulateNetwork('oracle', {
     ...{ epochs: 11, slotsPerEpoch: 4, slotSeconds: 12, validators: 24, committeesPerSlot: 2, syncSeats: 8 },
     ...{ outage: { from: 0, until: 0 }, missed: 0.08, orphaned: 0.05, slashing: 0.02, balanceChanges: 0.2 },
-    ...{ forkEpochs: presentForks, hasExecution: false },
+    ...{ forkEpochs: oracleForks[forks], hasExecution: false },
   })
   assert.equal(world.finalized, oracleFinalized)
   return { ...world, genesisUnix: Date.UTC(2026, 10, 14, 23, 55, 48) / 1000 }
@@ -28,8 +31,10 @@ export const oracleFinalized = 8
 export const oracleUntil = oracleFinalized - 1
 
 /** An archive node of the client of this run. */
-export const openOracleNode = (options: BeaconNodeOptions = {}): Promise<SimulatedBeaconNode> =>
-  openNodeOfRun(oracleWorld(), options)
+export const openOracleNode = (
+  options: BeaconNodeOptions = {},
+  forks: keyof typeof oracleForks = 'fulu',
+): Promise<SimulatedBeaconNode> => openNodeOfRun(oracleWorld(forks), options)
 
 export const oracleSettings = (url: string) => ({
   validators: {

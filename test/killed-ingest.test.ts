@@ -43,45 +43,47 @@ async function ingestInChild(dir: string, url: string, killAt: number): Promise<
   return signal ?? code
 }
 
-describe('ingest that is killed', () => {
-  let node: SimulatedBeaconNode
-  let clean: Answers
-  let points: number
-  /** Increases with every request for it, so that epochs are written one by one. */
-  let finalized = 0
+for (const forks of ['fulu', 'gloas'] as const) {
+  describe(`ingest of a chain of ${forks} that is killed`, () => {
+    let node: SimulatedBeaconNode
+    let clean: Answers
+    let points: number
+    /** Increases with every request for it, so that epochs are written one by one. */
+    let finalized = 0
 
-  const answersIn = async (dir: string) => {
-    await using server = await openQuietServer({ settings: oracleSettings(node.url), dir })
-    return await collectAnswers(server)
-  }
+    const answersIn = async (dir: string) => {
+      await using server = await openQuietServer({ settings: oracleSettings(node.url), dir })
+      return await collectAnswers(server)
+    }
 
-  before(async () => {
-    node = await openOracleNode({ finalized: () => Math.min(finalized++, oracleFinalized) })
-    await using folder = await openFolder()
-    points = await ingestAll(folder.dir, node.url)
-    clean = await answersIn(folder.dir)
-  })
-  after(() => node[Symbol.asyncDispose]())
-
-  test('a run has enough commit points', () => {
-    assert(points > 12, String(points))
-  })
-
-  for (const seed of seedsOf(seedsCount, seedsPerRun)) {
-    test(`seed ${seed}: responses equal those of a clean run`, async (t) => {
-      const draws = createSeededRandom(`killed/${seed}`)
+    before(async () => {
+      node = await openOracleNode({ finalized: () => Math.min(finalized++, oracleFinalized) }, forks)
       await using folder = await openFolder()
-      finalized = 0
-      const kills = draws.whole(1, killsMax + 1)
-      for (let kill = 0; kill < kills; kill++) {
-        // Later processes have less to do and may finish before they are killed.
-        const killAt = draws.whole(1, kill === 0 ? points : Math.ceil(points / 2))
-        const ended = await ingestInChild(folder.dir, node.url, killAt)
-        t.diagnostic(`commit point ${killAt} of ${points}: ${ended}`)
-        assert(ended === 'SIGKILL' || (kill > 0 && ended === 0), `the process ended with ${ended}`)
-      }
-      await ingestAll(folder.dir, node.url)
-      assertSameAnswers(await answersIn(folder.dir), clean, `${kills} kills`)
+      points = await ingestAll(folder.dir, node.url)
+      clean = await answersIn(folder.dir)
     })
-  }
-})
+    after(() => node[Symbol.asyncDispose]())
+
+    test('a run has enough commit points', () => {
+      assert(points > 12, String(points))
+    })
+
+    for (const seed of seedsOf(seedsCount, seedsPerRun)) {
+      test(`seed ${seed}: responses equal those of a clean run`, async (t) => {
+        const draws = createSeededRandom(`killed/${forks}/${seed}`)
+        await using folder = await openFolder()
+        finalized = 0
+        const kills = draws.whole(1, killsMax + 1)
+        for (let kill = 0; kill < kills; kill++) {
+          // Later processes have less to do and may finish before they are killed.
+          const killAt = draws.whole(1, kill === 0 ? points : Math.ceil(points / 2))
+          const ended = await ingestInChild(folder.dir, node.url, killAt)
+          t.diagnostic(`commit point ${killAt} of ${points}: ${ended}`)
+          assert(ended === 'SIGKILL' || (kill > 0 && ended === 0), `the process ended with ${ended}`)
+        }
+        await ingestAll(folder.dir, node.url)
+        assertSameAnswers(await answersIn(folder.dir), clean, `${kills} kills`)
+      })
+    }
+  })
+}
