@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { StreamView } from '#api/console.ts'
@@ -108,6 +110,33 @@ describe('a running server', () => {
     const [code] = await once(server.child, 'exit')
     assert.equal(code, 0)
   })
+})
+
+test('a signal during the start stops it with exit code 0', async () => {
+  await using resources = new AsyncDisposableStack()
+  const { dir } = resources.use(await openFolder())
+  // A node that accepts connections and never answers.
+  const node = createServer().listen(0, '127.0.0.1')
+  resources.defer(() => void node.close())
+  await once(node, 'listening')
+  const { port } = node.address() as AddressInfo
+  await writeFile(
+    join(dir, 'tetrad.yaml'),
+    `validators: { networks: { mainnet: { beacon: { urls: ['http://127.0.0.1:${port}'] } } } }\n`,
+  )
+  const child = spawn(process.execPath, [launcher, 'serve', '--port', '0', '--json'], {
+    cwd: dir,
+    env: { ...commandEnv(), HOME: dir },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  resources.defer(() => void child.kill('SIGKILL'))
+  const output = text(child.stdout)
+  const ended = once(child, 'exit')
+  const [socket] = (await once(node, 'connection')) as [Socket]
+  resources.defer(() => void socket.destroy())
+  child.kill('SIGTERM')
+  assert.deepEqual(await ended, [0, null])
+  assert.equal(await output, '', 'the server did not listen')
 })
 
 test('a copy of the example file works: on this machine only, with all groups', async () => {

@@ -7,7 +7,8 @@ import type { Command } from 'commander'
 import type { EndpointId } from '#api/routes.ts'
 import { systemClock } from '#runtime/clock.ts'
 import type { Flag } from '#runtime/config.ts'
-import { openLog } from '#runtime/log.ts'
+import { type Log, openLog } from '#runtime/log.ts'
+import type { RunningServer } from '#server/app.ts'
 import type { DemoSamples } from '#simulator/demo.ts'
 import type { DemoNodes } from '#simulator/nodes.ts'
 import type { State } from '#storage/state.ts'
@@ -40,6 +41,35 @@ export function addServe(program: Command): void {
 }
 
 async function serve(options: ServeOptions): Promise<void> {
+  const stopping = new AbortController()
+  let report = note
+  // A signal during the start takes effect between its steps, so that what is open is closed.
+  const starting = start(options, stopping.signal, (log) => {
+    report = (text) => log.warn({}, text)
+  })
+  const close = async () => {
+    stopping.abort()
+    await (await starting)?.close()
+  }
+  const stopped = untilStopped(systemClock, close, { report: (text) => report(text) })
+  const started = await starting
+  if (started) await greet(options, started)
+  await stopped
+}
+
+interface Started {
+  readonly server: RunningServer
+  /** Without it, no source of data is configured. */
+  readonly demo: (Omit<DemoGreeting, 'share'> & { readonly loadedShare: () => Promise<number> }) | undefined
+  readonly close: () => Promise<void>
+}
+
+/** Undefined if the signal aborted the start. */
+async function start(
+  options: ServeOptions,
+  signal: AbortSignal,
+  reportLog: (log: Log) => void,
+): Promise<Started | undefined> {
   const config = await configOf(options, flagsOf(options))
   await refuseUsedPort(config.settings.server)
   // Starts while the code of the server is loaded.
@@ -49,6 +79,7 @@ async function serve(options: ServeOptions): Promise<void> {
   const demo = await simulator?.startDemo(nodes)
   const settings = demo ? demo.settingsOver(config.settings) : config.settings
   const log = openLog(settings.log.level, (line) => writeLogLine(line))
+  reportLog(log)
   let samples: DemoSamples | undefined
   let demoKey: string | undefined
   const server = await startServer({
@@ -56,6 +87,7 @@ async function serve(options: ServeOptions): Promise<void> {
     dataDir: dataDirOf(options),
     version: manifest.version,
     log,
+    signal,
     checkData: (state) => refuseMixedData(state, options, demo !== undefined),
     prepare: async (context) => {
       // The calls that are printed need only mainnet. The server reads hoodi after its start, like any other network.
@@ -75,28 +107,35 @@ async function serve(options: ServeOptions): Promise<void> {
   }).catch(async (error: unknown) => {
     // Otherwise the demo's feed keeps the process running.
     await demo?.close()
+    if (signal.aborted) return undefined
     throw error
   })
-  const stopping = new AbortController()
-  const finishing = demo?.finish(server.context, stopping.signal).catch((error: unknown) => {
+  if (!server) return undefined
+  const finishing = demo?.finish(server.context, signal).catch((error: unknown) => {
     log.warn({ reason: (error as Error).message }, 'the demo data could not be completed')
   })
-  const close = async () => {
-    stopping.abort()
-    await finishing
-    await server.close()
-    await demo?.close()
+  return {
+    server,
+    demo:
+      simulator && samples && demoKey !== undefined
+        ? { samples, key: demoKey, loadedShare: () => simulator.loadedShare(server.context) }
+        : undefined,
+    close: async () => {
+      await finishing
+      await server.close()
+      await demo?.close()
+    },
   }
-  const stopped = untilStopped(systemClock, close, { report: (text) => log.warn({}, text) })
+}
+
+async function greet(options: ServeOptions, { server, demo }: Started): Promise<void> {
   const { console: pages, server: serverUrl } = server.context.settings
   // Print a sign-in link only on a terminal, so that it does not end up in a log file.
   const canSignIn = pages.enabled && process.stdout.isTTY && !options.json
   const signIn = canSignIn ? await linkFor(server.context, serverUrl.publicUrl || server.url) : undefined
-  const share = demo ? await simulator?.loadedShare(server.context) : undefined
-  const greeting = samples && demoKey !== undefined ? { samples, key: demoKey, share: share ?? 1 } : undefined
+  const greeting = demo && { ...demo, share: await demo.loadedShare() }
   if (options.json) printJson({ url: server.url, ...(greeting && { key: greeting.key }) })
   else await printGreeting(server.url, greeting, signIn)
-  await stopped
 }
 
 async function openNodes(dataDir: string): Promise<DemoNodes> {

@@ -26,6 +26,7 @@ import {
 } from '#http/health.ts'
 import { type HttpServer, startHttpServer } from '#http/http-server.ts'
 import { createApp } from '#http/pipeline.ts'
+import { watchOpenFiles } from '#http/watch-open-files.ts'
 import { runOnce } from '#ingest/lease.ts'
 import { leasedDuties, leasedState } from '#ingest/leased-stores.ts'
 import { marketFindings, startMarkets } from '#markets/feeds/start-markets.ts'
@@ -38,6 +39,7 @@ import { startOperations } from '#operations/start.ts'
 import { type Clock, systemClock } from '#runtime/clock.ts'
 import type { Log } from '#runtime/log.ts'
 import { type Metrics, openMetrics } from '#runtime/metrics.ts'
+import { openFilesReader } from '#runtime/open-files.ts'
 import { type Random, systemRandom } from '#runtime/random.ts'
 import type { Settings } from '#runtime/settings.ts'
 import { openStores } from '#storage/open.ts'
@@ -58,6 +60,8 @@ export interface StartOptions {
   readonly log: Log
   readonly clock?: Clock
   readonly random?: Random
+  /** If it aborts, the start fails after its current step, and what is open is closed. */
+  readonly signal?: AbortSignal
   /** Shown in the metrics. */
   readonly version?: string
   /** Throws if this data must not be served with these settings. Runs before anything is written. */
@@ -82,6 +86,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   const metrics = openMetrics({ version: options.version ?? 'unknown' })
   const stores = await openStores(options.dataDir, { ...options.settings.store, checkpointsOnThread: true })
   resources.defer(() => stores.close())
+  options.signal?.throwIfAborted()
   await options.checkData?.(stores.state)
   const writeHealth = new WriteHealth(clock)
   const recordOperation: ReportTime = (store, operation, tookMs, error) => {
@@ -95,7 +100,9 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   const parts = { state, duties, clock, random, log }
   await options.prepare?.(createContext({ ...parts, settings: options.settings }))
   // Genesis and slot times come from the beacon nodes.
+  options.signal?.throwIfAborted()
   const settings = await withChainTimes({ ...parts, settings: options.settings })
+  options.signal?.throwIfAborted()
   const context = createContext({ ...parts, settings })
   // From the primary, which has every change that the server has noticed, over one or two connections.
   const listStore = { ...settings.store, stateReplicas: [], stateConnections: 2 }
@@ -147,6 +154,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   const openapiRoute = documentRoute(app, '/openapi.json', () =>
     openapi({ serverUrl: settings.server.publicUrl || withoutWildcard(httpServer.url) }),
   )
+  options.signal?.throwIfAborted()
   const httpServer: HttpServer = await startHttpServer(app, [
     ...healthRoutes(
       readiness,
@@ -180,6 +188,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   ])
   url = httpServer.url
   resources.defer(() => httpServer.close())
+  resources.defer(watchOpenFiles(app, await openFilesReader()))
   resources.defer(async () => {
     readiness.stopping = true
     httpServer.drain()

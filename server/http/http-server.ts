@@ -8,6 +8,7 @@ import { whenReady } from '#core/awaitable.ts'
 import { Fault } from '#core/fault.ts'
 import { createServer } from '#runtime/node-http.ts'
 import { readBody } from './body.ts'
+import { createCloser } from './close-server.ts'
 import { Connections } from './connections.ts'
 import type { CommonHeaders } from './header-list.ts'
 import { type App, toFault } from './pipeline.ts'
@@ -41,7 +42,6 @@ const slowCheckMs = 1000
 /** Connections without traffic for this time are closed, also in the middle of a request. */
 const idleTimeoutMs = 120_000
 const keepAliveTimeoutMs = 72_000
-const idleSweepMs = 50
 
 export type HttpServer = Awaited<ReturnType<typeof startHttpServer>>
 
@@ -69,6 +69,7 @@ export async function startHttpServer(app: App, extraRoutes: readonly ExtraRoute
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   server.maxConnections = settings.connectionsMax
   server.on('drop', () => warnHourly(app, 'connections refused: server.connectionsMax is reached'))
+  const closeServer = createCloser(server, app)
   server.listen({ host: settings.host, port: settings.port })
   await once(server, 'listening')
   return {
@@ -84,7 +85,7 @@ export async function startHttpServer(app: App, extraRoutes: readonly ExtraRoute
         response.shouldKeepAlive = false
       }),
     /** Accepts no new requests. Those in flight may finish within `server.stopTimeoutMs`. */
-    close: () => close(server, settings.stopTimeoutMs, app),
+    close: () => closeServer(settings.stopTimeoutMs),
   }
 }
 
@@ -230,22 +231,4 @@ function refuseConnection(
 function urlOf(server: Server, host: string): string {
   const { port } = server.address() as AddressInfo
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
-}
-
-async function close(server: Server, stopTimeoutMs: number, app: App): Promise<void> {
-  const cut = new AbortController()
-  const late = app.context.clock.sleep(stopTimeoutMs, cut.signal).then(() => {
-    if (!cut.signal.aborted) server.closeAllConnections()
-  })
-  app.stopping.abort()
-  // Clients keep connections alive that were busy when closing started. Close them once they are idle.
-  const sweep = app.context.clock.every(idleSweepMs, () => server.closeIdleConnections())
-  await new Promise<void>((resolve) => {
-    server.close(() => resolve())
-    server.closeIdleConnections()
-  })
-  sweep()
-  cut.abort()
-  await late
-  app.deadlines.close()
 }

@@ -1,6 +1,9 @@
 // Tests on real sockets that a stopping server closes connections without failing calls.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { Agent, get, type IncomingMessage } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { type Clock, systemClock } from '#runtime/clock.ts'
 import { silentLog } from '#runtime/log.ts'
@@ -59,4 +62,30 @@ test('while the server stops, every response closes its connection, so that no c
   }
   // No connection is open any more, so a new call is refused and not aborted.
   for (const agent of agents) await assert.rejects(ask(agent, `${server.url}/healthz`), { code: 'ECONNREFUSED' })
+})
+
+test('requests on connections that were opened just before the stop are answered', async () => {
+  await using context = await openContext()
+  const settings = settingsWith({ server: { port: 0 } })
+  // The time that a new connection gets does not end during the test.
+  let stoppedMs: number | undefined
+  const clock: Clock = { ...systemClock, monotonicMs: () => stoppedMs ?? systemClock.monotonicMs() }
+  const server = await startServer({ settings, dataDir: `${context.dir}/own`, log: silentLog, clock })
+  stoppedMs = systemClock.monotonicMs()
+  const connectTo = (url: string) => connect(Number(new URL(url).port), '127.0.0.1')
+  const request = 'GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n'
+  const opened = Array.from({ length: callers }, () => connectTo(server.url))
+  await Promise.all(opened.map((socket) => once(socket, 'connect')))
+  // The server has not seen these when it begins to stop.
+  const opening = Array.from({ length: callers }, () => connectTo(server.url))
+  await once(opening.at(-1) as Socket, 'connect')
+  const closed = server.close()
+  const answers = await Promise.all(
+    [...opened, ...opening].map(async (socket) => {
+      socket.write(request)
+      return (await text(socket).catch(String)).split('\r\n', 1)[0]
+    }),
+  )
+  await closed
+  assert.deepEqual(answers, Array(2 * callers).fill('HTTP/1.1 200 OK'))
 })

@@ -43,7 +43,7 @@ async function aProcess(dir: string, seed: string) {
     {
       name: 'rates',
       reportHolding: (is) => {
-        holds = is
+        holds = is === true
       },
       work: (signal) => {
         write = AsyncLocalStorage.bind(put)
@@ -342,6 +342,17 @@ test('an ingester without work releases the lease; one that fails is restarted',
   }
   stop.abort()
   await ended
+})
+
+test('an ingester without work reports that no process runs it, on every engine', async () => {
+  await using context = await openContext()
+  for (const run of [runWhileLeased, runOnce]) {
+    const reports: (boolean | undefined)[] = []
+    const reportHolding = (is: boolean | undefined) => void reports.push(is)
+    await run(context, { name: 'nothing', work: async () => {}, reportHolding }, new AbortController().signal)
+    assert.equal(reports.at(-1), undefined, run.name)
+    assert.ok(reports.includes(true))
+  }
 })
 
 test('on SQLite no lease is written', async (t) => {

@@ -32,8 +32,8 @@ export interface Ingester {
   readonly name: string
   /** Runs until the signal aborts, or resolves at once if there is nothing to do. */
   readonly work: (signal: AbortSignal) => Promise<void>
-  /** Whether this process runs it. */
-  readonly reportHolding?: (is: boolean) => void
+  /** Whether this process runs it. Undefined: it has nothing to do, so that no process runs it. */
+  readonly reportHolding?: (is: boolean | undefined) => void
   readonly pace?: typeof defaultPace
 }
 
@@ -42,7 +42,10 @@ export async function runOnce(context: LeaseContext, ingester: Ingester, signal:
   if (context.state.engine !== 'sqlite') return runWhileLeased(context, ingester, signal)
   ingester.reportHolding?.(true)
   while (!signal.aborted) {
-    if (await runUntilStopped(context, ingester.name, ingester.work, signal)) return
+    if (await runUntilStopped(context, ingester.name, ingester.work, signal)) {
+      ingester.reportHolding?.(undefined)
+      return
+    }
     await context.clock.sleep((ingester.pace ?? defaultPace).checkMs, signal)
   }
 }
@@ -72,7 +75,7 @@ export async function runWhileLeased(context: LeaseContext, ingester: Ingester, 
     if (held) {
       reportHolding?.(true)
       const idle = await runHolding(context, held, ingester, signal)
-      reportHolding?.(false)
+      reportHolding?.(idle ? undefined : false)
       if (idle) return
     }
     await context.clock.sleep(pace.checkMs, signal)

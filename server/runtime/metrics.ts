@@ -51,7 +51,11 @@ export function openMetrics(options: { readonly version?: string; readonly proce
   const limitsHelp = '1 normally, 0 while Redis does not respond and limits are counted per process.'
   const limitsGauge = gauge('limits_shared', limitsHelp)
   limitsGauge.set(1)
-  const leases = gauge('ingest_leased', '1 if this process runs the ingester, 0 if another one does.', 'ingester')
+  const leases = gauge(
+    'ingest_leased',
+    '1 if this process runs the ingester, 0 if it does not; absent if it has nothing to do.',
+    'ingester',
+  )
   const requests = counter('requests_total', 'Requests by endpoint and outcome.', 'endpoint', 'outcome')
   const limits = counter('limits_hit_total', 'Calls refused by a limit, by kind.', 'kind')
   const rounds = counter('ingest_total', 'Polls of sources by outcome.', 'source', 'outcome')
@@ -75,8 +79,11 @@ export function openMetrics(options: { readonly version?: string; readonly proce
       storeTimes(store, operation)(tookMs / 1000),
     /** One poll of a source ended: `ok`, `unchanged`, or the kind of failure. */
     ingested: (source: string, outcome: string) => rounds(source, outcome)(1),
-    /** Whether this process runs an ingester. */
-    leased: (ingester: string, is: boolean) => leases.labels(ingester).set(is ? 1 : 0),
+    /** Whether this process runs an ingester. Undefined: it has nothing to do. */
+    leased(ingester: string, is: boolean | undefined): void {
+      if (is === undefined) leases.remove(ingester)
+      else leases.labels(ingester).set(is ? 1 : 0)
+    },
     /** Rewards of a network that were compared with its node, and how many of them differ. */
     audited(network: string, compared: number, differing: number): void {
       audits(network, 'agree')(compared - differing)
