@@ -7,7 +7,8 @@ import type { State } from '#storage/state.ts'
 import type { SummarizeInput } from './daily-summaries.ts'
 import type { MergeInput } from './merge.ts'
 import { type Queries, runQuery, runUpdate, type Updates } from './operations.ts'
-import { joinSums, type RecordSums, type SumInput } from './record-sums.ts'
+import type { RecordSums, SumInput } from './record-sums.ts'
+import { sumDivided } from './sum-divided.ts'
 
 /** Runs a query by name, with the types of its input and result. */
 export const queryDuties = <N extends keyof Queries>(
@@ -57,8 +58,6 @@ export interface DutiesLocation {
 const readersMax = 4
 /** More than a segment of a million validators takes, so that the thread stays while epochs of the past are read. */
 const writerIdleMs = 60_000
-/** Queries about at least this many validators are divided. */
-const dividedFrom = 64
 
 /** Threads start with their first call. The caller closes `state` after the result. */
 export function dutiesOnThreads(state: State, location: DutiesLocation): Duties {
@@ -78,10 +77,9 @@ export function dutiesOnThreads(state: State, location: DutiesLocation): Duties 
   return {
     ...ownReads(state),
     query: async <T>(name: string, input: unknown, signal?: AbortSignal) => {
-      const parts = name === 'sumRecords' ? divide(input as SumInput, readers.length) : []
-      if (parts.length < 2) return query<T>(name, input, signal)
-      const sums = await Promise.all(parts.map((part) => query<RecordSums>(name, part, signal)))
-      return joinSums(sums, input as SumInput) as T
+      if (name !== 'sumRecords') return query<T>(name, input, signal)
+      const sum = (part: SumInput) => query<RecordSums>(name, part, signal)
+      return (await sumDivided(state, input as SumInput, readers.length, sum)) as T
     },
     update: (name, input, { signal, transfer, lease } = {}) =>
       writer.call('update', { name, input, lease }, signal, transfer),
@@ -89,13 +87,4 @@ export function dutiesOnThreads(state: State, location: DutiesLocation): Duties 
       await Promise.all([...readers, writer].map((thread) => thread.close()))
     },
   }
-}
-
-/** The same query for parts of its validators. */
-function divide({ query, ...input }: SumInput, count: number): SumInput[] {
-  const { validators } = query
-  if (validators.length < dividedFrom) return []
-  const size = Math.ceil(validators.length / count)
-  const parts = Array.from({ length: count }, (_, at) => validators.slice(at * size, (at + 1) * size))
-  return parts.filter(({ length }) => length > 0).map((part) => ({ ...input, query: { ...query, validators: part } }))
 }
