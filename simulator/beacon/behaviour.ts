@@ -80,6 +80,8 @@ export interface Behaviour {
   /** Undefined: the proposer is random. */
   proposer(slot: number): number | undefined
   newValidator(index: number, draws: SeededRandom): Identity
+  /** Whether the slot has no block, whoever its proposer is. Default: that follows from the mistakes. */
+  isEmpty?(slot: number): boolean
   /** Since Gloas. Default: proposers build all payloads and publish them in time. */
   payloadAt?(at: SlotContext, chain: ChainState, draws: SeededRandom): PayloadPlan
 }

@@ -42,7 +42,7 @@ async function ingest(
   const startSlot = world.snapshots.findIndex(
     (state, slot) => world.blocks.has(slot) && isPartlyFinalized(state.finalized),
   )
-  const branches = drawBranches(draws, startSlot, headSlot)
+  const branches = drawBranches(draws, startSlot, headSlot, plan.forkEpochs.gloas !== undefined)
   const head = new FaultyHead(world, faults, { headSlot: startSlot, branches })
   await using node = await openNode(head, { ...options, chainId: '560048' })
   await using execution = await openExecution(head, '560048')
@@ -62,12 +62,13 @@ async function ingest(
   }
 }
 
-/** Branches of one to three slots, with and without blocks. */
-function drawBranches(draws: SeededRandom, from: number, until: number): Branch[] {
+/** Branches of one to three slots, with and without blocks. With `flips`, some differ in the payload of their parent. */
+function drawBranches(draws: SeededRandom, from: number, until: number, flips: boolean): Branch[] {
   const branches: Branch[] = []
   for (let slot = from; slot + 4 < until; slot += draws.whole(4, 16)) {
     const end = slot + draws.whole(1, 4)
-    branches.push({ from: slot, until: end, empty: draws.happens(0.3) ? [slot] : [] })
+    const empty = draws.happens(0.3) ? [slot] : []
+    branches.push({ from: slot, until: end, empty, ...(flips && { hasParentPayload: draws.happens(0.5) }) })
   }
   return branches
 }
@@ -186,7 +187,7 @@ function simulateFork(seed: string): CompletedNetwork {
 }
 
 test('networks that cross the fork to Gloas are ingested without a wrong figure', () =>
-  ingestSeeds('gloas', simulateFork, (drawn) => ({ ...drawn, states: true, forgetsEmpty: false })))
+  ingestSeeds('gloas', simulateFork))
 
 test('they are ingested without envelopes too', () => {
   const envelopesFromSlot = () => Number.POSITIVE_INFINITY

@@ -197,7 +197,7 @@ export class Simulation {
     const { plan, behaviour, branch } = this.#scenario
     const proposer = duties.proposers[slot % plan.slotsPerEpoch] as number
     this.#truth.add(epoch, proposer, 'proposer_duties', 1)
-    if (this.#chain.at(proposer).slashed) return
+    if (this.#chain.at(proposer).slashed || behaviour.isEmpty?.(slot)) return
     if (branch && slot >= branch.from) {
       if (branch.empty?.includes(slot)) return
     } else {

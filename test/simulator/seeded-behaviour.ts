@@ -25,6 +25,10 @@ export interface DisruptionPlan {
   readonly orphaned: number
   readonly slashing: number
   readonly balanceChanges: number
+  /** Slots without a block. */
+  readonly emptySlots?: readonly number[]
+  /** Since Gloas, by slot: changes of the drawn payload. */
+  readonly payloads?: Readonly<Record<number, Partial<PayloadPlan>>>
 }
 
 export function drawDisruptionPlan(draws: SeededRandom): DisruptionPlan {
@@ -96,8 +100,12 @@ export class SeededBehaviour implements Behaviour {
     }
   }
 
-  payloadAt(_at: SlotContext, chain: ChainState, draws: SeededRandom): PayloadPlan {
-    return drawPayloadPlan(chain, draws)
+  payloadAt({ slot }: SlotContext, chain: ChainState, draws: SeededRandom): PayloadPlan {
+    return { ...drawPayloadPlan(chain, draws), ...this.#plan.payloads?.[slot] }
+  }
+
+  isEmpty(slot: number): boolean {
+    return this.#plan.emptySlots?.includes(slot) === true
   }
 
   proposer(): undefined {

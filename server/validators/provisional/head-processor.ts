@@ -4,18 +4,19 @@
 //
 // 1. An epoch can be computed when the head is two epochs later: votes are in the blocks of an epoch and of the next
 //    one, and their rewards depend on the checkpoint after both.
-// 2. The anchor of an epoch is the newest block at or before the first slot two epochs later. The chain up to it
-//    determines all figures of the epoch. After a reorganization, epochs with another anchor are computed again.
+// 2. The anchor of an epoch is the first block at or after the first slot two epochs later. The chain up to it determines
+//    all figures of the epoch: since Gloas, a block decides whether the payload of its parent is part of the chain, and
+//    the parent may be of an earlier epoch. After a reorganization, epochs with another anchor are computed again.
 // 3. One node is read at a time. Nodes may have different heads, which is no contradiction.
 import { type Beacon, BeaconError } from '#sources/beacon/client.ts'
-import { type ConsensusRules, epochAt, readableUntil } from '#sources/beacon/consensus.ts'
+import { type ConsensusRules, epochAt, firstSlotAt, readableUntil } from '#sources/beacon/consensus.ts'
 import type { MissedDutyColumns } from '../duties/missed.ts'
 import type { ScoreHistory } from '../duties/score-history.ts'
 import { packFigures } from '../duties/stage.ts'
 import { createEpochProcessor, type EpochProcessor } from '../ingest/epochs/epoch-processor.ts'
-import { type BlockHeader, createBeaconQueries } from '../ingest/read/beacon-queries.ts'
+import { type BeaconQueries, type BlockHeader, createBeaconQueries } from '../ingest/read/beacon-queries.ts'
 import type { ExecutionSource } from '../ingest/read/execution.ts'
-import { findAnchor, healthyFirst } from '../ingest/read/head-recorder.ts'
+import { healthyFirst } from '../ingest/read/head-recorder.ts'
 import type { StateRecords } from '../ingest/read/state-records.ts'
 import type { RegistryChanges } from '../registry/sync-registry.ts'
 import { type CurrentDuties, createCurrentDutiesReader, type ReadCurrentDuties } from './current-duties.ts'
@@ -72,7 +73,9 @@ export function createHeadProcessor(beacon: Beacon, initialOptions: HeadProcesso
   let current: readonly ProvisionalEpoch[] = []
   /** By epoch: the seats of payload committees, of the two epochs after the computed ones. */
   const seats = new Map<number, Uint32Array>()
-  let dutiesReader: { readonly node: Beacon; readonly read: ReadCurrentDuties } | undefined
+  let dutiesReader:
+    | { readonly node: Beacon; readonly rules: ConsensusRules; readonly read: ReadCurrentDuties }
+    | undefined
   /** Continues after the last epoch, as long as the anchor of that epoch is canonical. */
   let active: { readonly node: Beacon; readonly processor: EpochProcessor } | undefined
   /** The last successful run: head, first epoch and result. */
@@ -84,14 +87,14 @@ export function createHeadProcessor(beacon: Beacon, initialOptions: HeadProcesso
     const head = await queries.head()
     if (!head) throw new BeaconError('the node did not return its newest block')
     if (lastRun?.root === head.root && lastRun.next === next) return lastRun.view
-    const anchorOf = async (epoch: number) => (await findAnchor(queries, rules, epoch + 2))?.root
+    const anchorOf = (epoch: number) => findAnchor(queries, firstSlotAt(rules, epoch + 2), head.slot)
     const until = Math.min(epochAt(rules, head.slot) - 1, readableUntil(rules))
     const from = Math.max(next, until - (options.epochsMax ?? epochsMaxDefault))
     await dropOutdated(from, until, anchorOf)
     if (active?.node !== node) active = undefined
     for (let epoch = (current.at(-1)?.epoch ?? from - 1) + 1; epoch < until; epoch++) {
       const anchor = await anchorOf(epoch)
-      if (anchor === undefined) throw new BeaconError(`the node has no block before epoch ${epoch + 2}`)
+      if (anchor === undefined) throw new BeaconError(`the node has no block from epoch ${epoch + 2} on`)
       active ??= { node, processor: createEpochProcessor(node, options) }
       const segment = await active.processor.processSegment({ from: epoch, until: epoch + 1, scores }, signal)
       if ((await anchorOf(epoch)) !== anchor)
@@ -118,7 +121,9 @@ export function createHeadProcessor(beacon: Beacon, initialOptions: HeadProcesso
     const newest = current.at(-1)
     // The blocks and duties of an unknown fork cannot be read.
     if (!newest || epochAt(rules, head.slot) >= readableUntil(rules)) return undefined
-    if (dutiesReader?.node !== node) dutiesReader = { node, read: createCurrentDutiesReader(node, rules) }
+    // A fork may be scheduled while the server runs.
+    if (dutiesReader?.node !== node || dutiesReader.rules !== rules)
+      dutiesReader = { node, rules, read: createCurrentDutiesReader(node, rules) }
     try {
       return await dutiesReader.read(head, newest.watched && new Set(newest.watched), seats, signal)
     } catch (error) {
@@ -175,4 +180,13 @@ export function createHeadProcessor(beacon: Beacon, initialOptions: HeadProcesso
       throw failure
     },
   }
+}
+
+/** The root of the first block from a slot on. */
+async function findAnchor(queries: BeaconQueries, from: number, lastSlot: number): Promise<string | undefined> {
+  for (let slot = from; slot <= lastSlot; slot++) {
+    const header = await queries.header(slot)
+    if (header) return header.root
+  }
+  return undefined
 }

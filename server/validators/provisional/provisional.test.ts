@@ -7,10 +7,11 @@ import { chainDays, type Epoch } from '#core/chain-time.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { openNode } from '#simulator/beacon/node.ts'
 import type { NodeProfile } from '#simulator/beacon/node-profile.ts'
+import { gloasFrom } from '#simulator/beacon/plan.ts'
 import { type Branch, Simulation } from '#simulator/beacon/simulate.ts'
 import { Truth } from '#simulator/beacon/truth.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
-import { jsonAt, openAlteringProxy } from '#test/altering-proxy.ts'
+import { type Alteration, jsonAt, openAlteringProxy } from '#test/altering-proxy.ts'
 import { openNodeOfRun } from '#test/client-of-run.ts'
 import { openContext, settingsWith, type TestContext } from '#test/context.ts'
 import { openFollower } from '#test/open-follower.ts'
@@ -481,4 +482,68 @@ test('epochs and duties from an unknown fork on are not read', async () => {
   network.advance(3 * slotsPerEpoch)
   const after = await process()
   assert.deepEqual([epochsOf(after.epochs), after.duties], [[6, 7, 8, 9], undefined])
+})
+
+const fork = 3
+const simulateFork = (seed: string, changes: Parameters<typeof simulateNetwork>[1] = {}): CompletedNetwork =>
+  simulateNetwork(seed, { ...calm, ...small, calmEpochs: 4, slotSeconds: 12, forkEpochs: gloasFrom(fork), ...changes })
+
+test('figures of epochs that are not final equal those of the chain across the fork to Gloas', async () => {
+  const chain = simulateFork('provisional/gloas', { forkEpochs: gloasFrom(7) })
+  await using world = await openWorld(chain, { headSlot: 6 * slotsPerEpoch })
+  for (let head = 6; head < 14; head++) {
+    await world.step()
+    const stored = await coverageEnd(world)
+    const expected = Array.from({ length: head - 1 - stored }, (_, at) => stored + at)
+    assert.deepEqual(epochsOf(world.shown()), expected)
+    assert(expected.length >= 2)
+    await assertFigures(world, chain.truth, head - 1)
+    world.network.advance(slotsPerEpoch)
+  }
+})
+
+test('after a reorganization that changes only a payload, figures are those of the new chain', async () => {
+  // The payload of the last block of epoch 7 is decided by the block of slot 37.
+  const last = 8 * slotsPerEpoch - 1
+  const emptySlots = [1, 2, 3, 4, 5].map((after) => last + after)
+  const payloads = { [last]: { builder: 'self', value: 0n, executionPayment: 0n, delivery: 'full' } } as const
+  const chain = simulateFork('provisional/payload', { emptySlots, payloads })
+  const branch = { from: last + 6, until: last + 8, hasParentPayload: false }
+  await using world = await openWorld(chain, { headSlot: last + 7, branches: [branch] })
+  await world.step()
+  assert.equal(world.shown().at(-1)?.epoch, 7)
+  await assert.rejects(assertFigures(world, chain.truth, 8), /proposed_empty\s+1 !== 0/)
+  await world.step(1)
+  await assertFigures(world, chain.truth, 8)
+})
+
+test('current duties have the due times of a fork that is scheduled while the server runs', async () => {
+  const chain = simulateFork('provisional/scheduled')
+  const network = new MovingHead(chain, { headSlot: (fork - 1) * slotsPerEpoch })
+  await using node = await openNodeOfRun(network)
+  const unscheduled = jsonAt<{ GLOAS_FORK_EPOCH?: string }>(
+    /\/config\/spec$/,
+    ({ GLOAS_FORK_EPOCH: _, ...spec }) => spec,
+  )
+  await using proxy = await openAlteringProxy(node.url, unscheduled)
+  const processor = processorOn(proxy.url)
+  const dueOf = async () => {
+    const { duties } = await processor.process({ next: 0, scores: new Map() }, signal)
+    const dueMs = duties?.epochs.find(({ epoch }) => epoch === fork)?.dueMs ?? 0
+    return Math.round((dueMs * 10) / chain.plan.slotSeconds)
+  }
+  assert.equal(await dueOf(), 3333)
+  // The node is down for one request while it is updated.
+  let isDown = true
+  const restart: Alteration = ({ path }) => {
+    if (!path.endsWith('/headers/head') || !isDown) return undefined
+    isDown = false
+    return Buffer.from('-')
+  }
+  proxy.alter(restart)
+  network.advance()
+  // The constants are read again after the failure, so the next poll has them.
+  await dueOf()
+  network.advance()
+  assert.equal(await dueOf(), 2500)
 })
