@@ -15,6 +15,7 @@ import type { Row } from './validators-reference.ts'
 
 /** Epochs that are final in the recording, and whose next epoch is. */
 const epochsUntil = 17
+const headSlot = 160
 const granularities = ['day', 'week', 'month', 'quarter', 'year', 'all'] as const
 const pollMs = 50
 const pollsMax = 1200
@@ -117,9 +118,41 @@ describe('a server that reads a chain across the fork to Gloas', { skip: skipWit
     await assertMetadata(server.get)
   })
 
+  test('live duties equal the truth: payload votes, proposed blocks and their builders', async () => {
+    const truth = gloasTruth()
+    const covered = [{ from: 0, until: epochsUntil }]
+    await using server = await openRead([{}], covered, { showProvisional: true })
+    const dutiesOf = (validator: number) => server.get(`/v1/eth/validators/${validator}/duties`)
+    for (let polls = 0; polls < pollsMax && (await dutiesOf(0)).headSlot !== headSlot; polls++)
+      await systemClock.sleep(pollMs)
+    const current = Math.floor(headSlot / gloasTime.slotsPerEpoch)
+    let seenVotes = 0
+    for (const { validator, ptc } of truth.epochs[current - 1]?.rows ?? []) {
+      const { payloadVotes, blocks } = await dutiesOf(validator)
+      const [vote] = (payloadVotes as Reply[]).filter(({ epoch }) => epoch === current - 1)
+      const state = ptc?.included ? 'included' : ptc?.includable ? 'missing' : 'impossible'
+      assert.deepEqual(
+        vote && [vote.slot, vote.state, vote.payloadSeen, vote.blobsSeen],
+        ptc ? [ptc.slot, state, ptc.payloadPresent, ptc.blobDataAvailable] : undefined,
+      )
+      seenVotes += ptc ? 1 : 0
+      const proposed = truth.slots.filter(
+        (slot) => slot.proposer === validator && slot.proposed && slot.slot >= (current - 1) * gloasTime.slotsPerEpoch,
+      )
+      assert.deepEqual(
+        blocks,
+        proposed.map(({ slot, payload, selfBuilt, builderIndex, bidValue }) => ({
+          ...{ slot, payload: payload ?? 'unknown', builder: selfBuilt ? null : Number(builderIndex) },
+          valueGwei: bidValue,
+        })),
+      )
+    }
+    assert(seenVotes > 30)
+  })
+
   type Get = (path: string) => Promise<Record<string, unknown>>
 
-  async function openRead(nodes: readonly ReplayOptions[], expected: readonly Range[]) {
+  async function openRead(nodes: readonly ReplayOptions[], expected: readonly Range[], changes: object = {}) {
     await using cleanup = new AsyncDisposableStack()
     const urls: string[] = []
     for (const options of nodes) {
@@ -127,8 +160,8 @@ describe('a server that reads a chain across the fork to Gloas', { skip: skipWit
       urls.push(node.url)
     }
     const { epochsPerHour, epochsPerDay } = gloasTime
-    const hoodi = { epochsPerHour, epochsPerDay, beacon: { urls, fromEpoch: 0 } }
-    const endMs = (gloasTime.genesisUnix + 160.5 * gloasTime.slotSeconds) * 1000
+    const hoodi = { epochsPerHour, epochsPerDay, beacon: { urls, fromEpoch: 0 }, ...changes }
+    const endMs = (gloasTime.genesisUnix + (headSlot + 0.5) * gloasTime.slotSeconds) * 1000
     const server = cleanup.use(
       await openEmptyServer(
         { validators: { networks: { hoodi } }, console: { enabled: false } },
