@@ -135,6 +135,8 @@ export function readRules(spec: Readonly<Record<string, unknown>>) {
       partials: positive('MAX_PENDING_PARTIALS_PER_WITHDRAWALS_SWEEP', 8),
       builders: positive('MAX_BUILDERS_PER_WITHDRAWALS_SWEEP', 16_384),
     },
+    /** Epochs from a request for a partial withdrawal or an exit until it can be paid out, at least. */
+    withdrawalEpochsMin: figure('MIN_VALIDATOR_WITHDRAWABILITY_DELAY', 256) + figure('MAX_SEED_LOOKAHEAD', 4) + 1,
     /** Epochs from the exit of a builder until its balance is paid out. */
     builderExitEpochs: figure('MIN_BUILDER_WITHDRAWABILITY_DELAY', 64),
     /** They determine the depth of the hash trees of lists. */

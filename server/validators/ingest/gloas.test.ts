@@ -5,6 +5,7 @@ import { before, describe, test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
 import type { Block } from '#sources/beacon/block.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
+import type { ConsensusRules } from '#sources/beacon/consensus.ts'
 import { type Exchange, openReplay, type Replay, type ReplayOptions } from '#test/beacon-replay.ts'
 import { openContext, type TestContext } from '#test/context.ts'
 import { type GloasTruth, gloasRecording, gloasTruth, skipWithoutGloas } from '#test/gloas-recording.ts'
@@ -20,7 +21,7 @@ import { type BeaconQueries, createBeaconQueries } from './read/beacon-queries.t
 import { withChainTimes } from './read/chain-identity.ts'
 import { EpochReader } from './read/epoch-reader.ts'
 import { settleBalances } from './read/settle-balances.ts'
-import { fillGap } from './replay/fill-gap.ts'
+import { fillGap, type Gap } from './replay/fill-gap.ts'
 
 /** Epochs whose next epoch is final in the recording. */
 const epochsUntil = 18
@@ -237,41 +238,63 @@ describe('a chain that crosses the fork to Gloas', { skip: skipWithoutGloas }, (
   })
 
   describe('epochs without states, computed from blocks', () => {
-    const lengths = [1, 2, 3, 5]
-    for (const length of lengths) {
-      test(`gaps of ${length} epochs, anywhere on the chain and across the fork`, async () => {
-        await using node = await openNode()
-        const beacon = beaconOf(node)
-        const { rules } = await beacon.chain()
-        const queries = createBeaconQueries(beacon, rules)
-        const blocks = new Map<number, readonly Block[]>()
-        for (let epoch = 0; epoch <= 19; epoch++) blocks.set(epoch, await readBlocks(queries, epoch))
-        const finalized = async (epoch: number) => (await queries.finalizedEpoch(epoch * 8)) ?? 0
-        const stateAt = async (epoch: number) => {
-          const state = await queries.transitionState(epoch * 8)
-          assert(state)
-          return { epoch, ...state }
-        }
-        for (let from = 3; from + length + 1 < epochsUntil; from++) {
-          const until = from + length + 1
-          const after = await stateAt(until)
-          const epochs = await fillGap(rules, {
-            before: await stateAt(from),
-            after: { epoch: until, validators: after.validators, finalizedEpoch: await finalized(until) },
-            finalizedAfter: await finalized(until + 1),
-            readBlocks: async (epoch) => blocks.get(epoch) ?? [],
-          })
-          assert.equal(epochs.length, length + 1)
-          let carry: Carry | undefined
-          for (const data of epochs) {
-            const sums = new Sums()
-            const processed = processEpoch(rules, data, carry, sums)
-            if (carry) assertMeasures(sums, data.epoch)
-            carry = processed.carry
-          }
-        }
-      })
+    interface Chain {
+      readonly rules: ConsensusRules
+      readonly gapOf: (from: number, length: number) => Promise<Gap>
     }
+
+    async function withChain(work: (chain: Chain) => Promise<void>): Promise<void> {
+      await using node = await openNode()
+      const beacon = beaconOf(node)
+      const { rules } = await beacon.chain()
+      const queries = createBeaconQueries(beacon, rules)
+      const blocks = new Map<number, readonly Block[]>()
+      for (let epoch = 0; epoch <= 19; epoch++) blocks.set(epoch, await readBlocks(queries, epoch))
+      const finalized = async (epoch: number) => (await queries.finalizedEpoch(epoch * 8)) ?? 0
+      const stateAt = async (epoch: number) => {
+        const state = await queries.transitionState(epoch * 8)
+        assert(state)
+        return { epoch, ...state }
+      }
+      const gapOf = async (from: number, length: number): Promise<Gap> => {
+        const until = from + length + 1
+        const { validators } = await stateAt(until)
+        return {
+          before: await stateAt(from),
+          after: { epoch: until, validators, finalizedEpoch: await finalized(until) },
+          finalizedAfter: await finalized(until + 1),
+          readBlocks: async (epoch) => blocks.get(epoch) ?? [],
+        }
+      }
+      await work({ rules, gapOf })
+    }
+
+    // A consolidation is requested and takes effect in gaps of 6 epochs.
+    for (const length of [1, 2, 3, 5, 6]) {
+      test(`gaps of ${length} epochs, anywhere on the chain and across the fork`, () =>
+        withChain(async ({ rules, gapOf }) => {
+          for (let from = 3; from + length + 1 < epochsUntil; from++) {
+            const epochs = await fillGap(rules, await gapOf(from, length))
+            assert.equal(epochs.length, length + 1)
+            let carry: Carry | undefined
+            for (const data of epochs) {
+              const sums = new Sums()
+              const processed = processEpoch(rules, data, carry, sums)
+              if (carry) assertMeasures(sums, data.epoch)
+              carry = processed.carry
+            }
+          }
+        }))
+    }
+
+    test('gaps that cannot be computed name the cause', () =>
+      withChain(async ({ rules, gapOf }) => {
+        const assertRefused = async (from: number, length: number, cause: RegExp) =>
+          assert.rejects(fillGap(rules, await gapOf(from, length)), cause)
+        await assertRefused(5, 8, /; slot \d+ requests a partial withdrawal that can be paid in this gap/)
+        await assertRefused(2, 1, /; the committees of epochs 0 and 1 depend on RANDAO mixes from before genesis/)
+        await assertRefused(7, 8, /: epoch 16: its sync committee is not in the state of epoch 7$/)
+      }))
   })
 })
 

@@ -16,7 +16,7 @@ import type { BatchMember } from './batches.ts'
 import type { EpochProcessor } from './epochs/epoch-processor.ts'
 import { type ProcessedSegment, segmentBuffers } from './epochs/processed-segment.ts'
 import { adoptChain, expectedChain } from './read/chain-identity.ts'
-import { computedEpochsMax } from './read/epoch-reader.ts'
+import { computedEpochsMax } from './replay/gap-limit.ts'
 
 export interface IngestSource {
   readonly context: Pick<ValidatorsContext, 'state' | 'duties' | 'settings' | 'log' | 'clock' | 'validators'>

@@ -13,6 +13,7 @@ import { type Beacon, ContradictionError } from '#sources/beacon/client.ts'
 import { type ConsensusRules, firstSlotAt } from '#sources/beacon/consensus.ts'
 import { type FullState, ReplayError } from '../replay/chain-replay.ts'
 import { fillGap } from '../replay/fill-gap.ts'
+import { computedEpochsMax } from '../replay/gap-limit.ts'
 import { type BeaconQueries, type BlockLink, createBeaconQueries } from './beacon-queries.ts'
 import { createBoundaries } from './boundaries.ts'
 import type { EpochData } from './epoch.ts'
@@ -25,9 +26,6 @@ import { StateSearch } from './states-not-found.ts'
 export interface ReadEpoch extends EpochData {
   readonly boundary: Boundary
 }
-
-/** Computed epochs are kept in memory: about 20 MB each with a million validators. Mainnet: five hours. */
-export const computedEpochsMax = 48
 
 export class EpochReader {
   #beacon: Beacon

@@ -50,16 +50,19 @@ export const withdrawalRequests = ({ requests }: Block): (ValidatorRequest & { r
     isExit: request.u64(keyAt + pubkeySize) === 0,
   }))
 
-/** `isSwitch`: source and target are the same, which makes the validator compounding. */
-export const consolidationRequests = ({ requests }: Block): (ValidatorRequest & { readonly isSwitch: boolean })[] =>
-  requestsIn(requests?.consolidations, consolidationRequestSize).map((request) => {
-    const source = validatorRequest(request)
-    return { ...source, isSwitch: source.pubkey === request.hex(keyAt + pubkeySize, pubkeySize) }
-  })
+/** `target`: public key. If it is that of the validator itself, the request makes it compounding. */
+export const consolidationRequests = ({ requests }: Block): (ValidatorRequest & { readonly target: string })[] =>
+  requestsIn(requests?.consolidations, consolidationRequestSize).map((request) => ({
+    ...validatorRequest(request),
+    target: request.hex(keyAt + pubkeySize, pubkeySize),
+  }))
 
 /** The public keys in the deposits and requests of a block that concern known validators. */
-export const keysIn = (block: Block): string[] =>
-  pubkeysOf([...block.deposits, ...withdrawalRequests(block), ...consolidationRequests(block)])
+export function keysIn(block: Block): string[] {
+  const consolidations = consolidationRequests(block)
+  const targets = consolidations.map(({ target }) => target)
+  return [...pubkeysOf([...block.deposits, ...withdrawalRequests(block), ...consolidations]), ...targets]
+}
 
 export const pubkeysOf = (deposits: readonly { readonly pubkey: string }[]): string[] =>
   deposits.map(({ pubkey }) => pubkey)
@@ -76,6 +79,13 @@ export const readQueuedDeposits = (
 /** All records of the queue. */
 export const readQueuedConsolidations = (queue: Uint8Array): PendingConsolidation[] =>
   new View(queue).list(consolidationSize).map(({ bytes }) => consolidationIn(bytes))
+
+export function consolidationRecord(source: number, target: number): Uint8Array {
+  const record = Buffer.alloc(consolidationSize)
+  record.writeBigUInt64LE(BigInt(source))
+  record.writeBigUInt64LE(BigInt(target), 8)
+  return record
+}
 
 /** A record for the queue that the chain creates itself. Its signature is the point at infinity. */
 export function unsignedDeposit(pubkey: Uint8Array, credentials: Uint8Array, gwei: number): Uint8Array {

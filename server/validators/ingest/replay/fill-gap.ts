@@ -16,6 +16,7 @@ import type { EpochData } from '../read/epoch.ts'
 import { verifyLink, verifyProposers } from '../read/linked-blocks.ts'
 import { verifyRegistry } from '../read/verify.ts'
 import { type ChainReplay, type FullState, ReplayError, startReplay } from './chain-replay.ts'
+import { withdrawalRequests } from './execution-requests.ts'
 import { computeDuties, type GapDuties } from './gap-duties.ts'
 
 export interface Gap {
@@ -49,10 +50,30 @@ export async function fillGap(rules: ConsensusRules, gap: Gap): Promise<EpochDat
   } catch (error) {
     // A BeaconError: what looks like a contradiction of a node may be an incomplete rule.
     if (!(error instanceof ReplayError || error instanceof BeaconError)) throw error
+    const causes = [error.message, ...likelyCauses(rules, gap, [...byEpoch.values()].flat())]
     throw new ReplayError(
-      `the states of epochs ${before.epoch + 1} to ${after.epoch - 1} cannot be computed from blocks: ${error.message}`,
+      `the states of epochs ${before.epoch + 1} to ${after.epoch - 1} cannot be computed from blocks: ${causes.join('; ')}`,
     )
   }
+}
+
+/** What is known not to be computed, if it concerns this gap. */
+function likelyCauses(rules: ConsensusRules, { before, after }: Gap, blocks: readonly Block[]): string[] {
+  const causes: string[] = []
+  if (before.epoch <= 2)
+    causes.push(
+      'the committees of epochs 0 and 1 depend on RANDAO mixes from before genesis, which the first block may not have',
+    )
+  const partial = blocks.find((block) => {
+    const epoch = epochAt(rules, block.slot)
+    const isInTime = epoch >= before.epoch && epoch + rules.withdrawalEpochsMin <= after.epoch
+    return isInTime && withdrawalRequests(block).some(({ isExit }) => !isExit)
+  })
+  if (partial)
+    causes.push(
+      `slot ${partial.slot} requests a partial withdrawal that can be paid in this gap, which is not computed`,
+    )
+  return causes
 }
 
 function replayGap(rules: ConsensusRules, gap: Gap, byEpoch: ReadonlyMap<number, readonly Block[]>): EpochData[] {
@@ -129,7 +150,7 @@ function findDifference(replay: ChainReplay, computed: Validators, { validators,
   }
   const { deposits, consolidations } = computed.pending ?? emptyPendingQueues
   if (Buffer.compare(deposits, validators.pending.deposits) !== 0) return 'the queue of pending deposits differs'
-  // New consolidations are not computed. They take effect much later than the end of the gap.
+  // On real chains, new consolidations take effect much later than the end of the gap, so a missing one does not matter.
   const known = validators.pending.consolidations.subarray(0, consolidations.length)
   if (Buffer.compare(consolidations, known) !== 0) return 'the queue of pending consolidations differs'
   const [builders] = replay.builderDifferences(validators.payloads)

@@ -1,5 +1,4 @@
-// The validators of a chain while blocks and epoch transitions are applied to them, as the consensus specifications
-// define it.
+// The validators of a chain while blocks and epoch transitions are applied, as the consensus specifications define it.
 //
 // 1. What the chain never reverts comes from a later state: public keys, and the epochs of activation, exit and
 //    withdrawal. Such an epoch is always in the future when the chain sets it. So it makes no difference to any duty or
@@ -21,6 +20,7 @@ import type { VoteRewards } from '../epochs/vote-rewards.ts'
 import { DepositQueue, type DepositTarget } from './deposit-queue.ts'
 import { hysteresisBand, slashingPenalties } from './epoch-rules.ts'
 import {
+  consolidationRecord,
   consolidationRequests,
   depositRequests,
   keysIn,
@@ -30,6 +30,7 @@ import {
   type ValidatorRequest,
   withdrawalRequests,
 } from './execution-requests.ts'
+import { computedEpochsMax } from './gap-limit.ts'
 import { credentialsType, ReplayedCredentials } from './replayed-credentials.ts'
 import { type BlockContext, type ReplayedPayloads, replayPayloads } from './replayed-payloads.ts'
 import type { SweptValidators } from './withdrawal-sweep.ts'
@@ -77,7 +78,7 @@ export class ReplayedValidators implements SweptValidators {
     this.payloads = replayPayloads(rules, epoch, before, after, transition.sweep)
   }
 
-  /** The current validators. The next block or transition changes the result. */
+  /** The next block or transition changes the result. */
   current(): Validators {
     const count = this.#count
     const { pubkeys, eligible, activation, exit, withdrawable } = this.#after
@@ -147,16 +148,26 @@ export class ReplayedValidators implements SweptValidators {
       if (request.isExit) this.#beginExit(this.#ownedIndex(request, indices))
     for (const request of consolidationRequests(block)) {
       const index = this.#ownedIndex(request, indices)
-      if (request.isSwitch) this.#switchToCompounding(index, epoch)
-      else this.#beginExit(index)
+      if (request.target === request.pubkey) this.#switchToCompounding(index, epoch)
+      else this.#consolidate(index, indices.get(request.target), epoch)
     }
+  }
+
+  /** On real chains, a consolidation takes effect much later than the end of a gap. Then it does not matter. */
+  #consolidate(source: number | undefined, target: number | undefined, epoch: number): void {
+    if (source === undefined || this.isExiting(source)) return
+    this.#beginExit(source)
+    if (target === undefined || !this.isExiting(source)) return
+    const isInTime = (this.#after.withdrawable[source] as number) <= epoch + computedEpochsMax
+    const isAllowed = this.#credentials.typeOf(target) === credentialsType.compounding && !this.isExiting(target)
+    if (isInTime && isAllowed && isActiveAt(this.#after, target, epoch))
+      this.#consolidations = Buffer.concat([this.#consolidations, consolidationRecord(source, target)])
   }
 
   /** The validator of a request, if the sender is its withdrawal address. */
   #ownedIndex({ pubkey, sender }: ValidatorRequest, indices: ReadonlyMap<string, number>): number | undefined {
-    const index = indices.get(pubkey)
-    if (index === undefined || index >= this.#count) return undefined
-    return this.#credentials.isOwnedBy(index, sender) ? index : undefined
+    const index = indices.get(pubkey) ?? this.#count
+    return index < this.#count && this.#credentials.isOwnedBy(index, sender) ? index : undefined
   }
 
   /** The chain refuses requests of some validators. These have no exit epoch in the later state either. */
@@ -180,7 +191,7 @@ export class ReplayedValidators implements SweptValidators {
     this.#deposits.add(unsignedDeposit(pubkey, this.#credentials.of(index), excess))
   }
 
-  /** `index`: of the public key in the later state; undefined if it is not there. */
+  /** `index`: that of the public key in the later state. */
   #deposit(index: number | undefined, gwei: number, isElectra: boolean): void {
     if (index === undefined || index > this.#count) return
     this.#add(index, gwei)
