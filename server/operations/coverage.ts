@@ -141,9 +141,8 @@ async function networkStreams(context: AppContext): Promise<Stream[]> {
     const health = await readNetworkHealth(context, network)
     const { covered, ageSeconds = null } = health
     const isFollowed = context.settings.validators.networks[network].beacon.urls.length > 0
-    const [first, last] = [covered[0], covered.at(-1)]
-    if (!first && !isFollowed) continue
-    const position = measureCoverage({ from: first?.from ?? 0, until: last?.until ?? 0 }, covered)
+    if (covered.length === 0 && !isFollowed) continue
+    const position = measureCoverage(health.wanted, covered)
     const missingPast = await readMissingPast(context, network)
     const reasons = position.gapsCount === 0 ? [] : await readGapReasons(context.state, network)
     const stream: StreamWithoutStatus = {
@@ -155,8 +154,8 @@ async function networkStreams(context: AppContext): Promise<Stream[]> {
         return reason === undefined ? gap : { ...gap, reason }
       }),
       ageSeconds,
-      // Epochs before the first stored one are no gap, but may still be read.
-      complete: position.gapsCount === 0 && last !== undefined && health.fillingEpochs === 0,
+      // Unless `fromEpoch` is set, epochs before the first stored one are no gap, but may still be read.
+      complete: position.gapsCount === 0 && covered.length > 0 && health.fillingEpochs === 0,
       fresh: isFollowed ? health.isFresh : null,
       ...(health.nodes && { nodes: health.nodes }),
       ...joinProblems([findRun(context, network)?.status.lastError]),

@@ -22,7 +22,7 @@ const beaconSettings = section(
     fromEpoch: wholeNumber(
       -1,
       'First epoch to read. −1: the first epoch of the chain day of the first start. Epochs whose states no node ' +
-        'has are skipped and read later, when a node has them.',
+        'has are skipped and read later, when a node has them. If set, they are reported as missing until then.',
       -1,
     ),
     auditValidators: integer(

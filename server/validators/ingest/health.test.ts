@@ -6,6 +6,7 @@ import { coverageReport } from '#operations/coverage.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { addCoverage } from '#storage/coverage.ts'
 import { openContext, type TestContext } from '#test/context.ts'
+import { coveredEpochs } from '../duties/coverage.ts'
 import { networkStream, readNetworkHealth } from './health.ts'
 import { findRun, registerRun, unregisterRun } from './ingest-status.ts'
 import { beaconFindings, startBeacon } from './start.ts'
@@ -13,8 +14,8 @@ import { beaconFindings, startBeacon } from './start.ts'
 const minuteMs = 60_000
 
 /** Epochs last four minutes, the current one is a second old, and the last `behind` epochs are not stored. */
-async function openNetwork({ behind = 3, slotSeconds = 30 } = {}) {
-  const hoodi = { slotSeconds, slotsPerEpoch: 8, beacon: { urls: ['http://beacon.test'] } }
+async function openNetwork({ behind = 3, slotSeconds = 30, fromEpoch = -1 } = {}) {
+  const hoodi = { slotSeconds, slotsPerEpoch: 8, beacon: { urls: ['http://beacon.test'], fromEpoch } }
   const context = await openContext({ validators: { networks: { hoodi } } })
   const { genesisUnix } = context.settings.validators.networks.hoodi
   const epochMs = slotSeconds * 8000
@@ -223,6 +224,24 @@ test('while the server fills a gap, the network is catching up and the number of
   assert.deepEqual(await readReports(context), ['catching up', true, filling])
   run.recordFill(0)
   assert.deepEqual(await readReports(context), [status, ok, message])
+})
+
+test('epochs from `fromEpoch` to the first stored one are missing, if the operator has set it', async () => {
+  for (const fromEpoch of [0, 7]) {
+    await using context = await openNetwork({ fromEpoch })
+    const [first] = await coveredEpochs(context.duties, 'hoodi')
+    assert.ok(first)
+    const missing = `3 epochs behind; epochs ${fromEpoch} to ${first.from - 1} are missing: `
+    const [status, ok, message] = await readReports(context)
+    assert.deepEqual([status, ok, String(message).startsWith(missing)], ['gaps', true, true], String(message))
+    const { complete, streams } = await coverageReport(context)
+    const network = streams.find(({ group }) => group === 'validators')
+    assert.deepEqual([complete, network?.complete], [false, false])
+    assert.deepEqual([network?.from, network?.gaps], [fromEpoch, [{ from: fromEpoch, until: first.from }]])
+  }
+  // It has more than requested.
+  await using context = await openNetwork({ fromEpoch: 2 ** 30 })
+  assert.deepEqual(await readReports(context), ['healthy', true, '3 epochs behind'])
 })
 
 test('while epochs before the first stored one are read, the network is catching up, but not after a failed poll', async () => {

@@ -3,6 +3,7 @@
 import type { Network } from '#api/wire/validators.ts'
 import { holes, type Range } from '#core/ranges.ts'
 import { isProgressing } from '#ingest/stream-progress.ts'
+import type { NetworkSettings } from '#runtime/settings/validators.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
 import { describeWindowsMismatch, storedChain } from '../duties/networks.ts'
@@ -15,6 +16,8 @@ export type NodesStatus = 'agree' | 'disagree' | 'not compared'
 
 export interface NetworkHealth {
   readonly covered: readonly Range[]
+  /** From the first epoch that the operator wants to the last stored one. */
+  readonly wanted: Range
   /** Epochs that are not stored because no node had their states, or that were never requested. */
   readonly missing: readonly Range[]
   /** Why the last gap could not be computed from blocks, if this process has left it. */
@@ -59,6 +62,7 @@ export async function readNetworkHealth(
   const epochSeconds = time.slotSeconds * time.slotsPerEpoch
   const sinceGenesis = clock.now() / 1000 - time.genesisUnix
   const behindEpochs = until === undefined ? undefined : Math.floor(sinceGenesis / epochSeconds) - until
+  const wanted = { from: firstWanted(time.beacon, covered[0]?.from ?? 0), until: until ?? 0 }
   const run = findRun(context, network)?.status
   const since = run?.failingSinceMs ?? null
   const failingMs = since === null ? 0 : clock.monotonicMs() - since
@@ -78,7 +82,8 @@ export async function readNetworkHealth(
   const isFresh = windowsProblem === undefined && !isFailing && isUpToDate
   return {
     covered,
-    missing: [...holes(covered, { from: covered[0]?.from ?? 0, until: until ?? 0 }), ...(skipped ? [skipped] : [])],
+    wanted,
+    missing: [...holes(covered, wanted), ...(skipped ? [skipped] : [])],
     missingReason: run?.lastGap?.problem,
     fillingEpochs: run?.fillingEpochs ?? 0,
     nodes: run && nodesStatus(run),
@@ -94,6 +99,10 @@ export async function readNetworkHealth(
         : { message: windowsProblem, todo: windowsTodo },
   }
 }
+
+/** Without `fromEpoch`, the first stored epoch: where to begin was left to the server. */
+const firstWanted = ({ urls, fromEpoch }: NetworkSettings['beacon'], first: number): number =>
+  urls.length > 0 && fromEpoch >= 0 ? Math.min(first, fromEpoch) : first
 
 const windowsTodo = 'correct the setting and restart; until then the network is disabled'
 
