@@ -131,6 +131,14 @@ describe('errors', () => {
     assert.equal(error.message, 'explorer.fundedBy: Error! Invalid address format')
   })
 
+  test('group A: a text that asks to try again is retryable, also without retry-after', async () => {
+    const result = 'Too many searches are running; try again in a moment.'
+    await using server = await serveScript({ body: { status: '0', message: 'NOTOK', result } })
+    const { client } = clientOf(server)
+    const error = await failureOf(client.explorer.fundedBy({ address: '0x' }, { retries: 0 }))
+    assert.equal(error.retryable, true)
+  })
+
   test('group A: "No data found" is an error for a lookup and an empty list for a list', async () => {
     await using server = await serveScript({ body: { status: '0', message: 'No data found', result: [] } })
     const { client } = clientOf(server)

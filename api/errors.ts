@@ -118,8 +118,7 @@ export const noDataFound = 'No data found'
 export const retryableStatuses: ReadonlySet<number> = new Set([429, 500, 502, 503, 504])
 
 /** Texts of temporary errors in group A, which returns 200. A test checks them against the fault table. */
-const retryableText =
-  /rate limit|try again later|temporarily|at the moment|took too long|not been read|^Internal error/i
+const retryableText = /rate limit|try again|temporarily|at the moment|took too long|not been read|^Internal error/i
 
 /** The group's own error for a failure body. Undefined: the body does not have the group's format. */
 export function toGroupError(at: FailureContext, body: unknown): TetradError | undefined {

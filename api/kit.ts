@@ -96,10 +96,19 @@ export const endpoint = <const Id extends AnyId, I extends TProperties, R extend
   description: Omit<Endpoint<TObject<I>, R>, keyof Route | 'id' | 'input'> & { input: TObject<I> },
 ): Endpoint<TObject<I>, R> & { readonly id: Id } => ({ ...allRoutes[id], id, ...description })
 
-/** Whether callers must send this input. Inputs with a default are required in the contract only. */
-export const isRequired = ({ input }: Endpoint, name: string): boolean =>
-  (input as { required?: readonly string[] }).required?.includes(name) === true &&
-  !('default' in (input.properties[name] as object))
+/**
+ * Whether callers must send this input, as documented. Inputs with a default are required in the contract only, except
+ * those that the specification requires: the server accepts their absence, but other servers may not.
+ */
+export const isRequired = ({ input }: Endpoint, name: string): boolean => {
+  const property = input.properties[name] as object
+  const isInContract = (input as { required?: readonly string[] }).required?.includes(name) === true
+  return isInContract && (!('default' in property) || isRequiredBySpec(property))
+}
+
+/** For an input with a default that the specification marks as required. */
+export const requiredBySpec = { 'x-required': true }
+export const isRequiredBySpec = (schema: object): boolean => 'x-required' in schema
 
 export type Reply<E extends Endpoint> = Static<E['reply']>
 /** Input of a handler: defaults are filled in. */

@@ -1,7 +1,7 @@
 // Generates the OpenAPI 3.1 document from the contract. Endpoints that share path and method (spec 4.1 and 4.3) become
 // one operation.
 import { allEndpoints } from './extensions.ts'
-import { type Endpoint, isRequired } from './kit.ts'
+import { type Endpoint, isRequired, isRequiredBySpec } from './kit.ts'
 import { headers, jsonContent, responsesOf } from './openapi-responses.ts'
 import { Components, type SchemaObject } from './openapi-schemas.ts'
 import { type Group, groups, inputLocation } from './routes.ts'
@@ -107,7 +107,10 @@ interface Parameter {
   readonly [keyword: string]: unknown
 }
 
-/** Inputs of all endpoints at this path. Those that not every endpoint has are optional. */
+/**
+ * Inputs of all endpoints at this path. Those that not every endpoint has are optional, unless the specification requires
+ * them with a default, which is harmless for the others.
+ */
 function parametersOf(there: Endpoint[], components: Components): Parameter[] {
   const united = new Map<string, Parameter>()
   const selects = there.flatMap(({ select }) => (select ? [select] : []))
@@ -125,7 +128,11 @@ function parametersOf(there: Endpoint[], components: Components): Parameter[] {
       const only = shared
         ? {}
         : { 'x-endpoints': there.filter(({ input }) => name in input.properties).map(({ id }) => id) }
-      united.set(parameter.name, { ...parameter, required: parameter.required && shared, ...only })
+      united.set(parameter.name, {
+        ...parameter,
+        required: parameter.required && (shared || isRequiredBySpec(schema as object)),
+        ...only,
+      })
     }
   }
   return [...united.values()]
@@ -134,7 +141,7 @@ function parametersOf(there: Endpoint[], components: Components): Parameter[] {
 function toParameter(endpoint: Endpoint, name: string, schema: unknown, components: Components): Parameter | undefined {
   const location = inputLocation(endpoint, name)
   if (location === 'body') return undefined
-  const { description, ...rest } = components.use(schema)
+  const { description, 'x-required': _, ...rest } = components.use(schema)
   const example = (endpoint.example.input as SchemaObject)[name]
   return {
     name: endpoint.headers?.[name] ?? name,

@@ -67,7 +67,7 @@ describe('pages', () => {
     assert.equal(endless.requests.length, 3)
     await using stuck = await serveScript({ body: { data: [], next: '/x?from=1' } })
     const same = Array.fromAsync(clientOf(stuck).client.pages('validators.aggregateEffectiveness', input))
-    assert.match((await failureOf(same)).message, /that of this page/)
+    assert.match((await failureOf(same)).message, /is one that was read before/)
     await using odd = await serveScript({ body: { data: [] } })
     const unread = Array.fromAsync(clientOf(odd).client.pages('validators.aggregateEffectiveness', input))
     assert.match((await failureOf(unread)).message, /is not valid/)
@@ -82,7 +82,7 @@ describe('pages', () => {
     const urls = server.requests.map(({ url }) => url)
     assert.deepEqual(urls, ['/markets/keyset?order=volume', '/markets/keyset?order=volume&after_cursor=a'])
     const repeated = Array.fromAsync(client.records('markets.listKeyset', {}))
-    assert.match((await failureOf(repeated)).message, /cursor of the next page is that of this page/)
+    assert.match((await failureOf(repeated)).message, /is one that was read before/)
     const limited = Array.fromAsync(client.records('markets.listKeyset', {}, { pagesMax: 1 }))
     assert.match((await failureOf(limited)).message, /more than 1 pages/)
   })
@@ -124,6 +124,33 @@ describe('pages', () => {
     const cursors = await Array.fromAsync(client.records('markets.changes', {}), ({ cursor }) => cursor)
     assert.deepEqual(cursors, ['7', '8'])
     assert.deepEqual(urlsOf(server), ['/markets/changes', '/markets/changes?after=7'])
+  })
+
+  test('a cycle of links or cursors ends with an error when a page would be read again', async () => {
+    const pageAfter = { a: 'b', b: 'c', c: 'a' } as Record<string, string>
+    const next = ({ url = '' }: { url?: string | undefined }) => pageAfter[/=([abc])$/.exec(url)?.[1] ?? 'c']
+    await using cursors = await serveScript((request) => ({
+      body: { markets: [{ id: '1' }], next_cursor: next(request) },
+    }))
+    const byCursor = Array.fromAsync(clientOf(cursors).client.pages('markets.listKeyset', {}))
+    assert.match((await failureOf(byCursor)).message, /is one that was read before/)
+    assert.equal(cursors.requests.length, 4)
+    await using links = await serveScript((request) => ({ body: { data: [], next: `/x?from=${next(request)}` } }))
+    const byLink = Array.fromAsync(clientOf(links).client.pages('validators.aggregateEffectiveness', input))
+    assert.match((await failureOf(byLink)).message, /is one that was read before/)
+    assert.equal(links.requests.length, 4)
+  })
+
+  test('a server that ignores offset or page repeats its records, which is an error; no records end a search', async () => {
+    await using offsets = await serveScript({ body: [{ id: '1' }, { id: '2' }] })
+    const byOffset = Array.fromAsync(clientOf(offsets).client.records('markets.tags', {}))
+    assert.match((await failureOf(byOffset)).message, /records of the one before/)
+    const pagination = { hasMore: true, totalResults: 9 }
+    await using numbers = await serveScript({ body: { events: [{ id: '1' }], tags: [], pagination } })
+    const byNumber = Array.fromAsync(clientOf(numbers).client.records('markets.publicSearch', { q: 'rain' }))
+    assert.match((await failureOf(byNumber)).message, /records of the one before/)
+    await using empty = await serveScript({ body: { events: [], tags: [], pagination } })
+    assert.deepEqual(await Array.fromAsync(clientOf(empty).client.records('markets.publicSearch', { q: 'rain' })), [])
   })
 
   test('a page without its list of records is an error', async () => {

@@ -3,6 +3,7 @@
 // and path.
 import type { InputOf, ReplyOf } from './calls.ts'
 import { TransportError } from './errors.ts'
+import { stringifyJson } from './json.ts'
 import type { AnyId } from './routes.ts'
 import { type CallEndpoint, contextOf, type SendOptions } from './send.ts'
 
@@ -92,24 +93,43 @@ async function* readPages(
 ): AsyncGenerator<unknown> {
   const pagesMax = options.pagesMax ?? pagesMaxDefault
   let request: PageRequest | undefined = { input }
+  const requested = new Set<string>()
+  let previous = ''
   for (let count = 1; count <= pagesMax; count++) {
     const reply: unknown = await callEndpoint(id, request.input, options, request.query)
+    const content = contentOf(id, reply)
+    if (content !== undefined && content === previous)
+      throw unreadable(id, 'the page has the records of the one before')
     yield reply
+    previous = content ?? ''
+    requested.add(positionOf(request))
     request = nextRequest(id, request, reply)
     if (!request) return
+    if (requested.has(positionOf(request))) throw unreadable(id, 'the next page is one that was read before')
   }
   throw unreadable(id, `more than ${pagesMax} pages: request less, or raise pagesMax`)
 }
 
+const positionOf = ({ input, query }: PageRequest): string => (query ? String(query) : stringifyJson(input))
+
+/**
+ * The records of a page whose position is counted here: a server that ignores the position returns the same ones for ever.
+ * Undefined for other pages, whose records may be equal: with links, the caller chooses the fields.
+ */
+function contentOf(id: PagedId, reply: unknown): string | undefined {
+  const { next }: Paging = pagedEndpoints[id]
+  if (next !== 'offset' && next !== 'number') return undefined
+  const records = recordsOf(id, reply)
+  return records.length === 0 ? undefined : stringifyJson(records)
+}
+
 /** Undefined after the last page. */
-export function nextRequest(id: PagedId, { input, query }: PageRequest, reply: unknown): PageRequest | undefined {
+export function nextRequest(id: PagedId, { input }: PageRequest, reply: unknown): PageRequest | undefined {
   const { next }: Paging = pagedEndpoints[id]
   const members = reply as Members
   if (next === 'link') {
     if (members.next === null) return undefined
-    const following = queryOf(id, members.next)
-    if (String(following) === String(query)) throw unreadable(id, 'the link to the next page is that of this page')
-    return { input, query: following }
+    return { input, query: queryOf(id, members.next) }
   }
   if (next === 'offset') {
     const { length } = recordsOf(id, reply)
@@ -117,11 +137,12 @@ export function nextRequest(id: PagedId, { input, query }: PageRequest, reply: u
   }
   if (next === 'number') {
     const { hasMore } = (members.pagination ?? {}) as { hasMore?: unknown }
-    return hasMore === true ? { input: { ...input, page: Number(input.page ?? 1) + 1 } } : undefined
+    return hasMore === true && recordsOf(id, reply).length > 0
+      ? { input: { ...input, page: Number(input.page ?? 1) + 1 } }
+      : undefined
   }
   const cursor = members[next.from]
   if (cursor == null || members.more === false) return undefined
-  if (cursor === input[next.to]) throw unreadable(id, 'the cursor of the next page is that of this page')
   return { input: { ...input, [next.to]: cursor } }
 }
 

@@ -4,7 +4,6 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { createServer } from 'node:net'
 import type { Command } from 'commander'
-import type { EndpointId } from '#api/routes.ts'
 import { systemClock } from '#runtime/clock.ts'
 import type { Flag } from '#runtime/config.ts'
 import { type Log, openLog } from '#runtime/log.ts'
@@ -191,22 +190,9 @@ async function printGreeting(url: string, demo: DemoGreeting | undefined, signIn
 }
 
 async function printCalls(url: string, { key, samples }: DemoGreeting): Promise<void> {
-  const [{ contract }, { curlOf }] = await Promise.all([import('#api/contract.ts'), import('#api/samples.ts')])
-  const [index = 0] = samples.indices
-  const inputs: Readonly<Record<EndpointId, Readonly<Record<string, unknown>>>> = {
-    'explorer.labelListV2': {},
-    'explorer.labelListV1': {},
-    'explorer.fundedBy': { address: samples.address },
-    'fx.createQuote': contract['fx.createQuote'].example.input,
-    'validators.aggregateEffectiveness': { indices: samples.indices, size: 2 },
-    'validators.effectiveness': { validator_index_or_pubkey: index, limit: 2 },
-    'validators.metadata': { validator_index_or_pubkey: index },
-    'markets.bySlug': { slug: samples.slug },
-  }
+  const { demoCalls } = await import('./demo-calls.ts')
   print(`\nDemo key, new at each start:\n  ${key}\n\nOne call for each endpoint:`)
-  for (const { id, summary } of Object.values(contract)) {
-    print(`# ${id}: ${summary}\n${curlOf(id, url, inputs[id], key)}`)
-  }
+  for (const { title, command } of demoCalls(url, key, samples)) print(`# ${title}\n${command}`)
   print(`\nTo use your own data, run: ${ownCommand()} init`)
   print('Stop with Ctrl-C.\n')
 }

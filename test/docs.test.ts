@@ -3,7 +3,11 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { describe, test } from 'node:test'
+import { contract } from '#api/contract.ts'
+import { extensions } from '#api/extensions.ts'
+import { failuresOf } from '#api/failures.ts'
 import { type FaultCode, faults } from '#api/faults.ts'
+import type { Endpoint } from '#api/kit.ts'
 import { allRoutes } from '#api/routes.ts'
 import { generatedPages } from '../docs/build.ts'
 
@@ -44,6 +48,29 @@ test('lines wrap at 100 columns, except tables, code and a link that is longer',
   })
   assert.ok(pages.length > 100, `${pages.length} pages`)
   assert.deepEqual(tooLong, [])
+})
+
+test('a status next to an error code is the one that endpoints return, of every group that can raise it', () => {
+  const statuses = new Map<string, Set<number>>()
+  for (const endpoint of [...Object.values<Endpoint>(contract), ...Object.values<Endpoint>(extensions)])
+    for (const { code, status } of failuresOf(endpoint))
+      statuses.getOrInsertComputed(code, () => new Set<number>()).add(status)
+  const wrong: string[] = []
+  let count = 0
+  // The endpoint pages are generated, one group each.
+  for (const page of globSync(['*.md', 'docs/*.md', 'docs/{behaviour,decisions}/*.md'], { cwd: root })) {
+    // Table rows, list items and paragraphs, each in one line.
+    const text = readFileSync(new URL(page, root), 'utf8').replaceAll(/\n {2,}(?! *[-|#`])/g, ' ')
+    for (const line of text.split(/\n(?=[-|#\n])|\n\n/))
+      for (const [, status, code = ''] of line.matchAll(/\b([1-5]\d\d) `([a-z]+\.[a-z_]+)`/g)) {
+        count += 1
+        const expected = [...(statuses.get(code) ?? [Number(status)])]
+        if (!expected.includes(Number(status)) || !expected.every((each) => line.includes(String(each))))
+          wrong.push(`${page}: ${status} \`${code}\`, but endpoints return ${expected.join(' and ')}`)
+      }
+  }
+  assert.ok(count > 10, String(count))
+  assert.deepEqual(wrong, [])
 })
 
 describe('docs/errors.md', async () => {

@@ -75,6 +75,11 @@ describe('the document', () => {
     assert.deepEqual(undescribedFields(broken, '#'), ['#.components.schemas.FundingRecord.block'])
   })
 
+  test('chainid is required at the path of 4.1 and 4.3, as in the specification', () => {
+    const parameters = operationOf(contract['explorer.fundedBy']).parameters
+    assert.equal(parameters.find(({ name }) => name === 'chainid')?.required, true)
+  })
+
   test('the document has the given server URL', () => {
     assert.deepEqual(openapi({ serverUrl: 'https://data.house.net' }).servers, [{ url: 'https://data.house.net' }])
   })

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { contract } from '#api/contract.ts'
-import type { Endpoint, TSchema } from '#api/kit.ts'
+import { type Endpoint, isRequired, type TSchema } from '#api/kit.ts'
 import { inputLocation } from '#api/routes.ts'
 import * as explorer from '#api/wire/explorer.ts'
 import * as fx from '#api/wire/fx.ts'
@@ -148,7 +148,6 @@ describe('records, spec section 2', () => {
 /** The parameters of an endpoint as rows, including the key and the fixed parameters of its route. */
 function parametersOf(endpoint: Endpoint): ParameterRow[] {
   const { spec, auth, select, input } = endpoint
-  const required = (input as unknown as Schema).required ?? []
   const rows: ParameterRow[] = []
   if (auth === 'apikey') rows.push({ spec, name: 'apikey', in: 'query', type: 'string', required: 'yes' })
   if (auth === 'bearer') rows.push({ spec, name: 'authorization', in: 'header', type: 'string', required: 'yes' })
@@ -162,7 +161,7 @@ function parametersOf(endpoint: Endpoint): ParameterRow[] {
       name: endpoint.headers?.[name] ?? name,
       in: inputLocation(endpoint, name),
       type: typeText(schema as unknown as Schema),
-      required: required.includes(name) && preset === undefined ? 'yes' : 'no',
+      required: isRequired(endpoint, name) ? 'yes' : 'no',
       ...(preset !== undefined && { default: preset as string }),
       ...(values && { values }),
     })
@@ -170,8 +169,6 @@ function parametersOf(endpoint: Endpoint): ParameterRow[] {
   return rows
 }
 
-/** Optional in the contract, because the default is chain 1. */
-const optionalInContract = new Set(['4.1 chainid', '4.3 chainid'])
 /** The specification lists no values; the contract lists the numeric fields. */
 const listedByContract = new Set(['4.6 sortBy'])
 
@@ -188,7 +185,7 @@ describe('endpoints, spec section 4', () => {
       assert.equal(found.type, row.type === 'integer or time' ? 'string' : row.type)
       assert.equal(found.default, row.default)
       if (!listedByContract.has(key(row))) assert.deepEqual(found.values, row.values)
-      if (row.required !== 'maybe' && !optionalInContract.has(key(row))) assert.equal(found.required, row.required)
+      if (row.required !== 'maybe') assert.equal(found.required, row.required)
     })
   }
 

@@ -5,6 +5,7 @@ import {
   endpoint,
   Hash,
   oneOf,
+  requiredBySpec,
   type Static,
   Text,
   type TSchema,
@@ -54,7 +55,10 @@ export const ExplorerFailure = Type.Object({
 export type ExplorerFailure = Static<typeof ExplorerFailure>
 
 export const chainid = withDefault(
-  Type.String({ description: 'Chain identifier; Ethereum is 1, Polygon is 137.' }),
+  Type.String({
+    ...requiredBySpec,
+    description: 'Chain identifier; Ethereum is 1, Polygon is 137. This server takes 1 if it is absent.',
+  }),
   '1',
 )
 
