@@ -75,7 +75,7 @@ export const stateWith = (state: State, changes: Partial<State>): State => ({
   each: (sql, ...values) => state.each(sql, ...values),
   write: (work, options) => state.write(work, options),
   writeTogether: (write, item) => state.writeTogether(write, item),
-  version: () => state.version(),
+  version: (group) => state.version(group),
   close: () => state.close(),
   ...changes,
 })

@@ -34,9 +34,9 @@ export function lendState(state: State): State {
       throwIfClosed()
       yield* state.each(sql, ...values)
     },
-    version() {
+    version(group) {
       throwIfClosed()
-      return state.version()
+      return state.version(group)
     },
     async close() {
       isClosed = true

@@ -15,9 +15,15 @@ export const noPgBouncer: string | false = isInstalled(program, '--version')
 export interface PgBouncer extends AsyncDisposable {
   /** URL of the first database of the server, through the pooler. */
   readonly url: string
+  readonly port: number
 }
 
-export async function startPgBouncer(server: PostgresServer, mode: 'session' | 'transaction'): Promise<PgBouncer> {
+/** `poolSize` is the number of its connections to PostgreSQL. */
+export async function startPgBouncer(
+  server: PostgresServer,
+  mode: 'session' | 'transaction',
+  poolSize = 20,
+): Promise<PgBouncer> {
   const dir = await ownFolder('pgbouncer')
   const { before, ids } = asPostgres()
   if (ids) await chown(dir, ...ids)
@@ -31,13 +37,14 @@ export async function startPgBouncer(server: PostgresServer, mode: 'session' | '
     auth_type: 'trust',
     auth_file: users,
     pool_mode: mode,
-    default_pool_size: 20,
+    default_pool_size: poolSize,
   }
   const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}`)
   const file = join(dir, 'pgbouncer.ini')
   await writeFile(file, `[databases]\n* = host=127.0.0.1 port=${server.port}\n[pgbouncer]\n${lines.join('\n')}\n`)
   const child = await launch({ cwd: dir, command: [...before, program, file], ready: port })
   return {
+    port,
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
     async [Symbol.asyncDispose]() {
       await end(child)

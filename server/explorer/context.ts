@@ -19,11 +19,11 @@ export const createExplorerCaches = () => ({
   /** Searches that are running, by chain and address. */
   searches: new Map<string, Promise<FundingResult>>(),
   /** By chain id. */
-  coverage: cacheUntilVersionChanges<ChainCoverage>(),
+  coverage: cacheUntilVersionChanges<ChainCoverage>('fundings', 'coverage'),
   /** By chain id. */
   indexProblems: new Map<string, IndexProblems>(),
   /** By chain id. */
-  listHeads: cacheUntilVersionChanges<ListHead | undefined>(),
+  listHeads: cacheUntilVersionChanges<ListHead | undefined>('labels'),
   /** By chain id and format, the least recently used first. */
   lists: new Map<string, CachedList>(),
   /** Where a thread finds the labels. Undefined: lists are written in this thread, as in commands and most tests. */

@@ -14,5 +14,5 @@ export const createFxCaches = () => ({
   /** The key that signs receipts, as last read from the store. */
   receiptKey: undefined as ReceiptKey | undefined,
   /** By pair of currencies. Many quotes are priced between two commits. */
-  latestRates: cacheUntilVersionChanges<StoredRate[]>(),
+  latestRates: cacheUntilVersionChanges<StoredRate[]>('rates'),
 })

@@ -16,7 +16,7 @@ interface VerifiedKey {
 
 /** The function returns undefined for malformed, unknown, wrong, revoked and expired keys (behaviour/http.md#invalid-keys). */
 export function createKeyFinder({ state, clock }: Pick<Context, 'state' | 'clock'>) {
-  const revisions = cacheUntilVersionChanges<number>()
+  const revisions = cacheUntilVersionChanges<number>('keys')
   const readRevision = () => keyRevision(state)
   let knownRevision = Number.NaN
   /** By the text of the key (decisions/hash-keys-with-one-sha-256.md). */

@@ -4,11 +4,11 @@
 //    holder is alive.
 // 2. A process that has seen the same heartbeat for `expiryMs` takes over the lease. Each process uses only its own
 //    monotonic clock, so clock differences between machines do not matter.
-// 3. Every write of an ingester first checks its token (leased-stores.ts). Writes are serialized (storage/state.ts, rule 2), so
-//    a former holder cannot write after its successor, even if it was suspended.
-// 4. Duties are written in separate transactions, which lock the row until their commit
-//    (server/validators/duties/operations.ts). Taking over the lease waits for that lock. Heartbeats do not, because they
-//    do not change the key of the row.
+// 3. Every write of an ingester first checks its token and locks the row until its commit (leased-stores.ts; for duties,
+//    server/validators/duties/operations.ts). Taking over the lease replaces the row, which waits for that lock. So a former
+//    holder cannot write after its successor, even if it was suspended. Heartbeats do not wait, because they do not change
+//    the key of the row.
+// 4. Two processes that take over a lease at the same time delete the same row. Only one of them does.
 import type { Clock } from '#runtime/clock.ts'
 import { failureFields } from '#runtime/failure-fields.ts'
 import type { Log } from '#runtime/log.ts'
@@ -131,13 +131,15 @@ function createLeaseWaiter({ state, clock, random, log }: LeaseContext, name: st
 
   /** The new token, or undefined if the row has changed meanwhile. */
   async function writeRow(tx: StateWriter, before: LeaseRow | undefined): Promise<number | undefined> {
-    const row = await rowOf(tx, name)
-    if (!isSame(row, before)) return undefined
-    const token = (row?.token ?? 0) + 1
-    // Invariant 4: an update would not wait for the lock.
-    await tx.run('delete from leases where name = ?', name)
-    await tx.run('insert into leases (name, holder, token, heartbeat) values (?, ?, ?, 0)', name, holder, token)
-    return token
+    // Invariant 3: an update would not wait for the lock.
+    const same = 'name = ? and holder = ? and token = ? and heartbeat = ?'
+    if (before) {
+      const values = [name, before.holder, before.token, before.heartbeat]
+      if ((await tx.run(`delete from leases where ${same}`, ...values)) === 0) return undefined
+    }
+    const token = (before?.token ?? 0) + 1
+    const sql = 'insert into leases (name, holder, token, heartbeat) values (?, ?, ?, 0) on conflict (name) do nothing'
+    return (await tx.run(sql, name, holder, token)) === 1 ? token : undefined
   }
 
   return {

@@ -3,7 +3,7 @@
 import { strict as assert } from 'node:assert'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Duties, LeaseToken } from '#storage/duties.ts'
-import type { State, StateReader } from '#storage/state.ts'
+import type { State, StateReader, StateWriter } from '#storage/state.ts'
 import { LeaseLost } from './lease-lost.ts'
 
 export interface HeldLease extends LeaseToken {
@@ -24,7 +24,7 @@ export const leasedState = (state: State): State => ({
   ...state,
   write: (work, options) => {
     const held = currentLease.getStore()
-    return state.write(held ? (tx) => confirm(tx, held).then(() => work(tx)) : work, options)
+    return state.write(held ? (tx) => confirm(tx, held, state.engine).then(() => work(tx)) : work, options)
   },
   writeTogether: (write, item) => {
     // Items of others in the group do not depend on the lease.
@@ -49,9 +49,11 @@ export const leasedDuties = (duties: Duties): Duties => ({
   },
 })
 
-async function confirm(reader: StateReader, held: HeldLease): Promise<void> {
-  const row = await rowOf(reader, held.name)
-  if (row?.holder === held.holder && row.token === held.token) return
+/** Locks the row, so that no process takes over the lease before the commit. SQLite has one writer. */
+async function confirm(tx: StateWriter, held: HeldLease, engine: State['engine']): Promise<void> {
+  const lock = engine === 'postgres' ? 'for key share' : ''
+  const sql = `select token from leases where name = ? and holder = ? and token = ? ${lock}`
+  if (await tx.get(sql, held.name, held.holder, held.token)) return
   held.lost.abort()
   throw new LeaseLost(held.name)
 }

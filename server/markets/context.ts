@@ -10,7 +10,7 @@ import { ResponseCache } from './records/response-cache.ts'
 export type MarketsContext = Omit<Context, 'duties'> & { readonly markets: ReturnType<typeof createMarketsCaches> }
 
 export const createMarketsCaches = () => ({
-  coverage: cacheUntilVersionChanges<FeedCoverage>(),
+  coverage: cacheUntilVersionChanges<FeedCoverage>('markets'),
   /** By slug or id. */
   responses: new ResponseCache<ResponseForms>(),
   streamSlots: new StreamSlots(),

@@ -256,7 +256,8 @@ export async function dropKey(tx: StateWriter, id: string): Promise<void> {
 
 /** Part of the transaction that writes the usage. */
 export async function writeLastUsed(tx: StateWriter, lastUsedMs: ReadonlyMap<string, number>): Promise<void> {
-  await tx.updateMany('keys', ['id'], ['last_used_ms'], [...lastUsedMs])
+  const rows = [...lastUsedMs].sort(([one], [other]) => (one < other ? -1 : 1))
+  await tx.updateMany('keys', ['id'], ['last_used_ms'], rows)
 }
 
 const toInfo = (row: KeyRow): KeyInfo => ({

@@ -6,21 +6,21 @@
 //    move continues when it is started again, and a finished move has verified every row.
 // 3. Rows are deleted first, referencing tables before referenced ones, and inserted in the opposite order. So foreign keys
 //    are always satisfied.
-// 4. The target must be empty, or filled only by moves of the same source: each transaction of a move records its commit
-//    number. A database that has been used since is refused.
+// 4. The target must be empty, or filled only by moves of the same source: each transaction of a move records when
+//    it began. A database that has been used since is refused.
 // 5. All targets are marked as unfinished until everything is verified, so that no server starts on one of them (open.ts).
 import { createHash } from 'node:crypto'
 import { Fault } from '#core/fault.ts'
 import type { Random } from '#runtime/random.ts'
 import { cursorOf, moveCursor } from './coverage.ts'
 import { type Table, tablesOf } from './move-tables.ts'
-import { storable } from './postgres/dialect.ts'
+import { storable, transactionStart } from './postgres/dialect.ts'
 import { replaceOnConflict } from './put-row.ts'
 import type { State, StateReader, StateWriter, Value } from './state.ts'
 
 const rowsPerRange = 1000
 const sourceIdKey = 'move/source'
-const commitNumberKey = 'move/number'
+const commitKey = 'move/commit'
 const unfinishedKey = 'move/unfinished'
 
 export interface MoveProgress {
@@ -97,7 +97,7 @@ async function refuseUsed({ source, target }: StoreMove, tables: readonly Table[
   const [id, known, last] = [
     await cursorOf(source, sourceIdKey),
     await cursorOf(target, sourceIdKey),
-    await cursorOf(target, commitNumberKey),
+    await cursorOf(target, commitKey),
   ]
   if (id === undefined) throw new Error('the source has no id')
   const isNew = known === undefined && (await isEmpty(target, tables))
@@ -119,13 +119,15 @@ async function isEmpty(target: State, tables: readonly Table[]): Promise<boolean
   return true
 }
 
+/** When the last transaction that changed something began. */
 const newestCommit = async (state: StateReader): Promise<number> =>
-  (await state.get<{ number: number }>('select max(number) as number from state_commits'))?.number ?? 0
+  (await state.get<{ at: number }>('select max(at_us) as at from state_commits'))?.at ?? 0
 
 const numbered = <T>(target: State, work: (tx: StateWriter) => Promise<T>): Promise<T> =>
   target.write(async (tx) => {
     const result = await work(tx)
-    await moveCursor(tx, commitNumberKey, (await newestCommit(tx)) + 1)
+    const now = await tx.get<{ at: number }>(`select ${transactionStart} as at`)
+    await moveCursor(tx, commitKey, now?.at ?? 0)
     return result
   })
 

@@ -14,33 +14,44 @@
 //    connection was lost during a commit, the write is neither lost nor done twice: whether it was committed is decided
 //    after the lost transaction has ended. If the server cannot be reached again, the fault says that the result is
 //    unknown.
-// 2. Writes of all processes are serialized. A read never sees a transaction that has not committed.
-// 3. `version` changes whenever any process commits. Commits of this process are visible at once, those of others with the
-//    next turn of the event loop (SQLite) or within a second (PostgreSQL). It throws if the database cannot be reached. So
-//    a cache that is keyed on it is never older.
+// 2. Writes with the same lock are serialized, in all processes; so are groups of one process. Other writes may run at the
+//    same time: they see what has committed, statement by statement, and a row that they change stays locked until they
+//    commit. A read never sees a transaction that has not committed.
+// 3. `version` changes whenever any process commits, and the version of a group whenever its tables change. Commits of this
+//    process are visible at once, those of others with the next turn of the event loop (SQLite) or within a second
+//    (PostgreSQL). It throws if the database cannot be reached. So a cache that is keyed on it is never older. SQLite does
+//    not distinguish groups.
 // 4. A failed statement fails its transaction, even if the error is caught. Use `on conflict` instead
 //    (behaviour/operations.md#database-interface).
 // 5. Integers are returned as numbers. One beyond 2^53 is an error; store such values as text.
 // 6. Items that are written together share one transaction. If it fails because of an item, each is written alone, so
 //    that only those fail that cannot be written. If the database cannot be written, all of them fail.
-// 7. The work of a write may run several times, because a connection may be lost. Only the last run has an effect, so the
-//    work must not change anything outside its transaction; it returns what it finds.
-// 8. `recent` may be slightly behind `get` and `all`, but not behind what this process has written or noticed.
+// 7. The work of a write may run several times, because a connection may be lost, or because writes wait for each other in
+//    a circle. Only the last run has an effect, so the work must not change anything outside its transaction; it returns
+//    what it finds.
+// 8. `recent` may be slightly behind `get` and `all`, but not behind what this process has written or noticed: a replica
+//    is used only if it has replayed the log up to there.
 // 9. The character U+0000 in a text may be returned as U+FFFD, because PostgreSQL cannot store it. Store bytes as bytes.
 //
 // What the groups rely on when several servers share a database:
 //
-// 10. Numbers that writes assign, such as `max + 1` and revisions, are unique and become visible in order: a reader that
-//     sees a number sees everything before it.
+// 10. Numbers that writes assign under a lock, such as `max + 1` and revisions, are unique and become visible in order: a
+//     reader that sees a number sees everything before it. Without a lock, only a number that a statement increments in a
+//     row is.
 // 11. A process reads its own writes: after a write has resolved, all its reads and all caches that are keyed on `version`
-//     have the result. The same holds for commits of others once `version` has changed.
+//     have the result. The same holds for commits of others once `version` has changed. It also holds after a failover.
 // 12. After another process has taken over a lease, its former holder commits nothing under it, even if the transaction
-//     had begun before (server/ingest/lease.ts).
+//     had begun before: every write under a lease locks its row until the commit (server/ingest/lease.ts). Of several
+//     processes that take over a lease at the same time, one gets it.
 // 13. A check and the write that depends on it are not separated: an idempotency key makes one quote, on whichever servers
-//     it is used at the same time (server/fx/pricing/quotes.ts).
-// 14. Once a rotation of the receipt key is committed, no quote is committed that the old key has signed.
+//     it is used at the same time, also while it expires. The key is inserted before the quote, so others wait for it
+//     (server/fx/pricing/quotes.ts).
+// 14. Once a rotation of the receipt key is committed, no quote is committed that the old key has signed: storing a quote
+//     locks the key, so the rotation waits.
 // 15. A revoked or rotated API key is refused by every server once it notices the commit (3). Counting calls does not undo
 //     a change of a key.
+
+import type { TableGroup } from './table-groups.ts'
 
 export type Value = string | number | bigint | Uint8Array | null
 export type Row = Record<string, Value>
@@ -109,7 +120,10 @@ export interface State extends StateReader {
   snapshot<T>(work: (reader: StateReader) => Promise<T>, signal?: AbortSignal): Promise<T>
   /** For results that may not fit in memory. */
   each<R = Row>(sql: string, ...values: Value[]): AsyncIterable<R>
-  version(): number
+  /** Of a group of tables, or of all of them. */
+  version(group?: TableGroup): number
+  /** How many writes had to wait for their lock, by its name. Only PostgreSQL has locks. */
+  lockWaits?(): ReadonlyMap<string, number>
   close(): Promise<void>
 }
 

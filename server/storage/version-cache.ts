@@ -1,5 +1,6 @@
-// Caches results of queries until any process commits to the database.
+// Caches results of queries until any process changes the tables that they read.
 import type { Awaitable } from '#core/awaitable.ts'
+import type { TableGroup } from './table-groups.ts'
 
 /**
  * Reads each key once per version of the database. Concurrent callers share one read; failed reads are not cached. A
@@ -8,16 +9,19 @@ import type { Awaitable } from '#core/awaitable.ts'
 export type VersionCache<T> = (database: Versioned, key: string, read: () => Promise<T>) => Awaitable<T>
 
 interface Versioned {
-  version(): number
+  version(group?: TableGroup): number
 }
 
-export function cacheUntilVersionChanges<T>(): VersionCache<T> {
+/** `groups`: all tables that the reads use are in these groups. Default: any. */
+export function cacheUntilVersionChanges<T>(...groups: readonly TableGroup[]): VersionCache<T> {
   let source: Versioned | undefined
-  let version = Number.NaN
+  let version = ''
+  const versionOf = (database: Versioned): string =>
+    groups.length === 0 ? `${database.version()}` : groups.map((group) => database.version(group)).join()
   let values = new Map<string, Awaitable<T>>()
   return (database, key, read) => {
     // Get the version before the read, so that a commit during the read invalidates the result.
-    const present = database.version()
+    const present = versionOf(database)
     if (present !== version || database !== source) {
       ;[source, version] = [database, present]
       values = new Map()

@@ -1,4 +1,4 @@
-// Runs writes one after another, for both engines. The queue is limited, so that a slow disk does not fill the memory.
+// Runs writes one after another, for both engines. PostgreSQL has a queue for each lock (postgres/writers.ts). The queue is limited, so that a slow disk does not fill the memory.
 //
 // 1. Writes start in the order of their arrival, except that short ones go before long ones. A bulk write consists of
 //    many transactions, so a short write waits for one of them only.
@@ -12,9 +12,15 @@ type WriteLength = 'short' | 'long'
 
 export type WriteQueue = ReturnType<typeof createWriteQueue>
 
+/** The write that runs the current code. Queues of one database share it. */
+type CurrentWrite = AsyncLocalStorage<{ over: boolean }>
+
 /** `name` is the file in faults. */
-export function createWriteQueue(name: string, waitingMax: number) {
-  const currentWrite = new AsyncLocalStorage<{ over: boolean }>()
+export function createWriteQueue(
+  name: string,
+  waitingMax: number,
+  currentWrite: CurrentWrite = new AsyncLocalStorage(),
+) {
   /** Each starts one waiting write. */
   const starts: Readonly<Record<WriteLength, (() => void)[]>> = { short: [], long: [] }
   const onEmpty: (() => void)[] = []

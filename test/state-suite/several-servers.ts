@@ -9,13 +9,14 @@ import { createKeyFinder } from '#http/key-cache.ts'
 import { type LeaseContext, runUnderLease } from '#ingest/lease.ts'
 import { LeaseLost } from '#ingest/lease-lost.ts'
 import { leasedState } from '#ingest/leased-stores.ts'
+import { dropIdempotencyKeys } from '#operations/retention.ts'
 import { nextEventLoopTurn, systemClock } from '#runtime/clock.ts'
 import { silentLog } from '#runtime/log.ts'
 import { systemRandom } from '#runtime/random.ts'
 import { cursorOf, moveCursor } from '#storage/coverage.ts'
 import { createKey, findKey, revokeKey, rotateKey } from '#storage/keys.ts'
 import { stateMigrations } from '#storage/migrations.ts'
-import type { State, StateWriter } from '#storage/state.ts'
+import type { GroupWrite, State, StateWriter } from '#storage/state.ts'
 import { addUsage, dayOf } from '#storage/usage.ts'
 import { cacheUntilVersionChanges } from '#storage/version-cache.ts'
 import { stateWith } from '../authorization.ts'
@@ -51,7 +52,27 @@ async function giveTime(state: State): Promise<void> {
 }
 
 async function until(isTrue: () => Promise<boolean>): Promise<void> {
-  while (!(await isTrue())) await nextEventLoopTurn()
+  for (let tries = 0; tries < 1_000_000; tries += 1) {
+    if (await isTrue()) return
+    await nextEventLoopTurn()
+  }
+  assert.fail('it never came about')
+}
+
+/** The state of a server whose groups take some time to commit. */
+function slowGroups(state: State): State {
+  /** A group is known by its function. */
+  const slow = new Map<unknown, GroupWrite<never, unknown>>()
+  const slowDown =
+    <Item, Result>(group: GroupWrite<Item, Result>): GroupWrite<Item, Result> =>
+    async (tx, items) => {
+      const results = await group(tx, items)
+      await giveTime(state)
+      return results
+    }
+  const writeTogether: State['writeTogether'] = (group, item) =>
+    state.writeTogether(slow.getOrInsertComputed(group, () => slowDown(group)) as typeof group, item)
+  return stateWith(state, { writeTogether })
 }
 
 const contextOf = (state: State) => ({ state, clock, random, fx: createFxCaches() })
@@ -83,7 +104,9 @@ export function testSeveralServers(createLocation: CreateLocation): void {
     await using location = await createLocation()
     const [one, other] = [await location.open(), await location.open()]
     const assign = (state: State) =>
-      state.write((tx) => tx.run('insert into things (id) select coalesce(max(id), 0) + 1 from things'))
+      state.write((tx) => tx.run('insert into things (id) select coalesce(max(id), 0) + 1 from things'), {
+        lock: 'markets',
+      })
     let isDone = false
     const reading = (async () => {
       while (!isDone) {
@@ -158,6 +181,35 @@ export function testSeveralServers(createLocation: CreateLocation): void {
       )
     })
 
+    test('of two processes that take over a lease at the same time, one gets it (storage/state.ts, rule 12)', async () => {
+      await using servers = await openTwo()
+      const { one, other } = servers
+      for (let round = 0; round < 3; round += 1) {
+        const over = Promise.withResolvers<void>()
+        let holders = 0
+        let holdersMax = 0
+        const hold = async () => {
+          holders += 1
+          holdersMax = Math.max(holdersMax, holders)
+          await over.promise
+          holders -= 1
+        }
+        // The second one sees the row of the first one as of a live process.
+        const patient = { ...lease, pace: { ...pace, expiryMs: 600_000 } }
+        const stopped = stopBeforeCommit(one)
+        const first = runUnderLease(leaseContext(stopped.state), patient, hold, never)
+        await stopped.reached
+        const second = runUnderLease(leaseContext(other), patient, hold, never)
+        await giveTime(other)
+        stopped.release()
+        await until(async () => holders > 0)
+        await giveTime(other)
+        over.resolve()
+        await Promise.all([first, second])
+        assert.equal(holdersMax, 1)
+      }
+    })
+
     test('a former holder of a lease that wakes up commits nothing (storage/state.ts, rule 12)', async () => {
       await using servers = await openTwo()
       const { one, other } = servers
@@ -217,6 +269,23 @@ export function testSeveralServers(createLocation: CreateLocation): void {
       assert.equal(await countQuotes(one), 6)
     })
 
+    test('an expired idempotency key that is used again is not deleted (storage/state.ts, rule 13)', async () => {
+      await using servers = await openTwo()
+      const { one, other } = servers
+      await store(one, replayOf('order'))
+      const later = nowMs + dayMs + 1
+      const stopped = stopBeforeCommit(one)
+      const renewed = store(stopped.state, replayOf('order'), later)
+      await stopped.reached
+      const context = { state: other, clock: { ...clock, now: () => later } }
+      const deleting = dropIdempotencyKeys(context, new AbortController().signal)
+      await giveTime(other)
+      stopped.release()
+      await deleting
+      assert.equal(await store(other, replayOf('order'), later), await renewed)
+      assert.equal(await countQuotes(one), 2)
+    })
+
     test('a server waits for the quote that another one is storing with the same idempotency key (storage/state.ts, rule 13)', async () => {
       await using servers = await openTwo()
       const { one, other } = servers
@@ -251,7 +320,9 @@ export function testSeveralServers(createLocation: CreateLocation): void {
     test('quotes that are stored while the receipt key is rotated are signed by a key that is not retired (storage/state.ts, rule 14)', async () => {
       await using servers = await openTwo()
       const { one, other } = servers
-      const quoting = Array.from({ length: 40 }, (_, at) => store(at % 2 === 0 ? one : other, replayOf(`order ${at}`)))
+      await getReceiptSigner(contextOf(one))
+      const slow = [slowGroups(one), slowGroups(other)]
+      const quoting = Array.from({ length: 40 }, (_, at) => store(slow[at % 2] ?? one, replayOf(`order ${at}`)))
       const retired: [key: string, quotes: number][] = []
       for (let rotation = 0; rotation < 4; rotation += 1) {
         const { id } = await getReceiptSigner(contextOf(one))

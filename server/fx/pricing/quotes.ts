@@ -3,7 +3,7 @@
 // 1. A quote, its nonce, its signed receipt and its idempotency key are stored in one transaction. An acknowledged quote is
 //    durable, and concurrent requests with the same idempotency key create one quote.
 // 2. A constraint makes the nonce unique over all quotes. The insert statement also checks that the key that signed the
-//    receipt is not retired.
+//    receipt is not retired, and locks it until the commit, so that it is not retired before.
 // 3. The first response and every replay are the same stored bytes (behaviour/fx.md#stored-quotes).
 import { Fault } from '#core/fault.ts'
 import type { GroupWrite, State, StateReader, StateWriter } from '#storage/state.ts'
@@ -86,7 +86,7 @@ export async function storeQuote(
   replay: Replay | undefined,
 ): Promise<StoredReply> {
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
-    const outcome = await state.writeTogether(writeQuotes, { quote: await build(attempt), replay })
+    const outcome = await state.writeTogether(writeQuotes[state.engine], { quote: await build(attempt), replay })
     if (outcome instanceof Fault) throw outcome
     if (outcome) return outcome
   }
@@ -102,24 +102,32 @@ interface QuoteToStore {
 type QuoteOutcome = StoredReply | Fault | undefined
 
 /** Two statements for any number of quotes; more only if some of them cannot be stored. */
-const writeQuotes: GroupWrite<QuoteToStore, QuoteOutcome> = async (tx, items) => {
-  /** The first item with each idempotency key. The others get its outcome. */
-  const firstOf = new Map<string, QuoteToStore>()
-  for (const item of items) if (item.replay) firstOf.getOrInsert(nameOf(item.replay), item)
-  const earlier = await reserveKeys(tx, [...firstOf.values()])
-  const isFirst = (item: QuoteToStore) => !item.replay || firstOf.get(nameOf(item.replay)) === item
-  const stored = await insertQuotes(
-    tx,
-    items.filter((item) => isFirst(item) && !earlier.has(item)),
-  )
-  return items.map((item): QuoteOutcome => {
-    const first = (item.replay && firstOf.get(nameOf(item.replay))) ?? item
-    const known = earlier.get(first)
-    const bodyHash = known?.bodyHash ?? first.replay?.bodyHash
-    if (item.replay && item.replay.bodyHash !== bodyHash) return new Fault('fx.idempotency')
-    return known ?? (stored.has(first) ? first.quote : undefined)
-  })
-}
+const createQuoteWriter =
+  (insertSigned: string): GroupWrite<QuoteToStore, QuoteOutcome> =>
+  async (tx, items) => {
+    /** The first item with each idempotency key. The others get its outcome. */
+    const firstOf = new Map<string, QuoteToStore>()
+    for (const item of items) if (item.replay) firstOf.getOrInsert(nameOf(item.replay), item)
+    // In the order of their names, so that two servers never wait for each other.
+    const named = [...firstOf].sort(([one], [other]) => (one < other ? -1 : 1))
+    const earlier = await reserveKeys(
+      tx,
+      named.map(([, item]) => item),
+    )
+    const isFirst = (item: QuoteToStore) => !item.replay || firstOf.get(nameOf(item.replay)) === item
+    const stored = await insertQuotes(
+      tx,
+      items.filter((item) => isFirst(item) && !earlier.has(item)),
+      insertSigned,
+    )
+    return items.map((item): QuoteOutcome => {
+      const first = (item.replay && firstOf.get(nameOf(item.replay))) ?? item
+      const known = earlier.get(first)
+      const bodyHash = known?.bodyHash ?? first.replay?.bodyHash
+      if (item.replay && item.replay.bodyHash !== bodyHash) return new Fault('fx.idempotency')
+      return known ?? (stored.has(first) ? first.quote : undefined)
+    })
+  }
 
 const nameOf = ({ keyId, idempotencyKey }: Replay): string => JSON.stringify([keyId, idempotencyKey])
 
@@ -160,13 +168,19 @@ async function reserveKeys(
 const quoteColumns = [
   ...['id', 'key_id', 'created_ms', 'as_of_ms', 'nonce', 'priced_from', 'receipt_key', 'receipt_signature', 'reply'],
 ]
-/** Invariant 2. */
-const insertSigned = `
-  where exists (select 1 from fx_receipt_keys k where k.id = new.receipt_key and k.retired_ms is null)
-  on conflict do nothing`.trim()
+/** Invariant 2. SQLite has one writer, so nothing changes before the commit. */
+const signingKeys = 'select id from fx_receipt_keys where retired_ms is null'
+const writeQuotes = {
+  sqlite: createQuoteWriter(`where new.receipt_key in (${signingKeys}) on conflict do nothing`),
+  postgres: createQuoteWriter(`where new.receipt_key = any(array(${signingKeys} for share)) on conflict do nothing`),
+} as const
 
 /** Returns the items that were stored, and gives up the idempotency keys of the others. */
-async function insertQuotes(tx: StateWriter, items: readonly QuoteToStore[]): Promise<ReadonlySet<QuoteToStore>> {
+async function insertQuotes(
+  tx: StateWriter,
+  items: readonly QuoteToStore[],
+  insertSigned: string,
+): Promise<ReadonlySet<QuoteToStore>> {
   const rows = items.map(({ quote }) => [
     ...[quote.id, quote.keyId, quote.createdMs, quote.asOfMs, quote.nonce, quote.pricedFrom],
     ...[quote.receiptKey, quote.receiptSignature, quote.reply],
@@ -190,8 +204,8 @@ const none = new Uint8Array(0)
 /** Deletes idempotency keys older than a day, oldest first. Returns how many were deleted. */
 export const dropReplays = (tx: StateWriter, nowMs: number, rowsMax: number): Promise<number> =>
   tx.run(
-    `delete from fx_idempotency where (key_id, idempotency_key) in
+    // The first condition is checked again if another transaction has just used the key for a new quote.
+    `delete from fx_idempotency where created_ms <= ? and (key_id, idempotency_key) in
        (select key_id, idempotency_key from fx_idempotency where created_ms <= ? order by created_ms limit ?)`,
-    nowMs - replayMs,
-    rowsMax,
+    ...[nowMs - replayMs, nowMs - replayMs, rowsMax],
   )

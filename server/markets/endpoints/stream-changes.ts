@@ -70,7 +70,7 @@ async function* streamEvents(
   let version = Number.NaN
   let lastSentMs = clock.monotonicMs()
   while (!signal.aborted) {
-    const now = state.version()
+    const now = state.version('markets')
     const page = now === version ? undefined : await listChangesAfter(state, after, batchMax, filter)
     if (page) {
       after = page.next

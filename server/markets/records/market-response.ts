@@ -79,7 +79,7 @@ async function readForms(
   key: MarketKey,
   cacheKey: string,
 ): Promise<ResponseForms | undefined> {
-  const version = state.version()
+  const version = state.version('markets')
   const isSlug = typeof key === 'string'
   const row = isSlug
     ? await state.get<DocumentRow | UnwrittenRow>(selectBySlug, key)
@@ -87,7 +87,7 @@ async function readForms(
   if (!row) return undefined
   const whole = row.body === null ? await buildUnwritten(state, row.id) : row
   const forms = buildForms(whole, isSlug ? key : whole.slug, settings.markets.maxAgeSeconds)
-  if (whole === row && state.version() === version)
+  if (whole === row && state.version('markets') === version)
     markets.responses.keep(cacheKey, forms, settings.markets.cacheMegabytes * 2 ** 20)
   return forms
 }

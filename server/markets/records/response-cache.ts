@@ -9,7 +9,7 @@ import type { State } from '#storage/state.ts'
 import { cacheUntilVersionChanges } from '#storage/version-cache.ts'
 
 export class ResponseCache<T extends { readonly byteCount: number }> {
-  readonly #revisions = cacheUntilVersionChanges<number>()
+  readonly #revisions = cacheUntilVersionChanges<number>('markets')
   #revision = Number.NaN
   #byteCount = 0
   readonly #responses = new Map<string, { readonly response: T; isUsed: boolean }>()

@@ -1,36 +1,81 @@
 // Detects commits of all processes on PostgreSQL, for `version` (storage/state.ts, rule 3).
 //
-// 1. Each commit writes the next number to `state_commits` and sends a notification. A separate connection listens. It
-//    also reads the number once a second, in case a notification was lost or the connection is dead.
-// 2. After `silentTicksMax` seconds without a reply, `version` throws, so that no stale cache is used
+// 1. Each transaction writes its number to `state_commits`, in the rows of its writer and of the groups that it changed
+//    (writers.ts). So no two writers change the same row, and none of them waits for another.
+// 2. The table is read every `tickMs`. A row with another number is a change. The numbers of a writer only grow, and are
+//    never used twice, so a failover to a server that lacks commits cannot hide one.
+// 3. Commits of this process are known at once. If the table could not be read, or another server replies, everything may
+//    have changed.
+// 4. After `silentTicksMax` ticks without a reply, `version` throws, so that no stale cache is used
 //    (behaviour/operations.md#cache-invalidation). If the server refuses connections because it restarts, the limit is
 //    `refusedTicksMax`, because no process can write meanwhile.
-// 3. Seconds are counted by timer ticks, so that a busy process does not count as an outage.
+// 5. Time is counted by timer ticks, so that a busy process does not count as an outage.
 import { systemClock } from '#runtime/clock.ts'
+import type { TableGroup } from '../table-groups.ts'
 import { unavailable } from '../write-queue.ts'
 import type { PostgresAddress } from './address.ts'
+import { transactionStart } from './dialect.ts'
 import { ConnectionLost } from './errors.ts'
 import { PostgresSession } from './session.ts'
 
-const tickMs = 1000
-const silentTicksMax = 3
-const refusedTicksMax = 15
+const tickMs = 500
+const silentTicksMax = 6
+const refusedTicksMax = 30
 /** Then all connections are closed, because the network may drop packets. */
-const deadTicksMax = 6
+const deadTicksMax = 12
+
+export const commitsTable = `create table if not exists state_commits (
+    writer text not null, group_name text not null, number bigint not null,
+    at_us bigint not null default ${transactionStart}, -- start of the transaction
+    primary key (writer, group_name)
+  ) with (fillfactor = 50)`
+
+/** Processes that wrote nothing for an hour. The newest commit stays (move.ts). */
+export const dropOldCommits = `delete from state_commits where at_us < least((select max(at_us) from state_commits),
+    ${transactionStart} - 3600000000)`
+
+/** A position in the WAL as a number. What is visible to other transactions has been flushed. */
+export const flushedLsn = `pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0')::bigint as lsn`
+
+const readCommits = `select c.writer, c.group_name, c.number, s.lsn, s.started
+  from (select ${flushedLsn}, pg_postmaster_start_time()::text as started) s left join state_commits c on true`
+
+interface CommitRow {
+  readonly writer: string | null
+  readonly group_name: string
+  readonly number: number
+  readonly lsn: number
+  readonly started: string
+}
+
+export interface OwnCommit {
+  readonly writer: string
+  readonly groups: Iterable<TableGroup>
+  readonly number: number
+  readonly lsn: number
+}
 
 export type CommitWatch = Awaited<ReturnType<typeof openCommitWatch>>
 
 /** `onDead` is called after a long time without a reply. */
-export async function openCommitWatch(address: PostgresAddress, channel: string, onDead: () => void) {
+export async function openCommitWatch(address: PostgresAddress, onDead: () => void) {
   let session: PostgresSession | undefined
   let pendingQuery: Promise<void> | undefined
-  /** The newest known number. */
-  let newest = -1
+  /** The number of each writer and group. */
+  let known = new Map<string, number>()
+  /** Those of this process. */
+  const own = new Map<string, number>()
+  const versions = new Map<TableGroup, number>()
   let version = 0
+  /** Of everything that is known. */
+  let lsn = 0
+  /** Of the commits of this process since the running query began. */
+  let ownLsn = 0
+  let started = ''
   let silentTicks = 0
   let refusedTicks = 0
   /** Why the last query failed; undefined after a success. */
-  let failure: unknown
+  let failure: unknown = new Error('not read yet')
   let isClosed = false
 
   const stop = systemClock.every(tickMs, () => {
@@ -52,13 +97,9 @@ export async function openCommitWatch(address: PostgresAddress, channel: string,
 
   async function query(): Promise<void> {
     try {
-      if (!session || session.lost) session = await listen()
-      const before = newest
-      const row = await session.script<{ number: number }>(newestCommit)
-      const number = row?.number ?? 0
-      // If a newer number became known during the query, only a higher one is a change. Otherwise any other number is:
-      // after a failover to a server that lacks commits, it is lower.
-      if (newest === before ? number !== before : number > newest) advance(number)
+      if (!session || session.lost) session = await open()
+      ownLsn = 0
+      compare(await session.readScript<CommitRow>(readCommits))
       silentTicks = 0
       refusedTicks = 0
       failure = undefined
@@ -67,45 +108,66 @@ export async function openCommitWatch(address: PostgresAddress, channel: string,
     }
   }
 
-  async function listen(): Promise<PostgresSession> {
+  async function open(): Promise<PostgresSession> {
     const opened = await PostgresSession.open(address, 'read')
     // Do not wait for the next tick: a restarting server may be back sooner.
     opened.onLost = () => {
       if (!isClosed) void poll()
     }
-    await opened.listen(channel, (payload) => noteCommit(Number(payload)))
     return opened
   }
 
-  function noteCommit(number: number): void {
-    if (number > newest) advance(number)
+  function compare(rows: readonly CommitRow[]): void {
+    const [first] = rows
+    if (!first) return
+    const changed = new Set<TableGroup>()
+    const isOtherServer = first.started !== started
+    if (failure !== undefined || isOtherServer) changed.add('other')
+    const next = new Map<string, number>()
+    for (const { writer, group_name: group, number } of rows) {
+      if (writer === null) continue
+      const name = nameOf(writer, group)
+      next.set(name, number)
+      // What this process has committed since the query began is newer than its result.
+      const isNew = own.has(name) ? number > (own.get(name) ?? 0) : number !== known.get(name)
+      if (isNew) changed.add(group as TableGroup)
+    }
+    ;[known, started] = [next, first.started]
+    if (changed.size === 0) return
+    // Another server may have fewer commits.
+    lsn = Math.max(isOtherServer ? ownLsn : lsn, first.lsn)
+    advance(changed)
   }
 
-  function advance(number: number): void {
-    newest = number
+  function advance(changed: Iterable<TableGroup>): void {
     version += 1
+    for (const group of changed) versions.set(group, version)
   }
 
   function throwIfSilent(): void {
     if (silentTicks < silentTicksMax && refusedTicks < refusedTicksMax) return
     const reason = failure instanceof Error ? failure.message : 'no reply'
-    const detail = `${address.name} has not responded for ${silentTicks + refusedTicks} s, so cached data may be stale (${reason})`
-    throw unavailable(detail)
+    const seconds = ((silentTicks + refusedTicks) * tickMs) / 1000
+    throw unavailable(`${address.name} has not responded for ${seconds} s, so cached data may be stale (${reason})`)
   }
 
   await poll()
   return {
-    version: () => {
+    version: (group?: TableGroup) => {
       throwIfSilent()
-      return version
+      return group === undefined ? version : Math.max(versions.get(group) ?? 0, versions.get('other') ?? 0)
     },
-    /** The number of the newest commit that is known. */
-    newestCommit: () => {
+    /** The position in the WAL that a replica must have replayed to have every commit that is known. */
+    knownLsn: () => {
       throwIfSilent()
-      return newest
+      return lsn
     },
-    /** Commits of this process are known at once. */
-    noteOwnCommit: noteCommit,
+    noteOwnCommit(commit: OwnCommit): void {
+      for (const group of commit.groups) own.set(nameOf(commit.writer, group), commit.number)
+      ownLsn = commit.lsn
+      lsn = Math.max(lsn, commit.lsn)
+      advance(commit.groups)
+    },
     async close() {
       isClosed = true
       stop()
@@ -116,6 +178,4 @@ export async function openCommitWatch(address: PostgresAddress, channel: string,
   }
 }
 
-export const commitsTable =
-  'create table if not exists state_commits (writer text primary key, number bigint not null) with (fillfactor = 50)'
-export const newestCommit = 'select max(number) as number from state_commits'
+const nameOf = (writer: string, group: string): string => `${writer} ${group}`

@@ -1,6 +1,9 @@
 // Translates the shared SQL for PostgreSQL: placeholders, column types, and conversion of values.
 import type { StateDialect, Value } from '../state.ts'
 
+/** When the transaction began, in microseconds. */
+export const transactionStart = '(extract(epoch from now()) * 1000000)::bigint'
+
 export const dialect: StateDialect = { bytes: 'bytea', strict: '', clustered: '' }
 
 /** Text is ordered by bytes, as in SQLite, independent of the database's locale (behaviour/operations.md#database-interface). */

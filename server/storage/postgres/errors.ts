@@ -19,9 +19,6 @@ export class ConnectionLost extends Error {
 /** The host was reached but cannot be used. */
 export class UnsuitableHost extends Error {}
 
-/** A pooler gives the transactions of a session to several connections of PostgreSQL. */
-export class SharedConnection extends Error {}
-
 /** Connection refused, server starting or recovering, or a standby. */
 export const isRefusal = (error: unknown): boolean =>
   error instanceof UnsuitableHost || ['ECONNREFUSED', '57P03'].includes((error as { code?: string }).code ?? '')
@@ -57,6 +54,10 @@ export const endsConnection = (error: unknown): boolean =>
     ['08', '57P'].some((kind) => error.code?.startsWith(kind)) ||
     error.routine === 'RevalidateCachedQuery')
 
+/** A deadlock, or a conflict of transactions: the transaction can be repeated. */
+export const isConflict = (error: unknown): boolean =>
+  error instanceof DatabaseError && (error.code === '40P01' || error.code === '40001')
+
 /** A server that was the primary when this connection was made, and is no longer. */
 export const isReadOnly = (error: unknown): boolean => error instanceof DatabaseError && error.code === '25006'
 
@@ -64,12 +65,6 @@ export const isReadOnly = (error: unknown): boolean => error instanceof Database
 export function renamePostgres(error: unknown, server: string): unknown {
   if (error instanceof ConnectionLost) {
     const detail = `${server} cannot be reached; check that it is running, and check its address (${error.message})`
-    return unavailable(detail, error)
-  }
-  if (error instanceof SharedConnection) {
-    const detail =
-      `${server} is reached through a connection pooler that uses another connection of PostgreSQL for each transaction, ` +
-      'such as PgBouncer with pool_mode = transaction; connect to PostgreSQL itself, or set pool_mode = session'
     return unavailable(detail, error)
   }
   const message = error instanceof DatabaseError ? messageOfSqlState(error.code) : undefined

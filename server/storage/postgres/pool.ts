@@ -7,7 +7,7 @@ import { createReaderPool } from '../reader-pool.ts'
 import type { PostgresAddress } from './address.ts'
 import { renamePostgres } from './errors.ts'
 import { createOutageRetry } from './outage.ts'
-import { PostgresSession, type Purpose } from './session.ts'
+import { PostgresSession, type Purpose, type TransactionMode } from './session.ts'
 
 const waitingMax = 5000
 const advice = 'raise store.stateConnections, or find the slow queries'
@@ -18,22 +18,23 @@ export function createSessionPool(address: PostgresAddress, purpose: Purpose, ma
   const slots = Array.from({ length: max }, (): { session?: PostgresSession } => ({}))
   const pool = createReaderPool(address.name, slots, waitingMax, advice)
 
-  /** Without retries. */
-  const runOnce = <T>(work: (session: PostgresSession) => Promise<T>): Promise<T> =>
+  /** Without retries. With a mode, in a transaction. So are all reads through a pooler (session.ts, 4). */
+  const runOnce = <T>(work: (session: PostgresSession) => Promise<T>, mode?: TransactionMode): Promise<T> =>
     pool.run(async (slot) => {
       if (!slot.session || slot.session.lost || slot.session.shouldReplace) {
         void slot.session?.close()
         slot.session = await PostgresSession.open(address, purpose)
       }
-      return work(slot.session)
+      const { session } = slot
+      return mode === undefined && !session.isPooled ? work(session) : inTransaction(session, mode ?? '', work)
     })
 
   return {
     runOnce,
     /** Invariant 1. */
-    async read<T>(work: (session: PostgresSession) => Promise<T>): Promise<T> {
+    async read<T>(work: (session: PostgresSession) => Promise<T>, mode?: TransactionMode): Promise<T> {
       try {
-        return await outageRetry(() => runOnce(work))
+        return await outageRetry(() => runOnce(work, mode))
       } catch (error) {
         throw renamePostgres(error, address.name)
       }
@@ -47,5 +48,19 @@ export function createSessionPool(address: PostgresAddress, purpose: Purpose, ma
       await pool.close()
       await Promise.all(slots.map(({ session }) => session?.close()))
     },
+  }
+}
+
+async function inTransaction<T>(
+  session: PostgresSession,
+  mode: TransactionMode,
+  work: (session: PostgresSession) => Promise<T>,
+): Promise<T> {
+  await session.begin(mode)
+  try {
+    return await work(session)
+  } finally {
+    // The result does not wait for it: the session runs its statements in order.
+    if (!session.lost) void session.script('rollback').catch(() => {})
   }
 }

@@ -38,7 +38,7 @@ describe('on PostgreSQL', { skip: noPostgres }, () => {
   stateSuite('postgres', createLocation)
   upgradeSuite('postgres', createLocation)
 
-  test('concurrent increments of two processes are serialized (storage/state.ts, rule 2)', async () => {
+  test('concurrent increments of two processes with the same lock are serialized (storage/state.ts, rule 2)', async () => {
     await using location = await createLocation()
     // With a default of the database under which a write would not see what was written while it waited.
     const url = `${location.url}${encodeURIComponent(' -c default_transaction_isolation=serializable')}`
@@ -46,15 +46,14 @@ describe('on PostgreSQL', { skip: noPostgres }, () => {
     await state.write((tx) => tx.run("insert into counters values ('n', 0)"))
     const code = `
       const { openPostgres } = await load('test/open-database.ts')
-      const { tables, writeInGroup } = await load('test/state-suite/store-location.ts')
+      const { tables } = await load('test/state-suite/store-location.ts')
       const state = await openPostgres(${JSON.stringify(url)}, [tables], { connections: 2 })
       print('open')
       const increment = async (tx) => {
         const { value } = await tx.get('select value from counters')
         await tx.run('update counters set value = ?', value + 1)
       }
-      await Promise.all(Array.from({ length: 60 }, (_, at) =>
-        at % 3 === 0 ? writeInGroup(state, increment) : state.write(increment)))
+      await Promise.all(Array.from({ length: 60 }, () => state.write(increment, { lock: 'markets' })))
       await state.close()
       print('done')`
     await using one = startProcess(code)

@@ -1,22 +1,23 @@
 // Read replicas, for reads that may be a second old.
 //
-// 1. A replica is used only if it has replayed every commit that this process knows of (storage/state.ts, rule 8).
-//    Otherwise, the primary is used.
+// 1. A replica is used only if it has replayed the WAL up to every commit that this process knows of (storage/state.ts,
+//    rule 8). Otherwise, the primary is used.
 // 2. A replica that fails is not used for `backoffMs`.
 import { systemClock } from '#runtime/clock.ts'
 import type { Row, StateReader, Value } from '../state.ts'
 import type { PostgresAddress } from './address.ts'
-import { newestCommit } from './commit-watch.ts'
 import { createSessionPool } from './pool.ts'
 import { sessionReader } from './session.ts'
 
 const backoffMs = 5000
+/** Null if it is no replica. */
+const replayedLsn = `select pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::bigint as lsn`
 
 export function createReplicas(addresses: readonly PostgresAddress[], connections: number) {
   const all = addresses.map((address) => ({
     sessions: createSessionPool(address, 'replica', connections, 0),
-    /** It has replayed at least this commit. */
-    number: -1,
+    /** It has replayed the WAL at least up to here. */
+    lsn: -1,
     backoffUntilMs: Number.NEGATIVE_INFINITY,
   }))
   let next = 0
@@ -33,19 +34,17 @@ export function createReplicas(addresses: readonly PostgresAddress[], connection
   }
 
   return {
-    /** `knownCommit` is the newest commit that this process knows of. */
-    reader(primary: StateReader, knownCommit: () => number): StateReader {
+    /** `knownLsn` is the position of the newest commit that this process knows of. */
+    reader(primary: StateReader, knownLsn: () => number): StateReader {
       const read = async <T>(work: (reader: StateReader) => Promise<T>): Promise<T> => {
-        const known = knownCommit()
+        const known = knownLsn()
         const replica = nextAvailable()
         if (!replica) return work(primary)
         try {
           const result = await replica.sessions.runOnce(async (session) => {
-            if (replica.number < known) {
-              const row = await session.script<{ number: number }>(newestCommit)
-              replica.number = Math.max(replica.number, row?.number ?? -1)
-            }
-            return replica.number >= known ? { is: await work(sessionReader((use) => use(session))) } : undefined
+            if (replica.lsn < known)
+              replica.lsn = (await session.script<{ lsn: number | null }>(replayedLsn))?.lsn ?? -1
+            return replica.lsn >= known ? { is: await work(sessionReader((use) => use(session))) } : undefined
           })
           if (result) return result.is
         } catch {

@@ -3,24 +3,16 @@
 // 1. Statements run one at a time, in order.
 // 2. A connection that failed is not used again: further statements throw `ConnectionLost`.
 // 3. It keeps the process alive only while a statement is running.
-// 4. The settings, prepared statements and subscriptions of a session need the same connection of PostgreSQL for all its
-//    transactions. A pooler that changes it is refused (behaviour/operations.md#connection-poolers).
+// 4. Behind a pooler, such as PgBouncer, each transaction may have another connection of PostgreSQL. Then nothing is kept in
+//    the connection: settings are made in each transaction, and statements have no names
+//    (behaviour/operations.md#connection-poolers).
 import { Client, DatabaseError, type QueryResult } from 'pg'
 import { systemClock } from '#runtime/clock.ts'
-import { systemRandom } from '#runtime/random.ts'
 import type { Row, StateReader, Value } from '../state.ts'
 import type { PostgresAddress } from './address.ts'
 import { BinaryQuery, takeBinaryRows } from './binary-rows.ts'
 import { bound, numberPlaceholders, parserOf } from './dialect.ts'
-import {
-  ConnectionLost,
-  endsConnection,
-  isReadOnly,
-  isRefusal,
-  messageOfSqlState,
-  SharedConnection,
-  UnsuitableHost,
-} from './errors.ts'
+import { ConnectionLost, endsConnection, isReadOnly, isRefusal, messageOfSqlState, UnsuitableHost } from './errors.ts'
 
 /** Then the connection is replaced, because prepared statements use memory of the server as long as it is open. */
 const statementsMax = 500
@@ -30,15 +22,18 @@ const goodbyeMs = 1000
 
 export type Purpose = 'read' | 'write' | 'walk' | 'replica'
 
-/** Settings of the session; times in milliseconds. */
+/** What follows `begin`. */
+export type TransactionMode = '' | 'isolation level repeatable read'
+
+/** Settings of each transaction; times in milliseconds. */
 const settingsFor: Readonly<Record<Purpose, Readonly<Record<string, string | number>>>> = {
-  read: { default_transaction_read_only: 'on', statement_timeout: 30_000 },
-  replica: { default_transaction_read_only: 'on', statement_timeout: 30_000 },
+  read: { transaction_read_only: 'on', statement_timeout: 30_000 },
+  replica: { transaction_read_only: 'on', statement_timeout: 30_000 },
   // An iteration over many rows may be slow and blocks no one else.
-  walk: { default_transaction_read_only: 'on', idle_in_transaction_session_timeout: 600_000 },
+  walk: { transaction_read_only: 'on', idle_in_transaction_session_timeout: 600_000 },
   write: {
-    // A write must see what others wrote while it waited for the lock, whatever the default of the database.
-    default_transaction_isolation: 'read committed',
+    // A write must see what others wrote while it waited for a lock, whatever the default of the database.
+    transaction_isolation: 'read committed',
     // A suspended process must not block the writes of other processes.
     idle_in_transaction_session_timeout: 10_000,
     lock_timeout: 15_000,
@@ -46,9 +41,9 @@ const settingsFor: Readonly<Record<Purpose, Readonly<Record<string, string | num
   },
 }
 
-/** A setting of our own, with which a session recognizes its connection (4). */
-const sessionSetting = 'tetrad.session'
-const sessionQuery = `select current_setting('${sessionSetting}', true) as session`
+/** Acknowledged writes must be durable (storage/state.ts, rule 1), also if the database is configured otherwise. */
+const setSynchronous = (isLocal: boolean): string =>
+  `select set_config('synchronous_commit', 'on', ${isLocal}) where current_setting('synchronous_commit') = 'off'`
 
 /** What the types of the driver do not declare. */
 interface Referenceable {
@@ -65,13 +60,14 @@ interface NamedStatement {
 }
 
 export class PostgresSession {
-  readonly #address: string
   readonly #client: Client & Referenceable
   readonly #purpose: Purpose
   readonly #subschema: string | undefined
-  readonly #id = systemRandom.uuid()
   readonly #statements = new Map<string, NamedStatement>()
   #namedCount = 0
+  #isPooled = false
+  /** Invariant 4: the first statements of each transaction. */
+  #localSettings: readonly string[] = []
   #last: Promise<unknown> = Promise.resolve()
   #lost: ConnectionLost | undefined
   #onLost: () => void = () => {}
@@ -87,7 +83,6 @@ export class PostgresSession {
         return session
       } catch (error) {
         await session.close()
-        if (error instanceof SharedConnection) throw error
         failures.push(error)
       }
     }
@@ -95,7 +90,6 @@ export class PostgresSession {
   }
 
   private constructor(address: string, purpose: Purpose, subschema: string | undefined) {
-    this.#address = address
     this.#purpose = purpose
     this.#subschema = subschema
     const client = new Client({
@@ -116,42 +110,36 @@ export class PostgresSession {
     const purpose = this.#purpose
     await this.#client.connect()
     this.#client.unref()
-    const settings = Object.entries(settingsFor[purpose])
     const row = await this.script<{ standby: number; encoding: string; pid: number }>(
-      `set ${sessionSetting} = '${this.#id}'`,
-      settings.map(([name, value]) => `set ${name} = '${value}'`).join('; '),
-      // Acknowledged writes must be durable (storage/state.ts, rule 1), also if the database is configured otherwise.
-      "select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'",
       `select pg_is_in_recovery()::int as standby, current_setting('server_encoding') as encoding, pg_backend_pid() as pid`,
     )
-    if (row?.pid !== this.#client.processID) await this.#refuseSharing()
+    this.#isPooled = row?.pid !== this.#client.processID
+    await this.#applySettings()
     if (row?.standby === 1 && purpose !== 'replica')
       throw new UnsuitableHost('is a standby, which does not accept writes')
     if (this.#subschema !== undefined) await this.#enterSubschema(this.#subschema)
     if (row?.encoding !== 'UTF8') throw new Error(`the encoding of the database is ${row?.encoding}; it must be UTF8`)
   }
 
-  /** Invariant 4. There is a pooler: a transaction of a second client must not get the connection of this one. */
-  async #refuseSharing(): Promise<void> {
-    const other = new PostgresSession(this.#address, this.#purpose, undefined)
-    try {
-      await other.#client.connect()
-      const found = await other.script<{ session: string | null }>('begin', sessionQuery)
-      if (found?.session === this.#id) throw new SharedConnection()
-      await this.#checkConnection()
-    } finally {
-      await other.close()
+  get isPooled(): boolean {
+    return this.#isPooled
+  }
+
+  async #applySettings(): Promise<void> {
+    const settings = Object.entries(settingsFor[this.#purpose])
+    if (this.#isPooled) {
+      this.#localSettings = [...settings.map(([name, value]) => `set local ${name} = '${value}'`), setSynchronous(true)]
+      return
     }
+    const ofSession = settings.map(
+      ([name, value]) => `set ${name.replace(/^transaction_/, 'default_transaction_')} = '${value}'`,
+    )
+    await this.script(...ofSession, setSynchronous(false))
   }
 
-  /** Statements that begin a transaction. Throws `SharedConnection` if it has another connection than the last one. */
-  async begin(...statements: readonly string[]): Promise<void> {
-    await this.#checkConnection(...statements)
-  }
-
-  async #checkConnection(...statements: readonly string[]): Promise<void> {
-    const found = await this.script<{ session: string | null }>(...statements, sessionQuery)
-    if (found?.session !== this.#id) throw new SharedConnection()
+  /** Begins a transaction and runs statements in it, in one round trip. Returns what `script` returns. */
+  begin<R = Row>(mode: TransactionMode, ...statements: readonly string[]): Promise<R | undefined> {
+    return this.script<R>(`begin ${mode}`, ...this.#localSettings, ...statements)
   }
 
   async #enterSubschema(name: string): Promise<void> {
@@ -159,9 +147,9 @@ export class PostgresSession {
     const state = row?.schema ?? 'public'
     const sub = `${state}_${name}`
     if (this.#purpose === 'write') await this.#createSchema(sub)
-    await this.script(
-      `set search_path = ${this.#client.escapeIdentifier(sub)}, ${this.#client.escapeIdentifier(state)}`,
-    )
+    const path = `search_path = ${this.#client.escapeIdentifier(sub)}, ${this.#client.escapeIdentifier(state)}`
+    if (this.#isPooled) this.#localSettings = [...this.#localSettings, `set local ${path}`]
+    else await this.script(`set ${path}`)
   }
 
   /** A user without permission to create schemas can use an existing one. */
@@ -188,7 +176,7 @@ export class PostgresSession {
 
   /** Whether it should be replaced by a new one. */
   get shouldReplace(): boolean {
-    return this.#statements.size >= statementsMax
+    return !this.#isPooled && this.#statements.size >= statementsMax
   }
 
   /** Called once if the connection is lost without `close`. */
@@ -210,13 +198,19 @@ export class PostgresSession {
 
   /** Statements without values, in one round trip. Returns the first row of the last statement with rows. */
   async script<R = Row>(...statements: readonly string[]): Promise<R | undefined> {
-    const results = await this.#next(() => this.#client.query(statements.join(';\n')))
-    return [results as unknown as QueryResult | QueryResult[]].flat().findLast(({ rows }) => rows.length > 0)?.rows[0]
+    return (await this.#scriptRows<R>(statements))[0]
   }
 
-  async listen(channel: string, onMessage: (payload: string) => void): Promise<void> {
-    this.#client.on('notification', ({ payload }) => onMessage(payload ?? ''))
-    await this.script(`listen ${this.#client.escapeIdentifier(channel)}`)
+  /** The rows of one query without values, in one round trip. */
+  readScript<R = Row>(sql: string): Promise<R[]> {
+    return this.#scriptRows<R>(this.#isPooled ? ['begin', ...this.#localSettings, sql, 'rollback'] : [sql])
+  }
+
+  async #scriptRows<R>(statements: readonly string[]): Promise<R[]> {
+    const results = await this.#next(() => this.#client.query(statements.join(';\n')))
+    return (
+      [results as unknown as QueryResult | QueryResult[]].flat().findLast(({ rows }) => rows.length > 0)?.rows ?? []
+    )
   }
 
   async close(): Promise<void> {
@@ -228,11 +222,11 @@ export class PostgresSession {
   #statement(sql: string): NamedStatement {
     const known = this.#statements.get(sql)
     if (known) {
-      known.name ??= `s${++this.#namedCount}`
+      if (!this.#isPooled) known.name ??= `s${++this.#namedCount}`
       return known
     }
     const fresh: NamedStatement = { text: numberPlaceholders(sql) }
-    if (!this.shouldReplace) this.#statements.set(sql, fresh)
+    if (this.#statements.size < statementsMax) this.#statements.set(sql, fresh)
     return fresh
   }
 
