@@ -89,7 +89,7 @@ export interface StateDialect {
 
 /**
  * What must not be written by two transactions at the same time: the numbers that it assigns, or what it reads before it
- * writes. Every write of these tables names it (decisions/serialize-postgresql-writes-with-one-lock.md).
+ * writes. Every write of these tables names it (decisions/lock-only-what-a-write-names.md).
  */
 export type LockName = 'duties' | 'keys' | 'labels' | 'markets' | 'registry' | 'schema' | 'settings' | `chain:${string}`
 

@@ -64,7 +64,7 @@ export async function openCommitWatch(address: PostgresAddress, onDead: () => vo
   /** The number of each writer and group. */
   let known = new Map<string, number>()
   /** Those of this process. */
-  const own = new Map<string, number>()
+  const ownNumbers = new Map<string, number>()
   const versions = new Map<TableGroup, number>()
   let version = 0
   /** Of everything that is known. */
@@ -129,7 +129,7 @@ export async function openCommitWatch(address: PostgresAddress, onDead: () => vo
       const name = nameOf(writer, group)
       next.set(name, number)
       // What this process has committed since the query began is newer than its result.
-      const isNew = own.has(name) ? number > (own.get(name) ?? 0) : number !== known.get(name)
+      const isNew = ownNumbers.has(name) ? number > (ownNumbers.get(name) ?? 0) : number !== known.get(name)
       if (isNew) changed.add(group as TableGroup)
     }
     ;[known, started] = [next, first.started]
@@ -163,7 +163,7 @@ export async function openCommitWatch(address: PostgresAddress, onDead: () => vo
       return lsn
     },
     noteOwnCommit(commit: OwnCommit): void {
-      for (const group of commit.groups) own.set(nameOf(commit.writer, group), commit.number)
+      for (const group of commit.groups) ownNumbers.set(nameOf(commit.writer, group), commit.number)
       ownLsn = commit.lsn
       lsn = Math.max(lsn, commit.lsn)
       advance(commit.groups)
