@@ -12,7 +12,7 @@ import { type Settings, SettingsSchema } from '#runtime/settings.ts'
 import { type AppContext, createContext } from '#server/context.ts'
 import { createSeededRandom } from '#simulator/seeded-random.ts'
 import { openDuties, openState } from '#storage/open.ts'
-import type { State, StateWriter } from '#storage/state.ts'
+import type { State, StateWriter, WriteOptions } from '#storage/state.ts'
 import { dutiesOnThisThread } from '#validators/duties/store.ts'
 import { stateWith } from './authorization.ts'
 import { ManualClock } from './manual-clock.ts'
@@ -131,18 +131,18 @@ const rolledBack = new Error('rolled back')
  * Runs the work of every write twice and rolls the first one back, to test invariant 7 of State with the whole suite.
  */
 const repeatWrites = (state: State): State => {
-  const rollBack = async (work: (tx: StateWriter) => Promise<unknown>): Promise<void> => {
+  const rollBack = async (work: (tx: StateWriter) => Promise<unknown>, options?: WriteOptions): Promise<void> => {
     const first = state.write(async (tx) => {
       await work(tx)
       throw rolledBack
-    })
+    }, options)
     await first.catch((error: unknown) => {
       if (error !== rolledBack) throw error
     })
   }
   return stateWith(state, {
     write: async (work, options) => {
-      await rollBack(work)
+      await rollBack(work, options)
       return state.write(work, options)
     },
     writeTogether: async (write, item) => {
