@@ -199,7 +199,8 @@ describe('server on PostgreSQL', { skip: noPostgres }, () => {
 
 /** The pid of a backend that has written. Retries while the server recovers. */
 async function writingBackend(server: PostgresServer): Promise<number> {
-  const sql = "select pid from pg_stat_activity where query like '%insert into state_commits%' and pid <> pg_backend_pid() limit 1"
+  const sql =
+    "select pid from pg_stat_activity where query like '%insert into state_commits%' and pid <> pg_backend_pid() limit 1"
   for (let tries = 0; tries < 10_000; tries += 1) {
     const row = await server.sql<{ pid: number }>(sql).catch(() => undefined)
     if (row) return row.pid
