@@ -207,6 +207,15 @@ describe('first fundings', () => {
 
 describe('public keys of validators', () => {
   const pubkeyOf = (index: number) => `0x${String(index).padStart(2, '0').repeat(48)}`
+  const entry = (index: number, pubkey: string) => ({
+    index,
+    pubkey,
+    activationEligibilityEpoch: 0,
+    activationEpoch: 0,
+    exitEpoch: null,
+    withdrawableEpoch: null,
+    withdrawalAddress: null,
+  })
 
   test('are compared with a beacon node; a difference is reported with both keys', async () => {
     await using node = await openReplay({
@@ -221,15 +230,6 @@ describe('public keys of validators', () => {
     await using context = await openContext({ validators: { networks: { hoodi: { beacon } } } })
     const { systemClock } = await import('#runtime/clock.ts')
     const live = { ...context, clock: systemClock }
-    const entry = (index: number, pubkey: string) => ({
-      index,
-      pubkey,
-      activationEligibilityEpoch: 0,
-      activationEpoch: 0,
-      exitEpoch: null,
-      withdrawableEpoch: null,
-      withdrawalAddress: null,
-    })
     await putValidators(
       context.state,
       'hoodi',
@@ -240,6 +240,29 @@ describe('public keys of validators', () => {
     await context.state.write((tx) => tx.run('delete from validators where validator_index < 20'))
     const { differing } = await verificationOf('public keys').run(live, 2)
     assert.deepEqual(differing, [`hoodi validator 20: stored ${pubkeyOf(21)}, the node shows ${pubkeyOf(20)}`])
+  })
+
+  test('a node that does not find a validator is no difference, and the result says what it answered', async () => {
+    const answers: readonly [status: number, body: object, reason: RegExp][] = [
+      [404, { code: 404, message: 'state not found' }, /no public key \(status 404: .*state not found.*\)/],
+      [200, { data: { index: '3' } }, /no public key/],
+    ]
+    for (const [status, body, reason] of answers) {
+      await using node = await openReplay({
+        meddle: (exchange) =>
+          exchange.path.includes('/states/finalized/validators/')
+            ? { ...exchange, status, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
+            : exchange,
+      })
+      const beacon = { urls: [node.url], timeoutMs: 5000 }
+      await using context = await openContext({ validators: { networks: { hoodi: { beacon } } } })
+      const { systemClock } = await import('#runtime/clock.ts')
+      await putValidators(context.state, 'hoodi', [entry(3, pubkeyOf(3))])
+      const result = await verificationOf('public keys').run({ ...context, clock: systemClock }, 5)
+      assert.deepEqual([result.checked, result.differing], [0, []])
+      assert.match(result.unable ?? '', /^hoodi validator 3: in its last finalized state, /)
+      assert.match(result.unable ?? '', reason)
+    }
   })
 
   test('without a beacon node, the result says why none were checked', async () => {

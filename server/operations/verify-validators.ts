@@ -4,7 +4,7 @@ import { errorMessage } from '#core/error-message.ts'
 import type { Range } from '#core/ranges.ts'
 import { timeoutSignal } from '#runtime/clock.ts'
 import type { AppContext } from '#server/context.ts'
-import { openBeacon } from '#sources/beacon/client.ts'
+import { type Beacon, openBeacon } from '#sources/beacon/client.ts'
 import { dataOf } from '#sources/beacon/endpoint.ts'
 import { requiredChain } from '#validators/ingest/read/chain-identity.ts'
 import { followedNetworks } from '#validators/ingest/start.ts'
@@ -105,13 +105,24 @@ async function comparePubkey(context: AppContext, network: Network, index: numbe
   const { urls, timeoutMs } = context.settings.validators.networks[network].beacon
   const path = `/eth/v1/beacon/states/finalized/validators/${index}`
   const identity = await requiredChain(context, network)
-  const reported = await openBeacon({ network, urls, timeoutMs, clock: context.clock, identity })
+  const beacon = openBeacon({ network, urls, timeoutMs, clock: context.clock, identity })
+  const reported = await beacon
     .request({ path }, (reply) => (reply.is === 'json' ? pubkeyOf(dataOf(reply.body)) : undefined))
     .catch((error: unknown) => {
       throw new SourceUnavailable(errorMessage(error))
     })
-  const isSame = reported?.toLowerCase() === entry?.pubkey.toLowerCase()
+  if (reported === undefined) throw new SourceUnavailable(describeUnknown(beacon, `${network} validator ${index}`))
+  const isSame = reported.toLowerCase() === entry?.pubkey.toLowerCase()
   return isSame ? undefined : `${network} validator ${index}: stored ${entry?.pubkey}, the node shows ${reported}`
+}
+
+/** The chain of the nodes was checked before, so they do not have the state yet, or not any more. */
+function describeUnknown(beacon: Beacon, what: string): string {
+  const answers = beacon.each().map((node) => {
+    const answer = node.lastNotFound()
+    return answer === undefined ? `${node.name} shows no public key` : `${node.name} shows no public key (${answer})`
+  })
+  return `${what}: in its last finalized state, ${answers.join('; ')}. It may still be syncing, or not keep this state`
 }
 
 const pubkeyOf = (data: unknown): string | undefined => {
