@@ -80,7 +80,7 @@ export const faults = {
   'fx.idempotency': changed(409, 'This idempotency key was used with another body. Use a new key.'),
   'validators.not_covered': later(
     503,
-    'No epoch of this network has been read yet, so it is unknown whether this validator exists.',
+    'No final epoch of this network has been read yet, so it is unknown whether this validator exists.',
   ),
   'validators.not_read': never(404, 'This server does not read this network, so it knows none of its validators.'),
   'validators.not_watched': never(

@@ -102,7 +102,8 @@ const network = ({ genesisUnix }: KnownChain, chainId: string) =>
         false,
         'Whether responses about one validator include epochs that are not final yet, marked with ' +
           '`x-tetrad-finality: head`. They are computed for the watch list; without one, only in networks of at most ' +
-          '20 000 validators. The server needs about twice the memory for processing epochs.',
+          '20 000 validators. The server needs about twice the memory for processing epochs. Until the first final epoch ' +
+          'is stored, responses about a validator are 503.',
       ),
       hoursKeptDays: wholeNumber(90, 'Chain days to keep hourly figures. 0: forever. Daily figures are never deleted.'),
       missedKeptDays: wholeNumber(400, 'Chain days to keep single late, wrong and missing duties. 0: forever.'),

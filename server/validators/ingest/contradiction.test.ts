@@ -243,3 +243,20 @@ test('a node without pending queues is accepted if few balances are unexplained'
   await using proxy = await openAlteringProxy(withoutQueues.url, many)
   await assert.rejects((await followerOf([proxy.url])).catchUp(signal), /and \d+ more; node/)
 })
+
+test('if a node has states but not the blocks of an epoch, the error names the missing blocks', async () => {
+  await using proxy = await openAlteringProxy(jsonOnly.url)
+  // As after a sync from a checkpoint in epoch 4.
+  proxy.alter((response) => {
+    const { path, status, type, body } = response
+    const at = /\/(?:blocks|headers)\/(\d+)$/.exec(path)?.[1]
+    const isMissing = at !== undefined && Number(at) < firstSlot
+    return isMissing
+      ? { status: 404, type, body: Buffer.from('{"code":404,"message":"not found"}') }
+      : { status, type, body }
+  })
+  await assert.rejects(
+    (await followerOf([proxy.url])).catchUp(signal),
+    /epoch 0: the node returned no block of slots 0 to 7\. A node that was synced from a checkpoint .*: the balance of/,
+  )
+})

@@ -108,11 +108,21 @@ export function verifyBalances(
   const remainder = `epoch ${epoch}: ${differences.join('; ')}`
   if (isAccepted(remainder)) return
   const more = differences.length > shownMax ? ` and ${differences.length - shownMax} more` : ''
-  throw new ContradictionError(
-    `epoch ${epoch}: the state of slot ${firstSlotAt(rules, epoch + 1)} does not follow from that of slot ` +
-      `${firstSlotAt(rules, epoch)} and the blocks between them: ${differences.slice(0, shownMax).join('; ')}${more}`,
-    remainder,
-  )
+  const shown = `${differences.slice(0, shownMax).join('; ')}${more}`
+  throw new ContradictionError(`epoch ${epoch}: ${describeUnfollowed(rules, states)}: ${shown}`, remainder)
+}
+
+/** Without any block, there are no links that would show that blocks are missing (linked-blocks.ts). */
+function describeUnfollowed(rules: ConsensusRules, { epoch, blocks }: EpochStates): string {
+  const [first, next, end] = [epoch, epoch + 1, epoch + 2].map((at) => firstSlotAt(rules, at)) as [
+    number,
+    number,
+    number,
+  ]
+  const unfollowed = `the state of slot ${next} does not follow from that of slot ${first}`
+  if (blocks.length > 0) return `${unfollowed} and the blocks between them`
+  const cause = `the node returned no block of slots ${first} to ${end - 1}. A node that was synced from a checkpoint lacks older blocks`
+  return `${cause}: add a node that has them, or set fromEpoch to a later epoch. Without blocks, ${unfollowed}`
 }
 
 /** Validators whose effective balance does not follow from their balance. */
