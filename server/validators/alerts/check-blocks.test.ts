@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { test } from 'node:test'
+import { describe, test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
 import { type Log, silentLog } from '#runtime/log.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
 import { simulateAlertsNetwork } from '#test/alerts-network.ts'
-import { openReplay } from '#test/beacon-replay.ts'
+import { openReplay, type ReplayOptions } from '#test/beacon-replay.ts'
 import { openNodeOfRun } from '#test/client-of-run.ts'
 import { settingsWith } from '#test/context.ts'
-import { gloasRecording, gloasTruth, skipWithoutGloas } from '#test/gloas-recording.ts'
+import { type GloasSlot, gloasRecording, gloasTruth, skipWithoutGloas } from '#test/gloas-recording.ts'
 import { serveScript } from '#test/scripted-server.ts'
 import { acceptedAddresses, createBlockCheck, isWrongRecipient } from './check-blocks.ts'
 import { openRelays } from './relays.ts'
@@ -84,7 +84,7 @@ test('exactly the blocks of watched validators with other fee recipients or from
     const expectedFeeRecipients = addresses ? [{ network: 'hoodi', addresses }] : []
     const settings = settingsWith({ validators: { relays, expectedFeeRecipients } })
     const beacon = openBeacon({ network: 'hoodi', urls: [node.url], timeoutMs: 10_000, clock: systemClock })
-    return createBlockCheck({ settings, log }, 'hoodi', beacon)
+    return createBlockCheck({ settings, log, clock: systemClock }, 'hoodi', beacon)
   }
   const problemsOf = async (...input: Parameters<typeof check>) =>
     (await check(...input)?.(epochs, watched))?.map(({ duty, epoch, slot, validator, feeRecipient }) => {
@@ -161,30 +161,92 @@ test('a relay whose list cannot be read is unknown, and a payload is missing onl
   assert.equal(without.requests.length, 2)
 })
 
-test('since Gloas, the bid of a builder names the address that it pays', { skip: skipWithoutGloas }, async () => {
-  await using replay = await openReplay({ recording: gloasRecording })
-  const urls = [replay.url]
-  const beacon = openBeacon({ network: 'hoodi', urls, timeoutMs: 10_000, clock: systemClock, backoffMs: 1 })
+describe('since Gloas', { skip: skipWithoutGloas }, () => {
+  const epochs = { from: 6, until: 9 }
   const watched = new Map(Array.from({ length: 64 }, (_, index) => [index, validator(index)]))
-  const built = gloasTruth().slots.filter(({ slot, selfBuilt }) => slot >= 48 && slot < 72 && selfBuilt === false)
-  const checkWith = async (addresses: readonly string[]) => {
-    const settings = settingsWith({ validators: { expectedFeeRecipients: [{ network: 'hoodi', addresses }] } })
-    const found = await createBlockCheck(
-      { settings, log: silentLog },
-      'hoodi',
-      beacon,
-    )?.({ from: 6, until: 9 }, watched)
-    return found ?? []
+  const slotsOf = (isMatch: (slot: GloasSlot) => boolean) =>
+    gloasTruth()
+      .slots.filter((entry) => entry.slot >= 48 && entry.slot < 72 && entry.proposed && isMatch(entry))
+      .map(({ slot }) => slot)
+  const isPublished = ({ envelopeStatus }: GloasSlot) => envelopeStatus === 200
+
+  async function check(addresses: readonly string[], { meddle, rpc = [] }: CheckOptions = {}) {
+    await using replay = await openReplay({ recording: gloasRecording, ...(meddle && { meddle }) })
+    const urls = [replay.url]
+    const beacon = openBeacon({ network: 'hoodi', urls, timeoutMs: 10_000, clock: systemClock, backoffMs: 1 })
+    const execution = { rpc: rpc.map((url) => ({ url })) }
+    const settings = settingsWith({
+      validators: { expectedFeeRecipients: [{ network: 'hoodi', addresses }], networks: { hoodi: { execution } } },
+    })
+    const context = { settings, log: silentLog, clock: systemClock }
+    const found = (await createBlockCheck(context, 'hoodi', beacon)?.(epochs, watched)) ?? []
+    for (const { slot, epoch, validator: index, duty } of found) {
+      assert.deepEqual([epoch, duty], [slot >> 3, 'wrong_fee_recipient'])
+      assert.equal(index, gloasTruth().slots.find((entry) => entry.slot === slot)?.proposer)
+    }
+    return found
   }
-  const all = await checkWith([expected])
-  assert(built.length > 5)
-  assert.deepEqual(
-    all.map(({ slot, validator: index, duty }) => [slot, index, duty]),
-    built.map(({ slot, proposer }) => [slot, proposer, 'wrong_fee_recipient']),
-  )
-  const first = all[0]?.feeRecipient ?? ''
-  assert.deepEqual(
-    await checkWith([expected, first]),
-    all.filter(({ feeRecipient }) => feeRecipient !== first),
-  )
+  interface CheckOptions {
+    readonly meddle?: NonNullable<ReplayOptions['meddle']>
+    readonly rpc?: readonly string[]
+  }
+  const withoutEnvelopes =
+    (status: number): NonNullable<ReplayOptions['meddle']> =>
+    (exchange) =>
+      exchange.path.includes('/execution_payload_envelopes/')
+        ? { ...exchange, status, headers: {}, bodyEncoding: 'utf8', body: '{}' }
+        : exchange
+
+  test('the bid of a builder names the address that it pays, and the payload of a proposer its own', async () => {
+    const all = await check([expected])
+    assert.deepEqual(
+      all.map(({ slot }) => slot),
+      slotsOf((entry) => entry.selfBuilt === false || isPublished(entry)),
+    )
+    for (const { feeRecipient } of [all[0], all.at(-1)] as (typeof all)[number][]) {
+      const others = all.filter((problem) => problem.feeRecipient !== feeRecipient)
+      assert.deepEqual(await check([expected, feeRecipient]), others)
+    }
+  })
+
+  test('without envelopes, the execution node has the fee recipient of a payload that the proposer built', async () => {
+    const built = slotsOf(({ selfBuilt }) => selfBuilt === false)
+    const slotsFrom = async (options: CheckOptions) => (await check([expected], options)).map(({ slot }) => slot)
+    assert.deepEqual(await slotsFrom({ meddle: withoutEnvelopes(404) }), built, 'nothing is known about the others')
+    const executed = slotsOf(({ selfBuilt, payload }) => selfBuilt === true && payload === 'full')
+    const hashes = new Set(
+      gloasTruth()
+        .slots.filter(({ payload }) => payload === 'full')
+        .map(({ blockHash }) => blockHash),
+    )
+    await using node = await serveScript(({ body }) => {
+      const reply = ({ id, method, params }: RpcRequest) => ({
+        ...{ jsonrpc: '2.0', id },
+        result:
+          method === 'eth_chainId'
+            ? '0x88bb0'
+            : hashes.has(params[0])
+              ? { hash: params[0], miner: addressOf('BB') }
+              : null,
+      })
+      const request = JSON.parse(body) as RpcRequest | RpcRequest[]
+      return { body: Array.isArray(request) ? request.map(reply) : reply(request) }
+    })
+    for (const status of [404, 500]) {
+      const options = { meddle: withoutEnvelopes(status), rpc: [node.url] }
+      const all = [...built, ...executed].sort((a, b) => a - b)
+      assert.deepEqual(await slotsFrom(options), all)
+    }
+    const accepted = await check([expected, other], { meddle: withoutEnvelopes(404), rpc: [node.url] })
+    assert.deepEqual(
+      accepted.map(({ slot }) => slot),
+      built,
+    )
+  })
 })
+
+interface RpcRequest {
+  readonly id: number
+  readonly method: string
+  readonly params: readonly [string]
+}

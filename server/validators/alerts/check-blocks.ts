@@ -11,6 +11,7 @@ import { FetchError } from '#sources/http-client.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { createBeaconQueries } from '../ingest/read/beacon-queries.ts'
 import { type DeliveredPayload, openRelays, type Relays } from './relays.ts'
+import { createFeeRecipientReader } from './self-built-payloads.ts'
 import type { BlockProblem } from './series.ts'
 import type { WatchedValidator } from './watched-validators.ts'
 
@@ -29,29 +30,30 @@ const headersAtOnce = 8
 
 /** Undefined: the settings have nothing to compare blocks of this network with. */
 export function createBlockCheck(
-  { settings, log }: Pick<ValidatorsContext, 'settings' | 'log'>,
+  context: Pick<ValidatorsContext, 'settings' | 'log' | 'clock'>,
   network: Network,
   beacon: Beacon,
 ): CheckBlocks | undefined {
+  const { settings, log } = context
   const { expectedFeeRecipients, relays: allRelays } = settings.validators
   const rules = expectedFeeRecipients.filter((rule) => rule.network === network)
   const urls = allRelays.filter((relay) => relay.network === network).map(({ url }) => url)
   if (rules.length === 0 && urls.length === 0) return undefined
   const relays = urls.length > 0 ? openRelays(urls) : undefined
+  const readFeeRecipient = createFeeRecipientReader(context, network, beacon)
   return async (epochs, watched, signal) => {
     const problems: FoundBlockProblem[] = []
     for (const { epoch, block } of await readBlocks(beacon, epochs, watched, signal)) {
       const { slot, proposer, payload, bid } = block
       const accepted = acceptedAddresses(rules, watched.get(proposer))
       // Since Gloas, the bid of a builder names the address that it pays. There is no relay.
-      if (bid?.builder !== undefined && accepted && !accepted.includes(bid.feeRecipient)) {
-        const { feeRecipient } = bid
+      const feeRecipient =
+        bid && accepted && (bid.builder === undefined ? await readFeeRecipient(block, signal) : bid.feeRecipient)
+      if (feeRecipient && !accepted.includes(feeRecipient))
         problems.push({ validator: proposer, epoch, slot, feeRecipient, duty: 'wrong_fee_recipient' })
-      }
       if (!payload) continue
       const delivered = relays && (await askRelays({ relays, log, network }, slot, payload, signal))
-      const { feeRecipient } = payload
-      const found = { validator: proposer, epoch, slot, feeRecipient }
+      const found = { validator: proposer, epoch, slot, feeRecipient: payload.feeRecipient }
       if (accepted && isWrongRecipient(payload, delivered, accepted))
         problems.push({ ...found, duty: 'wrong_fee_recipient' })
       if (delivered === null) problems.push({ ...found, duty: 'unknown_relay' })

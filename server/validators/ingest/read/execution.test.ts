@@ -7,10 +7,17 @@ import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
 import type { Block } from '#sources/beacon/block.ts'
+import { ContradictionError } from '#sources/beacon/client.ts'
 import type { RpcOutcome } from '#sources/evm/batch-results.ts'
 import type { Rpc, RpcCall } from '#sources/evm/rpc.ts'
 import { settingsWith } from '#test/context.ts'
-import { computeBidRewards, computeExecutionRewards, createExecutionSource, openExecution } from './execution.ts'
+import {
+  computeBidRewards,
+  computeExecutionRewards,
+  createExecutionSource,
+  type ExecutedBlock,
+  openExecution,
+} from './execution.ts'
 
 const hex = (value: bigint | number) => `0x${value.toString(16)}`
 const gwei = 1_000_000_000n
@@ -251,4 +258,58 @@ test('a promised execution payment counts if there is such a transaction; otherw
   assert.deepEqual(computeBidRewards(bid, paying, receipts, [proposer]), expected)
   const silent = block('0xb1', [call('0xbb'), call('0xcc')])
   assert.equal(computeBidRewards(bid, silent, receipts, [proposer]), undefined)
+})
+
+/** A node that returns these blocks in turn, the last one again and again. Invalid ones are refused, as by every client. */
+function validating(...blocks: readonly object[]): Rpc {
+  let requested = 0
+  const replies = (call: RpcCall): RpcOutcome => {
+    const isBlock = call.method === 'eth_getBlockByHash'
+    const result = isBlock ? blocks[Math.min(requested++, blocks.length - 1)] : receipts
+    const problem = call.validate?.(result)
+    return problem === undefined ? { is: 'result', result } : { is: 'unusable', message: problem }
+  }
+  const call = async (calls: readonly RpcCall[]) => calls.map(replies)
+  const results = async (calls: readonly RpcCall[]) =>
+    calls.map(replies).map((outcome) => {
+      if (outcome.is !== 'result') throw new Error(`execution node: ${outcome.is === 'unusable' && outcome.message}`)
+      return outcome.result
+    })
+  return { call, results } as unknown as Rpc
+}
+
+test('since Gloas, an envelope that differs from the execution node is a contradiction of the beacon node', async () => {
+  const bid = { blockHash: '0x2', parentBlockHash: '0x1', feeRecipient: proposer, value: 0, executionPayment: 0 }
+  const executed = { ...fullBlock, parentHash: '0x1' }
+  const envelope = { feeRecipient: proposer, baseFeeWei: 10n * gwei, transactions: 2 }
+  const read = (rpc: Rpc, published: Partial<typeof envelope> | undefined) => {
+    const given = { slot: 9, proposer: 4, bid, published: published && { ...envelope, ...published } }
+    return createExecutionSource(rpc).read([given as unknown as ExecutedBlock], addressOf, signal)
+  }
+  const expected = new Map([[9, feesAlone]])
+  assert.deepEqual(await read(validating(executed), {}), expected)
+  assert.deepEqual(
+    await read(validating(executed), undefined),
+    expected,
+    'without an envelope, the execution node is enough',
+  )
+  const altered: readonly (readonly [Partial<typeof envelope>, RegExp])[] = [
+    [{ feeRecipient: '0xab' }, /another fee recipient/],
+    [{ baseFeeWei: 9n * gwei }, /another base fee/],
+    [{ transactions: 3 }, /another number of transactions/],
+  ]
+  for (const [published, problem] of altered) {
+    await assert.rejects(read(validating(executed), published), (error: Error) => {
+      assert(error instanceof ContradictionError)
+      assert.match(error.message, /^slot 9: compared with the envelope of its payload, the block has /)
+      assert.match(error.message, problem)
+      return true
+    })
+  }
+  // The first answer was wrong, not the envelope.
+  assert.deepEqual(await read(validating({ ...executed, miner: '0xab' }, executed), {}), expected)
+  // The bid is part of the beacon block, so an execution node that contradicts it is wrong.
+  const isFailure = (error: Error) => !(error instanceof ContradictionError) && /another parent/.test(error.message)
+  await assert.rejects(read(validating({ ...executed, parentHash: '0x7' }), {}), isFailure)
+  await assert.rejects(read(validating({ ...executed, parentHash: '0x7' }), undefined), isFailure)
 })
