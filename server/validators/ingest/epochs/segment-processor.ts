@@ -192,12 +192,15 @@ export class SegmentProcessor {
     scores: ScoreHistory,
     passes: number,
   ): Promise<Carry> {
-    const data = this.#computed.get(epoch) ?? (await reader.read(epoch))
+    const read = async () => this.#computed.get(epoch) ?? (await reader.read(epoch))
+    let data = await read()
     const needsBefore = data.boundary.awaitsRewards && epoch > 0
     if (needsBefore && passes === 0) {
       throw new StatesNotFoundError(`the node has no states at the start of the epochs around ${epoch}`)
     }
     const before = needsBefore ? await this.#warmUp(reader, chain, epoch - 1, scores, passes - 1) : undefined
+    // Reading earlier epochs made the reader forget this one. It must know the balances that are settled here.
+    if (before) data = await read()
     settleBalances(data, before)
     this.#payloadSeats.of(chain.rules, data)
     return processEpoch(chain.rules, data, before, this.#sums, { startScores: scores.get(epoch - 1) }).carry
