@@ -2,11 +2,10 @@
 // stopped in reverse order.
 
 import { startHistoryRecorder } from '#admin/history.ts'
-import { createProgressBoard, type ProgressBoard } from '#admin/progress.ts'
+import { createProgressBoard } from '#admin/progress.ts'
 import { consoleRoutes } from '#admin/routes.ts'
 import { openapi } from '#api/openapi.ts'
-import type { Network } from '#api/wire/validators.ts'
-import { chainFindings, startChains } from '#explorer/funding/index/start-chains.ts'
+import { chainFindings } from '#explorer/funding/index/start-chains.ts'
 import { labelExportRoute } from '#explorer/labels/lists/downloads.ts'
 import { prepareLists } from '#explorer/labels/lists/prepare-lists.ts'
 import { rateFindings, startRates } from '#fx/rates/poll-rates.ts'
@@ -29,11 +28,10 @@ import { createApp } from '#http/pipeline.ts'
 import { watchOpenFiles } from '#http/watch-open-files.ts'
 import { runOnce } from '#ingest/lease.ts'
 import { leasedDuties, leasedState } from '#ingest/leased-stores.ts'
-import { marketFindings, startMarkets } from '#markets/feeds/start-markets.ts'
+import { marketFindings } from '#markets/feeds/start-markets.ts'
 import { coverageRoute, recentCoverage } from '#operations/coverage.ts'
 import { openMcpRoute } from '#operations/mcp/mcp-route.ts'
 import { readMirrorStatus } from '#operations/mirror/mirror.ts'
-import { startMirror } from '#operations/mirror/start-mirror.ts'
 import { startRetention } from '#operations/retention.ts'
 import { startOperations } from '#operations/start.ts'
 import { type Clock, systemClock } from '#runtime/clock.ts'
@@ -45,12 +43,13 @@ import type { Settings } from '#runtime/settings.ts'
 import { openStores } from '#storage/open.ts'
 import type { State } from '#storage/state.ts'
 import { type ReportTime, timedDuties, timedState } from '#storage/timed.ts'
-import { WriteHealth } from '#storage/write-health.ts'
-import { createAlerts } from '#validators/alerts/start.ts'
+import { WriteHealth, writeOutcome } from '#storage/write-health.ts'
 import { dutiesOnThreads } from '#validators/duties/store.ts'
-import type { IngestStep } from '#validators/ingest/ingest-progress.ts'
 import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
-import { beaconFindings, startBeacon } from '#validators/ingest/start.ts'
+import { beaconFindings } from '#validators/ingest/start.ts'
+import type { StoreOperation } from './background/ingest-thread.ts'
+import { createNoticeReader } from './background/notices.ts'
+import { createIngest } from './background/start-ingest.ts'
 import { type AppContext, createContext } from './context.ts'
 import { endpoints, extensions } from './endpoints.ts'
 
@@ -89,10 +88,12 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   options.signal?.throwIfAborted()
   await options.checkData?.(stores.state)
   const writeHealth = new WriteHealth(clock)
-  const recordOperation: ReportTime = (store, operation, tookMs, error) => {
+  const onStored = ({ store, operation, tookMs, outcome }: StoreOperation) => {
     metrics.stored(store, operation, tookMs)
-    if (operation === 'write') writeHealth.recordWrite(store, error)
+    if (operation === 'write') writeHealth.recordWrite(store, outcome)
   }
+  const recordOperation: ReportTime = (store, operation, tookMs, error) =>
+    onStored({ store, operation, tookMs, outcome: writeOutcome(error) })
   const state = leasedState(timedState(stores.state, clock, recordOperation))
   const threads = dutiesOnThreads(stores.duties, { dir: options.dataDir, options: options.settings.store })
   resources.defer(() => threads.close())
@@ -126,7 +127,14 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   const stop = new AbortController()
   const progressBoard = createProgressBoard(clock)
   let url: string | undefined
-  const operations = { dataDir: options.dataDir, version: options.version ?? 'unknown', url: () => url }
+  const notify = createNoticeReader(metrics, progressBoard)
+  const ingest = await createIngest(context, { dataDir: options.dataDir, notify, onStored })
+  const operations = {
+    dataDir: options.dataDir,
+    version: options.version ?? 'unknown',
+    url: () => url,
+    ingestCalls: ingest.calls,
+  }
   resources.use(await startOperations(context, operations))
   const loops: Promise<void>[] = []
   resources.defer(async () => {
@@ -137,6 +145,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   const healthChecks = {
     ...storeChecks(context, writeHealth),
     limits: async () => (settings.limits === '' ? [] : [sharedLimitsFinding(hasSharedLimits)]),
+    ingest: () => ingest.findings(),
     rates: () => rateFindings(context),
     chains: () => chainFindings(context),
     markets: () => marketFindings(context),
@@ -197,8 +206,9 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   log.info({ url: httpServer.url }, 'listening')
   // After the server listens: their first work would delay it.
   loops.push(prepareLists(context, stop.signal), openapiRoute.prepare())
+  loops.push(ingest.run(stop.signal))
   if (settings.ingest.enabled)
-    for (const [name, work] of Object.entries(ingesters(context, metrics, progressBoard, options.dataDir)))
+    for (const [name, work] of Object.entries(ownLoops(context, metrics)))
       loops.push(runOnce(context, { name, work, reportHolding: (is) => metrics.leased(name, is) }, stop.signal))
 
   const openResources = resources.move()
@@ -216,33 +226,11 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
 /** Callers cannot connect to the address of a server that listens on all of them. */
 const withoutWildcard = (url: string): string => url.replace(/\/\/(0\.0\.0\.0|\[::\])(?=:)/, '//localhost')
 
-type IngestLoop = (signal: AbortSignal) => Promise<void>
-
-/** Each of them runs in one of several processes (behaviour/operations.md#leases). */
-function ingesters(
+/** What is small and concerns only what requests write, or what quotes read. Other ingesters: background/ingesters.ts. */
+const ownLoops = (
   context: AppContext,
   metrics: Metrics,
-  board: ProgressBoard,
-  dataDir: string,
-): Readonly<Record<string, IngestLoop>> {
-  return {
-    rates: (signal) => startRates(context, signal, (notice) => metrics.ingested(notice.source, notice.is)),
-    markets: (signal) =>
-      startMarkets(context, signal, (notice) => {
-        if (notice.is !== 'page') metrics.ingested(notice.source, notice.is)
-        board.feed(notice)
-      }),
-    chains: (signal) => startChains(context, signal, board.chain),
-    beacon: async (signal) => {
-      const alerts = createAlerts(context, metrics.watched)
-      const onStep = (network: Network, step: IngestStep) => {
-        metrics.audited(network, step.compared, step.differing)
-        board.network(network, step)
-        alerts.wake(network)
-      }
-      await Promise.all([startBeacon(context, signal, onStep, dataDir), alerts.run(signal)])
-    },
-    retention: (signal) => startRetention(context, signal),
-    mirror: (signal) => startMirror(context, signal, (outcome) => metrics.ingested('mirror clickhouse', outcome)),
-  }
-}
+): Readonly<Record<string, (signal: AbortSignal) => Promise<void>>> => ({
+  rates: (signal) => startRates(context, signal, (notice) => metrics.ingested(notice.source, notice.is)),
+  retention: (signal) => startRetention(context, signal),
+})

@@ -28,6 +28,7 @@ const layers: readonly [prefix: string, layer: string][] = [
   ['server/markets/', 'markets'],
   ['server/operations/', 'operations'],
   ['server/admin/', 'admin'],
+  ['server/background/', 'background'],
   ['server/endpoints.ts', 'endpoints'],
   ['server/context.ts', 'context'],
   ['server/app.ts', 'app'],
@@ -44,7 +45,7 @@ const layers: readonly [prefix: string, layer: string][] = [
 const base = ['core', 'api'] as const
 const belowGroups = ['ingest', 'http', 'storage', 'sources', 'runtime', ...base] as const
 const groups = ['explorer', 'fx', 'validators', 'markets'] as const
-const server = ['app', 'endpoints', 'context', 'operations', 'admin', ...groups, ...belowGroups] as const
+const server = ['app', 'background', 'endpoints', 'context', 'operations', 'admin', ...groups, ...belowGroups] as const
 
 /** What each layer may import, besides itself. */
 const allowedImports: Record<string, readonly string[]> = {
@@ -63,7 +64,8 @@ const allowedImports: Record<string, readonly string[]> = {
   endpoints: ['context', ...groups, ...belowGroups],
   operations: ['context', ...groups, ...belowGroups],
   admin: ['operations', 'context', ...groups, ...belowGroups],
-  app: ['endpoints', 'operations', 'admin', 'context', ...groups, ...belowGroups],
+  background: ['operations', 'context', ...groups, ...belowGroups],
+  app: ['background', 'endpoints', 'operations', 'admin', 'context', ...groups, ...belowGroups],
   simulator: ['context', ...groups, ...belowGroups],
   docs: ['runtime', ...base],
   conformance: ['api'],

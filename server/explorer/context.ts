@@ -22,6 +22,8 @@ export const createExplorerCaches = () => ({
   coverage: cacheUntilVersionChanges<ChainCoverage>('fundings', 'coverage'),
   /** By chain id. */
   indexProblems: new Map<string, IndexProblems>(),
+  /** By chain id: the problem of each node, as the thread that indexes the chain reports it. */
+  reportedTroubles: new Map<string, readonly (string | undefined)[]>(),
   /** By chain id. */
   listHeads: cacheUntilVersionChanges<ListHead | undefined>('labels'),
   /** By chain id and format, the least recently used first. */

@@ -140,6 +140,15 @@ export function findNode(context: ExplorerContext, id: string): ChainNode | unde
   return node
 }
 
+/** The problem of each node; undefined if it is healthy, as far as this thread and the thread of the index know. */
+export const nodeHealth = (
+  { explorer }: Pick<ExplorerContext, 'explorer'>,
+  { chain, rpc }: Pick<ChainNode, 'chain' | 'rpc'>,
+): ReturnType<Rpc['health']> => {
+  const reported = explorer.reportedTroubles.get(chain.id)
+  return rpc.health().map(({ name, trouble }, at) => ({ name, trouble: trouble ?? reported?.[at] }))
+}
+
 /** Like findNode, but throws if the chain has no node. */
 export function requireNode(context: ExplorerContext, id: string): ChainNode {
   const node = findNode(context, id)

@@ -34,6 +34,8 @@ export interface Ingester {
   readonly work: (signal: AbortSignal) => Promise<void>
   /** Whether this process runs it. Undefined: it has nothing to do, so that no process runs it. */
   readonly reportHolding?: (is: boolean | undefined) => void
+  /** Names the process. If it holds the lease already, as after the death of a thread, it continues at once. */
+  readonly holder?: string
   readonly pace?: typeof defaultPace
 }
 
@@ -68,7 +70,7 @@ async function runUntilStopped({ log }: LeaseContext, ingester: string, work: In
 /** Runs the ingester whenever this process holds its lease. */
 export async function runWhileLeased(context: LeaseContext, ingester: Ingester, signal: AbortSignal): Promise<void> {
   const { name, reportHolding, pace = defaultPace } = ingester
-  const waiter = createLeaseWaiter(context, name, pace.expiryMs)
+  const waiter = createLeaseWaiter(context, name, pace.expiryMs, ingester.holder)
   reportHolding?.(false)
   while (!signal.aborted) {
     const held = await waiter.acquire()
@@ -108,8 +110,12 @@ export async function runUnderLease<T>(
   return undefined
 }
 
-function createLeaseWaiter({ state, clock, random, log }: LeaseContext, name: string, expiryMs: number) {
-  const holder = random.uuid()
+function createLeaseWaiter(
+  { state, clock, random, log }: LeaseContext,
+  name: string,
+  expiryMs: number,
+  holder = random.uuid(),
+) {
   let seen: (LeaseRow & { readonly atMs: number }) | undefined
   let isFailing = false
   let isHolderAlive = false

@@ -10,7 +10,7 @@ import {
   getIndexProblems,
   type IndexProblems,
 } from '#explorer/funding/index/problems.ts'
-import { findNode } from '#explorer/nodes.ts'
+import { findNode, nodeHealth } from '#explorer/nodes.ts'
 import { readSourceHealth } from '#fx/rates/source-health.ts'
 import { oncePerSecond } from '#http/health.ts'
 import { jsonResponse } from '#http/render.ts'
@@ -23,7 +23,6 @@ import type { AppContext } from '#server/context.ts'
 import { type MissingPast, readMissingPast } from '#validators/ingest/fill-past.ts'
 import { findGapReason, readGapReasons } from '#validators/ingest/gap-reasons.ts'
 import { networkStream, readNetworkHealth } from '#validators/ingest/health.ts'
-import { findRun } from '#validators/ingest/ingest-status.ts'
 
 export interface Stream extends StreamView {
   /** Of a network, while earlier epochs are read for validators that were added to the watch list. */
@@ -95,6 +94,7 @@ async function chainStreams(context: AppContext): Promise<Stream[]> {
     const position = measureCoverage(blocks, covered)
     const problems = getIndexProblems(context, id)
     const failed = describeFailedPasses(problems)
+    const node = findNode(context, id)
     const hasNode = rpc.length > 0
     const isRead = position.gapsCount === 0 && blocks.until > blocks.from
     const isKnown = confirmedMs > 0 || isRead || context.streams.stepMs.has(chainStream(id))
@@ -114,9 +114,7 @@ async function chainStreams(context: AppContext): Promise<Stream[]> {
       ...chainNodes(problems),
       ...joinProblems([
         failed,
-        ...(findNode(context, id)
-          ?.rpc.health()
-          .map(({ name, trouble }) => trouble && `${name}: ${trouble}`) ?? []),
+        ...(node ? nodeHealth(context, node) : []).map(({ name, trouble }) => trouble && `${name}: ${trouble}`),
       ]),
     }
     // A block that is left out is not being read, even if others are.
@@ -158,7 +156,7 @@ async function networkStreams(context: AppContext): Promise<Stream[]> {
       complete: position.gapsCount === 0 && covered.length > 0 && health.fillingEpochs === 0,
       fresh: isFollowed ? health.isFresh : null,
       ...(health.nodes && { nodes: health.nodes }),
-      ...joinProblems([findRun(context, network)?.status.lastError]),
+      ...joinProblems([context.validators.ingestStatuses.get(network)?.lastError]),
       ...(missingPast.epochs > 0 && { missingPast }),
     }
     // Following continues from the newest epoch, so its progress does not fill an earlier gap.

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { putMarkets } from '#markets/records/put-markets.ts'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 import { openContext, type TestContext } from '#test/context.ts'
-import { dropIdempotencyKeys, dropQuotes, startRetention } from './retention.ts'
+import { dropIdempotencyKeys, dropQuotes, startMarketRetention, startRetention } from './retention.ts'
 
 const dayMs = 86_400_000
 
@@ -72,8 +72,8 @@ describe('quotes', () => {
     assert.deepEqual(await remainingIds(context), [])
   })
 
-  test('with quotesDays 0 and historyDays 0 only expired idempotency keys are deleted', async () => {
-    await using context = await openContext({ markets: { historyDays: 0 }, retention: { quotesDays: 0 } })
+  test('with quotesDays 0 only expired idempotency keys are deleted', async () => {
+    await using context = await openContext({ retention: { quotesDays: 0 } })
     await putQuotes(context, [30_000])
     const sql = `insert into fx_idempotency (key_id, idempotency_key, body_hash, quote_id, created_ms) values ('k', '', '', 'q0', 0)`
     await context.state.write((tx) => tx.run(sql))
@@ -118,8 +118,8 @@ test('market versions older than historyDays are deleted, and no quote', async (
   const stop = new AbortController()
   const deleted = Promise.withResolvers<object>()
   const log = { ...context.log, info: (fields: object) => deleted.resolve(fields) } as typeof context.log
-  const loop = startRetention({ ...context, log }, stop.signal)
-  assert.deepEqual(await deleted.promise, { idempotencyKeys: 0, quotes: 0, marketVersions: 1 })
+  const loop = startMarketRetention({ ...context, log }, stop.signal)
+  assert.deepEqual(await deleted.promise, { marketVersions: 1 })
   stop.abort()
   await loop
   assert.deepEqual(

@@ -1,5 +1,6 @@
 // Deletes expired idempotency keys, old quotes and market versions in small steps, so that no request waits for it
-// (behaviour/operations.md#retention). Rates, usage and hourly duties are deleted where they are written.
+// (behaviour/operations.md#retention). Rates, usage and hourly duties are deleted where they are written. Market versions
+// are deleted by the thread of the ingesters.
 import { errorMessage } from '#core/error-message.ts'
 import { dropReplays } from '#fx/pricing/quotes.ts'
 import type { Context } from '#http/context.ts'
@@ -16,19 +17,31 @@ const timeoutMs = 3_600_000
 const backoffMaxMs = 3_600_000
 
 /** Runs until the signal aborts. */
-export async function startRetention(context: Omit<Context, 'duties'>, signal: AbortSignal): Promise<void> {
-  const { retention, markets } = context.settings
+export const startRetention = (context: Omit<Context, 'duties'>, signal: AbortSignal): Promise<void> =>
+  deleteRegularly(context, signal, async (stop) => ({
+    idempotencyKeys: await dropIdempotencyKeys(context, stop),
+    quotes: context.settings.retention.quotesDays > 0 ? await dropQuotes(context, stop) : 0,
+  }))
+
+/** The same for market versions. Resolves at once if all of them are kept. */
+export async function startMarketRetention(context: Omit<Context, 'duties'>, signal: AbortSignal): Promise<void> {
+  if (context.settings.markets.historyDays === 0) return
+  await deleteRegularly(context, signal, async (stop) => ({ marketVersions: await dropMarketVersions(context, stop) }))
+}
+
+/** `work` returns the number of deleted rows by kind. */
+async function deleteRegularly(
+  context: Omit<Context, 'duties'>,
+  signal: AbortSignal,
+  work: (signal: AbortSignal) => Promise<Readonly<Record<string, number>>>,
+): Promise<void> {
   await poll(
     context,
     {
-      everyMs: retention.everyMs,
+      everyMs: context.settings.retention.everyMs,
       timeoutMs,
       backoffMaxMs,
-      work: async (stop) => ({
-        idempotencyKeys: await dropIdempotencyKeys(context, stop),
-        quotes: retention.quotesDays > 0 ? await dropQuotes(context, stop) : 0,
-        marketVersions: markets.historyDays > 0 ? await dropMarketVersions(context, stop) : 0,
-      }),
+      work,
       report: (outcome) => {
         if (outcome.is === 'failed') {
           const { error, failures } = outcome

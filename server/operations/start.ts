@@ -3,11 +3,9 @@
 import { sourcesReport } from '#fx/rates/source-health.ts'
 import { startControlServer } from '#runtime/control-socket.ts'
 import type { AppContext } from '#server/context.ts'
-import { copyStores } from '#storage/backup.ts'
 import { explainForOperator } from '#validators/explain-for-operator.ts'
-import { storeCommandAudit } from '#validators/ingest/epochs/audit.ts'
-import { readIngestStatus, startOrReadRepair } from '#validators/ingest/ingest-status.ts'
 import { coverageReport } from './coverage.ts'
+import { type IngestCalls, ingestCalls } from './ingest-calls.ts'
 import { limitsFindings } from './machine.ts'
 
 export interface OperationsOptions {
@@ -15,6 +13,8 @@ export interface OperationsOptions {
   readonly version: string
   /** The public URL, once the server listens. */
   readonly url?: () => string | undefined
+  /** Where the ingesters run. Default: on this thread. */
+  readonly ingestCalls?: IngestCalls
 }
 
 /** Resolves when the socket is open. Disposing closes it. */
@@ -26,16 +26,7 @@ export async function startOperations(context: AppContext, options: OperationsOp
     status: async () => ({ pid: process.pid, version: options.version, startedAt, url: options.url?.() }),
     coverage: () => coverageReport(context),
     rates: () => sourcesReport(context),
-    copyStores: async (input) => {
-      const { dir } = input as { dir?: unknown }
-      if (typeof dir !== 'string' || dir === '') throw new Error('dir must be the folder to copy into')
-      context.log.info({ dir }, 'copying stores')
-      await copyStores(options.dataDir, context.duties, dir)
-      context.log.info({ dir }, 'stores copied')
-    },
-    ingestStatus: (input) => readIngestStatus(context, input),
-    repairEpochs: (input) => startOrReadRepair(context, input),
-    storeAudit: (input) => storeCommandAudit(context.duties, input),
+    ...(options.ingestCalls ?? ingestCalls(context, options.dataDir)),
     explain: (input) => explainForOperator(context, input),
     doctor: async (input) => {
       const { storeDiagnoses } = await import('./doctor.ts')

@@ -13,7 +13,8 @@ export interface Clock {
 
 export const systemClock: Clock = {
   now: () => Date.now(),
-  monotonicMs: () => performance.now(),
+  // Unlike performance.now(), the same in all threads of the process.
+  monotonicMs: () => Number(process.hrtime.bigint()) / 1e6,
   sleep(waitMs, signal) {
     return new Promise((resolve) => {
       if (signal?.aborted) return resolve()

@@ -42,6 +42,12 @@ type ThreadRequest =
   | { readonly is: 'ask'; readonly id: number; readonly name: string; readonly input: unknown }
   | { readonly is: 'stop'; readonly id: number }
 
+/** What the thread reports without a call (`sendNotice`). */
+interface ThreadNotice {
+  readonly is: 'notice'
+  readonly value: unknown
+}
+
 type ThreadReply = { readonly id: number; readonly holdsState: boolean } & (
   | { readonly is: 'value'; readonly value: unknown }
   | { readonly is: 'error'; readonly error: SerializedError }
@@ -69,6 +75,8 @@ export interface ThreadOptions {
   readonly isBackground?: boolean
   /** Ends the thread after this time without a call, which frees its memory, unless it holds state. Default: never. */
   readonly idleMs?: number
+  /** Gets what the thread reports with `sendNotice`, in order and before the replies to later calls. */
+  readonly onNotice?: (value: unknown) => void
 }
 
 interface ThreadData {
@@ -80,7 +88,7 @@ interface ThreadData {
 export function openThread(
   file: URL,
   start: unknown,
-  { resourceLimits = {}, isBackground = false, idleMs }: ThreadOptions = {},
+  { resourceLimits = {}, isBackground = false, idleMs, onNotice }: ThreadOptions = {},
 ): WorkerThread {
   const waiting = new Map<number, Waiting>()
   let worker: Worker | undefined
@@ -111,7 +119,8 @@ export function openThread(
     holdsState = false
     const data: ThreadData = { start, isBackground }
     const begun = createWorker(file, { workerData: data, resourceLimits })
-    begun.on('message', (reply: ThreadReply) => {
+    begun.on('message', (reply: ThreadReply | ThreadNotice) => {
+      if (reply.is === 'notice') return onNotice?.(reply.value)
       holdsState = reply.holdsState
       const call = takeCall(reply.id)
       if (reply.is === 'value') call?.resolve(reply.value as never)
@@ -189,13 +198,18 @@ export function serveThread(handlers: ThreadHandlers, holdsState = () => false):
   })
 }
 
+/** In the thread: reports something to `onNotice`. */
+export const sendNotice = (value: unknown): void =>
+  parentPort?.postMessage({ is: 'notice', value } satisfies ThreadNotice)
+
 /** Only Linux has a priority for each thread. Without the permission, the thread keeps its priority. */
 function lowerPriority(): void {
   if (process.platform !== 'linux') return
   try {
     const threadId = Number(basename(readlinkSync('/proc/thread-self')))
     const { PRIORITY_BELOW_NORMAL, PRIORITY_LOW } = constants.priority
-    setPriority(threadId, Math.min(PRIORITY_LOW, getPriority(threadId) + PRIORITY_BELOW_NORMAL))
+    // Of the main thread: this one inherits the priority of the thread that started it.
+    setPriority(threadId, Math.min(PRIORITY_LOW, getPriority(process.pid) + PRIORITY_BELOW_NORMAL))
   } catch {}
 }
 

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { Fault } from '#core/fault.ts'
 import { stateWith } from '#test/authorization.ts'
 import { openContext, testNowMs } from '#test/context.ts'
-import { WriteHealth } from './write-health.ts'
+import { WriteHealth, writeOutcome } from './write-health.ts'
 
 const full = new Fault('store.unavailable', { detail: 'the disk is full', cause: new Error('SQLITE_FULL') })
 
@@ -18,10 +18,10 @@ async function openFailing() {
       try {
         if (counts.fails) throw full
         const result = await context.state.write(work, options)
-        writes.recordWrite('state')
+        writes.recordWrite('state', 'written')
         return result
       } catch (error) {
-        writes.recordWrite('state', error)
+        writes.recordWrite('state', writeOutcome(error))
         throw error
       }
     },
@@ -36,7 +36,7 @@ describe('the state', () => {
     const since = () => writes.stateFailingSince(state)
     assert.equal(await since(), undefined)
     assert.equal(counts.writes, 0, 'nothing is tried while all is well')
-    writes.recordWrite('state', full)
+    writes.recordWrite('state', writeOutcome(full))
     assert.deepEqual([await since(), counts.writes], [testNowMs, 1])
     context.clock.advance(4999)
     assert.deepEqual([await since(), counts.writes], [testNowMs, 1])
@@ -44,7 +44,7 @@ describe('the state', () => {
     assert.deepEqual([await since(), counts.writes], [testNowMs, 2])
     counts.fails = false
     // A successful transaction may have written nothing.
-    writes.recordWrite('state')
+    writes.recordWrite('state', 'written')
     assert.equal(await since(), testNowMs)
     context.clock.advance(5000)
     assert.deepEqual([await since(), counts.writes], [undefined, 3])
@@ -54,15 +54,18 @@ describe('the state', () => {
   test('is healthy at the next check after a single failed write', async () => {
     await using failing = await openFailing()
     failing.counts.fails = false
-    failing.writes.recordWrite('state', full)
+    failing.writes.recordWrite('state', writeOutcome(full))
     assert.equal(await failing.writes.stateFailingSince(failing.state), undefined)
   })
 
   test('is not failing because of refused writes or other errors', async () => {
     await using failing = await openFailing()
-    failing.writes.recordWrite('state', new Fault('store.unavailable', { detail: '10000 writes are waiting' }))
-    failing.writes.recordWrite('state', new Fault('input.invalid'))
-    failing.writes.recordWrite('state', new Error('unique constraint'))
+    failing.writes.recordWrite(
+      'state',
+      writeOutcome(new Fault('store.unavailable', { detail: '10000 writes are waiting' })),
+    )
+    failing.writes.recordWrite('state', writeOutcome(new Fault('input.invalid')))
+    failing.writes.recordWrite('state', writeOutcome(new Error('unique constraint')))
     assert.equal(await failing.writes.stateFailingSince(failing.state), undefined)
   })
 })
@@ -71,18 +74,18 @@ describe('the duties', () => {
   test('are failing until the next successful write', async () => {
     await using context = await openContext()
     const writes = new WriteHealth(context.clock)
-    writes.recordWrite('duties', full)
+    writes.recordWrite('duties', writeOutcome(full))
     assert.equal(writes.dutiesFailingSince(), testNowMs)
-    writes.recordWrite('duties')
+    writes.recordWrite('duties', 'written')
     assert.equal(writes.dutiesFailingSince(), undefined)
   })
 
   test('are no longer failing after 15 minutes without a write', async () => {
     await using context = await openContext()
     const writes = new WriteHealth(context.clock)
-    writes.recordWrite('duties', full)
+    writes.recordWrite('duties', writeOutcome(full))
     context.clock.advance(14 * 60_000)
-    writes.recordWrite('duties', full)
+    writes.recordWrite('duties', writeOutcome(full))
     context.clock.advance(14 * 60_000)
     assert.equal(writes.dutiesFailingSince(), testNowMs)
     context.clock.advance(60_000)

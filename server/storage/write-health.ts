@@ -27,12 +27,12 @@ export class WriteHealth {
   }
 
   /** Call after every write. */
-  recordWrite(store: Store, error?: unknown): void {
+  recordWrite(store: Store, outcome: WriteOutcome): void {
     const nowMs = this.#clock.monotonicMs()
     const failing = this.#failing.get(store)
-    if (error === undefined) {
+    if (outcome === 'written') {
       if (store === 'duties') this.#failing.delete(store)
-    } else if (isDatabaseFailure(error)) {
+    } else if (outcome === 'failed') {
       if (failing) failing.triedAtMs = nowMs
       // The next check of the state writes at once, because only one write may have failed.
       else this.#failing.set(store, { sinceMs: this.#clock.now(), triedAtMs: store === 'state' ? -Infinity : nowMs })
@@ -56,8 +56,15 @@ export class WriteHealth {
   }
 }
 
-const isDatabaseFailure = (error: unknown): boolean =>
-  error instanceof Fault && error.code === 'store.unavailable' && error.cause !== undefined
+/** `refused`: for a reason that is not in the database. */
+export type WriteOutcome = 'written' | 'failed' | 'refused'
+
+/** `error`: what the write has thrown, if anything. */
+export function writeOutcome(error: unknown): WriteOutcome {
+  if (error === undefined) return 'written'
+  const isOfDatabase = error instanceof Fault && error.code === 'store.unavailable' && error.cause !== undefined
+  return isOfDatabase ? 'failed' : 'refused'
+}
 
 /** Inserts and deletes a row: the changed page is written, but nothing remains. */
 const canWriteToDisk = (state: State): Promise<boolean> =>

@@ -5,7 +5,7 @@ import type { Context } from '#http/context.ts'
 import type { StreamProgress } from '#ingest/stream-progress.ts'
 import { cacheUntilVersionChanges } from '#storage/version-cache.ts'
 import type { MissingPast } from './ingest/fill-past.ts'
-import type { IngestRun } from './ingest/ingest-status.ts'
+import type { IngestRun, IngestStatus } from './ingest/ingest-status.ts'
 import type { HeadPayload } from './provisional/head-payload.ts'
 import type { HeadView } from './provisional/head-processor.ts'
 import type { NetworkCoverage } from './ratings/coverage.ts'
@@ -13,8 +13,10 @@ import type { EntityRatings } from './ratings/entity-ratings.ts'
 import type { ReadWatchFile } from './registry/watch-names.ts'
 
 export const createValidatorsCaches = () => ({
-  /** Networks that this process ingests. */
+  /** Networks that this thread ingests. */
   runs: new Map<Network, IngestRun>(),
+  /** Networks that this process ingests, on whichever thread. */
+  ingestStatuses: new Map<Network, IngestStatus>(),
   /** By network: data that is not final. Only of networks that this process ingests, if configured. */
   provisional: new Map<Network, HeadView>(),
   /** By network: what the events of a node report about the payload of the newest block. */

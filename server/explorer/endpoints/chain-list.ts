@@ -5,7 +5,7 @@ import type { ServedChain } from '#api/wire/explorer-extensions.ts'
 import { createHandler } from '#http/handler.ts'
 import type { ExplorerContext } from '../context.ts'
 import { getIndexProblems } from '../funding/index/problems.ts'
-import { findNode } from '../nodes.ts'
+import { findNode, nodeHealth } from '../nodes.ts'
 
 export const chainList = createHandler(
   extensions['explorer.chainList'],
@@ -24,7 +24,8 @@ export const chainList = createHandler(
 
 /** No details: the list is public. */
 function statusOf(context: ExplorerContext, chain: string): Pick<ServedChain, 'status' | 'comment'> {
-  const nodes = findNode(context, chain)?.rpc.health() ?? []
+  const node = findNode(context, chain)
+  const nodes = node ? nodeHealth(context, node) : []
   const failing = nodes.filter(({ trouble }) => trouble !== undefined)
   if (nodes.length === 0) return { status: 0, comment: 'No node is configured.' }
   if (failing.length === nodes.length) return { status: 0, comment: 'No node responds.' }

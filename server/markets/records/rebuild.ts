@@ -69,13 +69,17 @@ export async function deferDocuments(tx: StateWriter, touched: TouchedRecords): 
 /** Records whose parents are read with one query. */
 const touchedPerQuery = 200
 
+/** Whether an import or a first pass has left documents to write. */
+export const hasDeferred = async (state: StateReader): Promise<boolean> =>
+  (await state.get('select 1 as one from market_deferred_documents limit 1')) !== undefined
+
 /** Writes deferred documents in batches and returns how many changed. An interrupted run can be continued. */
 export async function writeDeferred(
   state: State,
   nowMs: () => number,
   { signal, eventLoop }: { readonly signal?: AbortSignal; readonly eventLoop?: EventLoop } = {},
 ): Promise<number> {
-  if (!(await state.get('select 1 as one from market_deferred_documents limit 1'))) return 0
+  if (!(await hasDeferred(state))) return 0
   const pause = createPause(eventLoop)
   const sizes = partSizes[state.engine]
   while (!signal?.aborted && (await state.write((tx) => raiseDeferred(tx, sizes), { lock: 'markets' }))) await pause()

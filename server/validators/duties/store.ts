@@ -60,9 +60,13 @@ const readersMax = 4
 const writerIdleMs = 60_000
 
 /** Threads start with their first call. The caller closes `state` after the result. */
-export function dutiesOnThreads(state: State, location: DutiesLocation): Duties {
+export function dutiesOnThreads(
+  state: State,
+  location: DutiesLocation,
+  readersCount = Math.min(readersMax, coreCount()),
+): Duties {
   const file = new URL('./thread.ts', import.meta.url)
-  const readers = Array.from({ length: Math.min(readersMax, coreCount()) }, () => openThread(file, location))
+  const readers = Array.from({ length: readersCount }, () => openThread(file, location))
   const writer = openThread(file, location, { isBackground: true, idleMs: writerIdleMs })
   const waiting = readers.map(() => 0)
   const change = (at: number, by: number) => {

@@ -7,7 +7,7 @@ import type { NetworkSettings } from '#runtime/settings/validators.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
 import { describeWindowsMismatch, storedChain } from '../duties/networks.ts'
-import { findRun, type IngestStatus } from './ingest-status.ts'
+import type { IngestStatus } from './ingest-status.ts'
 
 /** The name of the network's stream in reports. */
 export const networkStream = (network: Network): string => `network ${network}`
@@ -63,7 +63,7 @@ export async function readNetworkHealth(
   const sinceGenesis = clock.now() / 1000 - time.genesisUnix
   const behindEpochs = until === undefined ? undefined : Math.floor(sinceGenesis / epochSeconds) - until
   const wanted = { from: firstWanted(time.beacon, covered[0]?.from ?? 0), until: until ?? 0 }
-  const run = findRun(context, network)?.status
+  const run = context.validators.ingestStatuses.get(network)
   const since = run?.failingSinceMs ?? null
   const failingMs = since === null ? 0 : clock.monotonicMs() - since
   const refusal = run && refusalProblem(run, network)

@@ -52,7 +52,7 @@ const repairsMax = 64
 
 export type IngestRun = ReturnType<typeof createIngestRun>
 
-function createIngestRun(network: Network) {
+function createIngestRun(network: Network, onStatus: (status: IngestStatus) => void) {
   const requests: RepairRequest[] = []
   const repairs = new Map<number, RepairProgress>()
   let lastRepair = 0
@@ -68,6 +68,11 @@ function createIngestRun(network: Network) {
     failingSinceMs: null,
     fillingEpochs: 0,
     missingPastEpochs: 0,
+  }
+
+  function setStatus(changed: IngestStatus): void {
+    status = changed
+    onStatus(changed)
   }
 
   function recordRepair(id: number, progress: Partial<RepairProgress>): void {
@@ -96,19 +101,19 @@ function createIngestRun(network: Network) {
     },
 
     begin(): void {
-      status = { ...status, isReading: true }
+      setStatus({ ...status, isReading: true })
     },
 
     step({ until, finalizedEpoch, written, skipped, lastGap, notCompared }: IngestProgress): void {
       const { skipped: _, ...before } = status
       const healthy = { failingSinceMs: null, failureKind: null }
       const ranges = { ...(skipped && { skipped }), ...(lastGap && { lastGap }), ...(notCompared && { notCompared }) }
-      status = { ...before, until, finalizedEpoch, written, ...ranges, ...healthy }
+      setStatus({ ...before, until, finalizedEpoch, written, ...ranges, ...healthy })
     },
 
     /** Call it with the number of epochs that are left, and with 0 at the end. */
     recordFill(left: number): void {
-      status = { ...status, fillingEpochs: left }
+      setStatus({ ...status, fillingEpochs: left })
     },
 
     /** `atMs`: on the monotonic clock. */
@@ -118,14 +123,17 @@ function createIngestRun(network: Network) {
         lastError === null
           ? { failingSinceMs: null, failureKind: null }
           : { failingSinceMs: before ?? atMs, failureKind: kind, fillingEpochs: 0 }
-      status = { ...status, isReading: false, polls: polls + 1, lastError, ...failure }
+      setStatus({ ...status, isReading: false, polls: polls + 1, lastError, ...failure })
     },
   }
 }
 
 export function registerRun({ validators }: Pick<ValidatorsContext, 'validators'>, network: Network): IngestRun {
-  const run = createIngestRun(network)
+  const run = createIngestRun(network, (status) => {
+    if (validators.runs.get(network) === run) validators.ingestStatuses.set(network, status)
+  })
   validators.runs.set(network, run)
+  validators.ingestStatuses.set(network, run.status)
   return run
 }
 
@@ -135,10 +143,12 @@ export function unregisterRun(
   network: Network,
   run: IngestRun,
 ): void {
-  if (validators.runs.get(network) === run) validators.runs.delete(network)
+  if (validators.runs.get(network) !== run) return
+  validators.runs.delete(network)
+  validators.ingestStatuses.delete(network)
 }
 
-/** Undefined: this process does not ingest the network. */
+/** Undefined: this thread does not ingest the network. */
 export const findRun = (
   { validators }: Pick<ValidatorsContext, 'validators'>,
   network: Network,

@@ -386,12 +386,13 @@ test('startChains tests the nodes and indexes until it is stopped', async () => 
   await using at = await openIndexedChain({ index: { everyMs: 100 } })
   const stop = new AbortController()
   const heads: number[] = []
-  const running = startChains(at.real, stop.signal, () => (progress) => {
+  const onProgress = () => (progress: IndexProgress) => {
     if (progress.is !== 'unfinalized') return
     heads.push(progress.head)
     if (heads.length === 1) at.chain.mine(2)
     if (progress.head === 62) stop.abort()
-  })
+  }
+  const running = startChains(at.real, stop.signal, { onProgress, onTroubles: () => {} })
   await running
   assert.deepEqual([heads[0], heads.at(-1)], [60, 62])
   await at.catchUp()

@@ -3,7 +3,7 @@
 
 import { errorMessage } from '#core/error-message.ts'
 import type { ExplorerContext } from '#explorer/context.ts'
-import { type ChainNode, findNode } from '#explorer/nodes.ts'
+import { type ChainNode, findNode, nodeHealth } from '#explorer/nodes.ts'
 import type { Finding } from '#http/health.ts'
 import { logOutcome, poll } from '#ingest/poll.ts'
 import { recordStep, type StreamContext } from '#ingest/stream-progress.ts'
@@ -25,18 +25,31 @@ const configuredNodes = (context: ExplorerContext): ChainNode[] =>
     ? context.settings.explorer.chains.flatMap(({ id }) => findNode(context, id) ?? [])
     : []
 
+export interface ChainReports {
+  /** Called once for each chain. The result is called after each step of its index. */
+  readonly onProgress: (chain: string) => OnIndexProgress
+  /** The problem of each node, whenever one may have changed. */
+  readonly onTroubles: (chain: string, troubles: readonly (string | undefined)[]) => void
+}
+
 /** Runs until the signal aborts. */
 export async function startChains(
   context: ExplorerContext & StreamContext,
   signal: AbortSignal,
-  onProgress: (chain: string) => OnIndexProgress = () => () => {},
+  reports: ChainReports = { onProgress: () => () => {}, onTroubles: () => {} },
 ): Promise<void> {
   await Promise.all(
     configuredNodes(context).flatMap((node) => {
       const { id, mode } = node.chain
+      const onAttempt = () =>
+        reports.onTroubles(
+          id,
+          node.rpc.health().map(({ trouble }) => trouble),
+        )
+      const onProgress = mode === 'probe' ? undefined : recordSteps(context, id, reports.onProgress(id))
       return [
-        reportCapabilities(context, node, signal),
-        ...(mode === 'probe' ? [] : [followChain(context, node, signal, recordSteps(context, id, onProgress(id)))]),
+        reportCapabilities(context, node, signal, onAttempt),
+        ...(onProgress ? [followChain(context, node, signal, onProgress, onAttempt)] : []),
       ]
     }),
   )
@@ -56,11 +69,15 @@ export function followChain(
   node: ChainNode,
   signal: AbortSignal,
   onProgress: OnIndexProgress,
+  onAttempt: () => void = () => {},
 ): Promise<void> {
   const chain = node.chain.id
   const problems = getIndexProblems(context, chain)
+  // The thread that handles requests gets a copy with each change of the map.
+  const shareProblems = () => void context.explorer.indexProblems.set(chain, problems)
   const logAndReport = (progress: IndexProgress) => {
     if (progress.is === 'written') problems.failed = undefined
+    shareProblems()
     logProgress(context, chain, progress)
     onProgress(progress)
   }
@@ -82,6 +99,8 @@ export function followChain(
         else if (outcome.is === 'done') Object.assign(problems, { stopped: undefined, isDisagreement: false })
         if (outcome.is === 'done') problems.failed = undefined
         else recordFailedPass(problems, errorMessage(outcome.error))
+        shareProblems()
+        onAttempt()
         const failed = isStopped ? 'index stopped' : 'chain could not be read'
         logOutcome(context, outcome, { chain }, { failed, recovered: 'chain is readable again' })
       },
@@ -104,7 +123,12 @@ function logProgress(context: ExplorerContext, chain: string, progress: IndexPro
 }
 
 /** Logs the capabilities of each node, at the start and whenever they change. */
-function reportCapabilities(context: ExplorerContext, node: ChainNode, signal: AbortSignal): Promise<void> {
+function reportCapabilities(
+  context: ExplorerContext,
+  node: ChainNode,
+  signal: AbortSignal,
+  onAttempt: () => void,
+): Promise<void> {
   const chain = node.chain.id
   const logged = new Map<string, string>()
   const isNew = (subject: string, text: string) =>
@@ -119,6 +143,7 @@ function reportCapabilities(context: ExplorerContext, node: ChainNode, signal: A
       report: (outcome) => {
         const texts = { failed: 'no node is reachable', recovered: 'a node is reachable again' }
         logOutcome(context, outcome, { chain }, texts)
+        onAttempt()
         if (outcome.is === 'failed') return
         const { nodes, combined } = outcome.value
         for (const [index, { name, can, trouble }] of nodes.entries()) {
@@ -145,14 +170,16 @@ const retryTimeoutMs = 2000
  */
 export async function chainFindings(context: ExplorerContext): Promise<readonly Finding[]> {
   const findings = await Promise.all(
-    configuredNodes(context).map(async ({ chain, rpc }) => {
-      const failing = () => rpc.health().filter(({ trouble }) => trouble !== undefined)
+    configuredNodes(context).map(async (node) => {
+      const { chain, rpc } = node
+      const troublesOf = (nodes: ReturnType<typeof rpc.health>) => nodes.flatMap(({ trouble }) => trouble ?? [])
       const all = rpc.health().length
-      if (failing().length === all) {
+      let troubles = troublesOf(nodeHealth(context, node))
+      if (troubles.length === all) {
         const untilMs = context.clock.monotonicMs() + retryTimeoutMs
         await rpc.call([{ ...headerCall('latest'), acceptsError: true }], { untilMs })
+        troubles = troublesOf(rpc.health())
       }
-      const troubles = failing().map(({ trouble }) => trouble)
       return {
         name: `node of chain ${chain.id}`,
         ok: troubles.length < all,

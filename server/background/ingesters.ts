@@ -1,0 +1,71 @@
+// The ingesters that run apart from HTTP: on a thread of their own in a server, on the same thread in most tests. Each of
+// them runs in one of the processes that share a database (behaviour/operations.md#leases).
+import type { Network } from '#api/wire/validators.ts'
+import type { IndexProgress } from '#explorer/funding/index/index-chain.ts'
+import { startChains } from '#explorer/funding/index/start-chains.ts'
+import { runOnce } from '#ingest/lease.ts'
+import { startMarkets } from '#markets/feeds/start-markets.ts'
+import { startMirror } from '#operations/mirror/start-mirror.ts'
+import { startMarketRetention } from '#operations/retention.ts'
+import type { Settings } from '#runtime/settings.ts'
+import { createAlerts } from '#validators/alerts/start.ts'
+import type { IngestStep } from '#validators/ingest/ingest-progress.ts'
+import { startBeacon } from '#validators/ingest/start.ts'
+import type { AppContext } from '../context.ts'
+import { type Notify, watchedNotices } from './notices.ts'
+
+export interface IngestOptions {
+  readonly dataDir: string
+  readonly notify: Notify
+  /** The problem of each node of a chain. */
+  readonly onTroubles: (chain: string, troubles: readonly (string | undefined)[]) => void
+  /** Names this process in its leases. */
+  readonly holder: string
+}
+
+type IngestLoop = (signal: AbortSignal) => Promise<void>
+
+/** Runs until the signal aborts, and resolves when all have ended. */
+export async function runIngesters(context: AppContext, options: IngestOptions, signal: AbortSignal): Promise<void> {
+  const { notify, holder } = options
+  await Promise.all(
+    Object.entries(ingesters(context, options)).map(([ingester, work]) => {
+      const reportHolding = (holds: boolean | undefined) => notify({ is: 'leased', ingester, holds })
+      return runOnce(context, { name: ingester, work, reportHolding, holder }, signal)
+    }),
+  )
+}
+
+function ingesters(
+  context: AppContext,
+  { dataDir, notify, onTroubles }: IngestOptions,
+): Readonly<Record<string, IngestLoop>> {
+  return {
+    markets: (signal) => startMarkets(context, signal, (report) => notify({ is: 'feed', report })),
+    history: (signal) => startMarketRetention(context, signal),
+    chains: (signal) => {
+      const onProgress = (chain: string) => {
+        notify({ is: 'chain started', chain })
+        return (progress: IndexProgress) => notify({ is: 'chain', chain, progress })
+      }
+      return startChains(context, signal, { onProgress, onTroubles })
+    },
+    beacon: async (signal) => {
+      const alerts = createAlerts(context, watchedNotices(notify))
+      const onStep = (network: Network, step: IngestStep) => {
+        notify({ is: 'network', network, step })
+        alerts.wake(network)
+      }
+      await Promise.all([startBeacon(context, signal, onStep, dataDir), alerts.run(signal)])
+    },
+    mirror: (signal) =>
+      startMirror(context, signal, (outcome) => notify({ is: 'polled', source: 'mirror clickhouse', outcome })),
+  }
+}
+
+/** Whether there is anything to ingest. */
+export const hasSources = ({ explorer, markets, mirrors, validators }: Settings): boolean =>
+  explorer.chains.some(({ rpc }) => rpc.length > 0) ||
+  markets.feeds.length > 0 ||
+  mirrors.clickhouse.url !== '' ||
+  Object.values(validators.networks).some(({ beacon }) => beacon.urls.length > 0)

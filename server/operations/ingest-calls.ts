@@ -1,0 +1,23 @@
+// Calls of commands that concern ingesters. They run on the thread of the ingesters: it has their status, and it writes
+// duties, so that a backup pauses it.
+import type { AppContext } from '#server/context.ts'
+import { copyStores } from '#storage/backup.ts'
+import { storeCommandAudit } from '#validators/ingest/epochs/audit.ts'
+import { readIngestStatus, startOrReadRepair } from '#validators/ingest/ingest-status.ts'
+
+export const ingestCallNames = ['copyStores', 'ingestStatus', 'repairEpochs', 'storeAudit'] as const
+
+export type IngestCalls = Readonly<Record<(typeof ingestCallNames)[number], (input: unknown) => Promise<unknown>>>
+
+export const ingestCalls = (context: AppContext, dataDir: string): IngestCalls => ({
+  copyStores: async (input) => {
+    const { dir } = input as { dir?: unknown }
+    if (typeof dir !== 'string' || dir === '') throw new Error('dir must be the folder to copy into')
+    context.log.info({ dir }, 'copying stores')
+    await copyStores(dataDir, context.duties, dir)
+    context.log.info({ dir }, 'stores copied')
+  },
+  ingestStatus: (input) => readIngestStatus(context, input),
+  repairEpochs: (input) => startOrReadRepair(context, input),
+  storeAudit: (input) => storeCommandAudit(context.duties, input),
+})
