@@ -99,11 +99,9 @@ async function openContext(): Promise<{ readonly context: AppContext; readonly c
 }
 
 /** From the primary, because ingesters read what they have just written. */
-const storeOptions = (store: StoreOptions): StoreOptions => ({
-  ...store,
-  stateReplicas: [],
-  stateConnections: connections,
-})
+function storeOptions(store: StoreOptions): StoreOptions {
+  return { ...store, stateReplicas: [], stateConnections: connections }
+}
 
 /** Sends every change of the map. */
 function shareChanges(name: SharedMap, map: Map<string, unknown>): void {

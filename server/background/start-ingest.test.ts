@@ -1,0 +1,143 @@
+// The ingesters of a server on their own thread (start-ingest.ts): what requests see of it, its death and its end.
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { systemClock } from '#runtime/clock.ts'
+import { callControl } from '#runtime/control-socket.ts'
+import { openLog } from '#runtime/log.ts'
+import { type RunningServer, startServer } from '#server/app.ts'
+import { type FeedEntry, startMarketFeed } from '#simulator/markets/feed.ts'
+import { createKey } from '#storage/keys.ts'
+import { openNodeOfRun } from '#test/client-of-run.ts'
+import { settingsWith } from '#test/context.ts'
+import { inject } from '#test/inject.ts'
+import { MovingHead } from '#test/simulator/moving-head.ts'
+import { simulateNetwork } from '#test/simulator/simulate-network.ts'
+import { copyEmptyStores } from '#test/template.ts'
+import { openThreadSwitch } from '#test/thread-switch.ts'
+
+const until = async (event: string, isTrue: () => boolean | Promise<boolean>): Promise<void> => {
+  for (let tries = 0; !(await isTrue()); tries++) {
+    assert.ok(tries < 6000, `did not happen: ${event}`)
+    await systemClock.sleep(20)
+  }
+}
+
+const entry = (id: number): FeedEntry => ({
+  id: String(id),
+  updatedMs: Date.now(),
+  value: { id: String(id), slug: `market-${id}`, question: `Market ${id}?`, updatedAt: new Date().toISOString() },
+})
+
+async function openServer(sources: object) {
+  await using cleanup = new AsyncDisposableStack()
+  const dataDir = await mkdtemp(join(tmpdir(), 'tetrad-ingest-'))
+  cleanup.defer(() => rm(dataDir, { recursive: true, force: true }))
+  await copyEmptyStores(dataDir)
+  const lines: string[] = []
+  const log = openLog('debug', (line) => lines.push(line))
+  const settings = settingsWith({ server: { port: 0 }, ...sources })
+  const server: RunningServer = await startServer({ settings, dataDir, log })
+  cleanup.defer(() => server.close())
+  const { state, clock, random } = server.context
+  const { key } = await createKey(state, { name: 'test', plan: 'enterprise' }, clock, random)
+  const resources = cleanup.move()
+  return {
+    ...{ server, dataDir, lines },
+    get: (url: string, more: object = {}) =>
+      inject(server, { url, headers: { authorization: `Bearer ${key}`, ...more } }),
+    close: () => resources.disposeAsync(),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  }
+}
+
+const feedOf = (url: string) => ({
+  markets: { feeds: [{ id: 'test', url, perSecond: 1000, everyMs: 250, fullEveryMs: 1000, paging: { size: 5 } }] },
+})
+
+test('requests are handled while the thread stands still', async () => {
+  const entries = [entry(1)]
+  await using feed = await startMarketFeed({ entries: () => entries })
+  using control = openThreadSwitch()
+  await using server = await openServer(feedOf(feed.url))
+  await until('the market is served', async () => (await server.get('/markets/slug/market-1')).statusCode === 200)
+  control.block()
+  await until('the thread stands still', control.isBlocked)
+  entries.push(entry(2))
+  assert.equal((await server.get('/healthz')).statusCode, 200)
+  assert.equal((await server.get('/markets/slug/market-1')).statusCode, 200)
+  const { state, clock, random } = server.server.context
+  await createKey(state, { name: 'another', plan: 'free' }, clock, random)
+  assert.equal((await server.get('/markets/slug/market-2')).statusCode, 404)
+  assert.equal(control.isBlocked(), true)
+  control.go()
+  await until('the thread goes on', async () => (await server.get('/markets/slug/market-2')).statusCode === 200)
+})
+
+test('if the thread dies, it starts again, loses nothing, and /readyz reports it', async () => {
+  const entries = [entry(1)]
+  await using feed = await startMarketFeed({ entries: () => entries })
+  using control = openThreadSwitch()
+  await using server = await openServer(feedOf(feed.url))
+  const isLeased = async () => (await server.get('/metrics')).body.includes('ingest_leased{ingester="markets"} 1')
+  await until('the market is served', async () => (await server.get('/markets/slug/market-1')).statusCode === 200)
+  await until('the metrics show the ingester', isLeased)
+  control.exit()
+  entries.push(entry(2))
+  await until('readiness fails', async () => (await server.get('/readyz')).body.includes('stopped by an error'))
+  await until('the other market is served', async () => (await server.get('/markets/slug/market-2')).statusCode === 200)
+  assert.equal((await server.get('/markets/slug/market-1')).statusCode, 200)
+  assert.equal(control.starts(), 2)
+  await until('readiness recovers', async () =>
+    (await server.get('/readyz')).body.includes('"ingest thread","ok":true'),
+  )
+  await until('the metrics show it again', isLeased)
+  const ended = server.lines.filter((line) => line.includes('ingest thread ended; restarting it'))
+  assert.equal(ended.length, 1)
+  assert.match(ended[0] ?? '', /the thread ended with code 1/)
+})
+
+test('a server stops in the middle of a pass, and the next one continues', async () => {
+  const entries = Array.from({ length: 60 }, (_, at) => entry(at + 1))
+  await using feed = await startMarketFeed({ entries: () => entries })
+  const sources = feedOf(feed.url)
+  const server = await openServer(sources)
+  const isBegun = async () => (await server.get('/markets/slug/market-1')).statusCode === 200
+  await until('a page is stored', isBegun)
+  await server.close()
+  assert.equal(server.lines.filter((line) => /"level":(50|60)/.test(line)).join('\n'), '')
+  assert.match(server.lines.at(-1) ?? '', /stopped/)
+  const again = await openServer(sources)
+  await until('all are stored', async () => (await again.get('/markets/slug/market-60')).statusCode === 200)
+  await again.close()
+})
+
+test('commands and requests see the status and the provisional epochs of the thread', async () => {
+  const size = { slotsPerEpoch: 4, epochs: 16, validators: 24, committeesPerSlot: 1, syncSeats: 8, calmEpochs: 2 }
+  const calm = { missed: 0, orphaned: 0, slashing: 0, outage: { from: 0, until: 0 }, hasExecution: false }
+  const network = new MovingHead(simulateNetwork('ingest thread', { ...calm, ...size }), { headSlot: 40, branches: [] })
+  await using node = await openNodeOfRun(network)
+  const beacon = { urls: [node.url], fromEpoch: 0, everyMs: 500, acceptAnyChain: true }
+  const hoodi = { epochsPerHour: 2, epochsPerDay: 4, showProvisional: true, beacon }
+  await using server = await openServer({ validators: { networks: { hoodi } } })
+  const { validators, streams } = server.server.context
+  await until('provisional epochs arrive', () => (validators.provisional.get('hoodi')?.epochs.length ?? 0) > 0)
+  assert.equal(validators.runs.size, 0, 'the network is read by another thread')
+  await until('epochs are stored', () => (validators.ingestStatuses.get('hoodi')?.until ?? 0) > 0)
+  assert.ok(streams.stepMs.has('network hoodi'))
+  const explained = await server.get('/v1/eth/validators/1/effectiveness?limit=1', { 'x-validator-network': 'hoodi' })
+  assert.equal(explained.statusCode, 200)
+  const status = await callControl(server.dataDir, 'ingestStatus', { network: 'hoodi', pollNow: true })
+  assert.equal((status?.result as { network: string }).network, 'hoodi')
+  const epochs = { from: 0, until: 2 }
+  const repair = await callControl(server.dataDir, 'repairEpochs', { network: 'hoodi', epochs })
+  const { id } = repair?.result as { id: number }
+  await until('the repair is done', async () => {
+    const progress = await callControl(server.dataDir, 'repairEpochs', { network: 'hoodi', id })
+    return (progress?.result as { isDone: boolean }).isDone
+  })
+  await assert.rejects(callControl(server.dataDir, 'ingestStatus', { network: 'mainnet' }), /does not ingest mainnet/)
+  assert.ok(server.lines.some((line) => line.includes('"network":"hoodi"') && line.includes('epochs stored')))
+})
