@@ -129,15 +129,14 @@ test('commands and requests see the status and the provisional epochs of the thr
   assert.ok(streams.stepMs.has('network hoodi'))
   const explained = await server.get('/v1/eth/validators/1/effectiveness?limit=1', { 'x-validator-network': 'hoodi' })
   assert.equal(explained.statusCode, 200)
-  const status = await callControl(server.dataDir, 'ingestStatus', { network: 'hoodi', pollNow: true })
-  assert.equal((status?.result as { network: string }).network, 'hoodi')
+  const control = async <T>(name: string, input: object) =>
+    (await callControl(server.dataDir, name, { network: 'hoodi', ...input }))?.result as T
+  const status = await control<{ network: string }>('ingestStatus', { pollNow: true })
+  assert.equal(status.network, 'hoodi')
   const epochs = { from: 0, until: 2 }
-  const repair = await callControl(server.dataDir, 'repairEpochs', { network: 'hoodi', epochs })
-  const { id } = repair?.result as { id: number }
-  await until('the repair is done', async () => {
-    const progress = await callControl(server.dataDir, 'repairEpochs', { network: 'hoodi', id })
-    return (progress?.result as { isDone: boolean }).isDone
-  })
-  await assert.rejects(callControl(server.dataDir, 'ingestStatus', { network: 'mainnet' }), /does not ingest mainnet/)
+  const { id } = await control<{ id: number }>('repairEpochs', { epochs })
+  const isDone = async () => (await control<{ isDone: boolean }>('repairEpochs', { id })).isDone
+  await until('the repair is done', isDone)
+  await assert.rejects(control('ingestStatus', { network: 'mainnet' }), /does not ingest mainnet/)
   assert.ok(server.lines.some((line) => line.includes('"network":"hoodi"') && line.includes('epochs stored')))
 })
