@@ -1,7 +1,6 @@
 // The prediction markets of the demo. The server reads them over HTTP from a simulated feed, like real markets.
 import { fillDefaults } from '#core/schema-check.ts'
 import { readFeed } from '#markets/feeds/read-feed.ts'
-import { idleEventLoop } from '#runtime/pause-while-busy.ts'
 import { MarketFeed } from '#runtime/settings/markets.ts'
 import type { AppContext } from '#server/context.ts'
 import { stoppedAt } from './stopped-clock.ts'
@@ -17,7 +16,7 @@ const feedOf = (url: string) => ({
   everyMs: 5000,
   // The demo reads its own feed several times at the first start.
   perSecond: 1000,
-  // Pages of about 230 kB, which are parsed without a thread (feeds/parse-page.ts). The last page is requested twice.
+  // Pages of about 230 kB. The last page is requested twice.
   paging: { kind: 'keyset', size: 15 },
   recent: { since: 'updated_since' },
 })
@@ -27,7 +26,7 @@ export const demoMarketSettings = (url: string): object => ({ markets: { feeds: 
 
 /** Reads the feed as of several past times. */
 export async function readPastMarkets(context: AppContext, url: string): Promise<void> {
-  const options = { holder: 'demo', takeOver: true, signal: new AbortController().signal, eventLoop: idleEventLoop }
+  const options = { holder: 'demo', takeOver: true, signal: new AbortController().signal }
   for (const hours of hoursAgo) {
     const atMs = context.clock.now() - hours * 3_600_000
     const feed = feedOf(url)

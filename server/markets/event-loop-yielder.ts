@@ -2,7 +2,7 @@
 //
 // 1. Of all long requests, only one continues in each turn of the event loop (`yieldInOrder`). Many long requests slow
 //    each other down, but not the short ones.
-// 2. A transaction yields with `nextEventLoopTurn` instead, because other writers wait for it.
+// 2. Work inside a snapshot that other requests may wait for yields with `nextEventLoopTurn` instead.
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 
 /** Steps between two yields. A step costs about as much as reading a row. */
@@ -22,7 +22,7 @@ export class EventLoopYielder {
   readonly #yield: () => Promise<void>
   #steps = 0
 
-  /** `yieldInOrder` for requests, the default inside a transaction. */
+  /** `yieldInOrder` for long requests, the default inside a snapshot. */
   constructor(yieldOnce: () => Promise<void> = nextEventLoopTurn) {
     this.#yield = yieldOnce
   }

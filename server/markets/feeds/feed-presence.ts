@@ -2,7 +2,6 @@
 // time it was last seen (behaviour/markets.md#vanished-markets). The mark is removed when a feed lists it again.
 import { replaceOnConflict } from '#storage/put-row.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'
-import { EventLoopYielder, statementSteps } from '../event-loop-yielder.ts'
 import { openVersionLog } from '../history/versions.ts'
 
 /** Records that the feed lists these markets, and removes "vanished" marks. */
@@ -69,9 +68,7 @@ export async function markVanished(
     fullPass - vanishAfter,
   )
   const vanished = new Map<string, number>()
-  const yielder = new EventLoopYielder()
   for (const { id, seen } of missing) {
-    await yielder.spend(2 * statementSteps)
     if (!(await isListedBy(tx, id, others, vanishAfter))) vanished.set(id, seen)
   }
   await tx.updateMany('market_documents', ['market_id'], ['vanished_ms'], [...vanished])

@@ -77,28 +77,6 @@ test('a transaction has about 100 records, and the cursor moves after the last p
   await context[Symbol.asyncDispose]()
 })
 
-test('a pass pauses after each part and each batch of deferred documents', async () => {
-  await using server = await serveScript({ body: events(0.5, 6) }, { body: [] })
-  const { context, feed } = await contextFor(server.url)
-  let [nowMs, pauses] = [0, 0]
-  const eventLoop = {
-    // Each part seems to take long enough for a pause.
-    nowMs: () => {
-      nowMs += 100
-      return nowMs
-    },
-    wait: async () => {
-      pauses += 1
-      return 0
-    },
-  }
-  await pass(context, feed, { eventLoop })
-  // Three parts of two events, and the empty last page. Then the 119 documents in batches of ten, after two batches that
-  // find the markets below tags and events.
-  assert.equal(pauses, 4 + 2 + 12)
-  await context[Symbol.asyncDispose]()
-})
-
 /** New events of one series: each changes the documents of all markets of the series. */
 const eventsOfOneSeries = (count: number) =>
   Array.from({ length: count }, (_, at) => ({

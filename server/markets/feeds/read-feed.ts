@@ -1,7 +1,6 @@
 // Reads markets from an HTTP feed, page by page, at a limited rate. A full pass reads everything, a recent pass what has
 // changed since the last pass. The cursor moves after all parts of a page have been written (feed-state.ts), so a stop
 // loses nothing and repeats at most one page. Writing a record twice changes nothing (put-markets.ts).
-import type { EventLoop } from '#runtime/pause-while-busy.ts'
 import type { MarketFeed } from '#runtime/settings/markets.ts'
 import type { MarketsContext } from '../context.ts'
 import { Renames } from '../records/decompose.ts'
@@ -21,7 +20,7 @@ import {
 } from './feed-page.ts'
 import { type FeedState, newFeedState, type PassEnd, readFeedState, storeFeedState } from './feed-state.ts'
 import { createPacer, fetchPage } from './fetch-page.ts'
-import { PageParser } from './parse-page.ts'
+import { parsePage } from './parse-page.ts'
 import { SeenRecords } from './seen-records.ts'
 import { writePage } from './write-page.ts'
 
@@ -58,8 +57,6 @@ export interface PassOptions {
   readonly full?: boolean
   readonly signal: AbortSignal
   readonly onPage?: (report: PassReport) => void
-  /** Decides when to pause for requests. Default: the event loop of the process. */
-  readonly eventLoop?: EventLoop
 }
 
 /** Reads one pass over a feed, or the rest of an interrupted one. */
@@ -75,14 +72,13 @@ export async function readFeed(context: MarketsContext, feed: MarketFeed, option
   }
   const pace = createPacer(context, feed)
   let before: ReadonlySet<string> = new Set()
-  await using parser = new PageParser()
   try {
     for (;;) {
       const fetchOnce = async () => {
         await pace(signal)
         signal.throwIfAborted()
         const { pass, cursor } = feedState
-        const parse = (bytes: Uint8Array) => parser.parse(bytes, feed, cursor)
+        const parse = async (bytes: Uint8Array) => parsePage(bytes, feed, cursor)
         return fetchPage(context, feed, pageUrl(feed, pass, cursor, progress.sinceMs), parse, signal)
       }
       const endOf = (page: FeedPage) => findPassEnd(feed, feedState, page, progress)

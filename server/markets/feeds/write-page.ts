@@ -1,11 +1,10 @@
 // Writes one page of a feed: its records part by part, then rejects and cursor. After a full pass, it also marks the
 // markets that have vanished.
-import { createPause } from '#runtime/pause-while-busy.ts'
+import { nextEventLoopTurn } from '#runtime/clock.ts'
 import type { MarketFeed } from '#runtime/settings/markets.ts'
 import { cleanUrl } from '#sources/http-client.ts'
 import type { State, StateWriter } from '#storage/state.ts'
 import type { MarketsContext } from '../context.ts'
-import { EventLoopYielder } from '../event-loop-yielder.ts'
 import { decompose, type Renames } from '../records/decompose.ts'
 import type { MarketRecord } from '../records/normalize.ts'
 import { type PutReport, putMarkets, type Reject } from '../records/put-markets.ts'
@@ -25,11 +24,8 @@ export interface PageOfPass extends FeedPage {
   readonly end: PassEnd | undefined
 }
 
-/** The cost of decomposing a record, in rows read. A turn of the event loop for each record would slow down the feed. */
-const decomposeSteps = 50
-
 /** The records of a page in parts. */
-async function splitPage(
+function splitPage(
   engine: State['engine'],
   feed: MarketFeed,
   renames: Renames,
@@ -38,14 +34,12 @@ async function splitPage(
 ) {
   let part = new WritePart(engine)
   const parts = [part]
-  const yielder = new EventLoopYielder()
   for (const [at, value] of changedRecords) {
     if (part.isFull) {
       part = new WritePart(engine)
       parts.push(part)
     }
     part.add(decompose(value, feed.record, renames, `${location} record ${at + 1}`))
-    await yielder.spend(decomposeSteps)
   }
   return parts
 }
@@ -60,22 +54,22 @@ export async function writePage(
   renames: Renames,
   feedState: FeedState,
   page: PageOfPass,
-  options: Pick<PassOptions, 'signal' | 'eventLoop'>,
+  options: Pick<PassOptions, 'signal'>,
 ) {
   const { state, clock } = context
   const total = { changed: 0, written: 0 }
   const rejects: Reject[] = []
-  const pause = createPause(options.eventLoop)
   const location = `${cleanUrl(feed.url)} page ${feedState.page + 1}`
   const { documents } = partSizes[state.engine]
-  for (const { records } of await splitPage(state.engine, feed, renames, location, page)) {
+  for (const { records } of splitPage(state.engine, feed, renames, location, page)) {
     const report = await state.write((tx) => writePart(tx, feed, feedState, records, documents, clock.now()), {
       lock: 'markets',
     })
     total.changed += report.changed
     total.written += report.written
     rejects.push(...report.rejects)
-    await pause()
+    // So that signals and calls are handled between two parts.
+    await nextEventLoopTurn()
   }
   // The first pass writes them at its end.
   if (!isFirstPass(feedState)) total.written += await writeDeferred(state, () => clock.now(), options)

@@ -13,7 +13,6 @@
 import { parseJson, stringifyJson } from '#api/json.ts'
 import type { Problem } from '#core/fault.ts'
 import type { StateWriter } from '#storage/state.ts'
-import { EventLoopYielder } from '../event-loop-yielder.ts'
 import { sourceMs } from '../feeds/source-time.ts'
 import { putSnapshots, type Snapshot, snapshotEvery } from '../history/snapshots.ts'
 import { diffRecords, openVersionLog, type VersionLog } from '../history/versions.ts'
@@ -84,10 +83,6 @@ export interface PutOptions {
 
 const unlimited = 2 ** 31
 
-/** The cost of normalizing and of merging a record, in rows read. */
-const normalizeSteps = 25
-const mergeSteps = 25
-
 export async function putMarkets(
   tx: StateWriter,
   records: Iterable<MarketRecord>,
@@ -98,9 +93,7 @@ export async function putMarkets(
   const rejects: Reject[] = []
   const accepted: [MarketRecord, NormalizedRecord][] = []
   const stated = new Map<string, string>()
-  const yielder = new EventLoopYielder()
   for (const record of records) {
-    await yielder.spend(normalizeSteps)
     if (isRepeated(stated, record)) continue
     const normalized = normalizeRecord(record)
     const { problems } = normalized
@@ -116,7 +109,6 @@ export async function putMarkets(
   let changed = 0
   let stale = 0
   for (const [record, normalized] of accepted) {
-    await yielder.spend(mergeSteps)
     const outcome = putRecord(batch, record, normalized)
     if (outcome === 'changed') changed += 1
     if (outcome === 'stale') stale += 1

@@ -1,10 +1,8 @@
 // Finds the markets that show a changed record and writes their documents, plain and gzipped, at once or deferred.
 import { gzipSync } from 'node:zlib'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
-import { createPause, type EventLoop } from '#runtime/pause-while-busy.ts'
 import { replaceOnConflict } from '#storage/put-row.ts'
 import type { State, StateReader, StateWriter, Value } from '#storage/state.ts'
-import { EventLoopYielder, statementSteps } from '../event-loop-yielder.ts'
 import { openVersionLog } from '../history/versions.ts'
 import { putSearchRows } from '../search/search.ts'
 import { type WrittenTexts, writeMarket } from './documents.ts'
@@ -50,7 +48,6 @@ export async function findMarketsShowing(
       for (const [name] of part) seen.add(name)
       for (const { from_kind, from_id } of parents) touched.add(from_kind, from_id)
       if (countMarkets(touched) > countMax) return undefined
-      await nextEventLoopTurn()
     }
   }
   const markets = [...touched.all.values()].filter(({ kind }) => kind === 'market').map(({ id }) => id)
@@ -73,17 +70,20 @@ const touchedPerQuery = 200
 export const hasDeferred = async (state: StateReader): Promise<boolean> =>
   (await state.get('select 1 as one from market_deferred_documents limit 1')) !== undefined
 
-/** Writes deferred documents in batches and returns how many changed. An interrupted run can be continued. */
+/**
+ * Writes deferred documents in batches and returns how many changed. An interrupted run can be continued. Between batches,
+ * the thread handles signals and calls.
+ */
 export async function writeDeferred(
   state: State,
   nowMs: () => number,
-  { signal, eventLoop }: { readonly signal?: AbortSignal; readonly eventLoop?: EventLoop } = {},
+  { signal }: { readonly signal?: AbortSignal } = {},
 ): Promise<number> {
   if (!(await hasDeferred(state))) return 0
-  const pause = createPause(eventLoop)
   const sizes = partSizes[state.engine]
-  while (!signal?.aborted && (await state.write((tx) => raiseDeferred(tx, sizes), { lock: 'markets' }))) await pause()
-  for (let count = 0; ; await pause()) {
+  while (!signal?.aborted && (await state.write((tx) => raiseDeferred(tx, sizes), { lock: 'markets' })))
+    await nextEventLoopTurn()
+  for (let count = 0; ; await nextEventLoopTurn()) {
     if (signal?.aborted) return count
     const batch = await state.write((tx) => writeDeferredBatch(tx, sizes.deferred, nowMs()), { lock: 'markets' })
     if (!batch) return count
@@ -116,7 +116,6 @@ async function deferParents(tx: StateWriter, names: readonly RecordName[], paren
      join market_links l on l.to_kind = k.value ->> 0 and l.to_id = k.value ->> 1 limit ?`,
     ...[JSON.stringify(names), parentsMax + 1],
   )
-  await nextEventLoopTurn()
   if (parents.length <= parentsMax) {
     await deferAll(tx, parents)
     return
@@ -136,9 +135,8 @@ const deferAll = (tx: StateWriter, names: readonly { readonly kind: string; read
     'on conflict (kind, id) do nothing',
   )
 
-/** Defers the records that show this one, a limited number per statement, because requests wait for it. */
+/** Defers the records that show this one, a limited number per statement. */
 async function deferShowing(tx: StateWriter, kind: KindName, id: string, parentsBatch: number): Promise<void> {
-  const yielder = new EventLoopYielder()
   for (let after: readonly [string, string] = ['', '']; ; ) {
     const parents = await tx.all<{ kind: string; id: string }>(
       `select from_kind as kind, from_id as id from market_links
@@ -146,7 +144,6 @@ async function deferShowing(tx: StateWriter, kind: KindName, id: string, parents
       ...[kind, id, ...after, parentsBatch],
     )
     await deferAll(tx, parents)
-    await yielder.spend(2 * statementSteps + parents.length)
     const last = parents.at(-1)
     if (!last || parents.length < parentsBatch) return
     after = [last.kind, last.id]
@@ -173,10 +170,7 @@ async function writeDeferredBatch(
   return { written }
 }
 
-/** The cost of writing a document, in rows read. */
-const documentSteps = 250
-
-/** Returns how many documents have new bytes. Yields to the event loop, so that requests are served meanwhile. */
+/** Returns how many documents have new bytes. */
 export async function writeDocuments(tx: StateWriter, ids: readonly string[], atMs: number): Promise<number> {
   if (ids.length === 0) return 0
   const starts = marketNames(ids)
@@ -187,7 +181,6 @@ export async function writeDocuments(tx: StateWriter, ids: readonly string[], at
   )
   const etags = new Map(stored.map(({ id, etag }) => [id, etag]))
   const texts: WrittenTexts = new Map()
-  const yielder = new EventLoopYielder()
   const shown: string[] = []
   const rows: Value[][] = []
   for (const id of ids) {
@@ -198,7 +191,6 @@ export async function writeDocuments(tx: StateWriter, ids: readonly string[], at
     const slug = String(graph.record('market', id)?.fields.slug ?? '')
     // An unchanged document keeps its `modified_ms`.
     if (etags.get(id) !== etag) rows.push([id, slug, body, gzipBody(body), tagsAt, etag, atMs])
-    await yielder.spend(documentSteps)
   }
   await tx.insertMany('market_documents', documentColumns, rows, replaceOnConflict(['market_id'], documentColumns))
   await putSearchRows(tx, graph, shown)

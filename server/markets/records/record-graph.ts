@@ -64,7 +64,6 @@ const namesPerQuery = 2000
 export async function readCurrentRecords(reader: StateReader, starts: readonly RecordName[]): Promise<RecordSource> {
   const records = new Map<string, StoredRecord | undefined>()
   const referring = new Map<string, readonly RecordReference[]>()
-  const yielder = new EventLoopYielder()
   let names = starts
   while (names.length > 0) {
     const next = new Map<string, RecordName>()
@@ -76,7 +75,6 @@ export async function readCurrentRecords(reader: StateReader, starts: readonly R
         const record = parseStoredRecord(row)
         records.set(`${kind}/${id}`, record)
         for (const [name, target] of linkTargets(kind, record.links)) next.set(name, target)
-        await yielder.spend(statementSteps)
       }
       for (const [name, shown] of await selectReferring(reader, part)) referring.set(name, shown)
     }

@@ -1,7 +1,6 @@
 // The stored records of a batch: read with one query, changed in memory, and written with one statement per table.
 import { replaceOnConflict } from '#storage/put-row.ts'
 import type { StateWriter } from '#storage/state.ts'
-import { EventLoopYielder } from '../event-loop-yielder.ts'
 import { putListRows } from '../lists/list-rows.ts'
 import type { StoredRecord } from './documents.ts'
 import { type KindName, kinds } from './kinds.ts'
@@ -39,8 +38,6 @@ interface Slug {
 const rowColumns = ['slug', 'title', 'fields', 'links', 'extra_fields', 'changes_since_snapshot'] as const
 const linkColumns = ['to_kind', 'to_id', 'from_kind', 'from_id'] as const
 const addLinks = `on conflict (${linkColumns.join(', ')}) do nothing`
-/** The cost of parsing a record, in rows read. */
-const parseSteps = 5
 
 export class RecordSet {
   readonly #entries = new Map<string, Entry>()
@@ -55,11 +52,9 @@ export class RecordSet {
        join market_records r on r.kind = k.value ->> 0 and r.id = k.value ->> 1`,
       JSON.stringify(names),
     )
-    const yielder = new EventLoopYielder()
     for (const { kind, id, ...row } of rows) {
       const stored = { row, record: parseStoredRecord(row) }
       set.#entries.set(`${kind}/${id}`, { kind, id, stored, current: stored })
-      await yielder.spend(parseSteps)
     }
     const known = rows.filter(({ kind }) => kind === 'market').map(({ id }) => id)
     if (known.length > 0) await set.#readSlugs(tx, known)

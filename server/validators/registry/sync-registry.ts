@@ -69,7 +69,7 @@ export async function syncRegistry(state: State, network: Network, changes: Regi
     )
     const [first, last] = [index[from] as number, index[from + rows.length - 1] as number]
     await linkDeposits(state, network, { from: first, until: last + 1 })
-    // SQLite never waits, so yield here: requests must not wait for a million rows.
+    // SQLite never waits, so yield here: signals and calls must not wait for a million rows.
     await nextEventLoopTurn()
   }
 }
