@@ -63,15 +63,28 @@ async function storeFindings(options: Options): Promise<readonly DoctorFinding[]
   try {
     const reply = await queryServer<readonly DoctorFinding[]>(options, 'doctor', { sample })
     if (reply) return reply.result
+    const killed = await killedFindings(options)
     const missing = await missingFindings(options)
-    if (missing.length > 0) return missing
-    return await withContext(options, (context) =>
-      // Servers on other machines may use the same PostgreSQL database.
-      storeDiagnoses(context, sample, context.settings.store.state !== ''),
+    if (missing.length > 0) return [...killed, ...missing]
+    const stored = await withContext(options, (context) =>
+      // Servers on other machines may use the same PostgreSQL database. A server that was killed should be running.
+      storeDiagnoses(context, sample, context.settings.store.state !== '' || killed.length > 0),
     )
+    return [...killed, ...stored]
   } catch (error) {
     return [failedCheck('stores', error, 'follow the message, or see the log of the server')]
   }
+}
+
+/** Otherwise, a check every night would not notice that the server crashed. */
+async function killedFindings(options: Options): Promise<readonly DoctorFinding[]> {
+  const [{ wasServerKilled }, { failFinding }] = await Promise.all([
+    import('#runtime/control-socket.ts'),
+    import('#operations/diagnosis.ts'),
+  ])
+  if (!(await wasServerKilled(dataDirOf(options)))) return []
+  const message = 'the server on this data folder ended without stopping, and none is running'
+  return [failFinding('server', message, 'start it again; its log, or that of the service manager, has the reason')]
 }
 
 /** A command such as `tetrad keys create` creates only the state. */

@@ -112,6 +112,31 @@ describe('a running server', () => {
   })
 })
 
+test('the doctor fails after a server was killed, but not after it was stopped', async () => {
+  await using server = await openServer()
+  const runDoctor = async () => {
+    const { code, stdout } = await runCommand(['doctor', '--offline', '--sample', '0', '--json'], { cwd: server.dir })
+    const { findings } = JSON.parse(stdout) as { findings: { name: string; level: string; message: string }[] }
+    return { code, server: findings.find(({ name }) => name === 'server') }
+  }
+  const ended = once(server.child, 'exit')
+  server.child.kill('SIGKILL')
+  await ended
+  const killed = await runDoctor()
+  assert.deepEqual([killed.code, killed.server?.level], [1, 'fail'])
+  assert.match(killed.server?.message ?? '', /ended without stopping, and none is running/)
+  const again = spawn(process.execPath, [launcher, 'serve', '--port', '0', '--json'], {
+    cwd: server.dir,
+    env: { ...commandEnv(), HOME: server.dir },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  await once(createInterface(again.stdout), 'line')
+  const stopped = once(again, 'exit')
+  again.kill('SIGTERM')
+  await stopped
+  assert.deepEqual(await runDoctor(), { code: 0, server: undefined })
+})
+
 test('a signal during the start stops it with exit code 0', async () => {
   await using resources = new AsyncDisposableStack()
   const { dir } = resources.use(await openFolder())

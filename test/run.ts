@@ -16,7 +16,7 @@ import { consoleBuild } from './console-build.ts'
 import { childrenCpuMs, totalCpuMs } from './cpu-time.ts'
 import { type Batch, batchesOf, batchesOfOtherClients, type Group, groupOf, groups } from './groups.ts'
 import { withOwnImports } from './programs.ts'
-import { summaryOf } from './summary.ts'
+import { notTestedLine, summaryOf } from './summary.ts'
 import type { DemoReady } from './template.ts'
 
 const root = normalize(join(import.meta.dirname, '..'))
@@ -290,4 +290,6 @@ const minutes = ((performance.now() - startedMs) / 60_000).toFixed(1)
 process.stdout.write(`\n${summaryOf(results, leftOut())}`)
 process.stdout.write(`\nTime: ${minutes} min, CPU ${secondsOf(totalCpuMs())} s. `)
 process.stdout.write(`Seed: ${seed}${options.long ? ', long run' : ''}\n`)
+// Last, so that it is seen also after a long list.
+process.stdout.write(notTestedLine(results, leftOut()))
 process.exitCode = failed > 0 || results.length === 0 ? 1 : 0

@@ -28,6 +28,16 @@ export function summaryOf(results: readonly Result[], leftOut: readonly string[]
   ].join('\n')
 }
 
+/** What was not tested and why, in one line. Empty if everything was. */
+export function notTestedLine(results: readonly Result[], leftOut: readonly string[]): string {
+  const skipped = results.filter(({ outcome }) => outcome === 'skipped')
+  const reasons = [...Map.groupBy(skipped, ({ reason = 'no reason' }) => reason)].map(
+    ([reason, tests]) => `${tests.length} (${reason})`,
+  )
+  const parts = [...leftOut, ...reasons]
+  return parts.length === 0 ? '' : `NOT TESTED: ${parts.join('; ')}\n`
+}
+
 const coverage = (passed: readonly Result[]): string[] =>
   [...Map.groupBy(passed, ({ file }) => folderOf(file))].sort().map(([folder, tests]) => {
     const files = new Set(tests.map(({ file }) => file)).size

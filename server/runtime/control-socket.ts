@@ -4,6 +4,7 @@
 // 1. The socket is created after the databases are open, which only one process can do. So a socket that already exists
 //    was left by a killed server and is replaced.
 // 2. One call per connection: POST /name with JSON, answered with JSON. Inputs are small; results may be large.
+import { existsSync } from 'node:fs'
 import { chmod, rm } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect } from 'node:net'
@@ -107,6 +108,10 @@ export async function isServerRunning(dataDir: string): Promise<boolean> {
     socket.on('error', (error: NodeJS.ErrnoException) => resolve(!isServerGone(error)))
   })
 }
+
+/** Whether the last server on this folder was killed, and none runs now. A server that stops removes its socket. */
+export const wasServerKilled = async (dataDir: string): Promise<boolean> =>
+  existsSync(socketPath(dataDir)) && !(await isServerRunning(dataDir))
 
 /** No socket, or one left by a killed server. */
 const isServerGone = ({ code = '' }: NodeJS.ErrnoException): boolean =>
