@@ -107,6 +107,8 @@ export interface State extends StateReader {
   readonly engine: 'sqlite' | 'postgres'
   /** Rule 8: for single queries that are slow or frequent and on which no other query depends. */
   readonly recent: StateReader
+  /** Whether `recent` may use another server. */
+  readonly hasReplicas?: boolean
   write<T>(work: (tx: StateWriter) => Promise<T>, options?: WriteOptions): Promise<T>
   /**
    * Writes an item in one transaction with those of concurrent calls with the same function, for small and frequent

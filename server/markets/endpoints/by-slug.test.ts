@@ -6,7 +6,10 @@ import { MarketsFailure } from '#api/wire/markets.ts'
 import { Fault, invalid } from '#core/fault.ts'
 import { checker } from '#core/schema-check.ts'
 import { httpDate } from '#http/etag.ts'
+import type { State, Value } from '#storage/state.ts'
+import { stateWith } from '#test/authorization.ts'
 import { openContext, type TestContext, testNowMs, testRequestInfo } from '#test/context.ts'
+import { createMarketsCaches } from '../context.ts'
 import type { MarketRecord } from '../records/normalize.ts'
 import { putMarkets } from '../records/put-markets.ts'
 import { bySlug } from './by-slug.ts'
@@ -53,6 +56,33 @@ describe('200', () => {
     assert.equal(headers['last-modified'], httpDate(testNowMs))
     assert.equal(headers['cache-control'], 'public, max-age=5')
     assert.match(headers.etag ?? '', /^"[\w-]+"$/)
+  })
+
+  test('200: a replica may answer; what it lacks comes from the primary, and an older response is not cached', async () => {
+    await using context = await contextWithBridge()
+    const { state } = context
+    const replies: unknown[] = []
+    const recent: State['recent'] = {
+      all: (sql, ...values) => state.all(sql, ...values),
+      get: async <R>() => replies.shift() as R | undefined,
+    }
+    let seen: unknown
+    const recording = stateWith(state, {
+      get: async <R>(sql: string, ...values: Value[]) => {
+        seen = await state.get(sql, ...values)
+        return seen as R
+      },
+    })
+    await ask({ ...context, state: recording, markets: createMarketsCaches() }, 'bridge')
+    const older = seen
+    await put(context, market('501', { slug: 'bridge', question: 'Closed?' }, { tags: ['7'] }))
+    const replicated = stateWith(state, { recent, hasReplicas: true })
+    const served = { ...context, state: replicated }
+    replies.push(older)
+    assert.equal((await ask(served, 'bridge')).body.question, 'Open?')
+    assert.equal((await ask(served, 'bridge')).body.question, 'Closed?')
+    assert.equal((await ask(served, 'bridge')).body.question, 'Closed?')
+    assert.equal(replies.length, 0)
   })
 
   test('200: include_tag=false omits the tags and has its own ETag', async () => {

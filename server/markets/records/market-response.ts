@@ -2,12 +2,12 @@
 // with their headers. If a bulk write postponed the document (behaviour/markets.md#bulk-writes), it is composed for the
 // request.
 //
-// A response that was read while the store changed is sent, but not cached (response-cache.ts).
+// A response of another revision than the newest known one is sent, but not cached (response-cache.ts).
 import { type Awaitable, whenReady } from '#core/awaitable.ts'
 import { Fault } from '#core/fault.ts'
 import { httpDate } from '#http/etag.ts'
 import type { HandlerResult } from '#http/handler.ts'
-import type { State } from '#storage/state.ts'
+import type { State, StateReader } from '#storage/state.ts'
 import type { MarketsContext } from '../context.ts'
 import { marketAsOf } from '../history/market-as-of.ts'
 import { readLogHead } from '../history/versions.ts'
@@ -47,9 +47,12 @@ interface DocumentRow {
   readonly tags_at: number
   readonly etag: string
   readonly modified_ms: number
+  /** Of all markets, in the same snapshot. */
+  readonly revision: number
 }
 
-const columns = 'd.slug, d.body, d.body_gzip, d.tags_at, d.etag, d.modified_ms, d.vanished_ms'
+const columns = `d.slug, d.body, d.body_gzip, d.tags_at, d.etag, d.modified_ms, d.vanished_ms,
+  (select revision from market_revision) as revision`
 
 const selectBySlug = `select s.market_id as id, ${columns} from ${slugsWithDocuments} order by ${slugOrder} limit 1`
 
@@ -79,16 +82,15 @@ async function readForms(
   key: MarketKey,
   cacheKey: string,
 ): Promise<ResponseForms | undefined> {
-  const version = state.version('markets')
   const isSlug = typeof key === 'string'
-  const row = isSlug
-    ? await state.get<DocumentRow | UnwrittenRow>(selectBySlug, key)
-    : await state.get<DocumentRow | UnwrittenRow>(selectById, key.id)
+  const [sql, value] = isSlug ? [selectBySlug, key] : [selectById, key.id]
+  const read = (reader: StateReader) => reader.get<DocumentRow | UnwrittenRow>(sql, value)
+  // The primary may have a market that a replica lacks.
+  const row = (state.hasReplicas && (await read(state.recent))) || (await read(state))
   if (!row) return undefined
   const whole = row.body === null ? await buildUnwritten(state, row.id) : row
   const forms = buildForms(whole, isSlug ? key : whole.slug, settings.markets.maxAgeSeconds)
-  if (whole === row && state.version('markets') === version)
-    markets.responses.keep(cacheKey, forms, settings.markets.cacheMegabytes * 2 ** 20)
+  if (whole === row) markets.responses.keep(cacheKey, forms, whole.revision, settings.markets.cacheMegabytes * 2 ** 20)
   return forms
 }
 
@@ -102,7 +104,7 @@ async function buildUnwritten(state: State, id: string): Promise<DocumentRow> {
     throw error
   })
   if (!market) throw new Fault('markets.not_covered', beingWrittenFault)
-  return { ...market, tags_at: market.tagsAt, body_gzip: null, modified_ms: atMs, vanished_ms: null }
+  return { ...market, tags_at: market.tagsAt, body_gzip: null, modified_ms: atMs, vanished_ms: null, revision: -1 }
 }
 
 /** The market has too many related records to build the response for one request. */

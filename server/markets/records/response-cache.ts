@@ -1,7 +1,8 @@
 // Caches recently requested market responses.
 //
 // 1. A response is never older than the store: all are dropped when the revision of the markets has changed. The revision
-//    is read when the store's version has changed, so a commit that changes no market costs one small read.
+//    is read when the version of their tables has changed. A response is kept only if it was read at that revision:
+//    a replica may be behind.
 // 2. The cache is limited in bytes. The oldest response is dropped first, unless it was used since it was added or last
 //    spared. So a hit changes no order.
 import { type Awaitable, whenReady } from '#core/awaitable.ts'
@@ -36,8 +37,8 @@ export class ResponseCache<T extends { readonly byteCount: number }> {
     return entry?.response
   }
 
-  keep(slug: string, response: T, byteCountMax: number): void {
-    if (this.#responses.has(slug) || response.byteCount > byteCountMax) return
+  keep(slug: string, response: T, revision: number, byteCountMax: number): void {
+    if (revision !== this.#revision || this.#responses.has(slug) || response.byteCount > byteCountMax) return
     // An entry that is moved to the end comes again, then as unused.
     for (const [oldest, entry] of this.#responses) {
       if (this.#byteCount + response.byteCount <= byteCountMax) break

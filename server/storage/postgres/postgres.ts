@@ -85,6 +85,7 @@ function createPostgresState(
   return {
     engine: 'postgres',
     ...reader,
+    hasReplicas: replicaUrls.length > 0,
     recent: replicas.reader(reader, () => watching().knownLsn()),
     async open() {
       await writers.open()
