@@ -9,6 +9,7 @@ export const webhookEvents = [
   'attestations_missed',
   'block_missed',
   'block_empty',
+  'payload_withheld',
   'fee_recipient_wrong',
   'relay_unknown',
   'slashed',

@@ -41,7 +41,8 @@ export const deliveryBody = ({ id, network, time, nowMs, alert, finality }: Body
 const eventTexts: Readonly<Record<WebhookEvent, string>> = {
   attestations_missed: 'missed attestations in a row',
   block_missed: 'missed a block',
-  block_empty: 'proposed a block without transactions',
+  block_empty: 'proposed a block without transactions, or with an own payload that is not part of the chain',
+  payload_withheld: 'proposed a block whose builder did not deliver the payload',
   fee_recipient_wrong: 'proposed a block that pays an unexpected fee recipient',
   relay_unknown: 'proposed a block that no configured relay delivered',
   slashed: 'slashed',

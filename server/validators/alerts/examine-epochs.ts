@@ -14,11 +14,18 @@ import type { StateReader, StateWriter } from '#storage/state.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { sumHours } from '../duties/hour-sums.ts'
 import { plainTime } from '../duties/layout.ts'
-import { type MissedDuty, type MissedKind, missedEpochs, missedKinds } from '../duties/missed.ts'
+import {
+  isWithheld,
+  type MissedDuty,
+  type MissedKind,
+  missedEpochs,
+  missedKinds,
+  payloadFlags,
+} from '../duties/missed.ts'
 import { queryDuties } from '../duties/store.ts'
 import type { CheckBlocks, FoundBlockProblem } from './check-blocks.ts'
 import { storeDeliveries } from './deliveries.ts'
-import { type EpochFindings, findAlerts, type OpenAlerts } from './find-alerts.ts'
+import { type EpochFindings, findAlerts, type OpenAlerts, type WithheldPayload } from './find-alerts.ts'
 import { readHeadAlerts, toDelivery, type WebhookAlert, withdrawAlerts, writeHeadAlerts } from './head-alerts.ts'
 import { readWatchedValidators, type WatchedValidator } from './watched-validators.ts'
 
@@ -158,11 +165,21 @@ export function dutyFindings(
     missedInARow: countInARow(byEpoch, epoch, longest),
     missedBlocks: slotsOf('noBlock'),
     emptyBlocks: slotsOf('emptyBlock'),
+    withheldPayloads: withheldIn(missed),
     slashings: slotsOf('slashed'),
     blockProblems: [],
     hourEarningsGwei: undefined,
     exitEpochs: undefined,
   }
+}
+
+function withheldIn(missed: readonly MissedDuty[]): EpochFindings['withheldPayloads'] {
+  const byValidator = Map.groupBy(missed.filter(isWithheld), ({ validator }) => validator)
+  const toPayload = ({ slot, builder, payload }: MissedDuty): WithheldPayload => ({
+    ...{ slot, builder: builder - 1 },
+    isPaid: payload & payloadFlags.paid ? true : payload & payloadFlags.unpaid ? false : null,
+  })
+  return new Map([...byValidator].map(([validator, all]) => [validator, all.map(toPayload)]))
 }
 
 const exitsFrom = (watched: ReadonlyMap<number, WatchedValidator>, from: number): ReadonlyMap<number, number> =>

@@ -14,6 +14,7 @@ const validator = (index: number) =>
 
 const findings = (changes: Partial<EpochFindings>): EpochFindings => ({
   ...{ epoch: 4, watched: new Map(), missedInARow: new Map(), missedBlocks: new Map(), emptyBlocks: new Map() },
+  withheldPayloads: new Map(),
   ...{ slashings: new Map(), blockProblems: [], hourEarningsGwei: undefined, exitEpochs: undefined },
   ...changes,
 })

@@ -17,6 +17,8 @@ export interface EpochFindings {
   readonly missedInARow: ReadonlyMap<number, number>
   readonly missedBlocks: ReadonlyMap<number, readonly number[]>
   readonly emptyBlocks: ReadonlyMap<number, readonly number[]>
+  /** Since Gloas: payloads that builders did not deliver. */
+  readonly withheldPayloads: ReadonlyMap<number, readonly WithheldPayload[]>
   readonly slashings: ReadonlyMap<number, readonly number[]>
   readonly blockProblems: readonly FoundBlockProblem[]
   /** Earnings of the chain hour that ends with this epoch; undefined: none ends, or some of its epochs are missing. */
@@ -26,6 +28,14 @@ export interface EpochFindings {
    * registry has no history.
    */
   readonly exitEpochs: ReadonlyMap<number, number> | undefined
+}
+
+export interface WithheldPayload {
+  readonly slot: number
+  /** Index of the builder. */
+  readonly builder: number
+  /** Whether the builder pays the value of its bid; null: not known. */
+  readonly isPaid: boolean | null
 }
 
 export interface AlertedValidator {
@@ -92,6 +102,7 @@ export function findAlerts(
   }
   found.set('block_missed', withSlots(findings.missedBlocks))
   found.set('block_empty', withSlots(findings.emptyBlocks))
+  found.set('payload_withheld', withBuilders(findings.withheldPayloads))
   found.set('fee_recipient_wrong', withRecipients(findings.blockProblems, 'wrong_fee_recipient'))
   found.set('relay_unknown', withRecipients(findings.blockProblems, 'unknown_relay'))
   found.set('slashed', withSlots(findings.slashings))
@@ -114,6 +125,18 @@ export const describeValidators = (watched: EpochFindings['watched'], details: D
 
 const withSlots = (slots: ReadonlyMap<number, readonly number[]>) =>
   new Map([...slots].map(([validator, validatorSlots]) => [validator, { slots: validatorSlots }]))
+
+const withBuilders = (payloads: EpochFindings['withheldPayloads']): Details =>
+  new Map(
+    [...payloads].map(([validator, list]) => [
+      validator,
+      {
+        slots: list.map(({ slot }) => slot),
+        builders: list.map(({ builder }) => builder),
+        paid: list.map(({ isPaid }) => isPaid),
+      },
+    ]),
+  )
 
 function withRecipients(problems: EpochFindings['blockProblems'], duty: FoundBlockProblem['duty']): Details {
   const byValidator = Map.groupBy(
