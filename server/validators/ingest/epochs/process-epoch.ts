@@ -143,7 +143,7 @@ function findSlashed(rules: ConsensusRules, { blocks, next, epoch }: EpochData, 
 }
 
 /** Runs for a million validators per epoch, so it accesses the columns directly. */
-function addVotes(sums: Sums, votes: Votes, voteRewards: VoteRewards): void {
+export function addVotes(sums: Sums, votes: Votes, voteRewards: VoteRewards): void {
   const columns = sums.columns
   const { dutySlot, delay, right, timely, inclusions } = votes
   for (let index = 0; index < dutySlot.length; index++) {
