@@ -168,26 +168,31 @@ export class ReplayedBuilders {
    * The first deposits of a new builder may have had invalid signatures, so that the chain dropped them. Nothing else
    * changes the balance of a new builder.
    */
-  #dropUnsigned(builder: Builder, theirs: readonly Builder[]): void {
-    const deposits = this.#created.get(builder.pubkey) ?? []
-    const expected = theirs.find(({ pubkey }) => pubkey === builder.pubkey)?.balance
-    const totals = deposits.map((_, from) => deposits.slice(from).reduce((sum, gwei) => sum + gwei, 0))
-    if (totals.length > 1 && builder.balance === totals[0] && totals.some((total) => total === expected))
-      builder.balance = expected as number
+  #dropUnsigned(theirs: readonly Builder[]): void {
+    if (this.#created.size === 0) return
+    const balances = new Map(theirs.map(({ pubkey, balance }) => [pubkey, balance]))
+    for (const builder of this.builders) {
+      const deposits = this.#created.get(builder.pubkey) ?? []
+      const expected = balances.get(builder.pubkey)
+      const totals = deposits.map((_, from) => deposits.slice(from).reduce((sum, gwei) => sum + gwei, 0))
+      if (totals.length > 1 && builder.balance === totals[0] && totals.some((total) => total === expected))
+        builder.balance = expected as number
+    }
   }
 
   /** What differs from a state of a node. */
   differences(state: PayloadState, epoch: number): string[] {
+    const isEqual = (a: Builder | undefined, b: Builder | undefined) =>
+      a?.pubkey === b?.pubkey && a?.balance === b?.balance && a?.withdrawable === b?.withdrawable
     const describe = (builder: Builder | undefined) =>
       builder
         ? `the key ${builder.pubkey}, ${builder.balance} gwei and the withdrawable epoch ${builder.withdrawable}`
         : 'no entry'
     const theirs = buildersIn(state)
-    for (const builder of this.builders) this.#dropUnsigned(builder, theirs)
+    this.#dropUnsigned(theirs)
     const differing = Array.from({ length: Math.max(theirs.length, this.builders.length) }, (_, index) => index)
-      .map((index) => [index, describe(this.builders[index]), describe(theirs[index])] as const)
-      .filter(([, computed, node]) => computed !== node)
-      .map(([index, computed, node]) => `builder ${index} has ${node}, not ${computed}`)
+      .filter((index) => !isEqual(this.builders[index], theirs[index]))
+      .map((index) => `builder ${index} has ${describe(theirs[index])}, not ${describe(this.builders[index])}`)
     const isSame = (a: readonly BuilderWithdrawal[], b: readonly BuilderWithdrawal[]) =>
       a.length === b.length &&
       a.every(({ builder, amount }, at) => builder === b[at]?.builder && amount === b[at].amount)
