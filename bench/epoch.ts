@@ -1,83 +1,114 @@
-// Measures ingest of a network with a million validators. An epoch lasts 384 s; the goal is to process it at least 120
-// times faster on two cores, with at most 1.2 GiB of memory. The simulated node is another process (epoch-node.ts);
-// everything else, including threads and stores, is as in a server.
-import { spawn } from 'node:child_process'
+// Measures ingest of a network with a million validators, as of Fulu and as of Gloas. An epoch lasts 384 s; the goal is to
+// process it at least 120 times faster on two cores, with at most 1.2 GiB of memory. Gloas may take 1.25 times the CPU time
+// and 1.1 times the memory of Fulu. Each network has a simulated node (epoch-node.ts) and an ingest process
+// (epoch-ingest.ts). They are measured in turns, because other work on the machine changes all figures.
+//
+// `node bench/epoch.ts [validators] [rounds] [epochs of a round] [variants…]`: the first variant is what the others are
+// compared with.
+import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { complete } from '#core/schema-check.ts'
-import { systemClock } from '#runtime/clock.ts'
-import { silentLog } from '#runtime/log.ts'
 import { SettingsSchema } from '#runtime/settings.ts'
-import { openStores } from '#storage/open.ts'
-import { createValidatorsCaches } from '#validators/context.ts'
-import { dutiesOnThreads } from '#validators/duties/store.ts'
-import { openEpochProcessors } from '#validators/ingest/epochs/open-processors.ts'
-import { Follower } from '#validators/ingest/follow.ts'
-import { readProcessorStart } from '#validators/ingest/start.ts'
+import type { EpochFigures } from './epoch-ingest.ts'
+import { median } from './measure.ts'
 
-const count = Number(process.argv[2] ?? 1_000_000)
-const hours = 3
+const [count = '1000000', rounds = '5', epochsPerRound = '5', ...chosen] = process.argv.slice(2)
+/** `pruned`: Gloas from a node that has deleted the envelopes of all payloads. */
+const variants = chosen.length > 0 ? chosen : ['fulu', 'gloas']
 const epochSeconds = 384
 const firstEpoch = 9
-const lastEpoch = firstEpoch + hours * 9 + 2
 
-const dir = mkdtempSync(join(tmpdir(), 'tetrad-epoch-'))
-const stores = await openStores(dir)
 const { value: plain } = complete(SettingsSchema, {})
 const { genesisUnix } = plain.validators.networks.mainnet
-const nodeArgs = [count, firstEpoch, lastEpoch, genesisUnix].map(String)
-const node = spawn(process.execPath, [join(import.meta.dirname, 'epoch-node.ts'), ...nodeArgs], {
-  stdio: ['ignore', 'pipe', 'inherit'],
-})
-try {
-  const url = String((await once(node.stdout, 'data'))[0]).trim()
-  const { value: settings } = complete(SettingsSchema, {
-    validators: { networks: { mainnet: { beacon: { urls: [url], acceptAnyChain: true, fromEpoch: firstEpoch } } } },
+const children: ChildProcess[] = []
+
+const launch = (file: string, ...args: readonly (string | number)[]): ChildProcess => {
+  const child = fork(join(import.meta.dirname, file), args.map(String))
+  children.push(child)
+  return child
+}
+
+/** The next message of a process. Fails if it ends instead. */
+async function receive<T>(child: ChildProcess): Promise<T> {
+  const stop = new AbortController()
+  const ended = once(child, 'exit', stop).then(([code]) => {
+    throw new Error(`a process of the benchmark ended with ${code}`)
   })
-  const duties = dutiesOnThreads(stores.duties, { dir, options: {} })
-  const validators = createValidatorsCaches()
-  const context = { state: stores.state, duties, settings, log: silentLog, clock: systemClock, validators }
-  await using processors = openEpochProcessors([await readProcessorStart(context, 'mainnet')])
-  const follower = new Follower(context, 'mainnet', processors.of('mainnet'))
-  let rssMaxBytes = 0
-  const memoryTimer = setInterval(() => {
-    rssMaxBytes = Math.max(rssMaxBytes, process.memoryUsage.rss())
-  }, 50)
-  const delay = monitorEventLoopDelay({ resolution: 5 })
-  const seconds: number[] = []
-  const cpuSeconds: number[] = []
-  const measure = async (epochs: number, label: string) => {
-    const [startMs, cpu] = [performance.now(), process.cpuUsage()]
-    delay.reset()
-    delay.enable()
-    await follower.catchUp(new AbortController().signal)
-    delay.disable()
-    const used = process.cpuUsage(cpu)
-    seconds.push((performance.now() - startMs) / 1000 / epochs)
-    cpuSeconds.push((used.user + used.system) / 1e6 / epochs)
-    const waits = [delay.max, delay.percentile(99)].map((ns) => Math.round(ns / 1e6))
+  try {
+    return ((await Promise.race([once(child, 'message', stop), ended])) as [T])[0]
+  } finally {
+    stop.abort()
+  }
+}
+
+async function start(variant: string) {
+  const node = launch('epoch-node.ts', variant, count, firstEpoch, genesisUnix)
+  const ingest = launch('epoch-ingest.ts', await receive<string>(node), firstEpoch)
+  await receive(ingest)
+  return {
+    variant,
+    figures: [] as EpochFigures[],
+    finalize(epoch: number): Promise<unknown> {
+      node.send(epoch)
+      return receive(node)
+    },
+    measure(): Promise<EpochFigures> {
+      ingest.send('measure')
+      return receive(ingest)
+    },
+    async close(): Promise<void> {
+      ingest.send('close')
+      await once(ingest, 'exit')
+    },
+  }
+}
+
+const toMiB = (bytes: number): number => Math.round(bytes / 2 ** 20)
+
+const print = (variant: string, { epochs, seconds, cpuSeconds, rssMaxBytes, loopDelay }: EpochFigures): void =>
+  console.log(
+    `  ${variant}: ${epochs} epochs, ${seconds.toFixed(2)} s each, CPU ${cpuSeconds.toFixed(2)} s each, memory ${toMiB(rssMaxBytes)} MiB; ` +
+      `event loop delay ${Math.round(loopDelay.max)} ms max, ${Math.round(loopDelay.p99)} ms p99`,
+  )
+
+const maxMemory = (figures: readonly EpochFigures[]): number =>
+  Math.max(...figures.map(({ rssMaxBytes }) => rssMaxBytes))
+
+/** Median, and in parentheses the lowest and the highest value. */
+const spread = (values: readonly number[]): string =>
+  `${median(values).toFixed(2)} (${Math.min(...values).toFixed(2)} to ${Math.max(...values).toFixed(2)})`
+
+try {
+  const networks = await Promise.all(variants.map(start))
+  for (let round = 0; round <= Number(rounds); round++) {
+    const finalized = firstEpoch + (round + 1) * Number(epochsPerRound) + 1
+    await Promise.all(networks.map(({ finalize }) => finalize(finalized)))
+    console.log(round === 0 ? 'first epochs, with the registry; not counted' : `round ${round}`)
+    for (const { variant, figures, measure } of round % 2 === 0 ? networks : networks.toReversed()) {
+      const measured = await measure()
+      print(variant, measured)
+      if (round > 0) figures.push(measured)
+    }
+  }
+  for (const { variant, figures, close } of networks) {
+    await close()
+    const seconds = figures.map((measured) => measured.seconds)
     console.log(
-      `${label}: ${epochs} epochs, ${seconds.at(-1)?.toFixed(2)} s each; event loop delay ${waits[0]} ms max, ${waits[1]} ms p99`,
+      `${count} validators, ${variant}: ${spread(seconds)} s per epoch, ${(epochSeconds / median(seconds)).toFixed(0)} × real time (goal ≥ 120 ×); ` +
+        `CPU ${spread(figures.map(({ cpuSeconds }) => cpuSeconds))} s per epoch; memory ${toMiB(maxMemory(figures))} MiB (goal ≤ 1229)`,
     )
   }
-  const finalize = (epoch: number) => fetch(`${url}/finalized/${epoch}`, { method: 'POST' })
-  await finalize(firstEpoch + 10)
-  await measure(9, 'first hour, including the registry and the epoch before the first one')
-  await finalize(lastEpoch - 1)
-  await measure((hours - 1) * 9, 'following hours')
-  clearInterval(memoryTimer)
-  await duties.close()
-  const perEpoch = seconds.at(-1) as number
-  console.log(
-    `${count} validators: ${perEpoch.toFixed(2)} s per epoch, ${(epochSeconds / perEpoch).toFixed(0)} × real time (goal ≥ 120 ×)`,
-  )
-  console.log(`CPU time per epoch, all threads: ${(cpuSeconds.at(-1) as number).toFixed(2)} s`)
-  console.log(`maximum resident memory ${Math.round(rssMaxBytes / 2 ** 20)} MiB (goal ≤ 1229)`)
+  const [base, ...others] = networks
+  for (const { variant, figures } of others) {
+    const ratios = (name: 'cpuSeconds' | 'rssMaxBytes') =>
+      figures.map((measured, at) => measured[name] / (base?.figures[at]?.[name] ?? 0))
+    const memory = maxMemory(figures) / maxMemory(base?.figures ?? [])
+    console.log(`${variant} / ${base?.variant}: CPU ${spread(ratios('cpuSeconds'))} (goal ≤ 1.25)`)
+    console.log(
+      `${variant} / ${base?.variant}: maximum memory ${memory.toFixed(2)} (goal ≤ 1.1), by round ${spread(ratios('rssMaxBytes'))}`,
+    )
+  }
 } finally {
-  node.kill()
-  await stores.close()
-  rmSync(dir, { recursive: true, force: true })
+  for (const child of children) child.kill()
 }

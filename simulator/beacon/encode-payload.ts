@@ -30,7 +30,7 @@ const withdrawalJson = (withdrawal: SimulatedWithdrawal) => ({
   amount: String(withdrawal.amount),
 })
 
-export const payloadJson = ({ fork, payload, withdrawals }: Rootless) => ({
+export const payloadJson = ({ fork, payload, withdrawals }: Pick<Rootless, 'fork' | 'payload' | 'withdrawals'>) => ({
   parent_hash: root0,
   fee_recipient: payload.feeRecipient,
   state_root: root0,

@@ -41,7 +41,20 @@ export const churnFields = (gloas: GloasSnapshot | undefined): Buffer =>
 export const partialWithdrawal = ({ validator, gwei, withdrawable }: PartialWithdrawal): Buffer =>
   Buffer.concat([validator, gwei, withdrawable].map(u64))
 
-export const gloasFields = (gloas: GloasSnapshot) => [
+/** The fields at the end of a state. */
+export type GloasFields = Pick<
+  GloasSnapshot,
+  | 'builders'
+  | 'nextBuilder'
+  | 'availability'
+  | 'payments'
+  | 'builderWithdrawals'
+  | 'bid'
+  | 'expected'
+  | 'payloadCommittees'
+>
+
+export const gloasFields = (gloas: GloasFields) => [
   variable(Buffer.concat(gloas.builders.map(builder))),
   fixed(u64(gloas.nextBuilder)),
   fixed(bitsOf(gloas.availability)),

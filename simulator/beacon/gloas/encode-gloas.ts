@@ -2,7 +2,7 @@
 // SSZ follow from the JSON (encode-block.ts). Fields that ingest does not read are zero.
 import { blockTypeOf } from '#sources/beacon/block-type.ts'
 import { rootOf } from '#sources/beacon/ssz-type.ts'
-import { infinitySignature, payloadJson, type Rootless, zeroText } from '../encode-payload.ts'
+import { infinitySignature, payloadJson, zeroText } from '../encode-payload.ts'
 import { type NetworkPlan, rulesOf } from '../plan.ts'
 import type { SimulatedBlock } from '../records.ts'
 import { bitsOf } from '../ssz-writer.ts'
@@ -74,7 +74,11 @@ const payloadVotesJson = ({ blockRoot, slot, isPresent, hasBlobs, bits }: Simula
 })
 
 /** The fields of a block's body that begin with Gloas. */
-export const gloasBodyJson = ({ bid, payloadVotes, parentRequests }: GloasParts) => ({
+export const gloasBodyJson = ({
+  bid,
+  payloadVotes,
+  parentRequests,
+}: Pick<GloasParts, 'bid' | 'payloadVotes' | 'parentRequests'>) => ({
   signed_execution_payload_bid: signedBidJson(bid),
   payload_attestations: payloadVotes.map(payloadVotesJson),
   parent_execution_requests: requestsJson(parentRequests),
@@ -93,8 +97,10 @@ export const credentialsChangeJson = ({ validator, address }: GloasParts['creden
   signature: zeroText(96),
 })
 
+type EnvelopeBlock = Pick<SimulatedBlock, 'fork' | 'payload' | 'withdrawals' | 'root' | 'parentRoot'>
+
 /** A signed envelope. */
-export const envelopeJson = (block: SimulatedBlock, { bid, requests }: GloasParts) => ({
+export const envelopeJson = (block: EnvelopeBlock, { bid, requests }: Pick<GloasParts, 'bid' | 'requests'>) => ({
   message: {
     payload: envelopePayloadJson(block, bid),
     execution_requests: requestsJson(requests),
@@ -105,7 +111,7 @@ export const envelopeJson = (block: SimulatedBlock, { bid, requests }: GloasPart
   signature: zeroText(96),
 })
 
-const envelopePayloadJson = (block: Rootless, { parentHash, slot }: SimulatedBid) => ({
+const envelopePayloadJson = (block: EnvelopeBlock, { parentHash, slot }: SimulatedBid) => ({
   ...payloadJson(block),
   parent_hash: parentHash,
   block_access_list: '0xc0',
