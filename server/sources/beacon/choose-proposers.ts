@@ -3,7 +3,7 @@ import { type Block, slashedIn } from './block.ts'
 import { type ConsensusRules, firstSlotAt, isFrom } from './consensus.ts'
 import { mixFromBlocks } from './duty-seeds.ts'
 import { computeProposers, type DutyColumns } from './shuffle.ts'
-import type { Validators } from './validators.ts'
+import { isActiveAt, type Validators } from './validators.ts'
 
 export interface ProposerChoice {
   /** The validators at the first slot of the epoch. */
@@ -47,12 +47,15 @@ function candidatesIn(
   const previous = epoch - 1
   const first = blocks.find(({ slot }) => slot === firstSlotAt(rules, previous))
   const slashed = first ? new Set(slashedIn(first)) : new Set<number>()
-  const exit = validators.exit.slice()
+  // Nearly all slashed validators have exited, so the column is copied only if it has to change.
+  let exit: Float64Array | undefined
   for (let index = 0; index < validators.count; index++) {
-    if (validators.slashed[index] !== 1) continue
+    if (validators.slashed[index] !== 1 || !isActiveAt(validators, index, epoch)) continue
     // A slashing can name a validator that was slashed before. Only a new one sets the withdrawal this far ahead.
     const isNew = slashed.has(index) && (validators.withdrawable[index] as number) >= previous + rules.slashingsVector
-    if (!isNew) exit[index] = 0
+    if (isNew) continue
+    exit ??= validators.exit.slice()
+    exit[index] = 0
   }
-  return { ...validators, exit }
+  return exit ? { ...validators, exit } : validators
 }
