@@ -27,7 +27,7 @@ export const presentForks: NetworkPlan['forkEpochs'] = Object.fromEntries(
   forks.filter((fork) => fork !== 'phase0' && fork !== 'gloas').map((fork) => [fork, 0]),
 )
 
-/** The fork to Gloas is in this epoch, which is not the first one. */
+/** The fork to Gloas is in this epoch; 0: the chain begins with it. */
 export const gloasFrom = (epoch: number): NetworkPlan['forkEpochs'] => ({ ...presentForks, gloas: epoch })
 
 /** The fork of an epoch. Simulated networks begin with Altair. */

@@ -25,6 +25,8 @@ export interface EpochPayloads {
 }
 
 const envelopesAtOnce = 8
+/** If no payload of an epoch is part of the chain, the one that pays its withdrawals is searched in as many epochs. */
+const searchEpochs = 4
 
 export class PayloadReader {
   readonly #source: QuerySource
@@ -87,7 +89,7 @@ export class PayloadReader {
   /** Payloads of later blocks have the same list, up to the first one that is part of the chain. */
   async #readAfter(last: Block, search: StateSearch): Promise<BlockWithdrawals | undefined> {
     let block = last
-    for (let count = 0; count < this.#source.rules.slotsPerEpoch; count++) {
+    for (let count = 0; count < searchEpochs * this.#source.rules.slotsPerEpoch; count++) {
       const child = await this.#blocks.findChild(block)
       if (!child || buildsOnPayload(child, block)) return undefined
       const payload = await this.#readOne(child, search)

@@ -1,0 +1,187 @@
+// Chains with rare events around and after the fork to Gloas. Every stored figure of every validator equals the expected
+// one: with envelopes, without them, and without full states.
+import assert from 'node:assert/strict'
+import { after, describe, test } from 'node:test'
+import { systemClock } from '#runtime/clock.ts'
+import { openBeacon } from '#sources/beacon/client.ts'
+import { openContext, settingsWith } from '#test/context.ts'
+import { seedsOf } from '#test/long.ts'
+import type { DisruptionPlan } from '#test/simulator/seeded-behaviour.ts'
+import { type CompletedNetwork, simulateNetwork } from '#test/simulator/simulate-network.ts'
+import { emptyDuties, storedRows } from '#test/stored-duties.ts'
+import { sumTruth } from '#test/sum-truth.ts'
+import { coveredEpochs } from '#validators/duties/coverage.ts'
+import { Follower } from '#validators/ingest/follow.ts'
+import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
+import { measures } from '#validators/ratings/measures.ts'
+import type { PayloadPlan } from '../behaviour.ts'
+import { type BeaconNodeOptions, openNode } from '../node.ts'
+import { gloasFrom, type NetworkPlan } from '../plan.ts'
+
+const network = 'hoodi'
+const slotsPerEpoch = 4
+const fork = 3
+const { signal } = new AbortController()
+
+const slotsOf = (epoch: number, epochs = 1): number[] =>
+  Array.from({ length: epochs * slotsPerEpoch }, (_, at) => epoch * slotsPerEpoch + at)
+
+const withPayloads = (slots: readonly number[], payload: Partial<PayloadPlan>): Partial<DisruptionPlan> => ({
+  payloads: Object.fromEntries(slots.map((slot) => [slot, payload])),
+})
+
+const withheld = { delivery: 'withheld' } as const
+
+const simulate = (seed: string, changes: Partial<NetworkPlan & DisruptionPlan> = {}): CompletedNetwork =>
+  simulateNetwork(`edge/${seed}`, {
+    ...{
+      slotsPerEpoch,
+      epochs: 14,
+      calmEpochs: 4,
+      validators: 28,
+      committeesPerSlot: 1,
+      syncSeats: 8,
+      slotSeconds: 12,
+    },
+    ...{ missed: 0.05, orphaned: 0.03, slashing: 0.01, balanceChanges: 0.1, outage: { from: 0, until: 0 } },
+    ...{ forkEpochs: gloasFrom(fork), hasExecution: false, ...changes },
+  })
+
+const context = await openContext()
+after(() => context[Symbol.asyncDispose]())
+
+/** Reads all finalized epochs and compares every figure. */
+async function assertIngested(world: CompletedNetwork, options: BeaconNodeOptions): Promise<void> {
+  await emptyDuties(context)
+  await context.state.write((tx) => tx.run('delete from validators'))
+  await using node = await openNode(world, options)
+  const hoodi = { epochsPerHour: 1, epochsPerDay: 5, beacon: { urls: [node.url], fromEpoch: 0 } }
+  const configured = settingsWith({ validators: { networks: { [network]: hoodi } } })
+  const settings = await withChainTimes({ ...context, settings: configured, clock: systemClock })
+  const beacon = openBeacon({ network, urls: [node.url], timeoutMs: 5000, clock: systemClock, backoffMs: 1 })
+  await new Follower({ ...context, settings }, network, beacon).catchUp(signal)
+  const until = world.finalized - 1
+  assert.deepEqual(await coveredEpochs(context.duties, network), [{ from: 0, until }])
+  const rows = await storedRows({ ...context, settings }, network, 'hours')
+  const stored = new Map(rows.map((row) => [`${row.hour} ${row.validator}`, row]))
+  for (let epoch = 0; epoch < until; epoch++) {
+    for (const [validator, sums] of sumTruth(world.truth, epoch, epoch + 1)) {
+      const row = stored.get(`${epoch} ${validator}`)
+      for (const name of measures)
+        assert.equal(row?.[name] ?? 0, sums[name] ?? 0, `epoch ${epoch}, validator ${validator}: ${name}`)
+      stored.delete(`${epoch} ${validator}`)
+    }
+  }
+  assert.deepEqual([...stored.keys()], [], 'no unexpected rows')
+}
+
+/** By slot, since Gloas: whether the payload is part of the chain. */
+function payloadsOf({ blocks, plan }: CompletedNetwork): Map<number, boolean> {
+  const first = (plan.forkEpochs.gloas ?? 0) * plan.slotsPerEpoch
+  const all = [...blocks.values()].filter(({ slot }) => slot >= first)
+  return new Map(all.slice(0, -1).map(({ slot }, at) => [slot, all[at + 1]?.gloas?.isParentFull === true]))
+}
+
+interface EdgeChain {
+  readonly world: () => CompletedNetwork
+  /** Fails unless the chain has the event, in epochs that are read. */
+  readonly check: (world: CompletedNetwork) => void
+}
+
+const hasEvent =
+  (kind: string) =>
+  ({ truth }: CompletedNetwork): void =>
+    assert((truth.kinds().get(kind) ?? 0) > 0, kind)
+
+const edgeChains: Readonly<Record<string, EdgeChain>> = {
+  'an inactivity leak over the fork': {
+    world: () =>
+      simulate('leak', { epochs: 20, forkEpochs: gloasFrom(7), outage: { from: 2, until: 11 }, slashing: 0 }),
+    check: (world) => {
+      hasEvent('leak')(world)
+      for (const epoch of [6, 7, 8])
+        assert(world.epochs[epoch]?.states.at(-1)?.validators.some(({ score }) => score > 0n))
+    },
+  },
+  'Gloas at genesis': {
+    world: () => simulate('genesis', { forkEpochs: gloasFrom(0) }),
+    check: ({ blocks }) => assert([...blocks.values()].every((block) => block.fork === 'gloas')),
+  },
+  'a fork slot without a block': {
+    world: () => simulate('fork slot', { emptySlots: [fork * slotsPerEpoch] }),
+    check: ({ blocks }) => {
+      assert(!blocks.has(fork * slotsPerEpoch))
+      assert(blocks.has(fork * slotsPerEpoch + 1))
+    },
+  },
+  'a fork epoch without a block': {
+    world: () => simulate('fork epoch', { emptySlots: slotsOf(fork) }),
+    check: ({ epochs }) => assert.equal(epochs[fork]?.blocks.size, 0),
+  },
+  'no block from before the fork until the epoch after it': {
+    world: () => simulate('around the fork', { epochs: 16, emptySlots: slotsOf(fork - 1, 2).slice(2) }),
+    check: ({ epochs }) => assert.equal(epochs[fork]?.blocks.size, 0),
+  },
+  'an epoch without a block': {
+    world: () => simulate('no block', { emptySlots: slotsOf(fork + 3) }),
+    check: ({ epochs }) => assert.equal(epochs[fork + 3]?.blocks.size, 0),
+  },
+  'two epochs without a block, after a payload of a builder': {
+    world: () => simulate('two epochs', { epochs: 18, emptySlots: slotsOf(fork + 5, 2).slice(-9) }),
+    check: ({ epochs }) => assert.equal(epochs[fork + 6]?.blocks.size, 0),
+  },
+  'an epoch without a payload': {
+    world: () => simulate('no payload', withPayloads(slotsOf(fork + 3), withheld)),
+    check: (world) => {
+      const payloads = payloadsOf(world)
+      assert(slotsOf(fork + 3).every((slot) => payloads.get(slot) !== true))
+    },
+  },
+  'the fork epoch without a payload': {
+    world: () => simulate('fork without payload', withPayloads(slotsOf(fork), withheld)),
+    check: (world) => {
+      const payloads = payloadsOf(world)
+      assert(slotsOf(fork).every((slot) => payloads.get(slot) !== true))
+    },
+  },
+  'three epochs without a payload': {
+    world: () => simulate('no payloads', { epochs: 16, ...withPayloads(slotsOf(fork + 2, 3), withheld) }),
+    check: (world) => {
+      const payloads = payloadsOf(world)
+      const empty = slotsOf(fork + 2, 3).filter((slot) => payloads.get(slot) === false)
+      assert(empty.length > 8, `${empty.length} empty payloads`)
+    },
+  },
+  'a missed quorum': {
+    world: () => simulate('quorum', { epochs: 20, missed: 0.25, balanceChanges: 0 }),
+    check: hasEvent('missed quorum'),
+  },
+  'a builder that exits, and another one that gets its index': {
+    world: () => simulate('builders', { epochs: 30, balanceChanges: 0.4, slashing: 0 }),
+    check: (world) => {
+      hasEvent('builder exit')(world)
+      hasEvent('builder index used again')(world)
+    },
+  },
+}
+
+const forms: readonly [name: string, options: BeaconNodeOptions][] = [
+  ['with envelopes', { ssz: true, states: true }],
+  ['without full states', {}],
+  ['without envelopes', { ssz: true, states: true, envelopesFromSlot: () => Number.POSITIVE_INFINITY }],
+]
+const formsOfRun = seedsOf(forms.length, 1).flatMap((at) => forms.slice(at, at + 1))
+
+for (const [name, { world: simulated, check }] of Object.entries(edgeChains)) {
+  describe(name, () => {
+    const world = simulated()
+
+    test('the chain has the event', () => {
+      check(world)
+      assert(world.finalized >= (world.plan.forkEpochs.gloas ?? 0) + 5, `epoch ${world.finalized} is final`)
+    })
+
+    for (const [form, options] of formsOfRun)
+      test(`every figure is right ${form}`, () => assertIngested(world, options))
+  })
+}
