@@ -8,6 +8,7 @@ import { openLog } from '#runtime/log.ts'
 import { everyone } from '#test/authorization.ts'
 import { openContext, testNowMs } from '#test/context.ts'
 import { ManualClock } from '#test/manual-clock.ts'
+import { unfinishedBytesMax } from './connections.ts'
 import { startHttpServer } from './http-server.ts'
 import { createApp } from './pipeline.ts'
 import type { ApiResponse } from './render.ts'
@@ -181,4 +182,29 @@ test('if callers keep too much together, the connection that has waited longest 
   await until(() => callers.slice(0, 2).every(({ isClosed }) => isClosed))
   assert.equal(server.lines.filter((line) => line.includes('server.unsentBytesMax')).length, 1)
   for (const { socket } of callers) socket.destroy()
+})
+
+test('requests that have not arrived completely have a limit together; the others are answered', async () => {
+  const urlBytesMax = 1_310_720
+  await using server = await openServer({
+    settings: { urlBytesMax, headersTimeoutMs: 600_000, requestTimeoutMs: 600_000 },
+  })
+  const line = `GET /small?${'x'.repeat(urlBytesMax - 100)}`
+  const allowed = Math.floor(unfinishedBytesMax / line.length)
+  const callers = Array.from({ length: allowed + 10 }, () => server.call([], line))
+  for (const { socket } of callers) socket.resume()
+  const openOnes = () => callers.filter(({ isClosed }) => !isClosed)
+  await until(() => openOnes().length <= allowed)
+  await until(() => openOnes().every(({ socket }) => socket.writableLength === 0))
+  await server.settle()
+  assert.equal(openOnes().length, allowed)
+  for (const { socket } of openOnes()) socket.write(' HTTP/1.1\r\nhost: x\r\n\r\n')
+  await until(() => openOnes().every((caller) => countResponses(caller) === 1))
+  assert.equal(openOnes().length, allowed)
+  assert.equal(server.lines.filter((text) => text.includes('requests that arrive slowly')).length, 1)
+  // Answered requests do not count any more.
+  const more = Array.from({ length: allowed }, () => server.call([], `${line} HTTP/1.1\r\nhost: x\r\n\r\n`))
+  for (const { socket } of more) socket.resume()
+  await until(() => more.every((caller) => countResponses(caller) === 1))
+  for (const { socket } of [...callers, ...more]) socket.destroy()
 })

@@ -6,16 +6,23 @@
 // 2. While a request waits, nothing more is read from its connection.
 // 3. What is kept for all connections has a limit. When it is exceeded, the connection that has kept something for the
 //    longest time is closed: that of a caller who reads is empty again soon.
+// 4. Requests that have not arrived completely have another limit, because no key is needed to send a part of a request
+//    line of 1.25 MiB. When it is exceeded, the connection whose request has been arriving for the longest time is closed.
+//    Node does not report single parts, so this is checked from time to time.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 /** Memory of a request that was received and waits. */
 const waitingRequestBytes = 2048
+/** Of all requests that have not arrived completely: 51 of the longest ones. */
+export const unfinishedBytesMax = 64 * 1024 * 1024
 
 export class Connections {
   readonly #keptBytesMax: number
   readonly #onClose: () => void
-  readonly #all = new WeakMap<Socket, Connection>()
+  readonly #all = new Map<Socket, Connection>()
+  /** Connections whose request has not arrived completely. The one that began first is first. */
+  readonly #unfinished = new Set<Connection>()
   /** Connections that keep something. The one that has kept something for the longest time is first. */
   readonly #keeping = new Set<Connection>()
   #keptBytes = 0
@@ -46,13 +53,39 @@ export class Connections {
     if (response.socket) this.#all.get(response.socket)?.keepUnsent(response, bytes)
   }
 
-  #find(socket: Socket): Connection {
-    let connection = this.#all.get(socket)
-    if (!connection) {
-      connection = new Connection(socket, (changed, addedBytes) => this.#countKept(changed, addedBytes))
-      this.#all.set(socket, connection)
+  /** Rule 4. Returns how many connections were closed. */
+  closeUnfinished(): number {
+    let bytes = 0
+    for (const connection of this.#all.values()) {
+      const { unfinishedBytes } = connection
+      bytes += unfinishedBytes
+      if (unfinishedBytes > 0) this.#unfinished.add(connection)
+      else this.#unfinished.delete(connection)
     }
-    return connection
+    let closed = 0
+    for (const connection of this.#unfinished) {
+      if (bytes <= unfinishedBytesMax) break
+      bytes -= connection.unfinishedBytes
+      connection.close()
+      closed += 1
+    }
+    return closed
+  }
+
+  /** Must be called for every new connection. */
+  open(socket: Socket): void {
+    this.#find(socket)
+  }
+
+  #find(socket: Socket): Connection {
+    return this.#all.getOrInsertComputed(socket, () => {
+      const connection = new Connection(socket, (changed, addedBytes) => this.#countKept(changed, addedBytes))
+      socket.once('close', () => {
+        this.#all.delete(socket)
+        this.#unfinished.delete(connection)
+      })
+      return connection
+    })
   }
 
   #countKept(connection: Connection, addedBytes: number): void {
@@ -83,6 +116,8 @@ class Connection {
   #isPaused = false
   #unsentBytes = 0
   #end: (() => void) | undefined
+  /** How much had been received when the last request was complete. */
+  #completeBytes = 0
   /** Unsent bytes and waiting requests. */
   keptBytes = 0
 
@@ -91,6 +126,12 @@ class Connection {
     this.#reportKept = reportKept
     // Node resumes the socket for the body of each request.
     socket.on('resume', () => this.#isPaused && socket.pause())
+  }
+
+  /** Received of a request that has not arrived completely. */
+  get unfinishedBytes(): number {
+    if (this.#current?.raw.complete) this.#completeBytes = this.#socket.bytesRead
+    return this.#socket.bytesRead - this.#completeBytes
   }
 
   handleInTurn(handle: RequestListener, raw: IncomingMessage, response: ServerResponse): void {
@@ -136,6 +177,7 @@ class Connection {
   /** The response has been sent, or the connection is closed. */
   readonly #continue = (): void => {
     this.#current = undefined
+    this.#completeBytes = this.#socket.bytesRead
     if (!this.#socket.writable) this.#waiting = []
     const next = this.#waiting.shift()
     this.#unsentBytes = 0

@@ -42,6 +42,8 @@ const slowCheckMs = 1000
 /** Connections without traffic for this time are closed, also in the middle of a request. */
 const idleTimeoutMs = 120_000
 const keepAliveTimeoutMs = 72_000
+/** So short that not much more than the limit arrives meanwhile. */
+const unfinishedCheckMs = 100
 
 export type HttpServer = Awaited<ReturnType<typeof startHttpServer>>
 
@@ -67,6 +69,11 @@ export async function startHttpServer(app: App, extraRoutes: readonly ExtraRoute
   server.on('clientError', (error, socket) => refuseConnection(connections, error, socket as Socket, ids))
   // Node would answer an `expect` header with a 417 without our headers. It may be ignored (RFC 9110, 10.1.1).
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
+  server.on('connection', (socket) => connections.open(socket))
+  const stopChecking = app.context.clock.every(unfinishedCheckMs, () => {
+    if (connections.closeUnfinished() > 0) warnHourly(app, unfinishedRequests)
+  })
+  server.on('close', stopChecking)
   server.maxConnections = settings.connectionsMax
   server.on('drop', () => warnHourly(app, 'connections refused: server.connectionsMax is reached'))
   const closeServer = createCloser(server, app)
@@ -141,6 +148,8 @@ function createListener(
 
 const noop = () => {}
 
+const unfinishedRequests =
+  'connections closed: requests that arrive slowly take more than 64 MiB together; limit connections per address in a proxy or firewall'
 const unreadResponses = 'connections closed: callers do not read their responses, and server.unsentBytesMax is reached'
 
 function handleRequest(exchange: Exchange, route: HttpRoute, params: object, query: unknown): void {
