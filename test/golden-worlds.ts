@@ -2,11 +2,9 @@
 // compared with the same file.
 import assert from 'node:assert/strict'
 import type { Network } from '#api/wire/validators.ts'
-import type { Range } from '#core/ranges.ts'
 import { systemClock } from '#runtime/clock.ts'
 import type { NetworkSettings } from '#runtime/settings/validators.ts'
 import type { AppContext } from '#server/context.ts'
-import { openNode } from '#simulator/beacon/node.ts'
 import { demoSeed } from '#simulator/demo-seed.ts'
 import { openDemoNodes } from '#simulator/nodes.ts'
 import { stoppedAt } from '#simulator/stopped-clock.ts'
@@ -16,29 +14,12 @@ import { storedChain } from '#validators/duties/networks.ts'
 import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
 import { openReplay } from './beacon-replay.ts'
 import { testNowMs } from './context.ts'
+import { gloasScenarios } from './golden-gloas.ts'
 import type { RequestPlan } from './golden-requests.ts'
+import { calm, catchUp, fill, indicesUpTo, openSimulated, type Scenario, signal } from './golden-simulated.ts'
 import { openFollower } from './open-follower.ts'
 import { openQuietServer, type QuietServer } from './quiet-server.ts'
-import { type CompletedNetwork, simulateNetwork } from './simulator/simulate-network.ts'
-
-/** Compares the responses of a server with a golden file. `stage` describes what has been ingested. */
-export type CheckResponses = (
-  file: string,
-  stage: string,
-  server: QuietServer,
-  plans: readonly RequestPlan[],
-) => Promise<void>
-
-export interface Scenario {
-  readonly name: string
-  /** Too slow for every run of the tests. */
-  readonly isLong?: true
-  run(check: CheckResponses): Promise<void>
-}
-
-const { signal } = new AbortController()
-
-const indicesUpTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index)
+import { simulateNetwork } from './simulator/simulate-network.ts'
 
 /** Changes settings of one network, like a restart with another tetrad.yaml. */
 const contextWith = (context: AppContext, network: Network, changes: Partial<NetworkSettings>): AppContext => {
@@ -48,15 +29,6 @@ const contextWith = (context: AppContext, network: Network, changes: Partial<Net
     ...context,
     settings: { ...context.settings, validators: { ...context.settings.validators, networks: changed } },
   }
-}
-
-async function catchUp(context: AppContext, network: Network): Promise<void> {
-  await (await openFollower(context, network)).catchUp(signal)
-}
-
-async function fill(context: AppContext, network: Network, ...ranges: readonly Range[]): Promise<void> {
-  const follower = await openFollower(context, network)
-  for (const range of ranges) await follower.fill(range, signal)
 }
 
 const demo: Scenario = {
@@ -183,37 +155,6 @@ const recordedWatched: Scenario = {
   },
 }
 
-interface SimulatedOptions {
-  readonly network: NetworkChanges
-  readonly few: RequestPlan['sampleValidators']
-  /** The finalized epoch of the node; undefined: the last one of the chain. */
-  readonly finalized?: () => number
-}
-type NetworkChanges = Readonly<Record<string, unknown>> & { readonly fromEpoch?: number }
-
-/** Always the same node: the files are written once, and a client must not change a response anyway. */
-async function openSimulated(world: CompletedNetwork, { network, few, finalized }: SimulatedOptions) {
-  const node = await openNode(world, { ssz: true, states: true, rewards: true, ...(finalized && { finalized }) })
-  const { fromEpoch = 0, ...changes } = network
-  const hoodi = { ...changes, beacon: { urls: [node.url], fromEpoch, auditValidators: 4 } }
-  const server = await openQuietServer({ settings: { validators: { networks: { hoodi } } } })
-  const { validators = [] } = world.snapshots.at(-1) ?? {}
-  const plan: RequestPlan = {
-    ...{ network: 'hoodi', time: server.context.settings.validators.networks.hoodi, epochs: world.finalized - 1 },
-    ...{ allValidators: indicesUpTo(validators.length + 1), sampleValidators: few },
-    pubkeys: validators.filter((_, index) => index % 13 === 4).map(({ pubkey }) => pubkey),
-  }
-  return {
-    ...{ server, context: server.context, plan },
-    async [Symbol.asyncDispose]() {
-      await server[Symbol.asyncDispose]()
-      await node[Symbol.asyncDispose]()
-    },
-  }
-}
-
-const calm = { outage: { from: 0, until: 0 }, hasExecution: false } as const
-
 /** Chain days are UTC days. */
 const midnightWorld = () => ({
   ...simulateNetwork('golden/midnight', {
@@ -324,4 +265,5 @@ export const scenarios: readonly Scenario[] = [
   uneven,
   long,
   longFilled,
+  ...gloasScenarios,
 ]
