@@ -8,16 +8,31 @@ import { unavailable } from '../write-queue.ts'
 export class ConnectionLost extends Error {
   /** All hosts refused the connection, so no process can write. */
   readonly refused: boolean
+  /** Why the server cannot be used, although it was reached; undefined: it was not, or the reason is unknown. */
+  readonly answer: string | undefined
 
-  constructor(reason: string, cause?: unknown, refused = false) {
-    super(reason, { cause })
+  /** `failures`: of all hosts. */
+  constructor(reason: string, failures: readonly unknown[] = [], refused = false) {
+    super(reason, { cause: failures[0] })
     this.name = 'ConnectionLost'
     this.refused = refused
+    const answers = failures.map(answerOf)
+    this.answer = answers.includes(undefined) ? undefined : [...new Set(answers)].join('; it ') || undefined
   }
 }
 
-/** The host was reached but cannot be used. */
-export class UnsuitableHost extends Error {}
+/** The server was reached but cannot be used. The message follows its name. */
+export class UnusableServer extends Error {}
+
+/** The host is a standby. */
+export class UnsuitableHost extends UnusableServer {}
+
+/** What the server answered, and what to do; follows its name. */
+function answerOf(error: unknown): string | undefined {
+  if (error instanceof UnusableServer) return error.message
+  const message = error instanceof DatabaseError ? messageOfSqlState(error.code) : undefined
+  return message && `${message} (PostgreSQL: ${(error as Error).message})`
+}
 
 /** Connection refused, server starting or recovering, or a standby. */
 export const isRefusal = (error: unknown): boolean =>
@@ -25,11 +40,14 @@ export const isRefusal = (error: unknown): boolean =>
 
 /** By SQLSTATE or its class. */
 const messages: Readonly<Record<string, string>> = {
-  25006: 'does not accept writes: it is a standby or read-only; configure the primary',
+  25006:
+    'does not accept writes: it is a standby or read-only; configure the primary, or set default_transaction_read_only to off',
   28: 'refuses this user; check user, password and pg_hba.conf',
   '3D000': 'has no such database; create it, or check the name in store.state',
   '3F000': 'has no schema for the tables; check search_path',
   40: 'aborted this transaction because of a conflict; try again',
+  '42P07':
+    'has a table of another program with the name of one of ours; use another database, or a schema of its own (search_path)',
   42501: 'denied permission; the user must own the tables',
   53100: 'has a full disk; free space; confirmed data is not lost',
   53200: 'is out of memory',
@@ -64,12 +82,12 @@ export const isReadOnly = (error: unknown): boolean => error instanceof Database
 /** `server` is its name without credentials. */
 export function renamePostgres(error: unknown, server: string): unknown {
   if (error instanceof ConnectionLost) {
+    if (error.answer !== undefined) return unavailable(`${server} ${error.answer}`, error)
     const detail = `${server} cannot be reached; check that it is running, and check its address (${error.message})`
     return unavailable(detail, error)
   }
-  const message = error instanceof DatabaseError ? messageOfSqlState(error.code) : undefined
-  if (!message) return error
-  return unavailable(`${server} ${message} (PostgreSQL: ${(error as Error).message})`, error)
+  const answer = answerOf(error)
+  return answer === undefined ? error : unavailable(`${server} ${answer}`, error)
 }
 
 export const inDoubt = (error: unknown, server: string): Fault =>

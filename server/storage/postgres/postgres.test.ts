@@ -251,17 +251,35 @@ describe('on PostgreSQL', { skip: noPostgres }, () => {
     await server.sql("create role guarded login password 'correct horse'")
     const at = `127.0.0.1:${server.port}`
     const refused = async (url: string, words: RegExp) =>
-      assert.rejects(openPostgres(url, [tables], { connections: 1 }), (error) => {
+      assert.rejects(openPostgres(url, [tables], { connections: 1, waitMs: 100 }), (error) => {
         assert(error instanceof Fault && error.code === 'store.unavailable', String(error))
         assert.match(error.message, words)
         assert.doesNotMatch(`${error.message} ${error.stack} ${JSON.stringify(error.cause)}`, /hunter2/)
         return true
       })
-    await refused(`postgres://guarded:hunter2@${at}/postgres`, /refuses this user; check user, password and pg_hba/)
-    await refused(`postgres://postgres:hunter2@${at}/nowhere`, /has no such database; create it/)
+    await refused(
+      `postgres://guarded:hunter2@${at}/postgres`,
+      /: PostgreSQL at \S+ refuses this user; check user, pass/,
+    )
+    await refused(`postgres://postgres:hunter2@${at}/nowhere`, /: PostgreSQL at \S+ has no such database; create it/)
     await refused('postgres://postgres:hunter2@127.0.0.1:9/postgres', /cannot be reached.*ECONNREFUSED/)
     await server.sql("create database latin template template0 encoding 'LATIN1' locale_provider libc locale 'C'")
-    await refused(`postgres://postgres@${at}/latin`, /is LATIN1; it must be UTF8/)
+    await refused(
+      `postgres://postgres@${at}/latin`,
+      /: PostgreSQL at \S+ has the encoding LATIN1 in this database, but must have UTF8; .* encoding 'UTF8' template template0/,
+    )
+    await server.sql('create database frozen')
+    await server.sql('alter database frozen set default_transaction_read_only = on')
+    const readOnly =
+      /: PostgreSQL at \S+ does not accept writes: .*; configure the primary, or .*default_transaction_read_only/
+    await refused(`postgres://postgres@${at}/frozen`, readOnly)
+    await server.sql('create schema foreign_keys; create table foreign_keys.keys (id integer)')
+    const search = encodeURIComponent('-c search_path=foreign_keys')
+    await assert.rejects(openState('', { state: `postgres://postgres@${at}/postgres?options=${search}` }), (error) => {
+      assert(error instanceof Fault && error.code === 'store.unavailable', String(error))
+      assert.match(error.message, /: PostgreSQL at \S+ has a table of another program .*"keys" already exists/)
+      return true
+    })
     const session = await PostgresSession.open(
       parsePostgresUrl(`postgres://guarded:correct%20horse@${at}/postgres`),
       'read',

@@ -12,7 +12,15 @@ import type { Row, StateReader, Value } from '../state.ts'
 import type { PostgresAddress } from './address.ts'
 import { BinaryQuery, takeBinaryRows } from './binary-rows.ts'
 import { bound, numberPlaceholders, parserOf } from './dialect.ts'
-import { ConnectionLost, endsConnection, isReadOnly, isRefusal, messageOfSqlState, UnsuitableHost } from './errors.ts'
+import {
+  ConnectionLost,
+  endsConnection,
+  isReadOnly,
+  isRefusal,
+  messageOfSqlState,
+  UnsuitableHost,
+  UnusableServer,
+} from './errors.ts'
 
 /** Then the connection is replaced, because prepared statements use memory of the server as long as it is open. */
 const statementsMax = 500
@@ -86,7 +94,7 @@ export class PostgresSession {
         failures.push(error)
       }
     }
-    throw new ConnectionLost(`${name}: ${failures.map(reasonOf).join('; ')}`, undefined, failures.every(isRefusal))
+    throw new ConnectionLost(`${name}: ${failures.map(reasonOf).join('; ')}`, failures, failures.every(isRefusal))
   }
 
   private constructor(address: string, purpose: Purpose, subschema: string | undefined) {
@@ -116,9 +124,12 @@ export class PostgresSession {
     this.#isPooled = row?.pid !== this.#client.processID
     await this.#applySettings()
     if (row?.standby === 1 && purpose !== 'replica')
-      throw new UnsuitableHost('is a standby, which does not accept writes')
+      throw new UnsuitableHost('is a standby, which does not accept writes; configure the primary')
     if (this.#subschema !== undefined) await this.#enterSubschema(this.#subschema)
-    if (row?.encoding !== 'UTF8') throw new Error(`the encoding of the database is ${row?.encoding}; it must be UTF8`)
+    if (row?.encoding !== 'UTF8')
+      throw new UnusableServer(
+        `has the encoding ${row?.encoding} in this database, but must have UTF8; use another one: create database tetrad encoding 'UTF8' template template0`,
+      )
   }
 
   get isPooled(): boolean {
@@ -163,8 +174,8 @@ export class PostgresSession {
       if (await this.script(exists)) return
       if ((error as DatabaseError).code !== '42501') throw error
       const statement = `create schema ${this.#client.escapeIdentifier(name)} authorization ${this.#client.escapeIdentifier(this.#client.user ?? '')}`
-      throw new Error(
-        `this user has no permission to create the schema ${name}; as owner of the database, run: ${statement}`,
+      throw new UnusableServer(
+        `cannot be used: this user has no permission to create the schema ${name}; as owner of the database, run: ${statement}`,
       )
     }
   }
@@ -249,7 +260,7 @@ export class PostgresSession {
 
   #lose(error: unknown): void {
     if (this.#lost) return
-    this.#lost = new ConnectionLost(reasonOf(error), error)
+    this.#lost = new ConnectionLost(reasonOf(error), [error])
     this.#onLost()
     // Statements that wait for a reply fail now instead of with the next keep-alive.
     void this.#end()
