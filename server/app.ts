@@ -41,6 +41,7 @@ import { openFilesReader } from '#runtime/open-files.ts'
 import { type Random, systemRandom } from '#runtime/random.ts'
 import type { Settings } from '#runtime/settings.ts'
 import { openStores } from '#storage/open.ts'
+import { createWaitingCount } from '#storage/sqlite/write-turns.ts'
 import type { State } from '#storage/state.ts'
 import { type ReportTime, timedDuties, timedState } from '#storage/timed.ts'
 import { WriteHealth, writeOutcome } from '#storage/write-health.ts'
@@ -83,7 +84,12 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   // Closed in reverse order, either when a later step fails or when the server closes.
   await using resources = new AsyncDisposableStack()
   const metrics = openMetrics({ version: options.version ?? 'unknown' })
-  const stores = await openStores(options.dataDir, { ...options.settings.store, checkpointsOnThread: true })
+  const waitingWrites = createWaitingCount()
+  const stores = await openStores(options.dataDir, {
+    ...options.settings.store,
+    checkpointsOnThread: true,
+    turns: { waiting: waitingWrites, isIngest: false },
+  })
   resources.defer(() => stores.close())
   options.signal?.throwIfAborted()
   await options.checkData?.(stores.state)
@@ -128,7 +134,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   const progressBoard = createProgressBoard(clock)
   let url: string | undefined
   const notify = createNoticeReader(metrics, progressBoard)
-  const ingest = await createIngest(context, { dataDir: options.dataDir, notify, onStored })
+  const ingest = await createIngest(context, { dataDir: options.dataDir, waitingWrites, notify, onStored })
   const operations = {
     dataDir: options.dataDir,
     version: options.version ?? 'unknown',

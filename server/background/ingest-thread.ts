@@ -19,6 +19,8 @@ export interface IngestThreadStart {
   readonly dataDir: string
   /** See `IngestOptions`. */
   readonly holder: string
+  /** See storage/sqlite/write-turns.ts. */
+  readonly waitingWrites: Int32Array
 }
 
 /** What the thread sends: notices of the ingesters, and what they log, share and measure. */
@@ -100,7 +102,8 @@ async function openContext(): Promise<{ readonly context: AppContext; readonly c
 
 /** From the primary, because ingesters read what they have just written. */
 function storeOptions(store: StoreOptions): StoreOptions {
-  return { ...store, stateReplicas: [], stateConnections: connections }
+  const turns = { waiting: start.waitingWrites, isIngest: true }
+  return { ...store, stateReplicas: [], stateConnections: connections, turns }
 }
 
 /** Sends every change of the map. */

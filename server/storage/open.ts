@@ -13,6 +13,7 @@ import { type InspectedStore, migrateStore } from './migrate.ts'
 import { dutiesMigrations, stateMigrations } from './migrations.ts'
 import { refuseUnfinishedState } from './move.ts'
 import { inspectSqlite } from './sqlite/sqlite.ts'
+import type { WriteTurns } from './sqlite/write-turns.ts'
 import type { Migration, State } from './state.ts'
 
 export interface Stores {
@@ -34,6 +35,8 @@ export interface StoreOptions {
   readonly busyWaitMs?: number
   /** No setting: a server sets it (sqlite/checkpointer.ts). */
   readonly checkpointsOnThread?: boolean
+  /** The same (sqlite/write-turns.ts). */
+  readonly turns?: WriteTurns
 }
 
 export const stateFile = (dir: string): string => join(dir, 'state.sqlite')
@@ -95,8 +98,8 @@ async function inspectState(
   if (isShared(options)) return inspectShared(options, migrations)
   await createDataDir(dir)
   refuseUnfinishedRestore(dir)
-  const { busyWaitMs = 5000, checkpointsOnThread = false } = options
-  return inspectSqlite(stateFile(dir), migrations, { busyWaitMs, checkpointsOnThread })
+  const { busyWaitMs = 5000, checkpointsOnThread = false, turns } = options
+  return inspectSqlite(stateFile(dir), migrations, { busyWaitMs, checkpointsOnThread, ...(turns && { turns }) })
 }
 
 async function inspectDuties(dir: string, options: StoreOptions): Promise<InspectedStore> {

@@ -8,6 +8,7 @@
 //    read at most once per turn of the event loop and after each own commit, because many calls need it.
 // 4. SQLite never waits inside a call. If the file is busy, the call is repeated between turns of the event loop.
 // 5. In a server, a thread copies the WAL to the database file (checkpointer.ts).
+// 6. In a server, requests and ingest write on different threads. Requests begin their transactions first (write-turns.ts).
 import { nextEventLoopTurn, systemClock } from '#runtime/clock.ts'
 import { createGroupCommit } from '../group-commit.ts'
 import { type InspectedStore, inspectStore, type MigrationEngine } from '../migrate.ts'
@@ -18,6 +19,7 @@ import { closedFault, createWriteQueue, iterationsMax, tooManyIterations } from 
 import { createCheckpointer, pagesMax } from './checkpointer.ts'
 import { Connection, type ConnectionOptions } from './connection.ts'
 import { isBusy, renameSqlite } from './errors.ts'
+import { takeTurn, type WriteTurns } from './write-turns.ts'
 
 const writesWaitingMax = 10_000
 /** Concurrent snapshots, each with its own connection; others wait. */
@@ -45,6 +47,8 @@ export interface SqliteOptions extends ConnectionOptions {
   readonly busyWaitMs: number
   /** For a process that handles requests meanwhile (5). */
   readonly checkpointsOnThread?: boolean
+  /** In a server: whether requests or ingest write, so that requests go first (6). */
+  readonly turns?: WriteTurns
 }
 
 export async function inspectSqlite(
@@ -97,7 +101,7 @@ async function openSqliteState(file: string, options: SqliteOptions): Promise<St
   }
 
   async function transact<T>(work: (tx: StateWriter) => Promise<T>): Promise<T> {
-    await retryWhileBusy(() => writer.run('begin immediate'))
+    await takeTurn(options.turns, () => retryWhileBusy(() => writer.run('begin immediate')))
     try {
       const result = await runGuarded((guard) => createTransaction(writer, guard, file), work)
       await retryWhileBusy(() => writer.run('commit'))
