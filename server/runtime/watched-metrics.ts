@@ -1,5 +1,6 @@
 // Metrics of watched validators and of webhooks. The caller bounds the number of series (validators/alerts/series.ts).
 import { Counter, Gauge, type Registry } from 'prom-client'
+import type { WatchedDuty } from './watched-duties.ts'
 
 export interface EntityLabels {
   readonly pool: string
@@ -11,22 +12,6 @@ export interface Series extends EntityLabels {
   /** Empty if there is one series per pool and operator. */
   readonly validator: string
 }
-
-/** Values of `duty`. */
-export const watchedDuties = [
-  'attestation',
-  'late_vote',
-  'wrong_target',
-  'wrong_head',
-  'block',
-  'empty_block',
-  'withheld_payload',
-  'wrong_fee_recipient',
-  'unknown_relay',
-  'sync_signature',
-  'slashed',
-] as const
-export type WatchedDuty = (typeof watchedDuties)[number]
 
 /** Values of `queue`. */
 export const queueNames = ['deposit', 'activation', 'exit'] as const

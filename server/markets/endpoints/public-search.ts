@@ -7,7 +7,8 @@ import { getFeedCoverage } from '../feeds/feed-coverage.ts'
 import { composeEvents } from '../lists/event-documents.ts'
 import { bytesMax, joinRecords, respondWith, tooLarge } from '../lists/respond.ts'
 import { readTags } from '../lists/tag-records.ts'
-import { findBestMatches, searchWords, splitAndCutWords } from '../search/search.ts'
+import { findBestMatches, searchWords } from '../search/search.ts'
+import { splitAndCutWords } from '../search/search-rows.ts'
 
 /** Markets whose events are found. */
 const matchesMax = 500

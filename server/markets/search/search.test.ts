@@ -16,7 +16,8 @@ import { openContext, settingsWith, testNowMs, testRequestInfo } from '#test/con
 import type { MarketRecord } from '../records/normalize.ts'
 import { putMarkets } from '../records/put-markets.ts'
 import { writeDeferred } from '../records/rebuild.ts'
-import { search, searchMarkets, splitAndCutWords } from './search.ts'
+import { search, searchMarkets } from './search.ts'
+import { splitAndCutWords } from './search-rows.ts'
 
 const tag = (id: string, label: string): MarketRecord => ({
   kind: 'tag',

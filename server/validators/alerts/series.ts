@@ -1,7 +1,8 @@
 // Which metric series a watched validator belongs to. The number of series is bounded: up to `validatorsMax` validators
 // have their own series, more are added up by pool and operator. Pairs of these beyond the `pairsMax` largest are called
 // `other`.
-import { type EntityLabels, type Series, type WatchedDuty, watchedDuties } from '#runtime/watched-metrics.ts'
+import { type WatchedDuty, watchedDuties } from '#runtime/watched-duties.ts'
+import type { EntityLabels, Series } from '#runtime/watched-metrics.ts'
 import { isWithheld, type MissedDuty, missedKinds, wrongHead, wrongTarget } from '../duties/missed.ts'
 import type { WatchedValidator } from './watched-validators.ts'
 
