@@ -17,6 +17,7 @@ const all = [
   'ratings',
   'operator',
   'servers',
+  'writes',
   'sizes',
 ] as const
 const names = process.argv.slice(2)
