@@ -1,5 +1,5 @@
 // What writes of several processes cost each other on PostgreSQL: quotes per second of one and of two processes, quotes
-// beside a feed of markets in another process, and a feed on PostgreSQL relative to SQLite. Quotes are stored without
+// while another process reads a feed of markets, and a feed on PostgreSQL relative to SQLite. Quotes are stored without
 // pricing and HTTP.
 import type { ChildProcess } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -57,7 +57,7 @@ async function compareQuotes(state: string, feedUrl: string): Promise<void> {
   const one = await start(parallel)
   const two = [await start(parallel / 2), await start(parallel / 2)]
   const three = [await start(parallel / 3), await start(parallel / 3), await start(parallel / 3)]
-  const results = { one: [] as number[], two: [] as number[], three: [] as number[], beside: [] as number[] }
+  const results = { one: [] as number[], two: [] as number[], three: [] as number[], duringFeed: [] as number[] }
   let lockWaits = 0
   const run = async (processes: readonly (typeof one)[]): Promise<number> => {
     const figures = await Promise.all(processes.map(({ send }) => send(String(seconds))))
@@ -76,13 +76,13 @@ async function compareQuotes(state: string, feedUrl: string): Promise<void> {
   const reading = feed.send('go').finally(() => {
     isOver = true
   })
-  while (!isOver) results.beside.push(await run([one]))
+  while (!isOver) results.duringFeed.push(await run([one]))
   await reading
   const base = median(results.one)
   console.log(`quotes of one process: ${Math.round(base)}/s`)
   console.log(`two processes: ${ratio(median(results.two), base)} of one (goal: 1)`)
   console.log(`three processes: ${ratio(median(results.three), base)} of one`)
-  console.log(`one, while another process reads a feed: ${ratio(median(results.beside), base)} of one alone`)
+  console.log(`one, while another process reads a feed: ${ratio(median(results.duringFeed), base)} of one alone`)
   console.log(`waits of quotes for a lock: ${lockWaits} (goal: 0)`)
 }
 
