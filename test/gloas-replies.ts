@@ -45,7 +45,7 @@ function epochsOf(time: ChainTime, utc: boolean, granularity: Granularity, of: R
   return { startEpoch: Math.min(...epochs), endEpoch: Math.max(...epochs) }
 }
 
-/** Without execution amounts: they are unknown, unless the validators had no duties. */
+/** Without execution amounts if one of them is unknown. */
 function aggregateReply(
   time: ChainTime,
   granularity: Granularity,
@@ -97,13 +97,11 @@ function aggregateReply(
     sumWrongHeadVotes: total((row) => row.included - row.correct_head),
     sumWrongTargetVotes: total((row) => row.included - row.correct_target),
     ...(isExecutionKnown && {
-      sumAllRewards: total((row) => row.earnings),
-      ...{
-        sumBaselineMev: 0,
-        sumExternallySourcedExecutionRewards: 0,
-        sumMissedExecutionRewards: 0,
-        sumPriorityFees: 0,
-      },
+      sumAllRewards: total((row) => row.earnings + row.priority_fee + row.baseline_mev),
+      sumBaselineMev: total((row) => row.baseline_mev),
+      sumExternallySourcedExecutionRewards: total((row) => row.external_reward),
+      sumMissedExecutionRewards: total((row) => row.missed_execution_reward),
+      sumPriorityFees: total((row) => row.priority_fee),
     }),
   }
 }

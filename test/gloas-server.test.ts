@@ -8,6 +8,7 @@ import { createKey } from '#storage/keys.ts'
 import { coveredEpochs } from '#validators/duties/coverage.ts'
 import { type Exchange, openReplay, type ReplayOptions } from './beacon-replay.ts'
 import { openEmptyServer } from './empty-server.ts'
+import { openGloasExecution, withExecution } from './gloas-execution.ts'
 import { gloasRecording, gloasTruth, skipWithoutGloas } from './gloas-recording.ts'
 import { aggregateReplies, effectivenessReplies, gloasTime, metadataReplies, type Reply } from './gloas-replies.ts'
 import { gloasRows } from './gloas-rows.ts'
@@ -117,6 +118,22 @@ describe('a server that reads a chain across the fork to Gloas', { skip: skipWit
     await assertEffectiveness(server.get, read)
     await assertMetadata(server.get)
   })
+
+  for (const [name, options] of Object.entries({
+    'with envelopes': {},
+    'without envelopes': { meddle: refusing(envelopes) },
+  })) {
+    test(`4.5 equals the truth with an execution node: ${name}`, async () => {
+      const truth = gloasTruth()
+      await using execution = await openGloasExecution(truth)
+      const changes = { execution: { rpc: [{ url: execution.url }] } }
+      await using server = await openRead([options], [{ from: 0, until: epochsUntil }], changes)
+      const addressOf = new Map(metadataReplies(epochsUntil).map((one) => [one.validatorIndex, one.withdrawalAddress]))
+      const known = withExecution(truth, rows, (proposer) => [addressOf.get(proposer) ?? []].flat() as string[])
+      assert(known.some((row) => row.priority_fee > 0) && known.some((row) => row.baseline_mev > 0))
+      await assertAggregates(server.get, known)
+    })
+  }
 
   test('live duties equal the truth: payload votes, proposed blocks and their builders', async () => {
     const truth = gloasTruth()
