@@ -38,4 +38,32 @@ function resolveImport(from: string, path: string): string {
   return normalize(target.replace('*', path.slice(alias.length + 1)))
 }
 
-if (import.meta.main) await buildPackage(join(root, 'dist'))
+export interface LockFile {
+  readonly packages: Readonly<Record<string, LockedPackage>>
+}
+
+interface LockedPackage {
+  readonly version?: string
+  readonly dependencies?: object
+  readonly dev?: boolean
+  readonly link?: boolean
+  readonly devDependencies?: object
+  readonly workspaces?: object
+}
+
+/**
+ * The versions of all packages that users install, from package-lock.json. Without this file, npm would choose newer
+ * versions of indirect dependencies. It is made for each package, so that it cannot be out of date.
+ */
+export function shrinkwrapOf({ packages, ...lock }: LockFile): LockFile {
+  const installed = Object.entries(packages).flatMap(([path, { devDependencies: _, workspaces: __, ...locked }]) =>
+    path !== '' && (locked.dev || locked.link || !path.startsWith('node_modules/')) ? [] : [[path, locked] as const],
+  )
+  return { ...lock, packages: Object.fromEntries(installed) }
+}
+
+if (import.meta.main) {
+  await buildPackage(join(root, 'dist'))
+  const lock = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8')) as LockFile
+  await writeFile(join(root, 'npm-shrinkwrap.json'), `${JSON.stringify(shrinkwrapOf(lock), undefined, 2)}\n`)
+}

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, type SpawnOptions, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { globSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { chmod, chown, cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { isBuiltin } from 'node:module'
 import { tmpdir } from 'node:os'
@@ -72,7 +72,8 @@ before(async () => {
       ...options,
       replaceRun: async (step, workDir) => {
         const isInstall = step.startsWith('npm ci')
-        if (isLongRun) return isInstall ? dropIntegrity(workDir).then(() => step) : `umask 077; ${step}`
+        if (isInstall) await dropIntegrity(workDir)
+        if (isLongRun) return isInstall ? step : `umask 077; ${step}`
         return isInstall ? 'ln -s "$MODULES" node_modules' : packBuilt
       },
       env: { ...npmEnv, MODULES: join(root, 'node_modules'), CONSOLE: consoleDir, API: await builtApi() },
@@ -124,6 +125,7 @@ describe('the package', () => {
       /^dist\/console\/dist\//,
       /^dist\/docs\/[^/]+\.md$/,
       /^docs\/tetrad\.schema\.json$/,
+      /^npm-shrinkwrap\.json$/,
       /^api\/dist\/.*\.(js|d\.ts)$/,
     ]
     assert.deepEqual(
@@ -136,6 +138,25 @@ describe('the package', () => {
         String(pattern),
       )
     assert.ok((await stat(tarball)).size < bytesMax)
+  })
+
+  test('installs the locked versions, also of indirect dependencies', async () => {
+    const lock = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8')) as {
+      packages: Record<string, { version: string }>
+    }
+    const app = join(image.root, 'app')
+    const manifests = globSync('**/node_modules/{*,@*/*}/package.json', { cwd: app })
+    const installed = manifests.filter((path) => !path.endsWith('node_modules/tetrad/package.json'))
+    assert.ok(installed.length > Object.keys(manifest.dependencies).length, String(installed.length))
+    for (const path of installed) {
+      const { name, version } = JSON.parse(await readFile(join(app, path), 'utf8'))
+      const locked = Object.entries(lock.packages).filter(([folder]) => folder.endsWith(`node_modules/${name}`))
+      assert.ok(
+        locked.some(([, each]) => each.version === version),
+        `${name} ${version} is not in package-lock.json`,
+      )
+    }
+    assert.ok(existsSync(join(app, 'node_modules/tetrad/npm-shrinkwrap.json')))
   })
 
   test('is built from a console that every user can read, also with umask 077', async () => {

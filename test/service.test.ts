@@ -123,7 +123,7 @@ describe('systemd unit', () => {
       const verified = spawnSync('systemd-analyze', ['verify', file], { encoding: 'utf8' })
       const complaints = verified.stderr.split('\n').filter((line) => line.includes('tetrad'))
       assert.deepEqual([verified.status, complaints], [0, []])
-      const secured = spawnSync('systemd-analyze', ['security', '--offline=true', '--threshold=45', file])
+      const secured = spawnSync('systemd-analyze', ['security', '--offline=true', '--threshold=25', file])
       assert.equal(secured.status, 0, String(secured.stdout).split('\n').at(-2) ?? '')
     } finally {
       await rm(dir, { recursive: true, force: true })
