@@ -23,6 +23,9 @@ import {
 import { createSeededRandom, type SeededRandom } from './seeded-random.ts'
 import { depositorsOf } from './validators/behaviour.ts'
 
+/** A first funding on the chain with a gap, in the blocks before it. Holds for the seed of the demo. */
+export const polygonSample = { chainid: '137', address: '0x93cf2f4c5e12c07339f96b019fdffb4424449bfb' }
+
 /** Writes the labels and indexes both chains from nodes over HTTP. */
 export async function loadExplorer(context: ExplorerContext, seed: string, urls: ChainUrls): Promise<void> {
   await writeLabels(context, seed)

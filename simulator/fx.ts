@@ -99,6 +99,8 @@ const sourceId = (name: FeedName): string => `demo-${name}`
 export const demoFxSettings = (url: string): object => ({
   fx: {
     ...demoContracts,
+    // So that daily quotes show it.
+    terms: { daily: { collateralBps: 500 } },
     sources: feedNames.map((name) => ({
       id: sourceId(name),
       kind: 'http-json',
