@@ -17,7 +17,7 @@ import {
   type Chain,
   type ChainIdentity,
 } from './endpoint.ts'
-import { InvalidResponseError } from './json.ts'
+import { InvalidResponseError, UnscheduledForkError } from './json.ts'
 import { SszError } from './ssz.ts'
 
 export interface Beacon {
@@ -182,6 +182,7 @@ async function tryNodesInOrder<T>(
 ): Promise<T> {
   let failure: BeaconError | undefined
   let isAlwaysStatus500 = true
+  let unscheduled = 0
   const attemptsMax = Math.max(attemptsMin, nodes.length * attemptsPerNode)
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     const node =
@@ -199,6 +200,10 @@ async function tryNodesInOrder<T>(
       failure = toFailure(error, `${network}: ${reason}`)
       isAlwaysStatus500 &&= error instanceof FetchError && error.status === 500
       node.backOff(reason)
+      // The caller has the rules of before the fork, and more attempts would not change them. One is repeated, because a
+      // single answer may be wrong.
+      if (error instanceof UnscheduledForkError) unscheduled += 1
+      if (unscheduled > nodes.length) break
       // Another attempt would find the same chain.
       if (error instanceof OtherChainError && nodes.every((other) => other.backoffRemainingMs() > 0)) break
     }

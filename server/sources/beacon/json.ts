@@ -6,6 +6,9 @@ export class InvalidResponseError extends Error {
   override readonly name = 'InvalidResponseError'
 }
 
+/** A block is of another fork than the one that is scheduled: the fork was scheduled after the rules were read. */
+export class UnscheduledForkError extends InvalidResponseError {}
+
 export type Fields = Readonly<Record<string, unknown>>
 
 export function readFields(value: unknown, name: string): Fields {

@@ -251,10 +251,11 @@ test('days that cross the fork to Gloas with a node that prunes payloads: every 
 const downtimeEpoch = firstEpoch + epochsPerHour
 const downtimeSlot = (downtimeEpoch + 1) * slotsPerEpoch - 1
 
-test('a restart after each stored epoch of a gap changes nothing', async () => {
+/** A gap of several hours, with a restart after each stored epoch. */
+async function followGapWithRestarts(seed: string, forkEpochs: NetworkPlan['forkEpochs']) {
   // The last record before the downtime is of another fork.
   const branch = { from: downtimeEpoch * slotsPerEpoch, until: downtimeSlot + 1 }
-  const simulated = simulateChain('gap restarts', (downtimeEpoch + 17) * slotsPerEpoch, [branch])
+  const simulated = simulateChain(seed, (downtimeEpoch + 17) * slotsPerEpoch, [branch], forkEpochs)
   await using followed = await follow('lighthouse', simulated)
   const { chain, context, server } = followed
   await followed.advanceTo(downtimeSlot)
@@ -271,7 +272,13 @@ test('a restart after each stored epoch of a gap changes nothing', async () => {
     followed,
     allHours.filter((hour) => (hour + 1) * epochsPerHour <= until),
   )
-})
+}
+
+test('a restart after each stored epoch of a gap changes nothing', () =>
+  followGapWithRestarts('gap restarts', presentForks))
+
+test('a gap since Gloas is computed from blocks, also with restarts', () =>
+  followGapWithRestarts('gap gloas', gloasFrom(2)))
 
 describe('a downtime that leaves a gap', () => {
   /** Stops for a time and follows the chain until the gap is known. Returns it, with the reason in the log. */

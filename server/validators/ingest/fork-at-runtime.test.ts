@@ -1,6 +1,7 @@
 // A network whose fork to Gloas is scheduled late, or not at all, and an unknown fork after it. A server needs no restart
 // (behaviour/validators.md#unknown-forks).
 import assert from 'node:assert/strict'
+import type { IncomingMessage } from 'node:http'
 import { test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
 import type { AppContext } from '#server/context.ts'
@@ -121,6 +122,28 @@ test('a server that runs while the fork is scheduled and happens needs no restar
     stop.abort()
     await running
   }
+})
+
+test('a block of a fork that is not scheduled is requested twice, and ingest continues with the new rules', async () => {
+  const world = simulateNetwork('late', { ...small, forkEpochs: gloasFrom(3) })
+  const requests: string[] = []
+  const intercept = ({ url = '' }: IncomingMessage) => {
+    requests.push(url)
+    return false
+  }
+  await using node = await openNodeOfRun({ ...world, intercept })
+  await using proxy = await openAlteringProxy(node.url, listFork(undefined))
+  await using context = await openAt(proxy.url)
+  const beacon = openBeacon({ network, urls: [proxy.url], timeoutMs: 10_000, clock: systemClock, backoffMs: 1 })
+  const follower = new Follower(context, network, beacon)
+  await beacon.chain()
+  proxy.alter(listFork('3'))
+  await assert.rejects(follower.catchUp(new AbortController().signal), /is of gloas, but fulu is scheduled/)
+  const first = [...world.blocks.values()].find((block) => block.fork === 'gloas')
+  assert.equal(requests.filter((url) => url.endsWith(`/blocks/${first?.slot}`)).length, 2)
+  const { until } = await follower.catchUp(new AbortController().signal)
+  assert.equal(until, world.finalized - 1)
+  await assertStored(context, world, until)
 })
 
 test('an unknown fork after Gloas stops ingest before it, and the error names it', async () => {

@@ -9,7 +9,14 @@ import { committeesFromDuties, committeesFromJson } from '#sources/beacon/commit
 import { type ConsensusRules, epochAt, type Fork, forkAt, forks, isFrom } from '#sources/beacon/consensus.ts'
 import { type BeaconReply, type BeaconRequest, dataOf } from '#sources/beacon/endpoint.ts'
 import { envelopeFromJson, envelopeFromSsz } from '#sources/beacon/envelope.ts'
-import { figureOf, hexOf, InvalidResponseError, readFields, readList } from '#sources/beacon/json.ts'
+import {
+  figureOf,
+  hexOf,
+  InvalidResponseError,
+  readFields,
+  readList,
+  UnscheduledForkError,
+} from '#sources/beacon/json.ts'
 import {
   emptyPendingQueues,
   type PendingQueues,
@@ -64,7 +71,7 @@ export function createBeaconQueries(beacon: Beacon, rules: ConsensusRules, signa
     // Maybe the fork was scheduled after the node was asked for its constants. An error lets them be requested again.
     const scheduled = forkAt(rules, epochAt(rules, block.slot))
     if (fork !== scheduled)
-      throw new InvalidResponseError(`the block of slot ${block.slot} is of ${fork}, but ${scheduled} is scheduled`)
+      throw new UnscheduledForkError(`the block of slot ${block.slot} is of ${fork}, but ${scheduled} is scheduled`)
     return block
   }
 
