@@ -116,15 +116,28 @@ describe('several servers', { skip: noPostgres }, () => {
     const session = await openPostgres(url, stateMigrations, { connections: 1 })
     const [locked, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const holding = session.write(async (tx) => {
+      await tx.run('set local idle_in_transaction_session_timeout = 0')
       await tx.run('lock table market_records, market_documents, market_revision, market_versions in exclusive mode')
       locked.resolve()
       await released.promise
     })
     await locked.promise
-    const importing = one.state.write((tx) => putMarkets(tx, [marketNumber(2)], testNowMs), { lock: 'markets' })
+    let isImported = false
+    const importing = one.state
+      .write(
+        async (tx) => {
+          await tx.run("set local lock_timeout = '60s'")
+          return putMarkets(tx, [marketNumber(2)], testNowMs)
+        },
+        { lock: 'markets' },
+      )
+      .finally(() => {
+        isImported = true
+      })
     const waiting = `select count(*) as n from pg_locks where not granted and locktype = 'relation'`
     await until(async () => ((await server.sql<{ n: number }>(waiting))?.n ?? 0) > 0)
     for (const context of [one, ...others]) await useServer(context)
+    assert.equal(isImported, false)
     released.resolve()
     await Promise.all([holding, importing])
     await session.close()
