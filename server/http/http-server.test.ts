@@ -559,6 +559,11 @@ describe('closing', () => {
     await closed
   })
 
+  test('a server starts if the headers may take longer than the request', async () => {
+    await using server = await openTestServer({ server: { headersTimeoutMs: 40_000, requestTimeoutMs: 30_000 } })
+    assert.equal((await fetch(`${server.url}/markets/slug/a`)).status, 200)
+  })
+
   test('a request that never ends is aborted after stopTimeoutMs', async () => {
     const server = await openTestServer({ server: { stopTimeoutMs: 100 } }, { reply: () => new Promise(() => {}) })
     const flying = fetch(`${server.url}/markets/slug/a`)

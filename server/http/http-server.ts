@@ -58,7 +58,8 @@ export async function startHttpServer(app: App, extraRoutes: readonly ExtraRoute
       // The limit for all paths. Those of each path are checked before routing.
       maxHeaderSize: Math.max(...routes.map((route) => route.urlBytesMax)) + 2 * settings.headerBytesMax,
       requestTimeout: settings.requestTimeoutMs,
-      headersTimeout: settings.headersTimeoutMs,
+      // Node refuses more than the time for the whole request.
+      headersTimeout: Math.min(settings.headersTimeoutMs, settings.requestTimeoutMs),
       keepAliveTimeout: keepAliveTimeoutMs,
       connectionsCheckingInterval: slowCheckMs,
       requireHostHeader: false,
