@@ -6,7 +6,7 @@
 // read.
 // Prints the longest turn of the server's event loop too: with little CPU time, the server waited for a core or a disk. And
 // the share of the time in which its main thread could run but had no core.
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -70,8 +70,14 @@ async function importLabels(data: string, prefix: string): Promise<void> {
 
 try {
   const { genesisUnix } = complete(SettingsSchema, {}).value.validators.networks.mainnet
-  const node = start('epoch-node.ts', ...[validatorCount, firstEpoch, lastEpoch, genesisUnix].map(String))
-  const nodeUrl = String((await once(node.stdout as NodeJS.ReadableStream, 'data'))[0]).trim()
+  const nodeArgs = ['fulu', ...[validatorCount, firstEpoch, genesisUnix].map(String)]
+  const node = fork(join(import.meta.dirname, 'epoch-node.ts'), nodeArgs)
+  children.push(node)
+  const [nodeUrl] = (await once(node, 'message')) as [string]
+  const finalize = async (epoch: number) => {
+    node.send(epoch)
+    await once(node, 'message')
+  }
   const { url: feedUrl } = await firstLine<{ url: string }>(start('feed.ts', String(recordCount)))
   const sources = {
     validators: {
@@ -122,7 +128,9 @@ try {
 
   /** Linux only. */
   const status = process.platform === 'linux' ? readFileSync(`/proc/${server.pid}/status`, 'utf8') : ''
-  console.log(`memory at rest: ${Math.round(Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024)} MiB`)
+  console.log(
+    `memory before the first request: ${Math.round(Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024)} MiB`,
+  )
 
   const rates: number[] = []
   for (const { name, requests } of kinds) {
@@ -180,9 +188,9 @@ try {
   await post(feedUrl, 'DELETE')
   while ((await feedProgress()).isReading) await wait(200)
 
-  await post(`${nodeUrl}/finalized/${firstEpoch + 2}`)
+  await finalize(firstEpoch + 2)
   while ((await storedEpochs()) === 0) await wait(500)
-  await post(`${nodeUrl}/finalized/${lastEpoch - 1}`)
+  await finalize(lastEpoch - 1)
   const [before, startMs] = [await storedEpochs(), performance.now()]
   await measure(`epochs of ${validatorCount} validators`)
   let stored = await storedEpochs()
