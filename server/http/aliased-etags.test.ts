@@ -17,13 +17,13 @@ test('a response with other aliases has another etag, and only its own etag and 
   for (const aliases of tables) {
     await using demo = await openDemoServer(() => ({ aliases }))
     const list = `/v2/api?module=nametag&action=getlabelmasterlist&chainid=1&apikey=${demo.key}`
-    const link = (await inject(demo.server, `${list}&format=csv`)).json() as { result: string }
+    const link = (await inject(demo.server, `${list}&format=json`)).json() as { result: string }
     const download = new URL(link.result)
     for (const [name, url] of Object.entries({
       market: `/markets/slug/${demo.samples.slug}`,
       markets: '/markets',
       list,
-      json: `${download.pathname}${download.search}`,
+      download: `${download.pathname}${download.search}`,
       openapi: '/openapi.json',
     })) {
       const { etag, 'last-modified': modified } = (await inject(demo.server, url)).headers as Record<string, string>
