@@ -191,7 +191,7 @@ describe('documents', () => {
     return [...new Set(rows.map(({ body }) => Number(JSON.parse(Buffer.from(body).toString()).events[0].volume)))]
   }
 
-  test('are written with yields in between, and readers see all of them before or after', async () => {
+  test('are written together: readers see all of them before or after', async () => {
     await using context = await openContext()
     await put(context, event(1), ...markets)
     const seen: number[][] = []
@@ -202,11 +202,10 @@ describe('documents', () => {
         await new Promise((resolve) => setImmediate(resolve))
       }
     })()
-    const { result, turns } = await countLoopTurns(() => put(context, event(2)))
+    const result = await put(context, event(2))
     over = true
     await watching
     assert.equal(result.written, 100)
-    assert.ok(turns >= 40, `${turns} turns for 100 documents`)
     assert.ok(seen.every((some) => some.length === 1))
     assert.deepEqual(await volumes(context), [2])
   })
