@@ -87,9 +87,9 @@ test('if the thread dies, it starts again, loses nothing, and /readyz reports it
   control.exit()
   entries.push(entry(2))
   await until('readiness fails', async () => (await server.get('/readyz')).body.includes('stopped by an error'))
+  await until('the thread starts again', () => control.starts() === 2)
   await until('the other market is served', async () => (await server.get('/markets/slug/market-2')).statusCode === 200)
   assert.equal((await server.get('/markets/slug/market-1')).statusCode, 200)
-  assert.equal(control.starts(), 2)
   await until('readiness recovers', async () =>
     (await server.get('/readyz')).body.includes('"ingest thread","ok":true'),
   )
@@ -139,4 +139,12 @@ test('commands and requests see the status and the provisional epochs of the thr
   await until('the repair is done', isDone)
   await assert.rejects(control('ingestStatus', { network: 'mainnet' }), /does not ingest mainnet/)
   assert.ok(server.lines.some((line) => line.includes('"network":"hoodi"') && line.includes('epochs stored')))
+})
+
+test('requests see why the index of the thread fails', async () => {
+  const chains = [{ id: '1', name: 'Unreachable', mode: 'index', rpc: [{ url: 'http://127.0.0.1:1' }] }]
+  await using server = await openServer({ explorer: { chains } })
+  const { explorer } = server.server.context
+  await until('a pass has failed', () => explorer.indexProblems.get('1')?.failed !== undefined)
+  assert.match(explorer.indexProblems.get('1')?.failed?.reason ?? '', /127\.0\.0\.1:1/)
 })
