@@ -29,7 +29,11 @@ export interface ConsoleRequestOptions {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-export async function openConsole(settings: object = {}, { built = true } = {}) {
+/** With a small build in a folder of its own, or the build in `builtDir`. */
+export async function openConsole(
+  settings: object = {},
+  { built = true, builtDir }: { readonly built?: boolean; readonly builtDir?: string } = {},
+) {
   const { server, ...rest } = settings as { server?: object }
   const opened = await openContext({ log: { requests: 'all' }, ...rest, server: { port: 0, ...server } })
   const lines: string[] = []
@@ -45,7 +49,7 @@ export async function openConsole(settings: object = {}, { built = true } = {}) 
   const coverage = recentCoverage(context)
   const history = startHistoryRecorder({ clock: context.clock, metrics, coverage })
   const paths = consoleRoutes(context, {
-    ...{ version: '9.9.9', readiness, board, coverage, history, authorizer, badKeyThrottle, dir },
+    ...{ version: '9.9.9', readiness, board, coverage, history, authorizer, badKeyThrottle, dir: builtDir ?? dir },
   })
   const httpServer = await startHttpServer(createApp(context, endpoints, authorizer, metrics), paths)
 

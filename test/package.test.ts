@@ -12,12 +12,14 @@ import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import manifest from '../package.json' with { type: 'json' }
 import { builtApi } from './api-build.ts'
 import { buildConsole, consoleDir } from './console-build.ts'
 import { type BuiltStage, buildStage, hostFolders, parseContainerFile, settingOf } from './container-file.ts'
+import { crawlSite } from './crawl-site.ts'
 import { isLongRun, onlyInLongRun } from './long.ts'
 import { type NpmRegistry, startNpmRegistry } from './npm-registry.ts'
 import { copyDemo } from './template.ts'
@@ -102,11 +104,21 @@ async function untilListening(child: ChildProcess): Promise<{ url: string; key: 
   return { url: url.replace('0.0.0.0', '127.0.0.1'), key }
 }
 
-/** The page of the console and its script. */
+/** The page of the console and its script, and every link of the documentation. */
 async function checkConsole(url: string): Promise<void> {
   const page = await (await fetch(url)).text()
   const script = /src="([^"]+\.js)"/.exec(page)?.[1]
   assert.equal((await fetch(new URL(script ?? 'missing', url))).status, 200, page)
+  const { broken } = await crawlSite(async (path) => {
+    let response = await fetch(new URL(path, url))
+    // A caller without a key may send 100 requests in a second.
+    for (let attempts = 0; response.status === 429 && attempts < 5; attempts += 1) {
+      await delay(Number(response.headers.get('retry-after')) * 1000)
+      response = await fetch(new URL(path, url))
+    }
+    return { status: response.status, type: response.headers.get('content-type') ?? '', body: await response.text() }
+  })
+  assert.deepEqual(broken, [])
 }
 
 /** Scoped packages have two parts, and a path may follow. */

@@ -23,7 +23,7 @@ describe('pages', () => {
     let count = 0
     for (const [path, html] of site.pages) {
       for (const [, href = ''] of html.matchAll(/ (?:href|src)="([^"]+)"/g)) {
-        if (href === '/' || /^https?:/.test(href)) continue
+        if (href.startsWith('/') || /^https?:/.test(href)) continue
         count += 1
         const [file = '', anchor] = href.split('#', 2)
         const target = file === '' ? path : normalize(join(dirname(path), file))

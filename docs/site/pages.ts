@@ -6,7 +6,7 @@ import type { AnyId } from '#api/routes.ts'
 import { renderLayout } from './layout.ts'
 import { type RenderedPage, renderMarkdown, type SectionText } from './markdown.ts'
 import { buildIndex, type PageKind, type SearchIndex } from './search.ts'
-import { pathOf, relativeLink } from './site-map.ts'
+import { exampleServer, pathOf, relativeLink } from './site-map.ts'
 import { renderTryItForm, tryItAnchor } from './try-it-form.ts'
 
 const docs = join(import.meta.dirname, '..')
@@ -21,7 +21,11 @@ export function renderSite({ isServed }: { readonly isServed: boolean }) {
   const files = new Map<string, string>()
   const rendered = sources.map((source) => {
     const text = readFileSync(join(docs, source), 'utf8')
-    return { source, path: pathOf(source), ...renderMarkdown(text, (href) => resolveLink(source, href, known, files)) }
+    return {
+      source,
+      path: pathOf(source),
+      ...renderMarkdown(text, (href) => resolveLink(source, href, { known, files, isServed })),
+    }
   })
   /** HTML by path, relative to the root of the site. */
   const pages = new Map(
@@ -54,8 +58,15 @@ function renderNotFoundPage(isServed: boolean): string {
   })
 }
 
+interface LinkTargets {
+  readonly known: ReadonlySet<string>
+  readonly files: Map<string, string>
+  readonly isServed: boolean
+}
+
 /** The address that a page of the site uses for a link in its source. */
-function resolveLink(source: string, href: string, known: ReadonlySet<string>, files: Map<string, string>): string {
+function resolveLink(source: string, href: string, { known, files, isServed }: LinkTargets): string {
+  if (isServed && href.startsWith(`${exampleServer}/`)) return href.slice(exampleServer.length)
   if (/^https?:/.test(href)) return href
   const [path = '', fragment] = href.split('#', 2)
   const anchor = fragment === undefined ? '' : `#${fragment}`

@@ -1,5 +1,8 @@
 // The sidebar of the documentation site, and the address of each page.
 
+/** The server in links and samples of the sources. Pages that a server delivers name that server instead. */
+export const exampleServer = 'http://127.0.0.1:8080'
+
 /** A label and the source file, relative to docs/. */
 type Entry = readonly [label: string, source: string]
 

@@ -133,6 +133,17 @@ describe('the documentation site', { skip: noBrowser }, () => {
     await browser.leave(page)
   })
 
+  test('links and code on a page name the server that delivers it', async () => {
+    const page = await browser.page('/docs/')
+    await open(page, 'getting-started')
+    const link = page.getByRole('main').getByRole('link', { name: 'validator 90' })
+    assert.equal(await link.evaluate((anchor: HTMLAnchorElement) => new URL(anchor.href).origin), browser.demo.url)
+    await open(page, 'markets')
+    const code = (await page.getByRole('main').locator('code').allTextContents()).join('\n')
+    assert.ok(code.includes(`curl '${browser.demo.url}/tags'`) && !code.includes('127.0.0.1:8080'), code)
+    await browser.leave(page)
+  })
+
   test('an operator calls endpoints with the key of the session', async () => {
     const { token } = await createLink(browser.demo.server.context)
     const page = await browser.page('/docs/', { key: '' })

@@ -3,6 +3,7 @@ import { type Endpoint, isRequired } from '#api/kit.ts'
 import { type AnyId, inputLocation } from '#api/routes.ts'
 import type { JsonSchema } from '#api/schema.ts'
 import { escapeHtml } from './escape-html.ts'
+import { exampleServer } from './site-map.ts'
 
 export const tryItAnchor = 'try-it'
 
@@ -19,7 +20,7 @@ export function renderTryItForm(endpoint: Endpoint): string {
 <form class="card try-it" data-endpoint="${endpoint.id satisfies AnyId}">
 <p class="demo" role="note" hidden><strong>Demo data.</strong> All names, prices and ratings are generated.</p>
 <div class="row">
-<label class="field wide server">Server<input class="mono" name=":server" value="http://127.0.0.1:8080"></label>
+<label class="field wide server">Server<input class="mono" name=":server" value="${exampleServer}"></label>
 ${fields.join('')}</div>
 ${hasBody ? `<label class="field">Body (JSON)<textarea name=":body" rows="10" spellcheck="false">${escapeHtml(JSON.stringify(body, null, 2))}</textarea></label>\n` : ''}${endpoint.auth === 'open' ? '' : keyField}${
   endpoint.stream

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
-import { rm, writeFile } from 'node:fs/promises'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { build, openConsole } from '#test/console.ts'
+import { buildConsole, consoleDir } from '#test/console-build.ts'
+import { crawlSite } from '#test/crawl-site.ts'
 
 /** Sends the path unchanged; `fetch` would normalize it. */
 const statusOf = (url: string, path: string) =>
@@ -109,6 +111,42 @@ describe('the documentation', () => {
     }
   })
 
+  test('200: every link of the built site leads to a page or file of the build', async () => {
+    buildConsole()
+    await using site = await openConsole({ server: { anonymousPerSecond: 0 } }, { builtDir: consoleDir })
+    const { paths, broken, outside } = await crawlSite(async (path) => {
+      const { status, headers, body } = await site.request(path)
+      return { status, type: String(headers['content-type']), body }
+    })
+    assert.deepEqual(broken, [])
+    assert.ok(paths.length > 130, String(paths.length))
+    // The demo is at the address of the page, whatever its port.
+    assert.ok(outside.includes('/#/validators/90?network=mainnet'), outside.join('\n'))
+    assert.deepEqual(
+      outside.filter((href) => href.includes('127.0.0.1')),
+      [],
+    )
+  })
+
+  test('200: a page without ".html", and a folder of any name', async () => {
+    await using site = await openConsole()
+    await mkdir(join(site.dir, 'docs/any/deeper'), { recursive: true })
+    for (const name of ['start', 'any/a.b', 'any/index', 'any/deeper/page'])
+      await writeFile(join(site.dir, `docs/${name}.html`), name)
+    for (const [path, content] of [
+      ['start', 'start'],
+      ['start.html', 'start'],
+      ['any/', 'any/index'],
+      ['any/a.b', 'any/a.b'],
+      ['any/deeper/page', 'any/deeper/page'],
+    ] as const) {
+      const { status, body } = await site.request(`/docs/${path}`)
+      assert.deepEqual([status, body], [200, content], path)
+    }
+    const folder = await site.request('/docs/any')
+    assert.deepEqual([folder.status, folder.headers.location], [308, 'any/'])
+  })
+
   test('200: a new build is detected, and pages that it does not have are gone', async () => {
     await using site = await openConsole()
     await writeFile(join(site.dir, 'docs/old.html'), 'old')
@@ -127,8 +165,8 @@ describe('the documentation', () => {
         '..%2findex.html',
         '..%2f..%2ffavicon.svg',
         'endpoints/nothing.html',
-        'endpoints',
         'nothing/',
+        'favicon.svg.html',
       ],
       ...['endpoints/..%2f..%2findex.html', '..%2fassets/index-one.js', 'constructor', '__proto__/x', 'a/b/c'],
     ]) {

@@ -1,7 +1,8 @@
 // Serves the built console and the documentation site (`npm run console`) from memory
 // (behaviour/operations.md#console-files). Request paths are never looked up on disk, so path traversal is impossible.
 //
-// 1. A build is read on the first request, and again when its start page or its list of assets has changed.
+// 1. A build is read on the first request, and again when its start page or its list of assets has changed. Every file
+//    in it is served: there is no list of its folders.
 // 2. Assets of the previous build are kept, for pages that are still open in a browser.
 // 3. Each file is compressed once per encoding (http/shared-file.ts).
 import { join } from 'node:path'
@@ -14,7 +15,7 @@ import { fileStamp, readFolder } from '#runtime/read-folder.ts'
 import type { Settings } from '#runtime/settings.ts'
 import { unbuiltPage } from './unbuilt-page.ts'
 
-const limits = { filesMax: 200, bytesMax: 33_554_432 }
+const limits = { filesMax: 1000, bytesMax: 33_554_432 }
 
 const types: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
@@ -35,23 +36,24 @@ const typeOf = (name: string): string => types[name.split('.').at(-1) ?? ''] ?? 
 /** `index.html`, `assets/index-4f2a.js`. */
 type FilesByPath = ReadonlyMap<string, SharedFile>
 
-function createFiles(dir: string, folders: readonly string[]) {
+interface FilesOptions {
+  /** Files and folders that change with every build. */
+  readonly stamped: readonly string[]
+  readonly isIncluded?: (path: string) => boolean
+}
+
+function createFiles(dir: string, { stamped, isIncluded }: FilesOptions) {
   let build: Promise<{ readonly stamp: string; readonly files: FilesByPath }> | undefined
   let previous: FilesByPath = new Map()
 
   async function read(stamp: string) {
-    const files = new Map<string, SharedFile>()
-    for (const folder of ['', ...folders]) {
-      for (const [name, bytes] of await readFolder(join(dir, folder), limits))
-        files.set(folder === '' ? name : `${folder}/${name}`, createSharedFile(bytes, typeOf(name)))
-    }
-    return { stamp, files }
+    const contents = [...(await readFolder(dir, limits, isIncluded))]
+    return { stamp, files: new Map(contents.map(([path, bytes]) => [path, createSharedFile(bytes, typeOf(path))])) }
   }
 
   /** A file of the current build. */
   async function find(path: string): Promise<SharedFile | undefined> {
-    const stamps = ['index.html', ...folders].map((name) => fileStamp(join(dir, name)))
-    const stamp = (await Promise.all(stamps)).join(' ')
+    const stamp = (await Promise.all(stamped.map((name) => fileStamp(join(dir, name))))).join(' ')
     const known = await build
     if (!known || known.stamp !== stamp) {
       if (known && known.files.size > 0) previous = known.files
@@ -86,7 +88,10 @@ export function pageRoutes(settings: Settings, dir: string): readonly ExtraRoute
 }
 
 function consolePageRoutes(dir: string, pageHeaders: PageHeaders): readonly ExtraRoute[] {
-  const files = createFiles(dir, ['assets'])
+  const files = createFiles(dir, {
+    stamped: ['index.html', 'assets'],
+    isIncluded: (path) => !path.startsWith('docs/'),
+  })
   return [
     {
       path: '/',
@@ -108,32 +113,36 @@ function consolePageRoutes(dir: string, pageHeaders: PageHeaders): readonly Extr
   ]
 }
 
-/** Folders of the documentation site. */
-const documentationFolders = ['endpoints', 'behaviour', 'decisions', 'files']
-
-/** No page is deeper than two segments. The others are for the page "not found". */
+/** A path of the router has a fixed depth. No file of the build is deeper than three segments. */
 const documentationPaths = [
   ...['/docs/', '/docs/{file}', '/docs/{folder}/', '/docs/{folder}/{file}'],
   ...['/docs/{folder}/{subfolder}/', '/docs/{folder}/{subfolder}/{file}'],
 ]
 const notFoundFile = '404.html'
 
-/** The links between the pages are relative, so the start page needs the slash at its end. */
+/**
+ * Every file of the build, and every page also without ".html". The links between the pages are relative, so the address
+ * of a folder needs the slash at its end.
+ */
 function documentationRoutes(dir: string, pageHeaders: PageHeaders): readonly ExtraRoute[] {
-  const files = createFiles(dir, documentationFolders)
+  // The build writes its start page last.
+  const files = createFiles(dir, { stamped: ['index.html'] })
   const read: ExtraRoute['read'] = async (request) => {
     const { folder, subfolder, file = 'index.html' } = request.params
     const path = [folder, subfolder, file].filter((part) => part !== undefined).join('/')
-    const found = path === notFoundFile ? undefined : await files.find(path)
+    const found = path === notFoundFile ? undefined : ((await files.find(path)) ?? (await files.find(`${path}.html`)))
     if (found) return found(request, pageHeaders)
+    if (await files.find(`${path}/index.html`)) return redirectTo(`${file}/`)
     const notFound = await files.find(notFoundFile)
     return notFound ? notFound(request, pageHeaders, 404) : unbuiltPage(pageHeaders)
   }
   return [
-    { path: '/docs', sameOrigin: true, read: async () => ({ status: 308, headers: { location: '/docs/' }, body: '' }) },
+    { path: '/docs', sameOrigin: true, read: async () => redirectTo('/docs/') },
     ...documentationPaths.map((path) => ({ path, sameOrigin: true as const, read })),
   ]
 }
+
+const redirectTo = (location: string): ApiResponse => ({ status: 308, headers: { location }, body: '' })
 
 const dayCache = { 'cache-control': 'public, max-age=86400' }
 const immutableCache = { 'cache-control': 'public, max-age=31536000, immutable' }

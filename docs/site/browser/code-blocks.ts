@@ -1,4 +1,6 @@
-// Code blocks: copy buttons, and tabs for samples in several languages. The chosen language applies to all pages.
+// Code blocks: copy buttons, the address of the server, and tabs for samples in several languages. The chosen language
+// applies to all pages.
+import { exampleServer } from '../site-map.ts'
 import { element } from './element.ts'
 import { readItem, storeItem } from './stored-items.ts'
 
@@ -25,6 +27,12 @@ async function copyText(code: HTMLElement): Promise<boolean> {
     getSelection()?.selectAllChildren(code)
     return false
   }
+}
+
+/** Commands and programs on a page that a server delivers call that server, whatever its port. */
+export function nameThisServer(): void {
+  for (const code of document.querySelectorAll('code'))
+    code.textContent = (code.textContent ?? '').replaceAll(exampleServer, location.origin)
 }
 
 export function addSampleTabs(): void {

@@ -1,7 +1,7 @@
 // The script of every documentation page. Pages work without it; it adds search, copy buttons, tabs, the menu on small
 // screens, the theme, and the forms that call endpoints.
 import '../site.css'
-import { addCopyButtons, addSampleTabs } from './code-blocks.ts'
+import { addCopyButtons, addSampleTabs, nameThisServer } from './code-blocks.ts'
 import { addSearch } from './search-box.ts'
 import { applyTheme, connectThemeChoice } from './theme.ts'
 import { connectTryIt } from './try-it.ts'
@@ -14,6 +14,7 @@ const scriptUrl = (document.currentScript as HTMLScriptElement).src
 document.addEventListener('DOMContentLoaded', () => {
   connectThemeChoice()
   connectMenu()
+  if (document.documentElement.dataset.served !== undefined) nameThisServer()
   addSampleTabs()
   addCopyButtons()
   addSearch(new URL('.', scriptUrl))
