@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
 import { type Client, createClient } from '#api/client.ts'
 import { type Browser, noBrowser, openBrowser } from '#test/browser.ts'
+import { levelOf } from '../parts/rating-scale.ts'
 
 describe('Validators page', { skip: noBrowser }, () => {
   let browser: Browser
@@ -27,6 +28,16 @@ describe('Validators page', { skip: noBrowser }, () => {
   const open = (path: string, options = {}) => browser.page(`/#/validators${path}`, options)
   const fits = (page: Page) => page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth)
   const plot = (page: Page, name: string | RegExp) => page.getByRole('img', { name })
+
+  /** The value of a colour variable. */
+  const colour = (page: Page, name: string) =>
+    page.evaluate((variable) => {
+      const sample = document.body.appendChild(document.createElement('i'))
+      sample.style.color = `var(--${variable})`
+      const { color } = getComputedStyle(sample)
+      sample.remove()
+      return color
+    }, name)
 
   /** A day with an attestation that was late only because blocks were missing. */
   async function excusedDay() {
@@ -59,6 +70,14 @@ describe('Validators page', { skip: noBrowser }, () => {
     await plot(page, /^Consensus rewards per day/).waitFor()
     await page.getByText('Worst days in this range:').waitFor()
     const worst = page.locator('.worst a').first()
+    for (const badge of await page.locator('.worst .badge').all()) {
+      const { name } = levelOf(Number(await badge.textContent()))
+      assert.equal(await badge.getAttribute('class'), `badge rating ${name}`)
+      assert.equal(
+        await badge.evaluate((element) => getComputedStyle(element).backgroundColor),
+        await colour(page, name),
+      )
+    }
     const date = /\d{4}-\d\d-\d\d/.exec((await worst.textContent()) ?? '')?.[0]
     await worst.click()
     await page.getByRole('heading', { name: new RegExp(`^Duties of chain day \\d+, ${date}$`) }).waitFor()

@@ -11,6 +11,8 @@ export interface Line {
   readonly values: readonly (number | null)[]
   /** Draw steps: a value holds until the next one. */
   readonly steps?: boolean
+  /** The colour of the point of a value, such as `var(--bad)`. Default: that of the line. */
+  readonly pointColour?: (value: number) => string
 }
 
 /** A vertical line with a text. */
@@ -35,10 +37,10 @@ export interface PlotProps {
   readonly onPick?: (index: number) => void
 }
 
-/** The current value of a colour variable: a canvas cannot use CSS variables. */
-function colourOf(name: string): string {
+/** The current value of a colour such as `var(--soft)`: a canvas cannot use CSS variables. */
+function resolveColour(colour: string): string {
   const sample = document.body.appendChild(document.createElement('i'))
-  sample.style.color = `var(${name})`
+  sample.style.color = colour
   const { color } = getComputedStyle(sample)
   sample.remove()
   return color
@@ -126,7 +128,7 @@ function optionsOf(
   width: number,
   height: number,
 ): UPlot.Options {
-  const [ink, line] = [colourOf('--soft'), colourOf('--line')]
+  const [ink, line] = [resolveColour('var(--soft)'), resolveColour('var(--line)')]
   const axis: UPlot.Axis = { stroke: ink, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 } }
   return {
     width,
@@ -145,15 +147,41 @@ function optionsOf(
       { value: (_plot, x) => (x === null ? '–' : formatX(x)) },
       ...lines.map(({ label, steps }, index) => ({
         label,
-        stroke: colourOf(`--c${(index % 10) + 1}`),
+        stroke: resolveColour(`var(--c${(index % 10) + 1})`),
         width: 1.75,
         points: { show: (plot: UPlot) => plot.data[0].length < 60, filter: isolatedPoints },
         value: (_plot: UPlot, value: number | null) => formatOrDash(value, format),
         ...(steps && UPlot.paths.stepped && { paths: UPlot.paths.stepped({ align: 1 }) }),
       })),
     ],
-    hooks: { draw: [(plot) => drawMarks(plot, marks, ink)] },
+    hooks: {
+      draw: [(plot) => drawPoints(plot, lines, ink), (plot) => drawMarks(plot, marks, ink)],
+    },
   }
+}
+
+const pointRadius = 4
+
+/** Points in colours of their own, above all lines. */
+function drawPoints({ ctx, data, valToPos }: UPlot, lines: readonly Line[], ink: string): void {
+  ctx.save()
+  ctx.strokeStyle = ink
+  ctx.lineWidth = devicePixelRatio
+  for (const [at, { pointColour }] of lines.entries()) {
+    if (!pointColour) continue
+    const resolved = new Map<string, string>()
+    for (const [index, value] of (data[at + 1] ?? []).entries()) {
+      const x = data[0][index]
+      if (value == null || x === undefined) continue
+      const colour = pointColour(value)
+      ctx.fillStyle = resolved.getOrInsertComputed(colour, resolveColour)
+      ctx.beginPath()
+      ctx.arc(valToPos(x, 'x', true), valToPos(value, 'y', true), pointRadius * devicePixelRatio, 0, 2 * Math.PI)
+      ctx.fill()
+      ctx.stroke()
+    }
+  }
+  ctx.restore()
 }
 
 function drawMarks({ ctx, bbox, valToPos }: UPlot, marks: readonly Mark[], ink: string): void {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { calendarCells, heatOf } from './calendar-cells.ts'
+import { calendarCells } from './calendar-cells.ts'
 
 test('a calendar starts with a Monday, ends with the newest date and shows unknown days', () => {
   // 2026-11-11 is a Wednesday.
@@ -27,11 +27,4 @@ test('older weeks than the maximum are left out', () => {
     2,
   )
   assert.deepEqual([cells[0]?.date, cells.length], ['2026-11-09', 9])
-})
-
-test('colours depend on the effectiveness', () => {
-  assert.deepEqual(
-    [100, 99, 98, 95, 92, 12, null].map((value) => heatOf(value).label),
-    ['99 and more', '99 and more', '97 to 99', '95 to 97', '90 to 95', 'below 90', 'no duties known'],
-  )
 })

@@ -36,16 +36,3 @@ export function calendarCells(days: readonly CalendarDay[], weeksMax: number) {
     }
   })
 }
-
-/** The best first. */
-export const heatLevels = [
-  { from: 99, label: '99 and more', colour: 'color-mix(in srgb, var(--good) 22%, var(--card))' },
-  { from: 97, label: '97 to 99', colour: 'color-mix(in srgb, var(--good) 55%, var(--card))' },
-  { from: 95, label: '95 to 97', colour: 'var(--c8)' },
-  { from: 90, label: '90 to 95', colour: 'var(--c2)' },
-  { from: 0, label: 'below 90', colour: 'var(--bad)' },
-  { from: Number.NEGATIVE_INFINITY, label: 'no duties known', colour: 'var(--sunk)' },
-]
-
-export const heatOf = (value: number | null) =>
-  heatLevels.find(({ from }) => (value ?? Number.NEGATIVE_INFINITY) >= from) as (typeof heatLevels)[number]

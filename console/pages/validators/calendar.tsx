@@ -2,11 +2,12 @@
 import { useMemo } from 'preact/compat'
 import { Card } from '../../parts/card.tsx'
 import { QueryResult } from '../../parts/query-result.tsx'
+import { formatRating } from '../../parts/rating.tsx'
+import { colourOf, legendLevels, levelOf } from '../../parts/rating-scale.ts'
 import { Scroll } from '../../parts/scroll.tsx'
 import { go } from '../../route.ts'
 import { useEndpoint } from '../../use-endpoint.ts'
-import { type CalendarCell, calendarCells, heatLevels, heatOf } from './calendar-cells.ts'
-import { rating } from './figures.tsx'
+import { type CalendarCell, calendarCells } from './calendar-cells.ts'
 import { queryOf, type ValidatorsView } from './view.ts'
 
 const weeksMax = 53
@@ -69,7 +70,8 @@ function CalendarPicture({ days, onOpen }: CalendarPictureProps) {
             // biome-ignore lint/a11y/noStaticElementInteractions: the plot and the list of worst days have links
             <rect
               key={cell.date}
-              style={{ fill: heatOf(cell.value).colour }}
+              className={cell.value === null ? 'unknown' : undefined}
+              style={{ fill: colourOf(levelOf(cell.value)) }}
               x={left + cell.week * step}
               y={top + cell.weekday * step}
               width={size}
@@ -78,15 +80,15 @@ function CalendarPicture({ days, onOpen }: CalendarPictureProps) {
               data-day={cell.day}
               onClick={() => cell.day !== undefined && onOpen(cell.day)}
             >
-              <title>{`${cell.date}: ${cell.value === null ? 'no duties known' : rating(cell.value)}`}</title>
+              <title>{`${cell.date}: ${cell.value === null ? 'no duties known' : formatRating(cell.value)}`}</title>
             </rect>
           ))}
         </svg>
       </Scroll>
       <ul className="legend small">
-        {heatLevels.map(({ label, colour }) => (
-          <li key={label}>
-            <span className="swatch" style={{ background: colour }} /> {label}
+        {legendLevels.map((level) => (
+          <li key={level.name}>
+            <span className={`swatch ${level.name}`} /> {level.label}
           </li>
         ))}
       </ul>

@@ -3,15 +3,16 @@ import { useMemo } from 'preact/compat'
 import type { Network } from '#api/wire/validators.ts'
 import { formatCount, formatUnits } from '../../parts/format.ts'
 import { Plot } from '../../parts/plot.tsx'
+import { formatRating, Rating } from '../../parts/rating.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { hrefOf } from '../../route.ts'
 import { type ChainClock, unixOf } from './chain-clock.ts'
-import { decimal, none, rating, share, slots } from './figures.tsx'
+import { decimal, none, share, slots } from './figures.tsx'
 import { alignRecords, assignRecords, type ComparedRecord, type Subject, subjectNames } from './side-by-side.ts'
 
 /** What the plot can show. The first one is the default. */
 export const measures = {
-  effectiveness: { label: 'Effectiveness', field: 'validatorEffectiveness', format: rating },
+  effectiveness: { label: 'Effectiveness', field: 'validatorEffectiveness', format: formatRating },
   uptime: { label: 'Uptime', field: 'uptime', format: share },
   correctness: { label: 'Correctness', field: 'avgCorrectness', format: share },
   delay: { label: 'Inclusion delay', field: 'avgInclusionDelay', format: slots },
@@ -64,7 +65,13 @@ interface TotalsRow extends ComparedRecord {
 }
 
 const totalsColumns: readonly Column<TotalsRow>[] = [
-  ['Effectiveness', ({ validatorEffectiveness }) => formatRatingOrDash(validatorEffectiveness), 'num'],
+  [
+    'Effectiveness',
+    ({ validatorEffectiveness }) => (
+      <Rating value={validatorEffectiveness} text={formatRatingOrDash(validatorEffectiveness)} />
+    ),
+    'num',
+  ],
   ['Attester', ({ attesterEffectiveness }) => formatRatingOrDash(attesterEffectiveness), 'num'],
   ['Uptime', ({ uptime }) => share(uptime), 'num'],
   ['Correctness', ({ avgCorrectness }) => share(avgCorrectness), 'num'],

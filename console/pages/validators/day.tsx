@@ -3,11 +3,11 @@ import { useEffect, useRef } from 'preact/compat'
 import type { ExplainedDay, ExplainedProposal } from '#api/wire/validators-explain.ts'
 import { formatCount, formatTime, gwei } from '../../parts/format.ts'
 import { QueryResult } from '../../parts/query-result.tsx'
+import { Rating } from '../../parts/rating.tsx'
 import { Table } from '../../parts/table.tsx'
 import { hrefOf } from '../../route.ts'
 import { useEndpoint } from '../../use-endpoint.ts'
 import { DayPicture } from './day-picture.tsx'
-import { rating } from './figures.tsx'
 import { faultLabels, formatIncident, formatTally, type Incident, incidentsOf } from './incidents.ts'
 import { queryOf, type ValidatorsView } from './view.ts'
 
@@ -62,7 +62,7 @@ function DayDetails({ day }: { readonly day: ExplainedDay }) {
   return (
     <>
       <p>
-        Effectiveness <strong>{rating(day.validatorEffectiveness)}</strong> of 100. Attestations included:{' '}
+        Effectiveness <Rating value={day.validatorEffectiveness} /> of 100. Attestations included:{' '}
         {formatCount(day.totalUniqueAttestations)} of {formatCount(day.totalAttestationAssignments)}.
         {Number(day.proposerDutiesCount) > 0 &&
           ` Blocks proposed: ${formatCount(day.proposedCount)} of ${formatCount(day.proposerDutiesCount)}.`}{' '}

@@ -8,12 +8,13 @@ import { Choice, Tabs } from '../../parts/controls.tsx'
 import { formatCount, gwei } from '../../parts/format.ts'
 import { Pager } from '../../parts/pager.tsx'
 import { QueryResult } from '../../parts/query-result.tsx'
+import { formatRating, Rating } from '../../parts/rating.tsx'
 import { rangeOf } from '../../parts/spark-path.ts'
 import { Sparkline } from '../../parts/sparkline.tsx'
 import { type Sorting, Table } from '../../parts/table.tsx'
 import { go, hrefOf } from '../../route.ts'
 import { useEndpoint } from '../../use-endpoint.ts'
-import { none, rating, share } from './figures.tsx'
+import { none, share } from './figures.tsx'
 import { SelectBox } from './select-box.tsx'
 import { entitiesMax } from './side-by-side.ts'
 
@@ -130,7 +131,7 @@ function PeriodNote({ reply }: { readonly reply: ReplyOf<'validators.entities'> 
     return <p className="note">Ratings of pools and operators appear when the first chain day is over.</p>
   return (
     <p className="small soft">
-      {startDate} to {endDate}. Network: effectiveness {rating(network.validatorEffectiveness)}, uptime{' '}
+      {startDate} to {endDate}. Network: effectiveness {formatRating(network.validatorEffectiveness)}, uptime{' '}
       {share(network.uptime)}. Percentile: the share of the network’s validators that are less effective than a
       validator of this row, mean of the days; 50 is average. Earnings are per validator.
     </p>
@@ -163,7 +164,7 @@ function EntityTable({ title, network, kind, entities, sorting }: EntityTablePro
           ['Compare', ({ name }) => <SelectBox {...{ name, selected, onSelect: setSelected, max: entitiesMax }} />],
           ['Name', ({ name }) => <a href={hrefOf('validators', [], { network, q: name })}>{name}</a>],
           ['Validators', ({ validators }) => (validators === null ? none : formatCount(validators)), 'num'],
-          ['Effectiveness', ({ validatorEffectiveness }) => rating(validatorEffectiveness), 'num'],
+          ['Effectiveness', ({ validatorEffectiveness }) => <Rating value={validatorEffectiveness} />, 'num'],
           ['Percentile', ({ networkPercentile }) => percentile(networkPercentile), 'num'],
           ['Uptime', ({ uptime }) => share(uptime), 'num'],
           [

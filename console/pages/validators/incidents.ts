@@ -4,9 +4,13 @@ import type { ExplainedEpoch } from '#api/wire/validators-explain.ts'
 
 /** The worst first. `name` has its noun in the singular, `colour` is that of its epoch in the picture of a day. */
 const incidentKinds = {
-  slashed: { name: 'slashing', colour: 'var(--bad)', text: () => 'Validator was slashed' },
-  noBlock: { name: 'missed block', colour: 'var(--bad)', text: () => 'Block was not proposed' },
-  missed: { name: 'missed attestation', colour: 'var(--bad)', text: () => 'Attestation was not included in a block' },
+  slashed: { name: 'slashing', colour: 'var(--rating-5)', text: () => 'Validator was slashed' },
+  noBlock: { name: 'missed block', colour: 'var(--rating-5)', text: () => 'Block was not proposed' },
+  missed: {
+    name: 'missed attestation',
+    colour: 'var(--rating-5)',
+    text: () => 'Attestation was not included in a block',
+  },
   wrongTarget: {
     name: 'attestation with a wrong target',
     colour: 'var(--c4)',
@@ -107,7 +111,7 @@ type Cell = IncidentKind | 'excused' | 'fine'
 export const cells: Readonly<Record<Cell, { readonly name: string; readonly colour: string }>> = {
   ...incidentKinds,
   excused: { name: 'not the validator’s fault', colour: 'color-mix(in srgb, var(--soft) 45%, var(--card))' },
-  fine: { name: 'no problem', colour: 'color-mix(in srgb, var(--good) 28%, var(--card))' },
+  fine: { name: 'no problem', colour: 'var(--rating-1)' },
 }
 
 export function cellsOf(

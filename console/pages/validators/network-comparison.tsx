@@ -3,8 +3,9 @@ import type { Network } from '#api/wire/validators.ts'
 import { Card } from '../../parts/card.tsx'
 import { gwei } from '../../parts/format.ts'
 import { QueryResult } from '../../parts/query-result.tsx'
+import { formatRating } from '../../parts/rating.tsx'
 import { percentile } from './entities.tsx'
-import { Figures, none, rating, share } from './figures.tsx'
+import { Figures, none, RatedFigure, share } from './figures.tsx'
 import { type MemberBatch, useDailyFigures, useRatedMembers } from './rated-members.ts'
 
 interface NetworkComparisonProps {
@@ -36,7 +37,10 @@ function ComparedFigures({ index, network, batch }: NetworkComparisonProps & { r
             percentile(daily.data?.get(index)?.percentile),
             'percent of the network’s validators are less effective; 50 is average',
           ],
-          Effectiveness: [rating(member?.effectiveness), `network: ${rating(whole.validatorEffectiveness)}`],
+          Effectiveness: [
+            <RatedFigure key="rated" value={member?.effectiveness} />,
+            `network: ${formatRating(whole.validatorEffectiveness)}`,
+          ],
           Uptime: [share(member?.uptime), `network: ${share(whole.uptime)}`],
           Earnings: [member?.earnings == null ? none : gwei(member.earnings, 5), `network: ${mean} per validator`],
         }}

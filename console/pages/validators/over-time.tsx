@@ -7,10 +7,12 @@ import { Tabs } from '../../parts/controls.tsx'
 import { formatTime } from '../../parts/format.ts'
 import { type Line, Plot } from '../../parts/plot.tsx'
 import { QueryResult } from '../../parts/query-result.tsx'
+import { formatRating, Rating } from '../../parts/rating.tsx'
+import { colourOf, levelOf } from '../../parts/rating-scale.ts'
 import { go, hrefOf } from '../../route.ts'
 import { useEndpoint } from '../../use-endpoint.ts'
 import { ViewControls } from './controls.tsx'
-import { decimal, Figures, rating, share, slots } from './figures.tsx'
+import { decimal, Figures, RatedFigure, share, slots } from './figures.tsx'
 import { boundsOf, type PlotName, plotNames, queryOf, type ValidatorsView, zoomInto } from './view.ts'
 
 /** The maximum of one response. */
@@ -82,10 +84,13 @@ function RangeSummary({ record }: { readonly record: EffectivenessRecord | undef
       </p>
       <Figures
         of={{
-          Validator: [rating(record.validatorEffectiveness), 'of 100, attester and proposer combined'],
-          Attester: [rating(record.attesterEffectiveness), 'uptime × correctness ÷ delay'],
+          Validator: [
+            <RatedFigure key="rated" value={record.validatorEffectiveness} />,
+            'of 100, attester and proposer combined',
+          ],
+          Attester: [<RatedFigure key="rated" value={record.attesterEffectiveness} />, 'uptime × correctness ÷ delay'],
           Proposer: [
-            rating(record.proposerEffectiveness),
+            <RatedFigure key="rated" value={record.proposerEffectiveness} />,
             record.proposerEffectiveness === null ? 'no blocks were due' : 'blocks proposed; an empty one counts ¼',
           ],
           Uptime: [share(record.uptime), 'attestations included'],
@@ -100,7 +105,7 @@ function RangeSummary({ record }: { readonly record: EffectivenessRecord | undef
 const plots = {
   effectiveness: {
     label: 'Effectiveness',
-    format: rating,
+    format: formatRating,
     lines: {
       Validator: 'validatorEffectiveness',
       Attester: 'attesterEffectiveness',
@@ -115,6 +120,8 @@ const plots = {
   delay: { label: 'Inclusion delay', format: slots, lines: { 'Inclusion delay': 'avgInclusionDelay' } },
 } as const satisfies Record<PlotName, object>
 
+const ratingColour = (value: number): string => colourOf(levelOf(value))
+
 interface WindowsProps {
   /** Newest first. */
   readonly records: readonly EffectivenessRecord[]
@@ -127,7 +134,12 @@ function WindowPlot({ records, view, onView }: WindowsProps) {
   const { windows, xs, lines } = useMemo(() => {
     const windows = records.toReversed()
     const lines: Line[] = Object.entries(plots[plot].lines)
-      .map(([label, field]) => ({ label, values: windows.map((record) => record[field]) }))
+      .map(([label, field], at) => ({
+        label,
+        values: windows.map((record) => record[field]),
+        // The first line is the rating itself. The others are its parts.
+        ...(plot === 'effectiveness' && at === 0 && { pointColour: ratingColour }),
+      }))
       .filter(({ values }) => values.some((value) => value !== null))
     return { windows, lines, xs: windows.map(({ startTimestamp }) => Date.parse(startTimestamp ?? '') / 1000) }
   }, [records, plot])
@@ -186,7 +198,7 @@ function Worst({ input, view }: WorstProps) {
                 )}
                 aria-current={record.day === view.day ? 'true' : undefined}
               >
-                {record.date} <span className="badge">{rating(record.validatorEffectiveness)}</span>
+                {record.date} <Rating value={record.validatorEffectiveness} />
               </a>
             ))}
           </p>

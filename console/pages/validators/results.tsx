@@ -5,12 +5,13 @@ import { Choice } from '../../parts/controls.tsx'
 import { formatCount, gwei } from '../../parts/format.ts'
 import { Pager } from '../../parts/pager.tsx'
 import { QueryResult } from '../../parts/query-result.tsx'
+import { Rating } from '../../parts/rating.tsx'
 import { rangeOf } from '../../parts/spark-path.ts'
 import { Sparkline } from '../../parts/sparkline.tsx'
 import { type Sorting, Table } from '../../parts/table.tsx'
 import { go, hrefOf } from '../../route.ts'
 import { percentile, periodLabels, periods } from './entities.tsx'
-import { none, rating, share } from './figures.tsx'
+import { none, share } from './figures.tsx'
 import { batchSize, type MemberBatch, type MemberQuery, useDailyFigures, useRatedMembers } from './rated-members.ts'
 import { SelectBox } from './select-box.tsx'
 import { comparedMax } from './side-by-side.ts'
@@ -130,7 +131,7 @@ function Members({ title, network, batch }: MembersProps) {
           ['Status', ({ status }) => <StatusBadge status={status} />],
           ['Pool', ({ pool }) => pool ?? <span className="soft">unknown</span>],
           ['Operators', ({ nodeOperators }) => nodeOperators.join(', ')],
-          ['Effectiveness', ({ effectiveness }) => rating(effectiveness), 'num'],
+          ['Effectiveness', ({ effectiveness }) => <Rating value={effectiveness} />, 'num'],
           ['Percentile', ({ validatorIndex }) => percentile(daily.data?.get(validatorIndex)?.percentile), 'num'],
           ['Uptime', ({ uptime }) => share(uptime), 'num'],
           ['Earnings', ({ earnings }) => (earnings === null ? none : gwei(earnings, 5)), 'num'],
