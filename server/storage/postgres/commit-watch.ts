@@ -10,6 +10,9 @@
 //    (behaviour/operations.md#cache-invalidation). If the server refuses connections because it restarts, the limit is
 //    `refusedTicksMax`, because no process can write meanwhile.
 // 5. Time is counted by timer ticks, so that a busy process does not count as an outage.
+// 6. Positions in the WAL can be compared only within one timeline, and two standbys that are promoted may give theirs the
+//    same number. So each timeline has a random id, which the first process that notices it stores. A replica that has
+//    the id follows this timeline.
 import { systemClock } from '#runtime/clock.ts'
 import type { TableGroup } from '../table-groups.ts'
 import { unavailable } from '../write-queue.ts'
@@ -37,15 +40,34 @@ export const dropOldCommits = `delete from state_commits where at_us < least((se
 /** A position in the WAL as a number. What is visible to other transactions has been flushed. */
 export const flushedLsn = `pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0')::bigint as lsn`
 
-const readCommits = `select c.writer, c.group_name, c.number, s.lsn, s.started
-  from (select ${flushedLsn}, pg_postmaster_start_time()::text as started) s left join state_commits c on true`
+const timelineNumber = 'left(pg_walfile_name(pg_current_wal_flush_lsn()), 8)'
+
+/** Changes when another server has become the primary, and when it restarts. */
+const serverName = `${timelineNumber} || ' ' || pg_postmaster_start_time()::text as server`
+
+/** Of the primary that a statement reaches. */
+export const primaryPosition = `${flushedLsn}, ${serverName}`
+
+/** Invariant 6. */
+export const timelinesTable = `create table if not exists state_timelines (
+    number text collate "C" primary key, id text not null
+  )`
+
+export const addTimeline = (id: string): string =>
+  `insert into state_timelines (number, id) values (${timelineNumber}, '${id}') on conflict do nothing`
+
+const readCommits = `select c.writer, c.group_name, c.number, s.*
+  from (select ${primaryPosition}, (select id from state_timelines where number = ${timelineNumber}) as timeline) s
+  left join state_commits c on true`
 
 interface CommitRow {
   readonly writer: string | null
   readonly group_name: string
   readonly number: number
   readonly lsn: number
-  readonly started: string
+  readonly server: string
+  /** Its id. Null: no process has noticed it yet. */
+  readonly timeline: string | null
 }
 
 export interface OwnCommit {
@@ -53,12 +75,26 @@ export interface OwnCommit {
   readonly groups: Iterable<TableGroup>
   readonly number: number
   readonly lsn: number
+  readonly server: string
+}
+
+/** What a replica must have: the id of the timeline, and the log up to this position. */
+export interface KnownPosition {
+  /** Undefined: not known at present. */
+  readonly timeline: string | undefined
+  readonly lsn: number
 }
 
 export type CommitWatch = Awaited<ReturnType<typeof openCommitWatch>>
 
-/** `onDead` is called after a long time without a reply. */
-export async function openCommitWatch(address: PostgresAddress, onDead: () => void) {
+interface WatchEvents {
+  /** Called after a long time without a reply. */
+  readonly onDead: () => void
+  /** Called until the timeline has an id. */
+  readonly onNewTimeline: () => void
+}
+
+export async function openCommitWatch(address: PostgresAddress, { onDead, onNewTimeline }: WatchEvents) {
   let session: PostgresSession | undefined
   let pendingQuery: Promise<void> | undefined
   /** The number of each writer and group. */
@@ -71,7 +107,9 @@ export async function openCommitWatch(address: PostgresAddress, onDead: () => vo
   let lsn = 0
   /** Of the commits of this process since the running query began. */
   let ownLsn = 0
-  let started = ''
+  let ownServer: string | undefined
+  let server = ''
+  let timeline: string | undefined
   let silentTicks = 0
   let refusedTicks = 0
   /** Why the last query failed; undefined after a success. */
@@ -99,6 +137,7 @@ export async function openCommitWatch(address: PostgresAddress, onDead: () => vo
     try {
       if (!session || session.lost) session = await open()
       ownLsn = 0
+      ownServer = undefined
       compare(await session.readScript<CommitRow>(readCommits))
       silentTicks = 0
       refusedTicks = 0
@@ -121,7 +160,7 @@ export async function openCommitWatch(address: PostgresAddress, onDead: () => vo
     const [first] = rows
     if (!first) return
     const changed = new Set<TableGroup>()
-    const isOtherServer = first.started !== started
+    const isOtherServer = first.server !== server
     if (failure !== undefined || isOtherServer) changed.add('other')
     const next = new Map<string, number>()
     for (const { writer, group_name: group, number } of rows) {
@@ -132,7 +171,9 @@ export async function openCommitWatch(address: PostgresAddress, onDead: () => vo
       const isNew = ownNumbers.has(name) ? number > (ownNumbers.get(name) ?? 0) : number !== known.get(name)
       if (isNew) changed.add(group as TableGroup)
     }
-    ;[known, started] = [next, first.started]
+    ;[known, server] = [next, first.server]
+    timeline = ownServer === undefined || ownServer === server ? (first.timeline ?? undefined) : undefined
+    if (first.timeline === null) onNewTimeline()
     if (changed.size === 0) return
     // Another server may have fewer commits.
     lsn = Math.max(isOtherServer ? ownLsn : lsn, first.lsn)
@@ -157,15 +198,17 @@ export async function openCommitWatch(address: PostgresAddress, onDead: () => vo
       throwIfSilent()
       return group === undefined ? version : Math.max(versions.get(group) ?? 0, versions.get('other') ?? 0)
     },
-    /** The position in the WAL that a replica must have replayed to have every commit that is known. */
-    knownLsn: () => {
+    /** A replica that has reached it has every commit that is known. */
+    knownPosition: (): KnownPosition => {
       throwIfSilent()
-      return lsn
+      return { timeline, lsn }
     },
     noteOwnCommit(commit: OwnCommit): void {
       for (const group of commit.groups) ownNumbers.set(nameOf(commit.writer, group), commit.number)
-      ownLsn = commit.lsn
+      ;[ownLsn, ownServer] = [commit.lsn, commit.server]
       lsn = Math.max(lsn, commit.lsn)
+      // After a failover, a write may reach the new primary first.
+      if (commit.server !== server) timeline = undefined
       advance(commit.groups)
     },
     async close() {

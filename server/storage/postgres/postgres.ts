@@ -86,10 +86,14 @@ function createPostgresState(
     engine: 'postgres',
     ...reader,
     hasReplicas: replicaUrls.length > 0,
-    recent: replicas.reader(reader, () => watching().knownLsn()),
+    recent: replicas.reader(reader, () => watching().knownPosition()),
     async open() {
       await writers.open()
-      watch = await openCommitWatch(address, drop)
+      watch = await openCommitWatch(address, {
+        onDead: drop,
+        // Until then, no replica is used. The next poll tries again.
+        onNewTimeline: () => void (replicaUrls.length > 0 && writers.nameTimeline().catch(() => {})),
+      })
     },
     snapshot: (work, signal) =>
       readers.read((session) => {

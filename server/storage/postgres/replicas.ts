@@ -1,26 +1,41 @@
 // Read replicas, for reads that may be a second old.
 //
 // 1. A replica is used only if it has replayed the WAL up to every commit that this process knows of (storage/state.ts,
-//    rule 8). Otherwise, the primary is used.
-// 2. A replica that fails is not used for `backoffMs`.
+//    rule 8), on the timeline of the primary: after a failover, a standby of the former primary may have more WAL, but
+//    not these commits. Otherwise, the primary is used.
+// 2. What a connection has replayed is known as long as it is open: a server that is restored from a backup restarts.
+// 3. A replica that fails is not used for `backoffMs`.
 import { systemClock } from '#runtime/clock.ts'
 import type { Row, StateReader, Value } from '../state.ts'
 import type { PostgresAddress } from './address.ts'
+import type { KnownPosition } from './commit-watch.ts'
 import { createSessionPool } from './pool.ts'
-import { sessionReader } from './session.ts'
+import { type PostgresSession, sessionReader } from './session.ts'
 
 const backoffMs = 5000
-/** Null if it is no replica. */
-const replayedLsn = `select pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::bigint as lsn`
+/** `lsn` is null if it is no replica. */
+const replayedPosition = `select pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::bigint as lsn,
+  (select id from state_timelines order by number desc limit 1) as timeline`
 
 export function createReplicas(addresses: readonly PostgresAddress[], connections: number) {
   const all = addresses.map((address) => ({
     sessions: createSessionPool(address, 'replica', connections, 0),
-    /** It has replayed the WAL at least up to here. */
-    lsn: -1,
     backoffUntilMs: Number.NEGATIVE_INFINITY,
   }))
+  /** Each connection has replayed the WAL at least up to here. */
+  const reached = new WeakMap<PostgresSession, KnownPosition>()
   let next = 0
+
+  async function hasReached(session: PostgresSession, known: KnownPosition): Promise<boolean> {
+    const isReached = (position?: KnownPosition) =>
+      position !== undefined && position.timeline === known.timeline && position.lsn >= known.lsn
+    if (isReached(reached.get(session))) return true
+    const row = await session.script<{ lsn: number | null; timeline: string | null }>(replayedPosition)
+    const position = { lsn: row?.lsn ?? -1, timeline: row?.timeline ?? undefined }
+    // Behind a pooler, the next transaction may reach another server.
+    if (!session.isPooled) reached.set(session, position)
+    return isReached(position)
+  }
 
   /** In rotation, without replicas that failed recently. */
   function nextAvailable() {
@@ -34,18 +49,15 @@ export function createReplicas(addresses: readonly PostgresAddress[], connection
   }
 
   return {
-    /** `knownLsn` is the position of the newest commit that this process knows of. */
-    reader(primary: StateReader, knownLsn: () => number): StateReader {
+    reader(primary: StateReader, knownPosition: () => KnownPosition): StateReader {
       const read = async <T>(work: (reader: StateReader) => Promise<T>): Promise<T> => {
-        const known = knownLsn()
-        const replica = nextAvailable()
+        const known = knownPosition()
+        const replica = known.timeline === undefined ? undefined : nextAvailable()
         if (!replica) return work(primary)
         try {
-          const result = await replica.sessions.runOnce(async (session) => {
-            if (replica.lsn < known)
-              replica.lsn = (await session.script<{ lsn: number | null }>(replayedLsn))?.lsn ?? -1
-            return replica.lsn >= known ? { is: await work(sessionReader((use) => use(session))) } : undefined
-          })
+          const result = await replica.sessions.runOnce(async (session) =>
+            (await hasReached(session, known)) ? { is: await work(sessionReader((use) => use(session))) } : undefined,
+          )
           if (result) return result.is
         } catch {
           // If the query itself is wrong, the primary reports it.

@@ -18,7 +18,14 @@ import type { TableGroup } from '../table-groups.ts'
 import { runGuarded } from '../transaction-guard.ts'
 import { closedFault, createWriteQueue, type WriteQueue } from '../write-queue.ts'
 import type { PostgresAddress } from './address.ts'
-import { commitsTable, dropOldCommits, flushedLsn, type OwnCommit } from './commit-watch.ts'
+import {
+  addTimeline,
+  commitsTable,
+  dropOldCommits,
+  type OwnCommit,
+  primaryPosition,
+  timelinesTable,
+} from './commit-watch.ts'
 import { inDoubt, isConflict, renamePostgres } from './errors.ts'
 import { createOutageRetry } from './outage.ts'
 import { PostgresSession } from './session.ts'
@@ -123,30 +130,30 @@ export function createWriters(address: PostgresAddress, waitMs: number, onCommit
 
     async function commit(session: PostgresSession, changed: ReadonlySet<TableGroup>): Promise<void> {
       if (changed.size === 0) return void (await session.script('commit'))
-      const row = await session.script<{ lsn: number }>(
+      const row = await session.script<{ lsn: number; server: string }>(
         `insert into state_commits (writer, group_name, number)
          select '${id}', name, ${number} from unnest(array['${[...changed].join("', '")}']) as name
          where pg_current_xact_id_if_assigned() is not null -- The effect of some statements is unknown.
          on conflict (writer, group_name) do update set number = excluded.number, at_us = excluded.at_us`,
         'commit',
-        `select ${flushedLsn}`,
+        `select ${primaryPosition}`,
       )
-      onCommit({ writer: id, groups: changed, number, lsn: row?.lsn ?? 0 })
+      onCommit({ writer: id, groups: changed, number, lsn: row?.lsn ?? 0, server: row?.server ?? '' })
     }
 
     /** Invariant 3. */
     async function wasCommitted(changed: ReadonlySet<TableGroup>): Promise<boolean> {
-      const sql = `select number, ${flushedLsn} from state_commits where writer = '${id}' and number = ${number}`
+      const sql = `select number, ${primaryPosition} from state_commits where writer = '${id}' and number = ${number}`
       try {
         const row = await createOutageRetry(waitMs)(() =>
           use(async (session) => {
-            const found = await session.begin<{ number?: number; lsn: number }>('', ownLock, sql)
+            const found = await session.begin<{ number?: number; lsn: number; server: string }>('', ownLock, sql)
             await session.script('rollback')
             return found
           }),
         )
         if (row?.number !== number) return false
-        onCommit({ writer: id, groups: changed, number, lsn: row.lsn })
+        onCommit({ writer: id, groups: changed, number, lsn: row.lsn, server: row.server })
         return true
       } catch (error) {
         throw inDoubt(error, address.name)
@@ -178,8 +185,12 @@ export function createWriters(address: PostgresAddress, waitMs: number, onCommit
         const row = await session.readScript<{ schema: string | null }>('select current_schema()::text as schema')
         schema = row[0]?.schema ?? 'public'
         await session.begin('', `select pg_advisory_xact_lock(${lockKey('schema')})`)
-        await session.script(commitsTable, dropOldCommits, 'commit')
+        await session.script(commitsTable, timelinesTable, dropOldCommits, 'commit')
       })
+    },
+    /** Gives the timeline of the primary an id, unless it has one (commit-watch.ts, 6). */
+    async nameTimeline(): Promise<void> {
+      await use((session) => session.begin('', addTimeline(systemRandom.uuid()), 'commit'))
     },
     async write<T>(work: Work<T>, { lock, isShort = false }: WriteOptions = {}): Promise<T> {
       const { queue, transact } = writerOf(lock ?? 'no lock')
