@@ -27,6 +27,30 @@ export const endLine = 'end'
 /** For tests that hang. In the long run, a test may take hours. */
 const timeoutMs = isLongRun ? Number.POSITIVE_INFINITY : 600_000
 
+/** What tests opened must be closed this long after the last of them. */
+const closeMaxMs = 20_000
+
+/** A timer, socket or thread that a test left open would keep the process, and so the whole run, from ending. */
+class OpenTests {
+  #count = 0
+  #timer: NodeJS.Timeout | undefined
+
+  start(): void {
+    this.#count += 1
+    clearTimeout(this.#timer)
+  }
+
+  end(): void {
+    this.#count -= 1
+    if (this.#count === 0) this.#timer = setTimeout(() => this.#exit(), closeMaxMs).unref()
+  }
+
+  #exit(): void {
+    process.stdout.write(`A test left something open: ${process.getActiveResourcesInfo().join(', ')}\n`)
+    process.exit(1)
+  }
+}
+
 function resultOf(event: TestEnd, cpuMs: number): Result | undefined {
   const { name, file, skip } = event.data
   if (!file) return undefined
@@ -63,6 +87,11 @@ if (import.meta.main) {
   events.once('test:dequeue', startCount)
   events.on('test:pass', (data) => write({ type: 'test:pass', data }))
   events.on('test:fail', (data) => write({ type: 'test:fail', data }))
+  // Shown if the process does not end: the last line names the test.
+  events.on('test:dequeue', ({ name }) => process.stdout.write(`▸ ${name}\n`))
+  const open = new OpenTests()
+  events.on('test:dequeue', () => open.start())
+  events.on('test:complete', () => open.end())
   // Shown if the process fails.
   events.on('test:diagnostic', ({ message }) => process.stdout.write(`${message}\n`))
   await once(events.resume(), 'end')

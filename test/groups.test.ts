@@ -86,3 +86,10 @@ test('an uncaught error fails the test that caused it, and notes about the proce
   assert.match(stdout, /\n1 passed, 1 failed, 0 skipped\n/)
   assert.equal(status, 1)
 })
+
+test('a run ends and fails if a test leaves something open', () => {
+  const { status, stdout } = runFile('test/leaves-open.ts')
+  assert.match(stdout, /✖ test\/leaves-open\.ts: test ended with 1\n/)
+  assert.match(stdout, /\n +A test left something open: .*Timeout/)
+  assert.equal(status, 1)
+})

@@ -6,7 +6,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { faults } from '#api/faults.ts'
-import { systemClock } from '#runtime/clock.ts'
 import { openLog } from '#runtime/log.ts'
 import { type RunningServer, startServer } from '#server/app.ts'
 import { createKey } from '#storage/keys.ts'
@@ -16,6 +15,7 @@ import { settingsWith } from './context.ts'
 import { inject } from './inject.ts'
 import { noPostgres, startPostgres } from './postgres.ts'
 import { noRedis, type RedisServer, startRedis } from './redis.ts'
+import { waitUntil } from './wait-until.ts'
 
 interface Server extends AsyncDisposable {
   readonly running: RunningServer
@@ -52,13 +52,6 @@ async function openServer(overrides: object): Promise<Server> {
   }
 }
 
-const waitUntil = async (event: string, isTrue: () => Promise<boolean>): Promise<void> => {
-  for (let tries = 0; !(await isTrue()); tries++) {
-    assert.ok(tries < 1800, `did not happen: ${event}`)
-    await systemClock.sleep(100)
-  }
-}
-
 describe('three servers', { skip: noPostgres }, () => {
   const cleanup = new AsyncDisposableStack()
   let redis: RedisServer | undefined
@@ -78,7 +71,7 @@ describe('three servers', { skip: noPostgres }, () => {
     const overrides = { ...network, store, limits: redis?.url ?? '', retention: { quotesDays: 30 } }
     const open = async (more: object = {}) => cleanup.use(await openServer({ ...overrides, ...more }))
     first = await open()
-    await waitUntil('the first ingests', async () => {
+    await waitUntil(async () => {
       const { retention, beacon } = (await first?.leases()) ?? {}
       return retention === true && beacon === true
     })
@@ -92,7 +85,7 @@ describe('three servers', { skip: noPostgres }, () => {
     const isRead = async ({ running }: Server) =>
       (await coveredEpochs(running.context.duties, 'hoodi')).at(-1)?.until === 13
     await using alone = await openServer(network)
-    for (const server of [first, second, third, alone]) await waitUntil('the network is read', () => isRead(server))
+    for (const server of [first, second, third, alone]) await waitUntil(() => isRead(server))
     const responsesOf = async ({ running }: Server) => {
       const { state, clock, random } = running.context
       const { key } = await createKey(state, { name: 'test', plan: 'enterprise' }, clock, random)
@@ -132,7 +125,7 @@ describe('three servers', { skip: noPostgres }, () => {
     }
     const startMs = performance.now()
     const leader = first
-    await waitUntil('a call passes', async () => (await call(leader)) === 'passed')
+    await waitUntil(async () => (await call(leader)) === 'passed')
     const servers = [first, second, third]
     const outcomes = await Promise.all(Array.from({ length: 8 }, () => servers.map(call)).flat())
     const seconds = Math.ceil((performance.now() - startMs) / 1000)
@@ -141,14 +134,12 @@ describe('three servers', { skip: noPostgres }, () => {
 
     await redis.kill()
     assert.equal(await call(standby), 'unavailable')
-    await waitUntil('the metric shows it', async () =>
-      /^tetrad_limits_shared 0/m.test((await inject(standby.running, '/metrics')).body),
-    )
+    await waitUntil(async () => /^tetrad_limits_shared 0/m.test((await inject(standby.running, '/metrics')).body))
     await redis.start()
-    await waitUntil('Redis is back', async () => (await call(standby)) === 'passed')
+    await waitUntil(async () => (await call(standby)) === 'passed')
 
     await first.close()
-    await waitUntil('the second takes over', async () => (await standby.leases()).retention === true)
+    await waitUntil(async () => (await standby.leases()).retention === true)
     assert.deepEqual(await third.leases(), {})
   })
 })

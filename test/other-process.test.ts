@@ -11,13 +11,13 @@ import { getReceiptSigner } from '#fx/receipts/receipt-key.ts'
 import { openAuthorizer } from '#http/authorize.ts'
 import { findMarketResponse } from '#markets/records/market-response.ts'
 import { putMarkets } from '#markets/records/put-markets.ts'
-import { systemClock } from '#runtime/clock.ts'
 import { type AppContext, createContext } from '#server/context.ts'
 import { openState } from '#storage/open.ts'
 import { bearing, codeOf, makeKey, quote } from './authorization.ts'
 import { openContext } from './context.ts'
 import { noPostgres, startPostgres } from './postgres.ts'
 import { withOwnImports } from './programs.ts'
+import { waitUntil } from './wait-until.ts'
 
 async function startOtherProcess(location: string) {
   const child = fork(new URL('./other-process.ts', import.meta.url), [location], {
@@ -39,14 +39,6 @@ async function startOtherProcess(location: string) {
   }
 }
 
-/** Waits much longer than the promised second, for slow machines. */
-async function waitUntil(change: string, isTrue: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; !(await isTrue()); tries++) {
-    assert.ok(tries < 500, `the change of the other process is not visible: ${change}`)
-    await systemClock.sleep(20)
-  }
-}
-
 async function checkCaches(context: AppContext, location: string): Promise<void> {
   await using other = await startOtherProcess(location)
   const { id, key } = await makeKey(context, 'enterprise')
@@ -54,14 +46,14 @@ async function checkCaches(context: AppContext, location: string): Promise<void>
   const outcome = () => codeOf(authorizer, quote, bearing(key))
   assert.equal(await outcome(), 'accepted')
   await other.run('edit', id)
-  await waitUntil('keys, edited', async () => (await outcome()) === 'key.group')
+  await waitUntil(async () => (await outcome()) === 'key.group')
   await other.run('rotate', id)
-  await waitUntil('keys, rotated', async () => (await outcome()) === 'key.invalid')
+  await waitUntil(async () => (await outcome()) === 'key.invalid')
   const second = await makeKey(context, 'enterprise')
   const secondOutcome = () => codeOf(authorizer, quote, bearing(second.key))
   assert.equal(await secondOutcome(), 'accepted')
   await other.run('revoke', second.id)
-  await waitUntil('keys, revoked', async () => (await secondOutcome()) === 'key.invalid')
+  await waitUntil(async () => (await secondOutcome()) === 'key.invalid')
   await authorizer.close()
 
   const label = { chain: '1', slug: 'mine', name: 'mine', description: '', notes: '', updatedUnix: 1_790_000_000 }
@@ -73,7 +65,7 @@ async function checkCaches(context: AppContext, location: string): Promise<void>
   }
   assert.equal(await entries(), 1)
   await other.run('label', 'theirs')
-  await waitUntil('labels', async () => (await entries()) === 2)
+  await waitUntil(async () => (await entries()) === 2)
 
   const ours = { kind: 'market', id: '501', fields: { slug: 'bridge', question: 'Open?' }, links: {} } as const
   await context.state.write((tx) => putMarkets(tx, [ours], context.clock.now()))
@@ -83,11 +75,11 @@ async function checkCaches(context: AppContext, location: string): Promise<void>
   }
   assert.equal(await question(), 'Open?')
   await other.run('market', 'Closed?')
-  await waitUntil('markets', async () => (await question()) === 'Closed?')
+  await waitUntil(async () => (await question()) === 'Closed?')
 
   const signer = await getReceiptSigner(context)
   await other.run('receipts')
-  await waitUntil('receipts', async () => (await getReceiptSigner(context)).id !== signer.id)
+  await waitUntil(async () => (await getReceiptSigner(context)).id !== signer.id)
 }
 
 test('on SQLite', async (t) => {

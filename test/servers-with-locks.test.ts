@@ -1,4 +1,5 @@
 // Several servers on one PostgreSQL: what waits for a lock and what does not, and how a server notices changes.
+
 import { strict as assert } from 'node:assert'
 import { after, before, describe, test } from 'node:test'
 import type { Awaitable } from '#core/awaitable.ts'
@@ -9,7 +10,6 @@ import { createQuote } from '#fx/endpoints/create-quote.ts'
 import { storeRates } from '#fx/rates/rate-store.ts'
 import { bySlug } from '#markets/endpoints/by-slug.ts'
 import { putMarkets } from '#markets/records/put-markets.ts'
-import { nextEventLoopTurn } from '#runtime/clock.ts'
 import { silentLog } from '#runtime/log.ts'
 import { systemRandom } from '#runtime/random.ts'
 import { type AppContext, createContext } from '#server/context.ts'
@@ -24,6 +24,7 @@ import { ManualClock } from './manual-clock.ts'
 import { openPostgres } from './open-database.ts'
 import { noPostgres, type PostgresServer, startPostgres } from './postgres.ts'
 import { insertCounter, tables } from './state-suite/store-location.ts'
+import { waitForMoment } from './wait-until.ts'
 
 const address = `0x${'ab'.repeat(20)}`
 const source = { id: 'a', kind: 'http-json', url: 'https://rates.example/', everyMs: 2000, staleMs: 60_000 }
@@ -41,14 +42,6 @@ const marketNumber = (number: number) => ({
   fields: { slug: `market-${number}`, question: `Number ${number}?` },
   links: {},
 })
-
-async function until(isTrue: () => Promise<boolean> | boolean): Promise<void> {
-  for (let tries = 0; tries < 1_000_000; tries += 1) {
-    if (await isTrue()) return
-    await nextEventLoopTurn()
-  }
-  assert.fail('it never came about')
-}
 
 describe('several servers', { skip: noPostgres }, () => {
   let server: PostgresServer
@@ -135,7 +128,7 @@ describe('several servers', { skip: noPostgres }, () => {
         isImported = true
       })
     const waiting = `select count(*) as n from pg_locks where not granted and locktype = 'relation'`
-    await until(async () => ((await server.sql<{ n: number }>(waiting))?.n ?? 0) > 0)
+    await waitForMoment(async () => ((await server.sql<{ n: number }>(waiting))?.n ?? 0) > 0)
     for (const context of [one, ...others]) await useServer(context)
     assert.equal(isImported, false)
     released.resolve()
@@ -154,7 +147,7 @@ describe('several servers', { skip: noPostgres }, () => {
     })
     const waitsOf = (name: string) => contexts.map(({ state }) => state.lockWaits?.().get(name) ?? 0)
     let quotes = 0
-    await until(async () => {
+    await waitForMoment(async () => {
       await Promise.all(contexts.map((context) => createQuote.handle(quoteInput, context, testRequestInfo())))
       quotes += contexts.length
       return quotes >= 20 && waitsOf('markets').some((waits) => waits > 0)
@@ -173,12 +166,12 @@ describe('several servers', { skip: noPostgres }, () => {
     const versionsOf = ({ state }: AppContext) => [state.version('markets'), state.version('labels')]
     const settled = other.state.version('markets')
     await one.state.write((tx) => putMarkets(tx, [marketNumber(3)], testNowMs), { lock: 'markets' })
-    await until(() => other.state.version('markets') !== settled)
+    await waitForMoment(() => other.state.version('markets') !== settled)
     const before = [versionsOf(one), versionsOf(other)]
     const [quotes, theirs] = [one.state.version('quotes'), other.state.version('quotes')]
     await createQuote.handle(quoteInput, one, testRequestInfo())
     assert.notEqual(one.state.version('quotes'), quotes)
-    await until(() => other.state.version('quotes') !== theirs)
+    await waitForMoment(() => other.state.version('quotes') !== theirs)
     assert.deepEqual([versionsOf(one), versionsOf(other)], before)
     await one.state.write((tx) => tx.run('alter table market_records add column more bigint'))
     assert.notDeepEqual(versionsOf(one), before[0])
@@ -225,7 +218,7 @@ describe('several servers', { skip: noPostgres }, () => {
     await state.write((tx) => tx.run(insertCounter, 'both', 1))
     const isThere = async () =>
       (await second.sql<{ n: number }>('select count(*) as n from counters').catch(() => {}))?.n
-    await until(async () => (await isThere()) === 1)
+    await waitForMoment(async () => (await isThere()) === 1)
     await second.kill()
     for (let lost = 0; lost < 5; lost += 1) await state.write((tx) => tx.run(insertCounter, `lost ${lost}`, 1))
     await first.kill()

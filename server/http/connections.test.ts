@@ -1,5 +1,6 @@
 // Callers on raw sockets that send many requests and read slowly or not at all. The number of handled requests and the
 // bytes that are kept are counted.
+
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { test } from 'node:test'
@@ -8,6 +9,7 @@ import { openLog } from '#runtime/log.ts'
 import { everyone } from '#test/authorization.ts'
 import { openContext, testNowMs } from '#test/context.ts'
 import { ManualClock } from '#test/manual-clock.ts'
+import { waitForMoment } from '#test/wait-until.ts'
 import { unfinishedBytesMax } from './connections.ts'
 import { startHttpServer } from './http-server.ts'
 import { createApp } from './pipeline.ts'
@@ -81,16 +83,12 @@ interface Caller {
   isClosed: boolean
 }
 
-async function until(what: () => boolean): Promise<void> {
-  while (!what()) await new Promise((resolve) => setImmediate(resolve))
-}
-
 const countResponses = ({ received }: Caller): number => received.split('HTTP/1.1 200 OK').length - 1
 
 test('requests of a caller that does not read are not handled', async () => {
   await using server = await openServer()
   const caller = server.call(Array(manyRequests).fill('/large'))
-  await until(() => server.handled() > 0)
+  await waitForMoment(() => server.handled() > 0)
   await server.settle()
   assert.ok(server.handled() < bufferedMax, `${server.handled()} requests were handled`)
   caller.socket.destroy()
@@ -99,9 +97,9 @@ test('requests of a caller that does not read are not handled', async () => {
 test('all requests of a caller that reads are answered in order', async () => {
   await using server = await openServer()
   const caller = server.call(Array.from({ length: manyRequests }, (_, at) => (at % 20 === 0 ? '/large' : '/small')))
-  await until(() => server.handled() > 0)
+  await waitForMoment(() => server.handled() > 0)
   caller.socket.resume()
-  await until(() => countResponses(caller) === manyRequests && caller.received.endsWith(String(manyRequests)))
+  await waitForMoment(() => countResponses(caller) === manyRequests && caller.received.endsWith(String(manyRequests)))
   const numbers = [...caller.received.matchAll(/\r\n\r\n(\d+)/g)].map(([, number]) => Number(number))
   const expected = Array.from({ length: manyRequests }, (_, at) => at + 1).filter((_, at) => at % 20 !== 0)
   assert.deepEqual(numbers, expected)
@@ -112,7 +110,7 @@ test('nothing is read from a connection on which a request waits', async () => {
   const answer = Promise.withResolvers<ApiResponse>()
   await using server = await openServer({ respond: () => answer.promise })
   const caller = server.call(['/large', '/small'])
-  await until(() => server.handled() > 0)
+  await waitForMoment(() => server.handled() > 0)
   await server.settle()
   const more = 'GET /small HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(1_000_000)
   assert.equal(caller.socket.write(more), false)
@@ -128,7 +126,7 @@ test('a caller that reads nothing for 30 seconds is disconnected', async () => {
     const clock = new ManualClock(testNowMs)
     await using server = await openServer({ clock })
     const caller = server.call(Array(manyRequests * 400).fill(path))
-    await until(() => server.handled() > 0)
+    await waitForMoment(() => server.handled() > 0)
     let before = -1
     while (before !== server.handled()) {
       before = server.handled()
@@ -139,7 +137,7 @@ test('a caller that reads nothing for 30 seconds is disconnected', async () => {
     assert.equal(caller.isClosed, false)
     clock.advance(1)
     caller.socket.resume()
-    await until(() => caller.isClosed)
+    await waitForMoment(() => caller.isClosed)
   }
 })
 
@@ -147,7 +145,7 @@ test('an invalid request is refused after the earlier ones are answered', async 
   await using server = await openServer()
   const caller = server.call(['/small', '/large', '/small'], 'NOT HTTP\r\n\r\n')
   caller.socket.resume()
-  await until(() => caller.isClosed)
+  await waitForMoment(() => caller.isClosed)
   const statuses = [...caller.received.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => status)
   assert.deepEqual(statuses, ['200', '200', '200', '400'])
 })
@@ -158,9 +156,9 @@ test('a caller that leaves in the middle of its request is noticed', async () =>
   for (const paths of [[], ['/small', '/small']]) {
     const caller = server.call(paths, upload)
     caller.socket.resume()
-    await until(() => countResponses(caller) === paths.length)
+    await waitForMoment(() => countResponses(caller) === paths.length)
     caller.socket.end()
-    await until(() => caller.isClosed)
+    await waitForMoment(() => caller.isClosed)
   }
 })
 
@@ -168,7 +166,7 @@ test('if callers keep too much together, the connection that has waited longest 
   // Enough for the responses of four callers and the requests that wait.
   await using server = await openServer({ settings: { unsentBytesMax: 5 * bodyBytes } })
   const handledBy = async (count: number) => {
-    await until(() => server.handled() >= count)
+    await waitForMoment(() => server.handled() >= count)
     await server.settle()
   }
   const callers: Caller[] = []
@@ -178,8 +176,8 @@ test('if callers keep too much together, the connection that has waited longest 
     await handledBy(before + 1)
   }
   for (const { socket } of callers) socket.resume()
-  await until(() => callers.slice(2).every((caller) => countResponses(caller) === bufferedMax))
-  await until(() => callers.slice(0, 2).every(({ isClosed }) => isClosed))
+  await waitForMoment(() => callers.slice(2).every((caller) => countResponses(caller) === bufferedMax))
+  await waitForMoment(() => callers.slice(0, 2).every(({ isClosed }) => isClosed))
   assert.equal(server.lines.filter((line) => line.includes('server.unsentBytesMax')).length, 1)
   for (const { socket } of callers) socket.destroy()
 })
@@ -194,17 +192,17 @@ test('requests that have not arrived completely have a limit together; the other
   const callers = Array.from({ length: allowed + 10 }, () => server.call([], line))
   for (const { socket } of callers) socket.resume()
   const openOnes = () => callers.filter(({ isClosed }) => !isClosed)
-  await until(() => openOnes().length <= allowed)
-  await until(() => openOnes().every(({ socket }) => socket.writableLength === 0))
+  await waitForMoment(() => openOnes().length <= allowed)
+  await waitForMoment(() => openOnes().every(({ socket }) => socket.writableLength === 0))
   await server.settle()
   assert.equal(openOnes().length, allowed)
   for (const { socket } of openOnes()) socket.write(' HTTP/1.1\r\nhost: x\r\n\r\n')
-  await until(() => openOnes().every((caller) => countResponses(caller) === 1))
+  await waitForMoment(() => openOnes().every((caller) => countResponses(caller) === 1))
   assert.equal(openOnes().length, allowed)
   assert.equal(server.lines.filter((text) => text.includes('requests that arrive slowly')).length, 1)
   // Answered requests do not count any more.
   const more = Array.from({ length: allowed }, () => server.call([], `${line} HTTP/1.1\r\nhost: x\r\n\r\n`))
   for (const { socket } of more) socket.resume()
-  await until(() => more.every((caller) => countResponses(caller) === 1))
+  await waitForMoment(() => more.every((caller) => countResponses(caller) === 1))
   for (const { socket } of [...callers, ...more]) socket.destroy()
 })

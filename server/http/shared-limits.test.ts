@@ -14,6 +14,7 @@ import { openContext, type TestContext, testNowMs } from '#test/context.ts'
 import { ManualClock } from '#test/manual-clock.ts'
 import { withOwnImports } from '#test/programs.ts'
 import { noRedis, type RedisServer, startRedis } from '#test/redis.ts'
+import { waitUntil } from '#test/wait-until.ts'
 import { openAuthorizer } from './authorize.ts'
 import { createLocalLimits, type LimitedCaller } from './limits.ts'
 import { openSharedLimits } from './shared-limits.ts'
@@ -65,13 +66,6 @@ const patientClock: Clock = {
 /** The result in one line. */
 const outcomeOf = (fault: Fault | undefined): string =>
   fault ? `${fault.code} ${fault.terms.limit} ${fault.retryAfterMs}` : 'accepted'
-
-const until = async (is: () => boolean | Promise<boolean>, tries = 6000): Promise<void> => {
-  for (let left = tries; !(await is()); left--) {
-    assert.ok(left > 0, 'it did not happen')
-    await systemClock.sleep(10)
-  }
-}
 
 describe('limits in Redis', { skip: noRedis }, () => {
   test('Redis and a single process decide the same calls equally, including waits and texts', async () => {
@@ -259,13 +253,13 @@ describe('Redis outage', { skip: noRedis }, () => {
       for (let call = 0; call < 5; call++) {
         assert.equal(await codeOf(at.authorizer, fundedBy, other), 'limit.unavailable')
       }
-      await until(() => at.reported.length === 2)
+      await waitUntil(() => at.reported.length === 2)
       await systemClock.sleep(600)
       assert.deepEqual(at.reported, [true, false], 'it retries, but reports once')
       assert.equal(at.lines.filter((line) => line.includes('Redis does not respond')).length, 1)
       if (how === 'killed') await server.start()
       else server.thaw()
-      await until(async () => (await codeOf(at.authorizer, fundedBy, other)) === 'accepted')
+      await waitUntil(async () => (await codeOf(at.authorizer, fundedBy, other)) === 'accepted')
       assert.equal(at.reported[2], true)
       assert.equal(at.lines.length, at.reported.length)
       assert.ok(!at.lines.join('').includes(key))
@@ -282,7 +276,7 @@ describe('Redis outage', { skip: noRedis }, () => {
     for (let call = 0; call < 4; call++) assert.equal(await codeOf(one.authorizer, quote, credentials), 'accepted')
     await server.kill()
     await server.start()
-    await until(() => two.reported.length === 3)
+    await waitUntil(() => two.reported.length === 3)
     assert.equal(await codeOf(two.authorizer, quote, credentials), 'limit.day')
   })
 

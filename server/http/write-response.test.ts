@@ -4,6 +4,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { test } from 'node:test'
 import { ManualClock } from '#test/manual-clock.ts'
+import { waitUntil } from '#test/wait-until.ts'
 import { writeStream } from './write-response.ts'
 
 interface Pouring {
@@ -55,15 +56,10 @@ async function begin(size: number, chunks = Number.POSITIVE_INFINITY): Promise<P
   return { clock, stopping, keptBytes, made: () => made, poured, socket, ended: () => ended, close }
 }
 
-async function until(what: () => boolean): Promise<void> {
-  for (let tries = 0; tries < 10_000 && !what(); tries++) await new Promise((resolve) => setTimeout(resolve, 1))
-  assert.ok(what())
-}
-
 test('invariants 1 and 2: if the caller does not read, no more chunks are created and the connection is closed', async () => {
   const one = await begin(1_048_576)
   let before = -1
-  await until(() => {
+  await waitUntil(() => {
     const still = before === one.made()
     before = one.made()
     return still && before > 0
@@ -81,7 +77,7 @@ test('invariants 1 and 2: if the caller does not read, no more chunks are create
 
 test('invariant 2: the stream ends when the caller leaves', async () => {
   const one = await begin(10, 1)
-  await until(() => one.made() === 1)
+  await waitUntil(() => one.made() === 1)
   one.socket.destroy()
   await one.poured
   assert.ok(one.ended())
@@ -92,9 +88,9 @@ test('invariant 3: the response ends properly when the server stops', async () =
   const one = await begin(10, 2)
   const parts: Buffer[] = []
   one.socket.on('data', (part: Buffer) => parts.push(part)).resume()
-  await until(() => one.made() === 2)
+  await waitUntil(() => one.made() === 2)
   one.stopping.abort()
   await one.poured
-  await until(() => Buffer.concat(parts).toString().endsWith('\r\n0\r\n\r\n'))
+  await waitUntil(() => Buffer.concat(parts).toString().endsWith('\r\n0\r\n\r\n'))
   await one.close()
 })

@@ -11,6 +11,7 @@ import { stateWith } from '#test/authorization.ts'
 import { openContext, seededRandom, testNowMs } from '#test/context.ts'
 import { ManualClock } from '#test/manual-clock.ts'
 import { noPostgres, type PostgresServer, startPostgres } from '#test/postgres.ts'
+import { waitUntil } from '#test/wait-until.ts'
 import { storedChain } from '#validators/duties/networks.ts'
 import { dutiesOnThisThread, updateDuties } from '#validators/duties/store.ts'
 import { type LeaseContext, runOnce, runUnderLease, runWhileLeased } from './lease.ts'
@@ -494,7 +495,7 @@ describe('two real processes', () => {
     two.process.kill('SIGCONT')
     await two.waitFor('ends')
     const until = three.messages.length + 20
-    while (three.messages.length < until) await systemClock.sleep(10)
+    await waitUntil(() => three.messages.length >= until)
     assert.deepEqual(writersOf(await numbers()), [1, 2, 3])
   })
 })

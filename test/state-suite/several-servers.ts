@@ -1,4 +1,5 @@
 // What the groups rely on when several servers share a database. Each test opens it twice.
+
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
 import { Fault } from '#core/fault.ts'
@@ -20,6 +21,7 @@ import type { GroupWrite, State, StateWriter } from '#storage/state.ts'
 import { addUsage, dayOf } from '#storage/usage.ts'
 import { cacheUntilVersionChanges } from '#storage/version-cache.ts'
 import { stateWith } from '../authorization.ts'
+import { waitForMoment } from '../wait-until.ts'
 import { type CreateLocation, countCounters, insertCounter, writeInGroup } from './store-location.ts'
 
 const nowMs = Date.UTC(2026, 10, 15)
@@ -49,14 +51,6 @@ async function giveTime(state: State): Promise<void> {
     await state.get('select 1 as one')
     await nextEventLoopTurn()
   }
-}
-
-async function until(isTrue: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 1_000_000; tries += 1) {
-    if (await isTrue()) return
-    await nextEventLoopTurn()
-  }
-  assert.fail('it never came about')
 }
 
 /** The state of a server whose groups take some time to commit. */
@@ -146,7 +140,7 @@ export function testSeveralServers(createLocation: CreateLocation): void {
     // What it has noticed of others is as good as its own.
     const before = state.version()
     await other.write((tx) => tx.run(insertCounter, 'theirs', 1))
-    await until(async () => state.version() !== before)
+    await waitForMoment(async () => state.version() !== before)
     assert.deepEqual([await cached(), (await state.recent.all('select name from counters')).length], [11, 11])
     await Promise.all([state.close(), other.close()])
   })
@@ -202,7 +196,7 @@ export function testSeveralServers(createLocation: CreateLocation): void {
         const second = runUnderLease(leaseContext(other), patient, hold, never)
         await giveTime(other)
         stopped.release()
-        await until(async () => holders > 0)
+        await waitForMoment(async () => holders > 0)
         await giveTime(other)
         over.resolve()
         await Promise.all([first, second])
@@ -340,14 +334,14 @@ export function testSeveralServers(createLocation: CreateLocation): void {
       const { one, other } = servers
       const find = createKeyFinder({ state: other, clock })
       const { id, key } = await createKey(one, { name: 'caller', plan: 'free' }, clock, random)
-      await until(async () => (await find(key)) !== undefined)
+      await waitForMoment(async () => (await find(key)) !== undefined)
       const rotated = await rotateKey(one, { id }, clock, random)
       assert.ok(rotated)
-      await until(async () => (await find(key)) === undefined)
+      await waitForMoment(async () => (await find(key)) === undefined)
       assert.equal((await find(rotated.key))?.id, id)
       const before = other.version()
       await revokeKey(one, id, clock)
-      await until(async () => other.version() !== before)
+      await waitForMoment(async () => other.version() !== before)
       assert.deepEqual([await find(rotated.key), await find(key)], [undefined, undefined])
     })
 

@@ -1,15 +1,17 @@
 // The duties database on threads, as in a server: queries on one thread, updates on another.
+
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
 import type { Epoch } from '#core/chain-time.ts'
 import { Fault } from '#core/fault.ts'
-import { nextEventLoopTurn, systemClock } from '#runtime/clock.ts'
+import { nextEventLoopTurn } from '#runtime/clock.ts'
 import { checkSqlite } from '#storage/sqlite/copy.ts'
 import { openContext, type TestContext } from '#test/context.ts'
 import { everythingStored, storedRows } from '#test/stored-duties.ts'
 import { type EpochRow, perfect, writeEpochs } from '#test/validators-world.ts'
+import { waitUntil } from '#test/wait-until.ts'
 import { measures } from '../ratings/measures.ts'
 import { coveredEpochs } from './coverage.ts'
 import { partOf, plainTime } from './layout.ts'
@@ -46,7 +48,7 @@ describe('on threads', () => {
     await using threaded = onThreads(context)
     const before = threaded.duties.version()
     await writeEpochs(threaded, 'hoodi', { from: 0, until: 2 }, rowsOf(3, 2))
-    while (threaded.duties.version() === before) await systemClock.sleep(5)
+    await waitUntil(() => threaded.duties.version() !== before)
     assert.deepEqual(await coveredEpochs(threaded.duties, 'hoodi'), [{ from: 0, until: 2 }])
     const { duty_hours: rows } = await queryDuties(threaded.duties, 'countRows', undefined)
     assert.equal(rows, 2)

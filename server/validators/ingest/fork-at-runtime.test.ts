@@ -1,5 +1,6 @@
 // A network whose fork to Gloas is scheduled late, or not at all, and an unknown fork after it. A server needs no restart
 // (behaviour/validators.md#unknown-forks).
+
 import assert from 'node:assert/strict'
 import type { IncomingMessage } from 'node:http'
 import { test } from 'node:test'
@@ -15,6 +16,7 @@ import { type CompletedNetwork, simulateNetwork } from '#test/simulator/simulate
 import { everythingStored, storedRows } from '#test/stored-duties.ts'
 import { sumTruth } from '#test/sum-truth.ts'
 import { callHandler } from '#test/validators-world.ts'
+import { waitUntil } from '#test/wait-until.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
 import { duties } from '../endpoints/duties.ts'
 import { effectiveness } from '../endpoints/effectiveness.ts'
@@ -94,12 +96,14 @@ test('a server that runs while the fork is scheduled and happens needs no restar
   const input = { network, validator_index_or_pubkey: '3' } as const
   try {
     let epochs = 0
-    for (; head.headSlot < world.headSlot - 1; head.advance()) {
+    // A node tells the duties of the next epoch, so the chain must have one.
+    const end = (small.epochs - 1) * slotsPerEpoch
+    for (; head.headSlot < end; head.advance()) {
       const isShown = () => provisional.get(network)?.duties?.headSlot === head.headSlot
-      while (!isShown()) {
+      await waitUntil(() => {
         findRun(context as unknown as AppContext, network)?.wakeUp.wake()
-        await systemClock.sleep(5)
-      }
+        return isShown()
+      })
       if (head.headSlot === fork * slotsPerEpoch - 2) proxy.alter(restartWith(String(fork)))
       if (head.headSlot % slotsPerEpoch !== 1) continue
       epochs += 1

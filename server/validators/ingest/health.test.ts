@@ -1,4 +1,5 @@
 // When a network counts as late, and how long its node may fail (behaviour/validators.md#late-networks).
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { recordStep } from '#ingest/stream-progress.ts'
@@ -6,6 +7,7 @@ import { coverageReport } from '#operations/coverage.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { addCoverage } from '#storage/coverage.ts'
 import { openContext, type TestContext } from '#test/context.ts'
+import { waitUntil } from '#test/wait-until.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
 import { networkStream, readNetworkHealth } from './health.ts'
 import { findRun, registerRun, unregisterRun } from './ingest-status.ts'
@@ -162,7 +164,7 @@ test('an ingester that ends unregisters its run', async () => {
   await using context = await openNetwork()
   const stop = new AbortController()
   const ended = startBeacon({ ...context, clock: systemClock }, stop.signal)
-  while (!findRun(context, 'hoodi')) await new Promise((resolve) => setTimeout(resolve, 5))
+  await waitUntil(() => findRun(context, 'hoodi') !== undefined)
   stop.abort()
   await ended
   assert.equal(findRun(context, 'hoodi'), undefined)

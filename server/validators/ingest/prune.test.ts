@@ -1,5 +1,6 @@
 // Ingest from a node that deletes the states before its finalized checkpoint
 // (behaviour/validators.md#nodes-that-prune-states).
+
 import assert from 'node:assert/strict'
 import { readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -18,6 +19,7 @@ import { openContext, type TestContext } from '#test/context.ts'
 import { drawDisruptionPlan, SeededBehaviour } from '#test/simulator/seeded-behaviour.ts'
 import { type CompletedNetwork, drawNetworkPlan, simulateNetwork } from '#test/simulator/simulate-network.ts'
 import { everythingStored } from '#test/stored-duties.ts'
+import { waitUntil } from '#test/wait-until.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
 import { createEpochProcessor } from './epochs/epoch-processor.ts'
 import { Follower } from './follow.ts'
@@ -423,7 +425,7 @@ describe('epochs whose states no node has', () => {
     await rm(recordsDir(plain), { recursive: true })
     const stop = new AbortController()
     const running = startBeacon(context, stop.signal, () => {}, plain.dir)
-    while ((await coveredEpochs(plain.duties, 'hoodi')).length > 1) await systemClock.sleep(10)
+    await waitUntil(async () => (await coveredEpochs(plain.duties, 'hoodi')).length <= 1)
     stop.abort()
     await running
     assert.deepEqual(withoutScores(await stored(plain)), withoutScores(await storedFromArchive(network, 0)))

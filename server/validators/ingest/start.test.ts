@@ -6,12 +6,13 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import type { Parsed } from '#api/kit.ts'
-import { nextEventLoopTurn, systemClock } from '#runtime/clock.ts'
+import { systemClock } from '#runtime/clock.ts'
 import { bytesAt, openAlteringProxy } from '#test/altering-proxy.ts'
 import { openReplay, truth } from '#test/beacon-replay.ts'
 import { openNodeOfRun } from '#test/client-of-run.ts'
 import { openContext, testRequestInfo } from '#test/context.ts'
 import { simulateNetwork } from '#test/simulator/simulate-network.ts'
+import { waitForMoment, waitUntil } from '#test/wait-until.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
 import { effectiveness } from '../endpoints/effectiveness.ts'
 import { findRun } from './ingest-status.ts'
@@ -90,13 +91,10 @@ test('missing epochs are reported as soon as the loop runs, before the first of 
   const second = new AbortController()
   const context = contextFrom(0)
   const ended = startBeacon(context, second.signal)
-  const until = async (isReached: () => Promise<boolean> | boolean) => {
-    while (!(await isReached())) await nextEventLoopTurn()
-  }
-  await until(() => findRun(context, 'hoodi') !== undefined)
+  await waitForMoment(() => findRun(context, 'hoodi') !== undefined)
   assert.equal(findRun(context, 'hoodi')?.status.fillingEpochs, 8)
-  await until(async () => (await coveredEpochs(context.duties, 'hoodi'))[0]?.from === 0)
-  await until(() => findRun(context, 'hoodi')?.status.fillingEpochs === 0)
+  await waitForMoment(async () => (await coveredEpochs(context.duties, 'hoodi'))[0]?.from === 0)
+  await waitForMoment(() => findRun(context, 'hoodi')?.status.fillingEpochs === 0)
   second.abort()
   await ended
 })
@@ -162,7 +160,7 @@ test('an event of a node starts a poll, and its payload status is kept', async (
   const running = startBeacon(context, stop.signal, (_, { until }) => reached.get(until)?.resolve())
   await reached.get(3)?.promise
   await connected
-  while (findRun(context, 'hoodi')?.status.isReading) await systemClock.sleep(5)
+  await waitUntil(() => !findRun(context, 'hoodi')?.status.isReading)
   finalized = 6
   streams[0]?.write('event: finalized_checkpoint\ndata: {}\n\n')
   await reached.get(5)?.promise
@@ -170,7 +168,7 @@ test('an event of a node starts a poll, and its payload status is kept', async (
   const head = { version: 'gloas', data: { slot: '40', block: root, payload_status: 'empty' } }
   streams[0]?.write(`event: head_v2\ndata: ${JSON.stringify(head)}\n\n`)
   const { headPayloads } = context.validators
-  while (!headPayloads.has('hoodi')) await systemClock.sleep(5)
+  await waitUntil(() => headPayloads.has('hoodi'))
   assert.deepEqual(headPayloads.get('hoodi'), { root, status: 'empty' })
   stop.abort()
   await running

@@ -16,6 +16,7 @@ import { openNodeOfRun } from '#test/client-of-run.ts'
 import { openContext, type TestContext } from '#test/context.ts'
 import { simulateNetwork } from '#test/simulator/simulate-network.ts'
 import { everythingStored } from '#test/stored-duties.ts'
+import { waitUntil } from '#test/wait-until.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
 import { Follower } from './follow.ts'
 import { findRun } from './ingest-status.ts'
@@ -150,7 +151,7 @@ async function startServer(url: string, nowEpoch: number) {
   const ended = startBeacon(context, stop.signal)
   const polled = async (polls = 1) => {
     // Ingest runs on a thread.
-    while ((findRun(context, 'hoodi')?.status.polls ?? 0) < polls) await systemClock.sleep(5)
+    await waitUntil(() => (findRun(context, 'hoodi')?.status.polls ?? 0) >= polls)
   }
   return {
     ...{

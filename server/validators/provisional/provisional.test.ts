@@ -1,5 +1,6 @@
 // Epochs that are not final: their figures, reorganizations, and how they become final
 // (behaviour/validators.md#provisional-figures).
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ExplainedDay } from '#api/wire/validators-explain.ts'
@@ -19,6 +20,7 @@ import { MovingHead } from '#test/simulator/moving-head.ts'
 import { profiles } from '#test/simulator/profiles.ts'
 import { type CompletedNetwork, simulateNetwork } from '#test/simulator/simulate-network.ts'
 import { callHandler, register } from '#test/validators-world.ts'
+import { waitUntil } from '#test/wait-until.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
 import { plainTime } from '../duties/layout.ts'
 import { queryDuties } from '../duties/store.ts'
@@ -360,7 +362,7 @@ test('a server computes provisional epochs on its thread, and drops them when it
   const { context } = world
   const stop = new AbortController()
   const running = startBeacon({ ...context, clock: systemClock }, stop.signal)
-  while (world.shown().length === 0) await systemClock.sleep(5)
+  await waitUntil(() => world.shown().length > 0)
   assert.equal(world.shown().at(-1)?.epoch, 7)
   await assertFigures(world, chain.truth, 8)
   stop.abort()

@@ -1,5 +1,6 @@
 // Indexing at the end of a chain, step by step. See also ../random-histories.test.ts, and cli/ingest.test.ts for kill
 // -9.
+
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { fundedBy } from '#explorer/endpoints/funded-by.ts'
@@ -14,6 +15,7 @@ import { openContext, testRequestInfo } from '#test/context.ts'
 import { FaultyNode } from '#test/simulator/faulty-node.ts'
 import { firstFunding } from '#test/simulator/first-funding.ts'
 import { LimitedNode } from '#test/simulator/limited-node.ts'
+import { waitUntil } from '#test/wait-until.ts'
 import { blocksStream, getChainCoverage } from '../chain-coverage.ts'
 import { findFunding } from '../fundings.ts'
 import { coverLinkedRange } from './continuity.ts'
@@ -410,7 +412,7 @@ test('a chain is not ready while its node fails, and ready again when it recover
   assert.equal(ill?.ok, false)
   assert.match(ill?.message ?? '', /status 500/)
   at.simulated.faults = undefined
-  while (!(await chainFindings(at.real))[0]?.ok);
+  await waitUntil(async () => (await chainFindings(at.real))[0]?.ok === true)
 })
 
 describe('a block that no node can trace', () => {

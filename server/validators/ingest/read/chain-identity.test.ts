@@ -1,4 +1,5 @@
 // A node is used only if it is on the chain that the settings name (behaviour/validators.md#one-chain-per-network).
+
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { knownChains } from '#core/known-chains.ts'
@@ -8,6 +9,7 @@ import { jsonAt, openAlteringProxy } from '#test/altering-proxy.ts'
 import { openNodeOfRun } from '#test/client-of-run.ts'
 import { openContext, plainSettings } from '#test/context.ts'
 import { simulateNetwork } from '#test/simulator/simulate-network.ts'
+import { waitUntil } from '#test/wait-until.ts'
 import { coveredEpochs } from '../../duties/coverage.ts'
 import { storedChain } from '../../duties/networks.ts'
 import { findRun } from '../ingest-status.ts'
@@ -40,7 +42,8 @@ async function startServer(urls: readonly string[], changes: object = {}) {
     const stop = new AbortController()
     const running = startBeacon(context, stop.signal, () => stop.abort())
     const status = () => findRun(context, network)?.status
-    while (!stop.signal.aborted && !status()?.polls && !status()?.lastError) await systemClock.sleep(5)
+    const hasBegun = () => stop.signal.aborted || status()?.polls || status()?.lastError
+    await waitUntil(() => Boolean(hasBegun()))
     const [finding] = await beaconFindings(context)
     stop.abort()
     await running
