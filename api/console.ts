@@ -219,7 +219,7 @@ export interface ServerHistory {
 
 /** GET /console/quotes?page=1: quotes of all keys, newest first. */
 export interface QuoteList {
-  readonly quotes: readonly (Pick<Quote, 'id' | 'from' | 'to' | 'rate' | 'createdAt' | 'expiresAt'> & {
+  readonly quotes: readonly (Pick<Quote, 'id' | 'from' | 'to' | 'rate' | 'fee' | 'createdAt' | 'expiresAt'> & {
     readonly keyId: string
   })[]
   readonly hasMore: boolean

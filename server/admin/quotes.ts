@@ -27,8 +27,8 @@ async function listQuotes({ state }: AppContext, { query }: ApiRequest): Promise
     (pageIn(query) - 1) * pageSize,
   )
   const quotes = rows.slice(0, pageSize).map(({ keyId, reply }) => {
-    const { id, from, to, rate, createdAt, expiresAt } = parseReply(reply)
-    return { id, keyId, from, to, rate, createdAt, expiresAt }
+    const { id, from, to, rate, fee, createdAt, expiresAt } = parseReply(reply)
+    return { id, keyId, from, to, rate, fee, createdAt, expiresAt }
   })
   return { quotes, hasMore: rows.length > pageSize }
 }

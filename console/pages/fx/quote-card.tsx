@@ -1,22 +1,32 @@
-// The amounts, rate, fee and expiry of a quote.
+// What arrives for a quote, what it costs and how long it is valid. Its heading gets the focus when the quote is shown: on a
+// narrow screen the quote is below the form, and it is valid for seconds.
 import { useEffect, useState } from 'preact/compat'
 import type { Quote } from '#api/wire/fx.ts'
 import { Card } from '../../parts/card.tsx'
 import { Facts, Mono } from '../../parts/facts.tsx'
 import { formatDuration, formatTime, subtractDecimals } from '../../parts/format.ts'
 
+const headingId = 'quote'
+
+/** The amount that the recipient gets: `to.amount` is before the fee. */
+export const netAmount = ({ to, fee }: Pick<Quote, 'to' | 'fee'>): string =>
+  `${subtractDecimals(to.amount, fee)} ${to.currency}`
+
 export function QuoteCard({ quote }: { readonly quote: Quote }) {
   const { from, to } = quote
+  useEffect(() => focusHeading(headingId), [])
   return (
-    <Card id="quote" title="Quote" aside={<Countdown createdAt={quote.createdAt} expiresAt={quote.expiresAt} />}>
-      <p className="big">
-        {from.amount} {from.currency} → {to.amount} {to.currency}
+    <Card id={headingId} title="Quote" aside={<Countdown createdAt={quote.createdAt} expiresAt={quote.expiresAt} />}>
+      <p className="headline">
+        <span className="soft">You receive</span>
+        <span className="big">{netAmount(quote)}</span>
       </p>
       <Facts
         of={{
+          'You pay': `${from.amount} ${from.currency}`,
           Rate: `1 ${from.currency} = ${quote.rate} ${to.currency}`,
+          'Before the fee': `${to.amount} ${to.currency}`,
           Fee: `${quote.fee} ${to.currency}`,
-          'Amount after fee': `${subtractDecimals(to.amount, quote.fee)} ${to.currency}`,
           Collateral: quote.collateral !== undefined && `${quote.collateral} ${from.currency}`,
           Created: formatTime(quote.createdAt),
           Expires: formatTime(quote.expiresAt),
@@ -25,6 +35,15 @@ export function QuoteCard({ quote }: { readonly quote: Quote }) {
       />
     </Card>
   )
+}
+
+/** Focuses a heading and scrolls only as far as needed to show its card. */
+function focusHeading(id: string): void {
+  const heading = document.getElementById(id)
+  if (!heading) return
+  heading.tabIndex = -1
+  heading.focus({ preventScroll: true })
+  heading.closest('section')?.scrollIntoView({ block: 'nearest' })
 }
 
 function Countdown({ createdAt, expiresAt }: { readonly createdAt: string; readonly expiresAt: string }) {

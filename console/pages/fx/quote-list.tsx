@@ -8,6 +8,7 @@ import { Pager } from '../../parts/pager.tsx'
 import { QueryResult } from '../../parts/query-result.tsx'
 import { Table } from '../../parts/table.tsx'
 import { hrefOf } from '../../route.ts'
+import { netAmount } from './quote-card.tsx'
 
 export function QuoteList() {
   const [page, setPage] = useState(1)
@@ -30,7 +31,7 @@ export function QuoteList() {
                 columns={[
                   ['Created', ({ id, createdAt }) => <a href={hrefOf('fx', [id])}>{formatTime(createdAt)}</a>],
                   ['You pay', ({ from }) => `${from.amount} ${from.currency}`, 'num'],
-                  ['You receive', ({ to }) => `${to.amount} ${to.currency}`, 'num'],
+                  ['You receive', netAmount, 'num'],
                   ['Rate', ({ rate }) => String(rate), 'num'],
                   ['Expires', ({ expiresAt }) => formatTime(expiresAt)],
                   ['Key', ({ keyId }) => keyId, 'mono'],

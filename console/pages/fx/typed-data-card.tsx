@@ -63,7 +63,7 @@ function Fields({ quote, typedData: { domain, message } }: { readonly quote: Quo
     [
       'consideration.baseAmount',
       consideration.baseAmount,
-      `You receive ${amount(consideration.baseAmount, consideration.base)}`,
+      `${amount(consideration.baseAmount, consideration.base)} before the fee`,
     ],
     [
       'consideration.quoteAmount',
