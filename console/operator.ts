@@ -15,6 +15,7 @@ import type {
   ServerHistory,
   StoredQuote,
 } from '#api/console.ts'
+import { parseJson } from '#api/json.ts'
 import { request } from './http.ts'
 
 export class OperatorError extends Error {
@@ -33,7 +34,7 @@ export async function callConsole<T>(method: string, path: string, body?: object
     method,
     ...(method !== 'GET' && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body ?? {}) }),
   })
-  if (ok) return (text === '' ? undefined : JSON.parse(text)) as T
+  if (ok) return (text === '' ? undefined : parseJson(text)) as T
   const { error } = parseError(text)
   throw new OperatorError(
     status,

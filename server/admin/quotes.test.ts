@@ -3,8 +3,23 @@ import { test } from 'node:test'
 import { createLink } from '#admin/sessions.ts'
 import { createClient } from '#api/client.ts'
 import type { QuoteList, StoredQuote } from '#api/console.ts'
+import { parseJson } from '#api/json.ts'
 import { createKey } from '#storage/keys.ts'
 import { openEmptyServer } from '#test/empty-server.ts'
+
+/** Signs in as the operator. Returns a function that reads a path under /console. */
+async function signIn(server: Awaited<ReturnType<typeof openEmptyServer>>) {
+  const { token } = await createLink(server.context)
+  const headers = { origin: server.url, 'content-type': 'application/json' }
+  const session = await fetch(`${server.url}/console/session`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify({ token }),
+  })
+  const cookie = (session.headers.get('set-cookie') ?? '').split(';')[0] ?? ''
+  return (path: string, sentCookie = cookie) =>
+    fetch(`${server.url}/console/${path}`, { headers: { cookie: sentCookie } })
+}
 
 test('the operator lists the quotes of all keys and reads any of them; others do not', async () => {
   const fx = { spender: `0x${'33'.repeat(20)}`, sources: [{ id: 'desk', kind: 'push' }] }
@@ -17,17 +32,7 @@ test('the operator lists the quotes of all keys and reads any of them; others do
     from: { currency: 'USDC', amount: '250' },
     ...{ to: { currency: 'EURC' }, tenor: 'hourly', recipientAddress: `0x${'11'.repeat(20)}` },
   })
-  const { token } = await createLink(server.context)
-  const headers = { origin: server.url, 'content-type': 'application/json' }
-  const session = await fetch(`${server.url}/console/session`, {
-    method: 'POST',
-    headers,
-    body: JSON.stringify({ token }),
-  })
-  const cookie = (session.headers.get('set-cookie') ?? '').split(';')[0] ?? ''
-  const get = (path: string, sentCookie = cookie) =>
-    fetch(`${server.url}/console/${path}`, { headers: { cookie: sentCookie } })
-
+  const get = await signIn(server)
   const list = (await (await get('quotes')).json()) as QuoteList
   const { typedData: _, collateral: __, ...listed } = quote
   assert.deepEqual(list.quotes, [{ ...listed, keyId }])
@@ -43,4 +48,26 @@ test('the operator lists the quotes of all keys and reads any of them; others do
     ),
     [400, 404, 401, 401],
   )
+})
+
+test('the typed data of a quote keeps integers beyond 2^53', async () => {
+  const contract = `0x${'22'.repeat(20)}`
+  const tokens = [
+    { code: 'USDX', tracks: 'USD', decimals: 18, contract },
+    { code: 'EURC', tracks: 'EUR', decimals: 6, contract: `0x${'44'.repeat(20)}` },
+  ]
+  const fx = { spender: `0x${'33'.repeat(20)}`, sources: [{ id: 'desk', kind: 'push' }], tokens }
+  await using server = await openEmptyServer({ fx })
+  const { state, clock, random } = server.context
+  const { key } = await createKey(state, { name: 'test', plan: 'enterprise', admin: true }, clock, random)
+  const client = createClient({ baseUrl: server.url, key })
+  await client.fx.setRate({ pair: 'EUR/USD', rate: '1.25' })
+  const quote = await client.fx.createQuote({
+    from: { currency: 'USDX', amount: '123456.789012' },
+    ...{ to: { currency: 'EURC' }, tenor: 'hourly', recipientAddress: `0x${'11'.repeat(20)}` },
+  })
+  assert.equal(quote.typedData?.message.permitted.amount, 123_456_789_012_000_000_000_000n)
+  const get = await signIn(server)
+  const stored = parseJson(await (await get(`quotes/${quote.id}`)).text()) as StoredQuote
+  assert.deepEqual(stored.quote, quote)
 })

@@ -1,6 +1,7 @@
 // Quotes for the operator: the newest of all keys, and any one with its receipt. The key of a session ends with it, so its
 // quotes could not be read by key afterwards.
 import type { QuoteList, StoredQuote } from '#api/console.ts'
+import { parseJson } from '#api/json.ts'
 import type { Quote } from '#api/wire/fx.ts'
 import { Fault } from '#core/fault.ts'
 import { readReceipt } from '#fx/endpoints/receipt.ts'
@@ -17,7 +18,7 @@ export const quoteRoutes = (context: AppContext): readonly ExtraRoute[] => [
   operatorRoute(context, '/console/quotes/{id}', { GET: ({ params }) => findQuote(context, params.id ?? '') }),
 ]
 
-const parseReply = (reply: Uint8Array): Quote => JSON.parse(new TextDecoder().decode(reply)) as Quote
+const parseReply = (reply: Uint8Array): Quote => parseJson(new TextDecoder().decode(reply)) as Quote
 
 /** Newest first. One row more than a page shows whether there are more. */
 async function listQuotes({ state }: AppContext, { query }: ApiRequest): Promise<QuoteList> {

@@ -25,7 +25,7 @@ export const jsonType = 'application/json; charset=utf-8'
 export const jsonResponse = (body: unknown, status = 200, headers: Record<string, string> = {}) => ({
   status,
   headers: { 'content-type': jsonType, ...headers },
-  body: JSON.stringify(body),
+  body: stringifyJson(body),
 })
 
 /** Compiled at the first use, to keep the start fast. */
