@@ -138,6 +138,19 @@ export interface StreamView {
   /** The first ranges that have not been read. `reason`: why not, with the names of nodes; only for operators. */
   readonly gaps: readonly { readonly from: number; readonly until: number; readonly reason?: string }[]
   readonly gapsCount: number
+  /**
+   * Where reading ends, exclusive: the newest final block that a node reported, or the newest epoch that can be final.
+   * Null here and below: not known, or rates and feeds.
+   */
+  readonly target: number | null
+  /** How much has been read from `from` to `target`, from 0 to 1, rounded down to four decimals. */
+  readonly share: number | null
+  /** Blocks or epochs up to `target` that have not been read. */
+  readonly remaining: number | null
+  /** Blocks or epochs per second that were stored in the last 15 minutes, by any process. */
+  readonly perSecond: number | null
+  /** Until everything is read, at the present rate. The head moves on meanwhile; this is included. */
+  readonly remainingSeconds: number | null
   /** Time since the newest data was made, or since the last complete pass of a feed. Null: not known. */
   readonly ageSeconds: number | null
   /** Nothing is missing. */

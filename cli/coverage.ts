@@ -2,6 +2,7 @@
 import type { Command } from 'commander'
 import { ageText } from '#core/age.ts'
 import type { Coverage, Stream } from '#operations/coverage.ts'
+import { rateText, remainingText, shareText } from '#operations/progress-text.ts'
 import { missingTodo } from '#validators/ingest/gap-reasons.ts'
 import { withState } from './data.ts'
 import { queryOwner } from './data-owner.ts'
@@ -75,17 +76,21 @@ const isWaiting = ({ group, status }: Stream): boolean => group === 'fx' && stat
 
 function printStreams(streams: readonly ShownStream[]): void {
   const rows = streams.map((stream) => {
-    const { name, from, until, read, gapsCount, ageSeconds, addresses } = stream
+    const { name, from, until, gapsCount, ageSeconds, addresses } = stream
     const total = from === null || until === null ? 0 : until - from
+    // A chain that is searched on request is not meant to be read.
+    const hasTarget = from !== null && stream.status !== 'on demand'
+    const isReading = hasTarget && stream.remaining !== 0 && stream.status !== 'not syncing'
     return [
       ...[formatStatus(stream), name],
       total === 0 || from === null || until === null ? '-' : `${from}-${until - 1}`,
-      total === 0 || read === null ? '-' : `${shareText(read, total)} %`,
+      hasTarget ? shareText(stream) : '-',
+      ...(isReading ? [rateText(stream), remainingText(stream)] : ['-', '-']),
       ...[total === 0 ? '-' : String(gapsCount), ageSeconds === null ? '-' : ageText(ageSeconds)],
       addresses === undefined ? '-' : String(addresses),
     ]
   })
-  print(table(['status', 'stream', 'blocks or epochs', 'read', 'gaps', 'age', 'addresses'], rows))
+  print(table(['status', 'stream', 'blocks or epochs', 'read', 'rate', 'left', 'gaps', 'age', 'addresses'], rows))
   for (const { name, gaps, gapsCount } of streams) {
     for (const { from, until, reason } of gaps.slice(0, gapsShown))
       print(`${name}: ${from}-${until - 1} not read${reason === undefined ? '' : `: ${reason}`}`)
@@ -130,6 +135,3 @@ function summary(streams: readonly Stream[]): string {
   if (ageless > 0 && also.length === 1) return 'Complete. Age unknown: no server that reads the chain is running.'
   return `No stream is ${ageless > 0 ? 'known to be ' : ''}stale; ${also.join(', ')}.`
 }
-
-/** Rounded down: 100 % means complete. */
-const shareText = (read: number, total: number): string => (Math.floor((10_000 * read) / total) / 100).toFixed(2)

@@ -238,6 +238,30 @@ test('the first start of the demo has recent days, and the next one reads the ot
   }
 })
 
+test('the first start with own sources prints how far they are read, or that it is not known', async () => {
+  await using home = await openFolder()
+  const chain = "{ id: '1', name: One, mode: index, rpc: [{ url: 'http://127.0.0.1:9' }] }"
+  const beacon = "{ urls: ['http://127.0.0.1:9'], fromEpoch: 100000 }"
+  await writeFile(
+    join(home.dir, 'tetrad.yaml'),
+    `log: { level: silent }\nexplorer: { chains: [${chain}] }\nvalidators: { networks: { mainnet: { beacon: ${beacon} } } }\n`,
+  )
+  const child = spawn(process.execPath, [launcher, 'serve', '--port', '0'], {
+    cwd: home.dir,
+    env: commandEnv(),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const lines: string[] = []
+  for await (const line of createInterface(child.stdout as Readable)) {
+    lines.push(line)
+    if (line.startsWith('To see how far')) child.kill('SIGTERM')
+  }
+  assert.deepEqual(lines.slice(1, 3), [
+    'Reading chain 1: share unknown, rate unknown, remaining time unknown',
+    'Reading network mainnet: 0.00 % read, rate unknown, remaining time unknown',
+  ])
+})
+
 test('with demo data, --json prints the URL and a key that works, and no sign-in link', async () => {
   await using home = await openFolder()
   await copyDemo(join(home.dir, 'data'))

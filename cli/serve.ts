@@ -135,7 +135,26 @@ async function greet(options: ServeOptions, { server, demo }: Started): Promise<
   const greeting = demo && { ...demo, share: await demo.loadedShare() }
   if (options.json) printJson({ url: server.url, ...(greeting && { key: greeting.key }) })
   else await printGreeting(server.url, greeting, signIn)
+  if (!options.json && !demo) await printReading(server.context)
 }
+
+const readingShown = 10
+
+/** Which chains and networks are behind. Reading all of a chain takes days, so the server starts without it. */
+async function printReading(context: RunningServer['context']): Promise<void> {
+  const [{ coverageReport }, { progressText }] = await Promise.all([
+    import('#operations/coverage.ts'),
+    import('#operations/progress-text.ts'),
+  ])
+  const { streams } = await coverageReport(context)
+  const behind = streams.filter(({ from, status }) => from !== null && behindStatuses.has(status))
+  if (behind.length === 0) return
+  for (const stream of behind.slice(0, readingShown)) print(`Reading ${stream.name}: ${progressText(stream)}`)
+  if (behind.length > readingShown) print(`… and ${behind.length - readingShown} more`)
+  print(`To see how far it is, run: ${ownCommand()} coverage`)
+}
+
+const behindStatuses: ReadonlySet<string> = new Set(['catching up', 'stale', 'gaps'])
 
 async function openNodes(dataDir: string): Promise<DemoNodes> {
   const [{ openNodesThread }, { demoSeed }] = await Promise.all([

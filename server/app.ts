@@ -32,6 +32,7 @@ import { marketFindings } from '#markets/feeds/start-markets.ts'
 import { coverageRoute, recentCoverage } from '#operations/coverage.ts'
 import { openMcpRoute } from '#operations/mcp/mcp-route.ts'
 import { readMirrorStatus } from '#operations/mirror/mirror.ts'
+import { startProgressLog } from '#operations/progress-log.ts'
 import { startRetention } from '#operations/retention.ts'
 import { startOperations } from '#operations/start.ts'
 import { type Clock, systemClock } from '#runtime/clock.ts'
@@ -165,6 +166,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   }
   const history = settings.console.enabled ? startHistoryRecorder({ clock, metrics, coverage }) : undefined
   resources.defer(() => history?.stop())
+  resources.defer(startProgressLog(context, coverage))
   const app = createApp(context, [...endpoints, ...extensions], authorizer, metrics)
   const openapiRoute = documentRoute(app, '/openapi.json', () =>
     openapi({ serverUrl: settings.server.publicUrl || withoutWildcard(httpServer.url) }),

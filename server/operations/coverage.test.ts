@@ -22,6 +22,8 @@ const chains = [
 const source = { id: 'desk', kind: 'http-json', url: 'http://rates.test', staleMs: 60_000 }
 const feed = { id: 'main', url: 'http://feed.test', staleMs: 120_000 }
 
+const isNetwork = ({ group }: { readonly group: string }): boolean => group === 'validators'
+
 describe('coverage', () => {
   test('a chain reports its range, how much was read, and every gap', async () => {
     await using context = await openContext({ explorer: { chains } })
@@ -40,6 +42,11 @@ describe('coverage', () => {
       read: 900,
       gaps: [{ from: 400, until: 500 }],
       gapsCount: 1,
+      target: 1000,
+      share: 0.9,
+      remaining: 100,
+      perSecond: null,
+      remainingSeconds: null,
       ageSeconds: null,
       complete: false,
       fresh: null,
@@ -135,6 +142,82 @@ describe('coverage', () => {
     context.clock.advance(8 * 384_000)
     assert.equal((await byName()).get('network mainnet')?.fresh, false)
     assert.equal((await coverageReport(context)).fresh, false)
+  })
+
+  test('behaviour/operations.md#progress: the share of a network is that of the epochs up to the head', async () => {
+    const beacon = { urls: ['http://beacon.test'] }
+    await using context = await openContext({ validators: { networks: { mainnet: { beacon } } } })
+    const { genesisUnix } = context.settings.validators.networks.mainnet
+    const current = Math.floor((context.clock.now() / 1000 - genesisUnix) / 384)
+    const mainnet = async () => {
+      const { target, share, remaining } = (await coverageReport(context)).streams.find(isNetwork) ?? assert.fail()
+      return [target, share, remaining]
+    }
+    // Where reading begins is not known yet.
+    assert.deepEqual(await mainnet(), [null, null, null])
+    const from = current - 3 - 10_000
+    await context.dutiesState.write((tx) => addCoverage(tx, 'duties/mainnet', from, from + 2500))
+    assert.deepEqual(await mainnet(), [current - 3, 0.25, 7500])
+    await context.dutiesState.write((tx) => addCoverage(tx, 'duties/mainnet', from + 2500, current - 13))
+    assert.deepEqual(await mainnet(), [current - 3, 0.999, 10])
+    // Not further behind than finality requires.
+    await context.dutiesState.write((tx) => addCoverage(tx, 'duties/mainnet', current - 13, current - 5))
+    assert.deepEqual(await mainnet(), [current - 5, 1, 0])
+    context.clock.advance(31 * 86_400_000)
+    assert.deepEqual(await mainnet(), [current - 3 + 6975, 0.5889, 6977])
+  })
+
+  test('behaviour/operations.md#progress: with fromEpoch, the share is that of the configured range', async () => {
+    const beacon = { urls: ['http://beacon.test'], fromEpoch: 100 }
+    await using context = await openContext({ validators: { networks: { mainnet: { beacon } } } })
+    const { genesisUnix } = context.settings.validators.networks.mainnet
+    const current = Math.floor((context.clock.now() / 1000 - genesisUnix) / 384)
+    const { share, remaining } = (await coverageReport(context)).streams.find(isNetwork) ?? assert.fail()
+    assert.deepEqual([share, remaining], [0, current - 103])
+  })
+
+  test('behaviour/operations.md#progress: the share of a chain is unknown when its head is not', async () => {
+    await using context = await openContext({ explorer: { chains } })
+    const share = async () => (await coverageReport(context)).streams[0]?.share
+    assert.equal(await share(), null)
+    await context.state.write(async (tx) => {
+      await putHead(tx, '1', 1000)
+      await addCoverage(tx, blocksStream('1'), 0, 1000)
+    })
+    await confirmHead(context.state, '1', 1000, context.clock.now())
+    assert.equal(await share(), 1)
+    context.clock.advance(31 * 86_400_000)
+    assert.equal(await share(), null)
+  })
+
+  test('behaviour/operations.md#progress: rate and remaining time come from what was stored in the last 15 minutes', async () => {
+    await using context = await openContext({ explorer: { chains } })
+    const store = (from: number, until: number) =>
+      context.state.write(async (tx) => {
+        await putHead(tx, '1', 10_000)
+        await addCoverage(tx, blocksStream('1'), from, until)
+      })
+    const rate = async () => {
+      const { perSecond, remainingSeconds } = (await coverageReport(context)).streams[0] ?? assert.fail()
+      return [perSecond, remainingSeconds]
+    }
+    await store(0, 1000)
+    assert.deepEqual(await rate(), [null, null])
+    context.clock.advance(100_000)
+    await store(1000, 1500)
+    assert.deepEqual(await rate(), [5, 1700])
+    context.clock.advance(100_000)
+    assert.deepEqual(await rate(), [2.5, 3400])
+    // Nothing was stored in the window, so the remaining time is unknown.
+    for (let minutes = 0; minutes <= 15; minutes++) {
+      context.clock.advance(60_000)
+      await rate()
+    }
+    assert.deepEqual(await rate(), [0, null])
+    // Blocks that were forgotten are no progress.
+    await context.state.write((tx) => tx.run('delete from coverage'))
+    await store(0, 100)
+    assert.deepEqual(await rate(), [null, null])
   })
 
   test('a network reports the epochs that added validators still lack, and stays complete', async () => {

@@ -15,7 +15,7 @@ import { readSourceHealth } from '#fx/rates/source-health.ts'
 import { oncePerSecond } from '#http/health.ts'
 import { jsonResponse } from '#http/render.ts'
 import type { ReadableRoute } from '#http/routes.ts'
-import { isProgressing } from '#ingest/stream-progress.ts'
+import { isProgressing, measureRate } from '#ingest/stream-progress.ts'
 import { isLocked } from '#markets/feeds/feed-lock.ts'
 import { findFeedProblem, isReadRecently, newFeedState, readFeedStates } from '#markets/feeds/feed-state.ts'
 import type { FxSource } from '#runtime/settings/fx.ts'
@@ -69,6 +69,24 @@ function measureCoverage(
   }
 }
 
+type Target = Pick<Stream, 'target' | 'share' | 'remaining' | 'perSecond' | 'remainingSeconds'>
+
+const unknownTarget: Target = { target: null, share: null, remaining: null, perSecond: null, remainingSeconds: null }
+
+/** How much has been read up to the target, at which rate, and how long the rest takes (behaviour/operations.md#progress). */
+function measureTarget(
+  context: AppContext,
+  name: string,
+  { from, read }: ReturnType<typeof measureCoverage>,
+  target: number | undefined,
+): Target {
+  if (from === null || read === null || target === undefined || target <= from) return unknownTarget
+  const total = target - from
+  const remaining = Math.max(0, total - read)
+  const share = Math.floor((10_000 * (total - remaining)) / total) / 10_000
+  return { target, share, remaining, ...measureRate(context, name, { read, remaining }) }
+}
+
 type StreamWithoutStatus = Omit<Stream, 'status'>
 
 /** For streams that are meant to be kept up to date. */
@@ -84,7 +102,7 @@ const joinProblems = (texts: readonly (string | null | undefined)[]): Pick<Strea
   return problem === '' ? {} : { problem }
 }
 
-const unordered = { from: null, until: null, read: null, gaps: [], gapsCount: 0 } as const
+const unordered = { from: null, until: null, read: null, gaps: [], gapsCount: 0, ...unknownTarget } as const
 
 async function chainStreams(context: AppContext): Promise<Stream[]> {
   const streams: Stream[] = []
@@ -98,10 +116,14 @@ async function chainStreams(context: AppContext): Promise<Stream[]> {
     const hasNode = rpc.length > 0
     const isRead = position.gapsCount === 0 && blocks.until > blocks.from
     const isKnown = confirmedMs > 0 || isRead || context.streams.stepMs.has(chainStream(id))
+    // Newer blocks are not known without a recent confirmation, unless it is known that some are missing.
+    const isHeadKnown = !hasNode || position.gapsCount > 0 || isHeadConfirmed(context, chainCoverage)
+    const target = isHeadKnown && (mode !== 'probe' || !hasNode) ? blocks.until : undefined
     const stream: StreamWithoutStatus = {
       group: 'explorer',
       name: chainStream(id),
       ...position,
+      ...measureTarget(context, chainStream(id), position, target),
       gaps: position.gaps.map((gap) => {
         const left = problems.unreadable.values().find(({ block }) => gap.from <= block && block < gap.until)
         return left ? { ...gap, reason: describeUnreadable(left) } : gap
@@ -147,6 +169,7 @@ async function networkStreams(context: AppContext): Promise<Stream[]> {
       group: 'validators',
       name: networkStream(network),
       ...position,
+      ...measureTarget(context, networkStream(network), position, health.target),
       gaps: position.gaps.map((gap) => {
         const reason = findGapReason(reasons, gap)
         return reason === undefined ? gap : { ...gap, reason }

@@ -14,6 +14,7 @@ import { coverageReport, rateStream, type Stream } from './coverage.ts'
 import { type DoctorFinding, failFinding, okFinding, runCheck, warnFinding } from './diagnosis.ts'
 import { mirrorFindings } from './mirror/mirror-findings.ts'
 import { networkFindings } from './network-findings.ts'
+import { progressText, shareText, unitOf } from './progress-text.ts'
 import { rateAdvice } from './rate-advice.ts'
 import type { Verification, VerificationResult } from './verification.ts'
 import { fundingVerification } from './verify-fundings.ts'
@@ -105,19 +106,22 @@ function aboutProbedChain(
 
 /** Missing data of a stream that is not syncing is only a warning: it has no source by configuration. */
 function aboutStream(stream: Stream): DoctorFinding {
-  const { group, name, gapsCount, gaps, complete, read, from, until, ageSeconds, status } = stream
+  const { group, name, gapsCount, gaps, complete, share, from, until, ageSeconds, status } = stream
   const age = ageSeconds === null ? '' : `, ${formatAgeOf(ageSeconds * 1000)}`
   const [first] = gaps
-  const unit = group === 'explorer' ? 'blocks' : 'epochs'
   const more = gapsCount > 1 ? ` (first of ${gapsCount} gaps)` : ''
   const reason = first?.reason === undefined ? '' : `: ${first.reason}`
-  const missing = first ? `${unit} ${first.from} to ${first.until - 1} are missing${more}` : 'nothing has been read yet'
+  const missing = first
+    ? `${unitOf(stream)} ${first.from} to ${first.until - 1} are missing${more}`
+    : 'nothing has been read yet'
   const total = (until ?? 0) - (from ?? 0)
   switch (status) {
     case 'stale':
       return failFinding(
         name,
-        ageSeconds === null ? 'nothing has been read yet, and no data arrives' : `stale: no data arrives${age}`,
+        ageSeconds === null
+          ? 'nothing has been read yet, and no data arrives'
+          : `stale: no data arrives${share === null ? '' : `, ${shareText(stream)} read`}${age}`,
         'check that the server is running; its log has the errors of this source',
       )
     case 'gaps':
@@ -129,8 +133,8 @@ function aboutStream(stream: Stream): DoctorFinding {
           : missingTodo(name.split(' ')[1] ?? ''),
       )
     case 'catching up': {
-      const share = read === null || total === 0 ? '' : `, ${((100 * read) / total).toFixed(1)} % read`
-      return warnFinding(name, `catching up${share}${age}`, 'wait, then check again')
+      const progress = from === null ? '' : `, ${progressText(stream)}`
+      return warnFinding(name, `catching up${progress}${age}`, 'wait, then check again')
     }
     case 'not syncing':
       if (complete) break

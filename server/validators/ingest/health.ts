@@ -18,6 +18,8 @@ export interface NetworkHealth {
   readonly covered: readonly Range[]
   /** From the first epoch that the operator wants to the last stored one. */
   readonly wanted: Range
+  /** Where reading ends: the newest epoch that can be final. Undefined: not known. */
+  readonly target: number | undefined
   /** Epochs that are not stored because no node had their states, or that were never requested. */
   readonly missing: readonly Range[]
   /** Why the last gap could not be computed from blocks, if this process has left it. */
@@ -42,9 +44,11 @@ export interface NetworkHealth {
 
 /**
  * Ingest is always three epochs behind: the current one, the one that finalizes its predecessor, and the one whose
- * votes may still be included. One more while an epoch is being read, and one for a late finalization.
+ * votes may still be included.
  */
-const behindMaxEpochs = 5
+const behindMinEpochs = 3
+/** One more while an epoch is being read, and one for a late finalization. */
+const behindMaxEpochs = behindMinEpochs + 2
 /** After a gap, the first epoch is stored when three more epochs are final. A leak may delay this. */
 const waitingMaxEpochs = 8
 /** Time for a node to restart. On chains with longer epochs, one epoch. */
@@ -61,8 +65,10 @@ export async function readNetworkHealth(
   const until = covered.at(-1)?.until
   const epochSeconds = time.slotSeconds * time.slotsPerEpoch
   const sinceGenesis = clock.now() / 1000 - time.genesisUnix
-  const behindEpochs = until === undefined ? undefined : Math.floor(sinceGenesis / epochSeconds) - until
-  const wanted = { from: firstWanted(time.beacon, covered[0]?.from ?? 0), until: until ?? 0 }
+  const currentEpoch = Math.floor(sinceGenesis / epochSeconds)
+  const behindEpochs = until === undefined ? undefined : currentEpoch - until
+  const from = firstWanted(time.beacon, covered[0]?.from)
+  const wanted = { from, until: until ?? from }
   const run = context.validators.ingestStatuses.get(network)
   const since = run?.failingSinceMs ?? null
   const failingMs = since === null ? 0 : clock.monotonicMs() - since
@@ -83,6 +89,7 @@ export async function readNetworkHealth(
   return {
     covered,
     wanted,
+    target: findTarget(time.beacon, { until, currentEpoch, isUpToDate }),
     missing: [...holes(covered, wanted), ...(skipped ? [skipped] : [])],
     missingReason: run?.lastGap?.problem,
     fillingEpochs: run?.fillingEpochs ?? 0,
@@ -101,8 +108,22 @@ export async function readNetworkHealth(
 }
 
 /** Without `fromEpoch`, the first stored epoch: where to begin was left to the server. */
-const firstWanted = ({ urls, fromEpoch }: NetworkSettings['beacon'], first: number): number =>
-  urls.length > 0 && fromEpoch >= 0 ? Math.min(first, fromEpoch) : first
+const firstWanted = ({ urls, fromEpoch }: NetworkSettings['beacon'], first: number | undefined): number =>
+  urls.length > 0 && fromEpoch >= 0 ? Math.min(first ?? fromEpoch, fromEpoch) : (first ?? 0)
+
+/** Without a node, nothing more is wanted than what is stored. */
+function findTarget(
+  { urls, fromEpoch }: NetworkSettings['beacon'],
+  head: { readonly until: number | undefined; readonly currentEpoch: number; readonly isUpToDate: boolean },
+): number | undefined {
+  const { until, currentEpoch, isUpToDate } = head
+  if (urls.length === 0 || isUpToDate) return until
+  // The first epoch to read is chosen with the first step.
+  if (until === undefined && fromEpoch < 0) return undefined
+  const final = currentEpoch - behindMinEpochs
+  // The clock is wrong if stored epochs are ahead of it.
+  return final < Math.max(until ?? 0, fromEpoch) ? undefined : final
+}
 
 const windowsTodo = 'correct the setting and restart; until then the network is disabled'
 
