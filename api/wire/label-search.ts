@@ -1,5 +1,5 @@
 // Endpoint of group A beyond the specification: search for labels by name (behaviour/explorer.md#label-search).
-import { Address, endpoint, integer, oneOf, type Static, Text, Type } from '../kit.ts'
+import { Address, Count, endpoint, integer, oneOf, type Static, Text, Type } from '../kit.ts'
 import { envelope } from './explorer.ts'
 
 export const FoundLabel = Type.Object({
@@ -22,9 +22,13 @@ export const labelSearch = endpoint('explorer.labelSearch', {
   input: Type.Object({
     q: Type.String({ minLength: 1, maxLength: 200, description: 'Search words; only the first eight are used.' }),
     chainid: Type.Optional(Type.String({ description: 'Only this chain; default: all chains.' })),
+    kind: Type.Optional(oneOf(['entity', 'address'], { description: 'Only entities, or only addresses.' })),
     limit: integer(20, 1, 50, 'Maximum number of results.'),
   }),
-  reply: envelope(Type.Array(FoundLabel, { description: 'Best matches first.' })),
+  reply: Type.Object({
+    ...envelope(Type.Array(FoundLabel, { description: 'Best matches first.' })).properties,
+    total: { ...Count, description: 'Number of matches, also beyond `limit`. An entity counts once per chain.' },
+  }),
   faults: ['explorer.chain_unsupported', 'record.not_found'],
   example: {
     input: { q: 'cobalt exch', chainid: '1', limit: 2 },
@@ -43,6 +47,7 @@ export const labelSearch = endpoint('explorer.labelSearch', {
           confidence: 95,
         },
       ],
+      total: 6,
     },
   },
 })

@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { type Client, createClient } from '#api/client.ts'
 import { type Browser, noBrowser, openBrowser } from '#test/browser.ts'
+import { kindTitles } from './search-result.ts'
 
 describe('search', { skip: noBrowser }, () => {
   let browser: Browser
@@ -25,7 +26,7 @@ describe('search', { skip: noBrowser }, () => {
     await dialog.getByRole('searchbox').fill(text)
     await dialog
       .getByRole('status')
-      .filter({ hasText: /results$|No results/ })
+      .filter({ hasText: /results?$|No results/ })
       .waitFor()
     return dialog
   }
@@ -35,6 +36,49 @@ describe('search', { skip: noBrowser }, () => {
     await page.getByRole('heading', { level: 1 }).waitFor()
     await page.keyboard.type('/exchange')
     assert.equal(await page.getByRole('dialog', { name: 'Search' }).getByRole('searchbox').inputValue(), 'exchange')
+    await browser.leave(page)
+  })
+
+  test('counts all matches of all chains and kinds, and shows those of a group on request', async () => {
+    const page = await browser.page('/#/markets')
+    const entities = new Set(
+      (await client.explorer.labelSearch({ q: 'meridian', kind: 'entity', limit: 50 })).result.map(({ slug }) => slug),
+    )
+    // An address has a label for each source.
+    const labelled = (await client.explorer.labelSearch({ q: 'meridian', kind: 'address', limit: 50 })).result
+    const addresses = new Set(labelled.map(({ chainid, address }) => `${chainid} ${address}`))
+    assert.ok(entities.size > 5, 'the demo has more entities than a group shows')
+    const dialog = await search(page, 'meridian')
+    const total = entities.size + addresses.size
+    await dialog
+      .getByRole('status')
+      .filter({ hasText: `${total} results` })
+      .waitFor()
+    const group = dialog.getByRole('region', { name: `Entities ${entities.size}` })
+    assert.equal(await group.getByRole('link').count(), 5)
+    await group.getByRole('button', { name: `All ${entities.size} results` }).click()
+    await group
+      .getByRole('link')
+      .nth(entities.size - 1)
+      .waitFor()
+    assert.equal(await group.getByRole('link').count(), entities.size)
+    await dialog
+      .getByRole('region', { name: `Addresses ${addresses.size}` })
+      .getByRole('link')
+      .first()
+      .waitFor()
+    await browser.accessible(page)
+    await browser.leave(page)
+  })
+
+  test('a kind that could not be searched is named', async () => {
+    const page = await browser.page('/#/markets', {
+      before: async (opened) => {
+        await opened.route('**/v1/eth/entities?**', (route) => route.fulfill({ status: 403, json: {} }))
+      },
+    })
+    const dialog = await search(page, 'meridian')
+    await dialog.getByText('Not searched: pools, operators.').waitFor()
     await browser.leave(page)
   })
 
@@ -71,9 +115,8 @@ describe('search', { skip: noBrowser }, () => {
       [quote, 'Quote', `/#/fx/${quote}`],
     ] as const) {
       const dialog = await search(page, text)
-      const link = dialog.locator(`a[href="${href}"]`)
-      await link.waitFor()
-      assert.match((await link.textContent()) ?? '', new RegExp(`^${kind}`), text)
+      const group = dialog.getByRole('region', { name: new RegExp(`^${kindTitles[kind]} \\d`) })
+      await group.locator(`a[href="${href}"]`).waitFor()
       await page.keyboard.press('Escape')
       await dialog.waitFor({ state: 'detached' })
     }

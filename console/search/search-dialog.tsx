@@ -1,13 +1,20 @@
 // The search of the whole console: results while you type, before that recent and suggested items. The arrow keys move
 // between the results, Enter opens the first one.
-import { useEffect, useRef, useState } from 'preact/compat'
+import { useEffect, useId, useRef, useState } from 'preact/compat'
 import { Form } from '../parts/controls.tsx'
+import { formatCount } from '../parts/format.ts'
 import { type DialogProps, Modal } from '../parts/modal.tsx'
+import { Failure } from '../parts/query-result.tsx'
 import { clearRecent, useRecent } from './recent.ts'
-import { type SearchResult, useSearchResults, useSuggestions } from './results.ts'
+import type { RecentItem } from './recent-items.ts'
+import { type ResultGroup, type SearchOutcome, useSearchResults, useSuggestions } from './results.ts'
+import { kindTitles } from './search-result.ts'
 import './search.css'
 
-const debounceMs = 150
+/** Each search calls the label search twice, which allows ten calls per second. */
+const debounceMs = 250
+
+type Item = RecentItem & { readonly detail?: string | undefined }
 
 export function SearchDialog({ onClose }: DialogProps) {
   const [text, setText] = useState('')
@@ -28,7 +35,7 @@ export function SearchDialog({ onClose }: DialogProps) {
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
     if (step === 0) return
     event.preventDefault()
-    const items = [...(box.current?.querySelectorAll<HTMLElement>('input, a') ?? [])]
+    const items = [...(box.current?.querySelectorAll<HTMLElement>('input, a, section button') ?? [])]
     const at = items.indexOf(document.activeElement as HTMLElement)
     items[Math.max(0, Math.min(items.length - 1, at + step))]?.focus()
   }
@@ -69,13 +76,13 @@ function Start({ onOpen }: { readonly onOpen: () => void }) {
               Clear
             </button>
           </div>
-          <ResultList results={recent} onOpen={onOpen} />
+          <ResultList isMixed results={recent} onOpen={onOpen} />
         </>
       )}
       {suggestions.length > 0 && (
         <>
           <h2>Suggestions</h2>
-          <ResultList results={suggestions} onOpen={onOpen} />
+          <ResultList isMixed results={suggestions} onOpen={onOpen} />
         </>
       )}
     </>
@@ -83,29 +90,75 @@ function Start({ onOpen }: { readonly onOpen: () => void }) {
 }
 
 function Results({ text, onOpen }: { readonly text: string; readonly onOpen: () => void }) {
-  const { data, isPlaceholderData } = useSearchResults(text)
-  const isBusy = data === undefined || isPlaceholderData
+  const { data, error, isPlaceholderData } = useSearchResults(text)
+  if (error) return <Failure error={error} />
+  const { groups = [], failures = [] } = data ?? {}
   return (
     <>
       <p className="small soft" role="status">
-        {isBusy ? 'Searching…' : data.length === 0 ? noResults : `${data.length} results`}
+        {data === undefined || isPlaceholderData ? 'Searching…' : formatTotal(data)}
       </p>
-      <ResultList results={data ?? []} onOpen={onOpen} />
+      {failures.map(({ names, reason }) => (
+        <p key={reason} className="small note warn">
+          Not searched: {names.join(', ')}. {reason}
+        </p>
+      ))}
+      {groups.map((group) => (
+        <Group key={`${group.kind} ${text}`} group={group} onOpen={onOpen} />
+      ))}
     </>
   )
+}
+
+function formatTotal({ groups }: SearchOutcome): string {
+  const total = groups.reduce((sum, group) => sum + group.total, 0)
+  if (total === 0) return noResults
+  const count = total === 1 ? '1 result' : `${formatCount(total)} results`
+  return groups.some(({ hasMore }) => hasMore) ? `At least ${count}` : count
 }
 
 const noResults =
   'No results. Names of labels and markets match the start of each word, names of pools and operators any part.'
 
-function ResultList({ results, onOpen }: { readonly results: readonly SearchResult[]; readonly onOpen: () => void }) {
+/** Results of a group before it is opened. */
+const shownMax = 5
+
+function Group({ group, onOpen }: { readonly group: ResultGroup; readonly onOpen: () => void }) {
+  const { kind, results, total, hasMore } = group
+  const [isOpen, setOpen] = useState(false)
+  const id = useId()
+  const isCut = total > results.length || hasMore
   return (
-    <ul className="results">
+    <section aria-labelledby={id}>
+      <h2 id={id}>
+        {kindTitles[kind]} <span className="count">{`${formatCount(total)}${hasMore ? '+' : ''}`}</span>
+      </h2>
+      <ResultList results={isOpen ? results : results.slice(0, shownMax)} onOpen={onOpen} />
+      {results.length > shownMax && !isOpen && (
+        <button type="button" className="plain" onClick={() => setOpen(true)}>
+          {isCut ? `First ${results.length} results` : `All ${results.length} results`}
+        </button>
+      )}
+      {isCut && isOpen && <p className="small soft">Add a word to find others.</p>}
+    </section>
+  )
+}
+
+interface ResultListProps {
+  readonly results: readonly Item[]
+  /** Of several kinds, so each shows its own. */
+  readonly isMixed?: boolean
+  readonly onOpen: () => void
+}
+
+function ResultList({ results, isMixed = false, onOpen }: ResultListProps) {
+  return (
+    <ul className={isMixed ? 'results mixed' : 'results'}>
       {results.map(({ kind, label, href, detail }) => (
         <li key={href}>
           <a href={href} onClick={onOpen}>
-            <span className="badge">{kind}</span> <span className="label">{label}</span>{' '}
-            <span className="soft small">{detail}</span>
+            {isMixed && <span className="badge">{kind}</span>} <span className="label">{label}</span>{' '}
+            {detail && <span className="detail soft small">{detail}</span>}
           </a>
         </li>
       ))}

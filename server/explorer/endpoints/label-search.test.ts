@@ -28,8 +28,11 @@ async function put(context: Pick<TestContext, 'state'>, labels: readonly LabelPa
 const exchange: LabelPatch = { chain: '1', slug: 'harbour-exchange', name: 'Harbour Exchange' }
 const wallet: TagPatch = { chain: '1', address: hot, source: 'own', name: 'Hot wallet 14', entity: exchange.slug }
 
-const ask = (context: TestContext, q: string, more: { chainid?: string; limit?: number } = {}) =>
-  labelSearch.handle({ q, limit: 20, ...more }, context, testRequestInfo())
+const ask = (
+  context: TestContext,
+  q: string,
+  more: { chainid?: string; kind?: 'entity' | 'address'; limit?: number } = {},
+) => labelSearch.handle({ q, limit: 20, ...more }, context, testRequestInfo())
 
 /** The slugs and addresses of the matches. */
 async function found(
@@ -59,6 +62,18 @@ describe('200', () => {
         confidence: 90,
       },
     ])
+  })
+
+  test('200: total counts the matches beyond the limit, and kind restricts them', async () => {
+    await using context = await openContext()
+    await put(context, [exchange, { ...exchange, chain: '137' }], [wallet])
+    const counts = async (more: Parameters<typeof ask>[2]) => {
+      const outcome = await ask(context, 'harbour', more)
+      return outcome.is === 'body' && [outcome.body.result.map(({ kind }) => kind), outcome.body.total]
+    }
+    assert.deepEqual(await counts({ limit: 1 }), [['entity'], 3])
+    assert.deepEqual(await counts({ limit: 1, kind: 'address' }), [['address'], 1])
+    assert.deepEqual(await counts({ kind: 'entity', chainid: '137' }), [['entity'], 1])
   })
 
   test('200: exact matches come first, then prefixes; higher confidence before lower', async () => {

@@ -11,12 +11,13 @@ import { type SearchEntry, searchEntries } from '../labels/search-table.ts'
 
 export const labelSearch = createHandler(
   extensions['explorer.labelSearch'],
-  async ({ q, chainid, limit }, context: ExplorerContext) => {
+  async ({ q, chainid, kind, limit }, context: ExplorerContext) => {
     const words = queryWords(q)
     if (words.length === 0) throw invalid(['query', 'q'], 'must contain a word, a slug or the start of an address')
-    const entries = await searchEntries(context, { words, chain: chainid, limit })
-    if (entries.length === 0) return { is: 'nothing' }
-    return wrapResult(entries.map(toFoundLabel))
+    const { entries, total } = await searchEntries(context, { words, chain: chainid, kind, limit })
+    if (total === 0) return { is: 'nothing' }
+    const { is, body } = wrapResult(entries.map(toFoundLabel))
+    return { is, body: { ...body, total } }
   },
   servedChainIfGiven,
 )

@@ -19,7 +19,7 @@ const putEntities = (context: TestContext, count: number, name: string) =>
   )
 
 const subjectsOf = async (context: Pick<TestContext, 'state' | 'explorer'>, word: string, limit = 50) =>
-  (await searchEntries(context, { words: [word], limit })).map(({ subject }) => subject)
+  (await searchEntries(context, { words: [word], limit })).entries.map(({ subject }) => subject)
 
 test('a search that is running does not see a change that another search applies', async () => {
   await using context = await openContext()

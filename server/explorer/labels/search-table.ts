@@ -34,7 +34,15 @@ export interface LabelTable {
 export interface LabelQuery {
   readonly words: readonly string[]
   readonly chain?: string | undefined
+  readonly kind?: EditKind | undefined
   readonly limit: number
+}
+
+export interface LabelMatches {
+  /** The best ones, best first. */
+  readonly entries: readonly SearchEntry[]
+  /** All, also beyond the limit. */
+  readonly total: number
 }
 
 const entriesMax = 500_000
@@ -53,12 +61,11 @@ export function createTableRefresher(context: Pick<ExplorerContext, 'state' | 'e
   }
 }
 
-/** The best matches, best first. */
 export async function searchEntries(
   context: Pick<ExplorerContext, 'state' | 'explorer'>,
   search: LabelQuery,
   tableEntriesMax = entriesMax,
-): Promise<SearchEntry[]> {
+): Promise<LabelMatches> {
   const { entries, list } = await getSearchTable(context, tableEntriesMax)
   const best = collectBest(search)
   if (entries) {
@@ -69,15 +76,18 @@ export async function searchEntries(
       if (seen % entriesPerYield === 0) await nextEventLoopTurn()
     }
   } else for await (const entry of readStoredEntries(context.state)) best.consider(entry)
-  return best.entries()
+  return best.matches()
 }
 
-/** Keeps the best `limit` entries in order. */
-function collectBest({ words, chain, limit }: LabelQuery) {
+/** Counts all matches, and keeps the best `limit` in order. */
+function collectBest({ words, chain, kind, limit }: LabelQuery) {
   const ranked: RankedEntry[] = []
+  let total = 0
   return {
     consider(entry: SearchEntry): void {
-      if ((chain !== undefined && entry.chain !== chain) || !matchesAllWords(entry.searchText, words)) return
+      if ((chain !== undefined && entry.chain !== chain) || (kind !== undefined && entry.kind !== kind)) return
+      if (!matchesAllWords(entry.searchText, words)) return
+      total += 1
       const candidate = { rank: rankMatch(entry.searchText, words), entry }
       const worst = ranked[limit - 1]
       if (worst && compareRanked(candidate, worst) >= 0) return
@@ -85,7 +95,7 @@ function collectBest({ words, chain, limit }: LabelQuery) {
       ranked.splice(before + 1, 0, candidate)
       if (ranked.length > limit) ranked.pop()
     },
-    entries: (): SearchEntry[] => ranked.map(({ entry }) => entry),
+    matches: (): LabelMatches => ({ entries: ranked.map(({ entry }) => entry), total }),
   }
 }
 

@@ -217,7 +217,7 @@ test('while an import is under way, a search and the history show neither its ro
   const put = (patch: typeof before) =>
     context.state.write((tx) => putLabels(new HistoryWriter(tx, { ...author(context), by: 'bob' }), [patch]))
   const search = async () =>
-    (await searchEntries(context, { words: ['entity'], limit: 3 })).map(({ subject }) => subject)
+    (await searchEntries(context, { words: ['entity'], limit: 3 })).entries.map(({ subject }) => subject)
   await put(before)
   assert.deepEqual(await search(), [])
   let checks = 0
