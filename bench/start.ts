@@ -100,7 +100,7 @@ try {
   const listening = /listening|http:\/\/127\.0\.0\.1:\d+/
   const idle = ['-e', 'require("http").createServer().listen(0, () => console.log("listening"))']
   const serveIn = (name: string) => ['cli/tetrad.js', 'serve', '--data', join(dir, name), '--port', '0']
-  // Fills the compile cache, as `npm ci` does (cli/prepare.js).
+  // Fills the compile cache.
   await startOnce(serveIn('warm'), listening)
   const empty = await startOnce(serveIn('empty'), listening, 1000, { NODE_COMPILE_CACHE: join(dir, 'cache') })
   // The server reads the earlier days of validators after it is ready. A second start has nothing left to read.

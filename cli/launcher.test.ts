@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFile, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
-import { delimiter, dirname, join } from 'node:path'
+import { delimiter, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { launcher, openFolder, runChild } from '#test/run-command.ts'
 import manifest from '../package.json' with { type: 'json' }
@@ -31,8 +31,7 @@ async function openProject(main: string, version?: string) {
   await mkdir(join(home.dir, 'cli'))
   await writeFile(join(home.dir, 'package.json'), '{"type":"module"}')
   await copyFile(launcher, join(home.dir, 'cli', 'tetrad.js'))
-  for (const name of ['parent.js', 'own-imports.js'])
-    await copyFile(join(import.meta.dirname, name), join(home.dir, 'cli', name))
+  await copyFile(join(import.meta.dirname, 'parent.js'), join(home.dir, 'cli', 'parent.js'))
   await writeFile(join(home.dir, 'cli', 'main.ts'), `export async function main(args: string[]) { ${main} }`)
   if (version) {
     const folder = join(home.dir, 'node_modules', packageName)
@@ -64,33 +63,6 @@ test('a recent Node runs the command line in the same process', async () => {
   const child = spawn(process.execPath, [project.file], { stdio: ['ignore', 'pipe', 'inherit'] })
   const [output] = await once(child.stdout, 'data')
   assert.equal(String(output).trim(), String(process.pid))
-})
-
-test('imports of own files, of packages and of data are resolved in all threads, and a missing file is reported', async () => {
-  const tryImports = `const names = ['#lib/a.ts', '#lib/missing.ts', './missing.ts']
-    for (const name of names) console.log(await import(name).then(({ text }) => text, ({ code }) => code))`
-  const main = `${tryImports}
-    const { Worker } = await import('node:worker_threads')
-    new Worker(new URL('../lib/thread.ts', import.meta.url), { execArgv: process.execArgv })`
-  await using project = await openProject(main)
-  const files = {
-    'package.json': '{"type":"module","imports":{"#lib/*":"./lib/*"}}',
-    'lib/a.ts': `import { b } from '../lib/b.ts'; import { c } from 'own'; import data from './data.json' with { type: 'json' }
-      export const text: string = [b, c, data].join(' ')`,
-    'lib/b.ts': `export const b = 'b'`,
-    'lib/data.json': '"data"',
-    'lib/thread.ts': tryImports,
-    'node_modules/own/package.json': '{"type":"module","imports":{"#lib/*":"./x/*"},"exports":"./index.js"}',
-    'node_modules/own/index.js': `export { c } from '#lib/c.js'`,
-    'node_modules/own/x/c.js': `export const c = 'c'`,
-  }
-  for (const [name, text] of Object.entries(files)) {
-    await mkdir(dirname(join(project.dir, name)), { recursive: true })
-    await writeFile(join(project.dir, name), text)
-  }
-  const { stdout } = await runChild([], { cwd: project.dir, node: process.execPath, file: project.file })
-  // Node's own search would report ERR_MODULE_NOT_FOUND.
-  assert.equal(stdout, 'b c data\nENOENT\nENOENT\n'.repeat(2))
 })
 
 test('all threads use one compile cache', async () => {

@@ -79,10 +79,6 @@ if (majorOf(process.version) >= majorMin) {
   // Worker threads use the cache only if the environment names it. The folder of this version of Node is below it.
   const compileCache = modules.getCompileCacheDir()
   if (compileCache) process.env.NODE_COMPILE_CACHE ??= dirname(compileCache)
-  const ownImports = new URL('./own-imports.js', import.meta.url).href
-  await import(ownImports)
-  // Worker threads are started with these options (server/runtime/worker-thread.ts).
-  process.execArgv.push('--import', ownImports)
   const { main } = await import(isPackage ? '../dist/cli/main.js' : './main.ts')
   await main(process.argv.slice(2))
 } else {

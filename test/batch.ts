@@ -80,7 +80,6 @@ if (import.meta.main) {
     if (result) writeSync(out, `${JSON.stringify(result)}\n`)
     if (result?.outcome === 'failed') process.exitCode = 1
   }
-  await import('./test-scope.ts')
   const { run } = await import('node:test')
   const events = run({ files, isolation: 'none', timeout: timeoutMs })
   // All files are loaded before the first test starts.

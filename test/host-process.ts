@@ -3,7 +3,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { withOwnImports } from './programs.ts'
 import type { HostCalls } from './whole-system-host.ts'
 
 const hostFile = join(import.meta.dirname, 'whole-system-host.ts')
@@ -22,7 +21,7 @@ export class HostProcess {
   isAlive = true
 
   constructor() {
-    this.#child = fork(hostFile, { execArgv: [...withOwnImports], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+    this.#child = fork(hostFile, { execArgv: [], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
     this.exited = once(this.#child, 'exit').then(() => {
       this.isAlive = false
       for (const { reject } of this.#calls.values()) reject(new HostDied())

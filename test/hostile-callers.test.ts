@@ -11,7 +11,6 @@ import { createSeededRandom, type SeededRandom } from '#simulator/seeded-random.
 import type { Measurements } from './hostile-callers-host.ts'
 import { drawClosing, drawRequest, type HostileRequest, lastRequest } from './hostile-requests.ts'
 import { isLongRun, seedsOf } from './long.ts'
-import { withOwnImports } from './programs.ts'
 import { commandEnv } from './run-command.ts'
 
 const requestsCount = Number(process.env.HOSTILE_REQUESTS ?? (isLongRun ? 1_000_000 : 1500))
@@ -38,7 +37,7 @@ describe('hostile callers', () => {
   before(async () => {
     const file = join(import.meta.dirname, 'hostile-callers-host.ts')
     host = fork(file, {
-      execArgv: ['--expose-gc', ...withOwnImports],
+      execArgv: ['--expose-gc'],
       env: commandEnv(),
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })

@@ -19,7 +19,6 @@ import {
 } from './ingest-oracle.ts'
 import { ingestAll } from './killed-ingest.ts'
 import { seedsOf } from './long.ts'
-import { withOwnImports } from './programs.ts'
 import { openQuietServer } from './quiet-server.ts'
 import { copyEmptyStores } from './template.ts'
 
@@ -36,7 +35,7 @@ async function openFolder() {
 
 /** Returns the signal or the exit code of the process. */
 async function ingestInChild(dir: string, url: string, killAt: number): Promise<number | string> {
-  const child = spawn(process.execPath, [...withOwnImports, childFile, dir, url, String(killAt)], {
+  const child = spawn(process.execPath, [childFile, dir, url, String(killAt)], {
     stdio: ['ignore', 'ignore', 'inherit'],
   })
   const [code, signal] = await once(child, 'exit')

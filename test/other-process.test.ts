@@ -16,13 +16,11 @@ import { openState } from '#storage/open.ts'
 import { bearing, codeOf, makeKey, quote } from './authorization.ts'
 import { openContext } from './context.ts'
 import { noPostgres, startPostgres } from './postgres.ts'
-import { withOwnImports } from './programs.ts'
 import { waitUntil } from './wait-until.ts'
 
 async function startOtherProcess(location: string) {
   const child = fork(new URL('./other-process.ts', import.meta.url), [location], {
     stdio: 'inherit',
-    execArgv: [...withOwnImports],
   })
   await once(child, 'message')
   return {

@@ -132,7 +132,7 @@ describe('the package', () => {
       .split('\n')
       .map((path) => path.replace('package/', ''))
     const expected = [
-      /^(package\.json|README\.md|LICENSE|cli\/(tetrad|parent|own-imports)\.js|dist\/package\.json|api\/package\.json)$/,
+      /^(package\.json|README\.md|LICENSE|cli\/(tetrad|parent)\.js|dist\/package\.json|api\/package\.json)$/,
       /^dist\/(?!console\/).*\.js$/,
       /^dist\/console\/dist\//,
       /^dist\/docs\/[^/]+\.md$/,

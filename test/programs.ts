@@ -11,9 +11,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const startWithinMs = 60_000
 
-/** Options of Node for a process that loads our sources. */
-export const withOwnImports = ['--import', join(import.meta.dirname, 'own-imports.js')] as const
-
 /** Prefix for a command that must end with this process, however that ends. */
 export const withParent = ['setpriv', '--pdeathsig', 'KILL'] as const
 

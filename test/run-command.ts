@@ -5,7 +5,6 @@ import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { withOwnImports } from './programs.ts'
 
 export const launcher = join(import.meta.dirname, '..', 'cli', 'tetrad.js')
 const hostFile = join(import.meta.dirname, '..', 'test', 'command-host.ts')
@@ -60,7 +59,7 @@ export async function runCommand(args: readonly string[], { cwd, env }: RunOptio
 
 /** execArgv: without the options of the test runner. */
 const startHost = (): ChildProcess =>
-  fork(hostFile, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], env: commandEnv(), execArgv: [...withOwnImports] })
+  fork(hostFile, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], env: commandEnv(), execArgv: [] })
 
 /** An idle host does not keep the test process running. */
 function setRef(host: ChildProcess, isBusy: boolean): void {

@@ -15,7 +15,6 @@ import { endLine, type Result } from './batch.ts'
 import { consoleBuild } from './console-build.ts'
 import { childrenCpuMs, totalCpuMs } from './cpu-time.ts'
 import { type Batch, batchesOf, batchesOfOtherClients, type Group, groupOf, groups } from './groups.ts'
-import { withOwnImports } from './programs.ts'
 import { notTestedLine, summaryOf } from './summary.ts'
 import type { DemoReady } from './template.ts'
 
@@ -84,7 +83,7 @@ let demoNodes = ''
 
 async function prepareDemo(work: string): Promise<void> {
   const env = testEnv(work, work)
-  const child = fork(join(import.meta.dirname, 'template.ts'), { cwd: root, env, execArgv: [...withOwnImports] })
+  const child = fork(join(import.meta.dirname, 'template.ts'), { cwd: root, env })
   demoProcess = child
   const exited = once(child, 'exit').then(([code]) => Promise.reject(new Error(`Demo data failed (${code})`)))
   const [{ urls, cpuMs }] = (await Promise.race([once(child, 'message'), exited])) as [DemoReady]
@@ -204,7 +203,7 @@ function testTask({ name, files, client }: Batch, work: string, index: number): 
       const report = join(work, `report-${index}.ndjson`)
       const temporary = join(work, String(index))
       mkdirSync(temporary)
-      const args = [...withOwnImports, join(import.meta.dirname, 'batch.ts'), report, ...files]
+      const args = [join(import.meta.dirname, 'batch.ts'), report, ...files]
       const env = { ...testEnv(work, temporary), ...(client !== undefined && { TEST_CLIENT: String(client) }) }
       const { code, output, cpuMs } = await capture(process.execPath, args, { env, ...(!options.long && batchLimit) })
       rmSync(temporary, { recursive: true, force: true })

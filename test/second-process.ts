@@ -4,7 +4,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { withOwnImports } from './programs.ts'
 
 const root = new URL('..', import.meta.url)
 const prelude = `
@@ -25,7 +24,7 @@ export interface OtherProcess extends AsyncDisposable {
  * command.
  */
 export function startProcess(code: string, under: readonly string[] = []): OtherProcess {
-  const node = [process.execPath, ...withOwnImports, '--input-type=module', '--eval', prelude + code]
+  const node = [process.execPath, '--input-type=module', '--eval', prelude + code]
   const [command = '', ...args] = [...under, ...node]
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()

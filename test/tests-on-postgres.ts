@@ -3,7 +3,6 @@ import { strict as assert } from 'node:assert'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { withOwnImports } from './programs.ts'
 
 const serverDir = join(import.meta.dirname, '../server')
 
@@ -12,7 +11,7 @@ export async function passOnPostgres(url: string, names: readonly string[], skip
   const { NODE_TEST_CONTEXT: _, ...env } = process.env
   const files = names.map((name) => join(serverDir, `${name}.test.ts`))
   const options = ['--test-isolation=none', '--test-reporter=tap', ...(skip ? [`--test-skip-pattern=${skip}`] : [])]
-  const child = spawn(process.execPath, [...withOwnImports, '--test', ...options, ...files], {
+  const child = spawn(process.execPath, ['--test', ...options, ...files], {
     env: { ...env, TETRAD_TEST_STATE: url },
     stdio: ['ignore', 'pipe', 'inherit'],
   })

@@ -7,7 +7,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { isLongRun, seedsOf } from './long.ts'
-import { withOwnImports } from './programs.ts'
 import { commandEnv } from './run-command.ts'
 import { noTinyDisk, tinyDisk } from './tiny-disk.ts'
 import { drawEvents, shrinkEvents } from './whole-system-events.ts'
@@ -24,14 +23,7 @@ test('after days of faults, a server has every acknowledged write and the data o
   if (noTinyDisk) t.diagnostic(`without full disks: ${noTinyDisk}`)
   const options = [...(noTinyDisk ? [] : [`--disk=${disk}`]), isLongRun ? '--shrink' : `--first=${eventsPerShortRun}`]
   const file = join(import.meta.dirname, 'whole-system.ts')
-  const [program = '', ...args] = [
-    ...prefix,
-    process.execPath,
-    ...withOwnImports,
-    file,
-    ...options,
-    ...seeds.map(String),
-  ]
+  const [program = '', ...args] = [...prefix, process.execPath, file, ...options, ...seeds.map(String)]
   const child = spawn(program, args, { env: commandEnv(), stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
   for (const stream of [child.stdout, child.stderr])

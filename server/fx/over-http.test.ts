@@ -16,7 +16,6 @@ import { createKey, type NewKey, rotateKey } from '#storage/keys.ts'
 import { openState } from '#storage/open.ts'
 import { settingsWith } from '#test/context.ts'
 import { onlyInLongRun } from '#test/long.ts'
-import { withOwnImports } from '#test/programs.ts'
 import { checkReceipt } from './receipts/check-receipt.ts'
 
 const file = fileURLToPath(import.meta.url)
@@ -183,7 +182,7 @@ function tests() {
     // endpoints/survival.test.ts kills a process without HTTP.
     test('every acknowledged quote is stored after kill −9 of the server', { skip: onlyInLongRun }, async () => {
       const dir = await mkdtemp(join(tmpdir(), 'tetrad-fx-'))
-      const child = spawn(process.execPath, [...withOwnImports, file, 'child', dir], {
+      const child = spawn(process.execPath, [file, 'child', dir], {
         stdio: ['ignore', 'pipe', 'inherit'],
       })
       try {

@@ -12,7 +12,6 @@ import { openRedis } from '#sources/redis.ts'
 import { bearing, codeOf, fundedBy, makeKey, querying, quote } from '#test/authorization.ts'
 import { openContext, type TestContext, testNowMs } from '#test/context.ts'
 import { ManualClock } from '#test/manual-clock.ts'
-import { withOwnImports } from '#test/programs.ts'
 import { noRedis, type RedisServer, startRedis } from '#test/redis.ts'
 import { waitUntil } from '#test/wait-until.ts'
 import { openAuthorizer } from './authorize.ts'
@@ -124,8 +123,8 @@ describe('limits in Redis', { skip: noRedis }, () => {
     await using server = await startRedis()
     const limits = { perSecond: 5, perDay: 12 }
     const hammer = new URL('../../test/limit-load.ts', import.meta.url)
-    const [args, execArgv] = [[server.url, JSON.stringify(limits)], [...withOwnImports]]
-    const children = [1, 2, 3].map(() => fork(hammer, args, { stdio: 'inherit', execArgv }))
+    const args = [server.url, JSON.stringify(limits)]
+    const children = [1, 2, 3].map(() => fork(hammer, args, { stdio: 'inherit', execArgv: [] }))
     const lists = await Promise.all(
       children.map(async (child) => {
         const [ready] = await once(child, 'message')

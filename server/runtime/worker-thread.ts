@@ -160,7 +160,7 @@ export function openThread(
   }
 }
 
-/** With the options of Node that this process has now: the launcher adds a module to load (cli/own-imports.js). */
+/** With the options of Node that this process has now, not those that it was started with. */
 function createWorker(file: URL, options: WorkerOptions): Worker {
   try {
     return new Worker(file, { ...options, execArgv: process.execArgv })

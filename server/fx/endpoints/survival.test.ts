@@ -13,7 +13,6 @@ import { systemRandom } from '#runtime/random.ts'
 import { openState } from '#storage/open.ts'
 import { settingsWith, testNowMs, testRequestInfo } from '#test/context.ts'
 import { ManualClock } from '#test/manual-clock.ts'
-import { withOwnImports } from '#test/programs.ts'
 import { createFxCaches } from '../context.ts'
 import { storeRates } from '../rates/rate-store.ts'
 import { createQuote } from './create-quote.ts'
@@ -60,7 +59,7 @@ async function quoteUntilKilled(folder: string): Promise<void> {
 async function survives(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'tetrad-test-'))
   try {
-    const child = spawn(process.execPath, [...withOwnImports, file, 'child', folder], {
+    const child = spawn(process.execPath, [file, 'child', folder], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     const exited = new Promise((resolve) => child.once('exit', (_, signal) => resolve(signal)))
