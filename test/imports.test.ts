@@ -1,6 +1,5 @@
 // Checks the structure of the source: which folder may import which, where each package may be used, where time,
-// randomness, the environment and the network may be accessed, and how long a file may be. Type imports count; comments
-// do not.
+// randomness, the environment and the network may be accessed. Type imports count; comments do not.
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { builtinModules } from 'node:module'
@@ -229,27 +228,4 @@ test('there are no barrels, default exports, utils, helpers or managers', () => 
 test('every file begins with a comment that says what it is for', () => {
   const violations = sources.filter(({ text }) => !/^(#!.*\n)?\/\//.test(text)).map(({ file }) => file)
   assert.deepEqual(violations, [])
-})
-
-const linesMax = 300
-/** Longer files, and why they are not split. */
-const longFiles: Record<string, string> = {
-  'server/sources/evm/rpc-endpoint.ts': 'one class with the state of a node',
-  'server/sources/http-client.ts': 'the only way to send a request, with all its limits',
-  'server/validators/duties/chunk.ts': 'one reader of a binary format',
-  'simulator/markets/plan.ts': 'a table of demo data',
-}
-
-test(`no file has more than ${linesMax} lines, except those listed with a reason`, () => {
-  const lengths = sources.map(({ file, text }) => ({ file, lines: text.split('\n').length - 1 }))
-  assert.deepEqual(
-    lengths.filter(({ file, lines }) => lines > linesMax && !(file in longFiles)),
-    [],
-    'split the file by subject, or list it with a reason',
-  )
-  assert.deepEqual(
-    Object.keys(longFiles).filter((file) => !lengths.some((known) => known.file === file && known.lines > linesMax)),
-    [],
-    'these files are not that long, or do not exist',
-  )
 })
