@@ -112,8 +112,8 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   const settings = await withChainTimes({ ...parts, settings: options.settings })
   options.signal?.throwIfAborted()
   const context = createContext({ ...parts, settings })
-  // From the primary, which has every change that the server has noticed, over one or two connections.
-  const listStore = { ...settings.store, stateReplicas: [], stateConnections: 2 }
+  // A thread reads one list over one or two connections.
+  const listStore = { ...settings.store, stateConnections: 2 }
   context.explorer.listsOnThread = { dir: options.dataDir, options: listStore }
   const demoKey = await options.createDemoKey?.(context)
   // Create the key now, so that operators can record its public key before the first quote.

@@ -9,6 +9,8 @@ export class BreakingProxy implements AsyncDisposable {
   readonly #ends = new Set<Socket>()
   /** Breaks the connection at the next data in a direction, before or after it has arrived. */
   cut: 'questions' | 'answers' | undefined
+  /** Is told what clients send, as text. */
+  onQuestion: (text: string) => void = () => {}
   /** Drops all data silently. */
   silent = false
 
@@ -23,6 +25,7 @@ export class BreakingProxy implements AsyncDisposable {
       for (const end of [client, database]) end.on('error', breakOff).on('close', breakOff)
       client.on('data', (chunk) => {
         if (this.silent) return
+        this.onQuestion(chunk.toString('latin1'))
         if (this.cut !== 'questions') return void database.write(chunk)
         this.cut = undefined
         breakOff()

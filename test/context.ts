@@ -113,6 +113,7 @@ function openAtFirstUse(engine: State['engine'], open: () => Promise<State>): St
     recent: {
       get: async (sql, ...values) => (await use()).recent.get(sql, ...values),
       all: async (sql, ...values) => (await use()).recent.all(sql, ...values),
+      snapshot: async (isRecent, work, signal) => (await use()).recent.snapshot(isRecent, work, signal),
     },
     write: async (work, options) => (await use()).write(work, options),
     writeTogether: async (write, item) => (await use()).writeTogether(write, item),

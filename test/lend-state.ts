@@ -26,6 +26,7 @@ export function lendState(state: State): State {
     recent: {
       get: (sql, ...values) => track(() => state.recent.get(sql, ...values)),
       all: (sql, ...values) => track(() => state.recent.all(sql, ...values)),
+      snapshot: (isRecent, work, signal) => track(() => state.recent.snapshot(isRecent, work, signal)),
     },
     write: (work, options) => track(() => state.write(work, options)),
     writeTogether: (write, item) => track(() => state.writeTogether(write, item)),

@@ -30,7 +30,8 @@
 //    a circle. Only the last run has an effect, so the work must not change anything outside its transaction; it returns
 //    what it finds.
 // 8. `recent` may be slightly behind `get` and `all`, but not behind what this process has written or noticed: a replica
-//    is used only if it has replayed the log up to there.
+//    is used only if it has replayed the log up to there. What a read of `get` or `all` has found may be newer. If a
+//    result is combined with it, or cached under it, use `recent.snapshot`, which checks it in the same snapshot.
 // 9. The character U+0000 in a text may be returned as U+FFFD, because PostgreSQL cannot store it. Store bytes as bytes.
 //
 // What the groups rely on when several servers share a database:
@@ -78,6 +79,18 @@ export interface StateWriter extends StateReader {
   deleteMany(from: string, key: readonly string[], rows: Rows): Promise<number>
 }
 
+export interface RecentReader extends StateReader {
+  /**
+   * Like `snapshot` of the database. A replica is used only if `isRecent` finds in the same snapshot what the caller has
+   * seen.
+   */
+  snapshot<T>(
+    isRecent: (reader: StateReader) => Promise<boolean>,
+    work: (reader: StateReader) => Promise<T>,
+    signal?: AbortSignal,
+  ): Promise<T>
+}
+
 /** SQL that differs between the engines, for migrations. */
 export interface StateDialect {
   readonly bytes: 'blob' | 'bytea'
@@ -105,8 +118,8 @@ export type GroupWrite<Item, Result> = (tx: StateWriter, items: readonly Item[])
 
 export interface State extends StateReader {
   readonly engine: 'sqlite' | 'postgres'
-  /** Rule 8: for single queries that are slow or frequent and on which no other query depends. */
-  readonly recent: StateReader
+  /** Rule 8: for queries that are slow or frequent. */
+  readonly recent: RecentReader
   /** Whether `recent` may use another server. */
   readonly hasReplicas?: boolean
   write<T>(work: (tx: StateWriter) => Promise<T>, options?: WriteOptions): Promise<T>

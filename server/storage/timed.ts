@@ -16,6 +16,7 @@ export function timedState(state: State, clock: Clock, report: ReportTime): Stat
     recent: {
       get: <R>(sql: string, ...values: Value[]) => timed('recent', () => state.recent.get<R>(sql, ...values)),
       all: <R>(sql: string, ...values: Value[]) => timed('recent', () => state.recent.all<R>(sql, ...values)),
+      snapshot: (isRecent, work, signal) => timed('recent', () => state.recent.snapshot(isRecent, work, signal)),
     },
     write: (work, options) => timed('write', () => state.write(work, options)),
     writeTogether: (write, item) => timed('write', () => state.writeTogether(write, item)),

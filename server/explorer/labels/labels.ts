@@ -5,6 +5,7 @@
 // 2. The revision of a chain's list changes in the same transaction as its labels, so a cached list is never stale.
 // 3. Every change is in the history (history.ts).
 import type { LabelRecord } from '#api/wire/explorer.ts'
+import { nextEventLoopTurn } from '#runtime/clock.ts'
 import { selectIn } from '#storage/select-in.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'
 import type { HistoryWriter } from './history.ts'
@@ -88,14 +89,26 @@ export function readListHead(state: StateReader, chain: string): Promise<ListHea
   return state.get('select revision, entries from label_lists where chain = ?', chain)
 }
 
-/** The labels of a chain as 4.1 returns them, by slug. */
-export function listLabels(state: State, chain: string): AsyncIterable<LabelRecord> {
-  return state.each<LabelRecord>(
-    `select name as labelname, slug as labelslug, description as shortdescription, notes,
-            updated_unix as lastupdatedtimestamp
-     from labels where chain = ? order by slug`,
-    chain,
-  )
+/** Of a list that is read in parts, with turns of the event loop between them. */
+const rowsPerRead = 250
+
+/** The labels of a chain as 4.1 returns them, by slug. They are of one moment if the reader is of a snapshot. */
+export async function* listLabels(reader: StateReader, chain: string): AsyncGenerator<LabelRecord> {
+  let after = ''
+  for (;;) {
+    const records = await reader.all<LabelRecord>(
+      `select name as labelname, slug as labelslug, description as shortdescription, notes,
+              updated_unix as lastupdatedtimestamp
+       from labels where chain = ? and slug > ? order by slug limit ${rowsPerRead}`,
+      chain,
+      after,
+    )
+    yield* records
+    const last = records[rowsPerRead - 1]
+    if (!last) return
+    after = last.labelslug
+    await nextEventLoopTurn()
+  }
 }
 
 /** All entities, or those of one chain, ordered by slug and chain. */

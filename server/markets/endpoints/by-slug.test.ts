@@ -63,7 +63,7 @@ describe('200', () => {
     const { state } = context
     const replies: unknown[] = []
     const recent: State['recent'] = {
-      all: (sql, ...values) => state.all(sql, ...values),
+      ...state.recent,
       get: async <R>() => replies.shift() as R | undefined,
     }
     let seen: unknown

@@ -12,24 +12,32 @@ import { PostgresSession, type Purpose, type TransactionMode } from './session.t
 const waitingMax = 5000
 const advice = 'raise store.stateConnections, or find the slow queries'
 
+export type SessionPool = ReturnType<typeof createSessionPool>
+
 export function createSessionPool(address: PostgresAddress, purpose: Purpose, max: number, waitMs: number) {
   const outageRetry = createOutageRetry(waitMs)
   /** Connections are opened when they are needed. */
   const slots = Array.from({ length: max }, (): { session?: PostgresSession } => ({}))
   const pool = createReaderPool(address.name, slots, waitingMax, advice)
 
-  /** Without retries. With a mode, in a transaction. So are all reads through a pooler (session.ts, 4). */
-  const runOnce = <T>(work: (session: PostgresSession) => Promise<T>, mode?: TransactionMode): Promise<T> =>
+  const use = <T>(work: (session: PostgresSession) => Promise<T>): Promise<T> =>
     pool.run(async (slot) => {
       if (!slot.session || slot.session.lost || slot.session.shouldReplace) {
         void slot.session?.close()
         slot.session = await PostgresSession.open(address, purpose)
       }
-      const { session } = slot
-      return mode === undefined && !session.isPooled ? work(session) : inTransaction(session, mode ?? '', work)
+      return work(slot.session)
     })
 
+  /** Without retries. With a mode, in a transaction. So are all reads through a pooler (session.ts, 4). */
+  const runOnce = <T>(work: (session: PostgresSession) => Promise<T>, mode?: TransactionMode): Promise<T> =>
+    use((session) =>
+      mode === undefined && !session.isPooled ? work(session) : inTransaction(session, mode ?? '', work),
+    )
+
   return {
+    /** Without retries and without a transaction. */
+    use,
     runOnce,
     /** Invariant 1. */
     async read<T>(work: (session: PostgresSession) => Promise<T>, mode?: TransactionMode): Promise<T> {
@@ -51,7 +59,7 @@ export function createSessionPool(address: PostgresAddress, purpose: Purpose, ma
   }
 }
 
-async function inTransaction<T>(
+export async function inTransaction<T>(
   session: PostgresSession,
   mode: TransactionMode,
   work: (session: PostgresSession) => Promise<T>,

@@ -82,11 +82,16 @@ function createPostgresState(
   }
 
   const reader = sessionReader((work) => readers.read(work))
+  const snapshot: State['snapshot'] = (work, signal) =>
+    readers.read((session) => {
+      signal?.throwIfAborted()
+      return work(sessionReader((read) => read(session)))
+    }, 'isolation level repeatable read')
   return {
     engine: 'postgres',
     ...reader,
     hasReplicas: replicaUrls.length > 0,
-    recent: replicas.reader(reader, () => watching().knownPosition()),
+    recent: replicas.reader({ ...reader, snapshot }, () => watching().knownPosition()),
     async open() {
       await writers.open()
       watch = await openCommitWatch(address, {
@@ -95,11 +100,7 @@ function createPostgresState(
         onNewTimeline: () => void (replicaUrls.length > 0 && writers.nameTimeline().catch(() => {})),
       })
     },
-    snapshot: (work, signal) =>
-      readers.read((session) => {
-        signal?.throwIfAborted()
-        return work(sessionReader((read) => read(session)))
-      }, 'isolation level repeatable read'),
+    snapshot,
     async *each<R = Row>(sql: string, ...values: Value[]): AsyncGenerator<R> {
       if (isClosed) throw closedFault(address.name)
       if (iterations.size >= iterationsMax) throw tooManyIterations(address.name)

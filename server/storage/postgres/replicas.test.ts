@@ -6,7 +6,7 @@ import { nextEventLoopTurn, systemClock } from '#runtime/clock.ts'
 import { openPostgres } from '#test/open-database.ts'
 import { noPostgres, startPostgres } from '#test/postgres.ts'
 import { tables } from '#test/state-suite/store-location.ts'
-import type { State } from '../state.ts'
+import type { State, StateReader } from '../state.ts'
 
 const add = 'insert into counters (name, value) values (?, ?)'
 const count = 'select count(*) as n from counters'
@@ -53,6 +53,46 @@ test('recent reads use replicas that are up to date, otherwise the primary (stor
   await state.close()
   await assert.rejects(open(replica), unavailable)
 })
+
+test('a snapshot of a replica does not change, and is used only if it has what the caller has seen (storage/state.ts, rule 8)', {
+  skip: noPostgres,
+}, async () => {
+  await using server = await startPostgres()
+  await using standby = await server.standby()
+  const url = await server.schema()
+  const replicas = [url.replace(`:${server.port}/`, `:${standby.port}/`)]
+  const state = await openPostgres(url, [tables], { connections: 2, replicas })
+  const other = await openPostgres(url, [tables], { connections: 1 })
+  await state.write((tx) => tx.run(add, 'a', 1))
+  await waitForReplica(state)
+  const [isStandby, counts] = ['select pg_is_in_recovery()::int as n', { before: 0, after: 0 }]
+  const numberIn = async (reader: StateReader, sql: string) => (await reader.get<{ n: number }>(sql))?.n ?? 0
+  const wasStandby = await state.recent.snapshot(
+    async () => true,
+    async (reader) => {
+      counts.before = await numberIn(reader, count)
+      await other.write((tx) => tx.run(add, 'theirs', 1))
+      for (let attempt = 0; (await standby.sql<{ n: number }>(countIn(url)))?.n !== 2; attempt++) {
+        assert.ok(attempt < 1000, 'the standby has not replayed the commit')
+        await systemClock.sleep(pollMs)
+      }
+      counts.after = await numberIn(reader, count)
+      return numberIn(reader, isStandby)
+    },
+  )
+  assert.deepEqual([wasStandby, counts], [1, { before: 1, after: 1 }])
+  const checked = await state.recent.snapshot(
+    async (reader) => (await numberIn(reader, count)) >= 3,
+    (reader) => numberIn(reader, isStandby),
+  )
+  assert.equal(checked, 0)
+  await other.close()
+  await state.close()
+})
+
+/** The same in a session without the schema of the URL. */
+const countIn = (url: string): string =>
+  count.replace('counters', `${/search_path%3D(\w+)/.exec(url)?.[1] ?? assert.fail(url)}.counters`)
 
 test('after a failover, a replica of the former primary is not used, however much log it has (storage/state.ts, rule 8)', {
   skip: noPostgres,

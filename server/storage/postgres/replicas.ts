@@ -6,10 +6,11 @@
 // 2. What a connection has replayed is known as long as it is open: a server that is restored from a backup restarts.
 // 3. A replica that fails is not used for `backoffMs`.
 import { systemClock } from '#runtime/clock.ts'
-import type { Row, StateReader, Value } from '../state.ts'
+import { readCurrent } from '../recent-reader.ts'
+import type { RecentReader, Row, State, StateReader, Value } from '../state.ts'
 import type { PostgresAddress } from './address.ts'
 import type { KnownPosition } from './commit-watch.ts'
-import { createSessionPool } from './pool.ts'
+import { createSessionPool, inTransaction, type SessionPool } from './pool.ts'
 import { type PostgresSession, sessionReader } from './session.ts'
 
 const backoffMs = 5000
@@ -26,11 +27,15 @@ export function createReplicas(addresses: readonly PostgresAddress[], connection
   const reached = new WeakMap<PostgresSession, KnownPosition>()
   let next = 0
 
-  async function hasReached(session: PostgresSession, known: KnownPosition): Promise<boolean> {
+  /** `isAlone`: it is not in a transaction. */
+  async function hasReached(session: PostgresSession, known: KnownPosition, isAlone: boolean): Promise<boolean> {
     const isReached = (position?: KnownPosition) =>
       position !== undefined && position.timeline === known.timeline && position.lsn >= known.lsn
     if (isReached(reached.get(session))) return true
-    const row = await session.script<{ lsn: number | null; timeline: string | null }>(replayedPosition)
+    type Position = { lsn: number | null; timeline: string | null }
+    const row = isAlone
+      ? (await session.readScript<Position>(replayedPosition))[0]
+      : await session.script<Position>(replayedPosition)
     const position = { lsn: row?.lsn ?? -1, timeline: row?.timeline ?? undefined }
     // Behind a pooler, the next transaction may reach another server.
     if (!session.isPooled) reached.set(session, position)
@@ -49,28 +54,57 @@ export function createReplicas(addresses: readonly PostgresAddress[], connection
   }
 
   return {
-    reader(primary: StateReader, knownPosition: () => KnownPosition): StateReader {
-      const read = async <T>(work: (reader: StateReader) => Promise<T>): Promise<T> => {
+    reader(primary: Pick<State, 'get' | 'all' | 'snapshot'>, knownPosition: () => KnownPosition): RecentReader {
+      if (all.length === 0) return readCurrent(primary)
+      /** `fromReplica` returns undefined if the replica is behind. */
+      const read = async <T>(
+        fromReplica: (sessions: SessionPool, known: KnownPosition) => Promise<{ readonly is: T } | undefined>,
+        fromPrimary: () => Promise<T>,
+        signal?: AbortSignal,
+      ): Promise<T> => {
         const known = knownPosition()
         const replica = known.timeline === undefined ? undefined : nextAvailable()
-        if (!replica) return work(primary)
+        if (!replica) return fromPrimary()
         try {
-          const result = await replica.sessions.runOnce(async (session) =>
-            (await hasReached(session, known)) ? { is: await work(sessionReader((use) => use(session))) } : undefined,
-          )
+          const result = await fromReplica(replica.sessions, known)
           if (result) return result.is
         } catch {
+          signal?.throwIfAborted()
           // If the query itself is wrong, the primary reports it.
           replica.backoffUntilMs = systemClock.monotonicMs() + backoffMs
         }
-        return work(primary)
+        return fromPrimary()
       }
-      if (all.length === 0) return primary
+      /** The check and the query are in one transaction, if there is one. */
+      const readOnce = <T>(work: (reader: StateReader) => Promise<T>): Promise<T> =>
+        read(
+          (sessions, known) =>
+            sessions.runOnce(async (session) =>
+              (await hasReached(session, known, false)) ? { is: await work(readerOf(session)) } : undefined,
+            ),
+          () => work(primary),
+        )
       return {
-        get: <R = Row>(sql: string, ...values: Value[]) => read((reader) => reader.get<R>(sql, ...values)),
-        all: <R = Row>(sql: string, ...values: Value[]) => read((reader) => reader.all<R>(sql, ...values)),
+        get: <R = Row>(sql: string, ...values: Value[]) => readOnce((reader) => reader.get<R>(sql, ...values)),
+        all: <R = Row>(sql: string, ...values: Value[]) => readOnce((reader) => reader.all<R>(sql, ...values)),
+        snapshot: (isRecent, work, signal) =>
+          read(
+            (sessions, known) =>
+              sessions.use(async (session) => {
+                signal?.throwIfAborted()
+                // Before the transaction: its snapshot could be older than the position that it reads.
+                if (!(await hasReached(session, known, true))) return undefined
+                return inTransaction(session, 'isolation level repeatable read', async () =>
+                  (await isRecent(readerOf(session))) ? { is: await work(readerOf(session)) } : undefined,
+                )
+              }),
+            () => primary.snapshot(work, signal),
+            signal,
+          ),
       }
     },
     close: () => Promise.all(all.map(({ sessions }) => sessions.close())),
   }
 }
+
+const readerOf = (session: PostgresSession): StateReader => sessionReader((use) => use(session))

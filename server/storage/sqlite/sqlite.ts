@@ -13,6 +13,7 @@ import { nextEventLoopTurn, systemClock } from '#runtime/clock.ts'
 import { createGroupCommit } from '../group-commit.ts'
 import { type InspectedStore, inspectStore, type MigrationEngine } from '../migrate.ts'
 import { createReaderPool } from '../reader-pool.ts'
+import { readCurrent } from '../recent-reader.ts'
 import type { Migration, Row, Rows, State, StateReader, StateWriter, Value } from '../state.ts'
 import { runGuarded, type TransactionGuard } from '../transaction-guard.ts'
 import { closedFault, createWriteQueue, iterationsMax, tooManyIterations } from '../write-queue.ts'
@@ -119,7 +120,7 @@ async function openSqliteState(file: string, options: SqliteOptions): Promise<St
     engine: 'sqlite',
     ...connectionReader((read) => retryWhileBusy(() => read(readConnection()))),
     get recent() {
-      return state
+      return readCurrent(state)
     },
     async *each<R = Row>(sql: string, ...values: Value[]): AsyncGenerator<R> {
       if (iterations >= iterationsMax) throw tooManyIterations(file)

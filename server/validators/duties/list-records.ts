@@ -23,6 +23,8 @@ export interface ListInput {
   readonly after?: RecordKey | undefined
   /** The number of records to list. */
   readonly count: number
+  /** As for sums (record-sums.ts). */
+  readonly figures?: string | undefined
 }
 
 export interface RecordList {

@@ -8,6 +8,7 @@ import { commitEpochs } from './commit.ts'
 import { commitPast } from './commit-past.ts'
 import { readSummaries, summarizeDays } from './daily-summaries.ts'
 import { damagedSpans } from './damage.ts'
+import { figuresVersion } from './figures-version.ts'
 import { countRows, validatorsIn } from './inspect.ts'
 import { listRecords } from './list-records.ts'
 import { mergeSpans } from './merge.ts'
@@ -33,6 +34,9 @@ const queries = {
   damagedSpans,
 } as const satisfies Record<string, Query>
 
+/** Of queries that a replica may answer. */
+type ReplicaInput = Pick<SumInput, 'query' | 'figures'>
+
 type Update = (tx: StateWriter, input: never) => Promise<unknown>
 
 /** Each runs in one transaction. */
@@ -53,6 +57,15 @@ export type Updates = typeof updates
 export function runQuery(state: State, name: string, input: unknown, signal?: AbortSignal): Promise<unknown> {
   const query = queries[name as keyof Queries] as Query | undefined
   if (!query) throw new Error(`unknown duties query ${name}`)
+  const figures = state.hasReplicas ? (input as Partial<ReplicaInput>)?.figures : undefined
+  if (figures !== undefined) {
+    const { network } = (input as ReplicaInput).query
+    return state.recent.snapshot(
+      async (reader) => (await figuresVersion(reader, network)) === figures,
+      (reader) => query(reader, input as never, signal),
+      signal,
+    )
+  }
   // Without a transaction, PostgreSQL answers a single statement in one round trip. SQLite has none, and its snapshots
   // have caches of their own.
   if (name === 'sumRecords' && state.engine === 'postgres' && readsOnce(input as SumInput))

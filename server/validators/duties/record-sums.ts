@@ -10,6 +10,8 @@ export interface SumInput {
   readonly wanted: { readonly measures: readonly Measure[]; readonly scores: readonly Score[] }
   /** Added to the stored rows, unless their epoch is stored by now. */
   readonly provisional?: readonly ProvisionalRow[]
+  /** A replica may answer if its figures have this version (figures-version.ts). Undefined: only the primary. */
+  readonly figures?: string | undefined
 }
 
 /** Packed figures of one epoch that is not final, of the validators of one group of 64. */

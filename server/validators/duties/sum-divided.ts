@@ -1,9 +1,7 @@
 // Divides a query about many validators among threads. Each thread reads its part in a snapshot of its own. If epochs or
 // past days were written meanwhile, the snapshots may differ. The whole query then runs again, in one snapshot.
-import type { Network } from '#api/wire/validators.ts'
 import type { StateReader } from '#storage/state.ts'
-import { coveredEpochs } from './coverage.ts'
-import { lastRevision } from './past-changes.ts'
+import { figuresVersion } from './figures-version.ts'
 import { joinSums, type RecordSums, type SumInput } from './record-sums.ts'
 
 /** Queries about at least this many validators are divided. */
@@ -22,12 +20,6 @@ export async function sumDivided(
   const before = await figuresVersion(reader, network)
   const sums = await Promise.all(parts.map(sum))
   return (await figuresVersion(reader, network)) === before ? joinSums(sums, input) : sum(input)
-}
-
-/** Changes with every commit that changes figures. */
-async function figuresVersion(reader: StateReader, network: Network): Promise<string> {
-  const [covered, revision] = await Promise.all([coveredEpochs(reader, network), lastRevision(reader, network)])
-  return `${revision} ${JSON.stringify(covered)}`
 }
 
 /** The same query for parts of its validators. */

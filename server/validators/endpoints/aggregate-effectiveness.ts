@@ -57,6 +57,7 @@ export async function readAggregate(
             requested,
             served,
             covered: coverage.covered,
+            figures: coverage.figures,
             validators,
             signal,
           }),

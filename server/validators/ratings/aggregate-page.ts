@@ -24,7 +24,7 @@ import { type Windows, windowsIn, windowsOver } from './windows.ts'
 
 export type AggregateQuery = Parsed<(typeof contract)['validators.aggregateEffectiveness']>
 
-export interface AggregateRequest extends Pick<RecordRequest, 'validators' | 'signal'> {
+export interface AggregateRequest extends Pick<RecordRequest, 'validators' | 'figures' | 'signal'> {
   readonly query: AggregateQuery
   /** Path and query of another page of the same request. */
   readonly linkTo: (page: PageParameters) => string
@@ -42,7 +42,7 @@ interface AggregatePlan extends AggregateRequest {
 }
 
 export function planAggregate(request: AggregateRequest): AggregatePlan {
-  const { query, time, requested, served, validators, signal } = request
+  const { query, time, requested, served, validators, figures, signal } = request
   const calendar = chainDays(time)
   const newest = calendar.dayOf((served.until - 1) as Epoch)
   const days = { from: calendar.dayOf(served.from), until: newest + 1 }
@@ -52,6 +52,7 @@ export function planAggregate(request: AggregateRequest): AggregatePlan {
     network: query.network,
     time,
     validators,
+    figures,
     signal,
     days,
     windows,

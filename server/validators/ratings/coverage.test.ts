@@ -32,7 +32,11 @@ test('the coverage of a network is read once, and again after the next write', a
   await using context = await openContext()
   const { duties, queryCount } = counting(context.duties)
   const unwatched = { isWatched: false, rangesVersion: undefined }
-  assert.deepEqual(await getNetworkCoverage({ ...context, duties }, 'hoodi'), { covered: [], ...unwatched })
+  assert.deepEqual(await getNetworkCoverage({ ...context, duties }, 'hoodi'), {
+    covered: [],
+    figures: '0 []',
+    ...unwatched,
+  })
   const once = queryCount()
   assert(once > 0)
   await Promise.all([
@@ -43,6 +47,7 @@ test('the coverage of a network is read once, and again after the next write', a
   await writeEpochs(context, 'hoodi', { from: 4, until: 6 }, [])
   assert.deepEqual(await getNetworkCoverage({ ...context, duties }, 'hoodi'), {
     covered: [{ from: 4, until: 6 }],
+    figures: '1 [{"from":4,"until":6}]',
     ...unwatched,
   })
   assert.equal(queryCount(), 2 * once)

@@ -5,8 +5,10 @@ import type { ChainTime } from '#core/chain-time.ts'
 import { holes, merge, type Range } from '#core/ranges.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
+import { toFiguresVersion } from '../duties/figures-version.ts'
 import { hourEpochs } from '../duties/hours.ts'
 import { describeWindowsMismatch, refuseOtherWindows, validatorCount } from '../duties/networks.ts'
+import { lastRevision } from '../duties/past-changes.ts'
 import { keptEpochs, watchRangesVersion } from '../duties/watch-ranges.ts'
 
 export interface NetworkCoverage {
@@ -16,6 +18,8 @@ export interface NetworkCoverage {
   readonly isWatched: boolean
   /** Changes with the epochs in which validators of a watch list are stored. */
   readonly rangesVersion: string | undefined
+  /** The version of the figures of these epochs. A replica may answer if it has the same. */
+  readonly figures: string
 }
 
 export const getNetworkCoverage = async (
@@ -23,11 +27,13 @@ export const getNetworkCoverage = async (
   network: Network,
 ): Promise<NetworkCoverage> =>
   validators.coverage(duties, network, async () => {
-    const [covered, rangesVersion] = await Promise.all([
+    const [covered, rangesVersion, revision] = await Promise.all([
       coveredEpochs(duties, network),
       watchRangesVersion(duties, network),
+      lastRevision(duties, network),
     ])
-    return { covered, isWatched: rangesVersion !== undefined, rangesVersion }
+    const figures = toFiguresVersion(covered, revision)
+    return { covered, isWatched: rangesVersion !== undefined, rangesVersion, figures }
   })
 
 /** For responses with figures. Throws a fault if they were added up by other hours or days than configured. */

@@ -16,6 +16,8 @@ export interface RecordRequest extends Omit<RecordQuery, 'grain' | 'windowOf'> {
   readonly after?: RecordKey | undefined
   /** Figures of epochs that are not stored yet, to be added. */
   readonly provisional?: readonly ProvisionalRow[]
+  /** The version of the figures to which the coverage of the response belongs (coverage.ts). */
+  readonly figures?: string | undefined
   readonly signal?: AbortSignal | undefined
 }
 
@@ -58,7 +60,12 @@ export async function readRecords<F extends string>(
   const sums = await queryDuties(
     duties,
     'sumRecords',
-    { query: toRecordQuery(request), wanted: needed, ...(provisional.length > 0 && { provisional }) },
+    {
+      query: toRecordQuery(request),
+      wanted: needed,
+      figures: request.figures,
+      ...(provisional.length > 0 && { provisional }),
+    },
     request.signal,
   )
   const { window, validator, day, hour } = sums
@@ -87,4 +94,9 @@ export const valuesOf = ({ sums, scores }: Pick<RecordSums, 'sums' | 'scores'>):
 
 /** The number of records, and the first `count` of them: newest window first, then by validator. */
 export const listRecords = (duties: Duties, request: RecordRequest, count: number): Promise<RecordList> =>
-  queryDuties(duties, 'listRecords', { query: toRecordQuery(request), after: request.after, count }, request.signal)
+  queryDuties(
+    duties,
+    'listRecords',
+    { query: toRecordQuery(request), after: request.after, count, figures: request.figures },
+    request.signal,
+  )

@@ -9,7 +9,7 @@ import type { ProvisionalEpoch } from '../provisional/head-processor.ts'
 import { provisionalEpochsOf, provisionalRows, withProvisional } from '../provisional/provisional-epochs.ts'
 import { refuseUnlessUnknown } from '../registry/refuse-unless-unknown.ts'
 import { findIndex } from '../registry/registry.ts'
-import { getHourlyCoverage, getKeptEpochs, getRowCoverage } from './coverage.ts'
+import { getHourlyCoverage, getKeptEpochs, getRowCoverage, type NetworkCoverage } from './coverage.ts'
 import type { RecordRequest } from './records.ts'
 import { chainTimeOf, type DayBounds, requestedDays, servedEpochs, toConfidence } from './requested-epochs.ts'
 import type { Windows } from './windows.ts'
@@ -21,7 +21,7 @@ export interface ValidatorQuery extends DayBounds {
   readonly granularity?: string | null | undefined
 }
 
-export interface ResolvedValidator {
+export interface ResolvedValidator extends Pick<NetworkCoverage, 'figures'> {
   readonly index: number
   readonly time: ChainTime
   readonly calendar: DayCalendar
@@ -61,13 +61,13 @@ export async function resolveValidator(
   const kept = withProvisional(await getKeptEpochs(context, network, coverage, [index]), provisional)
   const epochs = servedEpochs(covered, requested)
   const served = epochs && { epochs, days: daysOf(calendar, epochs) }
-  return { index, time, calendar, requested, covered, kept, provisional, served }
+  return { index, time, calendar, requested, covered, kept, provisional, served, figures: coverage.figures }
 }
 
 /** The records of the validator. `windows`: undefined for one record per hour. */
 export const toRecordRequest = (
   { network, utc }: ValidatorQuery,
-  { index, time, provisional }: ResolvedValidator,
+  { index, time, provisional, figures }: ResolvedValidator,
   days: Range,
   windows: Windows | undefined,
   signal: AbortSignal | undefined,
@@ -76,6 +76,7 @@ export const toRecordRequest = (
   time,
   days,
   windows,
+  figures,
   signal,
   validators: [index],
   isUtc: utc,

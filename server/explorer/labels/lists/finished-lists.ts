@@ -1,7 +1,8 @@
 // Caches label lists as serialized bytes, so that a list of 100 000 labels is serialized once per change
 // (behaviour/explorer.md#caching-of-label-lists).
 //
-// 1. The revision is read before the rows. A change in between only means that the list is serialized once more.
+// 1. The revision is read before the rows. A change in between only means that the list is serialized once more. Rows of a
+//    replica are used only if its snapshot has this revision: it may lag behind the primary, from which the revision is.
 // 2. Concurrent requests wait for the same list.
 // 3. At most `listsMax` lists and `bytesMax` bytes are kept, but at least one list. The least recently used goes first.
 import type { ExplorerContext } from '#explorer/context.ts'
@@ -46,7 +47,7 @@ export async function getFinishedList(
   const entry: CachedList =
     cached?.revision === head.revision
       ? cached
-      : { revision: head.revision, list: buildList(context, head.entries, chain, form) }
+      : { revision: head.revision, list: buildList(context, head, chain, form) }
   lists.delete(name)
   lists.set(name, entry)
   if (entry.finished) return entry.finished
@@ -95,11 +96,11 @@ const listSizeBytes = (list: FinishedList | undefined): number => (list?.file.si
 
 async function buildList(
   { state, settings, explorer: { listsOnThread } }: ExplorerContext,
-  entries: number,
+  { entries, revision }: ListHead,
   chain: string,
   form: ExportForm,
 ): Promise<FinishedList> {
-  const input = { chain, form, forSpreadsheets: settings.explorer.labels.csvForSpreadsheets }
+  const input = { chain, form, revision, forSpreadsheets: settings.explorer.labels.csvForSpreadsheets }
   const isOnThread = listsOnThread !== undefined && entries >= threadEntriesMin
   const { bytes, etag } = isOnThread
     ? await withListThread((thread) => thread.call<WrittenList>('write', { ...input, location: listsOnThread }))

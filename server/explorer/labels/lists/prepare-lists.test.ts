@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import type { State } from '#storage/state.ts'
+import { stateWith } from '#test/authorization.ts'
 import { openContext, type TestContext } from '#test/context.ts'
 import { HistoryWriter } from '../history.ts'
 import { putLabels } from '../labels.ts'
@@ -19,13 +20,14 @@ const put = (context: TestContext, chain: string, count: number) =>
 /** Counts how often a list is read. */
 function counted(state: State): { readonly state: State; readonly reads: () => number } {
   let reads = 0
-  const wrapped: State = Object.create(state)
-  const each: State['each'] = (sql, ...values) => {
-    reads += 1
-    return state.each(sql, ...values)
+  const recent: State['recent'] = {
+    ...state.recent,
+    snapshot: (isRecent, work, signal) => {
+      reads += 1
+      return state.recent.snapshot(isRecent, work, signal)
+    },
   }
-  const bound = { get: state.get.bind(state), version: state.version.bind(state), each }
-  return { state: Object.assign(wrapped, bound), reads: () => reads }
+  return { state: stateWith(state, { recent }), reads: () => reads }
 }
 
 test('lists and their encodings are built once after a series of changes, before any request', async () => {

@@ -6,7 +6,7 @@ import { nextEventLoopTurn } from '#runtime/clock.ts'
 import { openThread, type WorkerThread } from '#runtime/worker-thread.ts'
 import type { StoreOptions } from '#storage/open.ts'
 import type { State } from '#storage/state.ts'
-import { listLabels } from '../labels.ts'
+import { listLabels, readListHead } from '../labels.ts'
 import { csvHeader, csvLine, spreadsheetLine } from './csv.ts'
 import type { ExportForm } from './signed-link.ts'
 
@@ -14,6 +14,8 @@ export interface ListInput {
   readonly chain: string
   readonly form: ExportForm
   readonly forSpreadsheets: boolean
+  /** The list has at least this revision. */
+  readonly revision: number
 }
 
 export interface WrittenList {
@@ -45,8 +47,17 @@ export async function withListThread<T>(work: (thread: WorkerThread) => Promise<
   }
 }
 
-export async function writeList(state: State, { chain, form, forSpreadsheets }: ListInput): Promise<WrittenList> {
-  const labels = listLabels(state, chain)
+/** From one snapshot, of a replica if it has the revision. */
+export const writeList = (state: State, input: ListInput): Promise<WrittenList> =>
+  state.recent.snapshot(
+    async (reader) => ((await readListHead(reader, input.chain))?.revision ?? 0) >= input.revision,
+    (reader) => writeRecords(listLabels(reader, input.chain), input),
+  )
+
+async function writeRecords(
+  labels: AsyncIterable<LabelRecord>,
+  { form, forSpreadsheets }: ListInput,
+): Promise<WrittenList> {
   if (form === 'csv') {
     const bytes = await joinRecords(labels, csvHeader, forSpreadsheets ? spreadsheetLine : csvLine, '', '')
     return { bytes, etag: await computeEtag(bytes) }
