@@ -1,5 +1,6 @@
-// The key that the pages call endpoints with, and the operator's session. A pasted key is kept until the tab is closed.
-// An operator gets a key from the server, which ends with the session.
+// The key that the pages call endpoints with, and the operator's session. All tabs share a pasted key until they are
+// closed (shared/tab-key.ts). An operator gets a key from the server, which ends with the session. A visitor of the demo
+// gets the demo key.
 import {
   createContext,
   type ReactNode,
@@ -15,6 +16,7 @@ import type { ConsoleSession } from '#api/console.ts'
 import type { Group } from '#api/routes.ts'
 import { refusedEvent, withRefusalNotice } from './http.ts'
 import { OperatorError, operator } from './operator.ts'
+import { needsDemoKey, openTabKey, readTabKey, type TabKey } from './shared/tab-key.ts'
 
 type Session = Pick<ConsoleSession, 'signedIn' | 'expiresAt'> &
   Partial<Pick<ConsoleSession, 'groups' | 'chains' | 'demoKey'>>
@@ -32,7 +34,6 @@ interface ConsoleContext {
   signOut(): Promise<void>
 }
 
-const keyStorageKey = 'tetrad-key'
 const retryMs = 3000
 const Context = createContext<ConsoleContext | undefined>(undefined)
 
@@ -60,7 +61,7 @@ async function fetchSessionKey(): Promise<string> {
 }
 
 /** Whether the server created this key for a session. */
-const isSessionKey = (key: string | null): boolean => key?.split(':')[1]?.startsWith('console-') ?? false
+const isSessionKey = (key: string): boolean => key.split(':')[1]?.startsWith('console-') ?? false
 
 /** Requests are refused for many reasons, so ask the server whether the session has ended. */
 function useSessionEnd(signedIn: boolean, onEnd: (session: Session) => void): void {
@@ -87,26 +88,48 @@ function useSessionEnd(signedIn: boolean, onEnd: (session: Session) => void): vo
 }
 
 export function ConsoleContextProvider({ children }: { readonly children: ReactNode }) {
-  const [key, setKey] = useState(() => sessionStorage.getItem(keyStorageKey) ?? '')
+  const [key, setKey] = useState(readTabKey)
+  const tabKey = useRef<TabKey>()
   const [session, setSession] = useState<Session>({ signedIn: false })
   const [isReady, setReady] = useState(false)
   const [hasEnded, setEnded] = useState(false)
   /** Whether the pages have signed in or out. A slower response to an earlier request says what was true before. */
   const hasChanged = useRef(false)
 
-  const storeKey = useCallback((newKey: string) => {
-    if (newKey === '') sessionStorage.removeItem(keyStorageKey)
-    else sessionStorage.setItem(keyStorageKey, newKey)
+  useEffect(() => {
+    const opened = openTabKey(setKey)
+    tabKey.current = opened
+    return () => opened.close()
+  }, [])
+
+  const keepKey = useCallback((newKey: string) => {
+    tabKey.current?.keep(newKey)
+    setKey(newKey)
+  }, [])
+  const shareKey = useCallback((newKey: string) => {
+    tabKey.current?.share(newKey)
     setKey(newKey)
   }, [])
 
   const applySession = useCallback(
     async (newSession: Session) => {
-      if (newSession.signedIn && !sessionStorage.getItem(keyStorageKey)) storeKey(await fetchSessionKey())
-      if (newSession.signedIn) setEnded(false)
+      const { signedIn, demoKey } = newSession
+      if (signedIn && readTabKey() === '') keepKey(await fetchSessionKey())
+      if (!signedIn && demoKey !== undefined && needsDemoKey(readTabKey())) keepKey(demoKey)
+      if (signedIn) setEnded(false)
       setSession(newSession)
     },
-    [storeKey],
+    [keepKey],
+  )
+
+  /** For a session that began or ended: its key replaces that of all tabs. */
+  const changeSession = useCallback(
+    async (newSession: Session) => {
+      keepKey('')
+      await applySession(newSession)
+      shareKey(readTabKey())
+    },
+    [keepKey, applySession, shareKey],
   )
 
   useEffect(() => {
@@ -130,8 +153,7 @@ export function ConsoleContextProvider({ children }: { readonly children: ReactN
   }, [applySession])
 
   useSessionEnd(session.signedIn, (newSession) => {
-    if (isSessionKey(sessionStorage.getItem(keyStorageKey))) storeKey('')
-    setSession(newSession)
+    void (isSessionKey(readTabKey()) ? changeSession(newSession) : applySession(newSession))
     setEnded(true)
   })
 
@@ -148,21 +170,19 @@ export function ConsoleContextProvider({ children }: { readonly children: ReactN
       session,
       isReady,
       hasEnded,
-      setKey: storeKey,
+      setKey: shareKey,
       async signIn(token) {
         const newSession = await operator.signIn(token)
         hasChanged.current = true
-        storeKey('')
-        await applySession(newSession)
+        await changeSession(newSession)
       },
       async signOut() {
         const newSession = await operator.signOut()
         hasChanged.current = true
-        storeKey('')
-        setSession(newSession)
+        await changeSession(newSession)
       },
     }),
-    [key, session, isReady, hasEnded, storeKey, applySession],
+    [key, session, isReady, hasEnded, shareKey, changeSession],
   )
   return <Context value={context}>{children}</Context>
 }

@@ -50,6 +50,16 @@ export interface PageOptions extends BrowserContextOptions {
   readonly before?: (page: Page) => Promise<void>
 }
 
+/** For `before`: the tabs of this page see a server with its own data, which gives no demo key to visitors. */
+export async function hideDemoKey(page: Page): Promise<void> {
+  await page.context().route('**/console/session', async (route) => {
+    const response = await route.fetch()
+    const { demoKey, ...json } = (await response.json()) as { readonly demoKey?: string }
+    assert.match(demoKey ?? '', /^tetrad:demo:/)
+    await route.fulfill({ response, json })
+  })
+}
+
 /** Turn off the browser's own background requests. */
 const noBackgroundRequests = [
   '--disable-background-networking',
@@ -155,6 +165,7 @@ export async function openBrowser(): Promise<Browser> {
     if (!reusablePages.delete(page)) return context.close()
     page.removeAllListeners()
     await page.unrouteAll({ behavior: 'ignoreErrors' })
+    await context.unrouteAll({ behavior: 'ignoreErrors' })
     await context.setOffline(false)
     await page.goto(blankUrl)
     await context.clearCookies()

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { type Browser, noBrowser, openBrowser } from '#test/browser.ts'
+import { type Browser, hideDemoKey, noBrowser, openBrowser } from '#test/browser.ts'
 
 describe('the demo in the console', { skip: noBrowser }, () => {
   let browser: Browser
@@ -27,55 +27,67 @@ describe('the demo in the console', { skip: noBrowser }, () => {
     await browser.leave(page)
   })
 
-  test('pages without a key offer the demo key, and one click is enough', async () => {
+  test('a visitor needs no click: the demo key applies by itself, also instead of that of an earlier start', async () => {
     const address = browser.demo.samples.address
-    for (const [path, shown] of [
-      ['/#/explorer', 'Labels'],
-      [`/#/explorer/1/${address}`, 'First funding'],
-      ['/#/validators', 'Pools'],
-      ['/#/fx', 'Request a quote'],
+    for (const [path, shown, key] of [
+      ['/#/explorer', 'Labels', ''],
+      [`/#/explorer/1/${address}`, 'First funding', ''],
+      ['/#/validators', 'Pools', `tetrad:demo:${'A'.repeat(43)}`],
+      ['/#/fx', 'Request a quote', ''],
     ] as const) {
-      const page = await browser.page(path, { key: '' })
-      await page.getByText('This needs an API key, and none is set. Set a key with the key button').first().waitFor()
-      await browser.accessible(page)
-      await demoKeyButton(page).first().click()
+      const page = await browser.page(path, { key })
       await page.getByRole('heading', { name: shown }).first().waitFor()
-      await demoKeyButton(page).first().waitFor({ state: 'detached' })
       await page.getByRole('button', { name: 'Key demo' }).waitFor()
-      assert.equal(await page.getByRole('alert').count(), 0, path)
+      await page.getByRole('alert').first().waitFor({ state: 'detached' })
+      assert.equal(await demoKeyButton(page).count(), 0, path)
       await browser.leave(page)
     }
     browser.done()
   })
 
-  test('the key of an earlier start can be replaced with one click', async () => {
-    const page = await browser.page('/#/explorer', { key: `tetrad:demo:${'A'.repeat(43)}` })
+  test('a rejected key can be replaced with the demo key, on the page and in the dialog', async () => {
+    const page = await browser.page('/#/explorer', { key: 'tetrad:unknown:invalid' })
     await page.getByText(/^The server rejected the API key/).waitFor()
+    await browser.accessible(page)
     await demoKeyButton(page).first().click()
     await page.getByText(/^The server rejected the API key/).waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Key demo' }).click()
     assert.equal(await page.getByRole('button', { name: 'Use the demo key' }).count(), 0)
+    await page.getByRole('button', { name: 'Remove the key' }).click()
+    await page.getByRole('button', { name: 'Set a key' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Use the demo key' }).click()
+    await page.getByRole('button', { name: 'Key demo' }).waitFor()
     await browser.leave(page)
   })
 
-  test('the key dialog offers the demo key', async () => {
-    const other = await browser.page('/#/fx', { key: '' })
-    await other.getByRole('button', { name: 'Set a key' }).click()
-    await other.getByRole('dialog').getByRole('button', { name: 'Use the demo key' }).click()
-    await other.getByRole('heading', { name: 'Request a quote' }).waitFor()
-    await browser.leave(other)
+  test('a link opened in a new tab has the key of the other tabs, and a change applies to all', async () => {
+    const page = await browser.page('/#/validators', {
+      isNew: true,
+      before: hideDemoKey,
+    })
+    await page.getByRole('heading', { name: 'Pools' }).waitFor()
+    const opening = page.context().waitForEvent('page')
+    await page
+      .getByRole('navigation')
+      .getByRole('link', { name: 'Explorer' })
+      .click({ modifiers: ['ControlOrMeta'] })
+    const tab = await opening
+    await tab.getByRole('heading', { name: 'Labels' }).waitFor()
+    await tab.getByText('This needs an API key').first().waitFor({ state: 'detached' })
+    const docs = await page.context().newPage()
+    await docs.goto(new URL('/docs/endpoints/fx.currencies.html', browser.demo.url).href)
+    await docs.waitForFunction((key) => {
+      return document.querySelector<HTMLInputElement>('[name=":key"]')?.value === key
+    }, browser.demo.key)
+    await tab.getByRole('button', { name: /^Key / }).click()
+    await tab.getByRole('button', { name: 'Remove the key' }).click()
+    await page.getByRole('button', { name: 'Set a key' }).waitFor()
+    assert.equal(await page.evaluate(() => localStorage.getItem('tetrad-key')), null)
+    await browser.leave(page)
   })
 
   test('a server with its own data shows neither the banner nor a key', async () => {
-    const withoutDemo = async (page: Page) => {
-      await page.route('**/console/session', async (route) => {
-        const reply = await route.fetch()
-        const { demoKey, ...session } = (await reply.json()) as { demoKey?: string }
-        assert.match(demoKey ?? '', /^tetrad:demo:/)
-        await route.fulfill({ response: reply, json: session })
-      })
-    }
-    const page = await browser.page('/#/fx', { key: '', before: withoutDemo })
+    const page = await browser.page('/#/fx', { key: '', before: hideDemoKey })
     await page.getByText('This needs an API key, and none is set. Set a key with the key button').waitFor()
     await page.getByRole('button', { name: 'Set a key' }).waitFor()
     assert.deepEqual([await page.getByRole('note').count(), await demoKeyButton(page).count()], [0, 0])

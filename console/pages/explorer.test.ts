@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, before, describe, test } from 'node:test'
-import { type Browser, noBrowser, openBrowser } from '#test/browser.ts'
+import { type Browser, hideDemoKey, noBrowser, openBrowser } from '#test/browser.ts'
 
 describe('Explorer page', { skip: noBrowser }, () => {
   let browser: Browser
@@ -88,7 +88,7 @@ describe('Explorer page', { skip: noBrowser }, () => {
       await page.getByRole('heading', { name: 'Funding trail' }).waitFor({ state: 'detached' })
       await browser.leave(page)
     }
-    const withoutKey = await open(`/1/${address}`, { key: '' })
+    const withoutKey = await open(`/1/${address}`, { key: '', before: hideDemoKey })
     await withoutKey
       .getByText(/^This needs an API key, and none is set\. Set a key with the key button/)
       .first()
@@ -193,7 +193,7 @@ describe('Explorer page', { skip: noBrowser }, () => {
     await search.goto(`${browser.demo.url}/#/explorer/entity/nobody`)
     await search.getByText('The label registry has no entity nobody.').waitFor()
     await browser.leave(search)
-    const withoutKey = await open('/entity/nobody', { key: '' })
+    const withoutKey = await open('/entity/nobody', { key: '', before: hideDemoKey })
     await withoutKey.getByText('This needs an API key, and none is set.').waitFor()
     await browser.leave(withoutKey)
   })

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { privateKeyToAccount } from 'viem/accounts'
 import { createLink } from '#admin/sessions.ts'
-import { noBrowser, openBrowser } from '#test/browser.ts'
+import { hideDemoKey, noBrowser, openBrowser } from '#test/browser.ts'
 
 const account = privateKeyToAccount(`0x${'42'.repeat(32)}`)
 
@@ -148,7 +148,7 @@ test('the FX page', { skip: noBrowser }, async (t) => {
     assert.equal(overflow, 0)
     await browser.leave(page)
 
-    const withoutKey = await browser.page('/#/fx', { key: '' })
+    const withoutKey = await browser.page('/#/fx', { key: '', before: hideDemoKey })
     await withoutKey.getByText('This needs an API key, and none is set. Set a key with the key button').waitFor()
     await browser.leave(withoutKey)
     browser.done()

@@ -16,8 +16,8 @@ export function KeyDialog({ onClose }: DialogProps) {
     <Modal aria-labelledby="key-title" onClose={onClose}>
       <h2 id="key-title">API key</h2>
       <p className="soft">
-        Explorer, FX and Validators need a key. Markets work without one. The key is kept in this tab until you close
-        it. The operator creates keys on the Keys page or with <code>tetrad keys create</code>.
+        Explorer, FX and Validators need a key. Markets work without one. The key applies to all open tabs until you
+        close them. The operator creates keys on the Keys page or with <code>tetrad keys create</code>.
       </p>
       <Form onSubmit={() => save(text.trim())}>
         <TextField

@@ -102,7 +102,7 @@ describe('the documentation site', { skip: noBrowser }, () => {
       key: '',
       before: (opened) => opened.context().grantPermissions(['clipboard-read', 'clipboard-write']),
     })
-    await page.getByRole('button', { name: 'Use the demo key' }).click()
+    await page.waitForFunction(() => document.querySelector<HTMLInputElement>('[name=":key"]')?.value !== '')
     await page.getByRole('button', { name: 'Send' }).click()
     const response = page.getByRole('region', { name: 'Response body' })
     await response.getByText('"PermitWitnessTransferFrom"').first().waitFor()

@@ -4,12 +4,9 @@ import type { ConsoleKey, ConsoleSession } from '#api/console.ts'
 import { toRequest } from '#api/request.ts'
 import { type AnyId, allRoutes } from '#api/routes.ts'
 import { clientOf, curlOf, keyVariable, pythonOf } from '#api/samples.ts'
+import { needsDemoKey, openTabKey, readTabKey } from '../../../console/shared/tab-key.ts'
 import { element } from './element.ts'
 import { indentJson } from './indent-json.ts'
-import { readItem, storeItem } from './stored-items.ts'
-
-/** The same key as in the console, until the tab is closed. */
-const keyItem = 'tetrad-key'
 
 type Input = Readonly<Record<string, unknown>>
 
@@ -21,8 +18,13 @@ export async function connectTryIt(form: HTMLFormElement): Promise<void> {
   const key = field(':key')
   if (server && isServed) server.value = location.origin
 
-  if (key) key.value = readItem('sessionStorage', keyItem)
-  key?.addEventListener('input', () => storeItem('sessionStorage', keyItem, key.value.trim()))
+  const showKey = (text: string) => {
+    if (key) key.value = text
+  }
+  const tabKey = openTabKey(showKey)
+  showKey(readTabKey())
+  key?.addEventListener('input', () => tabKey.keep(key.value.trim()))
+  key?.addEventListener('change', () => tabKey.share(key.value.trim()))
   form.addEventListener('input', () => updateSamples(id, form))
   form.addEventListener('submit', (event) => {
     event.preventDefault()
@@ -40,16 +42,18 @@ export async function connectTryIt(form: HTMLFormElement): Promise<void> {
   const { demoKey } = session ?? {}
   if (demoKey !== undefined) form.querySelector('.demo')?.removeAttribute('hidden')
   if (!key) return
-  const setKey = (text: string) => {
-    key.value = text
-    storeItem('sessionStorage', keyItem, text)
+  const keepKey = (text: string) => {
+    showKey(text)
+    tabKey.keep(text)
   }
-  if (session?.signedIn && key.value === '') setKey((await readConsole<ConsoleKey>('POST', 'key'))?.key ?? '')
+  if (session?.signedIn && key.value === '') keepKey((await readConsole<ConsoleKey>('POST', 'key'))?.key ?? '')
+  if (!session?.signedIn && demoKey !== undefined && needsDemoKey(key.value)) keepKey(demoKey)
   const demoButton = form.querySelector<HTMLButtonElement>('.demo-key')
   if (!demoButton || demoKey === undefined || key.value === demoKey) return
   demoButton.hidden = false
   demoButton.addEventListener('click', () => {
-    setKey(demoKey)
+    showKey(demoKey)
+    tabKey.share(demoKey)
     demoButton.hidden = true
   })
 }
@@ -108,7 +112,7 @@ async function send(id: AnyId, form: HTMLFormElement): Promise<void> {
   button.textContent = 'Sending…'
   try {
     const keyField = form.elements.namedItem(':key') as HTMLInputElement | null
-    const key = (keyField?.value.trim() ?? readItem('sessionStorage', keyItem)) || undefined
+    const key = (keyField?.value.trim() ?? readTabKey()) || undefined
     const { url, method, headers, body } = toRequest(id, serverOf(form), inputOf(form), key)
     const startMs = performance.now()
     const response = await fetch(url, { method, headers, ...(body !== undefined && { body }) })
