@@ -12,6 +12,7 @@ const all = [
   'probe',
   'chain-index',
   'labels',
+  'markets',
   'fx',
   'epoch',
   'ratings',
