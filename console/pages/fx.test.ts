@@ -12,8 +12,14 @@ interface Call {
   readonly params?: readonly string[]
 }
 
+interface WalletOptions {
+  readonly rejects?: boolean
+  /** Announce these wallets (EIP-6963) instead of setting `window.ethereum`. Only the last one signs. */
+  readonly announced?: readonly string[]
+}
+
 /** Injects a wallet into the page, as an extension does. It signs with a real key outside the page. */
-function wallet(rejects = false) {
+function wallet({ rejects = false, announced = [] }: WalletOptions = {}) {
   return async (page: Parameters<NonNullable<import('#test/browser.ts').PageOptions['before']>>[0]) => {
     await page.exposeFunction('callWallet', async ({ method, params = [] }: Call) => {
       if (method === 'eth_requestAccounts') return [account.address]
@@ -22,16 +28,27 @@ function wallet(rejects = false) {
       if (rejects) return null
       return account.signTypedData(JSON.parse(params[1] ?? ''))
     })
-    await page.addInitScript(() => {
+    await page.addInitScript((names) => {
       const target = window as unknown as { callWallet(call: Call): Promise<unknown>; ethereum: object }
-      target.ethereum = {
+      const provider = {
         request: async (call: Call) => {
           const result = await target.callWallet(call)
           if (result === null) throw Object.assign(new Error('User rejected the request.'), { code: 4001 })
           return result
         },
       }
-    })
+      if (names.length === 0) target.ethereum = provider
+      const locked = { request: async () => [] }
+      const announce = () => {
+        for (const [at, name] of names.entries()) {
+          const info = { uuid: `uuid ${at}`, name, icon: 'data:image/svg+xml,', rdns: `example.wallet${at}` }
+          const detail = Object.freeze({ info, provider: at === names.length - 1 ? provider : locked })
+          window.dispatchEvent(new CustomEvent('eip6963:announceProvider', { detail }))
+        }
+      }
+      window.addEventListener('eip6963:requestProvider', announce)
+      announce()
+    }, announced)
   }
 }
 
@@ -73,6 +90,16 @@ test('the FX page', { skip: noBrowser }, async (t) => {
     await page.getByRole('button', { name: 'Sign with wallet' }).click()
     await page.getByText('The signature is valid.').waitFor()
     await page.getByText(account.address).first().waitFor()
+    // What to do next: the settlement contract, and complete commands to copy.
+    const signed = page.getByRole('region', { name: 'What to do with the signature' })
+    await page.locator('#signed:focus').waitFor()
+    await signed.getByText('permitWitnessTransferFrom').waitFor()
+    const command = await signed.locator('pre', { hasText: '/check-signature' }).innerText()
+    const newId = new URL(page.url()).hash.split(/[/?]/)[2]
+    assert.match(command, new RegExp(`^curl -s '.*/v1/exchange/fx/quotes/${newId}/check-signature'`))
+    assert.match(command, /-H "authorization: Bearer \$TETRAD_KEY"/)
+    assert.match(command, new RegExp(`"signature":"0x[0-9a-f]{130}","signer":"${account.address}"`))
+    assert.equal(await signed.getByRole('button', { name: 'Copy' }).count(), 3)
     await browser.accessible(page)
 
     // A signature of another message for the same quote.
@@ -82,6 +109,40 @@ test('the FX page', { skip: noBrowser }, async (t) => {
     await page.getByText('The signature is not valid.').waitFor()
     await browser.leave(page)
     browser.done()
+  })
+
+  await t.test('wallets that only announce themselves are found, and one of several can be chosen', async () => {
+    const before = wallet({ announced: ['Harbour', 'Lighthouse'] })
+    const page = await browser.page('/#/fx', { before, isNew: true })
+    await page.getByRole('button', { name: 'Use my wallet address' }).click()
+    await page.getByText('The wallet returned no account').waitFor()
+    await page.getByLabel('Wallet').selectOption('Lighthouse')
+    await page.getByRole('button', { name: 'Use my wallet address' }).click()
+    await page.getByRole('button', { name: 'Get quote' }).click()
+    const ticket = page.getByRole('region', { name: 'Quote', exact: true })
+    await ticket.getByLabel('Wallet').selectOption('Harbour')
+    await ticket.getByRole('button', { name: 'Sign with Harbour' }).click()
+    await ticket.getByText('The wallet returned no account').waitFor()
+    await browser.accessible(page)
+    await ticket.getByLabel('Wallet').selectOption('Lighthouse')
+    await ticket.getByRole('button', { name: 'Sign with Lighthouse' }).click()
+    await page.getByText('The signature is valid.').waitFor()
+    await browser.leave(page)
+  })
+
+  await t.test('the quote is next to the form, above the rates', async () => {
+    const page = await browser.page('/#/fx')
+    await page.getByText('Your quote appears here').waitFor()
+    await page.getByLabel('Type').selectOption('reference')
+    await page.getByRole('button', { name: 'Get quote' }).click()
+    const boxOf = async (name: RegExp) =>
+      (await page.getByRole('region', { name }).boundingBox()) ?? assert.fail(`${name} has no box`)
+    await page.getByText('There is nothing to sign').waitFor()
+    await page.getByRole('region', { name: 'Rate history' }).waitFor()
+    const [form, ticket, rates] = [await boxOf(/^Request/), await boxOf(/^Quote$/), await boxOf(/^Rate history/)]
+    assert.equal(form.y, ticket.y)
+    assert.ok(ticket.x >= form.x + form.width && rates.y >= ticket.y + ticket.height)
+    await browser.leave(page)
   })
 
   await t.test('on a narrow screen, a new quote gets the focus and is visible', async () => {
@@ -138,7 +199,7 @@ test('the FX page', { skip: noBrowser }, async (t) => {
   })
 
   await t.test('a rejection in the wallet and a missing key each show what happened', async () => {
-    const options = { before: wallet(true), isNew: true, viewport: { width: 390, height: 800 } }
+    const options = { before: wallet({ rejects: true }), isNew: true, viewport: { width: 390, height: 800 } }
     const page = await browser.page('/#/fx', options)
     await page.getByRole('button', { name: 'Use my wallet address' }).click()
     await page.getByRole('button', { name: 'Get quote' }).click()

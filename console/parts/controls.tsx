@@ -14,9 +14,14 @@ export function Form({ onSubmit, ...form }: FormProps) {
   return <form {...form} onSubmit={submit} />
 }
 
-/** The main button of a form. */
-export const Submit = (button: Pick<ComponentProps<'button'>, 'disabled' | 'children'>) => (
-  <button type="submit" className="main" {...button} />
+interface SubmitProps extends Pick<ComponentProps<'button'>, 'disabled' | 'children'> {
+  /** False if another button of the page is the next step. */
+  readonly isMain?: boolean
+}
+
+/** The button that submits a form. */
+export const Submit = ({ isMain = true, ...button }: SubmitProps) => (
+  <button type="submit" className={isMain ? 'main' : undefined} {...button} />
 )
 
 /** The text of each option. */

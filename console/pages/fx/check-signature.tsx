@@ -56,7 +56,9 @@ export function CheckSignature({ id }: { readonly id: string }) {
             pattern="\s*0x[0-9a-fA-F]{40}\s*"
             title="0x followed by 40 hexadecimal digits"
           />
-          <Submit disabled={check.isPending}>{check.isPending ? 'Checking…' : 'Check'}</Submit>
+          <Submit isMain={false} disabled={check.isPending}>
+            {check.isPending ? 'Checking…' : 'Check'}
+          </Submit>
         </div>
       </Form>
       <div aria-live="polite">

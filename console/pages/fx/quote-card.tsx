@@ -1,49 +1,53 @@
 // What arrives for a quote, what it costs and how long it is valid. Its heading gets the focus when the quote is shown: on a
 // narrow screen the quote is below the form, and it is valid for seconds.
-import { useEffect, useState } from 'preact/compat'
+import { type ReactNode, useEffect, useState } from 'preact/compat'
 import type { Quote } from '#api/wire/fx.ts'
 import { Card } from '../../parts/card.tsx'
 import { Facts, Mono } from '../../parts/facts.tsx'
+import { focusCard } from '../../parts/focus-card.ts'
 import { formatDuration, formatTime, subtractDecimals } from '../../parts/format.ts'
-
-const headingId = 'quote'
 
 /** The amount that the recipient gets: `to.amount` is before the fee. */
 export const netAmount = ({ to, fee }: Pick<Quote, 'to' | 'fee'>): string =>
   `${subtractDecimals(to.amount, fee)} ${to.currency}`
 
-export function QuoteCard({ quote }: { readonly quote: Quote }) {
+interface QuoteCardProps {
+  readonly quote: Quote
+  /** The button to sign. */
+  readonly children: ReactNode
+}
+
+export function QuoteCard({ quote, children }: QuoteCardProps) {
   const { from, to } = quote
-  useEffect(() => focusHeading(headingId), [])
+  useEffect(() => focusCard('quote'), [])
   return (
-    <Card id={headingId} title="Quote" aside={<Countdown createdAt={quote.createdAt} expiresAt={quote.expiresAt} />}>
-      <p className="headline">
-        <span className="soft">You receive</span>
-        <span className="big">{netAmount(quote)}</span>
-      </p>
+    <Card id="quote" title="Quote" aside={<Countdown createdAt={quote.createdAt} expiresAt={quote.expiresAt} />}>
+      <dl className="exchange">
+        <div>
+          <dt>You pay</dt>
+          <dd>
+            {from.amount} {from.currency}
+          </dd>
+        </div>
+        <div>
+          <dt>You receive</dt>
+          <dd className="big">{netAmount(quote)}</dd>
+        </div>
+      </dl>
+      {children}
       <Facts
+        className="spaced"
         of={{
-          'You pay': `${from.amount} ${from.currency}`,
           Rate: `1 ${from.currency} = ${quote.rate} ${to.currency}`,
           'Before the fee': `${to.amount} ${to.currency}`,
           Fee: `${quote.fee} ${to.currency}`,
           Collateral: quote.collateral !== undefined && `${quote.collateral} ${from.currency}`,
-          Created: formatTime(quote.createdAt),
           Expires: formatTime(quote.expiresAt),
           'Quote id': <Mono text={quote.id} />,
         }}
       />
     </Card>
   )
-}
-
-/** Focuses a heading and scrolls only as far as needed to show its card. */
-function focusHeading(id: string): void {
-  const heading = document.getElementById(id)
-  if (!heading) return
-  heading.tabIndex = -1
-  heading.focus({ preventScroll: true })
-  heading.closest('section')?.scrollIntoView({ block: 'nearest' })
 }
 
 function Countdown({ createdAt, expiresAt }: { readonly createdAt: string; readonly expiresAt: string }) {

@@ -1,6 +1,6 @@
-// The form to request a quote.
+// The form to request a quote, the quote next to it, and the rates of the pair below.
 import { useMutation } from '@tanstack/preact-query'
-import { useState } from 'preact/compat'
+import { type ReactNode, useState } from 'preact/compat'
 import type { ReplyOf } from '#api/client.ts'
 import { Card } from '../../parts/card.tsx'
 import { Choice, Form, Submit, TextField } from '../../parts/controls.tsx'
@@ -9,7 +9,9 @@ import { go } from '../../route.ts'
 import { useConsoleContext } from '../../session.tsx'
 import { useEndpoint } from '../../use-endpoint.ts'
 import { RateHistory } from './rate-history.tsx'
-import { hasWallet, requestAccount } from './wallet.ts'
+import type { Wallets } from './use-wallets.ts'
+import { requestAccount } from './wallet.ts'
+import { WalletChoice } from './wallet-choice.tsx'
 
 /** Nobody has the key of this address. It is an example for browsers without a wallet. */
 const burnAddress = `0x${'0'.repeat(36)}dEaD`
@@ -17,21 +19,32 @@ const burnAddress = `0x${'0'.repeat(36)}dEaD`
 type Side = 'from' | 'to'
 type Tenor = 'instant' | 'hourly' | 'daily'
 
-export function RequestQuote() {
+interface RequestQuoteProps {
+  readonly wallets: Wallets
+  /** The quote, next to the form. */
+  readonly quote: ReactNode
+  /** Whether the next step is to request a quote. */
+  readonly isNext: boolean
+  /** Between the form and the rates. */
+  readonly children?: ReactNode
+}
+
+export function RequestQuote(props: RequestQuoteProps) {
   const currencies = useEndpoint('fx.currencies', {})
   return (
     <QueryResult of={currencies} waiting="Loading currencies…">
-      {({ reply }) => <QuoteForm currencies={reply.currencies} tenors={reply.tenors} />}
+      {({ reply }) => <QuoteForm currencies={reply.currencies} tenors={reply.tenors} {...props} />}
     </QueryResult>
   )
 }
 
-interface QuoteFormProps {
+interface QuoteFormProps extends RequestQuoteProps {
   readonly currencies: ReplyOf<'fx.currencies'>['currencies']
   readonly tenors: readonly Tenor[]
 }
 
-function QuoteForm({ currencies, tenors }: QuoteFormProps) {
+function QuoteForm({ currencies, tenors, wallets, quote, isNext, children }: QuoteFormProps) {
+  const { wallet } = wallets
   const codes = currencies.map(({ currency }) => currency)
   const tracked = (code: string) => currencies.find(({ currency }) => currency === code)?.tracks ?? code
   const { client } = useConsoleContext()
@@ -55,7 +68,10 @@ function QuoteForm({ currencies, tenors }: QuoteFormProps) {
       }),
     onSuccess: ({ id }) => go('fx', [id]),
   })
-  const fillWalletAddress = useMutation({ mutationFn: requestAccount, onSuccess: setRecipient })
+  const fillWalletAddress = useMutation({
+    mutationFn: async () => wallet && requestAccount(wallet.provider),
+    onSuccess: (account) => setRecipient(account ?? ''),
+  })
   const error = create.error ?? fillWalletAddress.error
   /** Only the error of the last action is shown. */
   const run = (action: typeof create | typeof fillWalletAddress) => {
@@ -65,66 +81,73 @@ function QuoteForm({ currencies, tenors }: QuoteFormProps) {
   }
   return (
     <>
-      <Card id="ask" title="Request a quote">
-        <Form onSubmit={() => run(create)}>
-          <div className="row">
-            <Choice label="You pay" value={from} options={codes} onChoose={setFrom} />
-            <Choice label="You receive" value={to} options={codes} onChoose={setTo} />
-            <TextField
-              label="Amount"
-              inputMode="decimal"
-              value={amount}
-              onText={(text) => setAmount(text.trim())}
-              required
-              pattern="\d+(\.\d{1,6})?"
-              title="A number with up to six decimals"
-            />
-            <Choice
-              label="Amount is"
-              value={amountSide}
-              options={['from', 'to']}
-              labels={(side) => (side === 'from' ? 'what you pay' : 'what you receive')}
-              onChoose={setAmountSide}
-            />
-            <Choice label="Settlement" value={tenor} options={tenors} onChoose={setTenor} />
-            <Choice
-              label="Type"
-              value={type}
-              options={['tradable', 'reference']}
-              labels={(option) => (option === 'tradable' ? 'tradable (you sign it)' : 'reference (price only)')}
-              onChoose={setType}
-            />
-          </div>
-          {type === 'tradable' && (
-            <div className="row spaced">
+      <div className="cards">
+        <Card id="ask" title="Request a quote">
+          <Form onSubmit={() => run(create)}>
+            <div className="fields">
+              <Choice label="You pay" value={from} options={codes} onChoose={setFrom} />
+              <Choice label="You receive" value={to} options={codes} onChoose={setTo} />
               <TextField
-                isWide
-                label="Recipient address"
-                className="mono"
-                value={recipient}
-                onText={(text) => setRecipient(text.trim())}
+                label="Amount"
+                inputMode="decimal"
+                value={amount}
+                onText={(text) => setAmount(text.trim())}
                 required
-                pattern="0x[0-9a-fA-F]{40}"
-                placeholder="0x…"
-                title="0x followed by 40 hexadecimal digits"
+                pattern="\d+(\.\d{1,6})?"
+                title="A number with up to six decimals"
               />
-              {hasWallet() ? (
-                <button type="button" onClick={() => run(fillWalletAddress)}>
-                  Use my wallet address
-                </button>
-              ) : (
-                <button type="button" onClick={() => setRecipient(burnAddress)}>
-                  Use an example
-                </button>
-              )}
+              <Choice
+                label="Amount is"
+                value={amountSide}
+                options={['from', 'to']}
+                labels={(side) => (side === 'from' ? 'what you pay' : 'what you receive')}
+                onChoose={setAmountSide}
+              />
+              <Choice label="Settlement" value={tenor} options={tenors} onChoose={setTenor} />
+              <Choice
+                label="Type"
+                value={type}
+                options={['tradable', 'reference']}
+                labels={(option) => (option === 'tradable' ? 'tradable' : 'price only')}
+                onChoose={setType}
+              />
             </div>
-          )}
-          <p>
-            <Submit disabled={create.isPending}>{create.isPending ? 'Requesting…' : 'Get quote'}</Submit>
-          </p>
-        </Form>
-        {error && <Failure error={error} />}
-      </Card>
+            {type === 'tradable' && (
+              <div className="row spaced">
+                <TextField
+                  isWide
+                  label="Recipient address"
+                  className="mono"
+                  value={recipient}
+                  onText={(text) => setRecipient(text.trim())}
+                  required
+                  pattern="0x[0-9a-fA-F]{40}"
+                  placeholder="0x…"
+                  title="0x followed by 40 hexadecimal digits"
+                />
+                <WalletChoice wallets={wallets} />
+                {wallet ? (
+                  <button type="button" onClick={() => run(fillWalletAddress)}>
+                    Use my wallet address
+                  </button>
+                ) : (
+                  <button type="button" onClick={() => setRecipient(burnAddress)}>
+                    Use an example
+                  </button>
+                )}
+              </div>
+            )}
+            <p>
+              <Submit isMain={isNext} disabled={create.isPending}>
+                {create.isPending ? 'Requesting…' : 'Get quote'}
+              </Submit>
+            </p>
+          </Form>
+          {error && <Failure error={error} />}
+        </Card>
+        {quote}
+      </div>
+      {children}
       <RateHistory base={tracked(from)} quote={tracked(to)} />
     </>
   )

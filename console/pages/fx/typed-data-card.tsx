@@ -1,30 +1,15 @@
-// The typed data of a quote, field by field with its meaning, and the button to sign it with a wallet.
-import { useMutation } from '@tanstack/preact-query'
+// The typed data of a quote, field by field with its meaning.
 import type { Quote, TypedData } from '#api/wire/fx.ts'
 import { Card } from '../../parts/card.tsx'
 import { Copyable } from '../../parts/copyable.tsx'
 import { formatTime, formatUnits } from '../../parts/format.ts'
-import { Failure } from '../../parts/query-result.tsx'
 import { Table } from '../../parts/table.tsx'
-import { go } from '../../route.ts'
 import { useEndpoint } from '../../use-endpoint.ts'
-import { hasWallet, signInWallet, walletText } from './wallet.ts'
+import { walletText } from './wallet.ts'
 
 export function TypedDataCard({ quote, typedData }: { readonly quote: Quote; readonly typedData: TypedData }) {
-  const sign = useMutation({
-    mutationFn: () => signInWallet(typedData),
-    onSuccess: ({ signature, signer }) => go('fx', [quote.id], { signature, signer }),
-  })
-  const signButton = hasWallet() ? (
-    <button type="button" className="main" onClick={() => sign.mutate()} disabled={sign.isPending}>
-      {sign.isPending ? 'Waiting for the wallet…' : 'Sign with wallet'}
-    </button>
-  ) : (
-    <span className="soft small">No wallet found in this browser. Sign elsewhere and paste the signature below.</span>
-  )
   return (
-    <Card id="typed-data" title="What you sign" aside={signButton}>
-      {sign.error && <Failure error={sign.error} />}
+    <Card id="typed-data" title="What you sign">
       <Fields quote={quote} typedData={typedData} />
       <details>
         <summary>Show as JSON for another wallet</summary>

@@ -1,28 +1,18 @@
-// The browser's wallet (EIP-1193). Large integers of the typed data are sent as strings, because wallets parse the JSON
+// Calls to a wallet (EIP-1193). Large integers of the typed data are sent as strings, because wallets parse the JSON
 // with a parser that would round numbers.
 import type { TypedData } from '#api/wire/fx.ts'
-
-interface Provider {
-  request(call: { readonly method: string; readonly params?: readonly unknown[] }): Promise<unknown>
-}
-
-const provider = (): Provider | undefined => (window as { ethereum?: Provider }).ethereum
-
-export const hasWallet = (): boolean => provider() !== undefined
+import type { Provider } from './announced-wallets.ts'
 
 /** The address of the account that the user selects in the wallet. */
-export async function requestAccount(): Promise<string> {
-  const wallet = provider()
-  if (!wallet) throw new Error('No wallet found in this browser. Sign elsewhere and paste the signature.')
-  const accounts = (await callWallet(wallet, 'eth_requestAccounts')) as readonly string[]
-  const [account] = accounts
-  if (account === undefined) throw new Error('The wallet returned no account. Unlock it and select an account.')
+export async function requestAccount(wallet: Provider): Promise<string> {
+  const accounts = await callWallet(wallet, 'eth_requestAccounts')
+  const account: unknown = Array.isArray(accounts) ? accounts[0] : undefined
+  if (typeof account !== 'string') throw new Error('The wallet returned no account. Unlock it and select an account.')
   return account
 }
 
-export async function signInWallet(typedData: TypedData) {
-  const signer = await requestAccount()
-  const wallet = provider() as Provider
+export async function signInWallet(wallet: Provider, typedData: TypedData) {
+  const signer = await requestAccount(wallet)
   await switchChain(wallet, typedData.domain.chainId)
   const signature = await callWallet(wallet, 'eth_signTypedData_v4', [signer, walletText(typedData)])
   if (typeof signature !== 'string') throw new Error('The wallet returned no signature. Try again.')
