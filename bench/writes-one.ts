@@ -12,11 +12,16 @@ import { systemRandom } from '#runtime/random.ts'
 import type { MarketFeed } from '#runtime/settings/markets.ts'
 import { createContext } from '#server/context.ts'
 import { openState } from '#storage/open.ts'
+import { timedState } from '#storage/timed.ts'
 import { settingsWith } from '#test/context.ts'
 import { dutiesOnThisThread } from '#validators/duties/store.ts'
 
 const [, , task, location = '', ...more] = process.argv
-const state = await openState(location, location.startsWith('postgres:') ? { state: location } : {})
+const opened = await openState(location, location.startsWith('postgres:') ? { state: location } : {})
+let lockWaits = 0
+const state = timedState(opened, systemClock, (_store, operation) => {
+  if (operation.startsWith('lock:')) lockWaits += 1
+})
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
 const print = (value: object) => console.log(JSON.stringify(value))
 
@@ -52,8 +57,8 @@ async function storeQuotes(parallel: number): Promise<void> {
     }
     await Promise.all(Array.from({ length: parallel }, caller))
     const perSecond = (tookMs.length * 1000) / (systemClock.monotonicMs() - startMs)
-    const waits = [...(state.lockWaits?.() ?? [])].filter(([name]) => name === 'groups')
-    print({ perSecond, lockWaits: waits.reduce((sum, [, count]) => sum + count, 0) })
+    print({ perSecond, lockWaits })
+    lockWaits = 0
   }
 }
 

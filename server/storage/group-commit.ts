@@ -2,7 +2,7 @@
 // (decisions/share-one-commit-between-concurrent-quotes.md).
 //
 // 1. Items of one turn of the event loop are written together, up to a limit. There is no timer.
-// 2. A group is one short entry of the write queue, with its order and limits.
+// 2. A group is one entry of the write queue, with its order and limits.
 // 3. Every item is resolved or rejected exactly once.
 // 4. If a group fails and the database is not the reason, its items are written one by one.
 import { Fault } from '#core/fault.ts'
@@ -49,9 +49,7 @@ export function createGroupCommit(writeQueue: WriteQueue, transact: Transact): S
       waiting.push({ item, resolve, reject })
       if (waiting.length > 1) return
       // If the queue refuses the group, its items would never be settled.
-      writeQueue
-        .run(() => writeWaiting(write, waiting), 'short')
-        .catch((error: unknown) => rejectAll(waiting.splice(0), error))
+      writeQueue.run(() => writeWaiting(write, waiting)).catch((error: unknown) => rejectAll(waiting.splice(0), error))
     })
   }
 }

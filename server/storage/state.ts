@@ -109,8 +109,8 @@ export type LockName = 'duties' | 'keys' | 'labels' | 'markets' | 'registry' | '
 export interface WriteOptions {
   /** Waits for other writes with the same lock, of all processes. */
   readonly lock?: LockName
-  /** Starts before waiting writes that are not short (write-queue.ts). For writes that somebody waits for. */
-  readonly isShort?: boolean
+  /** Called each time the write has waited for its lock. Only PostgreSQL has locks. */
+  readonly onLockWait?: (waitedMs: number) => void
 }
 
 /** Writes some items and returns a result for each of them, in order. */
@@ -137,8 +137,6 @@ export interface State extends StateReader {
   each<R = Row>(sql: string, ...values: Value[]): AsyncIterable<R>
   /** Of a group of tables, or of all of them. */
   version(group?: TableGroup): number
-  /** How many writes had to wait for their lock, by its name. Only PostgreSQL has locks. */
-  lockWaits?(): ReadonlyMap<string, number>
   close(): Promise<void>
 }
 

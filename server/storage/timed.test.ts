@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { stateWith } from '#test/authorization.ts'
 import { openContext } from '#test/context.ts'
 import { timedDuties, timedState } from './timed.ts'
 
@@ -23,4 +24,23 @@ test('every operation is reported once with its database, after success and fail
   await assert.rejects(duties.update('nonsense', {}))
   const ofState = ['state get', 'state all', 'state write', 'state get', 'state snapshot']
   assert.deepEqual(reported, [...ofState, 'duties get', 'duties all', 'duties query', 'duties write'])
+})
+
+test('a wait for a lock is reported with the name of the lock', async () => {
+  await using context = await openContext()
+  const reported: unknown[] = []
+  const waiting = stateWith(context.state, {
+    write: (work, options) => {
+      if (options?.lock) options.onLockWait?.(70)
+      return context.state.write(work, options)
+    },
+  })
+  const state = timedState(waiting, context.clock, (...report) => reported.push(report))
+  await state.write(async () => {}, { lock: 'markets' })
+  await state.write(async () => {})
+  assert.deepEqual(reported, [
+    ['state', 'lock:markets', 70],
+    ['state', 'write', 0],
+    ['state', 'write', 0],
+  ])
 })

@@ -18,7 +18,10 @@ export function timedState(state: State, clock: Clock, report: ReportTime): Stat
       all: <R>(sql: string, ...values: Value[]) => timed('recent', () => state.recent.all<R>(sql, ...values)),
       snapshot: (isRecent, work, signal) => timed('recent', () => state.recent.snapshot(isRecent, work, signal)),
     },
-    write: (work, options) => timed('write', () => state.write(work, options)),
+    write: (work, options = {}) => {
+      const onLockWait = (waitedMs: number) => report('state', `lock:${options.lock}`, waitedMs)
+      return timed('write', () => state.write(work, { ...options, onLockWait }))
+    },
     writeTogether: (write, item) => timed('write', () => state.writeTogether(write, item)),
     snapshot: (work, signal) => timed('snapshot', () => state.snapshot(work, signal)),
   }

@@ -1,14 +1,9 @@
-// Runs writes one after another, for both engines. PostgreSQL has a queue for each lock (postgres/writers.ts). The queue is limited, so that a slow disk does not fill the memory.
-//
-// 1. Writes start in the order of their arrival, except that short ones go before long ones. A bulk write consists of
-//    many transactions, so a short write waits for one of them only.
-// 2. After a short write, the first waiting long write has its turn. So a steady flow of short writes does not keep long
-//    ones waiting for ever.
+// Runs writes one after another, in the order of their arrival, for both engines. PostgreSQL has a queue for each lock
+// (postgres/writers.ts). A bulk write consists of many transactions, and the next one arrives after the previous one. So
+// another write waits for one of them only. The queue is limited, so that a slow disk does not fill the memory.
 import { strict as assert } from 'node:assert'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { Fault } from '#core/fault.ts'
-
-type WriteLength = 'short' | 'long'
 
 export type WriteQueue = ReturnType<typeof createWriteQueue>
 
@@ -22,10 +17,9 @@ export function createWriteQueue(
   currentWrite: CurrentWrite = new AsyncLocalStorage(),
 ) {
   /** Each starts one waiting write. */
-  const starts: Readonly<Record<WriteLength, (() => void)[]>> = { short: [], long: [] }
+  const starts: (() => void)[] = []
   const onEmpty: (() => void)[] = []
-  /** The length of the running write, if any. */
-  let running: WriteLength | undefined
+  let isRunning = false
   /** Includes the running write. */
   let waiting = 0
   let isClosed = false
@@ -41,38 +35,36 @@ export function createWriteQueue(
     if (waiting + more >= waitingMax) throw queueFullFault(name, waiting + more)
   }
 
-  function startNext(ended: WriteLength): void {
-    const { short, long } = starts
-    const next = ended === 'short' ? [long, short] : [short, long]
-    const start = next[0]?.shift() ?? next[1]?.shift()
+  function startNext(): void {
+    const start = starts.shift()
     if (start) {
       start()
       return
     }
-    running = undefined
+    isRunning = false
     for (const resolve of onEmpty.splice(0)) resolve()
   }
 
   return {
     refuseIfFull,
-    async run<T>(work: () => Promise<T>, length: WriteLength = 'long'): Promise<T> {
+    async run<T>(work: () => Promise<T>): Promise<T> {
       refuseIfFull(0)
       waiting += 1
       const current = { over: false }
-      if (running) await new Promise<void>((resolve) => starts[length].push(resolve))
-      running = length
+      if (isRunning) await new Promise<void>((resolve) => starts.push(resolve))
+      isRunning = true
       try {
         return await currentWrite.run(current, work)
       } finally {
         current.over = true
         waiting -= 1
-        startNext(length)
+        startNext()
       }
     },
     /** Accepts no more work and resolves when the accepted work is done. */
     async close(): Promise<void> {
       isClosed = true
-      if (running) await new Promise<void>((resolve) => onEmpty.push(resolve))
+      if (isRunning) await new Promise<void>((resolve) => onEmpty.push(resolve))
     },
   }
 }

@@ -125,7 +125,6 @@ function createPostgresState(
     write: writers.write,
     writeTogether: writers.writeTogether,
     version: (group) => watching().version(group),
-    lockWaits: writers.lockWaits,
     async close() {
       await writers.close()
       isClosed = true

@@ -11,6 +11,7 @@
 // 4. A transaction that PostgreSQL aborts because of a deadlock or a conflict is repeated, at most `conflictsMax` times.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { hash } from 'node:crypto'
+import { systemClock } from '#runtime/clock.ts'
 import { systemRandom } from '#runtime/random.ts'
 import { createGroupCommit } from '../group-commit.ts'
 import type { GroupWrite, LockName, State, StateWriter, WriteOptions } from '../state.ts'
@@ -41,7 +42,7 @@ type Work<T> = (tx: StateWriter) => Promise<T>
 
 interface Writer {
   readonly queue: WriteQueue
-  transact<T>(work: Work<T>): Promise<T>
+  transact<T>(work: Work<T>, onLockWait?: WriteOptions['onLockWait']): Promise<T>
 }
 
 /** `onCommit` is called after each commit that has changed something. */
@@ -52,7 +53,6 @@ export function createWriters(address: PostgresAddress, waitMs: number, onCommit
   const writers = new Map<WriterName, Writer>()
   const sessions = new Set<PostgresSession>()
   const idle: PostgresSession[] = []
-  const lockWaits = new Map<WriterName, number>()
   let groups: State['writeTogether'] | undefined
   let schema = ''
   let isClosed = false
@@ -100,23 +100,27 @@ export function createWriters(address: PostgresAddress, waitMs: number, onCommit
     /** Counted here, because a server after a failover may lack the last commits. */
     let number = 0
 
-    async function begin(session: PostgresSession): Promise<void> {
+    async function begin(session: PostgresSession, onLockWait: WriteOptions['onLockWait']): Promise<void> {
       if (lock === undefined) return void (await session.begin('', ownLock))
       const tryLock = `select pg_try_advisory_xact_lock(${lock})::int as free`
       const row = await session.begin<{ free: number }>('', ownLock, tryLock)
       if (row?.free === 1) return
-      lockWaits.set(name, (lockWaits.get(name) ?? 0) + 1)
-      await session.script(`select pg_advisory_xact_lock(${lock})`)
+      const startMs = systemClock.monotonicMs()
+      try {
+        await session.script(`select pg_advisory_xact_lock(${lock})`)
+      } finally {
+        onLockWait?.(systemClock.monotonicMs() - startMs)
+      }
     }
 
     /** Throws `ConnectionLost` if the connection was lost and nothing was committed. */
-    const attempt = <T>(work: Work<T>): Promise<T> =>
+    const attempt = <T>(work: Work<T>, onLockWait: WriteOptions['onLockWait']): Promise<T> =>
       use(async (session) => {
         number += 1
         const changed = new Set<TableGroup>()
         let result: { readonly of: T } | undefined
         try {
-          await begin(session)
+          await begin(session, onLockWait)
           result = { of: await runGuarded((guard) => createTransaction(session, guard, changed), work) }
           await commit(session, changed)
           return result.of
@@ -162,10 +166,10 @@ export function createWriters(address: PostgresAddress, waitMs: number, onCommit
 
     return {
       queue: createWriteQueue(address.name, writesWaitingMax, currentWrite),
-      async transact(work) {
+      async transact(work, onLockWait) {
         for (let conflicts = 1; ; conflicts++) {
           try {
-            return await retry(() => attempt(work))
+            return await retry(() => attempt(work, onLockWait))
           } catch (error) {
             if (!isConflict(error) || conflicts === conflictsMax) throw renamePostgres(error, address.name)
           }
@@ -192,16 +196,15 @@ export function createWriters(address: PostgresAddress, waitMs: number, onCommit
     async nameTimeline(): Promise<void> {
       await use((session) => session.begin('', addTimeline(systemRandom.uuid()), 'commit'))
     },
-    async write<T>(work: Work<T>, { lock, isShort = false }: WriteOptions = {}): Promise<T> {
+    async write<T>(work: Work<T>, { lock, onLockWait }: WriteOptions = {}): Promise<T> {
       const { queue, transact } = writerOf(lock ?? 'no lock')
-      return queue.run(() => transact(work), isShort ? 'short' : 'long')
+      return queue.run(() => transact(work, onLockWait))
     },
     async writeTogether<Item, Result>(write: GroupWrite<Item, Result>, item: Item): Promise<Result> {
       const { queue, transact } = writerOf('groups')
-      groups ??= createGroupCommit(queue, transact)
+      groups ??= createGroupCommit(queue, (work) => transact(work))
       return groups(write, item)
     },
-    lockWaits: (): ReadonlyMap<string, number> => lockWaits,
     /** Closes all connections, after the server was found dead. */
     drop(): void {
       for (const session of sessions) void session.close()

@@ -152,7 +152,7 @@ async function openSqliteState(file: string, options: SqliteOptions): Promise<St
           connection.rollback()
         }
       }, signal),
-    write: (work, { isShort = false } = {}) => writeQueue.run(() => transact(work), isShort ? 'short' : 'long'),
+    write: (work) => writeQueue.run(() => transact(work)),
     writeTogether: createGroupCommit(writeQueue, transact),
     version() {
       if (version === undefined) {
