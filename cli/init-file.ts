@@ -10,6 +10,9 @@ export interface FoundSources {
 }
 export type SourceKind = keyof FoundSources
 
+/** A configured server refuses the folder of the demo, `data`. */
+export const ownDataDir = 'data-own'
+
 /** A JSON string is also a YAML string. */
 const quoted = (text: string): string => JSON.stringify(text)
 
@@ -21,6 +24,9 @@ server:
   host: 127.0.0.1 # 0.0.0.0: all addresses of this machine. Read docs/security.md before.
   port: 8080
   # publicUrl: https://data.example.net # scheme and host of links, if a proxy is in front
+
+store:
+  dir: ${quoted(ownDataDir)} # the data folder; not the one of the demo
 `,
     '# First fundings and labels. `tetrad chains` shows what the node supports.',
     sectionText(

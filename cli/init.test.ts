@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -56,6 +57,11 @@ describe('tetrad init', () => {
     assert.equal(settings.fx.sources[0]?.url, urls.rates)
     assert.deepEqual(settings.validators.networks.hoodi.beacon.urls, [urls.beacon])
     assert.deepEqual([settings.markets.feeds[0]?.url, settings.markets.feeds[0]?.list], [urls.markets, 'data'])
+    // The commands that it recommends need no option for the data folder.
+    assert.match(stderr, /\n {2}(?:npx )?tetrad serve\n {2}(?:npx )?tetrad keys create --name me --plan enterprise\n$/)
+    const key = await runCommand(['keys', 'create', '--name', 'me', '--plan', 'enterprise'], { cwd: home.dir })
+    assert.equal(key.code, 0, key.stderr)
+    assert.deepEqual([settings.store.dir, existsSync(join(home.dir, 'data-own/state.sqlite'))], ['data-own', true])
     const doctor = await runCommand(['config', 'check'], { cwd: home.dir })
     assert.deepEqual([doctor.code, doctor.stdout], [0, 'The configuration is valid: tetrad.yaml, and defaults.\n'])
   })
@@ -86,7 +92,7 @@ describe('tetrad init', () => {
     const words = ['init', '--rpc', 'http://127.0.0.1:9', '--rates', urls.rates]
     const failed = await runCommand(words, { cwd: home.dir })
     assert.equal(failed.code, 1)
-    assert.match(failed.stderr, /^FAIL {2}node of chain 1: .*\n {8}→ check the URL/)
+    assert.match(failed.stderr, /^Testing 127\.0\.0\.1:9 …\nFAIL {2}node of chain 1: .*\n {8}→ check the URL/)
     assert.match(failed.stderr, /tetrad: A check failed, so nothing is written\. --offline skips the checks\.\n$/)
     await assert.rejects(readFile(join(home.dir, 'tetrad.yaml')))
     assert.equal((await runCommand([...words, '--offline'], { cwd: home.dir })).code, 0)
@@ -97,7 +103,10 @@ describe('tetrad init', () => {
     const [url = ''] = (simulator.settings as Settings).validators.networks.hoodi.beacon.urls
     const { code, stderr } = await runCommand(['init', '--beacon', url], { cwd: home.dir })
     assert.equal(code, 1)
-    assert.match(stderr, /^FAIL {2}beacon hoodi: refused: .*it is on another chain: genesisUnix is \d+, not 1742213400/)
+    assert.match(
+      stderr,
+      /\nFAIL {2}beacon hoodi: refused: .*it is on another chain: genesisUnix is \d+, not 1742213400/,
+    )
     assert.match(stderr, /for a chain of your own, set validators\.networks\.hoodi\.genesisUnix/)
     await assert.rejects(readFile(join(home.dir, 'tetrad.yaml')))
   })
@@ -127,7 +136,8 @@ describe('tetrad init', () => {
       ['Use it anyway? [y/N] ', 'n'],
       ['for the explorer: ', ''],
       ['for FX: ', 'not a URL'],
-      ['for FX: ', urls.rates],
+      ['for FX: ', urls.rates.replace('http://', '')],
+      [`Use ${urls.rates}? [Y/n] `, ''],
       ['for validators: ', ''],
       ['list of markets: ', ''],
     ]

@@ -5,12 +5,14 @@ import type { Command } from 'commander'
 import type { DoctorFinding } from '#operations/diagnosis.ts'
 import { formatFinding } from './doctor.ts'
 import { CommandFailure } from './failure.ts'
-import { configText, type FoundSources, type SourceKind } from './init-file.ts'
+import { configText, type FoundSources, ownDataDir, type SourceKind } from './init-file.ts'
 import { findSource, settingsOf } from './init-source.ts'
 import { ownCommand } from './own-command.ts'
 import { note, paint, print, printJson } from './print.ts'
 import { clock } from './runtime.ts'
 import { type CommonOptions, httpAddress } from './settings.ts'
+
+const defaultFile = 'tetrad.yaml'
 
 type Urls = Partial<Record<SourceKind, string>>
 type Options = CommonOptions & Urls & { readonly offline?: boolean }
@@ -36,7 +38,7 @@ export function addInit(program: Command): void {
 }
 
 async function init(options: Options): Promise<void> {
-  const file = options.config ?? (process.env.TETRAD_CONFIG || 'tetrad.yaml')
+  const file = options.config ?? (process.env.TETRAD_CONFIG || defaultFile)
   refuseExisting(file, existsSync(file))
   const isAsking = kinds.every((kind) => options[kind] === undefined)
   const found = isAsking ? await askForSources(options) : await checkSources(options)
@@ -47,10 +49,10 @@ async function init(options: Options): Promise<void> {
   })
   if (options.json) return printJson({ file, sources: Object.keys(found) })
   print(`${paint('ok', 'Written:')} ${file}`)
-  const command = ownCommand()
-  note(`Next:
-  ${command} serve --config ${file} --data ./data-own
-  ${command} keys create --name me --plan enterprise --data ./data-own`)
+  const command = `${ownCommand()}${file === defaultFile ? '' : ` --config ${file}`}`
+  note(`Data folder: ${ownDataDir} (store.dir). Next:
+  ${command} serve
+  ${command} keys create --name me --plan enterprise`)
 }
 
 function refuseExisting(file: string, exists: boolean): void {
@@ -75,8 +77,10 @@ async function checkSources(options: Options): Promise<FoundSources> {
   return found
 }
 
-async function checkSource(kind: SourceKind, text: string, { offline = false }: Options) {
+async function checkSource(kind: SourceKind, text: string, { offline = false, json = false }: Options) {
   const url = httpAddress(text)
+  // A host that does not respond takes seconds. The URL may contain a key, so only the host is shown.
+  if (!offline && !json) note(`Testing ${new URL(url).host} …`)
   const source = await findSource(kind, url, offline)
   if (offline) return { source, findings: [] }
   const { connectivityFindings } = await import('#operations/connectivity.ts')
@@ -117,16 +121,25 @@ async function askForSources(options: Options): Promise<FoundSources> {
   }
   return found
 
-  async function addIfWanted(kind: SourceKind, url: string): Promise<boolean> {
-    if (!URL.canParse(url) || !/^https?:/.test(url)) {
-      note(`${url} is not an http or https URL.`)
-      return false
-    }
+  async function addIfWanted(kind: SourceKind, text: string): Promise<boolean> {
+    const url = await askForScheme(text)
+    if (url === undefined) return false
     const { source, findings } = await checkSource(kind, url, options)
     report(findings)
     const hasFailed = findings.some(({ level }) => level === 'fail')
     if (hasFailed && !/^y/i.test(await ask('Use it anyway? [y/N] '))) return false
     Object.assign(found, { [kind]: source })
     return true
+  }
+
+  /** `localhost:8545` has no scheme. Undefined if it is no URL, or not wanted. */
+  async function askForScheme(text: string): Promise<string | undefined> {
+    if (/^https?:$/.test(URL.parse(text)?.protocol ?? '')) return text
+    const url = `http://${text}`
+    if (text.includes('://') || !URL.canParse(url)) {
+      note(`${text} is not an http or https URL.`)
+      return undefined
+    }
+    return /^n/i.test(await ask(`${text} has no scheme. Use ${url}? [Y/n] `)) ? undefined : url
   }
 }

@@ -28,7 +28,7 @@ import { addMcp } from './mcp.ts'
 import { addMove } from './move.ts'
 import { paint } from './print.ts'
 import { addServe } from './serve.ts'
-import { commonOptions } from './settings.ts'
+import { commonOptions, useConfiguredData } from './settings.ts'
 import { addSimulator } from './simulator.ts'
 import { addTrail } from './trail.ts'
 import { addValidators } from './validators.ts'
@@ -79,7 +79,7 @@ export async function buildProgram(args: readonly string[], json: boolean): Prom
     })
     .showHelpAfterError('Try --help.')
     .addHelpText('after', examples)
-  commonOptions(program)
+  commonOptions(program).hook('preAction', (_, command) => useConfiguredData(command))
   addServe(program)
   addInit(program)
   addKeys(program)

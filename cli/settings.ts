@@ -12,10 +12,21 @@ export interface CommonOptions {
 export const commonOptions = (program: Command): Command =>
   program
     .option('--config <file>', 'configuration file (default: tetrad.yaml, if it exists)')
-    .option('--data <dir>', 'data folder (default: ./data)')
+    .option('--data <dir>', 'data folder (default: store.dir of the configuration, ./data)')
     .option('--json', 'print JSON')
 
-export const dataDirOf = (options: CommonOptions): string => options.data ?? (process.env.TETRAD_DATA || 'data')
+const defaultDataDir = 'data'
+
+/** Before each command: without --data and TETRAD_DATA, the data folder is the one of the configuration. */
+export async function useConfiguredData(command: Command): Promise<void> {
+  const options = command.optsWithGlobals<CommonOptions>()
+  if (options.data !== undefined || process.env.TETRAD_DATA) return
+  // The command reports a configuration that is not valid, if it needs one.
+  const config = await configOf(options).catch(() => undefined)
+  if (config) command.setOptionValueWithSource('data', config.settings.store.dir, 'config')
+}
+
+export const dataDirOf = (options: CommonOptions): string => options.data ?? (process.env.TETRAD_DATA || defaultDataDir)
 
 /** URL of the running server: --url, TETRAD_URL, or the configured address. */
 export async function addressOf(options: CommonOptions & { url?: string }): Promise<string> {

@@ -7,6 +7,11 @@ const postgresUrl = '^postgres(ql)?://[^\\s]+$'
 
 export const storeSettings = section(
   {
+    dir: text(
+      'data',
+      'The data folder. A relative path starts at the working directory. `--data` and `TETRAD_DATA` override it.',
+      { minLength: 1 },
+    ),
     state: text(
       '',
       'PostgreSQL database, `postgres://user:password@host1,host2/name`. Empty: SQLite files in the data folder.',
