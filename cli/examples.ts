@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 
 const examples: Readonly<Record<string, readonly string[]>> = {
-  serve: ['', '--config tetrad.yaml --data ./data-own --port 9000'],
+  serve: ['', '--config tetrad.yaml --port 9000'],
   init: [
     '',
     '--rpc http://127.0.0.1:8545 --beacon http://127.0.0.1:5052',
@@ -26,6 +26,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   'labels import': ['labels.csv --chain 1 --source own'],
   'labels export': ['--chain 1 --format csv --out labels.csv'],
   trail: ['0xaa5993de8a2532c51b64aacd03c7b65f736f7643 --depth 5'],
+  completion: ['bash'],
   'config check': ['', '--config own.yaml'],
   'config show': ['--json'],
   chains: ['', '--json'],

@@ -8,6 +8,7 @@ import { addAlerts } from './alerts.ts'
 import { addBackup } from './backup.ts'
 import { addBeacon } from './beacon.ts'
 import { addChains } from './chains.ts'
+import { addCompletion } from './completion.ts'
 import { addConfig } from './config.ts'
 import { addConformance } from './conformance.ts'
 import { addConsole } from './console.ts'
@@ -110,6 +111,7 @@ export async function buildProgram(args: readonly string[], json: boolean): Prom
   else program.command('ask').description('Call an endpoint of a running server. Each endpoint is a subcommand.')
   addMcp(program)
   addExamples(program)
+  addCompletion(program, () => buildProgram(['ask'], false))
   return program
 }
 
