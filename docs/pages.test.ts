@@ -19,11 +19,14 @@ const pages = [
   'console.md',
   'export.md',
   'getting-started.md',
+  'install.md',
   'mirror.md',
   'operations.md',
+  'production.md',
   'security.md',
   'conformance.md',
   'scaling.md',
+  'try.md',
   'upgrading.md',
 ]
 const read = (name: string) => readFile(join(docsDir, name), 'utf8')
@@ -61,15 +64,16 @@ for (const page of pages) {
       const text = await read(page)
       const commands = new Set([...text.matchAll(/(?:tetrad|tetrad\.js) ([a-z]+)/g)].map(([, name = '']) => name))
       for (const name of commands.difference(notCommands)) {
-        const { code, stderr } = await runCommand([name, '--help'], { cwd: docsDir })
-        assert.equal(code, 0, `tetrad ${name}: ${stderr}`)
+        // The help of an unknown command is the general one.
+        const { stdout } = await runCommand([name, '--help'], { cwd: docsDir })
+        assert.ok(stdout.startsWith(`Usage: tetrad ${name} `), `tetrad ${name}`)
       }
     })
   })
 }
 
 /** Other words after the name, in prose and file names. */
-const notCommands = new Set(['config.yaml', 'yaml', 'node'])
+const notCommands = new Set(['config.yaml', 'yaml', 'node', 'must', 'encoding', 'tetrad'])
 
 test('operations.md lists all alerts with severity page', async () => {
   const rules = parse(await readFile(join(docsDir, '../ops/prometheus/tetrad.rules.yml'), 'utf8')) as {

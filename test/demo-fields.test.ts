@@ -1,5 +1,5 @@
 // A visitor of the demo can see every field of the specification. Each field of the contract must have a value in the reply
-// to one of these calls, so a new field fails this test until a call shows it. docs/getting-started.md describes the calls.
+// to one of these calls, so a new field fails this test until a call shows it. docs/try.md describes the calls.
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
@@ -92,6 +92,6 @@ test('every field of the specification has a value in one of the calls', async (
   )
   assert.equal(shownBy.get('fx.createQuote.collateral'), 'quote with collateral')
   assert.match(shownBy.get('markets.bySlug.resolvedBy') ?? '', /^market will-/)
-  const guide = await readFile(new URL('../docs/getting-started.md', import.meta.url), 'utf8')
+  const guide = await readFile(new URL('../docs/try.md', import.meta.url), 'utf8')
   assert.ok(guide.includes(polygonSample.address), 'the guide names the address')
 })

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, type SpawnOptions, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, globSync, readFileSync } from 'node:fs'
-import { chmod, chown, cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, chown, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { isBuiltin } from 'node:module'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
@@ -15,13 +15,20 @@ import { after, before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
+import { knownChains } from '#core/known-chains.ts'
+import type { Settings } from '#runtime/settings.ts'
+import { type StandaloneSimulator, startStandaloneSimulator } from '#simulator/standalone.ts'
 import manifest from '../package.json' with { type: 'json' }
+import { type AlteringProxy, jsonAt, openAlteringProxy } from './altering-proxy.ts'
 import { builtApi } from './api-build.ts'
 import { buildConsole, consoleDir } from './console-build.ts'
 import { type BuiltStage, buildStage, hostFolders, parseContainerFile, settingOf } from './container-file.ts'
 import { crawlSite } from './crawl-site.ts'
+import { runDocCommands, shellBlocks } from './doc-commands.ts'
 import { isLongRun, onlyInLongRun } from './long.ts'
 import { type NpmRegistry, startNpmRegistry } from './npm-registry.ts'
+import { freePort } from './programs.ts'
+import { evmMissing } from './real-evm.ts'
 import { copyDemo } from './template.ts'
 
 const run = promisify(execFile)
@@ -278,6 +285,7 @@ function findOldNode(): string | undefined {
 }
 
 const oldNode = findOldNode()
+const noEvm = await evmMissing()
 
 test('without optional packages, an old Node prints one line that says what to do', {
   skip: oldNode === undefined && 'this machine has no Node older than 24',
@@ -289,6 +297,81 @@ test('without optional packages, an old Node prints one line that says what to d
     stderr,
     /^tetrad: Tetrad needs Node 26 or later; this is v\d+\S+ .* Install the package again \(optional packages included\), or install Node 26 or later\.\n$/,
   )
+})
+
+describe('the commands of the documentation, with an old Node on the path', {
+  skip: oldNode === undefined && 'this machine has no Node older than 24',
+}, () => {
+  const home20 = () => join(home, 'old-node')
+  let simulator: StandaloneSimulator
+  let beacon: AlteringProxy
+  let pathOfReader = ''
+
+  before(async () => {
+    // What `npm install -g` would make of the package, without copying Node, which has more than 100 MB.
+    const modules = join(home20(), 'lib/node_modules')
+    await cp(join(image.root, 'app/node_modules'), modules, { recursive: true, verbatimSymlinks: true })
+    for (const name of Object.keys(manifest.optionalDependencies))
+      if (existsSync(join(root, 'node_modules', name)))
+        await symlink(join(root, 'node_modules', name), join(modules, name))
+    await mkdir(join(home20(), 'bin'))
+    await symlink(join(modules, 'tetrad', manifest.bin.tetrad), join(home20(), 'bin/tetrad'))
+    await symlink(oldNode ?? '', join(home20(), 'bin/node'))
+    pathOfReader = [join(home20(), 'bin'), ...hostFolders].join(delimiter)
+    simulator = await startStandaloneSimulator()
+    const { genesisUnix, genesisRoot } = knownChains.hoodi
+    const genesis = { genesis_time: String(genesisUnix), genesis_validators_root: genesisRoot }
+    beacon = await openAlteringProxy(
+      (simulator.settings as Settings).validators.networks.hoodi.beacon.urls[0] ?? '',
+      jsonAt(/\/beacon\/genesis$/, (data: object) => ({ ...data, ...genesis })),
+    )
+  })
+  after(async () => {
+    await beacon[Symbol.asyncDispose]()
+    await simulator[Symbol.asyncDispose]()
+  })
+
+  /** What is tested elsewhere, or runs only here with other addresses. */
+  const replace = (line: string): string => {
+    // The package of this test run. `installed on this machine` installs it with npm.
+    if (/^npm ci && npm pack/.test(line)) return `cp ${tarball} .`
+    if (/^npm install -g/.test(line)) return 'test -f tetrad-*.tgz'
+    // A clone is installed and started in `by npm ci --omit=dev in a clone`; the other command is this test run.
+    if (/^npm ci && npm (?:start|test)/.test(line)) return ''
+    const rpc = (simulator.settings as Settings).explorer.chains[0]?.rpc[0]?.url ?? ''
+    return line.replaceAll('http://127.0.0.1:8545', rpc).replaceAll('http://127.0.0.1:5052', beacon.url)
+  }
+
+  for (const page of ['README.md', 'docs/install.md', 'docs/getting-started.md', 'docs/production.md', 'docs/try.md'])
+    test(page, async () => {
+      const cwd = await mkdtemp(join(home, 'reader-'))
+      // One page is enough to create the demo data.
+      if (page === 'README.md') await copyDemo(join(cwd, 'data'))
+      const port = String(await freePort())
+      const output = await runDocCommands(page, {
+        ...{ cwd, env: { ...env, PATH: pathOfReader, PORT: port } },
+        replace: (line) => (hardhatBlock.includes(line) && line !== '' ? '' : replace(line)),
+      })
+      if (page === 'docs/install.md') assert.ok(output.includes(manifest.version))
+    })
+
+  /** Hardhat downloads more than 100 MB. */
+  const hardhatBlock = (shellBlocks('docs/try.md').find((block) => block.includes('hardhat')) ?? '').split('\n')
+  test('the test chain of docs/try.md', { skip: onlyInLongRun || noEvm }, async () => {
+    const cwd = await mkdtemp(join(home, 'reader-'))
+    const [port, chainPort] = [String(await freePort()), String(await freePort())]
+    const output = await runDocCommands('docs/try.md', {
+      ...{ cwd, env: { ...env, PATH: pathOfReader, PORT: port } },
+      replace: (line) => {
+        if (!hardhatBlock.includes(line)) return ''
+        if (line.startsWith('npm install')) return `cp ${tarball} . && ${line}`
+        if (line.startsWith('npx hardhat'))
+          return `npx hardhat node --port ${chainPort} &\nwaitFor answers http://127.0.0.1:${chainPort}`
+        return line.replaceAll('8545', chainPort)
+      },
+    })
+    assert.match(output, /0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266/)
+  })
 })
 
 describe('the container image', () => {

@@ -12,7 +12,10 @@ export const sidebar: readonly { readonly title: string; readonly entries: reado
     title: 'Start',
     entries: [
       ['Overview', 'README.md'],
+      ['Install', 'install.md'],
+      ['Try it', 'try.md'],
       ['Getting started', 'getting-started.md'],
+      ['Run it in production', 'production.md'],
       ['Console', 'console.md'],
       ['TypeScript client', 'client.md'],
       ['AI agents', 'agents.md'],

@@ -135,7 +135,7 @@ describe('the documentation site', { skip: noBrowser }, () => {
 
   test('links and code on a page name the server that delivers it', async () => {
     const page = await browser.page('/docs/')
-    await open(page, 'getting-started')
+    await open(page, 'try')
     const link = page.getByRole('main').getByRole('link', { name: 'validator 90' })
     assert.equal(await link.evaluate((anchor: HTMLAnchorElement) => new URL(anchor.href).origin), browser.demo.url)
     await open(page, 'markets')
