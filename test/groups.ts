@@ -64,6 +64,8 @@ export interface Batch {
   readonly files: readonly string[]
   /** The number of a client (client-of-run.ts); undefined: that of the seed. */
   readonly client?: number
+  /** Commands run on the oldest Node (node-24.ts). */
+  readonly isOnNode24?: boolean
 }
 
 const filesPerProcessMax: Readonly<Record<TestGroup, number>> = {
@@ -124,3 +126,11 @@ export function batchesOfOtherClients(
     batchesOf(new Map(files)).map((batch) => ({ ...batch, name: `${batch.name}, client ${client}`, client })),
   )
 }
+
+/** The tests of commands, on the oldest Node. */
+export const batchesOnNode24 = (byGroup: ReadonlyMap<TestGroup, readonly string[]>): Batch[] =>
+  batchesOf(new Map([['commands', byGroup.get('commands') ?? []]])).map((batch) => ({
+    ...batch,
+    name: `${batch.name}, Node 24`,
+    isOnNode24: true,
+  }))

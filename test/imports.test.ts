@@ -198,6 +198,7 @@ test('time, randomness, the environment and outgoing calls are accessed in runti
 
 /** Modules with variables that keep something between calls, and why it is not in the context. */
 const modulesWithState: Record<string, string> = {
+  'server/core/closed-hours.ts': 'formats of time zones, which take longer to create than to use',
   'server/fx/typed-data/typed-data.ts': 'results of a pure function',
   'server/markets/event-loop-yielder.ts': 'a process has one event loop',
   'server/sources/beacon/block-type.ts': 'results of a pure function',

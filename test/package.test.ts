@@ -139,7 +139,7 @@ describe('the package', () => {
       .split('\n')
       .map((path) => path.replace('package/', ''))
     const expected = [
-      /^(package\.json|README\.md|LICENSE|cli\/(tetrad|parent)\.js|dist\/package\.json|api\/package\.json)$/,
+      /^(package\.json|README\.md|LICENSE|cli\/(tetrad|parent|node-24)\.js|dist\/package\.json|api\/package\.json)$/,
       /^dist\/(?!console\/).*\.js$/,
       /^dist\/console\/dist\//,
       /^dist\/docs\/[^/]+\.md$/,
@@ -295,7 +295,7 @@ test('without optional packages, an old Node prints one line that says what to d
   assert.deepEqual([status, stdout], [1, ''])
   assert.match(
     stderr,
-    /^tetrad: Tetrad needs Node 26 or later; this is v\d+\S+ .* Install the package again \(optional packages included\), or install Node 26 or later\.\n$/,
+    /^tetrad: Tetrad needs Node 24 or later; this is v\d+\S+ .* Install the package again \(optional packages included\), or install Node 24 or later\.\n$/,
   )
 })
 

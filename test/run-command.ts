@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { node24 } from './node-24.ts'
 
 export const launcher = join(import.meta.dirname, '..', 'cli', 'tetrad.js')
 const hostFile = join(import.meta.dirname, '..', 'test', 'command-host.ts')
@@ -57,9 +58,14 @@ export async function runCommand(args: readonly string[], { cwd, env }: RunOptio
   }
 }
 
-/** execArgv: without the options of the test runner. */
+/** Commands run in the Node of the tests, or in the oldest one that is supported. */
+const missing = join(import.meta.dirname, '..', 'cli', 'node-24.js')
+const nodeOfCommands = process.env.TEST_NODE_24
+  ? { execPath: node24, execArgv: ['--import', missing] }
+  : { execPath: process.execPath, execArgv: [] }
+
 const startHost = (): ChildProcess =>
-  fork(hostFile, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], env: commandEnv(), execArgv: [] })
+  fork(hostFile, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], env: commandEnv(), ...nodeOfCommands })
 
 /** An idle host does not keep the test process running. */
 function setRef(host: ChildProcess, isBusy: boolean): void {
@@ -69,7 +75,7 @@ function setRef(host: ChildProcess, isBusy: boolean): void {
 
 export function runChild(
   args: readonly string[],
-  { cwd, env, node = process.execPath, file = launcher }: RunChildOptions,
+  { cwd, env, node = nodeOfCommands.execPath, file = launcher }: RunChildOptions,
 ): Promise<CommandResult> {
   return new Promise((resolve) => {
     const options = { cwd, env: { ...commandEnv(), ...env }, timeout: commandTimeoutMs, maxBuffer: 16_777_216 }

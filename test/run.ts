@@ -14,7 +14,8 @@ import { parseArgs } from 'node:util'
 import { endLine, type Result } from './batch.ts'
 import { consoleBuild } from './console-build.ts'
 import { childrenCpuMs, totalCpuMs } from './cpu-time.ts'
-import { type Batch, batchesOf, batchesOfOtherClients, type Group, groupOf, groups } from './groups.ts'
+import { type Batch, batchesOf, batchesOfOtherClients, batchesOnNode24, type Group, groupOf, groups } from './groups.ts'
+import { installNode24 } from './node-24.ts'
 import { notTestedLine, summaryOf } from './summary.ts'
 import type { DemoReady } from './template.ts'
 
@@ -56,9 +57,15 @@ async function runAll(): Promise<Result[]> {
   }).sort()
   const byGroup = Map.groupBy(files, (file) => groupOf(root, file))
   const chosenFiles = new Map([...byGroup].filter(([group]) => chosen.has(group)))
-  const batches = [...batchesOf(chosenFiles), ...(options.long ? batchesOfOtherClients(root, chosenFiles, seed) : [])]
+  const repeated = options.long
+    ? [...batchesOfOtherClients(root, chosenFiles, seed), ...batchesOnNode24(chosenFiles)]
+    : []
+  const batches = [...batchesOf(chosenFiles), ...repeated]
   const isComplete = positionals.length === 0
-  if (isComplete) installEvm()
+  if (isComplete) {
+    installEvm()
+    installNode24()
+  }
   const work = makeTemporaryFolder()
   try {
     const checks = runTasks(chosen.has('checks') && isComplete ? checkTasks() : [])
@@ -196,7 +203,7 @@ const checkTask = (name: string, program: string, args: readonly string[]): Task
   },
 })
 
-function testTask({ name, files, client }: Batch, work: string, index: number): Task {
+function testTask({ name, files, client, isOnNode24 }: Batch, work: string, index: number): Task {
   return {
     name,
     async run() {
@@ -204,7 +211,11 @@ function testTask({ name, files, client }: Batch, work: string, index: number): 
       const temporary = join(work, String(index))
       mkdirSync(temporary)
       const args = [join(import.meta.dirname, 'batch.ts'), report, ...files]
-      const env = { ...testEnv(work, temporary), ...(client !== undefined && { TEST_CLIENT: String(client) }) }
+      const env = {
+        ...testEnv(work, temporary),
+        ...(client !== undefined && { TEST_CLIENT: String(client) }),
+        ...(isOnNode24 && { TEST_NODE_24: '1' }),
+      }
       const { code, output, cpuMs } = await capture(process.execPath, args, { env, ...(!options.long && batchLimit) })
       rmSync(temporary, { recursive: true, force: true })
       const lines = existsSync(report) ? readFileSync(report, 'utf8').split('\n') : []

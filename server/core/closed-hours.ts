@@ -99,8 +99,26 @@ export function easterMs(year: number): number {
 }
 
 /** How far local time is ahead of UTC at an instant. Throws a RangeError for an unknown time zone. */
-export const offsetMs = (timeZone: string, atMs: number): number =>
-  Temporal.Instant.fromEpochMilliseconds(atMs).toZonedDateTimeISO(timeZone).offsetNanoseconds / 1e6
+export function offsetMs(timeZone: string, atMs: number): number {
+  const parts = offsetFormat(timeZone).formatToParts(atMs)
+  const text = parts.find(({ type }) => type === 'timeZoneName')?.value ?? ''
+  // "GMT", "GMT+05:30", or with seconds before time zones were unified.
+  const [, sign, hours = 0, minutes = 0, seconds = 0] = /^GMT(?:([+-])(\d\d):(\d\d)(?::(\d\d))?)?$/.exec(text) ?? []
+  const size = (Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds)) * 1000
+  return sign === '-' ? -size : size
+}
+
+const offsetFormats = new Map<string, Intl.DateTimeFormat>()
+const offsetFormatsMax = 100
+
+/** Kept, because creating one takes longer than using it. */
+function offsetFormat(timeZone: string): Intl.DateTimeFormat {
+  if (offsetFormats.size >= offsetFormatsMax) offsetFormats.clear()
+  return offsetFormats.getOrInsertComputed(
+    timeZone,
+    () => new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' }),
+  )
+}
 
 /** The local time at an instant, as if it were UTC. */
 const wallClockMs = (timeZone: string, atMs: number): number => atMs + offsetMs(timeZone, atMs)
