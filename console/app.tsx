@@ -7,7 +7,7 @@ import { PageNotLoaded } from './parts/page-not-loaded.tsx'
 import { SignInHelp } from './parts/sign-in-help.tsx'
 import { ThemeButton } from './parts/theme-button.tsx'
 import { useHeading } from './parts/use-heading.ts'
-import { hrefOf, type PageName, type PageProps, useRoute } from './route.ts'
+import { hrefOf, type PageName, type PageProps, pageNames, useRoute } from './route.ts'
 import { SearchButton } from './search/search-button.tsx'
 import { useConsoleContext } from './session.tsx'
 import { titleOf } from './titles.ts'
@@ -81,7 +81,7 @@ export function App() {
         </a>
         <SearchButton />
         <nav aria-label="Pages">
-          {(Object.keys(pages) as PageName[])
+          {pageNames
             .filter((name) => !pages[name].isHidden)
             .map((name) => (
               <a key={name} href={hrefOf(name)} aria-current={route.page === name ? 'page' : undefined}>
@@ -138,7 +138,7 @@ function NotFound({ route }: PageProps) {
     <>
       <h1>Page not found</h1>
       <p className="note">
-        No page has the address <code>#/{route.parts.join('/')}</code>. Choose a page from the menu, or go to the{' '}
+        No page has the address <code>/{route.parts.join('/')}</code>. Choose a page from the menu, or go to the{' '}
         <a href={hrefOf('overview')}>overview</a>.
       </p>
     </>

@@ -2,6 +2,7 @@
 import { QueryClient, QueryClientProvider } from '@tanstack/preact-query'
 import { render } from 'preact'
 import { App } from './app.tsx'
+import { startRouting } from './route.ts'
 import { ConsoleContextProvider } from './session.tsx'
 import './style.css'
 
@@ -16,6 +17,7 @@ const queries = new QueryClient({
 
 const root = document.getElementById('root')
 if (!root) throw new Error('index.html has no #root')
+startRouting()
 render(
   <QueryClientProvider client={queries}>
     <ConsoleContextProvider>

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { hrefOf, pageNames, parseRoute } from './route.ts'
-
-const parseHref = (href: string) => parseRoute(new URL(href, 'http://tetrad.example').hash)
+import { hrefOf, isPagePath, pageNames, parseRoute, upgradeAddress } from './route.ts'
 
 test('parsing a link returns the page, segments and query it was built from', () => {
   for (const page of pageNames) {
@@ -10,22 +8,49 @@ test('parsing a link returns the page, segments and query it was built from', ()
       page: parsedPage,
       parts,
       query,
-    } = parseHref(hrefOf(page, ['a/b', 'ü 1', 7], { to: 'x&y', none: '', left: undefined, each: ['1', '2'] }))
+    } = parseRoute(hrefOf(page, ['a/b', 'ü 1', 7], { to: 'x&y', none: '', left: undefined, each: ['1', '2'] }))
     assert.deepEqual([parsedPage, parts], [page, ['a/b', 'ü 1', '7']])
     assert.deepEqual([...query].join(' '), 'to,x&y each,1 each,2')
   }
 })
 
-test('an address without a fragment opens the overview', () => {
-  assert.equal(parseRoute('').page, 'overview')
+test('an address without a path opens the overview', () => {
+  for (const address of ['', '/', '/?utm=1', '/#/', '#']) assert.equal(parseRoute(address).page, 'overview', address)
 })
 
 test('an unknown page is "not-found"; an invalid percent escape is kept as text', () => {
-  assert.deepEqual(parseRoute('#/nope/x'), {
-    page: 'not-found',
-    parts: ['nope', 'x'],
-    query: new URLSearchParams(),
-  })
-  assert.equal(parseRoute('#/').page, 'overview')
-  assert.deepEqual(parseRoute('#/explorer/%zz').parts, ['%zz'])
+  for (const address of ['#/nope/x', '/nope/x'])
+    assert.deepEqual(parseRoute(address), { page: 'not-found', parts: ['nope', 'x'], query: new URLSearchParams() })
+  assert.deepEqual(parseRoute('/explorer/%zz').parts, ['%zz'])
+})
+
+test('an address with the page in the fragment opens the same page, and is replaced by that of today', () => {
+  for (const [old, today] of [
+    ['/#/validators/12?network=hoodi', '/validators/12?network=hoodi'],
+    ['/?utm=1#/markets/a%2Fb/event/c', '/market/a%2Fb/event/c'],
+    ['/#/explorer', '/explorer'],
+    ['/fx#/keys', '/keys'],
+  ] as const) {
+    assert.deepEqual(parseRoute(old), parseRoute(today))
+    assert.equal(upgradeAddress(old), today)
+  }
+})
+
+test('an address keeps its fragment if the server has no such path, or if it has the token of a sign-in link', () => {
+  for (const address of ['/#/sign-in/link_abc', '/#/nope', '/#/fx/1/2', '/fx', '/', '/#main'])
+    assert.equal(upgradeAddress(address), undefined, address)
+  assert.deepEqual(parseRoute('/#/sign-in/link_abc').parts, ['link_abc'])
+})
+
+test('only the addresses of pages are opened within the console', () => {
+  const isPage = Object.fromEntries(
+    ['/', '/fx', '/fx/1', '/fx/1/2', '/market/x/event/y', '/markets', '/markets/12', '/docs/', '/v1/x'].map((path) => [
+      path,
+      isPagePath(path),
+    ]),
+  )
+  assert.deepEqual(
+    Object.keys(isPage).filter((path) => isPage[path]),
+    ['/', '/fx', '/fx/1', '/market/x/event/y'],
+  )
 })

@@ -1,6 +1,6 @@
 // A real browser and a server with demo data, for the tests of the console.
 //   await using browser = await openBrowser()
-//   const page = await browser.page('/#/explorer')
+//   const page = await browser.page('/explorer')
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'

@@ -43,7 +43,7 @@ describe('Explorer page', { skip: noBrowser }, () => {
     // The nodes are links, so the keyboard works too.
     await nodes.nth(1).focus()
     await page.keyboard.press('Enter')
-    await page.waitForURL((url) => url.hash === `#/explorer/1/${funder}`)
+    await page.waitForURL((url) => url.pathname === `/explorer/1/${funder}`)
     await nodes.nth(3).waitFor({ state: 'detached' })
     await nodes.nth(2).waitFor()
     await page.goBack()
@@ -129,7 +129,7 @@ describe('Explorer page', { skip: noBrowser }, () => {
     await page.getByRole('searchbox', { name: 'Address, transaction or name' }).fill('COBALT exch')
     await page.keyboard.press('Enter')
     await page.getByText('entity cobalt-exchange').first().waitFor()
-    assert.match(page.url(), /#\/explorer\/1\?q=COBALT\+exch$/)
+    assert.match(page.url(), /\/explorer\/1\?q=COBALT\+exch$/)
     await browser.accessible(page)
     const walletLink = page
       .getByRole('row', { name: /^Cobalt Exchange: hot wallet/ })

@@ -82,7 +82,7 @@ describe('every page', { skip: noBrowser }, () => {
   test('unknown pages and quotes show an error', async () => {
     const page = await browser.page('/#/nope/x')
     await page.getByRole('heading', { name: 'Page not found' }).waitFor()
-    await page.getByText('#/nope/x').waitFor()
+    await page.getByText('/nope/x').waitFor()
     await browser.accessible(page)
     await page.goto(new URL('/#/fx/nope', browser.demo.url).href)
     await page.getByText('nope is not a quote id.').waitFor()
@@ -103,10 +103,67 @@ describe('every page', { skip: noBrowser }, () => {
     await titled('will-the-harbour-bridge-open-on-time · Markets · Tetrad')
     await page.getByRole('navigation').getByRole('link', { name: 'Validators' }).click()
     await focused('Validators')
-    await page.goto(new URL('/#/validators/12', browser.demo.url).href)
+    await page.evaluate(() => window.location.assign('#/validators/12'))
     await focused('12')
     await titled('Validator 12 · Validators · Tetrad')
     await browser.leave(page)
+  })
+
+  test('the address of a page can be opened, shared and reloaded, and back and forward follow it', async () => {
+    const page = await browser.page('/validators/12?network=mainnet')
+    const shows = (name: string | RegExp) => page.getByRole('heading', { level: 1, name }).waitFor()
+    const isAt = (path: string) => page.waitForURL((url) => `${url.pathname}${url.search}${url.hash}` === path)
+    await shows('Validator 12')
+    // A page that loads again has lost it.
+    await page.evaluate(() => Object.assign(window, { isSameDocument: true }))
+    await page.getByRole('navigation').getByRole('link', { name: 'Markets' }).click()
+    await isAt('/market')
+    const market = page.locator('main a[href^="/market/"]').first()
+    const [href, question] = [await market.getAttribute('href'), await market.textContent()]
+    await market.click()
+    await isAt(href ?? '')
+    await shows(question ?? '')
+    await page.goBack()
+    await page.goBack()
+    await shows('Validator 12')
+    await isAt('/validators/12?network=mainnet')
+    await page.goForward()
+    await shows('Markets')
+    assert.ok(await page.evaluate(() => 'isSameDocument' in window))
+    await page.reload()
+    await shows('Markets')
+    const opening = page.context().waitForEvent('page')
+    await page
+      .getByRole('navigation')
+      .getByRole('link', { name: 'FX' })
+      .click({ modifiers: ['ControlOrMeta'] })
+    const tab = await opening
+    await tab.getByRole('heading', { level: 1, name: 'FX' }).waitFor()
+    await tab.close()
+    await isAt('/market')
+    await browser.leave(page)
+  })
+
+  test('a link of an earlier version opens its page and gets its address; the server never sees a sign-in token', async () => {
+    const page = await browser.page('/#/validators/12?network=mainnet')
+    await page.getByRole('heading', { level: 1, name: 'Validator 12' }).waitFor()
+    assert.equal(page.url(), `${browser.demo.url}/validators/12?network=mainnet`)
+    await browser.leave(page)
+    const path = await signInPath()
+    const requested: string[] = []
+    const operator = await browser.page(path, {
+      key: '',
+      before: async (opened) => void opened.on('request', (request) => requested.push(request.url())),
+    })
+    await operator.getByRole('button', { name: 'Sign out' }).waitFor()
+    await operator.waitForURL('**/overview')
+    const token = path.split('/').at(-1) ?? ''
+    // The browser reports the fragment, which it does not send.
+    assert.deepEqual(
+      requested.filter((url) => url.split('#', 1)[0]?.includes(token)),
+      [],
+    )
+    await browser.leave(operator)
   })
 
   test('a used link and an invalid key each show what to do, once', async () => {

@@ -55,7 +55,7 @@ function wallet({ rejects = false, announced = [] }: WalletOptions = {}) {
 const fetchQuote = (page: Page): Promise<object> =>
   page.evaluate(async () => {
     const key = sessionStorage.getItem('tetrad-key')
-    const [, , id] = window.location.hash.split('/')
+    const [, , id] = window.location.pathname.split('/')
     const reply = await fetch(`/v1/exchange/fx/quotes/${id}`, { headers: { authorization: `Bearer ${key}` } })
     return reply.json()
   })
@@ -84,7 +84,7 @@ test('the FX page', { skip: noBrowser }, async (t) => {
 
     // The form keeps its fields, so one click requests the same quote again.
     await page.getByRole('button', { name: 'Get quote' }).click()
-    await page.waitForURL((url) => /^#\/fx\/[\w-]+$/.test(url.hash) && !url.hash.endsWith(id))
+    await page.waitForURL((url) => /^\/fx\/[\w-]+$/.test(url.pathname) && !url.pathname.endsWith(id))
     await page.getByText(/s left$/).waitFor()
 
     await page.getByRole('button', { name: 'Sign with wallet' }).click()
@@ -193,7 +193,7 @@ test('the FX page', { skip: noBrowser }, async (t) => {
     await page.getByRole('region', { name: 'Price receipt' }).waitFor()
     await page.getByRole('navigation').getByRole('link', { name: 'FX' }).click()
     const list = page.getByRole('region', { name: 'Quotes', exact: true })
-    await list.locator(`a[href="${new URL(link).hash.replace('#', '/#')}"]`).waitFor()
+    await list.locator(`a[href="${new URL(link).pathname}"]`).waitFor()
     await browser.accessible(page)
     await browser.leave(page)
   })

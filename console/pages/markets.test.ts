@@ -90,7 +90,7 @@ describe('Markets page', { skip: noBrowser }, () => {
       .first()
       .waitFor()
     const creator = page.getByRole('row', { name: /creator/ }).getByRole('link')
-    assert.match((await creator.getAttribute('href')) ?? '', /#\/explorer\/1\/0x[0-9a-f]{40}$/)
+    assert.match((await creator.getAttribute('href')) ?? '', /\/explorer\/1\/0x[0-9a-f]{40}$/)
     const siblings = page.locator('.siblings a:not([aria-current])')
     assert.equal(await siblings.count(), 3)
     const name = (await siblings.first().textContent()) ?? ''

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/compat'
 import { Busy, Failure } from '../parts/query-result.tsx'
 import { SignInHelp } from '../parts/sign-in-help.tsx'
-import { hrefOf, type PageProps } from '../route.ts'
+import { hrefOf, navigate, type PageProps } from '../route.ts'
 import { useConsoleContext } from '../session.tsx'
 
 export function SignIn({ route }: PageProps) {
@@ -15,7 +15,7 @@ export function SignIn({ route }: PageProps) {
     if (sent.current || token === '') return
     sent.current = true
     signIn(token)
-      .then(() => window.location.replace(hrefOf('overview')))
+      .then(() => navigate(hrefOf('overview'), { replace: true }))
       .catch(setError)
   }, [signIn, token])
   return (

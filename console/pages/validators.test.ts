@@ -229,7 +229,7 @@ describe('Validators page', { skip: noBrowser }, () => {
     const page = await open(`/${members[0]}`)
     const addresses = page.getByRole('region', { name: 'Deposit and withdrawal addresses' })
     await addresses.getByText('Deposit addresses').waitFor()
-    assert.equal(await addresses.getByRole('link').first().getAttribute('href'), `/#/explorer/1/${deposit}`)
+    assert.equal(await addresses.getByRole('link').first().getAttribute('href'), `/explorer/1/${deposit}`)
     if (hop?.label) await addresses.getByText(hop.label.name).first().waitFor()
     else await addresses.getByText('unknown').first().waitFor()
     await browser.leave(page)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addRecent, parseRecent, type RecentItem } from './recent-items.ts'
 
-const item = (id: number): RecentItem => ({ kind: 'Validator', label: `Validator ${id}`, href: `/#/validators/${id}` })
+const item = (id: number): RecentItem => ({ kind: 'Validator', label: `Validator ${id}`, href: `/validators/${id}` })
 
 test('the newest item is first, each is listed once, and twelve are kept', () => {
   const items = Array.from({ length: 20 }, (_, id) => item(id)).reduce(addRecent, [] as readonly RecentItem[])

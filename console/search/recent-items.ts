@@ -1,4 +1,5 @@
 // The list of recent items, as text in the browser's storage and back.
+import { isPagePath } from '../route.ts'
 
 export interface RecentItem {
   readonly kind: string
@@ -19,7 +20,9 @@ const isItem = (value: unknown): value is RecentItem =>
 export function parseRecent(text: string): readonly RecentItem[] {
   try {
     const items: unknown = JSON.parse(text)
-    return Array.isArray(items) ? items.filter((item) => isItem(item) && item.href.startsWith('/#/')) : []
+    return Array.isArray(items)
+      ? items.filter((item) => isItem(item) && isPagePath(item.href.replace(/\?.*$/, '')))
+      : []
   } catch {
     return []
   }

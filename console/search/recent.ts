@@ -1,6 +1,6 @@
 // Items that were opened recently in this browser, newest first. They stay in the browser's storage.
 import { useEffect, useSyncExternalStore } from 'preact/compat'
-import { hrefOf, type PageName } from '../route.ts'
+import { type PageName, parseRoute } from '../route.ts'
 import { addRecent, parseRecent, type RecentItem } from './recent-items.ts'
 
 const storageKey = 'tetrad-recent'
@@ -21,7 +21,7 @@ function subscribe(changed: () => void): () => void {
 /** All items, or those of one page. */
 export function useRecent(page?: PageName): readonly RecentItem[] {
   const items = parseRecent(useSyncExternalStore(subscribe, readText))
-  return page === undefined ? items : items.filter(({ href }) => href.startsWith(hrefOf(page)))
+  return page === undefined ? items : items.filter(({ href }) => parseRoute(href).page === page)
 }
 
 export const clearRecent = (): void => write([])

@@ -93,26 +93,26 @@ describe('search', { skip: noBrowser }, () => {
     const quote = '6f1c0a52-7f6e-4c1a-9b0e-0d8f2f3a4b5c'
     const page = await browser.page('/#/markets')
     for (const [text, kind, href] of [
-      [pool?.name.slice(2, 9) ?? '', 'Pool', `/#/validators?network=mainnet&q=${pool?.name.replace(/ /g, '+')}`],
-      [operator?.name ?? '', 'Operator', `/#/validators?network=mainnet&q=${operator?.name.replace(/ /g, '+')}`],
-      [String(validator?.validatorIndex), 'Validator', `/#/validators/${validator?.validatorIndex}?network=mainnet`],
+      [pool?.name.slice(2, 9) ?? '', 'Pool', `/validators?network=mainnet&q=${pool?.name.replace(/ /g, '+')}`],
+      [operator?.name ?? '', 'Operator', `/validators?network=mainnet&q=${operator?.name.replace(/ /g, '+')}`],
+      [String(validator?.validatorIndex), 'Validator', `/validators/${validator?.validatorIndex}?network=mainnet`],
       [
         validator?.validatorPubkey.slice(0, 20) ?? '',
         'Validator',
-        `/#/validators/${validator?.validatorIndex}?network=mainnet`,
+        `/validators/${validator?.validatorIndex}?network=mainnet`,
       ],
       [
         validator?.withdrawalAddress ?? '',
         'Validators',
-        `/#/validators?network=mainnet&q=${validator?.withdrawalAddress}`,
+        `/validators?network=mainnet&q=${validator?.withdrawalAddress}`,
       ],
-      [label?.address ?? '', 'Address', `/#/explorer/1/${label?.address}`],
-      [txn, 'Transaction', `/#/explorer/tx/${txn}`],
-      [label?.slug ?? '', 'Entity', `/#/explorer/entity/${label?.slug}`],
-      [label?.name ?? '', 'Address', `/#/explorer/${label?.chainid}/${label?.address}`],
-      [markets[0]?.question ?? '', 'Market', `/#/markets/${markets[0]?.slug}`],
-      [markets[0]?.id ?? '', 'Market', `/#/markets/${markets[0]?.slug}`],
-      [quote, 'Quote', `/#/fx/${quote}`],
+      [label?.address ?? '', 'Address', `/explorer/1/${label?.address}`],
+      [txn, 'Transaction', `/explorer/tx/${txn}`],
+      [label?.slug ?? '', 'Entity', `/explorer/entity/${label?.slug}`],
+      [label?.name ?? '', 'Address', `/explorer/${label?.chainid}/${label?.address}`],
+      [markets[0]?.question ?? '', 'Market', `/market/${markets[0]?.slug}`],
+      [markets[0]?.id ?? '', 'Market', `/market/${markets[0]?.slug}`],
+      [quote, 'Quote', `/fx/${quote}`],
     ] as const) {
       const dialog = await search(page, text)
       const group = dialog.getByRole('region', { name: new RegExp(`^${kindTitles[kind]} \\d`) })

@@ -4,6 +4,8 @@ import { request } from 'node:http'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { consolePages } from '#api/console-pages.ts'
+import { allRoutes } from '#api/routes.ts'
 import { build, openConsole } from '#test/console.ts'
 import { buildConsole, consoleDir } from '#test/console-build.ts'
 import { crawlSite } from '#test/crawl-site.ts'
@@ -80,6 +82,33 @@ describe('the page', () => {
     await build(site.dir, 'third')
     await site.request('/')
     assert.equal((await site.request('/assets/index-one.js')).status, 404)
+  })
+
+  test('200: at the address of every page; other paths and endpoints are as without the console', async () => {
+    await using site = await openConsole()
+    await using disabled = await openConsole({ console: { enabled: false } })
+    const { body } = await site.request('/')
+    for (const path of Object.values(consolePages).flat()) {
+      const filled = path.replaceAll(/\{\w+\}/g, '0x1%2F2')
+      const reply = await site.request(`${filled}?network=mainnet&of=1&of=2`)
+      assert.deepEqual([reply.status, reply.body], [200, body], path)
+      assert.match(String(reply.headers['content-security-policy']), /^default-src 'self';/)
+      assert.equal((await disabled.request(filled)).status, 404, path)
+    }
+    for (const path of ['/nope', '/validators/1/2', '/sign-in/link_a', '/fx/1/2', '/markets/x/y/z']) {
+      const [reply, before] = [await site.request(path), await disabled.request(path)]
+      assert.deepEqual([reply.status, reply.body], [404, before.body], path)
+    }
+  })
+
+  test('no endpoint begins with the first segment of a page', () => {
+    const firstOf = (path: string) => path.split('/')[1] ?? ''
+    const pages = Object.values(consolePages).flat().map(firstOf)
+    const endpoints = new Set(Object.values(allRoutes).map(({ path }) => firstOf(path)))
+    assert.deepEqual(
+      pages.filter((segment) => endpoints.has(segment)),
+      [],
+    )
   })
 
   test('405: only GET and HEAD are allowed', async () => {

@@ -6,6 +6,7 @@
 // 2. Assets of the previous build are kept, for pages that are still open in a browser.
 // 3. Each file is compressed once per encoding (http/shared-file.ts).
 import { join } from 'node:path'
+import { consolePages } from '#api/console-pages.ts'
 import { Fault } from '#core/fault.ts'
 import type { ApiRequest } from '#http/pipeline.ts'
 import type { ApiResponse } from '#http/render.ts'
@@ -92,12 +93,14 @@ function consolePageRoutes(dir: string, pageHeaders: PageHeaders): readonly Extr
     stamped: ['index.html', 'assets'],
     isIncluded: (path) => !path.startsWith('docs/'),
   })
+  const readPage: ExtraRoute['read'] = async (request) =>
+    (await files.find('index.html'))?.(request, pageHeaders) ?? unbuiltPage(pageHeaders)
   return [
-    {
-      path: '/',
-      sameOrigin: true,
-      read: async (request) => (await files.find('index.html'))?.(request, pageHeaders) ?? unbuiltPage(pageHeaders),
-    },
+    ...['/', ...Object.values(consolePages).flat()].map((path) => ({
+      path,
+      sameOrigin: true as const,
+      read: readPage,
+    })),
     {
       path: '/favicon.svg',
       sameOrigin: true,

@@ -9,7 +9,7 @@ import { Pager } from '../../parts/pager.tsx'
 import { Failure, QueryResult } from '../../parts/query-result.tsx'
 import { Table } from '../../parts/table.tsx'
 import { useChainName } from '../../parts/use-chains.ts'
-import { hrefOf } from '../../route.ts'
+import { hrefOf, navigate } from '../../route.ts'
 import { useConsoleContext } from '../../session.tsx'
 import { useEndpoint } from '../../use-endpoint.ts'
 import { ExplorerErrorNotice } from './error-notice.tsx'
@@ -48,7 +48,7 @@ export function Labels({ chain, filter, page }: LabelsProps) {
 
 /** Replaces the history entry: otherwise the back button would go through every typed letter. */
 const openPage = (chain: string, filter: string, page: number) =>
-  window.location.replace(hrefOf('explorer', [chain], { filter, page: page || undefined }))
+  navigate(hrefOf('explorer', [chain], { filter, page: page || undefined }), { replace: true })
 
 function Browse({
   labels,

@@ -3,6 +3,7 @@ import { useState } from 'preact/compat'
 import type { MarketChange } from '#api/wire/market-changes.ts'
 import { Card } from '../../parts/card.tsx'
 import { formatCount, formatTime } from '../../parts/format.ts'
+import { navigate } from '../../route.ts'
 import { isVisibleChange, timeStampField } from './history.ts'
 import { hrefWith, type MarketAddress } from './market-href.ts'
 import { fieldLabel, isDerived } from './market-values.ts'
@@ -34,7 +35,7 @@ export function Changes({ slug, changes: allChanges, query, onOlder, isLoading }
             type="checkbox"
             checked={query.get('related') === '1'}
             onChange={({ currentTarget }) => {
-              window.location.assign(hrefWith(slug, query, { related: currentTarget.checked ? '1' : undefined }))
+              navigate(hrefWith(slug, query, { related: currentTarget.checked ? '1' : undefined }))
             }}
           />{' '}
           Include event, series and tags

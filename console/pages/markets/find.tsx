@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/compat'
 import { Card } from '../../parts/card.tsx'
 import { Form, Submit, TextField } from '../../parts/controls.tsx'
 import { QueryResult } from '../../parts/query-result.tsx'
-import { hrefOf, type PageProps, type PageRoute, parseRoute } from '../../route.ts'
+import { currentRoute, hrefOf, navigate, type PageProps, type PageRoute } from '../../route.ts'
 import { RecentLinks } from '../../search/recent-links.tsx'
 import { useEndpoint } from '../../use-endpoint.ts'
 import { MarketTable } from './market-table.tsx'
@@ -69,7 +69,7 @@ function SearchBox({ text: initialText }: { readonly text: string }) {
   useLayoutEffect(() => {
     if (written.current === initialText) return
     // The field has changed the address since this search was rendered.
-    if (initialText !== textOf(parseRoute(window.location.hash))) return
+    if (initialText !== textOf(currentRoute())) return
     window.clearTimeout(timer.current)
     written.current = initialText
     isTyping.current = false
@@ -80,8 +80,7 @@ function SearchBox({ text: initialText }: { readonly text: string }) {
     if (query === written.current) return
     written.current = query
     const href = hrefOf('markets', [], { q: query })
-    if (isTyping.current) window.location.replace(href)
-    else window.location.assign(href)
+    navigate(href, { replace: isTyping.current })
     isTyping.current = true
   }
   const type = (typed: string) => {

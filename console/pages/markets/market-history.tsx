@@ -6,6 +6,7 @@ import { Card } from '../../parts/card.tsx'
 import { Form, Tabs, TextField } from '../../parts/controls.tsx'
 import { formatPercent, formatTime } from '../../parts/format.ts'
 import { Plot } from '../../parts/plot.tsx'
+import { navigate } from '../../route.ts'
 import { eventsOf, momentsOf, type PlotName, plotNames, toPlotData } from './history.ts'
 import { hrefWith, type MarketAddress } from './market-href.ts'
 
@@ -40,7 +41,7 @@ export function MarketHistory({ slug, market, changes, query }: MarketHistoryPro
           value={name}
           options={plotNames}
           labels={plotLabels}
-          onChoose={(plotName) => window.location.assign(hrefWith(slug, query, { plot: plotName }))}
+          onChoose={(plotName) => navigate(hrefWith(slug, query, { plot: plotName }))}
         />
       }
     >
@@ -53,7 +54,7 @@ export function MarketHistory({ slug, market, changes, query }: MarketHistoryPro
           lines={plot.lines}
           marks={events}
           {...((name === 'prices' || name === 'book') && { format: (value: number) => formatPercent(value, 1) })}
-          onPick={(index) => window.location.assign(hrefWith(slug, query, { asOf: timeAt(index) }))}
+          onPick={(index) => navigate(hrefWith(slug, query, { asOf: timeAt(index) }))}
         />
       )}
       {events.length > 0 && (
@@ -71,7 +72,7 @@ function AsOf({ slug, query }: MarketAddress) {
   const [text, setText] = useState((asOf ?? new Date().toISOString()).slice(0, 19))
   const submit = () => {
     const when = new Date(`${text}Z`)
-    if (!Number.isNaN(when.getTime())) window.location.assign(hrefWith(slug, query, { asOf: when.toISOString() }))
+    if (!Number.isNaN(when.getTime())) navigate(hrefWith(slug, query, { asOf: when.toISOString() }))
   }
   return (
     <Form className="row spaced" onSubmit={submit}>

@@ -11,7 +11,7 @@ test('parsing the query of a view returns the same view', () => {
     'network=hoodi&granularity=week&days=utc&last=365&plot=delay&amounts=penalties&day=2174',
     'network=holesky&granularity=hour&from=2026-09-01&to=2026-09-30',
   ])
-    assert.equal(hrefOf('validators', [], queryOf(view(text))), `/#/validators?${text}`)
+    assert.equal(hrefOf('validators', [], queryOf(view(text))), `/validators?${text}`)
 })
 
 test('invalid values in the query are replaced by defaults', () => {
