@@ -49,7 +49,7 @@ const countEpochs = async () =>
   (await coveredEpochs(context.duties, 'mainnet')).reduce((sum, { from, until }) => sum + until - from, 0)
 
 const readFeedProgress = async () => {
-  const count = async (sql: string) => (await context.state.get<{ n: number }>(sql))?.n ?? 0
+  const count = async (sql: string) => (await context.ingest.get<{ n: number }>(sql))?.n ?? 0
   return {
     markets: await count('select count(*) as n from market_feed_presence'),
     isReading: (await count("select count(*) as n from market_feeds where holder <> ''")) > 0,

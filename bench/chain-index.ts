@@ -17,7 +17,7 @@ import { silentLog } from '#runtime/log.ts'
 import { systemRandom } from '#runtime/random.ts'
 import { SettingsSchema } from '#runtime/settings.ts'
 import { fetchBytes } from '#sources/http-client.ts'
-import { openState } from '#storage/open.ts'
+import { openIngest } from '#storage/open.ts'
 import { firstLine, launch } from './measure.ts'
 import { type Stages, stageTimes } from './stages.ts'
 
@@ -73,7 +73,7 @@ async function profileIndexing(url: string): Promise<string> {
 
 async function indexChain(url: string, parallel: number) {
   const chains = [{ id: '1', name: 'Simulated', mode: 'index', rpc: [{ url, batchMax: 20 }] }]
-  const state = await openState(mkdtempSync(join(dir, 'index-')))
+  const state = await openIngest(mkdtempSync(join(dir, 'index-')))
   const { value: settings } = complete(SettingsSchema, { explorer: { chains, index: { parallel } } })
   const [chain] = settings.explorer.chains
   if (!chain) throw new Error('no chain')
@@ -86,7 +86,7 @@ async function indexChain(url: string, parallel: number) {
   let rows = 0
   const [fromMs, startCpu] = [performance.now(), process.cpuUsage()]
   const parts = { clock: systemClock, random: systemRandom, log: silentLog, settings }
-  await catchUpIndex({ state, ...parts, explorer: createExplorerCaches() }, node, (event) => {
+  await catchUpIndex({ ingest: state, ...parts, explorer: createExplorerCaches() }, node, (event) => {
     if (event.is === 'written') rows += event.rows
   })
   const [seconds, cpuMs] = [(performance.now() - fromMs) / 1000, cpuMsSince(startCpu)]
@@ -125,7 +125,7 @@ function fundingOf(number: number): Funding {
 
 async function measureStoring(): Promise<void> {
   const folder = join(dir, 'rows')
-  const state = await openState(folder)
+  const state = await openIngest(folder)
   const fromMs = performance.now()
   let stepMs = fromMs
   for (let from = 0; from < addresses; from += batchSize) {
@@ -140,7 +140,7 @@ async function measureStoring(): Promise<void> {
   }
   const seconds = (performance.now() - fromMs) / 1000
   await state.close()
-  const bytes = statSync(join(folder, 'state.sqlite')).size
+  const bytes = statSync(join(folder, 'ingest.sqlite')).size
   console.log(
     `store: ${format(addresses / seconds)} rows/s over ${format(addresses)} addresses, ${(bytes / addresses).toFixed(0)} bytes per address`,
   )

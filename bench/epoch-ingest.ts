@@ -35,7 +35,7 @@ const { value: settings } = complete(SettingsSchema, {
 })
 const duties = dutiesOnThreads(stores.duties, { dir, options: {} })
 const validators = createValidatorsCaches()
-const context = { state: stores.state, duties, settings, log: silentLog, clock: systemClock, validators }
+const context = { ingest: stores.ingest, duties, settings, log: silentLog, clock: systemClock, validators }
 const processors = openEpochProcessors([await readProcessorStart(context, 'mainnet')])
 const follower = new Follower(context, 'mainnet', processors.of('mainnet'))
 const delay = monitorEventLoopDelay({ resolution: 5 })

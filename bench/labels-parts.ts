@@ -20,7 +20,7 @@ async function serve(dataDir: string): Promise<void> {
     explorer: { labels: { inlineMax: 10 * labelCount } },
   })
   const server = await startServer({ settings, dataDir, log: openLog('warn', (line) => process.stderr.write(line)) })
-  const { state, clock, random } = server.context
+  const { state, ingest, clock, random } = server.context
   const labels = Array.from({ length: labelCount }, (_, at) => ({
     chain: '1',
     slug: `entity-${at}`,
@@ -29,7 +29,7 @@ async function serve(dataDir: string): Promise<void> {
     notes: at % 10 === 0 ? 'Hot wallets rotate every quarter.' : '',
   }))
   const startMs = performance.now()
-  await state.write((tx) => putLabels(new HistoryWriter(tx, { by: 'bench', via: 'bench', atMs: clock.now() }), labels))
+  await ingest.write((tx) => putLabels(new HistoryWriter(tx, { by: 'bench', via: 'bench', atMs: clock.now() }), labels))
   const writtenMs = performance.now() - startMs
   const { key } = await createKey(state, { name: 'bench', plan: 'enterprise' }, clock, random)
   console.log(JSON.stringify({ port: Number(new URL(server.url).port), key, writtenMs, labelCount }))

@@ -10,7 +10,7 @@ import { marketAsOf } from '#markets/history/market-as-of.ts'
 import { decompose, Renames } from '#markets/records/decompose.ts'
 import { putMarkets } from '#markets/records/put-markets.ts'
 import { searchMarkets } from '#markets/search/search.ts'
-import { openState } from '#storage/open.ts'
+import { openIngest } from '#storage/open.ts'
 import { manyMarkets, manySlug } from './many-markets.ts'
 
 const benchDir = import.meta.dirname
@@ -180,7 +180,7 @@ async function serving(data: string): Promise<void> {
 }
 
 async function changing(data: string): Promise<void> {
-  const state = await openState(data)
+  const state = await openIngest(data)
   const wide = [...manyMarkets({ seed: 'wide', count: 300, perEvent: 300 })].map((record, at) => ({
     ...{ ...record, id: String(9_000_000 + at), slug: `wide-${at}` },
     events: (record.events as object[]).map((event) => ({ ...event, id: '999999', series: [] })),
@@ -211,7 +211,7 @@ async function changing(data: string): Promise<void> {
 }
 
 /** A word of all markets, of one market, of none, and several words that no market has together. */
-async function searches(state: Awaited<ReturnType<typeof openState>>): Promise<void> {
+async function searches(state: Awaited<ReturnType<typeof openIngest>>): Promise<void> {
   const queries = { common: 'market', rare: manySlug(count >> 1), absent: 'nowhere', disjoint: 'market number wide' }
   const results: string[] = []
   for (const [name, q] of Object.entries(queries)) {
@@ -227,7 +227,7 @@ async function searches(state: Awaited<ReturnType<typeof openState>>): Promise<v
 }
 
 /** A price tick changes about fifteen of two hundred fields. */
-async function measureVersions(state: Awaited<ReturnType<typeof openState>>): Promise<void> {
+async function measureVersions(state: Awaited<ReturnType<typeof openIngest>>): Promise<void> {
   const sizes = () =>
     state.get<{ n: number; bytes: number }>(
       "select count(*) as n, coalesce(sum(length(diff) + length(kind) + length(id) + length(change_type) + 16), 0) as bytes from market_versions where change_type = 'changed'",

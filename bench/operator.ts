@@ -63,7 +63,7 @@ async function fill(dir: string): Promise<string> {
     await mergeDuties(duties, { network: 'mainnet', time, until: epochs.until }, new AbortController().signal)
     from = epochs.until
   }
-  await putValidators(stores.state, 'mainnet', Array.from(validator, entryOf))
+  await putValidators(stores.ingest, 'mainnet', Array.from(validator, entryOf))
   const { key } = await createKey(stores.state, { name: 'bench', plan: 'enterprise' }, systemClock, systemRandom)
   await stores.close()
   return key

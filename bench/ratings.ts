@@ -15,7 +15,7 @@ import { SettingsSchema } from '#runtime/settings.ts'
 import { startServer } from '#server/app.ts'
 import type { Duties } from '#storage/duties.ts'
 import { createKey } from '#storage/keys.ts'
-import { identifySource, moveStores } from '#storage/move.ts'
+import { identifySources, moveStores } from '#storage/move.ts'
 import { openDuties, openState } from '#storage/open.ts'
 import { partsIn, plainTime } from '#validators/duties/layout.ts'
 import { missedFields } from '#validators/duties/missed.ts'
@@ -132,7 +132,7 @@ async function copyToPostgres(url: string) {
     await openState(dir, { state: url }),
     await openDuties(dir, { state: url }),
   ]
-  await identifySource(source, systemRandom)
+  await identifySources([source], systemRandom)
   await moveStores([{ source, target }], () => {}, new AbortController().signal)
   await Promise.all([source.close(), state.close()])
   return target
@@ -167,7 +167,7 @@ async function measureHttp(queries: readonly BenchQuery[]): Promise<void> {
   try {
     for (let from = 0; from < validators; from += 10_000) {
       const part = Array.from({ length: Math.min(10_000, validators - from) }, (_, at) => from + at)
-      await putValidators(server.context.state, 'mainnet', part.map(entryOf))
+      await putValidators(server.context.ingest, 'mainnet', part.map(entryOf))
     }
     const { context } = server
     const { key } = await createKey(context.state, { name: 'bench', plan: 'enterprise' }, context.clock, context.random)

@@ -8,7 +8,7 @@ import { type Funding, putFundings } from '#explorer/funding/fundings.ts'
 import { decompose, Renames } from '#markets/records/decompose.ts'
 import { putMarkets } from '#markets/records/put-markets.ts'
 import { writeDeferred } from '#markets/records/rebuild.ts'
-import { openState } from '#storage/open.ts'
+import { openIngest } from '#storage/open.ts'
 import type { State } from '#storage/state.ts'
 import { noPostgres, type PostgresServer, startPostgres } from '#test/postgres.ts'
 import { manyMarkets } from './many-markets.ts'
@@ -129,12 +129,12 @@ async function postgresEngine(server: PostgresServer): Promise<Engine> {
     )
     return Number(row?.n)
   }
-  return { name: 'PostgreSQL', state: await openState('', { state: await server.schema() }), size }
+  return { name: 'PostgreSQL', state: await openIngest('', { state: await server.schema() }), size }
 }
 
 const dir = mkdtempSync(join(tmpdir(), 'tetrad-sizes-'))
 try {
-  const state = await openState(dir)
+  const state = await openIngest(dir)
   // The file contains all tables, but only the measured ones grow.
   const pages = 'select page_count * page_size as n from pragma_page_count(), pragma_page_size()'
   await measureAll({ name: 'SQLite', state, size: async () => (await state.get<{ n: number }>(pages))?.n ?? 0 })

@@ -11,23 +11,26 @@ import { silentLog } from '#runtime/log.ts'
 import { systemRandom } from '#runtime/random.ts'
 import type { MarketFeed } from '#runtime/settings/markets.ts'
 import { createContext } from '#server/context.ts'
-import { openState } from '#storage/open.ts'
+import { openStateAndIngest } from '#storage/open.ts'
+import type { State } from '#storage/state.ts'
 import { timedState } from '#storage/timed.ts'
 import { settingsWith } from '#test/context.ts'
 import { dutiesOnThisThread } from '#validators/duties/store.ts'
 
 const [, , task, location = '', ...more] = process.argv
-const opened = await openState(location, location.startsWith('postgres:') ? { state: location } : {})
+const opened = await openStateAndIngest(location, location.startsWith('postgres:') ? { state: location } : {})
 let lockWaits = 0
-const state = timedState(opened, systemClock, (_store, operation) => {
-  if (operation.startsWith('lock:')) lockWaits += 1
-})
+const timed = (store: State) =>
+  timedState(store, systemClock, (_store, operation) => {
+    if (operation.startsWith('lock:')) lockWaits += 1
+  })
+const [state, ingest] = [timed(opened.state), timed(opened.ingest)]
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
 const print = (value: object) => console.log(JSON.stringify(value))
 
 if (task === 'quotes') await storeQuotes(Number(more[0]))
 else await readMarkets(more[0] ?? '', Number(more[1]))
-await state.close()
+await opened.close()
 
 async function storeQuotes(parallel: number): Promise<void> {
   const signer = await getReceiptSigner({ state, clock: systemClock, random: systemRandom, fx: createFxCaches() })
@@ -67,7 +70,15 @@ async function readMarkets(url: string, count: number): Promise<void> {
   const feeds = [{ id: 'main', url, record: 'market', perSecond: 1000, paging }]
   const settings = settingsWith({ markets: { feeds } })
   const duties = dutiesOnThisThread(state)
-  const context = createContext({ state, duties, settings, clock: systemClock, random: systemRandom, log: silentLog })
+  const context = createContext({
+    state,
+    ingest,
+    duties,
+    settings,
+    clock: systemClock,
+    random: systemRandom,
+    log: silentLog,
+  })
   print({})
   await lines.next()
   const startMs = systemClock.monotonicMs()

@@ -4,10 +4,11 @@ import { createHmac } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { openState } from '#storage/open.ts'
+import { openIngest } from '#storage/open.ts'
 import { testSecret, testWebhook } from '#test/alerts-network.ts'
 import { openFolder, runCommand } from '#test/run-command.ts'
 import { serveScript } from '#test/scripted-server.ts'
+import { copyEmptyStores } from '#test/template.ts'
 import { recordAttempt, storeDeliveries } from '#validators/alerts/deliveries.ts'
 
 async function openScene(url = 'http://127.0.0.1:1/') {
@@ -22,7 +23,8 @@ async function openScene(url = 'http://127.0.0.1:1/') {
 
 test('deliveries are listed, newest first, as text and as JSON', async () => {
   await using at = await openScene()
-  const state = await openState(join(at.dir, 'data'))
+  await copyEmptyStores(join(at.dir, 'data'))
+  const state = await openIngest(join(at.dir, 'data'))
   try {
     assert.match((await at.run()).stdout, /^No deliveries yet\.\n$/)
     const delivery = {

@@ -2,7 +2,7 @@
 // work with or without a running server.
 import type { Command } from 'commander'
 import { epochNumber } from './beacon.ts'
-import { withState } from './data.ts'
+import { withIngest } from './data.ts'
 import { CommandFailure } from './failure.ts'
 import { minuteText, print, printJson, printResult, table } from './print.ts'
 import { clock, random } from './runtime.ts'
@@ -30,7 +30,7 @@ export function addAlerts(validators: Command): void {
 
 async function list(options: ListOptions): Promise<void> {
   const { listDeliveries } = await import('#validators/alerts/deliveries.ts')
-  const deliveries = await withState(options, 'found', (state) => listDeliveries(state, options.limit))
+  const deliveries = await withIngest(options, 'found', (ingest) => listDeliveries(ingest, options.limit))
   if (options.json)
     return printJson(deliveries.map(({ body, ...delivery }) => ({ ...delivery, body: JSON.parse(body) })))
   if (deliveries.length === 0) return print('No deliveries yet.')

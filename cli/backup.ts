@@ -1,4 +1,4 @@
-// `tetrad backup DIR` copies both databases, with or without a running server. `tetrad restore DIR` creates a data
+// `tetrad backup DIR` copies all databases, with or without a running server. `tetrad restore DIR` creates a data
 // folder from such a copy. Both verify the result.
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
@@ -13,7 +13,7 @@ import { type CommonOptions, configOf, dataDirOf } from './settings.ts'
 export function addBackup(program: Command): void {
   program
     .command('backup')
-    .description('Copy both databases into a new folder and verify the copy. The server may keep running.')
+    .description('Copy all databases into a new folder and verify the copy. The server may keep running.')
     .argument('<dir>', 'a folder that does not exist yet, or is empty')
     .action((dir: string, _: unknown, command: Command) => backup(resolve(dir), command.optsWithGlobals()))
 
@@ -53,7 +53,7 @@ async function backup(target: string, options: CommonOptions): Promise<void> {
   await queryOwner<unknown>(options, {
     name: 'copyStores',
     input: { dir: target },
-    runInProcess: ({ duties }) => copyStores(dataDirOf(options), duties, target),
+    runInProcess: ({ ingest }) => copyStores(dataDirOf(options), ingest, target),
   })
   const manifest = await sealBackup(target, madeAtMs, packageManifest.version).catch(async (error: unknown) => {
     // The copies of a server of another user may not be removable. The first error says more.
@@ -79,7 +79,7 @@ function printBackupReport(
   { madeAt, version, files, rows }: Manifest,
 ): void {
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
-  const count = [rows.state, rows.duties]
+  const count = [rows.state, rows.ingest, rows.duties]
     .flatMap((tables) => Object.values(tables))
     .reduce((sum, rowCount) => sum + rowCount, 0)
   const text = `${summary}: ${(bytes / 2 ** 20).toFixed(1)} MiB, ${counted(count, 'row')}, verified.`

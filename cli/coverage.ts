@@ -4,7 +4,7 @@ import { ageText } from '#core/age.ts'
 import type { Coverage, Stream } from '#operations/coverage.ts'
 import { rateText, remainingText, shareText } from '#operations/progress-text.ts'
 import { missingTodo } from '#validators/ingest/gap-reasons.ts'
-import { withState } from './data.ts'
+import { withIngest } from './data.ts'
 import { queryOwner } from './data-owner.ts'
 import { counted, note, paint, print, printJson, type Tone, table } from './print.ts'
 import { type CommonOptions, configOf } from './settings.ts'
@@ -41,14 +41,14 @@ async function reportsOf(options: CommonOptions & { chain?: string }): Promise<r
   if (options.chain !== undefined) whichChain(settings, options.chain)
   const selected = streams.filter(({ name }) => options.chain === undefined || name === `chain ${options.chain}`)
   // Counting takes a while, so the command does it and not the server.
-  return withState(options, 'found', async (state) => {
+  return withIngest(options, 'found', async (ingest) => {
     const shown: ShownStream[] = []
     for (const stream of selected) {
       const chain = chains.find(({ id }) => stream.name === `chain ${id}`)?.id
       const row =
         chain === undefined
           ? undefined
-          : await state.get<{ count: number }>('select count(*) as count from fundings where chain = ?', chain)
+          : await ingest.get<{ count: number }>('select count(*) as count from fundings where chain = ?', chain)
       shown.push({ ...stream, ...(chain !== undefined && { chain, addresses: row?.count ?? 0 }) })
     }
     return shown

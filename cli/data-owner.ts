@@ -37,7 +37,7 @@ export async function queryServer<T>(
   }
 }
 
-/** Opens both databases in this process. Fails if a server uses the folder. */
+/** Opens all databases in this process. Fails if a server uses the folder. */
 export async function withContext<T>(
   options: CommonOptions,
   work: (context: AppContext) => Promise<T>,
@@ -51,10 +51,10 @@ export async function withContext<T>(
   ])
   const stores = await openStores(dataDirOf(options), settings.store)
   try {
-    const { state } = stores
+    const { state, ingest } = stores
     const duties = dutiesOnThisThread(stores.duties)
-    const context = createContext({ settings, state, duties, clock, random, log })
-    const isDemo = (await refuseDemo(options, state)) === 'demo'
+    const context = createContext({ settings, state, ingest, duties, clock, random, log })
+    const isDemo = (await refuseDemo(options, stores)) === 'demo'
     return await work(isDemo ? { ...context, settings: await settingsOfDemo(context) } : context)
   } finally {
     await stores.close()

@@ -90,7 +90,9 @@ describe('a folder with demo data, in a configured installation', { concurrency:
 test('every command that opens a database checks for demo data', () => {
   const files = readdirSync(import.meta.dirname).filter((name) => /^[a-z-]+\.ts$/.test(name))
   const opening = files.filter((name) =>
-    /\bopenStores?\(|\bopenState\(|#server\/app\.ts/.test(readFileSync(join(import.meta.dirname, name), 'utf8')),
+    /\bopen(Stores?|State|Ingest|StateAndIngest)\(|#server\/app\.ts/.test(
+      readFileSync(join(import.meta.dirname, name), 'utf8'),
+    ),
   )
   assert.ok(opening.length >= 3)
   for (const name of opening) {

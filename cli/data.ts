@@ -1,6 +1,7 @@
-// Opens the state of a data folder for commands, with or without a running server. Commands of a configured
+// Opens the databases of a data folder for commands, with or without a running server. Commands of a configured
 // installation refuse demo data (behaviour/operations.md#demo-data).
 import { existsSync } from 'node:fs'
+import type { Stores } from '#storage/open.ts'
 import type { State, StateReader } from '#storage/state.ts'
 import { CommandFailure } from './failure.ts'
 import { type CommonOptions, configOf, dataDirOf } from './settings.ts'
@@ -8,26 +9,40 @@ import { type CommonOptions, configOf, dataDirOf } from './settings.ts'
 /**
  * 'found': the database must exist, so that a mistyped --data does not look like an empty one. 'made': create it.
  */
-export async function withState<T>(
+export async function withStores<T>(
   options: CommonOptions,
   folder: 'found' | 'made',
-  work: (state: State) => Promise<T>,
+  work: (stores: Pick<Stores, 'state' | 'ingest'>) => Promise<T>,
 ): Promise<T> {
   const dir = dataDirOf(options)
   const { store } = (await configOf(options)).settings
-  const { openState, refuseUnfinishedRestore, stateFile } = await import('#storage/open.ts')
+  const { openStateAndIngest, refuseUnfinishedRestore, stateFile } = await import('#storage/open.ts')
   if (folder === 'found' && store.state === '') {
     refuseUnfinishedRestore(dir)
     if (!existsSync(stateFile(dir))) throw missingData(dir)
   }
-  const state = await openState(dir, store)
+  const stores = await openStateAndIngest(dir, store)
   try {
-    await refuseDemo(options, state)
-    return await work(state)
+    await refuseDemo(options, stores)
+    return await work(stores)
   } finally {
-    await state.close()
+    await stores.close()
   }
 }
+
+/** For keys, usage, sessions, rates and quotes. */
+export const withState = <T>(
+  options: CommonOptions,
+  folder: 'found' | 'made',
+  work: (state: State) => Promise<T>,
+): Promise<T> => withStores(options, folder, ({ state }) => work(state))
+
+/** For labels, fundings, markets and the registry of validators. */
+export const withIngest = <T>(
+  options: CommonOptions,
+  folder: 'found' | 'made',
+  work: (ingest: State) => Promise<T>,
+): Promise<T> => withStores(options, folder, ({ ingest }) => work(ingest))
 
 function missingData(dir: string): CommandFailure {
   const advice = 'Use --data for another folder, or start the server once.'
@@ -43,9 +58,12 @@ function missingData(dir: string): CommandFailure {
  * Every command that opens a database calls this first. A configured installation must not show demo data or add to it.
  * Without a configuration, commands may use demo data.
  */
-export async function refuseDemo(options: CommonOptions, state: StateReader): Promise<'nothing' | 'demo' | 'own'> {
+export async function refuseDemo(
+  options: CommonOptions,
+  stores: { readonly state: StateReader; readonly ingest: StateReader },
+): Promise<'nothing' | 'demo' | 'own'> {
   const { contentsOf } = await import('#simulator/demo-mark.ts')
-  const contents = await contentsOf(state)
+  const contents = await contentsOf(stores)
   if (contents !== 'demo') return contents
   const { configured, settings } = await configOf(options)
   if (!configured) return contents

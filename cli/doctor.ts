@@ -87,7 +87,7 @@ async function killedFindings(options: Options): Promise<readonly DoctorFinding[
   return [failFinding('server', message, 'start it again; its log, or that of the service manager, has the reason')]
 }
 
-/** A command such as `tetrad keys create` creates only the state. */
+/** A command such as `tetrad keys create` creates no duties. */
 async function missingFindings(options: Options): Promise<readonly DoctorFinding[]> {
   const [{ settings }, { warnFinding }, { dutiesFile }] = await Promise.all([
     configOf(options),

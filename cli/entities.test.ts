@@ -3,14 +3,14 @@ import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { openState } from '#storage/open.ts'
+import { openIngest } from '#storage/open.ts'
 import { openFolder, runCommand } from '#test/run-command.ts'
 import { putValidators, readValidator } from '#validators/registry/registry.ts'
 
 test('imports the entities of a file, and writes records that match no validator to the file of rejects', async () => {
   await using folder = await openFolder()
   const data = join(folder.dir, 'data')
-  const state = await openState(data)
+  const state = await openIngest(data)
   const empty = { activationEligibilityEpoch: null, activationEpoch: null, exitEpoch: null, withdrawableEpoch: null }
   await putValidators(state, 'hoodi', [{ index: 7, pubkey: `0x${'7'.repeat(96)}`, ...empty, withdrawalAddress: null }])
   await writeFile(join(folder.dir, 'pools.csv'), 'index,pool\n7,Harbour\n8,Nobody\n')

@@ -4,7 +4,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { type Command, Option } from 'commander'
 import { type Network, networks } from '#api/wire/validators.ts'
-import { withState } from './data.ts'
+import { withIngest } from './data.ts'
 import { CommandFailure, exitPartly } from './failure.ts'
 import { writeOut } from './out-file.ts'
 import { counted, print, printJson } from './print.ts'
@@ -37,8 +37,8 @@ async function importFile(file: string, options: EntityOptions): Promise<void> {
   if (found.size > fileBytesMax) throw new CommandFailure('import.file', `${file} is larger than 256 MiB. Split it.`)
   const records = parseFile(parseEntityRecords, await readFile(file, 'utf8'), file)
   const source = options.source ?? basename(file)
-  const { rejects, ...totals } = await withState(options, 'made', (state) =>
-    importEntities(state, options.network, records, source),
+  const { rejects, ...totals } = await withIngest(options, 'made', (ingest) =>
+    importEntities(ingest, options.network, records, source),
   )
   if (rejects.length > 0) {
     process.exitCode = exitPartly

@@ -4,7 +4,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parquetReadObjects } from 'hyparquet'
-import { openState, openStores } from '#storage/open.ts'
+import { openIngest, openState, openStores } from '#storage/open.ts'
 import { openContext } from '#test/context.ts'
 import { openFolder, runCommand } from '#test/run-command.ts'
 import { copyEmptyStores } from '#test/template.ts'
@@ -17,8 +17,8 @@ async function openLabels() {
   const folder = await openFolder()
   const data = join(folder.dir, 'data')
   await copyEmptyStores(data)
-  const state = await openState(data)
-  await state.write((tx) =>
+  const ingest = await openIngest(data)
+  await ingest.write((tx) =>
     tx.insertMany(
       'labels',
       ['chain', 'slug', 'name', 'description', 'notes', 'updated_unix'],
@@ -28,7 +28,7 @@ async function openLabels() {
       ],
     ),
   )
-  await state.close()
+  await ingest.close()
   return folder
 }
 

@@ -3,7 +3,7 @@ import { extname } from 'node:path'
 import { Argument, type Command, Option } from 'commander'
 import type { Dataset, DatasetName, Row } from '#operations/export/dataset.ts'
 import type { ExportFormat } from '#operations/export/format.ts'
-import { withState } from './data.ts'
+import { withStores } from './data.ts'
 import { CommandFailure } from './failure.ts'
 import { writeOut, writeStandardOutput } from './out-file.ts'
 import { parsePastTime } from './parse-time.ts'
@@ -89,10 +89,12 @@ async function writeDataset(
     import('#operations/export/tables.ts'),
     import('#operations/export/format.ts'),
   ])
-  return withState(options, 'found', async (state) => {
+  return withStores(options, 'found', async ({ state, ingest }) => {
     await using cleanup = new AsyncDisposableStack()
     const dataset =
-      name === 'duties' ? cleanup.use(await openStoredDuties(options, range)) : openTable(name, state, range)
+      name === 'duties'
+        ? cleanup.use(await openStoredDuties(options, range))
+        : openTable(name, name === 'quotes' ? state : ingest, range)
     // On a terminal, the progress would be between the rows.
     const isQuiet = options.json === true || (out === standardOutput && process.stdout.isTTY)
     const progress = openProgress(isQuiet, dataset.unit)

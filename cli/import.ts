@@ -8,7 +8,7 @@ import type { SplitRecord } from '#markets/records/json-splitter.ts'
 import type { Reject } from '#markets/records/put-markets.ts'
 import { renamePath } from '#runtime/path-error.ts'
 import type { State } from '#storage/state.ts'
-import { withState } from './data.ts'
+import { withIngest } from './data.ts'
 import { CommandFailure, exitPartly } from './failure.ts'
 import { type InputFile, openInput } from './in-file.ts'
 import { type LeaseOptions, runWithLease, waitOption } from './lease.ts'
@@ -52,15 +52,15 @@ async function importFiles(files: readonly string[], options: ImportOptions): Pr
   const sum = { read: 0, changed: 0, written: 0, stale: 0, rejected: 0 }
   const startMs = performance.now()
   const stop = stopSignal(clock)
-  await withState(options, 'made', async (store) => {
-    const importAll = async ({ state }: { readonly state: State }, signal: AbortSignal) => {
+  await withIngest(options, 'made', async (store) => {
+    const importAll = async ({ ingest }: { readonly ingest: State }, signal: AbortSignal) => {
       for (const file of files) {
-        const totals = await importFile(state, file, { ...options, record }, table, rejects, signal)
+        const totals = await importFile(ingest, file, { ...options, record }, table, rejects, signal)
         for (const name of Object.keys(sum) as (keyof typeof sum)[]) sum[name] += totals[name]
         if (signal.aborted) break
       }
     }
-    await runWithLease({ state: store, clock, random, log }, options, 'markets', importAll, stop)
+    await runWithLease({ ingest: store, clock, random, log }, options, 'markets', importAll, stop)
   })
   const seconds = (performance.now() - startMs) / 1000
   printImportReport(sum, seconds, options, rejects.file)
@@ -83,7 +83,7 @@ async function formatOf({ feed: feedId, record, ...options }: ImportOptions) {
 }
 
 async function importFile(
-  state: State,
+  ingest: State,
   file: string,
   options: ImportOptions,
   table: Readonly<Record<string, Readonly<Record<string, string>>>>,
@@ -99,7 +99,7 @@ async function importFile(
   const lines = options.lines === true || /\.(ndjson|jsonl)(\.gz)?$/i.test(file)
   const line = openLine(options.json === true, logLineMs)
   const startMs = performance.now()
-  const totals = await importMarkets({ state, clock }, splitRecords(source.chunks, lines), {
+  const totals = await importMarkets({ ingest, clock }, splitRecords(source.chunks, lines), {
     kind: options.record,
     renames: new Renames(table),
     source: 'import',

@@ -5,7 +5,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { SimulatedChain } from '#simulator/evm/chain.ts'
-import { openState } from '#storage/open.ts'
+import { openIngest } from '#storage/open.ts'
 import { launcher, openFolder, runCommand } from '#test/run-command.ts'
 import { LimitedNode } from '#test/simulator/limited-node.ts'
 
@@ -34,7 +34,7 @@ async function stage(blocks: number, { finalLag = 6, finalityBlocks = 0, mode = 
 }
 
 async function contents(dir: string): Promise<object> {
-  const state = await openState(dir)
+  const state = await openIngest(dir)
   const all = (table: string, order: string) => state.all(`select * from ${table} order by ${order}`)
   const found = {
     fundings: await all('fundings', 'chain, address'),
@@ -144,7 +144,7 @@ test('in mode probe, repair --forget-from removes blocks and reads nothing', asy
   const { code, stdout, stderr } = await at.run('repair', '--forget-from', '10', '--yes', '--json')
   assert.deepEqual([code, JSON.parse(stdout).blocks], [0, 0], stderr)
   assert.match(stderr, /chain 77: nothing is read again, because the mode is probe/)
-  const state = await openState(join(at.home.dir, 'data'))
+  const state = await openIngest(join(at.home.dir, 'data'))
   assert.deepEqual(await state.all('select confirmed_ms from chain_heads'), [{ confirmed_ms: 0 }])
   await state.close()
 })

@@ -9,7 +9,7 @@ import type { ExplorerContext } from '#explorer/context.ts'
 import type { IndexProgress } from '#explorer/funding/index/index-chain.ts'
 import type { ChainNode } from '#explorer/nodes.ts'
 import { epochNumber } from './beacon.ts'
-import { withState } from './data.ts'
+import { withIngest } from './data.ts'
 import { CommandFailure, exitPartly } from './failure.ts'
 import { forget } from './forget-blocks.ts'
 import { type LeaseOptions, runWithLease, waitOption } from './lease.ts'
@@ -99,9 +99,9 @@ async function runIngest(options: IngestOptions, task: 'follow' | 'repair'): Pro
   const signal = stopSignal(clock)
   const totals = createTotals()
   const startMs = clock.monotonicMs()
-  await withState(options, 'made', async (state) => {
+  await withIngest(options, 'made', async (ingest) => {
     const explorer = createExplorerCaches()
-    const context: ExplorerContext = { state, settings, clock, random, log, explorer }
+    const context: ExplorerContext = { ingest, settings, clock, random, log, explorer }
     const node = requireNode(context, whichChain(settings, options.chain))
     const progress = openProgress(options.json === true)
     const share = () => nodeShare(node, clock.monotonicMs() - startMs)
@@ -122,7 +122,7 @@ async function runIngest(options: IngestOptions, task: 'follow' | 'repair'): Pro
     const run = async (leased: ExplorerContext, signal: AbortSignal) => {
       // A wrong configuration fails here at once; later failures are retried.
       await node.capabilities()
-      if (forgetFrom !== undefined) await forget(leased.state, node, { from: forgetFrom, yes }, signal)
+      if (forgetFrom !== undefined) await forget(leased.ingest, node, { from: forgetFrom, yes }, signal)
       if (forgetFrom !== undefined && node.chain.mode === 'probe')
         return note(`chain ${node.chain.id}: nothing is read again, because the mode is probe.`)
       await runTask(leased, node, options, task, report, signal)
@@ -161,14 +161,14 @@ async function runTask(
   const isTransient = (error: unknown) =>
     error instanceof Fault && !(error instanceof ChainContradiction) && faults[error.code].retry === 'later'
   for (let failures = 0; !signal.aborted; ) {
-    const version = context.state.version()
+    const version = context.ingest.version()
     try {
       return await (task === 'follow'
         ? catchUpIndex(context, node, report, signal)
         : repairIndex(context, node, { from, until }, report, signal))
     } catch (error) {
       // Every write resets the count of failures.
-      failures = context.state.version() === version ? failures + 1 : 1
+      failures = context.ingest.version() === version ? failures + 1 : 1
       if (!isTransient(error) || failures >= failuresMax) throw error
       note(`tetrad: ${(error as Fault).message}; retrying`)
       await clock.sleep(failureWaitMs, signal)

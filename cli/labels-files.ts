@@ -5,7 +5,7 @@ import { type Command, Option } from 'commander'
 import type { ExportPart } from '#explorer/labels/export-registry.ts'
 import type { ImportFormat, ImportReport } from '#explorer/labels/import/import-labels.ts'
 import type { Counts } from '#explorer/labels/write-rows.ts'
-import { withState } from './data.ts'
+import { withIngest } from './data.ts'
 import { CommandFailure, exitPartly } from './failure.ts'
 import { openInput } from './in-file.ts'
 import { authorOf, chainOption, oneChain, parsePercent, warnUnservedChains } from './labels-options.ts'
@@ -69,8 +69,8 @@ async function importFile(file: string, options: ImportOptions): Promise<void> {
   const { text, isFile } = await readText(file)
   const { settings } = await configOf(options)
   const author = await authorOf(options, `tetrad labels import ${basename(file)}`)
-  const imported = await withState(options, 'made', (state) =>
-    importLabels(state, author, text, {
+  const imported = await withIngest(options, 'made', (ingest) =>
+    importLabels(ingest, author, text, {
       format,
       source: options.source ?? (format === 'oli' ? 'oli' : 'import'),
       everyChain: settings.explorer.chains.map(({ id }) => id),
@@ -154,13 +154,13 @@ async function exportLabels(options: ExportOptions): Promise<void> {
   const { chain, out, forSpreadsheets } = options
   if (forSpreadsheets && format !== 'csv')
     throw new CommandFailure('labels.options', '--for-spreadsheets needs --format csv.')
-  await withState(options, 'found', async (state) => {
+  await withIngest(options, 'found', async (ingest) => {
     // Labels may be stored for a chain that is not configured. Without any, the id is probably a mistake.
-    if (chain !== undefined && !(await hasLabels(state, chain))) whichChain((await configOf(options)).settings, chain)
+    if (chain !== undefined && !(await hasLabels(ingest, chain))) whichChain((await configOf(options)).settings, chain)
     const chunks =
       format === 'csv' && part !== 'all'
-        ? csvExport(state, { part, chain }, forSpreadsheets)
-        : jsonExport(state, { part, chain })
+        ? csvExport(ingest, { part, chain }, forSpreadsheets)
+        : jsonExport(ingest, { part, chain })
     if (out === undefined) await writeStandardOutput(joinChunks(chunks))
     else await writeOut(out, joinChunks(chunks))
   })

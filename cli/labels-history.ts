@@ -1,7 +1,7 @@
 // `tetrad labels history`: shows the changes of the label registry.
 import type { Command } from 'commander'
 import type { HistoryEntry } from '#explorer/labels/history.ts'
-import { withState } from './data.ts'
+import { withIngest } from './data.ts'
 import { oneChain, subjectOf } from './labels-options.ts'
 import { integerBetween } from './parse-integer.ts'
 import { minuteText, note, print, printJson, table } from './print.ts'
@@ -29,8 +29,8 @@ async function history(what: string | undefined, options: HistoryOptions): Promi
   const { readHistory } = await import('#explorer/labels/history.ts')
   const { slug, address } = what === undefined ? { slug: '', address: undefined } : await subjectOf(what)
   const subject = address ?? slug
-  const edits = await withState(options, 'found', (state) =>
-    readHistory(state, {
+  const edits = await withIngest(options, 'found', (ingest) =>
+    readHistory(ingest, {
       limit: options.limit,
       ...(subject !== '' && { subject }),
       ...(options.chain !== undefined && { chain: options.chain }),

@@ -6,8 +6,9 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { listLabels } from '#explorer/labels/labels.ts'
-import { openState } from '#storage/open.ts'
+import { openIngest } from '#storage/open.ts'
 import { commandEnv, launcher, openFolder, runCommand } from '#test/run-command.ts'
+import { copyEmptyStores } from '#test/template.ts'
 
 const hot = '0x28c6c06298d514db089934071355e5743bf21d60'
 
@@ -28,7 +29,7 @@ describe('help', { concurrency: 2 }, () => {
 
 test('add, edit, remove and history work while another process has the store open', async () => {
   await using home = await openFolder()
-  const state = await openState(join(home.dir, 'data'))
+  const state = await openIngest(join(home.dir, 'data'))
   const tetrad = async (...words: string[]) => {
     const { code, stdout, stderr } = await runCommand(['labels', ...words, '--json'], { cwd: home.dir })
     assert.deepEqual([code, stderr], [0, ''], words.join(' '))
@@ -248,7 +249,7 @@ describe('1: errors say what to do', () => {
   for (const [words, expected] of cases) {
     test(`tetrad labels ${words.join(' ')}`, async () => {
       await using home = await openFolder()
-      await (await openState(join(home.dir, 'data'))).close()
+      await copyEmptyStores(join(home.dir, 'data'))
       const { code, stdout, stderr } = await runCommand(['labels', ...words], { cwd: home.dir })
       assert.deepEqual([code, stdout], [1, ''])
       assert.match(stderr, expected)

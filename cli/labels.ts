@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import type { LabelPatch } from '#explorer/labels/labels.ts'
 import type { PatchResult, RawRecord } from '#explorer/labels/parse-record.ts'
 import type { TagPatch } from '#explorer/labels/tags.ts'
-import { withState } from './data.ts'
+import { withIngest } from './data.ts'
 import { CommandFailure } from './failure.ts'
 import { addLabelFiles } from './labels-files.ts'
 import { addLabelHistory } from './labels-history.ts'
@@ -91,13 +91,13 @@ async function addOne(options: FieldOptions): Promise<void> {
   const defaults = { source: 'own', confidence: 100 }
   if (tag) {
     const patches = checked(toTagPatches(record, defaults))
-    await withState(options, 'made', (state) => addTags(state, author, patches))
+    await withIngest(options, 'made', (ingest) => addTags(ingest, author, patches))
     printChange(options, { added: patches.length, address: patches[0]?.address, chains: chainList(patches) })
     return warnUnservedChains(options, chainList(patches))
   }
   await requireSlug(options)
   const patches = checked(toEntityPatches(record, defaults))
-  await withState(options, 'made', (state) => addEntities(state, author, patches))
+  await withIngest(options, 'made', (ingest) => addEntities(ingest, author, patches))
   printChange(options, { added: patches.length, slug: patches[0]?.slug, chains: chainList(patches) })
   await warnUnservedChains(options, chainList(patches))
 }
@@ -123,8 +123,8 @@ async function editOne(what: string, options: FieldOptions): Promise<void> {
     const { chain: _, address: __, source: ___, name, ...set } = patch as TagPatch
     const changes = { ...set, name: options.name === undefined ? undefined : name }
     requireChanges(changes)
-    const { matched, changed } = await withState(options, 'found', (state) =>
-      editTag(state, author, { address, chains, source }, changes),
+    const { matched, changed } = await withIngest(options, 'found', (ingest) =>
+      editTag(ingest, author, { address, chains, source }, changes),
     )
     return printChange(options, { edited: changed, address, chains: chainList(matched) })
   }
@@ -132,8 +132,8 @@ async function editOne(what: string, options: FieldOptions): Promise<void> {
   const [patch] = checked(toEntityPatches(record, { source: 'own' }))
   const { chain: _, slug: __, ...changes } = patch as LabelPatch
   requireChanges(changes)
-  const { matched, changed } = await withState(options, 'found', (state) =>
-    editLabel(state, author, { slug, chains }, changes),
+  const { matched, changed } = await withIngest(options, 'found', (ingest) =>
+    editLabel(ingest, author, { slug, chains }, changes),
   )
   printChange(options, { edited: changed, slug, chains: chainList(matched) })
 }
@@ -144,12 +144,14 @@ async function remove(what: string, options: FieldOptions & { readonly addresses
   const { slug, address } = await subjectOf(what)
   const { chain: chains, source } = options
   if (address !== undefined) {
-    const tags = await withState(options, 'found', (state) => removeAddress(state, author, { address, chains, source }))
+    const tags = await withIngest(options, 'found', (ingest) =>
+      removeAddress(ingest, author, { address, chains, source }),
+    )
     return printChange(options, { removed: tags.length, address, chains: chainList(tags) })
   }
   const addressesToo = options.addresses ?? false
-  const { entities, addresses } = await withState(options, 'found', (state) =>
-    removeEntity(state, author, { slug, chains, addressesToo }),
+  const { entities, addresses } = await withIngest(options, 'found', (ingest) =>
+    removeEntity(ingest, author, { slug, chains, addressesToo }),
   )
   printChange(options, { removed: entities.length, slug, chains: chainList(entities), addresses: addresses.length })
 }

@@ -54,7 +54,7 @@ describe('ingest commands on PostgreSQL', { skip: noPostgres }, () => {
       started.resolve()
       return new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
     }
-    const context = { state, clock: systemClock, random: systemRandom, log: silentLog }
+    const context = { ingest: state, clock: systemClock, random: systemRandom, log: silentLog }
     const ended = runWhileLeased(context, { name, work, pace }, stop.signal)
     await started.promise
     let released: Promise<void> | undefined

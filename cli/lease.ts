@@ -23,9 +23,9 @@ export async function runWithLease<D extends LeaseContext & { readonly duties?: 
   work: (context: D, signal: AbortSignal) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
-  if (context.state.engine === 'sqlite') return work(context, signal)
-  const state = leasedState(context.state)
-  const leased: D = { ...context, state, ...(context.duties && { duties: leasedDuties(context.duties) }) }
+  if (context.ingest.engine === 'sqlite') return work(context, signal)
+  const ingest = leasedState(context.ingest)
+  const leased: D = { ...context, ingest, ...(context.duties && { duties: leasedDuties(context.duties) }) }
   try {
     const lease = await runUnderLease(leased, { name, wait }, (until) => work(leased, until), signal)
     if (lease || signal.aborted) return

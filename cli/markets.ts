@@ -5,7 +5,7 @@ import { errorMessage } from '#core/error-message.ts'
 import type { MarketsContext } from '#markets/context.ts'
 import type { PassReport } from '#markets/feeds/read-feed.ts'
 import type { MarketFeed } from '#runtime/settings/markets.ts'
-import { withState } from './data.ts'
+import { withIngest } from './data.ts'
 import { CommandFailure } from './failure.ts'
 import { type LeaseOptions, runWithLease, waitOption } from './lease.ts'
 import { integerBetween } from './parse-integer.ts'
@@ -51,9 +51,9 @@ async function readFeeds(options: IngestOptions): Promise<void> {
   if (selected.length === 0) throw unknownFeed(options.feed, settings.markets.feeds)
   const { createMarketsCaches } = await import('#markets/context.ts')
   const reports: Record<string, PassReport> = {}
-  await withState(options, 'made', async (state) => {
+  await withIngest(options, 'made', async (ingest) => {
     const world = { settings, clock, random, log }
-    const context = { state, ...world, markets: createMarketsCaches() }
+    const context = { ingest, ...world, markets: createMarketsCaches() }
     const readSelected = async (leased: MarketsContext, signal: AbortSignal) => {
       for (const feed of selected) reports[feed.id] = await readFeedOnce(leased, feed, options, signal)
     }
@@ -102,7 +102,7 @@ async function readFeedOnce(
 
 async function drift(options: CommonOptions): Promise<void> {
   const { listDrift } = await import('#markets/records/drift.ts')
-  const rows = await withState(options, 'found', listDrift)
+  const rows = await withIngest(options, 'found', listDrift)
   if (options.json)
     return printJson(rows.map(({ firstMs, lastMs, ...row }) => ({ ...row, ...formatTimes(firstMs, lastMs) })))
   if (rows.length === 0) return note('No drift: all fields match the contract.')
@@ -115,7 +115,7 @@ async function drift(options: CommonOptions): Promise<void> {
 
 async function rejects(options: ListOptions): Promise<void> {
   const { listRejects } = await import('#markets/records/rejects.ts')
-  const rows = await withState(options, 'found', (state) => listRejects(state, options.max))
+  const rows = await withIngest(options, 'found', (ingest) => listRejects(ingest, options.max))
   if (options.json)
     return printJson(rows.map(({ firstMs, lastMs, ...row }) => ({ ...row, ...formatTimes(firstMs, lastMs) })))
   if (rows.length === 0) return note('No rejects: all records of the feeds are stored.')

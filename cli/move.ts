@@ -1,4 +1,4 @@
-// `tetrad move` copies a data folder (state and duties) to PostgreSQL while the server keeps running. Run again after
+// `tetrad move` copies a data folder to PostgreSQL while the server keeps running. Run again after
 // the server has stopped, it copies only what has changed since (behaviour/operations.md#moving-to-postgresql).
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -50,7 +50,7 @@ async function moveData(options: MoveOptions): Promise<void> {
   if (!existsSync(join(from, stateFile))) {
     throw new CommandFailure('data.missing', `${from} contains no ${stateFile}. Use --from for the data folder.`)
   }
-  const [{ openDuties, openState }, { moveStores }] = await Promise.all([
+  const [{ openDuties, openStateAndIngest, openState }, { moveStores }] = await Promise.all([
     import('#storage/open.ts'),
     import('#storage/move.ts'),
   ])
@@ -67,8 +67,11 @@ async function moveData(options: MoveOptions): Promise<void> {
   const work = (async () => {
     const closeLater = (state: State) => cleanup.adopt(state, () => state.close())
     const shared = { ...settings.store, state: to }
+    const source = cleanup.adopt(await openStateAndIngest(copy), (stores) => stores.close())
+    const target = closeLater(await openState(from, shared))
     const moves = [
-      { source: closeLater(await openState(copy)), target: closeLater(await openState(from, shared)) },
+      { source: source.state, target, except: ['cursors'] },
+      { source: source.ingest, target },
       {
         source: closeLater(await openDuties(copy)),
         target: closeLater(await openDuties(from, shared)),
@@ -85,20 +88,21 @@ async function moveData(options: MoveOptions): Promise<void> {
   printMoveReport(options, tables, (clock.monotonicMs() - startMs) / 1000)
 }
 
-/** A consistent copy of both files, with or without a running server: writes of duties wait until both are copied. */
+/** A copy of all files of one moment, with or without a running server. */
 async function copyFolder(options: MoveOptions, from: string, copy: string): Promise<void> {
-  const [{ openDuties, openState }, { identifySource }, { copyStores }, { dutiesOnThisThread }] = await Promise.all([
+  const [{ openDuties, openStateAndIngest }, { identifySources }, { copyStores }] = await Promise.all([
     import('#storage/open.ts'),
     import('#storage/move.ts'),
     import('#storage/backup.ts'),
-    import('#validators/duties/store.ts'),
   ])
   await using cleanup = new AsyncDisposableStack()
-  const state = cleanup.adopt(await openState(from), (store) => store.close())
-  await refuseDemo(options, state)
+  const stores = cleanup.adopt(await openStateAndIngest(from), (opened) => opened.close())
+  await refuseDemo(options, stores)
   const duties = cleanup.adopt(await openDuties(from), (store) => store.close())
-  for (const source of [state, duties]) await identifySource(source, random)
-  await copyStores(from, dutiesOnThisThread(duties), copy)
+  // State and ingest get the same id, because they have the same target.
+  await identifySources([stores.state, stores.ingest], random)
+  await identifySources([duties], random)
+  await copyStores(from, stores.ingest, copy)
 }
 
 /** Rows count twice: when they are compared, and when they are verified after writing. */

@@ -106,7 +106,7 @@ test('repair reads epochs that were never read, and replaces the stored ones of 
   const gap = await at.repair(4, 5, '--json')
   assert.deepEqual(JSON.parse(gap.stdout), { network: 'hoodi', filled: 1, parts: 0, epochs: 0, changed: 0 })
   const stores = await openStores(at.dataDir)
-  await storeGapReasons(stores.state, 'hoodi', [{ from: 5, until: 9, reason: 'the node has no states' }], 0)
+  await storeGapReasons(stores.ingest, 'hoodi', [{ from: 5, until: 9, reason: 'the node has no states' }], 0)
   await stores.close()
   const coverage = await at.run('coverage')
   assert.match(coverage.stdout, /\nnetwork hoodi: 5-8 not read: the node has no states\n/)
@@ -184,7 +184,7 @@ async function openServer(at: Awaited<ReturnType<typeof openScene>>) {
   const duties = dutiesOnThreads(stores.duties, { dir: dataDir, options: settingsWith(at.settings).store })
   const stop = new AbortController()
   const settings = settingsWith(at.settings)
-  const parts = { state: stores.state, duties, clock: systemClock, random: systemRandom, log: silentLog, settings }
+  const parts = { ...stores, duties, clock: systemClock, random: systemRandom, log: silentLog, settings }
   const context = createContext({ ...parts, settings: await withChainTimes(parts) })
   const operations = await startOperations(context, { dataDir, version: '1' })
   const ingested = Promise.withResolvers<void>()

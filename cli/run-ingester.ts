@@ -1,4 +1,4 @@
-// Runs an ingester of validators in this process: with its beacon node, both databases and the lease.
+// Runs an ingester of validators in this process: with its beacon node, all databases and the lease.
 import type { Network } from '#api/wire/validators.ts'
 import { Fault } from '#core/fault.ts'
 import type { Settings } from '#runtime/settings.ts'

@@ -12,7 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { StreamView } from '#api/console.ts'
 import { startedCursor } from '#simulator/demo-mark.ts'
 import { addCoverage, moveCursor } from '#storage/coverage.ts'
-import { openState, openStores } from '#storage/open.ts'
+import { openIngest, openStores } from '#storage/open.ts'
 import { onlyInLongRun } from '#test/long.ts'
 import { isInstalled } from '#test/programs.ts'
 import { commandEnv, launcher, openFolder, runCommand } from '#test/run-command.ts'
@@ -314,9 +314,9 @@ async function makeDemoRows(dir: string): Promise<void> {
 
 test('the demo refuses a folder with other data', async () => {
   await using home = await openFolder()
-  const state = await openState(join(home.dir, 'data'))
-  await state.write((tx) => addCoverage(tx, 'explorer/blocks/1', 0, 10))
-  await state.close()
+  const ingest = await openIngest(join(home.dir, 'data'))
+  await ingest.write((tx) => addCoverage(tx, 'explorer/blocks/1', 0, 10))
+  await ingest.close()
   const { code, stderr } = await runCommand(['serve', '--port', '0', '--json'], { cwd: home.dir })
   assert.equal(code, 1)
   assert.equal(JSON.parse(stderr.trim().split('\n').at(-1) ?? '').error.code, 'data.own')

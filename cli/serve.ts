@@ -10,7 +10,7 @@ import { type Log, openLog } from '#runtime/log.ts'
 import type { RunningServer } from '#server/app.ts'
 import type { DemoSamples } from '#simulator/demo.ts'
 import type { DemoNodes } from '#simulator/nodes.ts'
-import type { State } from '#storage/state.ts'
+import type { Stores } from '#storage/open.ts'
 import manifest from '../package.json' with { type: 'json' }
 import { linkFor } from './console.ts'
 import { refuseDemo } from './data.ts'
@@ -87,7 +87,7 @@ async function start(
     version: manifest.version,
     log,
     signal,
-    checkData: (state) => refuseMixedData(state, options, demo !== undefined),
+    checkData: (stores) => refuseMixedData(stores, options, demo !== undefined),
     prepare: async (context) => {
       // The calls that are printed need only mainnet. The server reads hoodi after its start, like any other network.
       // It reads the earlier days of mainnet then too, except for a script, which may request them at once.
@@ -173,8 +173,12 @@ async function refuseUsedPort({ host, port }: { readonly host: string; readonly 
 }
 
 /** Never add demo data to real data. The opposite case is refused in data.ts. */
-async function refuseMixedData(state: State, options: ServeOptions, isDemo: boolean): Promise<void> {
-  const contents = await refuseDemo(options, state)
+async function refuseMixedData(
+  stores: Pick<Stores, 'state' | 'ingest'>,
+  options: ServeOptions,
+  isDemo: boolean,
+): Promise<void> {
+  const contents = await refuseDemo(options, stores)
   if (isDemo && contents === 'own') {
     throw new CommandFailure(
       'data.own',

@@ -9,11 +9,12 @@ import { silentLog } from '#runtime/log.ts'
 import { systemRandom } from '#runtime/random.ts'
 import { demoSeed } from '#simulator/demo-seed.ts'
 import { SimulatedChain } from '#simulator/evm/chain.ts'
-import { openState } from '#storage/open.ts'
+import { openIngest } from '#storage/open.ts'
 import { settingsWith } from '#test/context.ts'
 import { loadDemoExplorer } from '#test/load-demo.ts'
 import { openFolder, runCommand } from '#test/run-command.ts'
 import { LimitedNode } from '#test/simulator/limited-node.ts'
+import { copyEmptyStores } from '#test/template.ts'
 import { coinText, treeOf } from './trail.ts'
 
 const { input, reply } = contract['explorer.fundedBy'].example
@@ -22,9 +23,10 @@ const { result } = reply
 
 test('prints the trail from the store, as JSON and as a tree', async () => {
   await using home = await openFolder()
-  const state = await openState(join(home.dir, 'data'))
+  await copyEmptyStores(join(home.dir, 'data'))
+  const state = await openIngest(join(home.dir, 'data'))
   const world = { settings: settingsWith(), clock: systemClock, random: systemRandom, log: silentLog }
-  await loadDemoExplorer({ state, ...world, explorer: createExplorerCaches() }, demoSeed)
+  await loadDemoExplorer({ ingest: state, ...world, explorer: createExplorerCaches() }, demoSeed)
   await state.close()
   const { code, stdout, stderr } = await runCommand(['trail', address, '--chain', '1', '--json'], { cwd: home.dir })
   assert.deepEqual([code, stderr], [0, ''])
@@ -61,7 +63,7 @@ test('prints when a retry may get further', async () => {
   // Refused connections end the search after a second, long before this limit, also on a busy machine.
   const explorer = { chains, probe: { timeoutMs: 60_000 } }
   await writeFile(join(home.dir, 'tetrad.yaml'), JSON.stringify({ explorer }))
-  await (await openState(join(home.dir, 'data'))).close()
+  await copyEmptyStores(join(home.dir, 'data'))
   const tree = await runCommand(['trail', address], { cwd: home.dir })
   assert.equal(tree.code, 3)
   assert.match(tree.stdout, /\nunknown {2}/)

@@ -5,7 +5,7 @@ import type { AddressLabel, Trail, TrailHop } from '#api/wire/trail.ts'
 import { formatDecimal } from '#core/decimal.ts'
 import type { ExplorerContext } from '#explorer/context.ts'
 import { confidenceText } from '#operations/confidence-text.ts'
-import { withState } from './data.ts'
+import { withIngest } from './data.ts'
 import { CommandFailure, describeFailure, exitPartly } from './failure.ts'
 import { oneChain } from './labels-options.ts'
 import { integerBetween } from './parse-integer.ts'
@@ -48,8 +48,8 @@ async function printTrail(input: string, options: TrailOptions): Promise<void> {
   // Results from a node are stored, so the data folder is created. Without a node it must exist.
   const hasNode = settings.explorer.chains.some(({ id, rpc }) => id === chain && rpc.length > 0)
   let cause: string | undefined
-  const { result, confidence, ...trail } = await withState(options, hasNode ? 'made' : 'found', (state) => {
-    const context: ExplorerContext = { state, settings, clock, random, log, explorer: createExplorerCaches() }
+  const { result, confidence, ...trail } = await withIngest(options, hasNode ? 'made' : 'found', (ingest) => {
+    const context: ExplorerContext = { ingest, settings, clock, random, log, explorer: createExplorerCaches() }
     const bounds = { depth: options.depth, timeoutMs: options.timeout * 1000 }
     return followTrail(context, chain, address, bounds, (fault) => {
       cause = describeFailure(fault).message

@@ -64,7 +64,7 @@ test('explain shows missed duties, by index or key, as text and as JSON', async 
   assert.match(plain.stdout, /^validator 1, hoodi\n\nday 1 {2}\S+ {2}\d\d\.\d\d {2}3 of 4 votes, 1 missed/)
   assert.match(plain.stdout, /\n {2}epoch 7: the vote of slot 56 is missing\n/)
   const stores = await openStores(join(at.dir, 'data'))
-  const validator = await readValidator(stores.state, 'hoodi', 1)
+  const validator = await readValidator(stores.ingest, 'hoodi', 1)
   await stores.close()
   const byKey = await at.run('explain', validator?.pubkey ?? '', '--from-day', '1', '--to-day', '1')
   assert.equal(byKey.stdout, plain.stdout)

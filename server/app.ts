@@ -41,9 +41,8 @@ import { type Metrics, openMetrics } from '#runtime/metrics.ts'
 import { openFilesReader } from '#runtime/open-files.ts'
 import { type Random, systemRandom } from '#runtime/random.ts'
 import type { Settings } from '#runtime/settings.ts'
-import { openStores } from '#storage/open.ts'
+import { openStores, type Stores } from '#storage/open.ts'
 import { createWaitingCount } from '#storage/sqlite/write-turns.ts'
-import type { State } from '#storage/state.ts'
 import { type ReportTime, timedDuties, timedState } from '#storage/timed.ts'
 import { WriteHealth, writeOutcome } from '#storage/write-health.ts'
 import { dutiesOnThreads } from '#validators/duties/store.ts'
@@ -66,7 +65,7 @@ export interface StartOptions {
   /** Shown in the metrics. */
   readonly version?: string
   /** Throws if this data must not be served with these settings. Runs before anything is written. */
-  readonly checkData?: (state: State) => Promise<void>
+  readonly checkData?: (stores: Pick<Stores, 'state' | 'ingest'>) => Promise<void>
   /** Runs after the databases are open, before the beacon nodes are asked for the times of their chains. */
   readonly prepare?: (context: AppContext) => Promise<void>
   /** Only for the demo: creates the key that the console gives to all visitors. */
@@ -93,7 +92,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   })
   resources.defer(() => stores.close())
   options.signal?.throwIfAborted()
-  await options.checkData?.(stores.state)
+  await options.checkData?.(stores)
   const writeHealth = new WriteHealth(clock)
   const onStored = ({ store, operation, tookMs, outcome }: StoreOperation) => {
     metrics.stored(store, operation, tookMs)
@@ -102,10 +101,12 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   const recordOperation: ReportTime = (store, operation, tookMs, error) =>
     onStored({ store, operation, tookMs, outcome: writeOutcome(error) })
   const state = leasedState(timedState(stores.state, clock, recordOperation))
+  const ownIngest = () => leasedState(timedState(stores.ingest, clock, recordOperation, 'ingest'))
+  const ingest = stores.ingest === stores.state ? state : ownIngest()
   const threads = dutiesOnThreads(stores.duties, { dir: options.dataDir, options: options.settings.store })
   resources.defer(() => threads.close())
   const duties = leasedDuties(timedDuties(threads, clock, recordOperation))
-  const parts = { state, duties, clock, random, log }
+  const parts = { state, ingest, duties, clock, random, log }
   await options.prepare?.(createContext({ ...parts, settings: options.settings }))
   // Genesis and slot times come from the beacon nodes.
   options.signal?.throwIfAborted()
@@ -135,12 +136,12 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   const progressBoard = createProgressBoard(clock)
   let url: string | undefined
   const notify = createNoticeReader(metrics, progressBoard)
-  const ingest = await createIngest(context, { dataDir: options.dataDir, waitingWrites, notify, onStored })
+  const ingesters = await createIngest(context, { dataDir: options.dataDir, waitingWrites, notify, onStored })
   const operations = {
     dataDir: options.dataDir,
     version: options.version ?? 'unknown',
     url: () => url,
-    ingestCalls: ingest.calls,
+    ingestCalls: ingesters.calls,
   }
   resources.use(await startOperations(context, operations))
   const loops: Promise<void>[] = []
@@ -152,7 +153,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   const healthChecks = {
     ...storeChecks(context, writeHealth),
     limits: async () => (settings.limits === '' ? [] : [sharedLimitsFinding(hasSharedLimits)]),
-    ingest: () => ingest.findings(),
+    ingest: () => ingesters.findings(),
     rates: () => rateFindings(context),
     chains: () => chainFindings(context),
     markets: () => marketFindings(context),
@@ -214,7 +215,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   log.info({ url: httpServer.url }, 'listening')
   // After the server listens: their first work would delay it.
   loops.push(prepareLists(context, stop.signal), openapiRoute.prepare())
-  loops.push(ingest.run(stop.signal))
+  loops.push(ingesters.run(stop.signal))
   if (settings.ingest.enabled)
     for (const [name, work] of Object.entries(ownLoops(context, metrics)))
       loops.push(runOnce(context, { name, work, reportHolding: (is) => metrics.leased(name, is) }, stop.signal))

@@ -8,9 +8,25 @@ import { createValidatorsCaches, type ValidatorsContext } from '#validators/cont
 
 export type AppContext = Context & ExplorerContext & FxContext & ValidatorsContext & MarketsContext
 
+/** Of the thread of the ingesters, which does not open what requests write. */
+export type IngestContext = Omit<AppContext, 'state' | 'fx'>
+
 /** With empty caches. */
-export const createContext = ({ state, duties, settings, clock, random, log }: Context): AppContext => ({
+export const createContext = ({ state, ...parts }: Context): AppContext => ({
+  ...createIngestContext(parts),
   state,
+  fx: createFxCaches(),
+})
+
+export const createIngestContext = ({
+  ingest,
+  duties,
+  settings,
+  clock,
+  random,
+  log,
+}: Omit<Context, 'state'>): IngestContext => ({
+  ingest,
   duties,
   settings,
   clock,
@@ -18,7 +34,6 @@ export const createContext = ({ state, duties, settings, clock, random, log }: C
   log,
   streams: createStreamProgress(),
   explorer: createExplorerCaches(),
-  fx: createFxCaches(),
   validators: createValidatorsCaches(),
   markets: createMarketsCaches(),
 })

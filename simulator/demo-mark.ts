@@ -6,11 +6,18 @@ import type { StateReader } from '#storage/state.ts'
 export const startedCursor = 'demo/started'
 export const finishedCursor = 'demo/finished'
 
-const ownTables = ['cursors', 'coverage', 'labels', 'market_documents', 'fx_rates', 'fx_quotes', 'validators']
+const ownTables = {
+  state: ['cursors', 'fx_rates', 'fx_quotes'],
+  ingest: ['cursors', 'coverage', 'labels', 'market_documents', 'validators'],
+} as const
 
 /** A database with keys only is empty: keys may be created before the first start. */
-export async function contentsOf(state: StateReader): Promise<'nothing' | 'demo' | 'own'> {
-  if ((await cursorOf(state, startedCursor)) !== undefined) return 'demo'
-  for (const table of ownTables) if (await state.get(`select 1 as one from ${table} limit 1`)) return 'own'
+export async function contentsOf(
+  stores: Readonly<Record<keyof typeof ownTables, StateReader>>,
+): Promise<'nothing' | 'demo' | 'own'> {
+  if ((await cursorOf(stores.state, startedCursor)) !== undefined) return 'demo'
+  for (const name of ['state', 'ingest'] as const)
+    for (const table of ownTables[name])
+      if (await stores[name].get(`select 1 as one from ${table} limit 1`)) return 'own'
   return 'nothing'
 }

@@ -10,6 +10,7 @@ import { SettingsSchema } from '#runtime/settings.ts'
 import { startServer } from '#server/app.ts'
 import type { Duties } from '#storage/duties.ts'
 import { createKey } from '#storage/keys.ts'
+import type { State } from '#storage/state.ts'
 import { stateWith } from '#test/authorization.ts'
 import { openContext, settingsWith, type TestContext } from '#test/context.ts'
 import { openDemoNodes } from '#test/demo-nodes.ts'
@@ -22,7 +23,7 @@ import { startStandaloneSimulator } from './standalone.ts'
 test('a folder with keys only is empty; one with incomplete demo data is a demo', async () => {
   // Only the first epochs are read. Shared nodes do not simulate all others before.
   await withInterruptedLoad(await startDemo(openDemoNodes()), async (context) =>
-    assert.equal(await contentsOf(context.state), 'demo'),
+    assert.equal(await contentsOf(context), 'demo'),
   )
 })
 
@@ -62,7 +63,7 @@ test('the settings of the simulator are valid, and defaults are filled in withou
 async function withInterruptedLoad(demo: Demo, work: (context: TestContext) => Promise<void>): Promise<void> {
   await using context = await openContext()
   await createKey(context.state, { name: 'early', plan: 'free' }, context.clock, context.random)
-  assert.equal(await contentsOf(context.state), 'nothing')
+  assert.equal(await contentsOf(context), 'nothing')
   try {
     const allowOnly = (count: number) => {
       let writes = 0
@@ -72,8 +73,9 @@ async function withInterruptedLoad(demo: Demo, work: (context: TestContext) => P
     // The chains of the two networks are written, the mark of the start, and the labels of one chain.
     const [updates, writes] = [allowOnly(2), allowOnly(2)]
     const duties: Duties = { ...context.duties, update: (...args) => updates(() => context.duties.update(...args)) }
-    const state = stateWith(context.state, { write: (...args) => writes(() => context.state.write(...args)) })
-    await assert.rejects(demo.load({ ...context, clock: systemClock, duties, state }), /interrupted/)
+    const limited = (store: State) => stateWith(store, { write: (...args) => writes(() => store.write(...args)) })
+    const [state, ingest] = [limited(context.state), limited(context.ingest)]
+    await assert.rejects(demo.load({ ...context, clock: systemClock, duties, state, ingest }), /interrupted/)
     await work(context)
   } finally {
     await demo.close()

@@ -25,7 +25,7 @@ interface Row {
 }
 
 const rowsOf = (context: TestContext, chain: string) =>
-  context.state.all<Row>(
+  context.ingest.all<Row>(
     `select '0x' || lower(hex(address)) as address, '0x' || lower(hex(funder)) as funder, block, time_unix
      from fundings where chain = ? order by block`,
     chain,
@@ -64,9 +64,9 @@ describe('explorer of the demo', () => {
   })
 
   test('every field of labels and fundings has a value in some record, and every label matches the contract', async () => {
-    const labels = await Array.fromAsync(listLabels(context.state, '1'))
+    const labels = await Array.fromAsync(listLabels(context.ingest, '1'))
     assert.equal(labels.length, 120)
-    assert.equal((await Array.fromAsync(listLabels(context.state, '137'))).length, 20)
+    assert.equal((await Array.fromAsync(listLabels(context.ingest, '137'))).length, 20)
     for (const name of Object.keys(LabelRecord.properties) as (keyof LabelRecord)[]) {
       assert.ok(
         labels.some((label) => label[name] !== ''),
@@ -86,7 +86,7 @@ describe('explorer of the demo', () => {
   test('the store matches the chains, and the newest block has the current time', async () => {
     const nowUnix = context.clock.now() / 1000
     const [complete, withGap] = demoChains(demoSeed)
-    assert.deepEqual(await coverageOf(context.state, blocksStream('1')), [{ from: 0, until: complete.final + 1 }])
+    assert.deepEqual(await coverageOf(context.ingest, blocksStream('1')), [{ from: 0, until: complete.final + 1 }])
     for (const [chain, isRead] of [
       [complete, (block: number) => block <= complete.final],
       [withGap, (block: number) => block < 80 || (block >= 140 && block <= withGap.final)],
@@ -118,7 +118,7 @@ describe('explorer of the demo', () => {
     for (const _ of ['first', 'second']) {
       await loadDemoExplorer(other, demoSeed)
       assert.deepEqual(await rowsOf(other, '1'), await rowsOf(context, '1'))
-      const labelsIn = ({ state }: TestContext) => Array.fromAsync(listLabels(state, '1'))
+      const labelsIn = ({ ingest: state }: TestContext) => Array.fromAsync(listLabels(state, '1'))
       assert.deepEqual(await labelsIn(other), await labelsIn(context))
     }
   })
@@ -127,7 +127,7 @@ describe('explorer of the demo', () => {
     const [chain, other] = demoChains(demoSeed)
     for (const { id, blocks } of [chain, other]) {
       const seen = new Set(blocks.flatMap(({ transfers }) => transfers).flatMap(({ from, to }) => [from, to]))
-      const tags = await Array.fromAsync(eachTag(context.state, id))
+      const tags = await Array.fromAsync(eachTag(context.ingest, id))
       assert.ok(tags.length >= 12, `${tags.length} labelled addresses`)
       for (const { address, name } of tags) assert.ok(seen.has(address), name)
       assert.equal(tags.filter(({ name }) => name.includes('depositor')).length, id === '1' ? 4 : 0)

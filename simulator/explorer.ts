@@ -45,14 +45,14 @@ async function readChain(context: ExplorerContext, plan: ChainPlan, url: string)
   if (!plan.read) await catchUpIndex(reader, source, () => {})
   for (const [from, until = finalUntil(plan)] of plan.read ?? [])
     await fillFinalBlocks(reader, source, { from, until }, () => {})
-  await confirmHead(context.state, plan.id, finalUntil(plan), confirmedForever)
+  await confirmHead(context.ingest, plan.id, finalUntil(plan), confirmedForever)
 }
 
-async function writeLabels({ state, clock }: ExplorerContext, seed: string): Promise<void> {
+async function writeLabels({ ingest, clock }: ExplorerContext, seed: string): Promise<void> {
   for (const plan of plans) {
     const labels = labelsOf(plan, createSeededRandom(seed).fork('explorer').fork(plan.id).fork('labels'))
     const tags = exchangeTags(labels, exchangeAccounts(plan, seed))
-    await state.write(async (tx) => {
+    await ingest.write(async (tx) => {
       const history = new HistoryWriter(tx, { by: 'demo world', via: 'first start', atMs: clock.now() })
       await putLabels(history, labels)
       await putTags(history, [...tags, ...(plan.payments ? poolTags(labels, seed) : [])])

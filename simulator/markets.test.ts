@@ -47,7 +47,7 @@ async function loadDocuments() {
   // Reading a feed waits between two requests.
   const context = { ...opened, clock: systemClock }
   const sample = await loadDemoMarkets(context, 'test')
-  const rows = await context.state.all<{ slug: string; body: Uint8Array }>('select slug, body from market_documents')
+  const rows = await context.ingest.all<{ slug: string; body: Uint8Array }>('select slug, body from market_documents')
   const past = await bySlug.handle({ slug: sample.pastSlug, include_tag: true }, context, testRequestInfo())
   return { sample, past, documents: rows.map(({ slug, body }) => ({ slug, text: Buffer.from(body).toString() })) }
 }

@@ -334,7 +334,7 @@ describe('validators of the demo', () => {
     await finishing
     assert.deepEqual(await coveredEpochs(recent.duties, 'mainnet'), [{ from: 0, until }])
     assert.deepEqual(await daysOf(recent, 'mainnet'), await daysOf(context, 'mainnet'))
-    const mainnetRows = async ({ state, duties }: TestContext) => [
+    const mainnetRows = async ({ ingest: state, duties }: TestContext) => [
       await state.all("select * from validators where network = 'mainnet' order by validator_index"),
       await state.all("select * from validator_deposits where network = 'mainnet' order by validator_index, address"),
       await duties.all(

@@ -149,7 +149,7 @@ async function loadValidators(
   for (const result of await Promise.allSettled(following)) if (result.status === 'rejected') throw result.reason
   await openDepositReader(context, 'mainnet', await mainnet.chain(signal)).catchUp(signal)
   const records = parseEntityRecords(entityFile(accounts))
-  const { rejects } = await importEntities(context.state, 'mainnet', records, 'entities.csv')
+  const { rejects } = await importEntities(context.ingest, 'mainnet', records, 'entities.csv')
   if (rejects.length > 0) throw new Error(`the entities of the demo were rejected: ${JSON.stringify(rejects)}`)
   await summarizeAllDays(context, signal)
 }
@@ -171,8 +171,8 @@ async function withRecentDays(
 }
 
 /** The ingest would do this a few days at a time. */
-async function summarizeAllDays({ state, duties, settings }: AppContext, signal: AbortSignal): Promise<void> {
-  const [time, groups] = [plainTime(settings.validators.networks.mainnet), await readGroups(state, 'mainnet')]
+async function summarizeAllDays({ ingest, duties, settings }: AppContext, signal: AbortSignal): Promise<void> {
+  const [time, groups] = [plainTime(settings.validators.networks.mainnet), await readGroups(ingest, 'mainnet')]
   const until = (await coveredEpochs(duties, 'mainnet')).at(-1)?.until ?? 0
   await summarizeDuties(duties, { network: 'mainnet', time, until, groups, daysMax: daysBefore }, signal)
 }

@@ -121,7 +121,7 @@ export async function openAlertsTest(
     async startAgain(changes = {}) {
       const until = finalized - 1
       await this.showOnly({ from: 0, until })
-      await context.state.write(async (tx) => {
+      await context.ingest.write(async (tx) => {
         for (const table of ['open_alerts', 'head_alerts', 'webhook_deliveries', 'validator_entities'])
           await tx.run(`delete from ${table}`)
         await tx.run('delete from cursors where stream = ?', 'alerts/hoodi')

@@ -129,7 +129,7 @@ const dutiesTables = [
 
 /** The rows of each table. */
 async function readTables(
-  { dutiesState, duties, state }: TestContext,
+  { dutiesState, duties, ingest: state }: TestContext,
   time: ChainTime,
 ): Promise<Record<string, readonly string[]>> {
   const rows: Record<string, readonly string[]> = { validators: texts(await state.all('select * from validators')) }
@@ -222,7 +222,7 @@ const recordsDir = ({ dir }: TestContext): string => join(dir, 'beacon', network
 
 async function deleteAll(database: TestContext): Promise<void> {
   await emptyDuties(database)
-  await database.state.write((tx) => tx.run('delete from validators'))
+  await database.ingest.write((tx) => tx.run('delete from validators'))
   await rm(recordsDir(database), { recursive: true, force: true })
 }
 

@@ -132,9 +132,9 @@ export const indexAlteredChain =
       await pass()
     }
     for (const address of chain.addresses()) {
-      const final = await findFunding(context.state, chain.id, address)
+      const final = await findFunding(context.ingest, chain.id, address)
       assert.deepEqual(comparable(final), comparable(firstFunding(chain, address, chain.final)), `row of ${address}`)
-      const present = final ?? (await findUnfinalizedFunding(context.state, chain.id, address))
+      const present = final ?? (await findUnfinalizedFunding(context.ingest, chain.id, address))
       assert.deepEqual(comparable(present), comparable(firstFunding(chain, address)), `present row of ${address}`)
       assert.deepEqual(await ask(world, address), comparable(present), `answer for ${address}`)
     }

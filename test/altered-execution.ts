@@ -92,7 +92,7 @@ class World {
   }
 }
 
-async function storedDeposits({ state }: TestContext): Promise<ReadonlySet<string>> {
+async function storedDeposits({ ingest: state }: TestContext): Promise<ReadonlySet<string>> {
   const rows = await state.all<{ pubkey: Uint8Array; address: Uint8Array }>(
     'select pubkey, address from deposit_senders',
   )
@@ -115,7 +115,7 @@ export async function openAlteredExecution(
     const world = worlds.getOrInsertComputed(number, () => new World(number))
     const head = world.startAgain()
     respond = createExecutionResponder(head, executionChainId, world)
-    await database.state.write(async (tx) => {
+    await database.ingest.write(async (tx) => {
       for (const table of ['deposit_senders', 'cursors']) await tx.run(`delete from ${table}`)
     })
     server.alterer = alterer
@@ -125,7 +125,7 @@ export async function openAlteredExecution(
       rpc: [{ url: server.url, perSecond: 0, batchMax: 20, timeoutMs: 10_000 }],
     })
     const source = createExecutionSource(rpc)
-    const reader = createDepositReader(database.state, network, rpc, depositContract)
+    const reader = createDepositReader(database.ingest, network, rpc, depositContract)
     let refusals = 0
     const refused = (error: unknown) => {
       assert.ok(error instanceof Fault || error instanceof DepositGap, String((error as Error).stack))

@@ -115,7 +115,7 @@ async function openReader(server: AnswerServer, { clock, style }: MarketWorld) {
       }
     },
     documents: () =>
-      database.state.all<{ id: string; slug: string; vanished: number | null }>(
+      database.ingest.all<{ id: string; slug: string; vanished: number | null }>(
         'select market_id as id, slug, vanished_ms as vanished from market_documents order by market_id',
       ),
     [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),

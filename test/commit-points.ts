@@ -6,11 +6,12 @@ export type CommitPoint = 'open' | 'committed'
 
 type Work = (tx: unknown) => Promise<unknown>
 
-export const atCommits = (stores: Stores, onPoint: (point: CommitPoint) => void): Stores => ({
-  ...stores,
-  state: withPoints(stores.state, onPoint),
-  duties: withPoints(stores.duties, onPoint),
-})
+export function atCommits(stores: Stores, onPoint: (point: CommitPoint) => void): Stores {
+  const state = withPoints(stores.state, onPoint)
+  // On PostgreSQL they are one object.
+  const ingest = stores.ingest === stores.state ? state : withPoints(stores.ingest, onPoint)
+  return { ...stores, state, ingest, duties: withPoints(stores.duties, onPoint) }
+}
 
 function withPoints<S extends object>(store: S, onPoint: (point: CommitPoint) => void): S {
   return new Proxy(store, {

@@ -11,7 +11,7 @@ import type { Random } from '#runtime/random.ts'
 import { type Settings, SettingsSchema } from '#runtime/settings.ts'
 import { type AppContext, createContext } from '#server/context.ts'
 import { createSeededRandom } from '#simulator/seeded-random.ts'
-import { openDuties, openState } from '#storage/open.ts'
+import { openDuties, openIngest, openState } from '#storage/open.ts'
 import type { State, StateWriter, WriteOptions } from '#storage/state.ts'
 import { dutiesOnThisThread } from '#validators/duties/store.ts'
 import { stateWith } from './authorization.ts'
@@ -71,9 +71,11 @@ export async function openContext(
   cleanup.defer(() => rm(dir, { recursive: true, force: true }))
   const database = stateServer ? cleanup.use(await openMigratedDatabase(stateServer)) : undefined
   const settings = settingsWith(database ? { ...overrides, store: { state: database.url } } : overrides)
-  if (!database) await copyStores(dir, 'state.sqlite', 'duties.sqlite')
+  if (!database) await copyStores(dir, 'state.sqlite', 'ingest.sqlite', 'duties.sqlite')
   const state = await (database?.open('state') ?? openState(dir, settings.store))
   cleanup.defer(() => state.close())
+  const ingest = database ? state : await openIngest(dir, settings.store)
+  if (ingest !== state) cleanup.defer(() => ingest.close())
   // On PostgreSQL they take three connections, and most tests do not use them.
   const dutiesState = database
     ? openAtFirstUse('postgres', () => database.open('duties'))
@@ -81,9 +83,12 @@ export async function openContext(
   cleanup.defer(() => dutiesState.close())
   const resources = cleanup.move()
   const clock = new ManualClock(nowMs)
+  const repeated = (store: State) => (process.env.TETRAD_TEST_REPEAT_WRITES ? repeatWrites(store) : store)
+  const usedState = repeated(state)
   const context = createContext({
-    state: process.env.TETRAD_TEST_REPEAT_WRITES ? repeatWrites(state) : state,
-    duties: dutiesOnThisThread(process.env.TETRAD_TEST_REPEAT_WRITES ? repeatWrites(dutiesState) : dutiesState),
+    state: usedState,
+    ingest: ingest === state ? usedState : repeated(ingest),
+    duties: dutiesOnThisThread(repeated(dutiesState)),
     settings,
     clock,
     random: seededRandom('desk'),

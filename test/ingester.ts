@@ -5,13 +5,13 @@ import { leasedState } from '#ingest/leased-stores.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { silentLog } from '#runtime/log.ts'
 import { systemRandom } from '#runtime/random.ts'
-import { openState } from '#storage/open.ts'
+import { openIngest } from '#storage/open.ts'
 import type { StateWriter } from '#storage/state.ts'
 
 const [, , number = '', location = '', pace = ''] = process.argv
-const store = await openState(location, location.startsWith('postgres') ? { state: location } : {})
+const store = await openIngest(location, location.startsWith('postgres') ? { state: location } : {})
 const state = leasedState(store)
-const context = { state, clock: systemClock, random: systemRandom, log: silentLog }
+const context = { ingest: state, clock: systemClock, random: systemRandom, log: silentLog }
 const stop = new AbortController()
 process.on('SIGTERM', () => stop.abort())
 const report = (event: string) => process.send?.(event)

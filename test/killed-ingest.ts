@@ -24,6 +24,7 @@ export async function ingestAll(dir: string, url: string, killAt = Number.POSITI
     const settings = complete(SettingsSchema, oracleSettings(url)).value
     const context = createContext({
       state: stores.state,
+      ingest: stores.ingest,
       duties: dutiesOnThisThread(stores.duties),
       settings,
       clock: systemClock,

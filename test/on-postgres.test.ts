@@ -18,8 +18,8 @@ import { endpoints, extensions } from '#server/endpoints.ts'
 import { startDemo } from '#simulator/demo.ts'
 import { copyStores } from '#storage/backup.ts'
 import { createKey } from '#storage/keys.ts'
-import { identifySource, moveStores } from '#storage/move.ts'
-import { openDuties, openState } from '#storage/open.ts'
+import { identifySources, moveStores } from '#storage/move.ts'
+import { openDuties, openIngest, openState } from '#storage/open.ts'
 import { outageWaitMs } from '#storage/postgres/outage.ts'
 import type { State } from '#storage/state.ts'
 import { dutiesOnThisThread } from '#validators/duties/store.ts'
@@ -82,7 +82,7 @@ describe('server on PostgreSQL', { skip: noPostgres }, () => {
     let settings: Settings
     let calls: readonly Call[]
     let embedded: Awaited<ReturnType<typeof repliesOf>>
-    let stores: Pick<AppContext, 'state' | 'duties'>
+    let stores: Pick<AppContext, 'state' | 'ingest' | 'duties'>
     before(async () => {
       const demo = cleanup.adopt(await startDemo(), (opened) => opened.close())
       // With this address, the links in responses do not contain the port.
@@ -92,9 +92,10 @@ describe('server on PostgreSQL', { skip: noPostgres }, () => {
       settings = await withChainTimes(context)
       calls = await callsOf(context)
       embedded = await repliesOf({ ...context, settings }, calls)
-      for (const source of [context.state, context.dutiesState]) await identifySource(source, context.random)
+      await identifySources([context.state, context.ingest], context.random)
+      await identifySources([context.dutiesState], context.random)
       const copy = join(context.dir, 'copy')
-      await copyStores(context.dir, context.duties, copy)
+      await copyStores(context.dir, context.ingest, copy)
       const closeLater = (state: State) => cleanup.adopt(state, () => state.close())
       const to = { state: await server.schema() }
       const [state, duties] = [
@@ -102,12 +103,13 @@ describe('server on PostgreSQL', { skip: noPostgres }, () => {
         closeLater(await openDuties(context.dir, to)),
       ]
       const moves = [
-        { source: closeLater(await openState(copy)), target: state },
+        { source: closeLater(await openState(copy)), target: state, except: ['cursors'] },
+        { source: closeLater(await openIngest(copy)), target: state },
         { source: closeLater(await openDuties(copy)), target: duties },
       ]
       const report = await moveStores(moves, () => {}, new AbortController().signal)
       assert.ok(report.reduce((sum, { rows }) => sum + rows, 0) > 3000)
-      stores = { state, duties: dutiesOnThisThread(duties) }
+      stores = { state, ingest: state, duties: dutiesOnThisThread(duties) }
     })
     after(() => cleanup.disposeAsync())
 
@@ -217,20 +219,20 @@ interface Call {
 const addressCount = 20
 
 /** GET calls of the contract and of most extensions. */
-async function callsOf({ state, clock, random }: AppContext): Promise<Call[]> {
+async function callsOf({ state, ingest, clock, random }: AppContext): Promise<Call[]> {
   // One key per funding call, because of the limit of two per second.
   const keys: string[] = []
   for (let count = 0; count < 2 + addressCount; count++)
     keys.push((await createKey(state, { name: 'test', plan: 'enterprise' }, clock, random)).key)
   const key = keys[0] ?? ''
-  const addresses = await state.all<{ address: Uint8Array }>(
+  const addresses = await ingest.all<{ address: Uint8Array }>(
     'select address from fundings order by address limit ?',
     addressCount,
   )
-  const slugs = await state.all<{ slug: string; id: string }>(
+  const slugs = await ingest.all<{ slug: string; id: string }>(
     'select slug, market_id as id from market_slugs order by slug, market_id limit 20',
   )
-  const events = await state.all<{ id: string; slug: string }>(
+  const events = await ingest.all<{ id: string; slug: string }>(
     "select id, slug from market_records where kind = 'event' order by id limit 3",
   )
   const headers = { authorization: `Bearer ${key}` }

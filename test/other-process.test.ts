@@ -56,7 +56,7 @@ async function checkCaches(context: AppContext, location: string): Promise<void>
 
   const label = { chain: '1', slug: 'mine', name: 'mine', description: '', notes: '', updatedUnix: 1_790_000_000 }
   const source = { by: 'us', via: 'a test', atMs: context.clock.now() }
-  await context.state.write((tx) => putLabels(new HistoryWriter(tx, source), [label]))
+  await context.ingest.write((tx) => putLabels(new HistoryWriter(tx, source), [label]))
   const entries = async () => {
     const list = await getFinishedList(context, '1', 'json')
     return JSON.parse(Buffer.from(list?.file.plain.bytes ?? []).toString()).length
@@ -66,7 +66,7 @@ async function checkCaches(context: AppContext, location: string): Promise<void>
   await waitUntil(async () => (await entries()) === 2)
 
   const ours = { kind: 'market', id: '501', fields: { slug: 'bridge', question: 'Open?' }, links: {} } as const
-  await context.state.write((tx) => putMarkets(tx, [ours], context.clock.now()))
+  await context.ingest.write((tx) => putMarkets(tx, [ours], context.clock.now()))
   const question = async () => {
     const bytes = (await findMarketResponse(context, 'bridge', true))?.bytes ?? new Uint8Array()
     return JSON.parse(Buffer.from(bytes).toString()).question
@@ -92,5 +92,5 @@ test('on PostgreSQL', { skip: noPostgres }, async () => {
   await using context = await openContext()
   const state = await openState('', { state: url })
   await using _closed = { [Symbol.asyncDispose]: () => state.close() }
-  await checkCaches(createContext({ ...context, state }), url)
+  await checkCaches(createContext({ ...context, state, ingest: state }), url)
 })

@@ -1,4 +1,4 @@
-// A second process on the same state. It runs the action of each message `{action, id}` and replies `done` after the
+// A second process on the same databases. It runs the action of each message `{action, id}` and replies `done` after the
 // commit. `node other-process.ts <state URL or folder>`
 
 import { HistoryWriter } from '#explorer/labels/history.ts'
@@ -8,22 +8,23 @@ import { putMarkets } from '#markets/records/put-markets.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { systemRandom } from '#runtime/random.ts'
 import { editKey, revokeKey, rotateKey } from '#storage/keys.ts'
-import { openState } from '#storage/open.ts'
+import { openStateAndIngest } from '#storage/open.ts'
 
 const [, , location = ''] = process.argv
-const state = await openState(location, location.startsWith('postgres') ? { state: location } : {})
+const stores = await openStateAndIngest(location, location.startsWith('postgres') ? { state: location } : {})
+const { state, ingest } = stores
 const clock = systemClock
 const actions: Record<string, (id: string) => Promise<unknown>> = {
   edit: (id) => editKey(state, id, { groups: ['markets'] }, clock),
   rotate: (id) => rotateKey(state, { id }, clock, systemRandom),
   revoke: (id) => revokeKey(state, id, clock),
   label: (slug) =>
-    state.write((tx) => {
+    ingest.write((tx) => {
       const label = { chain: '1', slug, name: slug, description: '', notes: '', updatedUnix: 1_790_000_000 }
       return putLabels(new HistoryWriter(tx, { by: 'other process', via: 'a test', atMs: clock.now() }), [label])
     }),
   market: (question) =>
-    state.write((tx) =>
+    ingest.write((tx) =>
       putMarkets(tx, [{ kind: 'market', id: '501', fields: { slug: 'bridge', question }, links: {} }], clock.now()),
     ),
   receipts: () => rotateReceiptKey({ state, clock, random: systemRandom }),
@@ -32,5 +33,5 @@ process.on('message', async ({ action, id }: { action: string; id: string }) => 
   await actions[action]?.(id)
   process.send?.('done')
 })
-process.on('disconnect', () => void state.close())
+process.on('disconnect', () => void stores.close())
 process.send?.('up')

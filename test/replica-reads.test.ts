@@ -38,7 +38,7 @@ test('4.1, 4.2, 4.5 and 4.6 read from a replica that keeps up, never older data 
   const duties = dutiesOnThreads(stores.duties, { dir, options: store }, 1)
   resources.defer(() => duties.close())
   const clock = new ManualClock(testNowMs)
-  const parts = { state: stores.state, duties, settings, clock, random: seededRandom('replicas'), log: silentLog }
+  const parts = { ...stores, duties, settings, clock, random: seededRandom('replicas'), log: silentLog }
   const context = { ...createContext(parts), clock, dir } as TestContext
   const listsOnThread = { dir, options: store }
 

@@ -61,7 +61,7 @@ describe('several servers', { skip: noPostgres }, () => {
       const settings = settingsWith({ fx: { spender: `0x${'3'.repeat(40)}`, sources: [source] } })
       const clock = new ManualClock(testNowMs)
       const duties = dutiesOnThisThread(state)
-      return createContext({ state, duties, settings, clock, random: systemRandom, log: silentLog })
+      return createContext({ state, ingest: state, duties, settings, clock, random: systemRandom, log: silentLog })
     }
     const [one, ...others] = [await open(), ...(await Promise.all(Array.from({ length: count - 1 }, open)))]
     assert.ok(one)

@@ -13,7 +13,7 @@ import { SettingsSchema } from '#runtime/settings.ts'
 import { createContext } from '#server/context.ts'
 import { demoSeed } from '#simulator/demo-seed.ts'
 import type { DemoNodes, NodeUrls } from '#simulator/nodes.ts'
-import { dutiesMigrations, stateMigrations } from '#storage/migrations.ts'
+import { dutiesMigrations, ingestFileMigrations, stateFileMigrations } from '#storage/migrations.ts'
 import { openStores } from '#storage/open.ts'
 import { dutiesOnThisThread } from '#validators/duties/store.ts'
 import { totalCpuMs } from './cpu-time.ts'
@@ -25,7 +25,7 @@ const sharedDir = process.env.TEST_SHARED_DIR ?? tmpdir()
 const schemaHash = createHash('sha256')
   .update(
     JSON.stringify(
-      [...stateMigrations, ...dutiesMigrations].map(({ up }) =>
+      [...stateFileMigrations, ...ingestFileMigrations, ...dutiesMigrations].map(({ up }) =>
         up({ bytes: 'blob', strict: 'strict', clustered: 'strict, without rowid' }),
       ),
     ),
@@ -33,7 +33,7 @@ const schemaHash = createHash('sha256')
   .digest('hex')
   .slice(0, 16)
 
-type StoreFile = 'state.sqlite' | 'duties.sqlite'
+type StoreFile = 'state.sqlite' | 'ingest.sqlite' | 'duties.sqlite'
 
 /** Copies empty databases, already migrated, into a folder. */
 export const copyEmptyStores = async (dir: string, ...files: readonly StoreFile[]): Promise<void> =>
@@ -100,7 +100,7 @@ async function createDemo(dir: string, nodes?: DemoNodes): Promise<void> {
   try {
     const settings = complete(SettingsSchema, demo.settings).value
     const parts = { settings, clock: systemClock, random: systemRandom, log: silentLog }
-    await demo.load(createContext({ state: stores.state, duties: dutiesOnThisThread(stores.duties), ...parts }))
+    await demo.load(createContext({ ...stores, duties: dutiesOnThisThread(stores.duties), ...parts }))
   } finally {
     await stores.close()
     await demo.close()

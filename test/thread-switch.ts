@@ -1,15 +1,18 @@
 // Blocks or ends the thread of the ingesters on request. Every thread that starts during a test loads this file
 // (`--import`); it acts only in that thread.
+import { StatementSync } from 'node:sqlite'
 import { getEnvironmentData, isMainThread, setEnvironmentData, workerData } from 'node:worker_threads'
 
 const key = 'tetrad thread switch'
 /** Entries of the shared memory: what to do, how often the thread has started, and whether it is blocked. */
 const [command, starts, blocked] = [0, 1, 2]
-const commands = { go: 0, block: 1, exit: 2 } as const
+const commands = { go: 0, block: 1, exit: 2, blockInTransaction: 3 } as const
 
 export interface ThreadSwitch extends Disposable {
   /** It stands still, as in a long computation, until `go`. */
   block(): void
+  /** The same after the begin of its next SQLite transaction. */
+  blockInTransaction(): void
   go(): void
   /** It ends at once, as after an error that nothing catches. */
   exit(): void
@@ -29,6 +32,7 @@ export function openThreadSwitch(): ThreadSwitch {
   }
   return {
     block: () => give(commands.block),
+    blockInTransaction: () => give(commands.blockInTransaction),
     go: () => give(commands.go),
     exit: () => give(commands.exit),
     isBlocked: () => Atomics.load(memory, blocked) === 1,
@@ -44,13 +48,22 @@ export function openThreadSwitch(): ThreadSwitch {
 const memory = getEnvironmentData(key) as Int32Array | undefined
 if (!isMainThread && memory && (workerData as { start?: { holder?: string } } | null)?.start?.holder !== undefined) {
   Atomics.add(memory, starts, 1)
-  const obey = () => {
-    while (Atomics.load(memory, command) === commands.block) {
+  const waitWhile = (during: number) => {
+    while (Atomics.load(memory, command) === during) {
       Atomics.store(memory, blocked, 1)
-      Atomics.wait(memory, command, commands.block)
+      Atomics.wait(memory, command, during)
     }
     Atomics.store(memory, blocked, 0)
+  }
+  const obey = () => {
+    waitWhile(commands.block)
     if (Atomics.compareExchange(memory, command, commands.exit, commands.go) === commands.exit) process.exit(1)
   }
   setInterval(obey, 2).unref()
+  const { run } = StatementSync.prototype
+  StatementSync.prototype.run = function (this: StatementSync, ...values: Parameters<typeof run>) {
+    const changes = run.apply(this, values)
+    if (this.sourceSQL === 'begin immediate') waitWhile(commands.blockInTransaction)
+    return changes
+  } as typeof run
 }

@@ -104,7 +104,7 @@ function settingsOf({ settings }: DemoValidators): object {
 async function loadData(dir: string, overrides: object & { readonly store: { state: string } }) {
   const stores = await openStores(dir, overrides.store)
   const parts = { settings: settingsWith(overrides), clock: systemClock, random: systemRandom, log: silentLog }
-  const context = createContext({ state: stores.state, duties: dutiesOnThisThread(stores.duties), ...parts })
+  const context = createContext({ ...stores, duties: dutiesOnThisThread(stores.duties), ...parts })
   await loadDemoExplorer(context, seed)
   const { address = '' } = contract['explorer.fundedBy'].example.input
   const { slug } = await loadDemoMarkets(context, seed)

@@ -36,7 +36,7 @@ const context = await openContext()
 after(() => context[Symbol.asyncDispose]())
 afterEach(async () => {
   await emptyDuties(context)
-  await context.state.write((tx) => tx.run('delete from validators'))
+  await context.ingest.write((tx) => tx.run('delete from validators'))
 })
 
 /** Stores all finalized epochs. Returns the rows. */

@@ -77,7 +77,7 @@ describe('an execution node', () => {
   test('is trusted about the steps inside a transaction, by an index', async () => {
     const { chain, node, context } = openChainWorld(database, subject.number, 'index', wrongValue())
     await catchUpIndex(context, node, () => {})
-    assert.equal((await findFunding(context.state, chain.id, subject.address))?.valueWei, 1n)
+    assert.equal((await findFunding(context.ingest, chain.id, subject.address))?.valueWei, 1n)
   })
 
   /** A world whose first node is wrong and whose second one is `second`. */
@@ -89,7 +89,7 @@ describe('an execution node', () => {
     const post: Post = (url, options) => (url === rpc.url ? world.post : (second ?? right))(url, options)
     return { ...world, node: openNode(chain, { clock: world.clock }, { post }) }
   }
-  const storedValue = async (chain: string) => (await findFunding(database.state, chain, subject.address))?.valueWei
+  const storedValue = async (chain: string) => (await findFunding(database.ingest, chain, subject.address))?.valueWei
 
   test('is compared with a second node: if they disagree about a block, its range is not stored', async () => {
     const { chain, context, node } = openTwoNodes(undefined)
@@ -129,7 +129,7 @@ describe('an execution node', () => {
     })
     const { chain, node, context } = openChainWorld(database, subject.number, 'index', later)
     await catchUpIndex(context, node, () => {})
-    const stored = await findFunding(context.state, chain.id, subject.address)
+    const stored = await findFunding(context.ingest, chain.id, subject.address)
     assert.equal(stored?.timeUnix, subject.truth.timeUnix + 1)
   })
 
@@ -333,13 +333,13 @@ describe('the execution node of a network', () => {
     // After 0x, five offsets and the length of the key.
     const keyAt = 2 + 2 * 32 * 6
     const stored = async (method: string, change: (result: Any) => Any) => {
-      await database.state.write(async (tx) => {
+      await database.ingest.write(async (tx) => {
         for (const table of ['deposit_senders', 'cursors']) await tx.run(`delete from ${table}`)
       })
-      const reader = createDepositReader(database.state, 'hoodi', openWrongNode(method, change), depositContract)
+      const reader = createDepositReader(database.ingest, 'hoodi', openWrongNode(method, change), depositContract)
       const { deposits } = await reader.catchUp(signal)
-      const rows = await database.state.all<{ address: Uint8Array }>('select distinct address from deposit_senders')
-      const [keys] = await database.state.all<{ count: number }>(
+      const rows = await database.ingest.all<{ address: Uint8Array }>('select distinct address from deposit_senders')
+      const [keys] = await database.ingest.all<{ count: number }>(
         'select count(*) as count from deposit_senders where pubkey = ?',
         otherKey,
       )
@@ -360,9 +360,9 @@ describe('the execution node of a network', () => {
 
   test('is not trusted about the final block if it is wrong once: no later block counts as read', async () => {
     const untilBlock = async (change: (result: Any) => Any) => {
-      await database.state.write((tx) => tx.run('delete from cursors'))
+      await database.ingest.write((tx) => tx.run('delete from cursors'))
       const rpc = openWrongNode('eth_getBlockByNumber', change)
-      return (await createDepositReader(database.state, 'hoodi', rpc, depositContract).catchUp(signal)).untilBlock
+      return (await createDepositReader(database.ingest, 'hoodi', rpc, depositContract).catchUp(signal)).untilBlock
     }
     const truth = await untilBlock(() => {})
     let requests = 0

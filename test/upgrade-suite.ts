@@ -13,7 +13,7 @@ import { openSqlite } from './open-database.ts'
 import type { CreateLocation } from './state-suite/store-location.ts'
 
 /** A later version: a new table and a new column, both filled from existing rows, and an index. */
-const testMigration: Migration = {
+export const testMigration: Migration = {
   id: stateMigrations.length + 1,
   name: 'test',
   up: ({ clustered }) => [

@@ -7,6 +7,7 @@ import { Fault } from '#core/fault.ts'
 import { holes, type Range } from '#core/ranges.ts'
 import { complete } from '#core/schema-check.ts'
 import type { Confidence, Handler, RawQuery } from '#http/handler.ts'
+import type { AppContext } from '#server/context.ts'
 import type { CommitSegment } from '#validators/duties/commit.ts'
 import { coveredEpochs } from '#validators/duties/coverage.ts'
 import { plainTime, segmentAt } from '#validators/duties/layout.ts'
@@ -83,7 +84,7 @@ export const pubkeyOf = (index: number): string => `0x${index.toString(16).padSt
 
 export const register = (context: TestContext, network: Network, indices: readonly number[]) =>
   putValidators(
-    context.state,
+    context.ingest,
     network,
     indices.map((index) => ({
       index,
@@ -102,7 +103,7 @@ export interface HandlerReply<E extends Endpoint> {
 }
 
 export async function callHandler<E extends Endpoint>(
-  { endpoint, handle }: Handler<E>,
+  { endpoint, handle }: Handler<E, AppContext>,
   context: TestContext,
   input: Input<E>,
 ): Promise<HandlerReply<E>> {

@@ -15,8 +15,7 @@ import { join } from 'node:path'
 import { faults } from '#api/faults.ts'
 import { connectivityFindings } from '#operations/connectivity.ts'
 import { systemClock } from '#runtime/clock.ts'
-import { openState, openStores, type Stores } from '#storage/open.ts'
-import type { State } from '#storage/state.ts'
+import { openStateAndIngest, openStores, type StateAndIngest, type Stores } from '#storage/open.ts'
 import { settingsWith } from './context.ts'
 import { killIdleHosts, takeHost } from './host-process.ts'
 import { type PostgresServer, startPostgres } from './postgres.ts'
@@ -90,8 +89,8 @@ class ClusterRun extends SystemRun<ClusterEvent> {
     await (await this.openStores()).close()
   }
 
-  protected openState(): Promise<State> {
-    return openState(join(this.dir, 'tools'), this.#store)
+  protected openStateAndIngest(): Promise<StateAndIngest> {
+    return openStateAndIngest(join(this.dir, 'tools'), this.#store)
   }
 
   protected openStores(): Promise<Stores> {

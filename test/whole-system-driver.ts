@@ -7,8 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { callControl } from '#runtime/control-socket.ts'
 import { systemRandom } from '#runtime/random.ts'
 import { createKey } from '#storage/keys.ts'
-import { openState, openStores, type Stores } from '#storage/open.ts'
-import type { State } from '#storage/state.ts'
+import { openState, openStores, type StateAndIngest, type Stores } from '#storage/open.ts'
 import { DrivenClock } from './driven-clock.ts'
 import { type HostProcess, ignoreDeath, keepHost, takeHost } from './host-process.ts'
 import { firstFunding } from './simulator/first-funding.ts'
@@ -73,13 +72,13 @@ export abstract class SystemRun<E extends { readonly is: string }> {
   /** Creates the databases. */
   protected abstract prepare(): Promise<void>
   protected abstract openStores(): Promise<Stores>
-  protected abstract openState(): Promise<State>
+  protected abstract openStateAndIngest(): Promise<StateAndIngest>
   protected abstract readonly limitedPlan: 'free' | 'standard'
   protected abstract happen(event: E): Promise<void>
 
   async run(events: readonly E[]): Promise<void> {
     await this.prepare()
-    await this.writeState(async (state) => {
+    await this.writeStores(async ({ state }) => {
       const admin = { name: 'admin', plan: 'enterprise', admin: true } as const
       this.admin = (await createKey(state, admin, this.clock, systemRandom)).key
       const limited = { name: 'limited', plan: this.limitedPlan } as const
@@ -301,17 +300,17 @@ export abstract class SystemRun<E extends { readonly is: string }> {
       get mayRefuse() {
         return run.mayRefuse
       },
-      writeState: (work) => run.writeState(work),
+      writeStores: (work) => run.writeStores(work),
     }
   }
 
   /** Like a command that runs next to the servers. */
-  protected async writeState(work: (state: State) => Promise<void>): Promise<void> {
-    const state = await this.openState()
+  protected async writeStores(work: (stores: StateAndIngest) => Promise<void>): Promise<void> {
+    const stores = await this.openStateAndIngest()
     try {
-      await work(state)
+      await work(stores)
     } finally {
-      await state.close()
+      await stores.close()
     }
   }
 
@@ -334,7 +333,7 @@ export abstract class SystemRun<E extends { readonly is: string }> {
   /** On a slow machine, the clock may move before a poll has ended. The next poll brings the rate. */
   async #hasLatestRates(): Promise<boolean> {
     let oldest = 0
-    await this.writeState(async (state) => {
+    await this.writeStores(async ({ state }) => {
       const query = `select min(at_ms) as oldest from fx_latest where source <> 'desk'`
       oldest = Number((await state.get<{ oldest: number }>(query))?.oldest)
     })

@@ -8,7 +8,7 @@ import { nextEventLoopTurn } from '#runtime/clock.ts'
 import { openLog } from '#runtime/log.ts'
 import { type RunningServer, startServer } from '#server/app.ts'
 import type { AppContext } from '#server/context.ts'
-import type { StateWriter, WriteOptions } from '#storage/state.ts'
+import type { State, StateWriter, WriteOptions } from '#storage/state.ts'
 import { settingsWith } from './context.ts'
 import { DrivenClock } from './driven-clock.ts'
 
@@ -69,9 +69,22 @@ function passCommitPoint(): void {
 }
 
 /** Duties are written on another thread, so their points are before and after the transaction. */
-function addCommitPoints({ state, duties }: AppContext): void {
-  const { write } = state
+function addCommitPoints({ state, ingest, duties }: AppContext): void {
+  // On PostgreSQL, state and ingest are one object.
+  for (const store of new Set([state, ingest])) addStatePoints(store)
   const { update } = duties
+  Object.assign(duties, {
+    update: async (...input: Parameters<typeof update>) => {
+      passCommitPoint()
+      const result = await update(...input)
+      passCommitPoint()
+      return result
+    },
+  })
+}
+
+function addStatePoints(state: State): void {
+  const { write } = state
   Object.assign(state, {
     write: async (work: (tx: StateWriter) => Promise<unknown>, options?: WriteOptions) => {
       writes += 1
@@ -86,14 +99,6 @@ function addCommitPoints({ state, duties }: AppContext): void {
       } finally {
         writes -= 1
       }
-    },
-  })
-  Object.assign(duties, {
-    update: async (...input: Parameters<typeof update>) => {
-      passCommitPoint()
-      const result = await update(...input)
-      passCommitPoint()
-      return result
     },
   })
 }

@@ -6,7 +6,7 @@ import { putLabels } from '#explorer/labels/labels.ts'
 import type { Clock } from '#runtime/clock.ts'
 import { systemRandom } from '#runtime/random.ts'
 import { createKey, revokeKey, rotateKey } from '#storage/keys.ts'
-import type { State } from '#storage/state.ts'
+import type { StateAndIngest } from '#storage/open.ts'
 import { dayMs } from '#storage/usage.ts'
 import { bearer, request, statusWith } from './whole-system-requests.ts'
 
@@ -20,7 +20,7 @@ export interface WriteTarget {
   /** Whether writes may fail at present. */
   readonly mayRefuse: boolean
   /** Like a command that runs next to the servers. */
-  writeState(work: (state: State) => Promise<void>): Promise<void>
+  writeStores(work: (stores: StateAndIngest) => Promise<void>): Promise<void>
 }
 
 interface QuoteWrite {
@@ -82,9 +82,9 @@ export class SystemWrites {
   }
 
   async putLabel(slug: string, name: string): Promise<void> {
-    await this.#target.writeState(async (state) => {
+    await this.#target.writeStores(async ({ ingest }) => {
       const history = { by: 'operator', via: 'a test', atMs: this.#target.clock.now() } as const
-      await state.write((tx) => putLabels(new HistoryWriter(tx, history), [{ chain: '1', slug, name }]))
+      await ingest.write((tx) => putLabels(new HistoryWriter(tx, history), [{ chain: '1', slug, name }]))
       this.acknowledged.labels.set(slug, name)
     })
   }
@@ -92,7 +92,7 @@ export class SystemWrites {
   async changeKey(change: 'create key' | 'revoke key' | 'rotate key'): Promise<void> {
     const { keys } = this.acknowledged
     const [id, held] = [...keys].findLast(([, { isRevoked }]) => !isRevoked) ?? []
-    await this.#target.writeState(async (state) => {
+    await this.#target.writeStores(async ({ state }) => {
       if (change === 'create key' || !id || !held) {
         const made = await createKey(state, { name: 'caller', plan: 'enterprise' }, this.#target.clock, systemRandom)
         keys.set(made.id, { key: made.key, isRevoked: false })
@@ -135,8 +135,8 @@ export class SystemWrites {
         })
         assert.equal(status, 200, `quote ${id} of ${name}: ${text}`)
       }
-    await this.#target.writeState(async (state) => {
-      const labels = await state.all<{ slug: string; name: string }>('select slug, name from labels')
+    await this.#target.writeStores(async ({ state, ingest }) => {
+      const labels = await ingest.all<{ slug: string; name: string }>('select slug, name from labels')
       assert.deepEqual(new Map(labels.map(({ slug, name }) => [slug, name])), this.acknowledged.labels, 'labels')
       for (const [atMs, rate] of this.acknowledged.rates) {
         const query = `select rate from fx_rates where source = 'desk' and at_ms = ?`

@@ -18,9 +18,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { callControl } from '#runtime/control-socket.ts'
 import { sealBackup } from '#storage/backup.ts'
-import { openState, openStores, type Stores } from '#storage/open.ts'
+import { openStateAndIngest, openStores, type StateAndIngest, type Stores } from '#storage/open.ts'
 import { restoreBackup } from '#storage/restore.ts'
-import type { State } from '#storage/state.ts'
 import { dayMs } from '#storage/usage.ts'
 import { HostDied, ignoreDeath, killIdleHosts, takeHost } from './host-process.ts'
 import { copyEmptyStores } from './template.ts'
@@ -81,8 +80,8 @@ class Run extends SystemRun<SystemEvent> {
     await copyEmptyStores(this.#server.dataDir)
   }
 
-  protected openState(): Promise<State> {
-    return openState(this.#server.dataDir)
+  protected openStateAndIngest(): Promise<StateAndIngest> {
+    return openStateAndIngest(this.#server.dataDir)
   }
 
   protected openStores(): Promise<Stores> {
@@ -210,8 +209,8 @@ class Run extends SystemRun<SystemEvent> {
   }
 
   /** On a full disk it may fail, and then nothing is written. */
-  protected override async writeState(work: (state: State) => Promise<void>): Promise<void> {
-    await super.writeState(work).catch((error: unknown) => {
+  protected override async writeStores(work: (stores: StateAndIngest) => Promise<void>): Promise<void> {
+    await super.writeStores(work).catch((error: unknown) => {
       if (!this.#full) throw error
     })
   }

@@ -15,12 +15,12 @@ describe('Markets page', { skip: noBrowser }, () => {
 
   /** A closed market: the feed does not change it, so only the test does. */
   const findClosedMarket = async (): Promise<{ id: string; slug: string }> => {
-    const rows = await browser.demo.server.context.state.all<{ body: Uint8Array }>('select body from market_documents')
+    const rows = await browser.demo.server.context.ingest.all<{ body: Uint8Array }>('select body from market_documents')
     const markets = rows.map(({ body }) => JSON.parse(Buffer.from(body).toString()))
     return markets.find(({ closed }) => closed) ?? assert.fail('the demo data has no closed market')
   }
   const change = (id: string, fields: Record<string, unknown>) =>
-    browser.demo.server.context.state.write((tx) =>
+    browser.demo.server.context.ingest.write((tx) =>
       putMarkets(tx, [{ kind: 'market', id, fields, partial: true }], Date.now()),
     )
 

@@ -161,7 +161,7 @@ describe('@polymarket/client', () => {
   after(() => cleanup.disposeAsync())
 
   test(`${count} markets in the forms of public feeds match its schema, found by slug`, async () => {
-    assert.deepEqual(await listRejects(server.context.state, 10), [])
+    assert.deepEqual(await listRejects(server.context.ingest, 10), [])
     const misfits: unknown[] = []
     for (const record of records)
       await client

@@ -39,7 +39,7 @@ async function openExplorer(settings: object = {}) {
 describe('GET /console/explorer/entities/{slug}', () => {
   test('200: chains, labelled addresses with their sources, and whom they funded, newest first', async () => {
     await using site = await openExplorer()
-    await site.context.state.write(async (tx) => {
+    await site.context.ingest.write(async (tx) => {
       const history = new HistoryWriter(tx, { by: 'test', via: 'test', atMs: testNowMs })
       const label = { slug: 'harbour', name: 'Harbour', description: 'An exchange', updatedUnix: 1_700_000_000 }
       await putLabels(history, [
@@ -109,7 +109,7 @@ describe('GET /console/explorer/entities/{slug}', () => {
 
   test('200: at most 50 labels of a chain and 25 funded addresses', async () => {
     await using site = await openExplorer()
-    await site.context.state.write(async (tx) => {
+    await site.context.ingest.write(async (tx) => {
       const history = new HistoryWriter(tx, { by: 'test', via: 'test', atMs: testNowMs })
       await putLabels(history, [{ chain: '1', slug: 'large' }])
       const numbers = Array.from({ length: 51 }, (_, at) => at + 1)
@@ -135,7 +135,7 @@ describe('GET /console/explorer/transactions/{hash}', () => {
   test('200: every first funding in the transaction, also of another chain and of a block that is not final', async () => {
     await using site = await openExplorer()
     const tx = hash(77)
-    await site.context.state.write(async (writer) => {
+    await site.context.ingest.write(async (writer) => {
       await putFundings(writer, [
         fundingOf(11, 1, 7, { tx, position: 2 }),
         fundingOf(10, 1, 7, { tx, position: 1 }),

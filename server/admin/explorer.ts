@@ -38,7 +38,7 @@ export function explorerRoutes(context: AppContext, authorizer: Pick<Authorizer,
 }
 
 async function findEntity(context: AppContext, slug: string): Promise<EntityView> {
-  const labels = await findLabels(context.state, slug)
+  const labels = await findLabels(context.ingest, slug)
   if (labels.length === 0) throw new Fault('record.not_found')
   const chains: EntityView['chains'][number][] = []
   const addresses: EntityView['addresses'][number][] = []
@@ -46,11 +46,11 @@ async function findEntity(context: AppContext, slug: string): Promise<EntityView
   let hasMoreAddresses = false
   for (const label of labels) {
     chains.push({ ...toChainView(label), coverage: await readCoverage(context, label.chain) })
-    const tags = await tagsOfEntity(context.state, slug, label.chain, labelsMax + 1)
+    const tags = await tagsOfEntity(context.ingest, slug, label.chain, labelsMax + 1)
     hasMoreAddresses ||= tags.length > labelsMax
     for (const [address, tagsOfAddress] of Map.groupBy(tags.slice(0, labelsMax), (tag) => tag.address)) {
       addresses.push({ chainid: label.chain, address, labels: tagsOfAddress.sort(byConfidence).map(toStoredLabel) })
-      fundings.push(...(await findFundingsPaidBy(context.state, label.chain, address, fundedMax + 1)))
+      fundings.push(...(await findFundingsPaidBy(context.ingest, label.chain, address, fundedMax + 1)))
     }
   }
   const newest = fundings.sort((a, b) => b.timeUnix - a.timeUnix || (a.address < b.address ? -1 : 1))
@@ -86,10 +86,10 @@ async function readCoverage(context: AppContext, chain: string): Promise<string 
 
 async function findTransaction(context: AppContext, hash: string): Promise<TransactionView> {
   if (!/^0x[0-9a-f]{64}$/.test(hash)) throw invalid(['path', 'hash'], 'must be 0x and 64 hexadecimal digits')
-  const { state } = context
+  const { ingest } = context
   // Read the unfinalized rows first: a block may become final between the two reads.
-  const unfinalized = await findUnfinalizedFundingsOfTx(state, hash, fundingsMax)
-  const finalized = await findFundingsOfTx(state, hash, fundingsMax + 1)
+  const unfinalized = await findUnfinalizedFundingsOfTx(ingest, hash, fundingsMax)
+  const finalized = await findFundingsOfTx(ingest, hash, fundingsMax + 1)
   const views = finalized.slice(0, fundingsMax).map((funding) => toStoredFunding(context, funding))
   for (const funding of unfinalized)
     if (await isFirst(context, funding)) views.push(toStoredFunding(context, funding, 'head'))
@@ -98,9 +98,9 @@ async function findTransaction(context: AppContext, hash: string): Promise<Trans
 }
 
 /** Whether an unfinalized transfer is the first to its address. */
-async function isFirst({ state }: AppContext, { chain, address, tx }: Funding): Promise<boolean> {
-  const first = await findUnfinalizedFunding(state, chain, address)
-  return first?.tx === tx && (await findFunding(state, chain, address)) === undefined
+async function isFirst({ ingest }: AppContext, { chain, address, tx }: Funding): Promise<boolean> {
+  const first = await findUnfinalizedFunding(ingest, chain, address)
+  return first?.tx === tx && (await findFunding(ingest, chain, address)) === undefined
 }
 
 async function toStoredFunding(

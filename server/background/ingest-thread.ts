@@ -6,11 +6,11 @@ import type { Log } from '#runtime/log.ts'
 import { systemRandom } from '#runtime/random.ts'
 import type { Settings } from '#runtime/settings.ts'
 import { sendNotice, serveThread, type ThreadHandlers, threadStart } from '#runtime/worker-thread.ts'
-import { openDuties, openState, type StoreOptions } from '#storage/open.ts'
-import { type ReportTime, timedDuties, timedState } from '#storage/timed.ts'
+import { openDuties, openIngest, type StoreOptions } from '#storage/open.ts'
+import { type ReportTime, type StoreName, timedDuties, timedState } from '#storage/timed.ts'
 import { type WriteOutcome, writeOutcome } from '#storage/write-health.ts'
 import { dutiesOnThreads } from '#validators/duties/store.ts'
-import { type AppContext, createContext } from '../context.ts'
+import { createIngestContext, type IngestContext } from '../context.ts'
 import { runIngesters } from './ingesters.ts'
 import { type Notice, type SharedMap, sharedMaps } from './notices.ts'
 
@@ -34,7 +34,7 @@ export type ThreadNotice =
 type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 
 export interface StoreOperation {
-  readonly store: 'state' | 'duties'
+  readonly store: StoreName
   readonly operation: string
   readonly tookMs: number
   readonly outcome: WriteOutcome
@@ -77,17 +77,17 @@ serveThread({
   ) as ThreadHandlers),
 })
 
-async function openContext(): Promise<{ readonly context: AppContext; readonly close: () => Promise<void> }> {
+async function openContext(): Promise<{ readonly context: IngestContext; readonly close: () => Promise<void> }> {
   const { settings, dataDir } = start
   const location = { dir: dataDir, options: storeOptions(settings.store) }
   await using resources = new AsyncDisposableStack()
-  const state = resources.adopt(await openState(location.dir, location.options), (store) => store.close())
+  const ingest = resources.adopt(await openIngest(location.dir, location.options), (store) => store.close())
   const duties = resources.adopt(await openDuties(location.dir, location.options), (store) => store.close())
   const threads = resources.adopt(dutiesOnThreads(duties, location, 1), (store) => store.close())
   const report: ReportTime = (store, operation, tookMs, error) =>
     unsent.addOperation({ store, operation, tookMs, outcome: writeOutcome(error) })
-  const context = createContext({
-    state: leasedState(timedState(state, systemClock, report)),
+  const context = createIngestContext({
+    ingest: leasedState(timedState(ingest, systemClock, report, ingest.engine === 'sqlite' ? 'ingest' : 'state')),
     duties: leasedDuties(timedDuties(threads, systemClock, report)),
     settings,
     clock: systemClock,

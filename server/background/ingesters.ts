@@ -11,7 +11,7 @@ import type { Settings } from '#runtime/settings.ts'
 import { createAlerts } from '#validators/alerts/start.ts'
 import type { IngestStep } from '#validators/ingest/ingest-progress.ts'
 import { startBeacon } from '#validators/ingest/start.ts'
-import type { AppContext } from '../context.ts'
+import type { IngestContext } from '../context.ts'
 import { type Notify, watchedNotices } from './notices.ts'
 
 export interface IngestOptions {
@@ -26,7 +26,7 @@ export interface IngestOptions {
 type IngestLoop = (signal: AbortSignal) => Promise<void>
 
 /** Runs until the signal aborts, and resolves when all have ended. */
-export async function runIngesters(context: AppContext, options: IngestOptions, signal: AbortSignal): Promise<void> {
+export async function runIngesters(context: IngestContext, options: IngestOptions, signal: AbortSignal): Promise<void> {
   const { notify, holder } = options
   await Promise.all(
     Object.entries(ingesters(context, options)).map(([ingester, work]) => {
@@ -37,7 +37,7 @@ export async function runIngesters(context: AppContext, options: IngestOptions, 
 }
 
 function ingesters(
-  context: AppContext,
+  context: IngestContext,
   { dataDir, notify, onTroubles }: IngestOptions,
 ): Readonly<Record<string, IngestLoop>> {
   return {

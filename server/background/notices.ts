@@ -6,7 +6,7 @@ import type { FeedReport } from '#markets/feeds/start-markets.ts'
 import type { Metrics } from '#runtime/metrics.ts'
 import type { WatchedMetrics } from '#runtime/watched-metrics.ts'
 import type { IngestStep } from '#validators/ingest/ingest-progress.ts'
-import type { AppContext } from '../context.ts'
+import type { IngestContext } from '../context.ts'
 
 export type Notice =
   /** Whether this process runs an ingester. Undefined: no process does, because there is nothing to do. */
@@ -70,7 +70,7 @@ export const watchedNotices = (notify: Notify): WatchedMetrics =>
   ) as unknown as WatchedMetrics
 
 /** The maps of the context that ingesters write and requests read. */
-export const sharedMaps = ({ explorer, validators, streams }: AppContext) => ({
+export const sharedMaps = ({ explorer, validators, streams }: IngestContext) => ({
   indexProblems: explorer.indexProblems as Map<string, unknown>,
   ingestStatuses: validators.ingestStatuses as Map<string, unknown>,
   provisional: validators.provisional as Map<string, unknown>,

@@ -42,12 +42,15 @@ async function openServer(sources: object) {
   const server: RunningServer = await startServer({ settings, dataDir, log })
   cleanup.defer(() => server.close())
   const { state, clock, random } = server.context
-  const { key } = await createKey(state, { name: 'test', plan: 'enterprise' }, clock, random)
+  const createAdmin = async (name: string) =>
+    (await createKey(state, { name, plan: 'enterprise', admin: true }, clock, random)).key
+  const authorization = `Bearer ${await createAdmin('test')}`
   const resources = cleanup.move()
   return {
-    ...{ server, dataDir, lines },
-    get: (url: string, more: object = {}) =>
-      inject(server, { url, headers: { authorization: `Bearer ${key}`, ...more } }),
+    ...{ server, dataDir, lines, createAdmin },
+    get: (url: string, more: object = {}) => inject(server, { url, headers: { authorization, ...more } }),
+    post: (url: string, payload: object) =>
+      inject(server, { method: 'POST', url, headers: { authorization }, payload }),
     close: () => resources.disposeAsync(),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
@@ -73,6 +76,28 @@ test('requests are handled while the thread stands still', async () => {
   assert.equal(control.isBlocked(), true)
   control.go()
   await until('the thread goes on', async () => (await server.get('/markets/slug/market-2')).statusCode === 200)
+})
+
+test('keys, rates and quotes are written while the thread stands still in a transaction', async () => {
+  await using feed = await startMarketFeed({ entries: () => [entry(1)] })
+  using control = openThreadSwitch()
+  await using server = await openServer({ ...feedOf(feed.url), fx: { sources: [{ id: 'desk', kind: 'push' }] } })
+  using _ = { [Symbol.dispose]: control.go }
+  await until('the market is served', async () => (await server.get('/markets/slug/market-1')).statusCode === 200)
+  control.blockInTransaction()
+  await until('the thread stands still', control.isBlocked)
+  assert.match(await server.createAdmin('other'), /./)
+  const rate = await server.post('/v1/exchange/fx/rates', { pair: 'EUR/USD', rate: '1.0842' })
+  assert.equal(rate.statusCode, 200, rate.body)
+  const quote = await server.post('/v1/exchange/fx/quotes', {
+    ...{ from: { currency: 'USDC', amount: '100' }, to: { currency: 'EURC' }, tenor: 'instant', type: 'reference' },
+    recipientAddress: `0x${'11'.repeat(20)}`,
+  })
+  assert.equal(quote.statusCode, 200, quote.body)
+  const { id } = JSON.parse(quote.body) as { id: string }
+  assert.equal((await server.get(`/v1/exchange/fx/quotes/${id}`)).statusCode, 200)
+  assert.equal((await server.get('/markets/slug/market-1')).statusCode, 200)
+  assert.equal(control.isBlocked(), true)
 })
 
 test('if the thread dies, it starts again, loses nothing, and /readyz reports it', async () => {

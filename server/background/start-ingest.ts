@@ -36,8 +36,8 @@ export interface Ingest {
 
 /** The clock and the randomness of a thread are those of the system, so tests that control them have no thread. */
 export async function createIngest(context: AppContext, parts: IngestParts): Promise<Ingest> {
-  const { settings, clock, state } = context
-  const isNeeded = settings.ingest.enabled && (hasSources(settings) || (await hasDeferred(state)))
+  const { settings, clock, ingest } = context
+  const isNeeded = settings.ingest.enabled && (hasSources(settings) || (await hasDeferred(ingest)))
   return isNeeded && clock === systemClock ? ingestOnThread(context, parts) : ingestOnThisThread(context, parts)
 }
 

@@ -4,13 +4,13 @@ import { Fault } from '#core/fault.ts'
 import type { RawQuery } from '#http/handler.ts'
 import { settingsWith } from '#test/context.ts'
 import { requireChainWithOpenList, requireServedChain } from './chains.ts'
-import type { ExplorerContext } from './context.ts'
 import { labelListV1 } from './endpoints/label-list-v1.ts'
+import type { LinkContext } from './labels/lists/link-secret.ts'
 
-const context = { settings: settingsWith() } as ExplorerContext
-const closed = { settings: settingsWith({ explorer: { unavailableChains: ['1'] } }) } as ExplorerContext
+const context = { settings: settingsWith() } as LinkContext
+const closed = { settings: settingsWith({ explorer: { unavailableChains: ['1'] } }) } as LinkContext
 
-const refusal = (gate: (query: RawQuery, context: ExplorerContext) => void, query: RawQuery, at = context): string => {
+const refusal = (gate: (query: RawQuery, context: LinkContext) => void, query: RawQuery, at = context): string => {
   try {
     gate(query, at)
     return 'passes'

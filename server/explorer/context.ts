@@ -10,8 +10,10 @@ import type { StateLocation } from './labels/lists/write-list.ts'
 import type { LabelTable } from './labels/search-table.ts'
 import type { ChainNode } from './nodes.ts'
 
-/** The group does not use the duties database. */
-export type ExplorerContext = Omit<Context, 'duties'> & { readonly explorer: ReturnType<typeof createExplorerCaches> }
+/** The group uses what ingesters write. Only the secret of download links is in the state (labels/lists/link-secret.ts). */
+export type ExplorerContext = Omit<Context, 'state' | 'duties'> & {
+  readonly explorer: ReturnType<typeof createExplorerCaches>
+}
 
 export const createExplorerCaches = () => ({
   /** By chain id. Opened when first needed. */

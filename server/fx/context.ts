@@ -4,8 +4,8 @@ import { cacheUntilVersionChanges } from '#storage/version-cache.ts'
 import type { StoredRate } from './pricing/mid.ts'
 import type { ReceiptKey } from './receipts/receipt-key.ts'
 
-/** The group does not use the duties database. */
-export type FxContext = Omit<Context, 'duties'> & { readonly fx: ReturnType<typeof createFxCaches> }
+/** The group uses only what requests write. */
+export type FxContext = Omit<Context, 'ingest' | 'duties'> & { readonly fx: ReturnType<typeof createFxCaches> }
 
 /** What is needed to read rates and the status of their sources. */
 export type RatesContext = Pick<FxContext, 'state' | 'settings' | 'clock'>

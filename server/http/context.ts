@@ -7,7 +7,10 @@ import type { Duties } from '#storage/duties.ts'
 import type { State } from '#storage/state.ts'
 
 export interface Context {
+  /** What requests write: keys, usage, sessions, rates, quotes. */
   readonly state: State
+  /** What ingesters write: labels, fundings, markets, registry. On PostgreSQL the same object as `state`. */
+  readonly ingest: State
   readonly duties: Duties
   readonly settings: Settings
   readonly clock: Clock

@@ -119,7 +119,7 @@ test('checks of the databases run concurrently with other queries', async () => 
   const duties = { ...context.duties, query: full }
   assert.deepEqual(
     await findingsOf(createHealthMonitor(context), storeChecks({ ...context, duties }, new WriteHealth(context.clock))),
-    [...finding('state store'), ...finding('duties store')],
+    [...finding('state store'), ...finding('ingest store'), ...finding('duties store')],
   )
 })
 

@@ -3,6 +3,7 @@
 import type { Overview } from '#api/console.ts'
 import { type Clock, withTimeout } from '#runtime/clock.ts'
 import { failureFields } from '#runtime/failure-fields.ts'
+import type { State } from '#storage/state.ts'
 import type { WriteHealth } from '#storage/write-health.ts'
 import type { Context } from './context.ts'
 import { LogThrottle } from './log-throttle.ts'
@@ -78,7 +79,10 @@ export async function findingsOf(
   return (await Promise.all(collected)).flat()
 }
 
-export const storeChecks = ({ state, duties }: Pick<Context, 'state' | 'duties'>, writeHealth: WriteHealth) => {
+export const storeChecks = (
+  { state, ingest, duties }: Pick<Context, 'state' | 'ingest' | 'duties'>,
+  writeHealth: WriteHealth,
+) => {
   const check = (name: string, failingSince: () => Promise<number | undefined>) => async (): Promise<Finding[]> => {
     const sinceMs = await failingSince()
     if (sinceMs === undefined) return [{ name, ok: true, message: 'readable and writable' }]
@@ -86,11 +90,15 @@ export const storeChecks = ({ state, duties }: Pick<Context, 'state' | 'duties'>
     const since = new Date(sinceMs).toISOString()
     return [{ name, ok: false, message: `readable, but writes have failed since ${since}; see the log` }]
   }
+  const checkState = (name: 'state' | 'ingest', store: State) =>
+    check(`${name} store`, async () => {
+      await store.get('select 1 as one')
+      return writeHealth.failingSince(name, store)
+    })
   return {
-    'state store': check('state store', async () => {
-      await state.get('select 1 as one')
-      return writeHealth.stateFailingSince(state)
-    }),
+    'state store': checkState('state', state),
+    // On PostgreSQL they are the same.
+    ...(ingest !== state && { 'ingest store': checkState('ingest', ingest) }),
     'duties store': check('duties store', async () => {
       await duties.get('select 1 as one')
       return writeHealth.dutiesFailingSince()

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { after, before, describe, test } from 'node:test'
 import { nextEventLoopTurn, systemClock } from '#runtime/clock.ts'
 import { openLog, silentLog } from '#runtime/log.ts'
-import { openDuties, openState } from '#storage/open.ts'
+import { openDuties, openIngest, openState } from '#storage/open.ts'
 import type { State, StateWriter } from '#storage/state.ts'
 import { stateWith } from '#test/authorization.ts'
 import { openContext, seededRandom, testNowMs } from '#test/context.ts'
@@ -25,11 +25,11 @@ const settle = async () => {
 
 /** One of several processes, with its own connection, clock and loop. */
 async function aProcess(dir: string, seed: string) {
-  const state = leasedState(await openState(dir))
+  const state = leasedState(await openIngest(dir))
   const clock = new ManualClock(testNowMs)
   const lines: string[] = []
   const context: LeaseContext = {
-    state,
+    ingest: state,
     clock,
     random: seededRandom(seed),
     log: openLog('info', (line) => lines.push(line)),
@@ -116,7 +116,7 @@ describe('two processes with manual clocks', () => {
 
   test('a suspended holder that was replaced writes nothing more, and stops', async () => {
     await using context = await openContext()
-    await seenTable(context.state)
+    await seenTable(context.ingest)
     await using one = await aProcess(context.dir, 'one')
     await settle()
     await using other = await aProcess(context.dir, 'other')
@@ -124,12 +124,12 @@ describe('two processes with manual clocks', () => {
     await other.move(30_000)
     await other.write()
     await assert.rejects(one.write() as Promise<unknown>, LeaseLost)
-    assert.deepEqual(await seen(context.state), ['one', 'other'])
+    assert.deepEqual(await seen(context.ingest), ['one', 'other'])
     await settle()
     assert.deepEqual([one.holds(), other.holds()], [false, true])
     assert.ok(one.lines.some((line) => line.includes('lease lost to another process')))
     await other.write()
-    assert.deepEqual(await seen(context.state), ['one', 'other', 'other'])
+    assert.deepEqual(await seen(context.ingest), ['one', 'other', 'other'])
   })
 
   test('a holder notices with its heartbeat that it was replaced', async () => {
@@ -161,7 +161,7 @@ describe('work that ends', () => {
 
   test('a free lease is held during the work and released, also if the work fails', async () => {
     await using context = await openContext()
-    const leases = () => context.state.all<{ holder: string; token: number }>('select holder, token from leases')
+    const leases = () => context.ingest.all<{ holder: string; token: number }>('select holder, token from leases')
     const result = await runUnderLease(context, { name: 'rates', wait: false }, leases, new AbortController().signal)
     assert.match(result?.done[0]?.holder ?? '', /^.+$/)
     assert.deepEqual(await leases(), [{ holder: '', token: 1 }])
@@ -239,7 +239,7 @@ describe('duties on PostgreSQL', { skip: noPostgres }, () => {
   async function aSharer(url: string, seed: string, changes: Partial<State> = {}) {
     const [state, dutiesState] = [await openState('', { state: url }), await openDuties('', { state: url })]
     const context: LeaseContext = {
-      state: leasedState(state),
+      ingest: leasedState(state),
       clock: systemClock,
       random: seededRandom(seed),
       log: silentLog,
@@ -324,7 +324,7 @@ test('an ingester without work releases the lease; one that fails is restarted',
   await using context = await openContext()
   const stop = new AbortController()
   await runWhileLeased(context, { name: 'nothing', work: async () => {} }, stop.signal)
-  assert.deepEqual(await context.state.all('select holder, token from leases'), [{ holder: '', token: 1 }])
+  assert.deepEqual(await context.ingest.all('select holder, token from leases'), [{ holder: '', token: 1 }])
   let begun = 0
   const ended = runWhileLeased(
     context,
@@ -358,15 +358,15 @@ test('an ingester without work reports that no process runs it, on every engine'
 
 test('on SQLite no lease is written', async (t) => {
   await using context = await openContext()
-  if (context.state.engine !== 'sqlite') return t.skip('the state of this run is on a server')
-  const before = context.state.version()
+  if (context.ingest.engine !== 'sqlite') return t.skip('the state of this run is on a server')
+  const before = context.ingest.version()
   let ran = false
   const work = async () => {
     ran = true
   }
   await runOnce(context, { name: 'rates', work }, new AbortController().signal)
   assert.ok(ran)
-  assert.equal(context.state.version(), before)
+  assert.equal(context.ingest.version(), before)
 })
 
 test('a failed ingester is logged, its remaining loops are stopped, and it is restarted', async () => {
@@ -463,8 +463,8 @@ describe('two real processes', () => {
 
   test('a killed process is replaced by the other', async () => {
     await using context = await openContext()
-    if (context.state.engine !== 'sqlite') return
-    const numbers = await numbersIn(context.state)
+    if (context.ingest.engine !== 'sqlite') return
+    const numbers = await numbersIn(context.ingest)
     await using one = launch(1, context.dir)
     await one.waitFor('wrote')
     await using two = launch(2, context.dir)

@@ -22,7 +22,7 @@ const defaultPace = { heartbeatMs: 5000, expiryMs: 15_000, checkMs: 5000 }
 const commandCheckMs = 500
 
 export interface LeaseContext {
-  readonly state: State
+  readonly ingest: State
   readonly clock: Clock
   readonly random: Random
   readonly log: Log
@@ -41,7 +41,7 @@ export interface Ingester {
 
 /** On SQLite there is only one server, so no lease is needed. Resolves when the signal has ended the work. */
 export async function runOnce(context: LeaseContext, ingester: Ingester, signal: AbortSignal): Promise<void> {
-  if (context.state.engine !== 'sqlite') return runWhileLeased(context, ingester, signal)
+  if (context.ingest.engine !== 'sqlite') return runWhileLeased(context, ingester, signal)
   ingester.reportHolding?.(true)
   while (!signal.aborted) {
     if (await runUntilStopped(context, ingester.name, ingester.work, signal)) {
@@ -111,7 +111,7 @@ export async function runUnderLease<T>(
 }
 
 function createLeaseWaiter(
-  { state, clock, random, log }: LeaseContext,
+  { ingest, clock, random, log }: LeaseContext,
   name: string,
   expiryMs: number,
   holder = random.uuid(),
@@ -121,8 +121,8 @@ function createLeaseWaiter(
   let isHolderAlive = false
 
   async function tryAcquire(): Promise<HeldLease | undefined> {
-    const row = await rowOf(state, name)
-    const token = isFree(row) ? await state.write((tx) => writeRow(tx, row)) : undefined
+    const row = await rowOf(ingest, name)
+    const token = isFree(row) ? await ingest.write((tx) => writeRow(tx, row)) : undefined
     return token === undefined ? undefined : { name, holder, token, lost: new AbortController() }
   }
 
@@ -210,7 +210,7 @@ async function runWithHeartbeats<T>(
 }
 
 async function sendHeartbeats(
-  { state, clock }: LeaseContext,
+  { ingest, clock }: LeaseContext,
   held: HeldLease,
   heartbeatMs: number,
   over: AbortSignal,
@@ -219,7 +219,7 @@ async function sendHeartbeats(
     await clock.sleep(heartbeatMs, over)
     if (over.aborted) return
     try {
-      if (await updateLease(state, held, 'heartbeat = heartbeat + 1')) continue
+      if (await updateLease(ingest, held, 'heartbeat = heartbeat + 1')) continue
       held.lost.abort()
       return
     } catch {
@@ -229,9 +229,9 @@ async function sendHeartbeats(
 }
 
 /** Other processes can take over at once. */
-async function release({ state, log }: LeaseContext, held: HeldLease): Promise<void> {
+async function release({ ingest, log }: LeaseContext, held: HeldLease): Promise<void> {
   try {
-    await updateLease(state, held, `holder = ''`)
+    await updateLease(ingest, held, `holder = ''`)
   } catch (error) {
     log.warn({ ingester: held.name, ...failureFields(error) }, 'cannot release the lease; it will expire')
   }

@@ -6,8 +6,10 @@ import type { FeedCoverage } from './feeds/feed-coverage.ts'
 import type { ResponseForms } from './records/market-response.ts'
 import { ResponseCache } from './records/response-cache.ts'
 
-/** The group does not use the duties database. */
-export type MarketsContext = Omit<Context, 'duties'> & { readonly markets: ReturnType<typeof createMarketsCaches> }
+/** The group uses only what ingesters write. */
+export type MarketsContext = Omit<Context, 'state' | 'duties'> & {
+  readonly markets: ReturnType<typeof createMarketsCaches>
+}
 
 export const createMarketsCaches = () => ({
   coverage: cacheUntilVersionChanges<FeedCoverage>('markets'),

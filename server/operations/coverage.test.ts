@@ -27,7 +27,7 @@ const isNetwork = ({ group }: { readonly group: string }): boolean => group === 
 describe('coverage', () => {
   test('a chain reports its range, how much was read, and every gap', async () => {
     await using context = await openContext({ explorer: { chains } })
-    await context.state.write(async (tx) => {
+    await context.ingest.write(async (tx) => {
       await putHead(tx, '1', 1000)
       await addCoverage(tx, blocksStream('1'), 0, 400)
       await addCoverage(tx, blocksStream('1'), 500, 1000)
@@ -59,12 +59,12 @@ describe('coverage', () => {
 
   test('a block that is left out is a gap with its reason, although the index makes progress', async () => {
     await using context = await openContext({ explorer: { chains } })
-    await context.state.write(async (tx) => {
+    await context.ingest.write(async (tx) => {
       await putHead(tx, '1', 1000)
       await addCoverage(tx, blocksStream('1'), 0, 400)
       await addCoverage(tx, blocksStream('1'), 401, 1000)
     })
-    await confirmHead(context.state, '1', 1000, context.clock.now())
+    await confirmHead(context.ingest, '1', 1000, context.clock.now())
     recordStep(context, 'chain 1')
     assert.equal((await coverageReport(context)).streams[0]?.status, 'catching up')
     recordUnreadable(getIndexProblems(context, '1'), 400, 'transaction 3 (0xaa): no recipient', 0)
@@ -77,11 +77,11 @@ describe('coverage', () => {
 
   test('a chain is stale from the fifth pass in a row that failed without storing a block', async () => {
     await using context = await openContext({ explorer: { chains } })
-    await context.state.write(async (tx) => {
+    await context.ingest.write(async (tx) => {
       await putHead(tx, '1', 10)
       await addCoverage(tx, blocksStream('1'), 0, 10)
     })
-    await confirmHead(context.state, '1', 10, context.clock.now())
+    await confirmHead(context.ingest, '1', 10, context.clock.now())
     recordStep(context, 'chain 1')
     const problems = getIndexProblems(context, '1')
     const one = async () => {
@@ -113,8 +113,8 @@ describe('coverage', () => {
     const onProgress = recordSteps(context, '1', () => {})
     onProgress({ is: 'plan', blocks: 10, finalUntil: 10 })
     assert.deepEqual(await one(), [null, false])
-    await context.state.write((tx) => putHead(tx, '1', 10))
-    await confirmHead(context.state, '1', 10, context.clock.now())
+    await context.ingest.write((tx) => putHead(tx, '1', 10))
+    await confirmHead(context.ingest, '1', 10, context.clock.now())
     assert.deepEqual(await one(), [0, true])
     context.clock.advance(300_000)
     assert.deepEqual(await one(), [300, true])
@@ -180,11 +180,11 @@ describe('coverage', () => {
     await using context = await openContext({ explorer: { chains } })
     const share = async () => (await coverageReport(context)).streams[0]?.share
     assert.equal(await share(), null)
-    await context.state.write(async (tx) => {
+    await context.ingest.write(async (tx) => {
       await putHead(tx, '1', 1000)
       await addCoverage(tx, blocksStream('1'), 0, 1000)
     })
-    await confirmHead(context.state, '1', 1000, context.clock.now())
+    await confirmHead(context.ingest, '1', 1000, context.clock.now())
     assert.equal(await share(), 1)
     context.clock.advance(31 * 86_400_000)
     assert.equal(await share(), null)
@@ -193,7 +193,7 @@ describe('coverage', () => {
   test('behaviour/operations.md#progress: rate and remaining time come from what was stored in the last 15 minutes', async () => {
     await using context = await openContext({ explorer: { chains } })
     const store = (from: number, until: number) =>
-      context.state.write(async (tx) => {
+      context.ingest.write(async (tx) => {
         await putHead(tx, '1', 10_000)
         await addCoverage(tx, blocksStream('1'), from, until)
       })
@@ -215,7 +215,7 @@ describe('coverage', () => {
     }
     assert.deepEqual(await rate(), [0, null])
     // Blocks that were forgotten are no progress.
-    await context.state.write((tx) => tx.run('delete from coverage'))
+    await context.ingest.write((tx) => tx.run('delete from coverage'))
     await store(0, 100)
     assert.deepEqual(await rate(), [null, null])
   })
@@ -266,7 +266,9 @@ describe('coverage', () => {
     const nowMs = context.clock.now()
     const rate = { source: 'desk', base: 'EUR', quote: 'USD', rate: '1.08', atMs: nowMs }
     await storeRates(context.state, 'desk', [rate], nowMs)
-    await context.state.write((tx) => storeFeedState(tx, { ...newFeedState('main'), fullAtMs: nowMs, doneAtMs: nowMs }))
+    await context.ingest.write((tx) =>
+      storeFeedState(tx, { ...newFeedState('main'), fullAtMs: nowMs, doneAtMs: nowMs }),
+    )
     context.clock.advance(59_000)
     await storeRates(context.state, 'desk', [rate], context.clock.now())
     for (const one of (await byName()).values())
@@ -296,11 +298,11 @@ describe('coverage', () => {
     // A plan alone is no progress.
     onProgress({ is: 'plan', blocks: 10, finalUntil: 10 })
     assert.equal(await status(), 'stale')
-    await context.state.write(async (tx) => {
+    await context.ingest.write(async (tx) => {
       await putHead(tx, '1', 1000)
       await addCoverage(tx, blocksStream('1'), 0, 1000)
     })
-    await confirmHead(context.state, '1', 1000, context.clock.now())
+    await confirmHead(context.ingest, '1', 1000, context.clock.now())
     assert.equal(await status(), 'healthy')
   })
 
@@ -330,7 +332,7 @@ describe('coverage', () => {
     const status = async () => (await coverageReport(context)).streams.find(({ group }) => group === 'markets')?.status
     assert.equal(await status(), 'stale')
     const held = { holder: 'a process', heldUntilMs: context.clock.now() + 60_000, page: 3 }
-    await context.state.write((tx) => storeFeedState(tx, { ...newFeedState('main'), ...held }))
+    await context.ingest.write((tx) => storeFeedState(tx, { ...newFeedState('main'), ...held }))
     assert.equal(await status(), 'catching up')
     context.clock.advance(60_001)
     assert.equal(await status(), 'stale')
@@ -340,7 +342,7 @@ describe('coverage', () => {
     await using context = await openContext({ markets: { feeds: [feed] } })
     const nowMs = context.clock.now()
     const storeAbsent = (absent: number) =>
-      context.state.write((tx) =>
+      context.ingest.write((tx) =>
         storeFeedState(tx, { ...newFeedState('main'), fullAtMs: nowMs, doneAtMs: nowMs, absent }),
       )
     const report = async () => {
@@ -353,13 +355,13 @@ describe('coverage', () => {
     assert.deepEqual(await report(), [false, 'gaps', '50 markets are missing from the last full pass'])
     await storeAbsent(0)
     const reject = { kind: 'market', id: '7', slug: '', location: '', problems: [] } as const
-    await context.state.write((tx) => storeRejects(tx, 'main', [reject], nowMs))
+    await context.ingest.write((tx) => storeRejects(tx, 'main', [reject], nowMs))
     assert.deepEqual(await report(), [false, 'gaps', '1 record has no id or no slug and cannot be stored'])
   })
 
   test('a chain without a node is not syncing, even if blocks are missing', async () => {
     await using context = await openContext()
-    await context.state.write(async (tx) => {
+    await context.ingest.write(async (tx) => {
       await putHead(tx, '137', 100)
       await addCoverage(tx, blocksStream('137'), 0, 50)
     })

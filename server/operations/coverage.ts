@@ -164,7 +164,7 @@ async function networkStreams(context: AppContext): Promise<Stream[]> {
     if (covered.length === 0 && !isFollowed) continue
     const position = measureCoverage(health.wanted, covered)
     const missingPast = await readMissingPast(context, network)
-    const reasons = position.gapsCount === 0 ? [] : await readGapReasons(context.state, network)
+    const reasons = position.gapsCount === 0 ? [] : await readGapReasons(context.ingest, network)
     const stream: StreamWithoutStatus = {
       group: 'validators',
       name: networkStream(network),
@@ -213,8 +213,8 @@ async function rateStreams(context: AppContext): Promise<Stream[]> {
   })
 }
 
-async function feedStreams({ state, settings, clock }: AppContext): Promise<Stream[]> {
-  const feedStates = new Map((await readFeedStates(state)).map((feed) => [feed.source, feed]))
+async function feedStreams({ ingest, settings, clock }: AppContext): Promise<Stream[]> {
+  const feedStates = new Map((await readFeedStates(ingest)).map((feed) => [feed.source, feed]))
   const nowMs = clock.now()
   return settings.markets.feeds.map((feed) => {
     const { id, staleMs } = feed

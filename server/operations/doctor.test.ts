@@ -43,11 +43,11 @@ test('an index that is not kept up to date is not healthy, in any mode', async (
   let aheadMs = 0
   const context = { ...opened, clock: { ...systemClock, now: () => systemClock.now() + aheadMs } }
   for (const { id } of chains) {
-    await context.state.write(async (tx) => {
+    await context.ingest.write(async (tx) => {
       await addCoverage(tx, blocksStream(id), 0, 100)
       await putHead(tx, id, 100)
     })
-    await confirmHead(context.state, id, 100, context.clock.now())
+    await confirmHead(context.ingest, id, 100, context.clock.now())
   }
   const levels = async () => {
     const findings = await storeDiagnoses(context, 0)
@@ -63,8 +63,8 @@ test('an index that is not kept up to date is not healthy, in any mode', async (
   const { message, todo } = named(await storeDiagnoses(context, 0), 'chain 1')
   assert.match(`${message} ${todo}`, /its index up to block 99 is not kept up to date .*mode: both/)
   // Removing some blocks does not make the rest up to date.
-  await forgetFrom(context.state, '2', 50)
-  await forgetFrom(context.state, '1', 50)
+  await forgetFrom(context.ingest, '2', 50)
+  await forgetFrom(context.ingest, '1', 50)
   assert.deepEqual(await levels(), ['warn', 'warn', 'fail', 'ok'])
 })
 
@@ -132,7 +132,7 @@ describe('first fundings', () => {
     await fillFinalBlocks(live, requireNode(live, '77'), { from: 0, until: chain.final + 1 }, () => {}, stop.signal)
     const good = await verificationOf('first fundings').run(live, 5)
     assert.deepEqual([good.checked, good.differing, good.note], [5, [], undefined])
-    await context.state.write((tx) => tx.run(`update fundings set value_wei = '12345', tx = ?`, new Uint8Array(32)))
+    await context.ingest.write((tx) => tx.run(`update fundings set value_wei = '12345', tx = ?`, new Uint8Array(32)))
     const { differing } = await verificationOf('first fundings').run(live, 3)
     assert.match(
       differing[0] ?? '',
@@ -152,7 +152,7 @@ describe('first fundings', () => {
       return nonce === 0n && code === '0x' && (firstFunding(chain, one)?.block ?? 0) > 10
     })
     const { from: funder, to: _, ...rest } = firstFunding(chain, address ?? '') ?? assert.fail('no such address')
-    await context.state.write((tx) => putFundings(tx, [{ chain: '77', address: address ?? '', funder, ...rest }]))
+    await context.ingest.write((tx) => putFundings(tx, [{ chain: '77', address: address ?? '', funder, ...rest }]))
     const { checked, differing, note } = await verificationOf('first fundings').run(
       { ...context, clock: systemClock },
       3,
@@ -183,7 +183,7 @@ describe('first fundings', () => {
 
   test('without a node, the result says that none were checked', async () => {
     await using context = await openContext()
-    await context.state.write((tx) => putFundings(tx, []))
+    await context.ingest.write((tx) => putFundings(tx, []))
     assert.deepEqual(await verificationOf('first fundings').run(context, 3), {
       checked: 0,
       differing: [],
@@ -196,7 +196,7 @@ describe('first fundings', () => {
     await using context = await openContext({ explorer })
     const [address, funder, tx] = [`0x${'11'.repeat(20)}`, `0x${'22'.repeat(20)}`, `0x${'33'.repeat(32)}`]
     const position = { chain: '1', block: 5, txIndex: 0, position: 0, timeUnix: 7 }
-    await context.state.write((tx_) => putFundings(tx_, [{ ...position, address, funder, tx, valueWei: 1n }]))
+    await context.ingest.write((tx_) => putFundings(tx_, [{ ...position, address, funder, tx, valueWei: 1n }]))
     const { systemClock } = await import('#runtime/clock.ts')
     const real = { ...context, clock: systemClock }
     const { level, message } = named(await storeDiagnoses(real, 3), `verify: ${verificationOf('first fundings').name}`)
@@ -231,13 +231,13 @@ describe('public keys of validators', () => {
     const { systemClock } = await import('#runtime/clock.ts')
     const live = { ...context, clock: systemClock }
     await putValidators(
-      context.state,
+      context.ingest,
       'hoodi',
       [3, 7, 11].map((index) => entry(index, pubkeyOf(index))),
     )
     assert.deepEqual(await verificationOf('public keys').run(live, 5), { checked: 3, differing: [] })
-    await putValidators(context.state, 'hoodi', [entry(20, pubkeyOf(21))])
-    await context.state.write((tx) => tx.run('delete from validators where validator_index < 20'))
+    await putValidators(context.ingest, 'hoodi', [entry(20, pubkeyOf(21))])
+    await context.ingest.write((tx) => tx.run('delete from validators where validator_index < 20'))
     const { differing } = await verificationOf('public keys').run(live, 2)
     assert.deepEqual(differing, [`hoodi validator 20: stored ${pubkeyOf(21)}, the node shows ${pubkeyOf(20)}`])
   })
@@ -257,7 +257,7 @@ describe('public keys of validators', () => {
       const beacon = { urls: [node.url], timeoutMs: 5000 }
       await using context = await openContext({ validators: { networks: { hoodi: { beacon } } } })
       const { systemClock } = await import('#runtime/clock.ts')
-      await putValidators(context.state, 'hoodi', [entry(3, pubkeyOf(3))])
+      await putValidators(context.ingest, 'hoodi', [entry(3, pubkeyOf(3))])
       const result = await verificationOf('public keys').run({ ...context, clock: systemClock }, 5)
       assert.deepEqual([result.checked, result.differing], [0, []])
       assert.match(result.unable ?? '', /^hoodi validator 3: in its last finalized state, /)
@@ -277,7 +277,7 @@ describe('market feeds', () => {
     await using context = await openContext({ markets: { feeds: [{ id: 'main', url: 'http://127.0.0.1:9/' }] } })
     const nowMs = context.clock.now()
     const storeAbsent = (absent: number) =>
-      context.state.write((tx) =>
+      context.ingest.write((tx) =>
         storeFeedState(tx, { ...newFeedState('main'), fullAtMs: nowMs, doneAtMs: nowMs, absent }),
       )
     const finding = async () => named(await storeDiagnoses(context, 0), 'feed main')
@@ -288,7 +288,7 @@ describe('market feeds', () => {
     await storeAbsent(0)
     assert.equal((await finding()).level, 'ok')
     const reject = { kind: 'market', id: '7', slug: '', location: '', problems: [] } as const
-    await context.state.write((tx) => storeRejects(tx, 'main', [reject], nowMs))
+    await context.ingest.write((tx) => storeRejects(tx, 'main', [reject], nowMs))
     const rejected = await finding()
     assert.deepEqual([rejected.level, /^1 record has no id/.test(rejected.message)], ['fail', true])
     assert.match(rejected.todo ?? '', /tetrad markets rejects/)

@@ -52,9 +52,9 @@ export async function storeDiagnoses(context: AppContext, samples: number, hasSe
   ]
 }
 
-/** Reads and checks every duty row. The state file is checked in machine.ts, because here it would delay requests. */
-async function checkDuties({ state, duties }: AppContext): Promise<DoctorFinding[]> {
-  await state.get('select 1 as one')
+/** Reads and checks every duty row. The other files are checked in machine.ts, because here it would delay requests. */
+async function checkDuties({ state, ingest, duties }: AppContext): Promise<DoctorFinding[]> {
+  for (const store of [state, ingest]) await store.get('select 1 as one')
   const counts = Object.values(await queryDuties(duties, 'countRows', undefined))
   const rows = counts.reduce((a, b) => a + b, 0)
   return [okFinding('stores', `reachable; all ${rows} duty rows are intact`)]
@@ -73,7 +73,7 @@ async function keyFindings({ state, clock }: AppContext): Promise<DoctorFinding[
 async function streamFindings(context: AppContext, hasServer: boolean): Promise<DoctorFinding[]> {
   const { streams } = await coverageReport(context)
   const sources = new Map((await readSourceHealth(context)).map((health) => [rateStream(health.source), health]))
-  const feeds = new Map((await readFeedStates(context.state)).map((feed) => [`feed ${feed.source}`, feed]))
+  const feeds = new Map((await readFeedStates(context.ingest)).map((feed) => [`feed ${feed.source}`, feed]))
   return streams.map((stream) => {
     const feed = stream.group === 'markets' ? feeds.get(stream.name) : undefined
     const problem = feed && findFeedProblem(feed)

@@ -1,6 +1,6 @@
-// Calls of commands that concern ingesters. They run on the thread of the ingesters: it has their status, and it writes
-// duties, so that a backup pauses it.
-import type { AppContext } from '#server/context.ts'
+// Calls of commands that concern ingesters. They run on the thread of the ingesters: it has their status, and a backup
+// begins between two of its writes.
+import type { IngestContext } from '#server/context.ts'
 import { copyStores } from '#storage/backup.ts'
 import { storeCommandAudit } from '#validators/ingest/epochs/audit.ts'
 import { readIngestStatus, startOrReadRepair } from '#validators/ingest/ingest-status.ts'
@@ -9,12 +9,12 @@ export const ingestCallNames = ['copyStores', 'ingestStatus', 'repairEpochs', 's
 
 export type IngestCalls = Readonly<Record<(typeof ingestCallNames)[number], (input: unknown) => Promise<unknown>>>
 
-export const ingestCalls = (context: AppContext, dataDir: string): IngestCalls => ({
+export const ingestCalls = (context: IngestContext, dataDir: string): IngestCalls => ({
   copyStores: async (input) => {
     const { dir } = input as { dir?: unknown }
     if (typeof dir !== 'string' || dir === '') throw new Error('dir must be the folder to copy into')
     context.log.info({ dir }, 'copying stores')
-    await copyStores(dataDir, context.duties, dir)
+    await copyStores(dataDir, context.ingest, dir)
     context.log.info({ dir }, 'stores copied')
   },
   ingestStatus: (input) => readIngestStatus(context, input),

@@ -5,8 +5,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { complete } from '#core/schema-check.ts'
 import { mayPriceTrades } from '#runtime/settings/fx-sources.ts'
 import { type Settings, SettingsSchema } from '#runtime/settings.ts'
-import { checkState } from '#storage/backup.ts'
 import { isRestoreUnfinished } from '#storage/open.ts'
+import { checkSqlite } from '#storage/sqlite/copy.ts'
 import { type DoctorFinding, failFinding, okFinding, runCheck, warnFinding } from './diagnosis.ts'
 
 const gibibyte = 2 ** 30
@@ -16,6 +16,9 @@ const connectionsFullFrom = 0.8
 /** A file of another user cannot be checked either, and is not damaged. */
 const damagedTodo =
   'run the doctor as the user of the server; if the file is damaged, stop the server, keep a copy, restore the last backup'
+
+/** The duties are checked in doctor.ts. */
+const stateFiles = ['state.sqlite', 'ingest.sqlite']
 
 export async function machineFindings(
   dataDir: string,
@@ -33,7 +36,9 @@ export async function machineFindings(
     ...(await runCheck('data folder', 'check its owner and permissions', () => folderFindings(dataDir))),
     ...(await runCheck('disk', 'check the disk, and that this user may read the folder', () => diskFindings(dataDir))),
     ...(store.state === ''
-      ? await runCheck('state.sqlite', damagedTodo, () => stateFindings(dataDir))
+      ? (
+          await Promise.all(stateFiles.map((file) => runCheck(file, damagedTodo, () => fileFindings(dataDir, file))))
+        ).flat()
       : await runCheck('state', 'check that PostgreSQL is running, and its log', () => postgresFindings(store.state))),
   ]
 }
@@ -79,12 +84,13 @@ async function sizeOf(dir: string): Promise<number> {
 const sizeText = (bytes: number): string =>
   bytes < gibibyte ? `${(bytes / 2 ** 20).toFixed(1)} MiB` : `${(bytes / gibibyte).toFixed(1)} GiB`
 
-async function stateFindings(dataDir: string): Promise<DoctorFinding[]> {
-  if (!(await readdir(dataDir)).includes('state.sqlite'))
-    return [warnFinding('state.sqlite', 'does not exist yet', 'start the server once')]
-  const problems = checkState(dataDir)
-  if (problems.length === 0) return [okFinding('state.sqlite', 'every page, index and reference is intact')]
-  return [failFinding('state.sqlite', problems.join('; '), damagedTodo)]
+async function fileFindings(dataDir: string, file: string): Promise<DoctorFinding[]> {
+  if (!(await readdir(dataDir)).includes(file))
+    return [warnFinding(file, 'does not exist yet', 'start the server once')]
+  // Other processes may have it open.
+  const problems = checkSqlite(join(dataDir, file))
+  if (problems.length === 0) return [okFinding(file, 'every page, index and reference is intact')]
+  return [failFinding(file, problems.join('; '), damagedTodo)]
 }
 
 async function postgresFindings(url: string): Promise<DoctorFinding[]> {

@@ -24,7 +24,7 @@ export async function networkFindings(context: AppContext): Promise<DoctorFindin
       const todo = 'correct the file; it is read again with the next poll'
       findings.push(failFinding(name, `the watch file is not valid: ${watchProblem}`, todo))
     }
-    const unknown = covered.length === 0 ? [] : await findUnknownWatched(context.state, network, names)
+    const unknown = covered.length === 0 ? [] : await findUnknownWatched(context.ingest, network, names)
     if (unknown.length === 0) continue
     const more = unknown.length > unknownWatchedShownMax ? ` and ${unknown.length - unknownWatchedShownMax} more` : ''
     const message = `no validator matches these watch list entries: ${unknown.slice(0, unknownWatchedShownMax).join(', ')}${more}`

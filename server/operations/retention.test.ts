@@ -111,9 +111,9 @@ test('market versions older than historyDays are deleted, and no quote', async (
   await putQuotes(context, [400])
   for (const [at, days] of [31, 29].entries()) {
     const record = { kind: 'market', id: String(at), fields: { slug: `market-${at}` } } as const
-    await context.state.write((tx) => putMarkets(tx, [record], context.clock.now() - days * dayMs))
+    await context.ingest.write((tx) => putMarkets(tx, [record], context.clock.now() - days * dayMs))
   }
-  const versions = () => context.state.all<{ id: string }>('select id from market_versions')
+  const versions = () => context.ingest.all<{ id: string }>('select id from market_versions')
   assert.equal((await versions()).length, 2)
   const stop = new AbortController()
   const deleted = Promise.withResolvers<object>()

@@ -24,14 +24,17 @@ export const startRetention = (context: Omit<Context, 'duties'>, signal: AbortSi
   }))
 
 /** The same for market versions. Resolves at once if all of them are kept. */
-export async function startMarketRetention(context: Omit<Context, 'duties'>, signal: AbortSignal): Promise<void> {
+export async function startMarketRetention(
+  context: Omit<Context, 'state' | 'duties'>,
+  signal: AbortSignal,
+): Promise<void> {
   if (context.settings.markets.historyDays === 0) return
   await deleteRegularly(context, signal, async (stop) => ({ marketVersions: await dropMarketVersions(context, stop) }))
 }
 
 /** `work` returns the number of deleted rows by kind. */
 async function deleteRegularly(
-  context: Omit<Context, 'duties'>,
+  context: Pick<Context, 'settings' | 'clock' | 'random' | 'log'>,
   signal: AbortSignal,
   work: (signal: AbortSignal) => Promise<Readonly<Record<string, number>>>,
 ): Promise<void> {
@@ -55,11 +58,11 @@ async function deleteRegularly(
 }
 
 function dropMarketVersions(
-  { state, settings, clock }: Pick<Context, 'state' | 'settings' | 'clock'>,
+  { ingest, settings, clock }: Pick<Context, 'ingest' | 'settings' | 'clock'>,
   signal: AbortSignal,
 ): Promise<number> {
   const cutoffMs = clock.now() - settings.markets.historyDays * dayMs
-  return inSteps(signal, () => state.write((tx) => dropVersionsBefore(tx, cutoffMs, rowsPerStep), { lock: 'markets' }))
+  return inSteps(signal, () => ingest.write((tx) => dropVersionsBefore(tx, cutoffMs, rowsPerStep), { lock: 'markets' }))
 }
 
 /** Those that have expired. Returns their number. */

@@ -46,9 +46,9 @@ export const fundingVerification: Verification = {
 }
 
 /** Rows in the order of their addresses, from `from` on. */
-async function fundingsFrom({ state }: AppContext, node: ChainNode, from: Uint8Array, limit: number) {
+async function fundingsFrom({ ingest }: AppContext, node: ChainNode, from: Uint8Array, limit: number) {
   const rows = 'fundings where chain = ? and address >= ? order by address limit ?'
-  return (await selectFundings(state, rows, node.chain.id, from, limit)).map((stored) => ({ node, stored }))
+  return (await selectFundings(ingest, rows, node.chain.id, from, limit)).map((stored) => ({ node, stored }))
 }
 
 async function compareFunding(context: AppContext, node: ChainNode, stored: Funding): Promise<string | undefined> {

@@ -79,7 +79,7 @@ export const registryVerification: Verification = {
         (await Promise.all(readNetworks.map((one) => findKnown(context, one, 0, limit)))).flat().slice(0, limit),
       any: async () => {
         const network = readNetworks[randomBelow(context, readNetworks.length)] as Network
-        const last = await context.state.get<{ last: number | null }>(
+        const last = await context.ingest.get<{ last: number | null }>(
           'select max(validator_index) as last from validators where network = ?',
           network,
         )
@@ -91,8 +91,8 @@ export const registryVerification: Verification = {
   },
 }
 
-const findKnown = async ({ state }: AppContext, network: Network, from: number, limit: number) => {
-  const rows = await state.all<{ index: number }>(
+const findKnown = async ({ ingest }: AppContext, network: Network, from: number, limit: number) => {
+  const rows = await ingest.all<{ index: number }>(
     `select validator_index as "index" from validators where network = ? and validator_index >= ?
      order by validator_index limit ?`,
     ...[network, from, limit],
@@ -101,7 +101,7 @@ const findKnown = async ({ state }: AppContext, network: Network, from: number, 
 }
 
 async function comparePubkey(context: AppContext, network: Network, index: number): Promise<string | undefined> {
-  const entry = await readValidator(context.state, network, index)
+  const entry = await readValidator(context.ingest, network, index)
   const { urls, timeoutMs } = context.settings.validators.networks[network].beacon
   const path = `/eth/v1/beacon/states/finalized/validators/${index}`
   const identity = await requiredChain(context, network)

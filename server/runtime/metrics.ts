@@ -75,7 +75,7 @@ export function openMetrics(options: { readonly version?: string; readonly proce
     limited: (kind: string) => limits(kind, '')(1),
     /** False while Redis is configured and does not respond. */
     setLimitsShared: (is: boolean) => limitsGauge.set(is ? 1 : 0),
-    stored: (store: 'state' | 'duties', operation: string, tookMs: number) =>
+    stored: (store: 'state' | 'ingest' | 'duties', operation: string, tookMs: number) =>
       storeTimes(store, operation)(tookMs / 1000),
     /** One poll of a source ended: `ok`, `unchanged`, or the kind of failure. */
     ingested: (source: string, outcome: string) => rounds(source, outcome)(1),

@@ -8,10 +8,10 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
-import { dutiesOnThisThread } from '#validators/duties/store.ts'
 import { copyStores as copyWith, manifestName, rowCounts, sealBackup, verifyBackup } from './backup.ts'
-import { openDuties, openStores, type Stores } from './open.ts'
+import { openStores, type Stores } from './open.ts'
 import { restoreBackup } from './restore.ts'
+import { openSnapshot } from './sqlite/copy.ts'
 import type { State } from './state.ts'
 
 const madeAtMs = Date.UTC(2026, 10, 15)
@@ -27,56 +27,67 @@ async function createFolders() {
   }
 }
 
-const copyStores = (dataDir: string, { duties }: Pick<Stores, 'duties'>, target: string): Promise<void> =>
-  copyWith(dataDir, dutiesOnThisThread(duties), target)
+const names = ['state', 'ingest', 'duties'] as const
+type Written = Pick<Stores, (typeof names)[number]>
 
-/** Writes the same number to both databases, first to the duties: a snapshot never has a higher number in the state. */
-async function step({ state, duties }: Pick<Stores, 'state' | 'duties'>, count: number): Promise<void> {
-  for (const database of [duties, state])
-    await database.write((tx) =>
-      tx.run('insert into coverage (stream, from_at, until_at) values (?, ?, ?)', 'steps', count * 2, count * 2 + 1),
-    )
+const copyStores = (dataDir: string, { ingest }: Written, target: string): Promise<void> =>
+  copyWith(dataDir, ingest, target)
+
+const addStep = (database: State, count: number): Promise<number> =>
+  database.write((tx) => tx.run('insert into cursors (stream, at) values (?, ?)', `step ${count}`, count))
+
+/** Writes the same number to all databases, one after another: a copy of one moment never has a later write alone. */
+async function step(stores: Written, count: number, order: readonly (keyof Written)[] = names): Promise<void> {
+  for (const name of order) await addStep(stores[name], count)
 }
 
-async function steps({ state, duties }: Pick<Stores, 'state' | 'duties'>) {
-  const count = async (database: State) =>
-    (await database.get<{ count: number }>(`select count(*) as count from coverage where stream = 'steps'`))?.count
-  return { state: (await count(state)) ?? 0, duties: (await count(duties)) ?? 0 }
-}
+const countSteps = async (database: State): Promise<number> =>
+  (await database.get<{ count: number }>(`select count(*) as count from cursors where stream like 'step %'`))?.count ??
+  0
+
+const steps = async ({ state, ingest, duties }: Written) => ({
+  state: await countSteps(state),
+  ingest: await countSteps(ingest),
+  duties: await countSteps(duties),
+})
 
 describe('backup', () => {
-  test('a copy made during writes is one snapshot of both databases and restores to the same rows', async () => {
-    await using folders = await createFolders()
-    const stores = await openStores(folders.data)
-    let count = 0
-    let isDone = false
-    const writing = (async () => {
-      while (!isDone) {
-        await step(stores, count++)
-        await nextEventLoopTurn()
-      }
-    })()
-    while (count < 20) await new Promise((resolve) => setTimeout(resolve, 1))
-    const before = count
-    await copyStores(folders.data, stores, folders.copy)
-    const after = count
-    while (count < after + 5) await new Promise((resolve) => setTimeout(resolve, 1))
-    isDone = true
-    await writing
-    assert.deepEqual(await steps(stores), { state: count, duties: count })
-    await stores.close()
+  for (const order of [names, names.toReversed()]) {
+    test(`a copy made during writes to ${order.join(', ')} is of one moment and restores to the same rows`, async () => {
+      await using folders = await createFolders()
+      const stores = await openStores(folders.data)
+      for (const name of names) await fill(stores[name])
+      let count = 0
+      let isDone = false
+      const writing = (async () => {
+        while (!isDone) {
+          await step(stores, count++, order)
+          await nextEventLoopTurn()
+        }
+      })()
+      while (count < 20) await new Promise((resolve) => setTimeout(resolve, 1))
+      const before = count
+      await copyStores(folders.data, stores, folders.copy)
+      const after = count
+      while (count < after + 5) await new Promise((resolve) => setTimeout(resolve, 1))
+      isDone = true
+      await writing
+      assert.deepEqual(await steps(stores), { state: count, ingest: count, duties: count })
+      await stores.close()
 
-    const manifest = await sealBackup(folders.copy, madeAtMs, '1.2.3')
-    assert.deepEqual([manifest.version, manifest.madeAt], ['1.2.3', '2026-11-15T00:00:00.000Z'])
-    assert.deepEqual(await restoreBackup(folders.copy, folders.again), manifest)
-    const restored = await openStores(folders.again)
-    const found = await steps(restored)
-    // The writer was between the two writes or before the first one, so the numbers differ by at most 1.
-    assert.ok(found.duties === found.state || found.duties === found.state + 1, JSON.stringify(found))
-    assert.ok(found.duties >= before - 1 && found.duties <= after + 1, `${before} ${found.duties} ${after}`)
-    assert.deepEqual(await rowCounts(restored), manifest.rows)
-    await restored.close()
-  })
+      const manifest = await sealBackup(folders.copy, madeAtMs, '1.2.3')
+      assert.deepEqual([manifest.version, manifest.madeAt], ['1.2.3', '2026-11-15T00:00:00.000Z'])
+      assert.deepEqual(await restoreBackup(folders.copy, folders.again), manifest)
+      const restored = await openStores(folders.again)
+      const found = await steps(restored)
+      const [first, second, last] = order.map((name) => found[name]) as [number, number, number]
+      // The writer was before the first of the three writes, or between two of them.
+      assert.ok(first >= second && second >= last && last >= first - 1, JSON.stringify(found))
+      assert.ok(first >= before - 1 && first <= after + 1, `${before} ${first} ${after}`)
+      assert.deepEqual(await rowCounts(restored), manifest.rows)
+      await restored.close()
+    })
+  }
 
   test('the folder stays locked after it was copied', async () => {
     await using folders = await createFolders()
@@ -88,32 +99,47 @@ describe('backup', () => {
     await stores.close()
   })
 
-  test('no duties are written while both files are copied', async () => {
+  test('no file is written until the snapshots of all files are open', async () => {
     await using folders = await createFolders()
     const stores = await openStores(folders.data)
     await step(stores, 0)
-    // A separate connection, as in another thread, so that only the database lock can block it.
-    const other = { state: stores.state, duties: await openDuties(folders.data) }
+    // A separate connection, as in another process, keeps the backup waiting for the state.
+    using other = new DatabaseSync(join(folders.data, 'state.sqlite'), { timeout: 0 })
+    other.exec(`begin immediate; insert into cursors (stream, at) values ('step 1', 1)`)
     const copying = copyStores(folders.data, stores, folders.copy)
-    let isOver = false
-    void copying.finally(() => {
-      isOver = true
-    })
-    while (!isHeld(join(folders.data, 'duties.sqlite'))) {
-      assert.ok(!isOver, 'the copy ended without holding the duties')
-      await nextEventLoopTurn()
-    }
-    const arriving = step(other, 1)
-    await stores.state.write((tx) => tx.run(`insert into cursors (stream, at) values ('meanwhile', 1)`))
-    await Promise.all([copying, arriving])
-    assert.deepEqual(await steps(stores), { state: 2, duties: 2 })
-    await other.duties.close()
+    await until('duties and ingest are locked', () =>
+      ['duties', 'ingest'].every((name) => isHeld(join(folders.data, `${name}.sqlite`))),
+    )
+    const later = [addStep(stores.ingest, 1), addStep(stores.duties, 1)]
+    other.exec('commit')
+    await copying
+    await Promise.all(later)
+    assert.deepEqual(await steps(stores), { state: 2, ingest: 2, duties: 2 })
     await stores.close()
-    const manifest = await sealBackup(folders.copy, madeAtMs, '1')
-    assert.deepEqual(await restoreBackup(folders.copy, folders.again), manifest)
-    const restored = await openStores(folders.again)
-    assert.deepEqual(await steps(restored), { state: 1, duties: 1 })
-    await restored.close()
+    await sealBackup(folders.copy, madeAtMs, '1')
+    const copy = await openStores(folders.copy)
+    assert.deepEqual(await steps(copy), { state: 2, ingest: 1, duties: 1 })
+    await copy.close()
+  })
+
+  test('writes continue while a snapshot is copied, and are not in it', async () => {
+    await using folders = await createFolders()
+    const stores = await openStores(folders.data)
+    await step(stores, 0)
+    using snapshot = openSnapshot(join(folders.data, 'ingest.sqlite'))
+    await addStep(stores.ingest, 1)
+    await mkdir(folders.copy)
+    await snapshot.copyTo(join(folders.copy, 'ingest.sqlite'))
+    await addStep(stores.ingest, 2)
+    await stores.close()
+    using copy = new DatabaseSync(join(folders.copy, 'ingest.sqlite'))
+    assert.deepEqual(
+      copy
+        .prepare('select at from cursors')
+        .all()
+        .map(({ at }) => at),
+      [0],
+    )
   })
 
   test('committed data in the WAL file is copied', async () => {
@@ -124,8 +150,7 @@ describe('backup', () => {
     await copyStores(folders.data, stores, folders.copy)
     await stores.close()
     const { rows } = await sealBackup(folders.copy, madeAtMs, '1')
-    assert.equal(rows.duties.coverage, 1)
-    assert.equal(rows.state.coverage, 1)
+    assert.deepEqual([rows.state.cursors, rows.ingest.cursors, rows.duties.cursors], [1, 1, 1])
   })
 
   test('a failed copy leaves the folder empty, so that it can be used again', async () => {
@@ -133,7 +158,7 @@ describe('backup', () => {
     const stores = await openStores(folders.data)
     const half = join(folders.dir, 'half')
     await mkdir(half)
-    await copyFile(join(folders.data, 'state.sqlite'), join(half, 'state.sqlite'))
+    for (const name of ['state.sqlite', 'ingest.sqlite']) await copyFile(join(folders.data, name), join(half, name))
     // A folder instead of the duties file cannot be copied.
     await mkdir(join(half, 'duties.sqlite'))
     await assert.rejects(copyStores(half, stores, folders.copy), /duties\.sqlite cannot be/)
@@ -146,7 +171,7 @@ describe('backup', () => {
     await using folders = await createFolders()
     await made(folders)
     assert.equal((await stat(folders.copy)).mode & 0o777, 0o700)
-    for (const name of ['state.sqlite', 'duties.sqlite', manifestName])
+    for (const name of ['state.sqlite', 'ingest.sqlite', 'duties.sqlite', manifestName])
       assert.equal((await stat(join(folders.copy, name))).mode & 0o777, 0o600, name)
   })
 
@@ -191,16 +216,16 @@ async function made({ data, copy }: { data: string; copy: string }): Promise<voi
 describe('an incomplete backup is refused', () => {
   const damages: readonly (readonly [name: string, damage: (dir: string) => Promise<void>, words: RegExp])[] = [
     ['no manifest', (dir) => rm(join(dir, manifestName)), /not complete/],
-    ['a file is missing', (dir) => rm(join(dir, 'duties.sqlite')), /duties\.sqlite is missing/],
+    ['a file is missing', (dir) => rm(join(dir, 'ingest.sqlite')), /ingest\.sqlite is missing/],
     ['a file was cut', (dir) => cut(join(dir, 'state.sqlite')), /state\.sqlite has \d+ bytes, not \d+/],
     ['a byte was changed', (dir) => flip(join(dir, 'duties.sqlite')), /duties\.sqlite has changed since the backup/],
     ['the manifest is of another format', (dir) => changeManifest(dir, { format: 2 }), /is not valid \(format 2\)/],
     ['no row counts', (dir) => changeManifest(dir, { rows: undefined }), /is not valid \(no row counts of state\)/],
-    ['no row counts of duties', (dir) => changeManifest(dir, { rows: { state: {} } }), /\(no row counts of duties\)/],
+    ['no row counts of ingest', (dir) => changeManifest(dir, { rows: { state: {} } }), /\(no row counts of ingest\)/],
     [
       'fewer rows than counted',
-      (dir) => changeManifest(dir, { rows: { state: { coverage: 51 }, duties: {} } }),
-      /state table coverage has 50 rows, not 51/,
+      (dir) => changeManifest(dir, { rows: { state: {}, ingest: { cursors: 51 }, duties: {} } }),
+      /ingest table cursors has 50 rows, not 51/,
     ],
   ]
   for (const [name, damage, words] of damages) {
@@ -228,6 +253,17 @@ describe('an incomplete backup is refused', () => {
     await assert.rejects(sealBackup(folders.copy, madeAtMs, '1'), /cannot be used/)
   })
 })
+
+/** So that copying takes longer than some writes. */
+const fill = (database: State): Promise<number> =>
+  database.write((tx) => tx.run(`insert into cursors (stream, at) values ('large' || hex(zeroblob(5000000)), 0)`))
+
+async function until(event: string, isTrue: () => boolean): Promise<void> {
+  for (let tries = 0; !isTrue(); tries++) {
+    assert.ok(tries < 10_000, `did not happen: ${event}`)
+    await new Promise((resolve) => setTimeout(resolve, 1))
+  }
+}
 
 function isHeld(file: string): boolean {
   using db = new DatabaseSync(file, { timeout: 0 })

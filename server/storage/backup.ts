@@ -1,7 +1,8 @@
-// Backs up both database files while they are in use, and verifies backups.
+// Backs up all database files while they are in use, and verifies backups.
 //
-// 1. Both files are of the same moment: while they are copied, no duties are written, and the state is copied as one
-//    snapshot. Reads and other writes continue (behaviour/operations.md#backup).
+// 1. All files are of one moment: what was committed before something else, in whichever file, is in the backup if that
+//    is. Writes pause only until the snapshots are open; they continue while these are copied
+//    (behaviour/operations.md#backup).
 // 2. The manifest is written last. It has a digest of every file and the number of rows of every table. A folder without
 //    a manifest is not a backup.
 // 3. Nothing is overwritten: a backup needs a new or empty folder.
@@ -12,17 +13,18 @@ import { join, resolve } from 'node:path'
 import { Fault } from '#core/fault.ts'
 import { makeFolder } from '#runtime/make-folder.ts'
 import { renamePath } from '#runtime/path-error.ts'
-import type { Duties } from './duties.ts'
 import { lockName } from './folder-lock.ts'
-import { openStores, type Stores, stateFile } from './open.ts'
-import { checkSqlite, copySqlite } from './sqlite/copy.ts'
-import type { State, StateReader } from './state.ts'
+import { dutiesFile, openStores, type Stores, stateFile } from './open.ts'
+import { blockWrites, checkSqlite, openSnapshot } from './sqlite/copy.ts'
+import type { State } from './state.ts'
 
 export const manifestName = 'manifest.json'
 const format = 1
-const files = ['state.sqlite', 'duties.sqlite'] as const
-export const databases = ['state', 'duties'] as const
+const files = ['state.sqlite', 'ingest.sqlite', 'duties.sqlite'] as const
+export const databases = ['state', 'ingest', 'duties'] as const
 const manifestBytesMax = 1_048_576
+/** A commit of duties may take a few seconds. */
+const blockWaitMs = 60_000
 
 export interface Manifest {
   readonly format: typeof format
@@ -33,31 +35,37 @@ export interface Manifest {
   readonly rows: Readonly<Record<(typeof databases)[number], Readonly<Record<string, number>>>>
 }
 
-/** Invariant 1. Runs in the process that has the databases open. `sealBackup` completes the backup. */
-export async function copyStores(dataDir: string, duties: Duties, target: string): Promise<void> {
+/** Runs in the process that has the databases open; `ingest` is its own. `sealBackup` completes the backup. */
+export async function copyStores(dataDir: string, ingest: State, target: string): Promise<void> {
   await freshFolder(target)
   try {
-    const list: CopyInput = { files: files.map((name) => ({ from: join(dataDir, name), to: join(target, name) })) }
-    await duties.update('copyFiles', list)
+    using snapshots = await openSnapshots(dataDir, ingest)
+    for (const [name, snapshot] of snapshots.of) await snapshot.copyTo(join(target, name))
   } catch (error) {
     await removeCopies(target)
     throw error
   }
 }
 
+/**
+ * Invariant 1: opens snapshots of all files while none can be written. Waits for the longest transactions first, and for
+ * those of requests last. Ingesters write with short breaks only, so this waits in their queue.
+ */
+async function openSnapshots(dataDir: string, ingest: State) {
+  using snapshots = new DisposableStack()
+  using _duties = await blockWrites(dutiesFile(dataDir), blockWaitMs)
+  const opened = await ingest.write(async () => {
+    using _state = await blockWrites(stateFile(dataDir), blockWaitMs)
+    return files.map((name) => [name, snapshots.use(openSnapshot(join(dataDir, name)))] as const)
+  })
+  const open = snapshots.move()
+  return { of: opened, [Symbol.dispose]: () => open.dispose() }
+}
+
 /** Leaves an empty folder, so that it can be used again. Removes only what a backup or a restore creates. */
 export async function removeCopies(target: string): Promise<void> {
   for (const name of [...files, lockName])
     for (const suffix of ['', '-journal', '-shm', '-wal']) await rm(join(target, `${name}${suffix}`), { force: true })
-}
-
-export interface CopyInput {
-  readonly files: readonly { readonly from: string; readonly to: string }[]
-}
-
-/** An update of duties: other writes of duties wait for its transaction. */
-export async function copyFiles(_: StateReader, input: CopyInput): Promise<void> {
-  for (const { from, to } of input.files) await copySqlite(from, to)
 }
 
 /** Opens and checks the copy, and writes the manifest. May run in another process than `copyStores`. */
@@ -89,7 +97,7 @@ export async function verifyBackup(source: string): Promise<Manifest> {
   return manifest
 }
 
-/** Checks both files. No other process may have them open. */
+/** Checks all files. No other process may have them open. */
 export async function checkFiles(dir: string): Promise<Manifest['rows']> {
   for (const name of files) {
     if (!existsSync(join(dir, name))) throw brokenBackupFault(dir, `${name} is missing`)
@@ -105,11 +113,9 @@ export async function checkFiles(dir: string): Promise<Manifest['rows']> {
   }
 }
 
-/** Problems of the state file. Other processes may have it open. */
-export const checkState = (dataDir: string): readonly string[] => checkSqlite(stateFile(dataDir))
-
-export const rowCounts = async ({ state, duties }: Pick<Stores, 'state' | 'duties'>): Promise<Manifest['rows']> => ({
+export const rowCounts = async ({ state, ingest, duties }: Omit<Stores, 'close'>): Promise<Manifest['rows']> => ({
   state: await tableRows(state),
+  ingest: await tableRows(ingest),
   duties: await tableRows(duties),
 })
 

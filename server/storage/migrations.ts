@@ -1,8 +1,8 @@
-// The migrations of both databases. Migration 1 is the whole schema (./schema). To change a released schema, append a
+// The migrations of all databases. Migration 1 is the whole schema (./schema). To change a released schema, append a
 // migration with the next number; never edit a released one.
-import { coreSchema } from './schema/core.ts'
+import { accessSchema, coverageSchema, cursorsSchema, leasesSchema } from './schema/core.ts'
 import { dutiesSchema } from './schema/duties.ts'
-import { explorerSchema } from './schema/explorer.ts'
+import { explorerSchema, explorerSecretsSchema } from './schema/explorer.ts'
 import { fxSchema } from './schema/fx.ts'
 import { marketsSchema } from './schema/markets.ts'
 import { validatorsSchema } from './schema/validators.ts'
@@ -17,10 +17,31 @@ const schemaOf = (...parts: readonly Schema[]): Migration => ({
   up: (dialect) => parts.flatMap((part) => part(dialect)),
 })
 
-/** The state: `state.sqlite`, or the PostgreSQL database of `store.state`. */
-export const stateMigrations: readonly Migration[] = [
-  schemaOf(coreSchema, explorerSchema, fxSchema, validatorsSchema, marketsSchema),
-]
+/** What requests write. */
+const requestSchemas = [accessSchema, fxSchema, explorerSecretsSchema]
+/** What ingesters write, and what requests find out about fundings. */
+const ingestSchemas = [coverageSchema, leasesSchema, explorerSchema, validatorsSchema, marketsSchema]
+
+/** The PostgreSQL database of `store.state`. */
+export const stateMigrations: readonly Migration[] = [schemaOf(...requestSchemas, ...ingestSchemas, cursorsSchema)]
+
+/** `state.sqlite` and `ingest.sqlite`. A change of `stateMigrations` belongs to one of them, or to both. */
+export const stateFileMigrations: readonly Migration[] = [schemaOf(...requestSchemas, cursorsSchema)]
+export const ingestFileMigrations: readonly Migration[] = [schemaOf(...ingestSchemas, cursorsSchema)]
+
+export interface StateMigrations {
+  /** Of PostgreSQL, which has everything in one schema. */
+  readonly shared: readonly Migration[]
+  /** Of the two files. */
+  readonly state: readonly Migration[]
+  readonly ingest: readonly Migration[]
+}
+
+export const allStateMigrations: StateMigrations = {
+  shared: stateMigrations,
+  state: stateFileMigrations,
+  ingest: ingestFileMigrations,
+}
 
 /** Validator duties: `duties.sqlite`, or a second schema in PostgreSQL. */
 export const dutiesMigrations: readonly Migration[] = [schemaOf(dutiesSchema)]

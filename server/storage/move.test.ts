@@ -9,11 +9,11 @@ import { seededRandom } from '#test/context.ts'
 import { isLongRun, seedsOf } from '#test/long.ts'
 import { noPostgres, type PostgresServer, startPostgres } from '#test/postgres.ts'
 import { copyEmptyStores } from '#test/template.ts'
-import { addCoverage, coverageOf, moveCursor } from './coverage.ts'
-import { identifySource, type MoveProgress, moveStores, refuseUnfinishedState, type StoreMove } from './move.ts'
+import { addCoverage, coverageOf, cursorOf, moveCursor } from './coverage.ts'
+import { identifySources, type MoveProgress, moveStores, refuseUnfinishedState, type StoreMove } from './move.ts'
 import { tablesOf } from './move-tables.ts'
-import { openDuties, openState, openStores } from './open.ts'
-import { copySqlite } from './sqlite/copy.ts'
+import { openDuties, openIngest, openState, openStores } from './open.ts'
+import { openSnapshot } from './sqlite/copy.ts'
 import type { State, StateWriter } from './state.ts'
 
 const never = new AbortController().signal
@@ -23,6 +23,11 @@ const moreThanRange = 1020
 /** Steps between two interruptions of a move. Which steps are interrupted follows from the seed of the run. */
 const stepsBetween = isLongRun ? 1 : 12
 
+async function copySqlite(file: string, target: string): Promise<void> {
+  using snapshot = openSnapshot(file)
+  await snapshot.copyTo(target)
+}
+
 async function createDataFolder() {
   const dir = await mkdtemp(join(tmpdir(), 'tetrad-move-'))
   await copyEmptyStores(dir)
@@ -30,7 +35,7 @@ async function createDataFolder() {
     dir,
     /** A snapshot of the database. */
     async snapshot(live: State): Promise<State> {
-      await identifySource(live, seededRandom('move'))
+      await identifySources([live], seededRandom('move'))
       const folder = await mkdtemp(join(dir, 'copy-'))
       await copySqlite(join(dir, 'state.sqlite'), join(folder, 'state.sqlite'))
       return openState(folder)
@@ -52,12 +57,7 @@ async function fill(tx: StateWriter, seed: string, count: number): Promise<void>
     )
     await tx.run('insert into fx_idempotency values (?, ?, ?, ?, ?)', 'k', id, 'hash', id, at)
     await tx.run('insert into cursors (stream, at) values (?, ?)', `${seed}/${at}`, at)
-    await tx.run(
-      'insert into unfinalized_blocks (chain, block, hash) values (?, ?, ?)',
-      seed,
-      at,
-      Buffer.from(draws.hex(64), 'hex'),
-    )
+    await tx.run('insert into usage values (?, ?, ?, ?, ?)', '2026-11-15', seed, id, draws.hex(64), at)
   }
   await tx.run('update key_revision set revision = revision + 7')
 }
@@ -68,9 +68,10 @@ const fillDuties = (tx: StateWriter, seed: string, count: number): Promise<unkno
   return tx.insertMany('duty_days', ['id', 'data'], rows, 'on conflict (id) do update set data = excluded.data')
 }
 
-async function contents(state: State, source: State): Promise<Record<string, unknown>> {
+async function contents(state: State, source: State, except: readonly string[] = []): Promise<Record<string, unknown>> {
   const found: Record<string, unknown> = {}
   for (const { name, columns } of await tablesOf(source)) {
+    if (except.includes(name)) continue
     const condition = name === 'cursors' ? "where stream not like 'move/%'" : ''
     found[name] = await state.all(`select * from ${name} ${condition} order by ${columns.join(', ')}`)
   }
@@ -103,7 +104,7 @@ describe('moving to PostgreSQL', { skip: noPostgres }, () => {
       await tx.run("update fx_idempotency set quote_id = 'two-1' where idempotency_key = 'one-9'")
       await tx.run("delete from fx_quotes where id = 'one-9'")
       await tx.run("update fx_quotes set key_id = 'other' where id = 'one-1'")
-      await tx.run("delete from unfinalized_blocks where chain = 'one' and block > 900")
+      await tx.run("delete from usage where key_id = 'one' and calls > 900")
     })
     const second = await dataFolder.snapshot(live)
     const again = await moveStores([{ source: second, target }], () => {}, never)
@@ -147,19 +148,25 @@ describe('moving to PostgreSQL', { skip: noPostgres }, () => {
     for (const state of [snapshot, live, target]) await state.close()
   })
 
-  describe('with the duties', () => {
-    /** Both databases of a folder, and their targets. */
+  describe('with all databases', () => {
+    /** All databases of a folder, and their targets. */
     async function openBoth(dataFolder: Awaited<ReturnType<typeof createDataFolder>>) {
       const url = await server.schema()
-      const live = { state: await openState(dataFolder.dir), duties: await openDuties(dataFolder.dir) }
+      const live = {
+        state: await openState(dataFolder.dir),
+        ingest: await openIngest(dataFolder.dir),
+        duties: await openDuties(dataFolder.dir),
+      }
       const target = { state: await openState('', { state: url }), duties: await openDuties('', { state: url }) }
       const snapshot = async (): Promise<readonly StoreMove[]> => {
-        for (const state of Object.values(live)) await identifySource(state, seededRandom('move'))
+        await identifySources([live.state, live.ingest], seededRandom('move'))
+        await identifySources([live.duties], seededRandom('move'))
         const folder = await mkdtemp(join(dataFolder.dir, 'copy-'))
-        for (const name of ['state.sqlite', 'duties.sqlite'])
+        for (const name of ['state.sqlite', 'ingest.sqlite', 'duties.sqlite'])
           await copySqlite(join(dataFolder.dir, name), join(folder, name))
         return [
-          { source: await openState(folder), target: target.state },
+          { source: await openState(folder), target: target.state, except: ['cursors'] },
+          { source: await openIngest(folder), target: target.state },
           { source: await openDuties(folder), target: target.duties, prefix: 'duties.' },
         ]
       }
@@ -175,10 +182,11 @@ describe('moving to PostgreSQL', { skip: noPostgres }, () => {
       }
     }
 
-    test('both are copied, and no server starts on either until both are complete', async () => {
+    test('all are copied, and no server starts on any until all are complete', async () => {
       await using dataFolder = await createDataFolder()
       const { live, snapshot, serve, close } = await openBoth(dataFolder)
       await live.state.write((tx) => fill(tx, 'one', 50))
+      await live.ingest.write((tx) => moveCursor(tx, 'explorer/blocks/1', 7))
       await live.duties.write(async (tx) => {
         await fillDuties(tx, 'one', moreThanRange)
         await addCoverage(tx, 'duties/mainnet', 3, 9)
@@ -203,8 +211,9 @@ describe('moving to PostgreSQL', { skip: noPostgres }, () => {
         stopped.some((name) => name.startsWith('duties.')) && stopped.some((name) => !name.startsWith('duties.')),
       )
       const stores = await serve()
-      for (const { source, target } of moves)
-        assert.deepEqual(await contents(target, source), await contents(source, source))
+      for (const { source, target, except } of moves)
+        assert.deepEqual(await contents(target, source, except), await contents(source, source, except))
+      assert.equal(await cursorOf(stores.ingest, 'explorer/blocks/1'), 7)
       assert.equal((await stores.duties.all('select id from duty_days')).length, moreThanRange)
       assert.deepEqual(await coverageOf(stores.duties, 'duties/mainnet'), [{ from: 3, until: 9 }])
       assert.deepEqual(await coverageOf(stores.state, 'duties/mainnet'), [])
@@ -224,7 +233,7 @@ describe('moving to PostgreSQL', { skip: noPostgres }, () => {
       })
       const second = await snapshot()
       await moveStores(second, () => {}, never)
-      const [, { source } = assert.fail()] = second
+      const [, , { source } = assert.fail()] = second
       assert.deepEqual(await contents(target.duties, source), await contents(source, source))
       assert.equal((await target.duties.all('select id from duty_days')).length, 100)
       await close(...[...first, ...second].map((one) => one.source))

@@ -40,19 +40,21 @@ export interface MovedTable {
 
 type Cells = readonly Value[]
 
-/** The id by which targets know the source; created by the first move. */
-export async function identifySource(source: State, random: Random): Promise<number> {
-  const known = await cursorOf(source, sourceIdKey)
-  if (known !== undefined) return known
-  const id = random.bytes(6).reduce((sum, byte) => sum * 256 + byte, 0)
-  await source.write((tx) => moveCursor(tx, sourceIdKey, id))
+/** The id by which a target knows the databases that are moved to it; created by the first move. */
+export async function identifySources(sources: readonly State[], random: Random): Promise<number> {
+  const ids = await Promise.all(sources.map((source) => cursorOf(source, sourceIdKey)))
+  const id = ids[0] ?? random.bytes(6).reduce((sum, byte) => sum * 256 + byte, 0)
+  for (const [at, source] of sources.entries())
+    if (ids[at] !== id) await source.write((tx) => moveCursor(tx, sourceIdKey, id))
   return id
 }
 
 export interface StoreMove {
-  /** A copy of the database, made after `identifySource`. */
+  /** A copy of the database, made after `identifySources`. */
   readonly source: State
   readonly target: State
+  /** Tables that are not copied, because another database is moved to the same tables. */
+  readonly except?: readonly string[]
   /** Prefix of table names in reports. */
   readonly prefix?: string
 }
@@ -64,7 +66,7 @@ export async function moveStores(
 ): Promise<readonly MovedTable[]> {
   const planned: (StoreMove & { readonly id: number; readonly tables: readonly Table[] })[] = []
   for (const move of moves) {
-    const tables = await tablesOf(move.source)
+    const tables = (await tablesOf(move.source)).filter(({ name }) => !move.except?.includes(name))
     planned.push({ ...move, tables, id: await refuseUsed(move, tables) })
   }
   for (const { target, id } of planned)

@@ -6,24 +6,24 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
 import { startControlServer } from '#runtime/control-socket.ts'
 import { openSqlite } from '#test/open-database.ts'
-import { laterMigrations } from '#test/upgrade-suite.ts'
+import { testMigration } from '#test/upgrade-suite.ts'
 import { moveCursor } from './coverage.ts'
 import { lockFolder } from './folder-lock.ts'
-import { dutiesMigrations, stateMigrations } from './migrations.ts'
-import { openDuties, openState, openStores } from './open.ts'
+import { dutiesMigrations, ingestFileMigrations } from './migrations.ts'
+import { openDuties, openState, openStateAndIngest, openStores } from './open.ts'
 
 async function createFolder(): Promise<{ dir: string } & AsyncDisposable> {
   const dir = await mkdtemp(join(tmpdir(), 'tetrad-open-'))
   return { dir, [Symbol.asyncDispose]: () => rm(dir, { recursive: true, force: true }) }
 }
 
-test('the data folder is created for its owner only, with two database files and a lock file', async () => {
+test('the data folder is created for its owner only, with three database files and a lock file', async () => {
   await using folder = await createFolder()
   const dir = join(folder.dir, 'deep', 'data')
   const stores = await openStores(dir)
   assert.equal((await stat(dir)).mode & 0o777, 0o700)
   await stores.close()
-  assert.deepEqual((await readdir(dir)).sort(), ['duties.sqlite', 'lock.sqlite', 'state.sqlite'])
+  assert.deepEqual((await readdir(dir)).sort(), ['duties.sqlite', 'ingest.sqlite', 'lock.sqlite', 'state.sqlite'])
 })
 
 test('openState works next to a running server, which keeps the folder locked', async () => {
@@ -37,14 +37,19 @@ test('openState works next to a running server, which keeps the folder locked', 
   await server.close()
 })
 
-test('if the duties cannot be opened, the state and the lock are released', async () => {
+test('if the duties cannot be opened, the other databases and the lock are released', async () => {
   await using folder = await createFolder()
   await writeFile(join(folder.dir, 'duties.sqlite'), 'not a database')
   // Twice: the first failure must release the lock.
   for (let tries = 0; tries < 2; tries++)
     await assert.rejects(openStores(folder.dir), /duties\.sqlite is not a database/)
   // The last connection deletes the WAL file when it closes.
-  assert.deepEqual((await readdir(folder.dir)).sort(), ['duties.sqlite', 'lock.sqlite', 'state.sqlite'])
+  assert.deepEqual((await readdir(folder.dir)).sort(), [
+    'duties.sqlite',
+    'ingest.sqlite',
+    'lock.sqlite',
+    'state.sqlite',
+  ])
 })
 
 test('duties stay in the WAL file longer than the state, and their statement journals in memory', async () => {
@@ -87,10 +92,12 @@ for (const database of ['state', 'duties'] as const)
   })
 
 describe('an upgrade', () => {
+  const laterIngest = [...ingestFileMigrations, testMigration]
   const stateFile = (dir: string) => join(dir, 'state.sqlite')
+  const ingestFile = (dir: string) => join(dir, 'ingest.sqlite')
   const dutiesFile = (dir: string) => join(dir, 'duties.sqlite')
-  const openLaterStores = (dir: string) => openStores(dir, {}, laterMigrations)
-  const openLaterState = (dir: string) => openState(dir, {}, laterMigrations)
+  const openLaterStores = (dir: string) => openStores(dir, {}, { ingest: laterIngest })
+  const openLaterState = (dir: string) => openStateAndIngest(dir, {}, { ingest: laterIngest })
 
   /** A data folder of the previous version. */
   async function createEarlierFolder() {
@@ -99,12 +106,12 @@ describe('an upgrade', () => {
     return folder
   }
 
-  /** The number of the newest migration of the state. */
+  /** The number of the newest migration of `ingest.sqlite`. */
   function versionOf(dir: string): number {
-    using file = new DatabaseSync(stateFile(dir))
+    using file = new DatabaseSync(ingestFile(dir))
     return file.prepare('select max(id) as id from migrations').get()?.id as number
   }
-  const [unchanged, upgraded] = [stateMigrations.length, laterMigrations.length]
+  const [unchanged, upgraded] = [ingestFileMigrations.length, laterIngest.length]
 
   test('that is refused because another process has locked the folder does not change the state', async () => {
     await using folder = await createEarlierFolder()

@@ -1,25 +1,35 @@
-// Opens both databases: `state.sqlite` and `duties.sqlite` in the data folder, or two schemas in PostgreSQL. Errors are for
-// the operator: they name the file or server, what happened and what to do.
+// Opens the databases: `state.sqlite`, `ingest.sqlite` and `duties.sqlite` in the data folder, or two schemas in PostgreSQL,
+// where state and ingest are the same. Each file has a thread that writes most of it, because SQLite has one writer per
+// file: requests write the state, ingesters the other two. Errors are for the operator: they name the file or server, what
+// happened and what to do.
 //
-// 1. Tables are changed only after all checks: both databases, the lock of the folder, versions, and unfinished moves and
+// 1. Tables are changed only after all checks: all databases, the lock of the folder, versions, and unfinished moves and
 //    restores. If a start is refused, the data still works with the version that wrote it.
 // 2. Tables are not changed while a server runs on the same data folder (behaviour/operations.md#migrations).
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { Fault } from '#core/fault.ts'
 import { makeFolder } from '#runtime/make-folder.ts'
+import type { WorkerThread } from '#runtime/worker-thread.ts'
 import { lockFolder } from './folder-lock.ts'
 import { type InspectedStore, migrateStore } from './migrate.ts'
-import { dutiesMigrations, stateMigrations } from './migrations.ts'
+import { allStateMigrations, dutiesMigrations, type StateMigrations } from './migrations.ts'
 import { refuseUnfinishedState } from './move.ts'
+import { openCheckpointThread } from './sqlite/checkpointer.ts'
 import { inspectSqlite } from './sqlite/sqlite.ts'
 import type { WriteTurns } from './sqlite/write-turns.ts'
 import type { Migration, State } from './state.ts'
 
-export interface Stores {
-  readonly state: State
+export interface Stores extends StateAndIngest {
   /** Validator duties; server/validators/duties/store.ts wraps it. */
   readonly duties: State
+}
+
+export interface StateAndIngest {
+  /** Keys, usage, sessions, rates and quotes. */
+  readonly state: State
+  /** Labels, fundings, markets and the registry of validators. On PostgreSQL the same object as `state`. */
+  readonly ingest: State
   close(): Promise<void>
 }
 
@@ -40,6 +50,7 @@ export interface StoreOptions {
 }
 
 export const stateFile = (dir: string): string => join(dir, 'state.sqlite')
+export const ingestFile = (dir: string): string => join(dir, 'ingest.sqlite')
 export const dutiesFile = (dir: string): string => join(dir, 'duties.sqlite')
 /** Exists until a restore into the data folder has finished (restore.ts). */
 export const restoringFolder = (dir: string): string => join(dir, 'restoring')
@@ -47,27 +58,56 @@ const connectionsDefault = 8
 /** A commit of a million validators takes a few seconds, during which the file is busy. */
 const dutiesBusyWaitMs = 60_000
 
-/** Only the state, for commands that run next to a server. */
-export async function openState(
+/** Only the state, for what needs nothing else. */
+export const openState = (
   dir: string,
   options: StoreOptions = {},
-  migrations: readonly Migration[] = stateMigrations,
+  migrations: Partial<StateMigrations> = {},
+): Promise<State> => openOne(dir, options, 'state', migrations)
+
+/** Only what ingesters write, for threads. */
+export const openIngest = (dir: string, options: StoreOptions = {}): Promise<State> =>
+  openOne(dir, options, 'ingest', {})
+
+async function openOne(
+  dir: string,
+  options: StoreOptions,
+  name: 'state' | 'ingest',
+  migrations: Partial<StateMigrations>,
 ): Promise<State> {
   await using resources = new AsyncDisposableStack()
-  const state = resources.adopt(await inspectState(dir, options, migrations), closeStore)
-  if (state.isBehind) await refuseServed(dir)
-  // A server without a control socket also has the lock.
-  using _lock = state.isBehind && !isShared(options) ? lockFolder(dir) : undefined
-  await state.migrate()
+  const inspected = resources.adopt(await inspectState(dir, options, name, migrations), closeStore)
+  await migrateBeside(dir, options, [inspected])
   resources.move()
-  return state.store
+  return inspected.store
 }
 
-/** Both databases, for the only process that works on the folder. */
+/** State and ingest, for commands that run next to a server. */
+export async function openStateAndIngest(
+  dir: string,
+  options: StoreOptions = {},
+  migrations: Partial<StateMigrations> = {},
+): Promise<StateAndIngest> {
+  await using resources = new AsyncDisposableStack()
+  const { state, ingest } = await inspectBoth(dir, options, migrations, resources)
+  await migrateBeside(dir, options, [state, ingest])
+  const open = resources.move()
+  return { state: state.store, ingest: ingest.store, close: () => open.disposeAsync() }
+}
+
+async function migrateBeside(dir: string, options: StoreOptions, stores: readonly InspectedStore[]): Promise<void> {
+  const isBehind = stores.some((store) => store.isBehind)
+  if (isBehind) await refuseServed(dir)
+  // A server without a control socket also has the lock.
+  using _lock = isBehind && !isShared(options) ? lockFolder(dir) : undefined
+  for (const store of new Set(stores)) await store.migrate()
+}
+
+/** All databases, for the only process that works on the folder. */
 export async function openStores(
   dir: string,
   options: StoreOptions = {},
-  migrations: readonly Migration[] = stateMigrations,
+  migrations: Partial<StateMigrations> = {},
 ): Promise<Stores> {
   // Also with PostgreSQL, because the control socket is in the folder.
   await createDataDir(dir)
@@ -76,30 +116,52 @@ export async function openStores(
     refuseUnfinishedRestore(dir)
     resources.use(lockFolder(dir))
   }
-  const state = resources.adopt(await inspectState(dir, options, migrations), closeStore)
+  const checkpointThread = options.checkpointsOnThread ? openCheckpointThread() : undefined
+  resources.defer(() => checkpointThread?.close())
+  const { state, ingest } = await inspectBoth(dir, options, migrations, resources, checkpointThread)
   const duties = resources.adopt(await inspectDuties(dir, options), closeStore)
-  for (const { store, version } of [state, duties]) if (version > 0) await refuseUnfinishedState(store)
-  if (state.isBehind || duties.isBehind) await refuseServed(dir)
-  await state.migrate()
-  await duties.migrate()
+  const all = [...new Set([state, ingest, duties])]
+  for (const { store, version } of all) if (version > 0) await refuseUnfinishedState(store)
+  if (all.some((store) => store.isBehind)) await refuseServed(dir)
+  for (const store of all) await store.migrate()
   const open = resources.move()
-  return { state: state.store, duties: duties.store, close: () => open.disposeAsync() }
+  return { state: state.store, ingest: ingest.store, duties: duties.store, close: () => open.disposeAsync() }
 }
 
-/** Only the duties, for a thread of a process that has opened both. */
+/** On PostgreSQL, both are the same. */
+async function inspectBoth(
+  dir: string,
+  options: StoreOptions,
+  migrations: Partial<StateMigrations>,
+  resources: AsyncDisposableStack,
+  checkpointThread?: WorkerThread,
+): Promise<{ readonly state: InspectedStore; readonly ingest: InspectedStore }> {
+  const inspect = async (name: 'state' | 'ingest') =>
+    resources.adopt(await inspectState(dir, options, name, migrations, checkpointThread), closeStore)
+  const state = await inspect('state')
+  return { state, ingest: isShared(options) ? state : await inspect('ingest') }
+}
+
+/** Only the duties, for a thread of a process that has opened all. */
 export const openDuties = async (dir: string, options: StoreOptions = {}): Promise<State> =>
   migrateStore(await inspectDuties(dir, options))
 
 async function inspectState(
   dir: string,
   options: StoreOptions,
-  migrations: readonly Migration[],
+  name: 'state' | 'ingest',
+  changed: Partial<StateMigrations>,
+  checkpointThread?: WorkerThread,
 ): Promise<InspectedStore> {
-  if (isShared(options)) return inspectShared(options, migrations)
+  const migrations = { ...allStateMigrations, ...changed }
+  if (isShared(options)) return inspectShared(options, migrations.shared)
   await createDataDir(dir)
   refuseUnfinishedRestore(dir)
-  const { busyWaitMs = 5000, checkpointsOnThread = false, turns } = options
-  return inspectSqlite(stateFile(dir), migrations, { busyWaitMs, checkpointsOnThread, ...(turns && { turns }) })
+  const { busyWaitMs = 5000, turns } = options
+  const file = name === 'state' ? stateFile(dir) : ingestFile(dir)
+  // Only requests write the state, so they wait for nobody.
+  const ofIngest = name === 'ingest' && turns && { turns }
+  return inspectSqlite(file, migrations[name], { busyWaitMs, checkpointThread, ...ofIngest })
 }
 
 async function inspectDuties(dir: string, options: StoreOptions): Promise<InspectedStore> {

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
-import { dutiesMigrations, stateMigrations } from './migrations.ts'
+import { dutiesMigrations, ingestFileMigrations, stateFileMigrations, stateMigrations } from './migrations.ts'
 import { dialect as postgresDialect } from './postgres/dialect.ts'
 import type { Migration, StateDialect } from './state.ts'
 
@@ -17,12 +17,27 @@ const dialects = {
   postgres: postgresDialect,
 } as const satisfies Readonly<Record<string, StateDialect>>
 
-function hashesOf(migrations: Readonly<Record<string, readonly Migration[]>>): Record<string, string> {
-  const entries = Object.entries(migrations).flatMap(([database, list]) =>
-    list.flatMap(({ id, name, up }) =>
-      Object.entries(dialects).map(([engine, dialect]) => [
+type Engine = keyof typeof dialects
+
+interface Database {
+  readonly name: string
+  readonly engines: readonly Engine[]
+  readonly migrations: readonly Migration[]
+}
+
+const databases: readonly Database[] = [
+  { name: 'state', engines: ['sqlite'], migrations: stateFileMigrations },
+  { name: 'ingest', engines: ['sqlite'], migrations: ingestFileMigrations },
+  { name: 'state', engines: ['postgres'], migrations: stateMigrations },
+  { name: 'duties', engines: ['sqlite', 'postgres'], migrations: dutiesMigrations },
+]
+
+function hashesOf(list: readonly Database[]): Record<string, string> {
+  const entries = list.flatMap(({ name: database, engines, migrations }) =>
+    migrations.flatMap(({ id, name, up }) =>
+      engines.map((engine) => [
         `${database} ${id} ${engine}`,
-        hash('sha256', JSON.stringify([name, up(dialect)]), 'hex').slice(0, 16),
+        hash('sha256', JSON.stringify([name, up(dialects[engine])]), 'hex').slice(0, 16),
       ]),
     ),
   )
@@ -36,7 +51,7 @@ function changesOf(hashes: Readonly<Record<string, string>>, recorded: Readonly<
   )
 }
 
-const current = hashesOf({ state: stateMigrations, duties: dutiesMigrations })
+const current = hashesOf(databases)
 
 test('released migrations are unchanged', () => {
   assert.deepEqual(changesOf(current, released), [])
@@ -52,13 +67,28 @@ test('a released version has recorded all its migrations', async () => {
 })
 
 test('a change of one statement, on one engine, is noticed', () => {
-  const [first] = stateMigrations
+  const [first] = dutiesMigrations
   assert.ok(first)
   const changed: Migration = {
     ...first,
     up: (dialect) => first.up(dialect).with(0, dialect === dialects.sqlite ? 'select 1' : (first.up(dialect)[0] ?? '')),
   }
-  assert.deepEqual(changesOf(hashesOf({ state: [changed], duties: dutiesMigrations }), current), [
-    'state 1 sqlite was released and has changed: append a migration instead',
+  const others = databases.filter(({ name }) => name !== 'duties')
+  const hashes = hashesOf([...others, { name: 'duties', engines: ['sqlite', 'postgres'], migrations: [changed] }])
+  assert.deepEqual(changesOf(hashes, current), [
+    'duties 1 sqlite was released and has changed: append a migration instead',
   ])
+})
+
+test('the files have the tables of the shared database, and only the position of reading is in both', () => {
+  const tablesOf = (migrations: readonly Migration[]) =>
+    migrations.flatMap(({ up }) =>
+      up(dialects.postgres).flatMap((sql) => /^\s*create table (\w+)/.exec(sql)?.[1] ?? []),
+    )
+  const [state, ingest] = [tablesOf(stateFileMigrations), tablesOf(ingestFileMigrations)]
+  assert.deepEqual([...new Set([...state, ...ingest])].sort(), tablesOf(stateMigrations).sort())
+  assert.deepEqual(
+    state.filter((table) => ingest.includes(table)),
+    ['cursors'],
+  )
 })

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { startProcess } from '#test/second-process.ts'
-import { dutiesOnThisThread } from '#validators/duties/store.ts'
 import { copyStores, sealBackup } from './backup.ts'
 import { moveCursor } from './coverage.ts'
 import { openDuties, openState, openStores } from './open.ts'
@@ -42,8 +41,9 @@ describe('restore', () => {
     dir = await mkdtemp(join(tmpdir(), 'tetrad-restore-'))
     backup = join(dir, 'backup')
     const stores = await openStores(join(dir, 'data'))
-    for (const database of [stores.state, stores.duties]) await database.write((tx) => moveCursor(tx, 'restored', 7))
-    await copyStores(join(dir, 'data'), dutiesOnThisThread(stores.duties), backup)
+    for (const database of [stores.state, stores.ingest, stores.duties])
+      await database.write((tx) => moveCursor(tx, 'restored', 7))
+    await copyStores(join(dir, 'data'), stores.ingest, backup)
     await stores.close()
     await sealBackup(backup, Date.UTC(2026, 10, 15), '1')
   })
@@ -51,7 +51,7 @@ describe('restore', () => {
 
   async function assertComplete(dataDir: string): Promise<void> {
     const stores = await openStores(dataDir)
-    for (const database of [stores.state, stores.duties])
+    for (const database of [stores.state, stores.ingest, stores.duties])
       assert.deepEqual(await database.get('select at from cursors'), { at: 7 })
     await stores.close()
   }
@@ -109,8 +109,10 @@ describe('restore', () => {
     assert.deepEqual(steps, [
       'flush flushed',
       'flush state.sqlite',
+      'flush ingest.sqlite',
       'flush duties.sqlite',
       'name state.sqlite',
+      'name ingest.sqlite',
       'name duties.sqlite',
       'flush flushed',
       'finish',
@@ -132,6 +134,12 @@ describe('restore', () => {
     await (await openStores(target)).close()
     await writeFile(join(target, 'mine'), '')
     await assert.rejects(restoreBackup(backup, target), /is not empty; choose a new folder/)
-    assert.deepEqual((await readdir(target)).sort(), ['duties.sqlite', 'lock.sqlite', 'mine', 'state.sqlite'])
+    assert.deepEqual((await readdir(target)).sort(), [
+      'duties.sqlite',
+      'ingest.sqlite',
+      'lock.sqlite',
+      'mine',
+      'state.sqlite',
+    ])
   })
 })

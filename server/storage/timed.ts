@@ -3,11 +3,13 @@ import type { Clock } from '#runtime/clock.ts'
 import type { Duties } from './duties.ts'
 import type { State, Value } from './state.ts'
 
-/** `error` is what was thrown, if the operation failed. */
-export type ReportTime = (store: 'state' | 'duties', operation: string, tookMs: number, error?: unknown) => void
+export type StoreName = 'state' | 'ingest' | 'duties'
 
-export function timedState(state: State, clock: Clock, report: ReportTime): State {
-  const timed = timer(clock, (...reportState) => report('state', ...reportState))
+/** `error` is what was thrown, if the operation failed. */
+export type ReportTime = (store: StoreName, operation: string, tookMs: number, error?: unknown) => void
+
+export function timedState(state: State, clock: Clock, report: ReportTime, name: 'state' | 'ingest' = 'state'): State {
+  const timed = timer(clock, (...reportState) => report(name, ...reportState))
   return {
     // The duration of `each` depends on its consumer, so it is not measured.
     ...state,

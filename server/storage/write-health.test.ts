@@ -33,7 +33,7 @@ describe('the state', () => {
   test('is failing from the first failed write until a test write succeeds, tried at once and then every five seconds', async () => {
     await using failing = await openFailing()
     const { context, writes, counts, state } = failing
-    const since = () => writes.stateFailingSince(state)
+    const since = () => writes.failingSince('state', state)
     assert.equal(await since(), undefined)
     assert.equal(counts.writes, 0, 'nothing is tried while all is well')
     writes.recordWrite('state', writeOutcome(full))
@@ -55,7 +55,7 @@ describe('the state', () => {
     await using failing = await openFailing()
     failing.counts.fails = false
     failing.writes.recordWrite('state', writeOutcome(full))
-    assert.equal(await failing.writes.stateFailingSince(failing.state), undefined)
+    assert.equal(await failing.writes.failingSince('state', failing.state), undefined)
   })
 
   test('is not failing because of refused writes or other errors', async () => {
@@ -66,7 +66,7 @@ describe('the state', () => {
     )
     failing.writes.recordWrite('state', writeOutcome(new Fault('input.invalid')))
     failing.writes.recordWrite('state', writeOutcome(new Error('unique constraint')))
-    assert.equal(await failing.writes.stateFailingSince(failing.state), undefined)
+    assert.equal(await failing.writes.failingSince('state', failing.state), undefined)
   })
 })
 

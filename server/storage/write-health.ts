@@ -2,7 +2,7 @@
 // (behaviour/operations.md#readiness).
 //
 // 1. A write that fails in the database makes it unhealthy. Faults without a cause, such as a full queue, do not.
-// 2. The state is healthy again after a test write has reached the disk; other transactions may have written nothing. The
+// 2. State and ingest are healthy again after a test write has reached the disk; other transactions may have written nothing. The
 //    test write runs with the readiness check, at most every `testWriteMs`.
 // 3. Duties are healthy again after the next successful write, or after `silentMs` without a write, because another process
 //    may have taken over.
@@ -10,44 +10,43 @@ import { Fault } from '#core/fault.ts'
 import type { Clock } from '#runtime/clock.ts'
 import { moveCursor } from './coverage.ts'
 import type { State } from './state.ts'
+import type { StoreName } from './timed.ts'
 
 const testWriteMs = 5000
 const silentMs = 15 * 60_000
 const testStream = 'write-check'
 
-type Store = 'state' | 'duties'
-
 export class WriteHealth {
   readonly #clock: Clock
   /** `sinceMs` in Unix milliseconds, `triedAtMs` on the monotonic clock. */
-  readonly #failing = new Map<Store, { readonly sinceMs: number; triedAtMs: number }>()
+  readonly #failing = new Map<StoreName, { readonly sinceMs: number; triedAtMs: number }>()
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
   /** Call after every write. */
-  recordWrite(store: Store, outcome: WriteOutcome): void {
+  recordWrite(store: StoreName, outcome: WriteOutcome): void {
     const nowMs = this.#clock.monotonicMs()
     const failing = this.#failing.get(store)
     if (outcome === 'written') {
       if (store === 'duties') this.#failing.delete(store)
     } else if (outcome === 'failed') {
       if (failing) failing.triedAtMs = nowMs
-      // The next check of the state writes at once, because only one write may have failed.
-      else this.#failing.set(store, { sinceMs: this.#clock.now(), triedAtMs: store === 'state' ? -Infinity : nowMs })
+      // The next check writes at once, because only one write may have failed.
+      else this.#failing.set(store, { sinceMs: this.#clock.now(), triedAtMs: store === 'duties' ? nowMs : -Infinity })
     }
   }
 
-  /** Since when writes of the state fail, in Unix milliseconds; undefined: they succeed. */
-  async stateFailingSince(state: State): Promise<number | undefined> {
-    const failing = this.#failing.get('state')
+  /** Since when writes of this database fail, in Unix milliseconds; undefined: they succeed. */
+  async failingSince(name: 'state' | 'ingest', state: State): Promise<number | undefined> {
+    const failing = this.#failing.get(name)
     if (failing && this.#clock.monotonicMs() - failing.triedAtMs >= testWriteMs) {
       failing.triedAtMs = this.#clock.monotonicMs()
       // A failed test write is recorded like any other write.
-      if (await canWriteToDisk(state)) this.#failing.delete('state')
+      if (await canWriteToDisk(state)) this.#failing.delete(name)
     }
-    return this.#failing.get('state')?.sinceMs
+    return this.#failing.get(name)?.sinceMs
   }
 
   dutiesFailingSince(): number | undefined {

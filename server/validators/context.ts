@@ -37,7 +37,8 @@ export const createValidatorsCaches = () => ({
   entityRatings: cacheUntilVersionChanges<EntityRatings>(),
 })
 
-export type ValidatorsContext = Context & {
+/** The group does not use what requests write. */
+export type ValidatorsContext = Omit<Context, 'state'> & {
   readonly validators: ReturnType<typeof createValidatorsCaches>
   readonly streams: StreamProgress
 }

@@ -75,7 +75,7 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
   })
   after(() => server?.[Symbol.asyncDispose]())
 
-  /** A context with both databases on PostgreSQL. */
+  /** A context with all databases on PostgreSQL. */
   async function openShared(overrides: object): Promise<TestContext> {
     const context = await openContext(overrides)
     const url = await server.schema()
@@ -83,6 +83,7 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
     return {
       ...context,
       state,
+      ingest: state,
       dutiesState,
       duties: dutiesOnThisThread(dutiesState),
       async [Symbol.asyncDispose]() {

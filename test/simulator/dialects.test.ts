@@ -55,7 +55,7 @@ for (const [at, dialect] of dialects.entries()) {
       const { chain, node, context } = openChain(dialect, String(100 + at))
       await catchUpIndex(context, node, () => {})
       for (const address of chain.addresses()) {
-        const stored = await findFunding(context.state, chain.id, address)
+        const stored = await findFunding(context.ingest, chain.id, address)
         const truth = firstFunding(chain, address, chain.final)
         assert.deepEqual([stored?.tx, stored?.valueWei], [truth?.tx, truth?.valueWei], address)
       }

@@ -13,7 +13,7 @@ import { writeDeferred } from '#markets/records/rebuild.ts'
 import { silentLog } from '#runtime/log.ts'
 import type { MarketFeed } from '#runtime/settings/markets.ts'
 import { createSeededRandom } from '#simulator/seeded-random.ts'
-import { openState } from '#storage/open.ts'
+import { openIngest } from '#storage/open.ts'
 import type { State } from '#storage/state.ts'
 import { seededRandom, settingsWith, testNowMs } from '../context.ts'
 import { seedsOf } from '../long.ts'
@@ -71,9 +71,9 @@ async function live(seed: string): Promise<void> {
     },
   })
   const [source] = settings.markets.feeds as [MarketFeed]
-  let state = await openState(join(dir, seed))
+  let state = await openIngest(join(dir, seed))
   const markets = createMarketsCaches()
-  const context = () => ({ state, settings, clock, random: seededRandom(seed), log: silentLog, markets })
+  const context = () => ({ ingest: state, settings, clock, random: seededRandom(seed), log: silentLog, markets })
   const seen: SeenResponse[] = []
   let holder = 0
   /** One pass, possibly stopped before its end, while the clock advances. */
@@ -110,7 +110,7 @@ async function live(seed: string): Promise<void> {
     await remember(state, clock.now(), seen)
     if (draws.happens(0.3)) {
       await state.close()
-      state = await openState(join(dir, seed))
+      state = await openIngest(join(dir, seed))
     }
   }
   calm = true

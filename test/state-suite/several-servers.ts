@@ -153,7 +153,7 @@ export function testSeveralServers(createLocation: CreateLocation): void {
     const pace = { heartbeatMs: 600_000, expiryMs: 0, checkMs: 1 }
     const lease = { name: 'rates', wait: true, pace }
     const never = new AbortController().signal
-    const leaseContext = (state: State): LeaseContext => ({ state: leasedState(state), clock, random, log: silentLog })
+    const leaseContext = (state: State): LeaseContext => ({ ingest: leasedState(state), clock, random, log: silentLog })
     const set = (state: State, at: number) => leasedState(state).write((tx) => moveCursor(tx, 'rates', at))
 
     test('after a lease was taken over, no transaction of its former holder commits, not even one that had begun (storage/state.ts, rule 12)', async () => {

@@ -10,7 +10,7 @@ import { addressTag } from './address-tag.ts'
 const address = '0x28c6c06298d514db089934071355e5743bf21d60'
 
 const put = (context: TestContext, labels: readonly LabelPatch[], tags: readonly TagPatch[]) =>
-  context.state.write(async (tx) => {
+  context.ingest.write(async (tx) => {
     const history = new HistoryWriter(tx, { by: 'ann', via: 'test', atMs: 1 })
     await putLabels(history, labels)
     await putTags(history, tags)

@@ -10,13 +10,13 @@ import { findTags, type Tag } from '../labels/tags.ts'
 
 export const addressTag = createHandler(
   extensions['explorer.addressTag'],
-  async ({ chainid, address }, { state }: ExplorerContext) => {
-    const tags = await findTags(state, readAddress(address), { chain: chainid })
+  async ({ chainid, address }, { ingest }: ExplorerContext) => {
+    const tags = await findTags(ingest, readAddress(address), { chain: chainid })
     const [best] = tags
     if (!best) return { is: 'nothing' }
     const slugs = [...new Set(tags.map(({ entity }) => entity).filter((slug) => slug !== ''))]
     const keys = slugs.map((slug) => ({ chain: chainid, slug }))
-    const known = await entityTable.read(state, chainid, keys)
+    const known = await entityTable.read(ingest, chainid, keys)
     const owners = slugs.flatMap((slug) => known.find((label) => label.slug === slug) ?? [])
     return wrapResult([toAddressTag(best, owners)])
   },

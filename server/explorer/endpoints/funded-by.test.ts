@@ -30,12 +30,12 @@ async function contextReading(
   settings = {},
 ): Promise<TestContext> {
   const context = await openContext(settings)
-  await context.state.write(async (tx) => {
+  await context.ingest.write(async (tx) => {
     await putFundings(tx, [funding])
     for (const [from, until] of ranges) await addCoverage(tx, blocksStream('1'), from, until)
     if (finalUntil > 0) await putHead(tx, '1', finalUntil)
   })
-  await confirmHead(context.state, '1', finalUntil, context.clock.now())
+  await confirmHead(context.ingest, '1', finalUntil, context.clock.now())
   return context
 }
 
@@ -99,9 +99,9 @@ describe('200', () => {
 
   test('503: no "No data found" if the confirmation is in the future, because the clock was set back', async () => {
     await using context = await contextReading([[0, 100]], 100)
-    await confirmHead(context.state, '1', 100, context.clock.now() + 86_400_000)
+    await confirmHead(context.ingest, '1', 100, context.clock.now() + 86_400_000)
     await assert.rejects(ask(context, unknownAddress), { code: 'explorer.not_covered' })
-    await confirmHead(context.state, '1', 100, context.clock.now())
+    await confirmHead(context.ingest, '1', 100, context.clock.now())
     assert.equal((await ask(context, unknownAddress)).is, 'nothing')
   })
 
@@ -115,7 +115,7 @@ describe('200', () => {
   test('200: newly indexed blocks count at once', async () => {
     await using context = await contextReading([[0, 50]], 100)
     await assert.rejects(ask(context), { code: 'explorer.not_covered' })
-    await context.state.write((tx) => addCoverage(tx, blocksStream('1'), 50, 100))
+    await context.ingest.write((tx) => addCoverage(tx, blocksStream('1'), 50, 100))
     assert.equal((await ask(context)).is, 'body')
   })
 })

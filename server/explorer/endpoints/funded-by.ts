@@ -43,7 +43,7 @@ export async function findFirstFunding(
   // Read the coverage before the record: the index may advance in between, and must not appear further along than its
   // rows.
   const coverage = await getChainCoverage(context, chain)
-  const stored = await findFunding(context.state, chain, address)
+  const stored = await findFunding(context.ingest, chain, address)
   if (stored?.isProven)
     return { funding: stored, confidence: { asOf: stored.block, finality: 'finalized', coverage: 'probed' } }
   const unread = firstUnread(coverage, stored)
@@ -66,11 +66,11 @@ async function findUnfinalized(
   address: string,
   coverage: ChainCoverage,
 ): Promise<FundingResult> {
-  const unfinalized = await findUnfinalizedFunding(context.state, chain, address)
+  const unfinalized = await findUnfinalizedFunding(context.ingest, chain, address)
   if (unfinalized)
     return { funding: unfinalized, confidence: { asOf: unfinalized.block, finality: 'head', coverage: 'complete' } }
   // The funding may have become final between the two reads.
-  const funding = await findFunding(context.state, chain, address)
+  const funding = await findFunding(context.ingest, chain, address)
   return { funding, confidence: toConfidence(coverage, true) }
 }
 

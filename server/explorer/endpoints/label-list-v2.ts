@@ -6,14 +6,14 @@ import { chooseEncoding } from '#http/compressed-bytes.ts'
 import { isUnchanged } from '#http/etag.ts'
 import { createHandler, type HandlerResult, type RequestInfo } from '#http/handler.ts'
 import { requireChainWithOpenList } from '../chains.ts'
-import type { ExplorerContext } from '../context.ts'
 import { wrapResult } from '../envelope.ts'
 import { createLabelLink } from '../labels/lists/downloads.ts'
 import { getFinishedList, getListHead } from '../labels/lists/finished-lists.ts'
+import type { LinkContext } from '../labels/lists/link-secret.ts'
 
 export const labelListV2 = createHandler(
   contract['explorer.labelListV2'],
-  async ({ chainid, format }, context: ExplorerContext, request) => {
+  async ({ chainid, format }, context: LinkContext, request) => {
     const head = await getListHead(context, chainid)
     if (!head || head.entries === 0) return { is: 'nothing' }
     if (format !== undefined || head.entries > context.settings.explorer.labels.inlineMax) {
@@ -27,7 +27,7 @@ export const labelListV2 = createHandler(
 
 /** The whole list in the envelope of group A, compressed as the caller accepts it. */
 export async function inlineList(
-  context: ExplorerContext,
+  context: LinkContext,
   request: RequestInfo,
   chain: string,
 ): Promise<HandlerResult<never>> {

@@ -30,7 +30,7 @@ async function contextWith(chains: Record<string, number>, overrides: object = {
       updatedUnix: 1_790_000_000 + at,
     })),
   )
-  await context.state.write((tx) => putLabels(new HistoryWriter(tx, author), labels))
+  await context.ingest.write((tx) => putLabels(new HistoryWriter(tx, author), labels))
   return context
 }
 
@@ -189,7 +189,7 @@ describe('304', () => {
     const file = await readLabelExport(context, link)
     assert.equal((await readLabelExport(context, { ...link, ifNoneMatch: file.headers.etag })).status, 304)
     const more = { chain: '1', slug: 'new', name: 'New', description: '', notes: '', updatedUnix: 1 }
-    await context.state.write((tx) => putLabels(new HistoryWriter(tx, author), [more]))
+    await context.ingest.write((tx) => putLabels(new HistoryWriter(tx, author), [more]))
     assert.equal((await ask(context, { chainid: '1' }, { 'if-none-match': etag })).is, 'bytes')
   })
 })

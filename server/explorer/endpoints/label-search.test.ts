@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createContext } from '#server/context.ts'
 import { createSeededRandom } from '#simulator/seeded-random.ts'
-import { openState } from '#storage/open.ts'
+import { openIngest } from '#storage/open.ts'
 import { openContext, type TestContext, testRequestInfo } from '#test/context.ts'
 import { HistoryWriter } from '../labels/history.ts'
 import { type LabelPatch, putLabels, removeLabel } from '../labels/labels.ts'
@@ -17,8 +17,12 @@ const hot = '0x28c6c06298d514db089934071355e5743bf21d60'
 const historyWriter = (tx: ConstructorParameters<typeof HistoryWriter>[0]) =>
   new HistoryWriter(tx, { by: 'ann', via: 'test', atMs: 1 })
 
-async function put(context: Pick<TestContext, 'state'>, labels: readonly LabelPatch[], tags: readonly TagPatch[] = []) {
-  await context.state.write(async (tx) => {
+async function put(
+  context: Pick<TestContext, 'ingest'>,
+  labels: readonly LabelPatch[],
+  tags: readonly TagPatch[] = [],
+) {
+  await context.ingest.write(async (tx) => {
     const page = historyWriter(tx)
     await putLabels(page, labels)
     await putTags(page, tags)
@@ -134,15 +138,15 @@ test('invariant 1: the next search finds every edit, also those of other process
   assert.deepEqual(await found(context, 'harbour'), [])
   await put(context, [exchange])
   assert.deepEqual(await found(context, 'harbour'), ['harbour-exchange'])
-  const other = await openState(context.dir, context.settings.store)
+  const other = await openIngest(context.dir, context.settings.store)
   try {
-    await put({ state: other }, [{ ...exchange, name: 'Lantern' }], [wallet])
+    await put({ ingest: other }, [{ ...exchange, name: 'Lantern' }], [wallet])
   } finally {
     await other.close()
   }
   assert.deepEqual(await found(context, 'lantern'), ['harbour-exchange'])
   assert.deepEqual(await found(context, 'hot'), [hot])
-  await context.state.write(async (tx) => {
+  await context.ingest.write(async (tx) => {
     await removeLabel(historyWriter(tx), '1', 'harbour-exchange')
     await removeTags(historyWriter(tx), await findTags(tx, hot))
   })
@@ -169,13 +173,13 @@ test('after any sequence of edits, the table gives the same results as the store
     }))
     await put(context, labels, tags)
     const gone = labels[0]?.slug ?? ''
-    await context.state.write((tx) => removeLabel(historyWriter(tx), '1', gone))
+    await context.ingest.write((tx) => removeLabel(historyWriter(tx), '1', gone))
     for (const q of ['lantern 1', 'cafe wal', gone, '0x0000']) {
       const search = { words: queryWords(q), limit: 1000 }
       // From memory, and from the store if there are too many rows (invariant 2).
       const kept = await searchEntries(context, search)
-      const other = await openState(context.dir, context.settings.store)
-      const read = await searchEntries(createContext({ ...context, state: other }), search, 0)
+      const other = await openIngest(context.dir, context.settings.store)
+      const read = await searchEntries(createContext({ ...context, ingest: other }), search, 0)
       await other.close()
       assert.deepEqual(kept, read, `${edits} edits, ${q}`)
     }

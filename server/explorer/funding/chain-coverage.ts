@@ -78,17 +78,17 @@ export const isHeadConfirmed = (
 
 /** Cached, because the two reads would double the cost of a request. */
 export const getChainCoverage = (
-  context: Pick<ExplorerContext, 'state' | 'settings' | 'explorer'>,
+  context: Pick<ExplorerContext, 'ingest' | 'settings' | 'explorer'>,
   chain: string,
-): Awaitable<ChainCoverage> => context.explorer.coverage(context.state, chain, () => readChainCoverage(context, chain))
+): Awaitable<ChainCoverage> => context.explorer.coverage(context.ingest, chain, () => readChainCoverage(context, chain))
 
 async function readChainCoverage(
-  { state, settings }: Pick<ExplorerContext, 'state' | 'settings'>,
+  { ingest, settings }: Pick<ExplorerContext, 'ingest' | 'settings'>,
   chain: string,
 ): Promise<ChainCoverage> {
   const from = settings.explorer.chains.find(({ id }) => id === chain)?.firstBlock ?? 0
-  const head = await state.get<HeadRow>(selectHead, chain)
-  const covered = await coverageOf(state, blocksStream(chain))
+  const head = await ingest.get<HeadRow>(selectHead, chain)
+  const covered = await coverageOf(ingest, blocksStream(chain))
   const until = Math.max(from, head?.final_until ?? from)
   const blocks = { from, until }
   const contiguousUntil = holes(covered, blocks)[0]?.from ?? until

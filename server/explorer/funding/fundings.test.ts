@@ -46,13 +46,13 @@ test('invariant 1: the earliest wins in any order, with any batches and repetiti
   )
   await fc.assert(
     fc.asyncProperty(anyOrder, async ({ rows, shuffled, batch }) => {
-      await context.state.write((tx) => tx.run('delete from fundings'))
+      await context.ingest.write((tx) => tx.run('delete from fundings'))
       for (let at = 0; at < shuffled.length; at += batch) {
-        await context.state.write((tx) => putFundings(tx, shuffled.slice(at, at + batch)))
+        await context.ingest.write((tx) => putFundings(tx, shuffled.slice(at, at + batch)))
       }
       for (let to = 0; to <= 3; to++) {
         const address = hexNumber(40, to)
-        assert.deepEqual(await findFunding(context.state, '1', address), earliest(rows, address))
+        assert.deepEqual(await findFunding(context.ingest, '1', address), earliest(rows, address))
       }
     }),
     { numRuns: 60 },
@@ -61,7 +61,7 @@ test('invariant 1: the earliest wins in any order, with any batches and repetiti
 
 test('the returned count is the number of addresses with an earlier funding', async () => {
   await using context = await openContext()
-  const put = (...rows: Funding[]) => context.state.write((tx) => putFundings(tx, rows))
+  const put = (...rows: Funding[]) => context.ingest.write((tx) => putFundings(tx, rows))
   assert.equal(await put(transfer(1, 5, 0, 0), transfer(2, 5, 1, 0)), 2)
   assert.equal(await put(transfer(1, 6, 0, 0), transfer(2, 5, 1, 0)), 0)
   assert.equal(await put(transfer(1, 5, 0, 0), transfer(2, 5, 0, 9)), 1)
@@ -70,9 +70,9 @@ test('the returned count is the number of addresses with an earlier funding', as
 test('chains are separate, and values above 2^64 are exact', async () => {
   await using context = await openContext()
   const valueWei = 2n ** 255n + 1n
-  await context.state.write((tx) => putFundings(tx, [{ ...transfer(1, 5, 0, 0), chain: '137', valueWei }]))
-  assert.equal(await findFunding(context.state, '1', hexNumber(40, 1)), undefined)
-  assert.equal((await findFunding(context.state, '137', hexNumber(40, 1)))?.valueWei, valueWei)
+  await context.ingest.write((tx) => putFundings(tx, [{ ...transfer(1, 5, 0, 0), chain: '137', valueWei }]))
+  assert.equal(await findFunding(context.ingest, '1', hexNumber(40, 1)), undefined)
+  assert.equal((await findFunding(context.ingest, '137', hexNumber(40, 1)))?.valueWei, valueWei)
 })
 
 test('a transfer without value or to the sender itself is rejected', async () => {
@@ -83,7 +83,7 @@ test('a transfer without value or to the sender itself is rejected', async () =>
     { ...good, funder: good.address },
     { ...good, tx: '0x12' },
   ]) {
-    await assert.rejects(context.state.write((tx) => putFundings(tx, [bad])))
+    await assert.rejects(context.ingest.write((tx) => putFundings(tx, [bad])))
   }
-  assert.equal(await findFunding(context.state, '1', good.address), undefined)
+  assert.equal(await findFunding(context.ingest, '1', good.address), undefined)
 })

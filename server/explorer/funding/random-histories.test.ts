@@ -104,13 +104,13 @@ const comparableFunding = (one: Funding | TrueTransfer | undefined) =>
 
 async function assertIndexMatches({ chain }: Scenario, label: string): Promise<void> {
   for (const address of chain.addresses()) {
-    const final = await findFunding(context.state, chain.id, address)
+    const final = await findFunding(context.ingest, chain.id, address)
     assert.deepEqual(
       comparableFunding(final),
       comparableFunding(firstFunding(chain, address, chain.final)),
       `${label}: final row of ${address}`,
     )
-    const present = final ?? (await findUnfinalizedFunding(context.state, chain.id, address))
+    const present = final ?? (await findUnfinalizedFunding(context.ingest, chain.id, address))
     assert.deepEqual(
       comparableFunding(present),
       comparableFunding(firstFunding(chain, address)),

@@ -256,7 +256,7 @@ test('real EVM: probe and index return the expected funding of every address', {
   await context.test('only the index finds a contract that was created and destroyed in one transaction', async () => {
     const [heir] = [...names].find(([, name]) => name === 'heir of a brief contract') ?? []
     const briefly = truth.get(heir ?? '')?.funder ?? ''
-    const row = await findFunding(indexed.state, evmChainId, briefly)
+    const row = await findFunding(indexed.ingest, evmChainId, briefly)
     assert.deepEqual([row?.tx, row?.valueWei], [truth.get(heir ?? '')?.tx, 18n])
     // The documented limit of a search: no state is left.
     const outcome = await fundedBy.handle({ chainid: evmChainId, address: briefly }, probing, testRequestInfo())
@@ -264,8 +264,8 @@ test('real EVM: probe and index return the expected funding of every address', {
   })
   for (const [address, fact] of truth) {
     await context.test(`index: ${names.get(address)}`, async () => {
-      const final = await findFunding(indexed.state, evmChainId, address)
-      const row = final ?? (await findUnfinalizedFunding(indexed.state, evmChainId, address))
+      const final = await findFunding(indexed.ingest, evmChainId, address)
+      const row = final ?? (await findUnfinalizedFunding(indexed.ingest, evmChainId, address))
       const { block, funder, tx, valueWei: value } = row ?? {}
       assert.deepEqual(row && { block, funder, tx, value }, fact ? { ...fact } : undefined)
     })

@@ -29,15 +29,15 @@ const historyWriter = (tx: ConstructorParameters<typeof HistoryWriter>[0], conte
   new HistoryWriter(tx, { by, via: 'a test', atMs: context.clock.now() })
 
 const put = (context: TestContext, labels: Iterable<LabelPatch>, by?: string) =>
-  context.state.write((tx) => putLabels(historyWriter(tx, context, by), labels))
+  context.ingest.write((tx) => putLabels(historyWriter(tx, context, by), labels))
 
 describe('entities', () => {
   test('labels are listed by slug, each once, per chain', async () => {
     await using context = await openContext()
     await put(context, [label('b'), label('a'), label('c', { chain: '137' })])
-    const slugs = (await Array.fromAsync(listLabels(context.state, '1'))).map((record) => record.labelslug)
+    const slugs = (await Array.fromAsync(listLabels(context.ingest, '1'))).map((record) => record.labelslug)
     assert.deepEqual(slugs, ['a', 'b'])
-    assert.deepEqual(await Array.fromAsync(listLabels(context.state, '137')), [
+    assert.deepEqual(await Array.fromAsync(listLabels(context.ingest, '137')), [
       { labelname: 'C', labelslug: 'c', shortdescription: 'A place.', notes: '', lastupdatedtimestamp: 1_790_000_000 },
     ])
   })
@@ -47,11 +47,11 @@ describe('entities', () => {
     const labels = [label('a'), label('b')]
     assert.deepEqual(await put(context, labels), { added: 2, changed: 0, unchanged: 0 })
     assert.deepEqual(await put(context, labels), { added: 0, changed: 0, unchanged: 2 })
-    assert.deepEqual(await readListHead(context.state, '1'), { revision: 1, entries: 2 })
+    assert.deepEqual(await readListHead(context.ingest, '1'), { revision: 1, entries: 2 })
     const counts = await put(context, [label('a'), label('b', { notes: 'moved' })])
     assert.deepEqual(counts, { added: 0, changed: 1, unchanged: 1 })
-    assert.deepEqual(await readListHead(context.state, '1'), { revision: 2, entries: 2 })
-    assert.equal((await readHistory(context.state, { limit: 10 })).length, 3)
+    assert.deepEqual(await readListHead(context.ingest, '1'), { revision: 2, entries: 2 })
+    assert.equal((await readHistory(context.ingest, { limit: 10 })).length, 3)
   })
 
   test('fields that a patch leaves out stay; the default time of a change is now', async () => {
@@ -59,22 +59,22 @@ describe('entities', () => {
     await put(context, [label('a', { notes: 'kept' })])
     await put(context, [{ chain: '1', slug: 'a', name: 'Renamed' }])
     const nowUnix = context.clock.now() / 1000
-    assert.deepEqual(await findLabels(context.state, 'a'), [
+    assert.deepEqual(await findLabels(context.ingest, 'a'), [
       label('a', { name: 'Renamed', notes: 'kept', updatedUnix: nowUnix }),
     ])
     context.clock.advance(60_000)
     await put(context, [{ chain: '1', slug: 'a', name: 'Renamed' }])
-    assert.equal((await findLabels(context.state, 'a'))[0]?.updatedUnix, nowUnix, 'no change, no new time')
+    assert.equal((await findLabels(context.ingest, 'a'))[0]?.updatedUnix, nowUnix, 'no change, no new time')
   })
 
   test('a removed entity is no longer listed, and the history has it', async () => {
     await using context = await openContext()
     await put(context, [label('a'), label('b')])
-    const remove = (slug: string) => context.state.write((tx) => removeLabel(historyWriter(tx, context), '1', slug))
+    const remove = (slug: string) => context.ingest.write((tx) => removeLabel(historyWriter(tx, context), '1', slug))
     assert.equal(await remove('a'), true)
     assert.equal(await remove('a'), false)
-    assert.deepEqual(await readListHead(context.state, '1'), { revision: 2, entries: 1 })
-    const [last] = await readHistory(context.state, { subject: 'a', limit: 1 })
+    assert.deepEqual(await readListHead(context.ingest, '1'), { revision: 2, entries: 1 })
+    const [last] = await readHistory(context.ingest, { subject: 'a', limit: 1 })
     assert.deepEqual([last?.action, last?.before, last?.after], ['removed', label('a'), undefined])
   })
 
@@ -82,7 +82,7 @@ describe('entities', () => {
     await using context = await openContext()
     await put(context, [label('a-b'), label('a-b', { chain: '137' }), label('z')])
     assert.deepEqual(
-      (await findLabels(context.state, 'a-b')).map(({ chain }) => chain),
+      (await findLabels(context.ingest, 'a-b')).map(({ chain }) => chain),
       ['1', '137'],
     )
   })
@@ -94,7 +94,7 @@ describe('the history', () => {
     await put(context, [label('a')])
     context.clock.advance(5000)
     await put(context, [label('a', { name: 'New name' }), label('b')], 'bob')
-    const [second, first, ...older] = await readHistory(context.state, { subject: 'a', limit: 10 })
+    const [second, first, ...older] = await readHistory(context.ingest, { subject: 'a', limit: 10 })
     assert.deepEqual(older, [])
     assert.deepEqual([first?.action, first?.by, first?.after], ['added', 'ann', label('a')])
     assert.deepEqual(
@@ -103,21 +103,21 @@ describe('the history', () => {
     )
     assert.equal((second?.atMs ?? 0) - (first?.atMs ?? 0), 5000)
     assert.deepEqual(
-      (await readHistory(context.state, { limit: 10 })).map(({ change }) => change),
+      (await readHistory(context.ingest, { limit: 10 })).map(({ change }) => change),
       [2, 2, 1],
     )
-    assert.deepEqual(await readHistory(context.state, { chain: '137', limit: 10 }), [])
+    assert.deepEqual(await readHistory(context.ingest, { chain: '137', limit: 10 }), [])
   })
 
   test('a failed transaction leaves neither rows nor history', async () => {
     await using context = await openContext()
-    const failed = context.state.write(async (tx) => {
+    const failed = context.ingest.write(async (tx) => {
       await putLabels(historyWriter(tx, context), [label('a')])
       throw new Error('disk full')
     })
     await assert.rejects(failed, /disk full/)
-    assert.deepEqual(await readHistory(context.state, { limit: 10 }), [])
-    assert.equal(await readListHead(context.state, '1'), undefined)
+    assert.deepEqual(await readHistory(context.ingest, { limit: 10 }), [])
+    assert.equal(await readListHead(context.ingest, '1'), undefined)
   })
 
   test('replaying the history gives the rows, after any sequence of writes and removals', async () => {
@@ -136,7 +136,7 @@ describe('the history', () => {
         await using context = await openContext()
         for (const steps of transactions) {
           context.clock.advance(1000)
-          await context.state.write(async (tx) => {
+          await context.ingest.write(async (tx) => {
             const history = historyWriter(tx, context)
             for (const one of steps) {
               if (one.do === 'put')
@@ -149,19 +149,19 @@ describe('the history', () => {
           })
         }
         const replayed = new Map<string, object>()
-        for (const edit of (await readHistory(context.state, { limit: 100 })).reverse()) {
+        for (const edit of (await readHistory(context.ingest, { limit: 100 })).reverse()) {
           const before = replayed.get(edit.subject)
           if (edit.before)
             for (const [field, value] of Object.entries(edit.before)) assert.deepEqual(before?.[field as never], value)
           if (edit.action === 'removed') replayed.delete(edit.subject)
           else replayed.set(edit.subject, { ...before, ...edit.after })
         }
-        const rows = await Array.fromAsync(eachLabel(context.state))
+        const rows = await Array.fromAsync(eachLabel(context.ingest))
         assert.deepEqual(
           rows,
           [...replayed].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, row]) => row),
         )
-        assert.equal((await readListHead(context.state, '1'))?.entries ?? 0, rows.length)
+        assert.equal((await readListHead(context.ingest, '1'))?.entries ?? 0, rows.length)
       }),
       { numRuns: 25 },
     )

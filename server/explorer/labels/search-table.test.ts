@@ -8,7 +8,7 @@ import { putLabels, removeLabel } from './labels.ts'
 import { createTableRefresher, searchEntries } from './search-table.ts'
 
 const change = (context: TestContext, work: (history: HistoryWriter) => Promise<unknown>) =>
-  context.state.write((tx) => work(new HistoryWriter(tx, { by: 'ann', via: 'test', atMs: 1 })))
+  context.ingest.write((tx) => work(new HistoryWriter(tx, { by: 'ann', via: 'test', atMs: 1 })))
 
 const putEntities = (context: TestContext, count: number, name: string) =>
   change(context, (history) =>
@@ -18,7 +18,7 @@ const putEntities = (context: TestContext, count: number, name: string) =>
     ),
   )
 
-const subjectsOf = async (context: Pick<TestContext, 'state' | 'explorer'>, word: string, limit = 50) =>
+const subjectsOf = async (context: Pick<TestContext, 'ingest' | 'explorer'>, word: string, limit = 50) =>
   (await searchEntries(context, { words: [word], limit })).entries.map(({ subject }) => subject)
 
 test('a search that is running does not see a change that another search applies', async () => {
@@ -26,13 +26,13 @@ test('a search that is running does not see a change that another search applies
   // A search pauses after every 5000 entries.
   await putEntities(context, 40_000, 'old')
   assert.equal((await subjectsOf(context, 'old')).length, 50)
-  const before = await context.state.get('select max(change) as change from label_changes')
+  const before = await context.ingest.get('select max(change) as change from label_changes')
   await change(context, async (history) => {
     await removeLabel(history, '1', 'entity-0')
     await putLabels(history, [{ chain: '1', slug: 'entity-0', name: 'old 0' }])
   })
   // It read the number of the last change just before the change.
-  const earlier = { ...context, state: { ...context.state, get: async () => before } as typeof context.state }
+  const earlier = { ...context, ingest: { ...context.ingest, get: async () => before } as typeof context.ingest }
   const first = subjectsOf(earlier, '0')
   for (let tick = 0; tick < 2; tick++) await nextEventLoopTurn()
   const second = subjectsOf(context, '0')
@@ -43,11 +43,11 @@ test('a search that is running does not see a change that another search applies
 test('after a series of changes, the table is read again ahead of the next search, if there was one before', async () => {
   await using context = await openContext()
   let reads = 0
-  const each: typeof context.state.each = (sql, ...values) => {
+  const each: typeof context.ingest.each = (sql, ...values) => {
     reads += 1
-    return context.state.each(sql, ...values)
+    return context.ingest.each(sql, ...values)
   }
-  const counting = { ...context, state: { ...context.state, each } }
+  const counting = { ...context, ingest: { ...context.ingest, each } }
   const refresh = createTableRefresher(counting)
   await putEntities(context, 10, 'first')
   for (let round = 0; round < 3; round++) await refresh()

@@ -50,19 +50,19 @@ const editsMax = 2000
 const entriesPerYield = 5000
 
 /** Call it again and again. It reads the changes of a used table, but not while further changes arrive. */
-export function createTableRefresher(context: Pick<ExplorerContext, 'state' | 'explorer'>): () => Promise<void> {
+export function createTableRefresher(context: Pick<ExplorerContext, 'ingest' | 'explorer'>): () => Promise<void> {
   let seen: number | undefined
   return async () => {
     const table = await context.explorer.labelTable
     if (!table?.entries) return
-    const change = await lastChange(context.state)
+    const change = await lastChange(context.ingest)
     if (change === seen && change !== table.change) await getSearchTable(context, entriesMax)
     seen = change
   }
 }
 
 export async function searchEntries(
-  context: Pick<ExplorerContext, 'state' | 'explorer'>,
+  context: Pick<ExplorerContext, 'ingest' | 'explorer'>,
   search: LabelQuery,
   tableEntriesMax = entriesMax,
 ): Promise<LabelMatches> {
@@ -75,7 +75,7 @@ export async function searchEntries(
       seen += 1
       if (seen % entriesPerYield === 0) await nextEventLoopTurn()
     }
-  } else for await (const entry of readStoredEntries(context.state)) best.consider(entry)
+  } else for await (const entry of readStoredEntries(context.ingest)) best.consider(entry)
   return best.matches()
 }
 
@@ -113,16 +113,16 @@ const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 
 
 /** Invariant 1. Concurrent searches wait for the same update. */
 async function getSearchTable(
-  { state, explorer }: Pick<ExplorerContext, 'state' | 'explorer'>,
+  { ingest, explorer }: Pick<ExplorerContext, 'ingest' | 'explorer'>,
   tableEntriesMax: number,
 ): Promise<LabelTable> {
   for (;;) {
     const known = explorer.labelTable
     const table = await known
-    const change = await lastChange(state)
+    const change = await lastChange(ingest)
     if (table?.change === change) return table
     if (explorer.labelTable !== known) continue
-    const next = updateTable(state, table, change, tableEntriesMax)
+    const next = updateTable(ingest, table, change, tableEntriesMax)
     explorer.labelTable = next
     next.catch(() => {
       if (explorer.labelTable === next) explorer.labelTable = undefined

@@ -17,7 +17,7 @@ const tag = (digit: string, changes: Partial<TagPatch> = {}): TagPatch => ({
 })
 
 const withHistory = <T>(context: TestContext, work: (history: HistoryWriter) => Promise<T>) =>
-  context.state.write((tx) => work(new HistoryWriter(tx, { by: 'ann', via: 'a test', atMs: context.clock.now() })))
+  context.ingest.write((tx) => work(new HistoryWriter(tx, { by: 'ann', via: 'a test', atMs: context.clock.now() })))
 
 const put = (context: TestContext, ...tags: TagPatch[]) => withHistory(context, (history) => putTags(history, tags))
 
@@ -27,7 +27,7 @@ test('a tag is added, unchanged by the same values, and changed by others', asyn
   assert.deepEqual((await put(context, tag('a'))).counts, { added: 0, changed: 0, unchanged: 1 })
   assert.deepEqual((await put(context, tag('a', { confidence: 90 }))).counts, { added: 0, changed: 1, unchanged: 0 })
   const updatedUnix = context.clock.now() / 1000
-  assert.deepEqual((await findTags(context.state, address('a'), { chain: '1' }))[0], {
+  assert.deepEqual((await findTags(context.ingest, address('a'), { chain: '1' }))[0], {
     chain: '1',
     address: address('a'),
     source: 'own',
@@ -37,7 +37,7 @@ test('a tag is added, unchanged by the same values, and changed by others', asyn
     evidenceUrl: '',
     updatedUnix,
   })
-  const [last] = await readHistory(context.state, { subject: address('a'), limit: 1 })
+  const [last] = await readHistory(context.ingest, { subject: address('a'), limit: 1 })
   assert.deepEqual(
     [last?.kind, last?.source, last?.before, last?.after],
     ['address', 'own', { confidence: 50 }, { confidence: 90 }],
@@ -48,15 +48,15 @@ test('each source has one tag per address, and the one with the highest confiden
   await using context = await openContext()
   await put(context, tag('a', { source: 'rumour', name: 'Maybe', confidence: 20 }), tag('a', { confidence: 80 }))
   await put(context, tag('a', { source: 'audit', name: 'Surely', confidence: 95 }))
-  assert.equal((await findTags(context.state, address('a'), { chain: '1' }))[0]?.name, 'Surely')
+  assert.equal((await findTags(context.ingest, address('a'), { chain: '1' }))[0]?.name, 'Surely')
   assert.deepEqual(
-    (await findTags(context.state, address('a'))).map(({ source }) => source),
+    (await findTags(context.ingest, address('a'))).map(({ source }) => source),
     ['audit', 'own', 'rumour'],
   )
   context.clock.advance(10_000)
   await put(context, tag('a', { source: 'second audit', name: 'Newer', confidence: 95 }))
-  assert.equal((await findTags(context.state, address('a'), { chain: '1' }))[0]?.name, 'Newer')
-  assert.equal((await findTags(context.state, address('a'), { chain: '137' }))[0], undefined)
+  assert.equal((await findTags(context.ingest, address('a'), { chain: '1' }))[0]?.name, 'Newer')
+  assert.equal((await findTags(context.ingest, address('a'), { chain: '137' }))[0], undefined)
 })
 
 test('a tag of an unknown entity is rejected, others are written', async () => {
@@ -74,7 +74,7 @@ test('a tag of an unknown entity is rejected, others are written', async () => {
     ['no entity harbour on chain 137; add it first', 'no entity nobody on chain 1; add it first'],
   )
   assert.deepEqual(
-    (await tagsOfEntity(context.state, 'harbour', '1')).map((one) => one.address),
+    (await tagsOfEntity(context.ingest, 'harbour', '1')).map((one) => one.address),
     [address('a')],
   )
 })
@@ -82,13 +82,13 @@ test('a tag of an unknown entity is rejected, others are written', async () => {
 test('a removed tag is gone, and the history has its values', async () => {
   await using context = await openContext()
   await put(context, tag('a'), tag('b'))
-  const gone = await findTags(context.state, address('a'))
+  const gone = await findTags(context.ingest, address('a'))
   await withHistory(context, (history) => removeTags(history, gone))
   assert.deepEqual(
-    (await Array.fromAsync(eachTag(context.state, '1'))).map((one) => one.address),
+    (await Array.fromAsync(eachTag(context.ingest, '1'))).map((one) => one.address),
     [address('b')],
   )
-  const [last] = await readHistory(context.state, { subject: address('a'), limit: 1 })
+  const [last] = await readHistory(context.ingest, { subject: address('a'), limit: 1 })
   assert.deepEqual([last?.action, last?.before], ['removed', gone[0]])
 })
 
@@ -98,7 +98,7 @@ test('thousands of tags in one transaction, some of them changed', async () => {
   assert.equal((await put(context, ...many)).counts.added, 3000)
   const changed = many.map((one, at) => (at % 1000 === 0 ? { ...one, name: 'Other' } : one))
   assert.deepEqual((await put(context, ...changed)).counts, { added: 0, changed: 3, unchanged: 2997 })
-  assert.equal((await readHistory(context.state, { limit: 5000 })).length, 3003)
+  assert.equal((await readHistory(context.ingest, { limit: 5000 })).length, 3003)
 })
 
 test('an entity may have more tagged addresses than a function has arguments', async () => {
@@ -114,9 +114,9 @@ test('an entity may have more tagged addresses than a function has arguments', a
     ),
   )
   await withHistory(context, (history) => putLabels(history, [{ chain: '1', slug: 'harbour' }]))
-  await context.state.write((tx) => tx.insertMany('tagged_addresses', tagTable.stored.columns, rows))
+  await context.ingest.write((tx) => tx.insertMany('tagged_addresses', tagTable.stored.columns, rows))
   await assert.rejects(
-    removeEntity(context.state, author, { slug: 'harbour', addressesToo: false }),
+    removeEntity(context.ingest, author, { slug: 'harbour', addressesToo: false }),
     /harbour has 150000 tagged addresses/,
   )
 })
@@ -129,10 +129,10 @@ test('an entity with many addresses is removed in several changes, so that other
     tag('a', { address: `0x${(at + 1).toString(16).padStart(40, '0')}`, entity: 'harbour' }),
   )
   await put(context, ...tags)
-  const { addresses, entities } = await removeEntity(context.state, author, { slug: 'harbour', addressesToo: true })
+  const { addresses, entities } = await removeEntity(context.ingest, author, { slug: 'harbour', addressesToo: true })
   assert.deepEqual([addresses.length, entities.length], [3500, 1])
-  assert.deepEqual(await Array.fromAsync(eachTag(context.state)), [])
-  const removed = (await readHistory(context.state, { limit: 5000 })).filter(({ action }) => action === 'removed')
+  assert.deepEqual(await Array.fromAsync(eachTag(context.ingest)), [])
+  const removed = (await readHistory(context.ingest, { limit: 5000 })).filter(({ action }) => action === 'removed')
   const sizes = [...Map.groupBy(removed, ({ change }) => change).values()].map(({ length }) => length)
   assert.deepEqual(sizes, [501, 1000, 1000, 1000])
 })
@@ -148,11 +148,11 @@ test('an entity with more addresses than one statement removes is removed with e
   })
   // The same addresses, from another source.
   await put(context, ...tags, ...tags.map((one) => ({ ...one, source: 'third', entity: 'other' })))
-  const { addresses } = await removeEntity(context.state, author, { slug: 'harbour', addressesToo: true })
+  const { addresses } = await removeEntity(context.ingest, author, { slug: 'harbour', addressesToo: true })
   assert.equal(addresses.length, tags.length)
-  const left = await Array.fromAsync(eachTag(context.state))
+  const left = await Array.fromAsync(eachTag(context.ingest))
   assert.deepEqual([left.length, new Set(left.map(({ source }) => source))], [tags.length, new Set(['third'])])
-  const removed = (await readHistory(context.state, { limit: 1000 })).filter(({ action }) => action === 'removed')
+  const removed = (await readHistory(context.ingest, { limit: 1000 })).filter(({ action }) => action === 'removed')
   assert.deepEqual(
     removed.filter(({ kind }) => kind === 'address').map(({ before }) => before),
     addresses.toReversed(),

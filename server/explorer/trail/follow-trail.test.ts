@@ -37,7 +37,7 @@ const funding = (funder: string, address: string, block: number): Funding => ({
 /** Chain 1, read from the first block until `readUntil` of 1000. */
 async function contextWith(fundings: readonly Funding[], labels: Record<string, string> = {}, readUntil = 1000) {
   const context = await openContext()
-  await context.state.write(async (tx) => {
+  await context.ingest.write(async (tx) => {
     await putFundings(tx, fundings)
     await addCoverage(tx, blocksStream('1'), 0, readUntil)
     await putHead(tx, '1', 1000)
@@ -50,7 +50,7 @@ async function contextWith(fundings: readonly Funding[], labels: Record<string, 
     }))
     await putTags(new HistoryWriter(tx, { by: 'test', via: 'test', atMs: context.clock.now() }), tags)
   })
-  await confirmHead(context.state, '1', 1000, context.clock.now())
+  await confirmHead(context.ingest, '1', 1000, context.clock.now())
   return context
 }
 
@@ -161,7 +161,7 @@ describe('200', () => {
   test('if a search is still running, the trail reports when to retry, like 4.3', async () => {
     await using context = await contextWith([funding('b', 'a', 20)])
     const fault = new Fault('explorer.probe_bounds', { message: 'Up to block 7 of 9.', retryAfterMs: 40_000 })
-    const busy = { ...context, state: before(context.state, 'b', () => Promise.reject(fault)) }
+    const busy = { ...context, ingest: before(context.ingest, 'b', () => Promise.reject(fault)) }
     await assert.rejects(fundedBy.handle({ chainid: '1', address: addressOf('b') }, busy, testRequestInfo()), fault)
     const { hops, end, retryAfterMs } = await ask(busy, 'a')
     assert.deepEqual([names(hops), end.message, retryAfterMs], [['b'], fault.publicMessage, fault.retryAfterMs])
@@ -196,7 +196,7 @@ describe('200', () => {
     const held = new Promise<void>((resolve) => {
       release = resolve
     })
-    const slow = { ...context, state: before(context.state, 'b', () => held) }
+    const slow = { ...context, ingest: before(context.ingest, 'b', () => held) }
     const following = followTrail(slow, '1', addressOf('a'), { depth: 20, timeoutMs: 5000 })
     while (context.clock.monotonicMs() < 6000) {
       await new Promise((resolve) => setImmediate(resolve))
@@ -255,12 +255,12 @@ describe('failures', () => {
     const broken = async () => {
       throw new Fault('store.unavailable')
     }
-    const state = new Proxy(context.state, {
+    const state = new Proxy(context.ingest, {
       get: (target, name) => (name === 'get' ? broken : Reflect.get(target, name).bind(target)),
     })
     const response = trail.handle(
       { chainid: '1', address: addressOf('a'), depth: 20 },
-      { ...context, state },
+      { ...context, ingest: state },
       testRequestInfo(),
     )
     await assert.rejects(response, { code: 'store.unavailable' })
@@ -271,7 +271,7 @@ test('the confidence of a trail is that of its least certain hop', async () => {
   await using context = await contextWith([funding('b', 'a', 30), funding('d', 'c', 10)])
   const coverageOf = async (name: string) => (await ask(context, name)).confidence?.coverage
   assert.equal(await coverageOf('a'), 'complete')
-  await context.state.write((tx) => putProven(tx, funding('c', 'b', 20)))
+  await context.ingest.write((tx) => putProven(tx, funding('c', 'b', 20)))
   assert.equal(await coverageOf('a'), 'probed')
   assert.equal(await coverageOf('c'), 'complete')
 })

@@ -135,11 +135,11 @@ async function findStep(context: ExplorerContext, chain: string, address: string
 }
 
 export async function findLabel(
-  { state }: Pick<ExplorerContext, 'state'>,
+  { ingest }: Pick<ExplorerContext, 'ingest'>,
   chain: string,
   address: string,
 ): Promise<AddressLabel | undefined> {
-  const [tag] = await findTags(state, address, { chain })
+  const [tag] = await findTags(ingest, address, { chain })
   return tag && toLabel(tag)
 }
 

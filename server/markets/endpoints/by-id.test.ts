@@ -18,7 +18,7 @@ const bridge: readonly MarketRecord[] = [
 ]
 
 const put = (context: TestContext, records: readonly MarketRecord[], isDeferred = false) =>
-  context.state.write((tx) => putMarkets(tx, records, context.clock.now(), { isDeferred }))
+  context.ingest.write((tx) => putMarkets(tx, records, context.clock.now(), { isDeferred }))
 
 const request = (context: TestContext, input: { id: string; include_tag?: boolean; asOf?: string }, headers = {}) =>
   byId.handle({ include_tag: true, ...input }, context, testRequestInfo({ headers }))
@@ -107,11 +107,11 @@ describe('404, 422 and 503', () => {
       fault.code === 'markets.not_covered' && message.test(fault.publicMessage)
     await assert.rejects(request(context, { id: '502' }), notCovered(/has not been read completely/))
     const read = { fullAtMs: testNowMs, doneAtMs: testNowMs, asOfMs: testNowMs }
-    await context.state.write((tx) => storeFeedState(tx, { ...newFeedState('main'), ...read }))
+    await context.ingest.write((tx) => storeFeedState(tx, { ...newFeedState('main'), ...read }))
     assert.equal((await request(context, { id: '502' })).is, 'nothing')
     const problems = [{ at: ['slug'], message: 'is required' }]
     const reject = { kind: 'market', id: '502', slug: '', location: 'page 1', problems } as const
-    await context.state.write((tx) => storeRejects(tx, 'main', [reject], testNowMs))
+    await context.ingest.write((tx) => storeRejects(tx, 'main', [reject], testNowMs))
     await assert.rejects(request(context, { id: '502' }), notCovered(/without a slug, so it was not stored/))
     assert.equal((await request(context, { id: '503' })).is, 'nothing')
   })

@@ -22,7 +22,7 @@ const market = (id: string, fields: object, links = {}): MarketRecord => ({
 })
 
 const put = (context: TestContext, ...records: MarketRecord[]) =>
-  context.state.write((tx) => putMarkets(tx, records, context.clock.now()))
+  context.ingest.write((tx) => putMarkets(tx, records, context.clock.now()))
 
 async function contextWithBridge(overrides: object = {}): Promise<TestContext> {
   const context = await openContext(overrides)
@@ -60,24 +60,24 @@ describe('200', () => {
 
   test('200: a replica may answer; what it lacks comes from the primary, and an older response is not cached', async () => {
     await using context = await contextWithBridge()
-    const { state } = context
+    const { ingest } = context
     const replies: unknown[] = []
     const recent: State['recent'] = {
-      ...state.recent,
+      ...ingest.recent,
       get: async <R>() => replies.shift() as R | undefined,
     }
     let seen: unknown
-    const recording = stateWith(state, {
+    const recording = stateWith(ingest, {
       get: async <R>(sql: string, ...values: Value[]) => {
-        seen = await state.get(sql, ...values)
+        seen = await ingest.get(sql, ...values)
         return seen as R
       },
     })
-    await ask({ ...context, state: recording, markets: createMarketsCaches() }, 'bridge')
+    await ask({ ...context, ingest: recording, markets: createMarketsCaches() }, 'bridge')
     const older = seen
     await put(context, market('501', { slug: 'bridge', question: 'Closed?' }, { tags: ['7'] }))
-    const replicated = stateWith(state, { recent, hasReplicas: true })
-    const served = { ...context, state: replicated }
+    const replicated = stateWith(ingest, { recent, hasReplicas: true })
+    const served = { ...context, ingest: replicated }
     replies.push(older)
     assert.equal((await ask(served, 'bridge')).body.question, 'Open?')
     assert.equal((await ask(served, 'bridge')).body.question, 'Closed?')
@@ -115,7 +115,7 @@ describe('200', () => {
   test('200: the next request sees a change; other commits do not clear the cache', async () => {
     await using context = await contextWithBridge()
     const before = await ask(context, 'bridge')
-    await context.state.write((tx) => tx.run("insert into label_lists (chain, revision, entries) values ('1', 1, 0)"))
+    await context.ingest.write((tx) => tx.run("insert into label_lists (chain, revision, entries) values ('1', 1, 0)"))
     assert.equal((await ask(context, 'bridge')).headers.etag, before.headers.etag)
     context.clock.advance(5000)
     await put(context, { kind: 'tag', id: '7', fields: { label: 'Harbours' } })

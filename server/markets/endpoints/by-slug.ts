@@ -38,7 +38,7 @@ export function respondWithMarket(
     if (asOf !== undefined) return respondAsOf(context, request, read, key, include_tag, parseAsOf(asOf))
     const isGzip = acceptsGzip(context, request.headers['accept-encoding'])
     return whenReady(findMarketResponse(context, key, include_tag, isGzip), (response) =>
-      response ? respondNow(context, request, read, response) : notFoundOrNotCovered(context.state, read, key),
+      response ? respondNow(context, request, read, response) : notFoundOrNotCovered(context.ingest, read, key),
     )
   })
 }
@@ -51,7 +51,7 @@ function respondNow(
 ): Awaitable<HandlerResult<never>> {
   const { etag, modifiedMs, slug, vanished } = response
   // The response does not contain a rejected version of the market, so it must not be reported as current as the feed.
-  const isKept = vanished || (read.incomplete.length > 0 && isRejected(context.state, slug, read.incomplete))
+  const isKept = vanished || (read.incomplete.length > 0 && isRejected(context.ingest, slug, read.incomplete))
   return whenReady<boolean, HandlerResult<never>>(isKept, (kept) => {
     const asOf = kept ? undefined : read.asOf
     if (response.latest?.coverage !== read.coverage || response.latest.asOf !== asOf)
@@ -79,10 +79,10 @@ async function respondAsOf(
   tags: boolean,
   asOfMs: number,
 ): Promise<HandlerResult<never>> {
-  const { atMs: settledMs } = await readLogHead(context.state)
+  const { atMs: settledMs } = await readLogHead(context.ingest)
   refuseFuture(asOfMs, context.clock.now(), settledMs)
-  const past = await marketAsOf(context.state, key, asOfMs)
-  if (!past) return notFoundOrNotCovered(context.state, read, key)
+  const past = await marketAsOf(context.ingest, key, asOfMs)
+  if (!past) return notFoundOrNotCovered(context.ingest, read, key)
   const etag = tags || past.tagsAt < 0 ? past.etag : `${past.etag.slice(0, -1)}-t"`
   // Later versions may still get the time of the newest one, so only earlier times are final.
   const maxAge = asOfMs < settledMs ? pastAgeSeconds : context.settings.markets.maxAgeSeconds

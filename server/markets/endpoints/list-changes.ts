@@ -18,22 +18,22 @@ const toJsonBytes = (value: unknown): Uint8Array => Buffer.from(stringifyJson(va
 export const changesBySlug = createHandler(
   extensions['markets.changesBySlug'],
   async (input, context: MarketsContext) => {
-    const { state } = context
+    const { ingest } = context
     validateFields(input.fields, input.related)
     const feeds = await getFeedCoverage(context)
-    const id = await findMarketId(state, input.slug)
-    if (id === undefined) return notFoundOrNotCovered(state, feeds, input.slug)
+    const id = await findMarketId(ingest, input.slug)
+    if (id === undefined) return notFoundOrNotCovered(ingest, feeds, input.slug)
     const { limit, fields, related } = input
     const cursor = input.cursor === undefined ? undefined : Number(input.cursor)
-    const { changes, next } = await listMarketChanges(state, id, { cursor, limit, fields, related })
+    const { changes, next } = await listMarketChanges(ingest, id, { cursor, limit, fields, related })
     return { is: 'bytes', bytes: toJsonBytes({ changes, next: next === undefined ? null : String(next) }) }
   },
 )
 
-export const changes = createHandler(extensions['markets.changes'], async (input, { state }) => {
-  const marketIds = input.slugs && (await findMarketIds(state, input.slugs))
-  const after = await resolveCursor(state, input.after)
-  const page = await listChangesAfter(state, after, input.limit, { kinds: input.kinds, marketIds })
+export const changes = createHandler(extensions['markets.changes'], async (input, { ingest }: MarketsContext) => {
+  const marketIds = input.slugs && (await findMarketIds(ingest, input.slugs))
+  const after = await resolveCursor(ingest, input.after)
+  const page = await listChangesAfter(ingest, after, input.limit, { kinds: input.kinds, marketIds })
   return { is: 'bytes', bytes: toJsonBytes({ changes: page.changes, next: String(page.next), more: page.more }) }
 })
 

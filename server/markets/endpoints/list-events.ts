@@ -33,7 +33,7 @@ export const eventsPagination = createHandler(
   extensions['markets.eventsPagination'],
   async (input, context: MarketsContext, request) => {
     const { coverage, query, hasMore, records } = await readOffsetPage(context, eventList, input)
-    const pagination = { hasMore, totalResults: await countRecords(context.state.recent, query) }
+    const pagination = { hasMore, totalResults: await countRecords(context.ingest.recent, query) }
     const end = `,"pagination":${JSON.stringify(pagination)}}`
     return respondWith(context, request, coverage, Buffer.concat([Buffer.from('{"data":'), records, Buffer.from(end)]))
   },
@@ -47,8 +47,8 @@ export const eventsKeyset = createHandler(
   },
 )
 
-async function readEvents({ state }: MarketsContext, ids: readonly string[]): Promise<Uint8Array> {
-  const texts = await state.snapshot((reader) => composeEvents(reader, ids, marketsMax))
+async function readEvents({ ingest }: MarketsContext, ids: readonly string[]): Promise<Uint8Array> {
+  const texts = await ingest.snapshot((reader) => composeEvents(reader, ids, marketsMax))
   if (!texts) throw tooLarge()
   const bytes = joinRecords(texts.map((text) => Buffer.from(text)))
   if (bytes.byteLength > bytesMax) throw tooLarge()

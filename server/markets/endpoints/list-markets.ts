@@ -49,7 +49,7 @@ async function readDocuments(
   let byteCount = 0
   for (let from = 0; from < ids.length; from += documentsPerQuery) {
     const part = ids.slice(from, from + documentsPerQuery)
-    const rows = await context.state.recent.all<{ id: string; body: Uint8Array; tags_at: number }>(
+    const rows = await context.ingest.recent.all<{ id: string; body: Uint8Array; tags_at: number }>(
       `select market_id as id, body, tags_at from market_documents where market_id in (${part.map(() => '?').join()})`,
       ...part,
     )

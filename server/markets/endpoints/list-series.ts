@@ -15,9 +15,9 @@ export const series = createHandler(
   async ({ limit, offset, slug, closed, ...input }, context: MarketsContext, request) => {
     const read = await getFeedCoverage(context)
     const query = { kind: 'series', ...orderOf(input), slugs: slug, closed } as const
-    const { ids } = await findPage(context.state.recent, query, { offset, limit })
+    const { ids } = await findPage(context.ingest.recent, query, { offset, limit })
     const names = ids.map((id) => ['series', id] as const)
-    const graph = await context.state.snapshot((reader) => loadRecordGraph(currentRecords(reader), names))
+    const graph = await context.ingest.snapshot((reader) => loadRecordGraph(currentRecords(reader), names))
     const written = new Map()
     const texts = ids.map((id) => writeRecord(graph, 'series', id, written)).filter((text) => text !== undefined)
     const bytes = joinRecords(texts.map((text) => Buffer.from(text)))

@@ -11,7 +11,7 @@ import { readTags } from '../lists/tag-records.ts'
 export const tags = createHandler(
   extensions['markets.tags'],
   async ({ limit, offset, ...input }, context: MarketsContext, request) => {
-    const { recent } = context.state
+    const { recent } = context.ingest
     const read = await getFeedCoverage(context)
     const { ids } = await findPage(recent, { kind: 'tag', ...orderOf(input) }, { offset, limit })
     return respondWith(context, request, read, joinRecords(await readTags(recent, ids)))

@@ -51,7 +51,7 @@ const world: readonly MarketRecord[] = [
 ]
 
 const put = (context: TestContext, records: readonly MarketRecord[], isDeferred = false) =>
-  context.state.write((tx) => putMarkets(tx, records, context.clock.now(), { isDeferred }))
+  context.ingest.write((tx) => putMarkets(tx, records, context.clock.now(), { isDeferred }))
 
 /** Parses the query as the server does, so that defaults apply. */
 async function call<E extends Endpoint>(
@@ -176,7 +176,7 @@ describe('lists of markets', () => {
     for (const [query, message] of cases)
       await assert.rejects(async () => call(list, context, query), isInvalid(message), JSON.stringify(query))
     const body = Buffer.alloc(17 * 2 ** 20)
-    await context.state.write((tx) => tx.run('update market_documents set body = ?', body))
+    await context.ingest.write((tx) => tx.run('update market_documents set body = ?', body))
     await assert.rejects(call(list, context), isInvalid(/^limit must be lower/))
     assert.equal((await call(list, context, { limit: '1' })).is, 'bytes')
   })
@@ -259,8 +259,8 @@ describe('events and series', () => {
   test('events with more markets than allowed are not composed', async () => {
     await using context = await openContext()
     await put(context, world)
-    assert.equal(await composeEvents(context.state, ['71'], 1), undefined)
-    assert.equal((await composeEvents(context.state, ['71'], 2))?.length, 1)
+    assert.equal(await composeEvents(context.ingest, ['71'], 1), undefined)
+    assert.equal((await composeEvents(context.ingest, ['71'], 2))?.length, 1)
     await assert.rejects(async () => call(events, context, { limit: '101' }), isInvalid(/^limit must be at most 100/))
   })
 
@@ -331,7 +331,7 @@ describe('lookups of tags', () => {
   test('a market that its feed lists in a form that cannot be stored is not "not found"', async () => {
     await using context = await openContext({ markets: { feeds: [{ id: 'main', url: 'http://127.0.0.1:9/markets' }] } })
     const read = { fullAtMs: testNowMs, doneAtMs: testNowMs, asOfMs: testNowMs }
-    await context.state.write(async (tx) => {
+    await context.ingest.write(async (tx) => {
       await storeFeedState(tx, { ...newFeedState('main'), ...read })
       await addReject(tx, '600')
     })
@@ -451,7 +451,7 @@ describe('headers and errors', () => {
     await assert.rejects(call(marketTags, context, missing), isUnread('market'))
     await assert.rejects(call(eventTags, context, missing), isUnread('event'))
     const read = { fullAtMs: testNowMs, doneAtMs: testNowMs, asOfMs: testNowMs }
-    await context.state.write((tx) => storeFeedState(tx, { ...newFeedState('main'), ...read }))
+    await context.ingest.write((tx) => storeFeedState(tx, { ...newFeedState('main'), ...read }))
     const asOf = new Date(testNowMs).toISOString()
     for (const [handler, query] of all) {
       const headers = headersOf(await call(handler, context, query))

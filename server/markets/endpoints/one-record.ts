@@ -47,8 +47,8 @@ export const marketTags = createHandler(
   extensions['markets.marketTags'],
   async ({ id }, context: MarketsContext, request) => {
     const read = await getFeedCoverage(context)
-    const tags = await context.state.snapshot((reader) => readOwnTags(reader, 'market', id))
-    return tags ? respondWith(context, request, read, tags) : notFoundOrNotCovered(context.state, read, { id })
+    const tags = await context.ingest.snapshot((reader) => readOwnTags(reader, 'market', id))
+    return tags ? respondWith(context, request, read, tags) : notFoundOrNotCovered(context.ingest, read, { id })
   },
 )
 
@@ -60,7 +60,7 @@ async function respondWithRecord(
   find: (reader: StateReader) => Promise<Uint8Array | undefined>,
 ): Promise<HandlerResult<never>> {
   const read = await getFeedCoverage(context)
-  const bytes = await context.state.snapshot(find)
+  const bytes = await context.ingest.snapshot(find)
   return bytes ? respondWith(context, request, read, bytes) : unreadOrNotFound(read, kind)
 }
 

@@ -20,8 +20,8 @@ export const publicSearch = createHandler(
   async ({ q, query = '', limit_per_type: limit, page }, context: MarketsContext, request) => {
     const read = await getFeedCoverage(context)
     const words = searchWords(q ?? query)
-    const marketIds = await findBestMatches(context.state.recent, words, matchesMax)
-    const { events, tags, total } = await context.state.snapshot(async (reader) => {
+    const marketIds = await findBestMatches(context.ingest.recent, words, matchesMax)
+    const { events, tags, total } = await context.ingest.snapshot(async (reader) => {
       const eventIds = await findLinked(reader, 'market', marketIds, 'event')
       const shown = eventIds.slice((page - 1) * limit, page * limit)
       return {

@@ -30,7 +30,7 @@ after(async () => {
 })
 
 const put = (atMs: number, bestBid: number) =>
-  server.context.state.write((tx) =>
+  server.context.ingest.write((tx) =>
     putMarkets(tx, [{ kind: 'market', id: '1', fields: { slug: 'uno', bestBid } }], atMs),
   )
 
@@ -88,7 +88,7 @@ test('410: a cursor after the newest change, in the list and in the stream', asy
 
 test('410: deleted history, with advice on how to continue', async () => {
   await put(firstMs + 2000, 0.5)
-  await server.context.state.write((tx) => dropVersionsBefore(tx, firstMs + 1000))
+  await server.context.ingest.write((tx) => dropVersionsBefore(tx, firstMs + 1000))
   const errorOf = async (path: string) => {
     const { statusCode, body } = await inject(server, { url: `/markets/${path}` })
     return [statusCode, JSON.parse(body).error]

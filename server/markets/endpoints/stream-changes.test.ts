@@ -8,7 +8,7 @@ import { putMarkets } from '../records/put-markets.ts'
 import { changeStream } from './stream-changes.ts'
 
 const trade = (context: TestContext, id: number, bestBid: number) =>
-  context.state.write((tx) =>
+  context.ingest.write((tx) =>
     putMarkets(tx, [{ kind: 'market', id: String(id), fields: { slug: `m-${id}`, bestBid } }], context.clock.now()),
   )
 

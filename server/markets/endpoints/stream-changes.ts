@@ -28,16 +28,16 @@ const callerName = ({ keyId, network }: Caller): string => (keyId === anonymousI
 export const changeStream = createHandler(
   extensions['markets.changeStream'],
   async (input, context: MarketsContext, request) => {
-    const { state, settings } = context
+    const { ingest, settings } = context
     const slots = context.markets.streamSlots
     const caller = callerName(request.caller)
     const full = slots.refusal(caller, settings.markets)
     if (full) throw full
     const cursor = input.lastEventId ?? input.after
-    const after = cursor === undefined ? (await readLogHead(state)).seq : await resolveCursor(state, cursor)
+    const after = cursor === undefined ? (await readLogHead(ingest)).seq : await resolveCursor(ingest, cursor)
     const filter: ChangeFilter = {
       kinds: input.kinds,
-      marketIds: input.slugs && (await findMarketIds(state, input.slugs)),
+      marketIds: input.slugs && (await findMarketIds(ingest, input.slugs)),
     }
     return {
       is: 'stream',
@@ -64,14 +64,14 @@ async function* streamEvents(
   filter: ChangeFilter,
   signal: AbortSignal,
 ): AsyncGenerator<string> {
-  const { state, clock } = context
+  const { ingest, clock } = context
   yield `retry: ${retryMs}\n\n${cursorEvent(start)}`
   let after = start
   let version = Number.NaN
   let lastSentMs = clock.monotonicMs()
   while (!signal.aborted) {
-    const now = state.version('markets')
-    const page = now === version ? undefined : await listChangesAfter(state, after, batchMax, filter)
+    const now = ingest.version('markets')
+    const page = now === version ? undefined : await listChangesAfter(ingest, after, batchMax, filter)
     if (page) {
       after = page.next
       // If there is more, read again even if the store has not changed.

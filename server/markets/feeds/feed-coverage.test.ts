@@ -23,10 +23,10 @@ const bridge: readonly MarketRecord[] = [
 
 /** With deferred documents, as a first pass and an import store them. */
 const putBridge = (context: TestContext, records = bridge) =>
-  context.state.write((tx) => putMarkets(tx, records, context.clock.now(), { isDeferred: true }))
+  context.ingest.write((tx) => putMarkets(tx, records, context.clock.now(), { isDeferred: true }))
 
 const putFeedState = (context: TestContext, source: string, feedState: Partial<FeedState>) =>
-  context.state.write((tx) => storeFeedState(tx, { ...newFeedState(source), ...feedState }))
+  context.ingest.write((tx) => storeFeedState(tx, { ...newFeedState(source), ...feedState }))
 
 async function request(context: TestContext, slug: string, headers: Record<string, string> = {}, include_tag = true) {
   const outcome = await bySlug.handle({ slug, include_tag }, context, testRequestInfo({ headers }))
@@ -114,7 +114,7 @@ describe('as-of time', () => {
     await using context = await openContext({ markets: { feeds: [feed('main')] } })
     await putFeedState(context, 'main', { fullAtMs: testNowMs, doneAtMs: testNowMs, asOfMs: testNowMs - 7000 })
     await putBridge(context)
-    await writeDeferred(context.state, () => context.clock.now())
+    await writeDeferred(context.ingest, () => context.clock.now())
     const first = await request(context, 'bridge')
     assert.deepEqual(
       [first.headers['x-tetrad-coverage'], first.headers['x-tetrad-as-of']],
@@ -132,7 +132,7 @@ describe('as-of time', () => {
     const before = await request(context, 'bridge')
     const bare = await request(context, 'bridge', {}, false)
     context.clock.advance(1000)
-    await writeDeferred(context.state, () => context.clock.now())
+    await writeDeferred(context.ingest, () => context.clock.now())
     const after = await request(context, 'bridge')
     assert.deepEqual([before.bytes, before.headers.etag], [after.bytes, after.headers.etag])
     assert.equal((await request(context, 'bridge', {}, false)).bytes, bare.bytes)

@@ -40,10 +40,10 @@ export function computeFeedCoverage(
 const withoutFeeds = computeFeedCoverage([], [])
 
 /** Call this before looking up a market: a feed may add the market in between. */
-export function getFeedCoverage({ state, settings, markets }: MarketsContext): Awaitable<FeedCoverage> {
+export function getFeedCoverage({ ingest, settings, markets }: MarketsContext): Awaitable<FeedCoverage> {
   const { feeds } = settings.markets
   if (feeds.length === 0) return withoutFeeds
-  return markets.coverage(state, 'feeds', async () => computeFeedCoverage(feeds, await readFeedStates(state)))
+  return markets.coverage(ingest, 'feeds', async () => computeFeedCoverage(feeds, await readFeedStates(ingest)))
 }
 
 export const toConfidence = ({ coverage, asOf }: FeedCoverage): Confidence => ({

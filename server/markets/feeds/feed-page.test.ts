@@ -34,7 +34,7 @@ test('a source smaller than the overlap is counted once, and so are its rejects'
   await using context = await contextFor(server.url)
   const { pages, records, rejected } = await pass(context)
   assert.deepEqual({ pages, records, rejected }, { pages: 2, records: 3, rejected: 1 })
-  const rejects = await listRejects(context.state, 10)
+  const rejects = await listRejects(context.ingest, 10)
   assert.deepEqual(
     rejects.map(({ id, times, location }) => [id, times, location.replace(/^\S+ /, '')]),
     [['3', 1, 'page 1 record 3']],

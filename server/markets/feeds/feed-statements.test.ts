@@ -44,7 +44,7 @@ async function readAll(engine: State['engine'], count: number, size: number) {
   const feeds = [{ id: 'main', url: server.url, record: 'market', perSecond: 1000, paging }]
   await using context = await openContext({ markets: { feeds } })
   // The sizes of the engine on any database.
-  const { state, counts } = countStatements(stateWith(context.state, { engine }))
+  const { state, counts } = countStatements(stateWith(context.ingest, { engine }))
   const feed = context.settings.markets.feeds[0] as MarketFeed
   const statements: number[] = []
   const clock = setInterval(() => context.clock.advance(10), 1)
@@ -52,7 +52,7 @@ async function readAll(engine: State['engine'], count: number, size: number) {
     bestBid = bid
     const before = counts.statements
     const options = { holder: 'test', signal: new AbortController().signal, full: true }
-    await readFeed({ ...context, state }, feed, options)
+    await readFeed({ ...context, ingest: state }, feed, options)
     statements.push(counts.statements - before)
   }
   clearInterval(clock)
@@ -70,7 +70,7 @@ async function readAll(engine: State['engine'], count: number, size: number) {
       'select market_id, full_pass from market_feed_presence order by 1',
       'select kind, field, problem, records from market_drift order by 1, 2, 3',
       'select * from market_deferred_documents',
-    ].map((sql) => context.state.all(sql)),
+    ].map((sql) => context.ingest.all(sql)),
   )
   return { statements, rows, counts }
 }

@@ -39,7 +39,7 @@ const pass = async (context: TestContext, feed: MarketFeed, options: Partial<Pas
 }
 
 /** Everything that a page writes, without times. */
-async function leftBy({ state }: TestContext) {
+async function leftBy({ ingest }: TestContext) {
   const tables = {
     records: 'select kind, id, fields, links, changes_since_snapshot from market_records order by kind, id',
     versions: 'select kind, id, change_type, diff from market_versions order by seq',
@@ -49,7 +49,7 @@ async function leftBy({ state }: TestContext) {
     drift: 'select kind, field, records from market_drift order by kind, field',
     feeds: 'select source, pass, cursor, page, full_pass from market_feeds',
   }
-  const rows = await Promise.all(Object.entries(tables).map(async ([name, sql]) => [name, await state.all(sql)]))
+  const rows = await Promise.all(Object.entries(tables).map(async ([name, sql]) => [name, await ingest.all(sql)]))
   return Object.fromEntries(rows)
 }
 
@@ -58,16 +58,16 @@ test('a transaction has about 100 records, and the cursor moves after the last p
   const { context, feed } = await contextFor(server.url)
   const sizes: number[] = []
   const pages: (number | undefined)[] = []
-  const state = stateWith(context.state, {
+  const state = stateWith(context.ingest, {
     write: async (work, options) => {
       const before = await counted(context)
-      const result = await context.state.write(work, options)
+      const result = await context.ingest.write(work, options)
       sizes.push((await counted(context)) - before)
-      pages.push((await readFeedState(context.state, 'main'))?.page)
+      pages.push((await readFeedState(context.ingest, 'main'))?.page)
       return result
     },
   })
-  const report = await pass({ ...context, state }, feed)
+  const report = await pass({ ...context, ingest: state }, feed)
   assert.deepEqual([report.pages, report.records, report.rejected], [2, 30, 1])
   // Two events of 22 records are the first to exceed 25 markets.
   const [largest] = sizes.toSorted((a, b) => b - a)
@@ -102,9 +102,9 @@ test('a transaction writes at most 25 documents, and all of the page are written
   count = 30
   const documents: number[] = []
   const deferredAtPage: unknown[] = []
-  const state = stateWith(context.state, {
+  const state = stateWith(context.ingest, {
     write: (work, options) =>
-      context.state.write(async (tx) => {
+      context.ingest.write(async (tx) => {
         let written = 0
         const insertMany: typeof tx.insertMany = (into, columns, rows, ...end) => {
           if (into === 'market_documents') written += rows.length
@@ -117,7 +117,7 @@ test('a transaction writes at most 25 documents, and all of the page are written
         return result
       }, options),
   })
-  const report = await pass({ ...context, state }, feed)
+  const report = await pass({ ...context, ingest: state }, feed)
   // The first part changes 25 documents and writes them. The following parts change more, so all 150 are written later.
   assert.deepEqual(
     documents.filter((written) => written > 0),
@@ -125,14 +125,14 @@ test('a transaction writes at most 25 documents, and all of the page are written
   )
   assert.equal(report.written, 175)
   assert.deepEqual(deferredAtPage, [])
-  const shown = await context.state.all<{ body: Uint8Array }>('select body from market_documents')
+  const shown = await context.ingest.all<{ body: Uint8Array }>('select body from market_documents')
   assert.equal(shown.length, 150)
   for (const { body } of shown) assert.match(Buffer.from(body).toString(), /"id":"e29","slug":"event-29"/)
   await context[Symbol.asyncDispose]()
 })
 
-const counted = async ({ state }: TestContext) =>
-  (await state.get<{ n: number }>('select count(*) as n from market_records'))?.n ?? 0
+const counted = async ({ ingest }: TestContext) =>
+  (await ingest.get<{ n: number }>('select count(*) as n from market_records'))?.n ?? 0
 
 test('a page that is interrupted at any part and read again gives the same result', async () => {
   const count = 10
@@ -145,13 +145,13 @@ test('a page that is interrupted at any part and read again gives the same resul
     const later = { ...feed, url: `${server.url}/later` }
     await pass(context, feed)
     let writes = 0
-    const state = stateWith(context.state, {
+    const state = stateWith(context.ingest, {
       write: (work, options) => {
         writes += 1
-        return writes === cutAt ? Promise.reject(new Error('cut off')) : context.state.write(work, options)
+        return writes === cutAt ? Promise.reject(new Error('cut off')) : context.ingest.write(work, options)
       },
     })
-    if (cutAt > 0) await assert.rejects(pass({ ...context, state }, later), /cut off/)
+    if (cutAt > 0) await assert.rejects(pass({ ...context, ingest: state }, later), /cut off/)
     await pass(context, later)
     const left = await leftBy(context)
     await context[Symbol.asyncDispose]()

@@ -49,11 +49,13 @@ const pass = (context: TestContext, feed: MarketFeed, options: Partial<PassOptio
   run(context, readFeed(context, feed, { holder: 'test', signal: new AbortController().signal, ...options }))
 
 const slugsOf = async (context: TestContext) =>
-  (await context.state.all<{ slug: string }>('select slug from market_documents order by slug')).map(({ slug }) => slug)
+  (await context.ingest.all<{ slug: string }>('select slug from market_documents order by slug')).map(
+    ({ slug }) => slug,
+  )
 
 /** A feed with scripted pages. The last page of a pass is requested twice and is the same both times. */
-const listVanished = ({ state }: TestContext) =>
-  state.all<{ id: string; slug: string }>(
+const listVanished = ({ ingest }: TestContext) =>
+  ingest.all<{ id: string; slug: string }>(
     'select market_id as id, slug from market_documents where vanished_ms is not null order by market_id',
   )
 
@@ -161,7 +163,7 @@ describe('pages that repeat', () => {
     assert.deepEqual([report.pages, report.records, report.end], [2, 2, 'page repeats'])
     assert.equal(server.requests.length, 3, 'the page that ends the pass is requested twice')
     assert.deepEqual(await slugsOf(context), ['m-1', 'm-2'])
-    assert.equal((await readFeedState(context.state, 'main'))?.fullAtMs, null)
+    assert.equal((await readFeedState(context.ingest, 'main'))?.fullAtMs, null)
     const { ok, message = '' } = (await finding(context)) ?? {}
     assert.equal(ok, false)
     assert.match(message, /ended at a page that repeats .* after 2 pages with 2 records/)
@@ -178,11 +180,11 @@ describe('pages that repeat', () => {
     const { context, feed } = await contextFor(server.url, { vanishAfter: 1 })
     assert.equal((await pass(context, feed)).end, 'end')
     assert.match((await finding(context))?.message ?? '', /^last pass .* old, 3 pages with 4 records$/)
-    const asOf = (await readFeedState(context.state, 'main'))?.asOfMs
+    const asOf = (await readFeedState(context.ingest, 'main'))?.asOfMs
     context.clock.advance(1000)
     const { end, vanished } = await pass(context, feed)
     assert.deepEqual([end, vanished], ['page repeats', 0])
-    assert.equal((await readFeedState(context.state, 'main'))?.asOfMs, asOf, 'responses are based on the pass before')
+    assert.equal((await readFeedState(context.ingest, 'main'))?.asOfMs, asOf, 'responses are based on the pass before')
     assert.equal((await finding(context))?.ok, false)
     await context[Symbol.asyncDispose]()
   })
@@ -235,10 +237,10 @@ describe('pages that repeat', () => {
     await using server = await serveScript(pageOf(1, 2), nothing, pageOf(3, 4))
     const { context, feed } = await contextFor(server.url, { recent: { since: 's' } })
     await pass(context, feed)
-    const before = (await readFeedState(context.state, 'main'))?.readUntilMs
+    const before = (await readFeedState(context.ingest, 'main'))?.readUntilMs
     const report = await pass(context, feed)
     assert.deepEqual([report.pass, report.end], ['recent', 'page repeats'])
-    assert.equal((await readFeedState(context.state, 'main'))?.readUntilMs, before)
+    assert.equal((await readFeedState(context.ingest, 'main'))?.readUntilMs, before)
     await context[Symbol.asyncDispose]()
   })
 
@@ -339,7 +341,7 @@ describe('passes', () => {
     const { context, feed } = await contextFor(server.url, { recent, fullEveryMs: 600_000 })
     assert.equal((await pass(context, feed)).pass, 'full')
     const mark = testNowMs - 60_000 + 2
-    assert.equal((await readFeedState(context.state, 'main'))?.readUntilMs, mark)
+    assert.equal((await readFeedState(context.ingest, 'main'))?.readUntilMs, mark)
     const second = await pass(context, feed)
     assert.deepEqual([second.pass, second.written], ['recent', 1])
     const since = new URLSearchParams(queries(server.requests)[2])
@@ -381,7 +383,7 @@ describe('passes', () => {
     await using server = await serveScript(late, nothing)
     const { context, feed } = await contextFor(server.url, { recent: { since: 's' } })
     await pass(context, feed)
-    assert.equal((await readFeedState(context.state, 'main'))?.readUntilMs, testNowMs)
+    assert.equal((await readFeedState(context.ingest, 'main'))?.readUntilMs, testNowMs)
     await context[Symbol.asyncDispose]()
   })
 
@@ -403,7 +405,7 @@ describe('passes', () => {
     await using server = await serveScript(pageOf(1), nothing)
     const { context, feed } = await contextFor(server.url, { perSecond: 3 })
     await pass(context, feed)
-    assert.ok(Number.isInteger((await readFeedState(context.state, 'main'))?.heldUntilMs))
+    assert.ok(Number.isInteger((await readFeedState(context.ingest, 'main'))?.heldUntilMs))
     await context[Symbol.asyncDispose]()
   })
 
@@ -416,12 +418,12 @@ describe('passes', () => {
         assert.rejects(readFeed(context, feed, { holder: 'b', signal: new AbortController().signal }), {
           name: 'FeedLocked',
         }),
-        context.state.write((tx) => tx.run("update market_feeds set holder = 'thief'")),
+        context.ingest.write((tx) => tx.run("update market_feeds set holder = 'thief'")),
       ])
     }
     await assert.rejects(pass(context, feed, { onPage }), { name: 'FeedLocked' })
     await other
-    assert.equal((await readFeedState(context.state, 'main'))?.page, 1)
+    assert.equal((await readFeedState(context.ingest, 'main'))?.page, 1)
     await context[Symbol.asyncDispose]()
   })
 })
@@ -462,7 +464,7 @@ describe('a clock that is set back', () => {
     await using server = await serveScript(pageOf(1), nothing)
     const { context, feed } = await contextFor(server.url)
     const lock = { holder: 'dead', heldUntilMs: testNowMs + dayMs }
-    await context.state.write((tx) => storeFeedState(tx, { ...newFeedState('main'), ...lock }))
+    await context.ingest.write((tx) => storeFeedState(tx, { ...newFeedState('main'), ...lock }))
     assert.equal((await coverageReport(context)).streams.find(({ group }) => group === 'markets')?.status, 'stale')
     assert.equal((await pass(context, feed)).pages, 2)
     await context[Symbol.asyncDispose]()
@@ -488,7 +490,7 @@ describe('a clock that is set back', () => {
       context.clock.wrongByMs = 0
     }
     await pass(context, feed, { onPage })
-    assert.equal((await listRejects(context.state, 10)).length, 1)
+    assert.equal((await listRejects(context.ingest, 10)).length, 1)
     await context[Symbol.asyncDispose]()
   })
 })
@@ -524,7 +526,7 @@ describe('rate limit and failures', () => {
     await using server = await serveScript({ body }, nothing)
     const { context, feed } = await contextFor(server.url)
     assert.equal((await pass(context, feed)).rejected, 2)
-    const rejects = await listRejects(context.state, 10)
+    const rejects = await listRejects(context.ingest, 10)
     assert.deepEqual(
       rejects.map(({ id, field, reason, location }) => [id, field, reason, location.replace(/^\S+ /, '')]),
       [
@@ -533,7 +535,7 @@ describe('rate limit and failures', () => {
       ],
     )
     assert.deepEqual(
-      (await listDrift(context.state)).map(({ source, field, problem, sample }) => [source, field, problem, sample]),
+      (await listDrift(context.ingest)).map(({ source, field, problem, sample }) => [source, field, problem, sample]),
       [
         ['main', 'active', 'left out', '"yes"'],
         ['main', 'oddity', 'unknown', '{"a":1}'],
@@ -591,7 +593,7 @@ describe('invalid values and records', () => {
     assert.equal(headers['x-tetrad-coverage'], 'complete')
     assert.equal((await request(context, 'm-2')).body.spread, 0.02)
     assert.deepEqual(
-      (await listDrift(context.state)).map(({ kind, field, problem }) => `${kind} ${field} ${problem}`),
+      (await listDrift(context.ingest)).map(({ kind, field, problem }) => `${kind} ${field} ${problem}`),
       [
         ...['event endDate converted', 'event id converted', 'event series left out', 'event volume converted'],
         ...['image id converted', 'image imageOptimizedComplete left out', 'image imageSizeKbSource converted'],
@@ -628,7 +630,7 @@ describe('invalid values and records', () => {
     assert.equal(finding?.ok, true, 'one bad record does not take the server out of rotation')
     assert.match(finding?.message ?? '', /2 records have no id or no slug and cannot be stored/)
     await pass(context, feed)
-    assert.deepEqual(await listRejects(context.state, 10), [])
+    assert.deepEqual(await listRejects(context.ingest, 10), [])
     assert.equal((await request(context, 'm-2')).headers['x-tetrad-coverage'], 'complete')
     assert.equal((await marketFindings(context))[0]?.ok, true)
     await context[Symbol.asyncDispose]()
@@ -638,10 +640,10 @@ describe('invalid values and records', () => {
     await using server = await serveScript({ body: [market(1), 7] }, nothing, pageOf(1), nothing)
     const { context, feed } = await contextFor(server.url)
     await pass(context, feed)
-    assert.equal((await listRejects(context.state, 10)).length, 1)
+    assert.equal((await listRejects(context.ingest, 10)).length, 1)
     context.clock.advance(1000)
     await pass(context, feed)
-    assert.deepEqual(await listRejects(context.state, 10), [])
+    assert.deepEqual(await listRejects(context.ingest, 10), [])
     await context[Symbol.asyncDispose]()
   })
 })
@@ -671,7 +673,7 @@ describe('vanished markets', () => {
     const lastMs = context.clock.now()
     await pass(context, feed)
     assert.equal(await headersOf(), new Date(lastMs).toISOString())
-    const log = await context.state.all<{ change_type: string }>(
+    const log = await context.ingest.all<{ change_type: string }>(
       "select change_type from market_versions where id = '2' order by seq",
     )
     assert.deepEqual(

@@ -113,7 +113,7 @@ export async function readFeed(context: MarketsContext, feed: MarketFeed, option
     }
   } finally {
     // The first pass writes its documents once, at its end.
-    if (total.pass === 'full') await writeDeferred(context.state, () => context.clock.now(), options)
+    if (total.pass === 'full') await writeDeferred(context.ingest, () => context.clock.now(), options)
     await releaseFeed(context, feed.id, options.holder)
   }
 }
@@ -139,7 +139,7 @@ function lockFeed(
   { holder, takeOver, full }: PassOptions,
 ): Promise<FeedState> {
   const nowMs = context.clock.now()
-  return context.state.write(
+  return context.ingest.write(
     async (tx) => {
       const known = (await readFeedState(tx, feed.id)) ?? newFeedState(feed.id)
       if (known.holder !== holder && isLocked(feed, known, nowMs) && !takeOver) throw new FeedLocked(feed.id)
@@ -171,7 +171,7 @@ function startPass(feed: MarketFeed, known: FeedState, nowMs: number, full = fal
 
 /** Ignores errors, because the lock expires anyway. */
 async function releaseFeed(context: MarketsContext, source: string, holder: string): Promise<void> {
-  await context.state
+  await context.ingest
     .write((tx) => tx.run("update market_feeds set holder = '' where source = ? and holder = ?", source, holder), {
       lock: 'markets',
     })

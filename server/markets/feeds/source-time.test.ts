@@ -28,7 +28,7 @@ test('a time without a zone is UTC; zones of whole hours and plain dates are acc
 test('which of two versions is newer does not depend on the time zone of the machine', async () => {
   await using context = await openContext()
   const state = (bestBid: number, updatedAt: string) =>
-    context.state.write((tx) =>
+    context.ingest.write((tx) =>
       putMarkets(tx, [{ kind: 'market', id: '1', fields: { slug: 'm', bestBid, updatedAt } }], context.clock.now()),
     )
   await state(0.1, '2026-11-15T11:00:00Z')

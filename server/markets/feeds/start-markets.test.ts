@@ -12,27 +12,27 @@ test('writing deferred documents is retried after a failure, and feeds are read 
   await using context = await openContext({
     markets: { feeds: [{ id: 'main', url: server.url, perSecond: 10, paging }] },
   })
-  await context.state.write((tx) =>
+  await context.ingest.write((tx) =>
     putMarkets(tx, [{ kind: 'market', id: '1', fields: { slug: 'one' } }], testNowMs, { isDeferred: true }),
   )
   let isFull = true
   let failed = 0
-  const state = stateWith(context.state, {
+  const state = stateWith(context.ingest, {
     get: async (sql, ...values) => {
       if (isFull && sql.includes('market_deferred_documents')) {
         failed += 1
         throw new Error('the disk is full')
       }
-      return context.state.get(sql, ...values)
+      return context.ingest.get(sql, ...values)
     },
   })
   const slugs = async () =>
-    (await context.state.all<{ slug: string }>('select slug from market_documents order by slug')).map(
+    (await context.ingest.all<{ slug: string }>('select slug from market_documents order by slug')).map(
       ({ slug }) => slug,
     )
   const stop = new AbortController()
   const reports: string[] = []
-  const loops = startMarkets({ ...context, state }, stop.signal, ({ is }) => reports.push(is))
+  const loops = startMarkets({ ...context, ingest: state }, stop.signal, ({ is }) => reports.push(is))
   const until = async (isSo: () => boolean | Promise<boolean>) => {
     for (let tries = 0; !(await isSo()); tries++) {
       assert.ok(tries < 5000, 'in time')

@@ -41,7 +41,7 @@ async function writeDeferredDocuments(context: MarketsContext, signal: AbortSign
       everyMs: catchUpAgainMs,
       timeoutMs: passMaxMs,
       backoffMaxMs,
-      work: (stop) => writeDeferred(context.state, () => context.clock.now(), { signal: stop }),
+      work: (stop) => writeDeferred(context.ingest, () => context.clock.now(), { signal: stop }),
       report: (outcome) => {
         if (outcome.is === 'done') return done.abort()
         const { failures, error } = outcome
@@ -103,11 +103,11 @@ function toFeedReport(context: MarketsContext, { id }: MarketFeed, outcome: Poll
 
 /** One finding per feed. Ok if a full pass has finished, no markets are unexpectedly missing, and the feed is not stale. */
 export async function marketFindings(
-  context: Pick<MarketsContext, 'state' | 'settings' | 'clock'>,
+  context: Pick<MarketsContext, 'ingest' | 'settings' | 'clock'>,
 ): Promise<readonly Finding[]> {
   const { markets, groups } = context.settings
   if (!groups.markets.enabled || markets.feeds.length === 0) return []
-  const feedStates = new Map((await readFeedStates(context.state)).map((one) => [one.source, one]))
+  const feedStates = new Map((await readFeedStates(context.ingest)).map((one) => [one.source, one]))
   return markets.feeds.map(({ id, staleMs }) => {
     const feedState = feedStates.get(id)
     const name = `market feed ${id}`

@@ -41,7 +41,7 @@ for (const [name, paging, more] of [
 
 test('a different stored field and a market that is not stored are differences', async () => {
   await using context = await openRead({ kind: 'offset' })
-  await context.state.write(async (tx) => {
+  await context.ingest.write(async (tx) => {
     await tx.run(
       `update market_records set fields = replace(fields, '"question":"', '"question":"Not ') where kind = 'market' and id = '1'`,
     )
@@ -56,12 +56,12 @@ test('a different stored field and a market that is not stored are differences',
 test('later changes at the source and markets of two feeds are not differences', async () => {
   await using context = await openRead({ kind: 'offset' })
   const meddle = (id: string, from: string, to: string) =>
-    context.state.write((tx) =>
+    context.ingest.write((tx) =>
       tx.run(`update market_records set fields = replace(fields, ?, ?) where kind = 'market' and id = ?`, from, to, id),
     )
   await meddle('1', '"updatedAt":"2', '"updatedAt":"1')
   await meddle('2', '"question":"', '"question":"Not ')
-  await context.state.write((tx) =>
+  await context.ingest.write((tx) =>
     tx.run(`insert into market_feed_presence (source, market_id, full_pass, seen_ms) values ('other', '2', 1, 1)`),
   )
   assert.deepEqual(await verifyFeed(context, context.feed, 100, first), { same: 6, changed: 2, differing: [] })

@@ -27,7 +27,7 @@ const valueCharsMax = 60
 
 /** `draw(until)` returns a random integer from 0 to `until`, exclusive. */
 export async function verifyFeed(
-  context: Pick<MarketsContext, 'state'>,
+  context: Pick<MarketsContext, 'ingest'>,
   feed: MarketFeed,
   count: number,
   draw: (until: number) => number,
@@ -44,7 +44,7 @@ export async function verifyFeed(
 }
 
 async function readRandomPage(
-  { state }: Pick<MarketsContext, 'state'>,
+  { ingest }: Pick<MarketsContext, 'ingest'>,
   feed: MarketFeed,
   draw: (until: number) => number,
 ) {
@@ -54,7 +54,7 @@ async function readRandomPage(
   }
   if (feed.paging.kind === 'offset') {
     const sql = 'select count(*) as count from market_feed_presence where source = ?'
-    const known = await state.get<{ count: number }>(sql, feed.id)
+    const known = await ingest.get<{ count: number }>(sql, feed.id)
     return (await fetchPage(String(draw(Math.max(1, known?.count ?? 0))))).records
   }
   let page = await fetchPage('')
@@ -63,7 +63,7 @@ async function readRandomPage(
 }
 
 async function compareRecord(
-  { state }: Pick<MarketsContext, 'state'>,
+  { ingest }: Pick<MarketsContext, 'ingest'>,
   feed: MarketFeed,
   record: MarketRecord,
   tally: FeedVerification,
@@ -73,9 +73,9 @@ async function compareRecord(
   // It was rejected; `tetrad markets rejects` lists it.
   if (normalized.problems.length > 0) return
   const statedMs = sourceMs(normalized.fields.updatedAt)
-  const stored = await currentRecords(state).record(kind, id)
+  const stored = await currentRecords(ingest).record(kind, id)
   if (!stored) {
-    const readUntilMs = (await readFeedState(state, feed.id))?.readUntilMs ?? null
+    const readUntilMs = (await readFeedState(ingest, feed.id))?.readUntilMs ?? null
     if (readUntilMs === null || statedMs === undefined || statedMs > readUntilMs) tally.changed += 1
     else tally.differing.push(`${kind} ${id}: listed by feed ${feed.id}, but not stored`)
     return
@@ -86,7 +86,7 @@ async function compareRecord(
   } else if (
     statedMs === undefined ||
     statedMs !== sourceMs(stored.fields.updatedAt) ||
-    (await isInOtherFeed(state, feed, id))
+    (await isInOtherFeed(ingest, feed, id))
   ) {
     tally.changed += 1
   } else {
@@ -96,7 +96,7 @@ async function compareRecord(
 }
 
 /** Two feeds may have different versions of a market; the last one read is stored. */
-async function isInOtherFeed(state: MarketsContext['state'], feed: MarketFeed, id: string): Promise<boolean> {
+async function isInOtherFeed(state: MarketsContext['ingest'], feed: MarketFeed, id: string): Promise<boolean> {
   const sql = 'select 1 as one from market_feed_presence where market_id = ? and source <> ? limit 1'
   return (await state.get(sql, id, feed.id)) !== undefined
 }

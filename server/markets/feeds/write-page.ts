@@ -56,13 +56,13 @@ export async function writePage(
   page: PageOfPass,
   options: Pick<PassOptions, 'signal'>,
 ) {
-  const { state, clock } = context
+  const { ingest, clock } = context
   const total = { changed: 0, written: 0 }
   const rejects: Reject[] = []
   const location = `${cleanUrl(feed.url)} page ${feedState.page + 1}`
-  const { documents } = partSizes[state.engine]
-  for (const { records } of splitPage(state.engine, feed, renames, location, page)) {
-    const report = await state.write((tx) => writePart(tx, feed, feedState, records, documents, clock.now()), {
+  const { documents } = partSizes[ingest.engine]
+  for (const { records } of splitPage(ingest.engine, feed, renames, location, page)) {
+    const report = await ingest.write((tx) => writePart(tx, feed, feedState, records, documents, clock.now()), {
       lock: 'markets',
     })
     total.changed += report.changed
@@ -72,8 +72,8 @@ export async function writePage(
     await nextEventLoopTurn()
   }
   // The first pass writes them at its end.
-  if (!isFirstPass(feedState)) total.written += await writeDeferred(state, () => clock.now(), options)
-  const end = await state.write(
+  if (!isFirstPass(feedState)) total.written += await writeDeferred(ingest, () => clock.now(), options)
+  const end = await ingest.write(
     async (tx) => {
       const nowMs = clock.now()
       await refuseIfTakenOver(tx, feed, feedState)

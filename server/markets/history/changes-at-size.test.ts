@@ -15,7 +15,7 @@ import { writeDeferred } from '../records/rebuild.ts'
 import { listChangesAfter, listMarketChanges } from './changes.ts'
 
 const put = (context: TestContext, ...records: MarketRecord[]) =>
-  context.state.write((tx) => putMarkets(tx, records, context.clock.now()))
+  context.ingest.write((tx) => putMarkets(tx, records, context.clock.now()))
 
 const tagged = (tags: number): MarketRecord[] => {
   const ids = Array.from({ length: tags }, (_, at) => `t${at}`)
@@ -27,7 +27,7 @@ const tagged = (tags: number): MarketRecord[] => {
 
 /** Appends versions to the log. */
 const append = (context: TestContext, names: readonly (readonly [kind: string, id: string])[]) =>
-  context.state.write(async (tx) => {
+  context.ingest.write(async (tx) => {
     const from = (await tx.get<{ seq: number }>('select seq from market_revision'))?.seq ?? 0
     const rows = names.map(([kind, id], at): Value[] => [
       ...[from + at + 1, testNowMs + at, kind, id, 'changed', '{"bestBid":[0.1,0.2]}'],
@@ -59,7 +59,7 @@ describe('changes of one market', () => {
       context,
       Array.from({ length: 12_000 }, () => ['market', '1'] as const),
     )
-    const { reader, statements } = counting(context.state)
+    const { reader, statements } = counting(context.ingest)
     const options = { limit: 1, fields: ['nothing'], related: true }
     const { result, turns } = await countLoopTurns(() => listMarketChanges(reader, '1', options))
     assert.deepEqual(result.changes, [])
@@ -84,13 +84,13 @@ describe('changes of one market', () => {
           names.map((one) => one.split('/') as [string, string]),
         )
         const shown = new Set(['market/1', 'tag/t0', 'tag/t1', 'tag/t2'])
-        const all = await context.state.all<{ seq: number; kind: string; id: string }>(
+        const all = await context.ingest.all<{ seq: number; kind: string; id: string }>(
           'select seq, kind, id from market_versions order by seq desc',
         )
         const expected = all.filter(({ kind, id }) => shown.has(`${kind}/${id}`)).map(({ seq }) => String(seq))
         const seen: string[] = []
         for (let cursor: number | undefined, more = true; more; ) {
-          const page = await listMarketChanges(context.state, '1', { cursor, limit, related: true })
+          const page = await listMarketChanges(context.ingest, '1', { cursor, limit, related: true })
           seen.push(...page.changes.map((change) => change.cursor))
           cursor = page.next
           more = cursor !== undefined
@@ -104,11 +104,11 @@ describe('changes of one market', () => {
   test('400: a market with too many related records is refused', async () => {
     await using context = await openContext()
     await put(context, ...tagged(1001))
-    await assert.rejects(listMarketChanges(context.state, '1', { limit: 1, related: true }), {
+    await assert.rejects(listMarketChanges(context.ingest, '1', { limit: 1, related: true }), {
       code: 'markets.too_many_changes',
       publicMessage: /without `related`/,
     })
-    assert.equal((await listMarketChanges(context.state, '1', { limit: 1, related: false })).changes.length, 1)
+    assert.equal((await listMarketChanges(context.ingest, '1', { limit: 1, related: false })).changes.length, 1)
   })
 })
 
@@ -129,14 +129,14 @@ describe('filtered changes', () => {
       let after = 0
       for (let more = true, pages = 0; more; pages++) {
         assert.ok(pages < 10)
-        const page = await listChangesAfter(context.state, after, 100, filter)
+        const page = await listChangesAfter(context.ingest, after, 100, filter)
         seen.push(...page.changes.map(({ cursor }) => cursor))
         after = page.next
         more = page.more
       }
       assert.deepEqual([seen, after], [found, head])
     }
-    const beyond = await listChangesAfter(context.state, head + 7, 100, { kinds: ['tag'] })
+    const beyond = await listChangesAfter(context.ingest, head + 7, 100, { kinds: ['tag'] })
     assert.deepEqual(beyond, { changes: [], next: head + 7, more: false })
   })
 
@@ -148,13 +148,17 @@ describe('filtered changes', () => {
     )
     let round = 0
     const readRounds: number[] = []
-    const state = stateWith(context.state, {
+    const state = stateWith(context.ingest, {
       all: (sql, ...values) => {
         readRounds.push(round)
-        return context.state.all(sql, ...values)
+        return context.ingest.all(sql, ...values)
       },
     })
-    const outcome = await changeStream.handle({ after: '0', kinds: ['tag'] }, { ...context, state }, testRequestInfo())
+    const outcome = await changeStream.handle(
+      { after: '0', kinds: ['tag'] },
+      { ...context, ingest: state },
+      testRequestInfo(),
+    )
     assert.ok(outcome.is === 'stream')
     const stop = new AbortController()
     let text = ''
@@ -187,7 +191,7 @@ describe('documents', () => {
   )
   /** One statement, so one consistent state. */
   const volumes = async (context: TestContext) => {
-    const rows = await context.state.all<{ body: Uint8Array }>('select body from market_documents')
+    const rows = await context.ingest.all<{ body: Uint8Array }>('select body from market_documents')
     return [...new Set(rows.map(({ body }) => Number(JSON.parse(Buffer.from(body).toString()).events[0].volume)))]
   }
 
@@ -226,15 +230,15 @@ describe('documents', () => {
       ({ id }): MarketRecord => ({ kind: 'market', id, fields: { slug: `m-${id}` }, links: { events: [id] } }),
     )
     const writeLater = (...records: MarketRecord[]) =>
-      context.state.write((tx) => putMarkets(tx, records, context.clock.now(), { isDeferred: true }))
+      context.ingest.write((tx) => putMarkets(tx, records, context.clock.now(), { isDeferred: true }))
     await writeLater(series, ...events, ...shown)
-    assert.equal(await writeDeferred(context.state, () => testNowMs), 450)
+    assert.equal(await writeDeferred(context.ingest, () => testNowMs), 450)
     await writeLater({ ...series, fields: { slug: 'twenty', volume: 2 } })
-    const { result, turns } = await countLoopTurns(() => writeDeferred(context.state, () => testNowMs))
+    const { result, turns } = await countLoopTurns(() => writeDeferred(context.ingest, () => testNowMs))
     assert.equal(result, 450)
     assert.ok(turns >= 100, `${turns} turns`)
     assert.match(Buffer.from((await findMarketResponse(context, 'm-e7', true))?.bytes ?? []).toString(), /"volume":2/)
-    assert.equal(await writeDeferred(context.state, () => testNowMs), 0)
+    assert.equal(await writeDeferred(context.ingest, () => testNowMs), 0)
   })
 })
 
@@ -242,14 +246,14 @@ test('the markets that show a changed tag are deferred by statements of at most 
   await using context = await openContext()
   const ids = Array.from({ length: 1200 }, (_, at) => `m${at}`)
   const links = ids.map((id): Value[] => ['tag', 't', 'market', id])
-  await context.state.write(async (tx) => {
+  await context.ingest.write(async (tx) => {
     await tx.insertMany('market_links', ['to_kind', 'to_id', 'from_kind', 'from_id'], links)
     await tx.run("insert into market_deferred_documents (kind, id) values ('tag', 't')")
   })
   const found: number[] = []
-  const state = stateWith(context.state, {
+  const state = stateWith(context.ingest, {
     write: (work, options) =>
-      context.state.write(async (tx) => {
+      context.ingest.write(async (tx) => {
         const all: typeof tx.all = async <R>(sql: string, ...values: Value[]) => {
           const rows = await tx.all<R>(sql, ...values)
           if (sql.includes('from market_links')) found.push(rows.length)
@@ -260,22 +264,22 @@ test('the markets that show a changed tag are deferred by statements of at most 
   })
   await writeDeferred(state, () => testNowMs)
   assert.deepEqual(found, [500, 500, 200])
-  assert.deepEqual(await context.state.all('select kind, id from market_deferred_documents'), [])
+  assert.deepEqual(await context.ingest.all('select kind, id from market_deferred_documents'), [])
 })
 
 test('a filtered page reads its range of the log without sorting', async (t) => {
   await using context = await openContext()
-  if (context.state.engine !== 'sqlite') return t.skip('the state of this run is on a server')
+  if (context.ingest.engine !== 'sqlite') return t.skip('the state of this run is on a server')
   const statements: (readonly [string, ...Value[]])[] = []
   const all: StateReader['all'] = (sql, ...values) => {
     statements.push([sql, ...values])
-    return context.state.all(sql, ...values)
+    return context.ingest.all(sql, ...values)
   }
   for (const filter of [{}, { kinds: ['market', 'tag'] as const }, { marketIds: new Set(['1', '2']) }])
-    await listChangesAfter(stateWith(context.state, { all }), 0, 100, filter)
+    await listChangesAfter(stateWith(context.ingest, { all }), 0, 100, filter)
   assert.equal(statements.length, 3)
   for (const [sql, ...values] of statements) {
-    const plan = await context.state.all<{ detail: string }>(`explain query plan ${sql}`, ...values)
+    const plan = await context.ingest.all<{ detail: string }>(`explain query plan ${sql}`, ...values)
     const steps = plan.map(({ detail }) => detail).join('; ')
     assert.match(steps, /SEARCH market_versions USING INTEGER PRIMARY KEY \(rowid>\? AND rowid<\?\)/)
     assert.doesNotMatch(steps, /TEMP B-TREE/)

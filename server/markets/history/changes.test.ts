@@ -58,7 +58,7 @@ after(async () => {
 
 const put = (...records: MarketRecord[]) => {
   nowMs += 1000
-  return server.context.state.write((tx) => putMarkets(tx, records, nowMs))
+  return server.context.ingest.write((tx) => putMarkets(tx, records, nowMs))
 }
 
 const short = ({ kind, id, change, fields }: MarketChange) =>
@@ -145,13 +145,13 @@ describe('404, 410, 422', () => {
     const other = await mkdtemp(join(tmpdir(), 'tetrad-gone-'))
     const small = await startServer({ settings: settingsWith({ server: { port: 0 } }), dataDir: other, log: silentLog })
     const write = (ms: number, bestBid: number) =>
-      small.context.state.write((tx) =>
+      small.context.ingest.write((tx) =>
         putMarkets(tx, [{ kind: 'market', id: '1', fields: { slug: 'a', bestBid } }], ms),
       )
     await write(1000, 0.1)
     await write(2000, 0.2)
     await write(3000, 0.3)
-    await small.context.state.write((tx) => dropVersionsBefore(tx, 2500))
+    await small.context.ingest.write((tx) => dropVersionsBefore(tx, 2500))
     assert.equal((await fetch(`${small.url}/markets/changes?after=1`)).status, 410)
     assert.equal((await fetch(`${small.url}/markets/changes?after=2`)).status, 200)
     const page = (await (await fetch(`${small.url}/markets/changes`)).json()) as { changes: MarketChange[] }

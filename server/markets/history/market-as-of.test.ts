@@ -17,7 +17,7 @@ const record = (kind: KindName, id: string, fields: object, links: Record<string
 })
 
 const put = (context: TestContext, ...records: MarketRecord[]) =>
-  context.state.write((tx) => putMarkets(tx, records, context.clock.now()))
+  context.ingest.write((tx) => putMarkets(tx, records, context.clock.now()))
 
 const first: readonly MarketRecord[] = [
   record('market', '1', { slug: 'one', question: 'One?', bestBid: 0.4 }, { events: ['10'], tags: ['7'] }),
@@ -135,8 +135,8 @@ test('410: a time before the stored history', async () => {
   context.clock.advance(10_000)
   await put(context, record('market', '1', { slug: 'one', bestBid: 0.5 }))
   const cutoffMs = testNowMs + 5000
-  assert.equal(await context.state.write((tx) => dropVersionsBefore(tx, cutoffMs)), 6)
-  assert.equal(await context.state.write((tx) => dropVersionsBefore(tx, cutoffMs)), 0)
+  assert.equal(await context.ingest.write((tx) => dropVersionsBefore(tx, cutoffMs)), 6)
+  assert.equal(await context.ingest.write((tx) => dropVersionsBefore(tx, cutoffMs)), 0)
   await assert.rejects(requestAsOf(context, 'one', testNowMs), { code: 'markets.history_expired', status: 410 })
   assert.equal(JSON.parse((await requestAsOf(context, 'one', cutoffMs)) ?? '').bestBid, 0.4)
   assert.equal(JSON.parse((await requestAsOf(context, 'one', context.clock.now())) ?? '').bestBid, 0.5)
@@ -155,7 +155,7 @@ test('422: a time in the future; the current time is accepted, also after the cl
   await assert.rejects(requestAsOf(context, 'one', testNowMs + 1), { code: 'input.invalid', problems })
   assert.notEqual(await requestAsOf(context, 'one', testNowMs), 'nothing')
   const later = [record('market', '1', { slug: 'one', bestBid: 0.9 })]
-  await context.state.write((tx) => putMarkets(tx, later, testNowMs + 5000))
+  await context.ingest.write((tx) => putMarkets(tx, later, testNowMs + 5000))
   assert.equal(JSON.parse((await requestAsOf(context, 'one', testNowMs + 5000)) ?? '').bestBid, 0.9)
   await assert.rejects(requestAsOf(context, 'one', testNowMs + 5001), { code: 'input.invalid' })
 })
@@ -169,22 +169,22 @@ test('422: an invalid time', async () => {
 test('a version has the changed fields of one record, however many markets show it', async () => {
   await using context = await openContext()
   await put(context, ...first)
-  const { seq } = await readLogHead(context.state)
+  const { seq } = await readLogHead(context.ingest)
   assert.equal(seq, 6, 'one entry for each record that was created')
   const { written } = await put(context, record('event', '10', { slug: 'ten', title: 'Ten', volume: 3 }))
   assert.equal(written, 2)
-  const rows = await context.state.all('select kind, id, change_type, diff from market_versions where seq > ?', seq)
+  const rows = await context.ingest.all('select kind, id, change_type, diff from market_versions where seq > ?', seq)
   assert.deepEqual(rows, [{ kind: 'event', id: '10', change_type: 'changed', diff: '{"volume":[1,3]}' }])
 })
 
 test('numbers and times of versions only increase, even if the clock is set back', async () => {
   await using context = await openContext()
   const at = (ms: number, bid: number) =>
-    context.state.write((tx) => putMarkets(tx, [record('market', '1', { slug: 'one', bestBid: bid })], ms))
+    context.ingest.write((tx) => putMarkets(tx, [record('market', '1', { slug: 'one', bestBid: bid })], ms))
   await at(5000, 0.1)
   await at(3000, 0.2)
   await at(7000, 0.3)
-  const rows = await context.state.all<{ seq: number; at_ms: number }>(
+  const rows = await context.ingest.all<{ seq: number; at_ms: number }>(
     'select seq, at_ms from market_versions order by seq',
   )
   assert.deepEqual(
@@ -200,9 +200,9 @@ test('numbers and times of versions only increase, even if the clock is set back
 test('unchanged records and unknown fields create no version', async () => {
   await using context = await openContext()
   await put(context, ...first)
-  const before = await readLogHead(context.state)
+  const before = await readLogHead(context.ingest)
   await put(context, ...first, record('tag', '7', { label: 'Seven', odd: true }))
-  assert.deepEqual(await readLogHead(context.state), before)
+  assert.deepEqual(await readLogHead(context.ingest), before)
 })
 
 test('integers of any size are exact, in current and past responses', async () => {

@@ -13,11 +13,11 @@ import { dropVersionsBefore } from './versions.ts'
 const textOf = (bytes: Uint8Array | undefined) => (bytes ? Buffer.from(bytes).toString() : undefined)
 
 const put = (context: TestContext, id: string, fields: object) =>
-  context.state.write((tx) =>
+  context.ingest.write((tx) =>
     putMarkets(tx, [{ kind: 'market', id, fields: { ...fields }, links: {} }], context.clock.now()),
   )
 
-const drop = (context: TestContext, cutoffMs: number) => context.state.write((tx) => dropVersionsBefore(tx, cutoffMs))
+const drop = (context: TestContext, cutoffMs: number) => context.ingest.write((tx) => dropVersionsBefore(tx, cutoffMs))
 
 async function requestAsOf(context: TestContext, slug: string, atMs: number) {
   const asOf = new Date(atMs).toISOString()
@@ -74,7 +74,7 @@ test('of two markets with one slug, one that had vanished at that time is not se
 
 /** As a feed does at the end of a pass, or when it lists the market again. */
 const setVanished = (context: TestContext, id: string, isVanished: boolean) =>
-  context.state.write(async (tx) => {
+  context.ingest.write(async (tx) => {
     const nowMs = context.clock.now()
     await recordPresence(tx, 'feed', [id], isVanished ? 0 : 9, nowMs)
     if (isVanished) await markVanished(tx, 'feed', [], 5, 1, nowMs)

@@ -13,7 +13,7 @@ import { snapshotEvery } from './snapshots.ts'
 import { dropVersionsBefore } from './versions.ts'
 
 const put = (context: TestContext, ...records: MarketRecord[]) =>
-  context.state.write((tx) => putMarkets(tx, records, context.clock.now()))
+  context.ingest.write((tx) => putMarkets(tx, records, context.clock.now()))
 
 const market = (id: string, fields: object, events = ['10']): MarketRecord => ({
   kind: 'market',
@@ -25,8 +25,8 @@ const event = (fields: object): MarketRecord => ({ kind: 'event', id: '10', fiel
 
 const first = [market('1', { bestBid: 0 }), market('2', {}), event({ title: 'Ten' })]
 
-const countOf = async ({ state }: TestContext, table: string) =>
-  (await state.get<{ n: number }>(`select count(*) as n from ${table}`))?.n
+const countOf = async ({ ingest }: TestContext, table: string) =>
+  (await ingest.get<{ n: number }>(`select count(*) as n from ${table}`))?.n
 
 /** The reader with a count of the rows it returned. */
 function counted(reader: StateReader): { reader: StateReader; rows: () => number } {
@@ -52,7 +52,7 @@ async function trades(context: TestContext, count: number): Promise<string | und
   await put(context, ...first)
   const etag = (await findMarketResponse(context, 'm-1', true))?.etag
   const startMs = context.clock.now()
-  await context.state.write(async (tx) => {
+  await context.ingest.write(async (tx) => {
     for (let at = 1; at <= count; at++) {
       const records = [market('1', { bestBid: at / 1000 }), market('2', { bestAsk: at / 1000 })]
       await putMarkets(tx, records, startMs + at * 1000)
@@ -67,7 +67,7 @@ describe('a request about the past', () => {
     await using context = await openContext()
     const etag = await trades(context, 3 * snapshotEvery + 50)
     assert.equal(await countOf(context, 'market_snapshots'), 6)
-    const { reader, rows } = counted(context.state)
+    const { reader, rows } = counted(context.ingest)
     assert.equal((await marketAsOf(reader, 'm-1', testNowMs))?.etag, etag)
     // Two markets with 350 changes each; all other reads are single rows.
     assert.ok(rows() <= 2 * snapshotEvery + 50, `${rows()} rows were read`)
@@ -76,12 +76,12 @@ describe('a request about the past', () => {
   test('400: is refused beyond the limit of reads, with advice', async () => {
     await using context = await openContext()
     await trades(context, 60)
-    await assert.rejects(marketAsOf(context.state, 'm-1', testNowMs, 100), {
+    await assert.rejects(marketAsOf(context.ingest, 'm-1', testNowMs, 100), {
       code: 'markets.too_many_changes',
       status: 400,
       publicMessage: /Request a later time/,
     })
-    assert.ok(await marketAsOf(context.state, 'm-1', testNowMs + 50_000, 100))
+    assert.ok(await marketAsOf(context.ingest, 'm-1', testNowMs + 50_000, 100))
   })
 
   test('yields to the event loop while it reads', async () => {
@@ -96,10 +96,10 @@ describe('a request about the past', () => {
       'changed',
       diff,
     ])
-    await context.state.write((tx) =>
+    await context.ingest.write((tx) =>
       tx.insertMany('market_versions', ['seq', 'at_ms', 'kind', 'id', 'change_type', 'diff'], rows),
     )
-    const { turns } = await countLoopTurns(() => marketAsOf(context.state, 'm-1', testNowMs))
+    const { turns } = await countLoopTurns(() => marketAsOf(context.ingest, 'm-1', testNowMs))
     assert.ok(turns >= 30, `${turns} turns in 20 000 versions`)
   })
 })
@@ -127,12 +127,12 @@ test('1: any history, with or without snapshots, gives the earlier responses', a
       }
       const check = async (how: string) => {
         for (const { atMs, slug, etag } of responses) {
-          assert.equal((await marketAsOf(context.state, slug, atMs))?.etag, etag, `${how}, ${slug} at ${atMs}`)
+          assert.equal((await marketAsOf(context.ingest, slug, atMs))?.etag, etag, `${how}, ${slug} at ${atMs}`)
         }
       }
       assert.ok(((await countOf(context, 'market_snapshots')) ?? 0) >= 2)
       await check('with snapshots')
-      await context.state.write((tx) => tx.run('delete from market_snapshots'))
+      await context.ingest.write((tx) => tx.run('delete from market_snapshots'))
       await check('without')
     }),
     // Without shrinking, which takes long.
@@ -144,11 +144,11 @@ test('a snapshot is deleted with the versions that follow it, so that it is not 
   await using context = await openContext()
   await trades(context, snapshotEvery + 10)
   const cutoffMs = context.clock.now() + 1
-  while ((await context.state.write((tx) => dropVersionsBefore(tx, cutoffMs))) > 0);
+  while ((await context.ingest.write((tx) => dropVersionsBefore(tx, cutoffMs))) > 0);
   assert.equal(await countOf(context, 'market_versions'), 0)
   assert.equal(await countOf(context, 'market_snapshots'), 0)
   const etag = (await findMarketResponse(context, 'm-1', true))?.etag
   context.clock.advance(5000)
   await put(context, market('1', { bestBid: 0.99 }))
-  assert.equal((await marketAsOf(context.state, 'm-1', cutoffMs))?.etag, etag)
+  assert.equal((await marketAsOf(context.ingest, 'm-1', cutoffMs))?.etag, etag)
 })

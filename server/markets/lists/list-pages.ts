@@ -20,8 +20,8 @@ export async function readOffsetPage<Input extends { readonly offset: number; re
 ) {
   // Read the coverage first, so that it never includes more than the records.
   const coverage = await getFeedCoverage(context)
-  const query = await toQuery(context.state.recent, input)
-  const page = await findPage(context.state.recent, query, { offset: input.offset, limit: input.limit })
+  const query = await toQuery(context.ingest.recent, input)
+  const page = await findPage(context.ingest.recent, query, { offset: input.offset, limit: input.limit })
   refuseCut(page, input.limit)
   return { coverage, query, hasMore: page.next !== undefined, records: await readRecords(context, page.ids, input) }
 }
@@ -33,8 +33,8 @@ export async function readCursorPage<Input extends { readonly limit: number; rea
   input: Input,
 ) {
   const coverage = await getFeedCoverage(context)
-  const query = await toQuery(context.state.recent, input)
+  const query = await toQuery(context.ingest.recent, input)
   const after = input.after_cursor === undefined ? undefined : readCursor(query, input.after_cursor)
-  const { ids, next } = await findPage(context.state.recent, query, { offset: 0, limit: input.limit, after })
+  const { ids, next } = await findPage(context.ingest.recent, query, { offset: 0, limit: input.limit, after })
   return { coverage, cursor: next && writeCursor(query, next), records: await readRecords(context, ids, input) }
 }

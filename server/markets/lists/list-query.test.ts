@@ -10,7 +10,7 @@ import { putMarkets } from '../records/put-markets.ts'
 import { countRecords, findPage, type ListPosition, type ListQuery, type OrderColumn } from './list-query.ts'
 
 const put = (context: TestContext, records: readonly MarketRecord[]) =>
-  context.state.write((tx) => putMarkets(tx, records, context.clock.now()))
+  context.ingest.write((tx) => putMarkets(tx, records, context.clock.now()))
 
 /** So small that every path of the code runs. */
 const limits = { rareTagMax: 4, rowsPerScan: 3, rowsMax: 1000, rowsReadMax: 1000 }
@@ -112,7 +112,7 @@ async function followCursors(context: TestContext, query: ListQuery, limit: numb
   const ids: string[] = []
   let after: ListPosition | undefined
   do {
-    const page = await findPage(context.state, query, { offset: 0, limit, after }, limits)
+    const page = await findPage(context.ingest, query, { offset: 0, limit, after }, limits)
     assert.ok(page.ids.length <= limit)
     ids.push(...page.ids)
     after = page.next
@@ -132,9 +132,9 @@ describe('pages', () => {
           for (const drawn of queries) {
             const [query, expected] = [toQuery(drawn), expectedIds(markets, drawn)]
             assert.deepEqual(await followCursors(context, query, drawn.limit), expected)
-            assert.equal(await countRecords(context.state, query, limits), expected.length)
+            assert.equal(await countRecords(context.ingest, query, limits), expected.length)
             for (let offset = 0; offset <= expected.length; offset += drawn.limit) {
-              const page = await findPage(context.state, query, { offset, limit: drawn.limit }, limits)
+              const page = await findPage(context.ingest, query, { offset, limit: drawn.limit }, limits)
               assert.deepEqual(page.ids, expected.slice(offset, offset + drawn.limit))
               assert.equal(page.isCut, false)
             }
@@ -153,21 +153,21 @@ describe('pages', () => {
     await put(context, toRecords(markets))
     const query: ListQuery = { kind: 'market', order: 'volume', ascending: true, flags: { active: true } }
     const few = { ...limits, rowsMax: 6 }
-    const cut = await findPage(context.state, query, { offset: 0, limit: 2 }, few)
+    const cut = await findPage(context.ingest, query, { offset: 0, limit: 2 }, few)
     assert.deepEqual([cut.ids, cut.isCut, cut.next?.id], [[], true, idAt(5)])
     const ids: string[] = []
     let after: ListPosition | undefined
     do {
-      const page = await findPage(context.state, query, { offset: 0, limit: 2, after }, few)
+      const page = await findPage(context.ingest, query, { offset: 0, limit: 2, after }, few)
       ids.push(...page.ids)
       after = page.next
     } while (after)
     assert.deepEqual(ids, [idAt(19)])
     const ranged = { ...query, flags: {}, ranges: [{ column: 'end_ms', min: dayMs(2) }] } as const
-    const less = await findPage(context.state, ranged, { offset: 0, limit: 2 }, { ...few, rowsReadMax: 3 })
+    const less = await findPage(context.ingest, ranged, { offset: 0, limit: 2 }, { ...few, rowsReadMax: 3 })
     assert.deepEqual([less.ids, less.isCut, less.next?.id], [[], true, idAt(2)])
     const tenOf20 = { ...limits, rowsMax: 10 }
-    assert.equal(await countRecords(context.state, { ...query, flags: {} }, tenOf20), 12, 'parts of three rows')
+    assert.equal(await countRecords(context.ingest, { ...query, flags: {} }, tenOf20), 12, 'parts of three rows')
   })
 
   test('a changed record moves in the list', async () => {
@@ -177,7 +177,7 @@ describe('pages', () => {
     })
     const idsOf = async (query: Partial<ListQuery>) => {
       const whole = { kind: 'market', order: 'volume', ascending: false, ...query } as const
-      return (await findPage(context.state, whole, { offset: 0, limit: 9 })).ids
+      return (await findPage(context.ingest, whole, { offset: 0, limit: 9 })).ids
     }
     await put(context, [market('1', 5), market('2', 6)])
     assert.deepEqual(await idsOf({}), ['2', '1'])
@@ -216,7 +216,7 @@ describe('query plans', () => {
   after(() => context[Symbol.asyncDispose]())
 
   test('every order walks its index, without sorting and without scanning a table', async () => {
-    const { reader, statements } = recordReads(context.state)
+    const { reader, statements } = recordReads(context.ingest)
     const after = { value: 500, number: 500, id: '500' }
     // A part is a small share of the table, as in a large store. Of a large share, PostgreSQL scans the table.
     const smallParts = { ...limits, rowsPerScan: 100, rowsMax: 300 }
@@ -239,7 +239,7 @@ describe('query plans', () => {
   })
 
   test('named records and tags are found by index', async () => {
-    const { reader, statements } = recordReads(context.state)
+    const { reader, statements } = recordReads(context.ingest)
     const query = { kind: 'market', order: 'volume', ascending: false } as const
     for (const named of [
       { ids: ['5'] },
@@ -257,10 +257,10 @@ describe('query plans', () => {
 })
 
 /** Enough rows for PostgreSQL to prefer an index. */
-async function fillList({ state }: TestContext): Promise<void> {
+async function fillList({ ingest }: TestContext): Promise<void> {
   const values = ['volume', 'liquidity', 'volume_24h', 'start_ms', 'end_ms', 'created_ms', 'updated_ms', 'closed_ms']
   const rows = 'with recursive n(i) as (select 1 union all select i + 1 from n where i < 20000) select'
-  await state.write(async (tx) => {
+  await ingest.write(async (tx) => {
     await tx.run(
       `insert into market_list (kind, id, number, active, closed, archived, featured, ${values.join()})
        ${rows} 'market', cast(i as text), i, 1, i % 2, 0, 0, ${values.map(() => 'i').join()} from n`,
@@ -276,19 +276,19 @@ async function fillList({ state }: TestContext): Promise<void> {
       `insert into market_links (to_kind, to_id, from_kind, from_id)
        ${rows} 'tag', cast(i % 1000 as text), 'market', cast(i as text) from n`,
     )
-    if (state.engine === 'postgres') await tx.run('analyze')
+    if (ingest.engine === 'postgres') await tx.run('analyze')
   })
 }
 
 async function checkPlans(
-  { state }: TestContext,
+  { ingest }: TestContext,
   statements: readonly [string, ...Value[]][],
   check: (plan: string) => void,
 ): Promise<void> {
   assert.ok(statements.length > 0)
-  const explain = state.engine === 'sqlite' ? 'explain query plan' : 'explain'
+  const explain = ingest.engine === 'sqlite' ? 'explain query plan' : 'explain'
   for (const [sql, ...values] of statements) {
-    const rows = await state.all<Record<string, Value>>(`${explain} ${sql}`, ...values)
+    const rows = await ingest.all<Record<string, Value>>(`${explain} ${sql}`, ...values)
     const plan = rows.map((row) => String(row.detail ?? row['QUERY PLAN'])).join('; ')
     assert.doesNotMatch(plan, /SCAN (?!CONSTANT)|Seq Scan/, `${sql}: ${plan}`)
     check(plan)

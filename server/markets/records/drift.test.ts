@@ -10,12 +10,12 @@ test('the number of fields is limited, also within one batch; known fields are s
   const store = (...fields: string[]) => {
     const drift = new DriftCount()
     drift.add('market', fields.map(unknown))
-    return context.state.write((tx) => drift.store(tx, 'main', testNowMs))
+    return context.ingest.write((tx) => drift.store(tx, 'main', testNowMs))
   }
   await store('first')
   await store(...Array.from({ length: 3000 }, (_, at) => `field ${at}`), 'first')
   await store('first', 'late')
-  const rows = await listDrift(context.state)
+  const rows = await listDrift(context.ingest)
   assert.equal(rows.length, 2000)
   assert.equal(rows.find(({ field }) => field === 'first')?.records, 3)
   assert.ok(!rows.some(({ field }) => field === 'late'))

@@ -8,12 +8,12 @@ import { importMarkets } from './import.ts'
 test('a transaction of an import has about 25 markets', async () => {
   await using context = await openContext()
   const countMarkets = async () =>
-    (await context.state.get<{ n: number }>("select count(*) as n from market_records where kind = 'market'"))?.n ?? 0
+    (await context.ingest.get<{ n: number }>("select count(*) as n from market_records where kind = 'market'"))?.n ?? 0
   const sizes: number[] = []
-  const state = stateWith(context.state, {
+  const state = stateWith(context.ingest, {
     write: async (work, options) => {
       const before = await countMarkets()
-      const result = await context.state.write(work, options)
+      const result = await context.ingest.write(work, options)
       sizes.push((await countMarkets()) - before)
       return result
     },
@@ -25,7 +25,9 @@ test('a transaction of an import has about 25 markets', async () => {
   }
   const clock = setInterval(() => context.clock.advance(10), 1)
   const options = { kind: 'market', renames: new Renames({}), source: 'test', file: 'f', onReject: () => {} } as const
-  const { changed } = await importMarkets({ ...context, state }, records(), options).finally(() => clearInterval(clock))
+  const { changed } = await importMarkets({ ...context, ingest: state }, records(), options).finally(() =>
+    clearInterval(clock),
+  )
   assert.equal(changed, 110)
   assert.deepEqual(
     sizes.filter((size) => size > 0),

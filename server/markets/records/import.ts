@@ -36,13 +36,13 @@ export interface ImportOptions {
 }
 
 export async function importMarkets(
-  context: Pick<MarketsContext, 'state' | 'clock'>,
+  context: Pick<MarketsContext, 'ingest' | 'clock'>,
   items: AsyncIterable<SplitRecord>,
   options: ImportOptions,
 ): Promise<ImportTotals> {
   const { kind, renames, source, file, onReject, onBatch, signal } = options
   const totals = { read: 0, changed: 0, written: 0, stale: 0, rejected: 0 }
-  const { engine } = context.state
+  const { engine } = context.ingest
   let part = new WritePart(engine)
   const addReject = async (reject: Reject) => {
     totals.rejected += 1
@@ -53,7 +53,7 @@ export async function importMarkets(
     const { records } = part
     part = new WritePart(engine)
     const putOptions = { source, isDeferred: true, documentsMax: partSizes[engine].documents }
-    const report: PutReport = await context.state.write(
+    const report: PutReport = await context.ingest.write(
       (tx) => putMarkets(tx, records, context.clock.now(), putOptions),
       { lock: 'markets' },
     )
@@ -78,7 +78,7 @@ export async function importMarkets(
   }
   if (!signal?.aborted) await flush()
   // Also after an abort, so that the imported records are served.
-  totals.written += await writeDeferred(context.state, () => context.clock.now())
+  totals.written += await writeDeferred(context.ingest, () => context.clock.now())
   return totals
 }
 

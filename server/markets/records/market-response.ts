@@ -70,7 +70,7 @@ export function findMarketResponse(
   const { responses } = context.markets
   // No slug has a slash.
   const cacheKey = typeof key === 'string' ? key : `id/${key.id}`
-  return whenReady<void, MarketResponse | undefined>(responses.dropOutdated(context.state), () => {
+  return whenReady<void, MarketResponse | undefined>(responses.dropOutdated(context.ingest), () => {
     const cached = responses.find(cacheKey)
     if (cached) return cached.form(tags, isGzip)
     return readForms(context, key, cacheKey).then((forms) => forms?.form(tags, isGzip))
@@ -78,7 +78,7 @@ export function findMarketResponse(
 }
 
 async function readForms(
-  { state, settings, markets }: MarketsContext,
+  { ingest, settings, markets }: MarketsContext,
   key: MarketKey,
   cacheKey: string,
 ): Promise<ResponseForms | undefined> {
@@ -86,9 +86,9 @@ async function readForms(
   const [sql, value] = isSlug ? [selectBySlug, key] : [selectById, key.id]
   const read = (reader: StateReader) => reader.get<DocumentRow | UnwrittenRow>(sql, value)
   // The primary may have a market that a replica lacks.
-  const row = (state.hasReplicas && (await read(state.recent))) || (await read(state))
+  const row = (ingest.hasReplicas && (await read(ingest.recent))) || (await read(ingest))
   if (!row) return undefined
-  const whole = row.body === null ? await buildUnwritten(state, row.id) : row
+  const whole = row.body === null ? await buildUnwritten(ingest, row.id) : row
   const forms = buildForms(whole, isSlug ? key : whole.slug, settings.markets.maxAgeSeconds)
   if (whole === row) markets.responses.keep(cacheKey, forms, whole.revision, settings.markets.cacheMegabytes * 2 ** 20)
   return forms

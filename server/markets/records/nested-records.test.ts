@@ -28,7 +28,7 @@ const nested = {
 }
 
 const put = (context: TestContext, value: unknown, table = {}, kind: 'market' | 'event' = 'market') =>
-  context.state.write((tx) => putMarkets(tx, decompose(value, kind, new Renames(table)), context.clock.now()))
+  context.ingest.write((tx) => putMarkets(tx, decompose(value, kind, new Renames(table)), context.clock.now()))
 
 async function readBody(context: TestContext, slug: string) {
   const response = await findMarketResponse(context, slug, true)
@@ -100,7 +100,7 @@ describe('decompose', () => {
       tags: [{ id: '7', label: 'Seven' }],
     })
     assert.deepEqual(
-      (await listDrift(context.state)).map(({ kind, field, sample }) => [kind, field, sample]),
+      (await listDrift(context.ingest)).map(({ kind, field, sample }) => [kind, field, sample]),
       [['market', 'name', '"x"']],
     )
   })
@@ -144,7 +144,7 @@ describe('partial and older records', () => {
     await using context = await openContext()
     await put(context, { id: '1', slug: 'one', feeSchedule: { rate: 0.02, tiers: [1] } })
     assert.deepEqual((await readBody(context, 'one')).feeSchedule, { rate: 0.02 })
-    const [drift] = await listDrift(context.state)
+    const [drift] = await listDrift(context.ingest)
     assert.deepEqual([drift?.field, drift?.records, drift?.sample], ['feeSchedule.tiers', 1, '[1]'])
   })
 })
@@ -202,7 +202,7 @@ describe('files', () => {
     await using context = await openContext()
     await importText(context, text)
     const tables = ['records', 'documents', 'versions', 'drift', 'revision', 'slugs', 'links', 'deferred_documents']
-    const all = () => Promise.all(tables.map((name) => context.state.all(`select * from market_${name}`)))
+    const all = () => Promise.all(tables.map((name) => context.ingest.all(`select * from market_${name}`)))
     const before = await all()
     context.clock.advance(60_000)
     const { totals } = await importText(context, text)
@@ -223,9 +223,9 @@ describe('files', () => {
     assert.equal(totals.written, 450)
     await using atOnce = await openContext()
     const records = lines.flatMap((line) => decompose(JSON.parse(line), 'market', new Renames()))
-    await atOnce.state.write((tx) => putMarkets(tx, records, 0))
+    await atOnce.ingest.write((tx) => putMarkets(tx, records, 0))
     const etagsOf = (context: TestContext) =>
-      context.state.all('select market_id, etag from market_documents order by market_id')
+      context.ingest.all('select market_id, etag from market_documents order by market_id')
     assert.deepEqual(await etagsOf(bulk), await etagsOf(atOnce))
     assert.equal((await readBody(bulk, 'm-0')).events[0].series[0].events.length, 450)
   })

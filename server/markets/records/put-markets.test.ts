@@ -29,7 +29,7 @@ const records: readonly MarketRecord[] = [
 ]
 
 const put = (context: TestContext, records: readonly MarketRecord[]) =>
-  context.state.write((tx) => putMarkets(tx, records, context.clock.now()))
+  context.ingest.write((tx) => putMarkets(tx, records, context.clock.now()))
 
 async function readBody(context: TestContext, slug: string, tags = true) {
   const response = await findMarketResponse(context, slug, tags)
@@ -37,7 +37,7 @@ async function readBody(context: TestContext, slug: string, tags = true) {
 }
 
 async function tagsOf(context: TestContext): Promise<Record<string, string>> {
-  const rows = await context.state.all<{ market_id: string; etag: string }>(
+  const rows = await context.ingest.all<{ market_id: string; etag: string }>(
     'select market_id, etag from market_documents',
   )
   return Object.fromEntries(rows.map(({ market_id, etag }) => [market_id, etag]))
@@ -121,7 +121,7 @@ test('invariant 1: storing the same records again changes nothing, not even the 
   context.clock.advance(60_000)
   const again = await put(context, [...records].reverse())
   assert.deepEqual([again.changed, again.written], [0, 0])
-  const times = await context.state.all('select distinct modified_ms from market_documents')
+  const times = await context.ingest.all('select distinct modified_ms from market_documents')
   assert.deepEqual(times, [{ modified_ms: context.clock.now() - 60_000 }])
 })
 
@@ -170,7 +170,7 @@ test('invariant 2: any order and any batches give the same documents', async () 
   await fc.assert(
     fc.asyncProperty(orders, fc.integer({ min: 1, max: 5 }), async (order, batch) => {
       for (const table of ['records', 'links', 'documents', 'slugs']) {
-        await context.state.write((tx) => tx.run(`delete from market_${table}`))
+        await context.ingest.write((tx) => tx.run(`delete from market_${table}`))
       }
       for (let at = 0; at < order.length; at += batch) await put(context, order.slice(at, at + batch))
       assert.deepEqual(await tagsOf(context), expectedTags)
@@ -204,7 +204,7 @@ test('an empty string is kept in responses, nested records, references and histo
   })
   await put(context, [{ kind: 'event', id: '10', fields: { slug: 'ten', title: '' }, partial: true }])
   assert.deepEqual((await readBody(context, 'm')).events[0].title, '')
-  const last = await context.state.get<{ diff: string }>('select diff from market_versions order by seq desc limit 1')
+  const last = await context.ingest.get<{ diff: string }>('select diff from market_versions order by seq desc limit 1')
   assert.deepEqual(JSON.parse(last?.diff ?? ''), { slug: ['', 'ten'], title: ['Ten', ''] })
 })
 
@@ -217,7 +217,7 @@ test('a nested record keeps its other fields if one is invalid, until the field 
     return eventFields
   }
   const asideOf = async () =>
-    (await context.state.get<{ extra_fields: string }>("select extra_fields from market_records where kind = 'event'"))
+    (await context.ingest.get<{ extra_fields: string }>("select extra_fields from market_records where kind = 'event'"))
       ?.extra_fields
   await put(context, [event({ volume: { amount: 6 } })])
   assert.deepEqual(await shownEvent(), { id: '10', title: 'Ten' }, 'not the volume of before')
@@ -231,7 +231,7 @@ test('unknown fields are stored and not served', async () => {
   await using context = await openContext()
   await put(context, [record('market', '1', { slug: 'm', novel: [1, 2] })])
   assert.deepEqual(await readBody(context, 'm'), { id: '1', slug: 'm' })
-  assert.deepEqual(await context.state.get('select extra_fields from market_records'), {
+  assert.deepEqual(await context.ingest.get('select extra_fields from market_records'), {
     extra_fields: '{"novel":[1,2]}',
   })
 })
@@ -240,7 +240,7 @@ test('a failed transaction leaves no partial update', async () => {
   await using context = await openContext()
   await put(context, records)
   const before = await tagsOf(context)
-  const broken = context.state.write(async (tx) => {
+  const broken = context.ingest.write(async (tx) => {
     await putMarkets(tx, [record('tag', '7', { label: 'Half' })], context.clock.now())
     throw new Error('power cut')
   })

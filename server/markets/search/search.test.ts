@@ -34,7 +34,7 @@ const market = (id: string, question: string, more: object = {}, links: MarketRe
 })
 
 const put = (context: Context, records: readonly MarketRecord[], nowMs = testNowMs) =>
-  context.state.write((tx) => putMarkets(tx, records, nowMs))
+  context.ingest.write((tx) => putMarkets(tx, records, nowMs))
 
 const harbourMarkets = [
   tag('1', 'City Works'),
@@ -48,7 +48,7 @@ const harbourMarkets = [
 ] as MarketRecord[]
 
 async function idsOf(context: Context, q: string, limit = 50): Promise<string[]> {
-  return (await searchMarkets(context.state, q, limit)).map(({ id }) => id)
+  return (await searchMarkets(context.ingest, q, limit)).map(({ id }) => id)
 }
 
 describe('200', () => {
@@ -110,7 +110,7 @@ describe('200', () => {
     assert.deepEqual(await idsOf(context, 'town'), ['501'])
     assert.deepEqual(await idsOf(context, 'city'), [])
     assert.deepEqual(await idsOf(context, ''), ['503', '501', '504'])
-    const rows = await context.state.all('select market_id from market_search')
+    const rows = await context.ingest.all('select market_id from market_search')
     assert.equal(rows.length, 5)
   })
 
@@ -119,10 +119,10 @@ describe('200', () => {
     const many = Array.from({ length: 2500 }, (_, at) =>
       market(String(at), 'Will it?', { slug: `m-${at}`, volumeNum: at }),
     )
-    await context.state.write((tx) =>
+    await context.ingest.write((tx) =>
       putMarkets(tx, [...many, market('x', 'Will it too?')], testNowMs, { isDeferred: true }),
     )
-    await writeDeferred(context.state, () => testNowMs)
+    await writeDeferred(context.ingest, () => testNowMs)
     assert.deepEqual(await idsOf(context, 'will', 3), ['2499', '2498', '2497'])
     assert.deepEqual(await idsOf(context, 'will too'), ['x'])
     assert.deepEqual(await idsOf(context, 'will it', 2), ['2499', '2498'])
@@ -132,13 +132,13 @@ describe('200', () => {
   test('markets with deferred documents are found once these are written', async () => {
     await using context = await openContext()
     await put(context, harbourMarkets)
-    await context.state.write(async (tx) => {
+    await context.ingest.write(async (tx) => {
       await tx.run('delete from market_search')
       await tx.run('delete from market_words')
       await tx.run("insert into market_deferred_documents (kind, id) select 'market', market_id from market_documents")
     })
     assert.deepEqual(await idsOf(context, 'harbour'), [])
-    await writeDeferred(context.state, () => testNowMs + 1)
+    await writeDeferred(context.ingest, () => testNowMs + 1)
     assert.deepEqual(await idsOf(context, 'harbour'), ['501', '503', '502'])
   })
 })
@@ -151,7 +151,7 @@ describe('over HTTP', () => {
     const clock = { ...systemClock, monotonicMs: () => 0 }
     const server = await startServer({ settings, dataDir: dir, log: silentLog, clock })
     try {
-      await server.context.state.write((tx) => putMarkets(tx, harbourMarkets, testNowMs))
+      await server.context.ingest.write((tx) => putMarkets(tx, harbourMarkets, testNowMs))
       const client = createClient({ baseUrl: server.url, retries: 0 })
       const { markets } = await client.markets.search({ q: 'harbour bridge' })
       assert.deepEqual(

@@ -133,6 +133,6 @@ export const search = createHandler(
   extensions['markets.search'],
   async ({ q = '', limit }, context: MarketsContext) => {
     const confidence = toConfidence(await getFeedCoverage(context))
-    return { is: 'body', body: { markets: await searchMarkets(context.state.recent, q, limit) }, confidence }
+    return { is: 'body', body: { markets: await searchMarkets(context.ingest.recent, q, limit) }, confidence }
   },
 )

@@ -27,7 +27,10 @@ async function encode(format: ExportFormat, columns: readonly Column[], batches:
 const toArrayBuffer = (bytes: Buffer): ArrayBuffer => Uint8Array.from(bytes).buffer
 
 async function exportRows(context: TestContext, name: DatasetName, range = always): Promise<Record<string, unknown>[]> {
-  const dataset = name === 'duties' ? openDutiesTable(context.duties, range) : openTable(name, context.state, range)
+  const dataset =
+    name === 'duties'
+      ? openDutiesTable(context.duties, range)
+      : openTable(name, name === 'quotes' ? context.state : context.ingest, range)
   let [rowCount, done] = [0, 0]
   const batches = async function* () {
     for await (const batch of dataset.batches()) {
@@ -180,7 +183,7 @@ test('duties are summed by UTC day and validator, and unknown amounts are null',
 test('fundings, labels, markets and quotes are selected by time', async () => {
   await using context = await openContext()
   const bytes = (byte: number, count: number) => new Uint8Array(count).fill(byte)
-  await context.state.write(async (tx) => {
+  await context.ingest.write(async (tx) => {
     const funding = [
       'chain',
       'address',
@@ -219,6 +222,8 @@ test('fundings, labels, markets and quotes are selected by time', async () => {
       ['market_id', 'slug', 'body', 'tags_at', 'etag', 'modified_ms'],
       [['5', 'five', Buffer.from(JSON.stringify(document)), -1, 'e', 1_500_000]],
     )
+  })
+  await context.state.write(async (tx) => {
     const quote = {
       ...{
         type: 'tradable',

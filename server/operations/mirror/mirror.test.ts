@@ -189,9 +189,9 @@ describe('the mirror', { skip: noClickhouse }, () => {
     let writes = 0
     const write: State['write'] = (work, options) => {
       writes += 1
-      return writes === 1 ? context.state.write(work, options) : Promise.reject(new Error('killed'))
+      return writes === 1 ? context.ingest.write(work, options) : Promise.reject(new Error('killed'))
     }
-    const dying = { ...context, state: stateWith(context.state, { write }) }
+    const dying = { ...context, ingest: stateWith(context.ingest, { write }) }
     await assert.rejects(sendNext(dying, context.clickhouse, signal), /killed/)
     assert.equal(await select(context, 'count()'), '2')
     await sendAll(context)

@@ -21,7 +21,7 @@ import type { ClickhouseClient } from './clickhouse-client.ts'
 import { createStatement, dailyTable, hourlyTable, type MirrorTable } from './mirror-tables.ts'
 import { sendUnit } from './send-unit.ts'
 
-export type MirrorContext = Pick<Context, 'state' | 'duties' | 'settings' | 'clock'>
+export type MirrorContext = Pick<Context, 'ingest' | 'duties' | 'settings' | 'clock'>
 type SendContext = MirrorContext & { readonly clickhouse: ClickhouseClient; readonly signal: AbortSignal }
 
 export const mirrorTables = ({ settings }: Pick<Context, 'settings'>): readonly MirrorTable[] =>
@@ -51,7 +51,7 @@ const cursorName = ({ table, network }: Pick<Stream, 'table' | 'network'>, name:
 
 /** Creates missing tables. A new table is filled from the beginning, whatever was sent before. */
 export async function prepareTables(
-  { state, settings }: Pick<Context, 'state' | 'settings'>,
+  { ingest, settings }: Pick<Context, 'ingest' | 'settings'>,
   clickhouse: ClickhouseClient,
   signal?: AbortSignal,
 ): Promise<void> {
@@ -59,7 +59,7 @@ export async function prepareTables(
     const exists = await clickhouse.run(`exists table ${table.name} format TabSeparated`, signal)
     if (exists.trim() === '1') continue
     // First the cursors: if the process ends in between, the table still does not exist.
-    await state.write((tx) => tx.run('delete from cursors where stream like ?', `mirror/clickhouse/${table.name}/%`))
+    await ingest.write((tx) => tx.run('delete from cursors where stream like ?', `mirror/clickhouse/${table.name}/%`))
     await clickhouse.run(createStatement(table), signal)
   }
 }
@@ -94,13 +94,13 @@ async function sendNextUnit(context: SendContext, stream: Stream): Promise<numbe
   const unit = cursors && (await findNextUnit(context, stream, cursors.nextUnit))
   if (unit === undefined) return undefined
   const rows = await send(context, stream, cursors as Cursors, unit)
-  await context.state.write((tx) => moveCursor(tx, cursorName(stream, 'nextUnit'), unit + 1))
+  await context.ingest.write((tx) => moveCursor(tx, cursorName(stream, 'nextUnit'), unit + 1))
   return rows
 }
 
 async function sendNextChange(context: SendContext, stream: Stream): Promise<number | undefined> {
   const { table, network, time } = stream
-  const cursors = await readCursors(context.state, stream)
+  const cursors = await readCursors(context.ingest, stream)
   const change = cursors && (await nextChange(context.duties, network, cursors.changes))
   if (!change) return undefined
   const { nextUnit } = cursors as Cursors
@@ -109,7 +109,7 @@ async function sendNextChange(context: SendContext, stream: Stream): Promise<num
   for (let unit = table.unitOf(time, epochs.from); unit <= table.unitOf(time, epochs.until - 1); unit++)
     // Later units are sent with the change when it is their turn.
     if (unit < nextUnit) rows += await send(context, stream, cursors as Cursors, unit)
-  await context.state.write((tx) => moveCursor(tx, cursorName(stream, 'changes'), change.revision))
+  await context.ingest.write((tx) => moveCursor(tx, cursorName(stream, 'changes'), change.revision))
   return rows
 }
 
@@ -141,8 +141,8 @@ async function readCursors(state: StateReader, stream: Stream): Promise<Cursors 
 
 /** Creates the cursors with the first step. Undefined: nothing has been read of this network. */
 async function openCursors(context: SendContext, stream: Stream): Promise<Cursors | undefined> {
-  const { state, duties, clickhouse, signal } = context
-  const existing = await readCursors(state, stream)
+  const { ingest, duties, clickhouse, signal } = context
+  const existing = await readCursors(ingest, stream)
   if (existing) return existing
   const { table, network, time } = stream
   const [first] = await coveredEpochs(duties, network)
@@ -155,7 +155,7 @@ async function openCursors(context: SendContext, stream: Stream): Promise<Cursor
     changes: await lastRevision(duties, network),
     baseVersion: highest + 1,
   }
-  await state.write(async (tx) => {
+  await ingest.write(async (tx) => {
     for (const name of cursorNames) await moveCursor(tx, cursorName(stream, name), cursors[name])
   })
   return cursors
@@ -190,7 +190,7 @@ export interface MirrorStatus {
 
 /** What is missing in ClickHouse, from our own databases alone. */
 export async function readMirrorStatus(context: MirrorContext): Promise<readonly MirrorStatus[]> {
-  const { state, duties, clock, settings } = context
+  const { ingest, duties, clock, settings } = context
   if (settings.mirrors.clickhouse.url === '') return []
   const statuses: MirrorStatus[] = []
   for (const stream of await findStreams(context)) {
@@ -198,7 +198,7 @@ export async function readMirrorStatus(context: MirrorContext): Promise<readonly
     const covered = await coveredEpochs(duties, network)
     const [first] = covered
     if (!first) continue
-    const cursors = await readCursors(state, stream)
+    const cursors = await readCursors(ingest, stream)
     const from = cursors?.nextUnit ?? table.unitOf(time, first.from)
     const next = await findNextUnit(context, stream, from)
     const units = next === undefined ? 0 : endOfClosed(stream, covered) - next

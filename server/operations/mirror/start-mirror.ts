@@ -12,7 +12,7 @@ const backoffMaxMs = 300_000
 
 /** Runs until the signal aborts. `report` is called after each attempt: `ok` or `failed`. */
 export async function startMirror(
-  context: Context,
+  context: Omit<Context, 'state'>,
   signal: AbortSignal,
   report: (outcome: 'ok' | 'failed') => void,
 ): Promise<void> {

@@ -71,10 +71,10 @@ describe('on PostgreSQL', { skip: noPostgres }, () => {
     const old = undo.adopt(await location.open(stateMigrations), (state) => state.close())
     const newest = async () => (await old.get<{ id: number }>('select max(id) as id from migrations'))?.id
     const control = await startControlServer(dir, {})
-    await assert.rejects(openState(dir, { state: location.url }, laterMigrations), /a server is running on/)
+    await assert.rejects(openState(dir, { state: location.url }, { shared: laterMigrations }), /a server is running on/)
     assert.equal(await newest(), stateMigrations.length)
     await control.close()
-    await (await openState(dir, { state: location.url }, laterMigrations)).close()
+    await (await openState(dir, { state: location.url }, { shared: laterMigrations })).close()
     assert.equal(await newest(), laterMigrations.length)
   })
 

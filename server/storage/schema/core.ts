@@ -2,12 +2,7 @@
 // Columns that end in `_ms` are Unix times in milliseconds.
 import type { StateDialect } from '../state.ts'
 
-export const coreSchema = (dialect: StateDialect): readonly string[] => [
-  ...accessTables(dialect),
-  ...ingestTables(dialect),
-]
-
-const accessTables = ({ bytes, strict, clustered }: StateDialect): readonly string[] => [
+export const accessSchema = ({ bytes, strict, clustered }: StateDialect): readonly string[] => [
   // API keys. Written by `tetrad keys` and the console.
   `create table keys (
     id text primary key, -- the public part of the key
@@ -49,7 +44,7 @@ const accessTables = ({ bytes, strict, clustered }: StateDialect): readonly stri
   ),
 ]
 
-const ingestTables = ({ strict, clustered }: StateDialect): readonly string[] => [
+export const coverageSchema = ({ clustered }: StateDialect): readonly string[] => [
   // Half-open ranges of each stream that were read completely. Overlapping and adjacent ranges are merged. Written in the
   // transaction that writes the rows of the range (coverage.ts).
   `create table coverage (
@@ -59,11 +54,18 @@ const ingestTables = ({ strict, clustered }: StateDialect): readonly string[] =>
     primary key (stream, from_at),
     check (from_at < until_at)
   ) ${clustered}`,
+]
+
+/** In every file: what reads a stream is stored with its position. */
+export const cursorsSchema = ({ clustered }: StateDialect): readonly string[] => [
   // The position at which reading of a stream continues. `tetrad move` also stores its state here, as move/….
   `create table cursors (
     stream text primary key,
     at bigint not null
   ) ${clustered}`,
+]
+
+export const leasesSchema = ({ strict }: StateDialect): readonly string[] => [
   // The process that runs each ingester, where several share a PostgreSQL database (server/ingest/lease.ts).
   `create table leases (
     name text primary key, -- the ingester

@@ -62,6 +62,10 @@ const labelTables = ({ bytes, strict, clustered }: StateDialect): readonly strin
     primary key (change, item)
   ) ${clustered}`,
   'create index label_history_by_subject on label_history (subject, change)',
+]
+
+/** Written by requests, unlike the other tables. */
+export const explorerSecretsSchema = ({ bytes, strict }: StateDialect): readonly string[] => [
   // The secret that signs download links. Created by the first server that needs it.
   `create table explorer_secrets (
     name text primary key,

@@ -5,7 +5,7 @@
 //    WAL again.
 // 2. If checkpoints fail or do not keep up, commits do them from `pagesMax` pages on, so that the WAL stays limited.
 // 3. Nothing here fails a write, because its commit is over.
-import { openThread } from '#runtime/worker-thread.ts'
+import { openThread, type WorkerThread } from '#runtime/worker-thread.ts'
 import type { Connection } from './connection.ts'
 
 /** The default of SQLite for its own checkpoints. */
@@ -15,9 +15,13 @@ const idleMs = 10_000
 /** About 64 MB. */
 export const pagesMax = 16_000
 
-export function createCheckpointer(file: string) {
-  const resourceLimits = { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 16 }
-  const thread = openThread(new URL('./checkpoint-thread.ts', import.meta.url), file, { resourceLimits, idleMs })
+const resourceLimits = { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 16 }
+
+/** One for all files of a process. Starts with the first checkpoint. The caller closes it after the files. */
+export const openCheckpointThread = (): WorkerThread =>
+  openThread(new URL('./checkpoint-thread.ts', import.meta.url), undefined, { resourceLimits, idleMs })
+
+export function createCheckpointer(file: string, thread: WorkerThread) {
   let running: Promise<void> | undefined
   /** A commit has ended since the running checkpoint began. */
   let isDue = false
@@ -30,7 +34,7 @@ export function createCheckpointer(file: string) {
 
   async function checkpoint(writer: Connection): Promise<void> {
     try {
-      await thread.call('checkpoint', undefined)
+      await thread.call('checkpoint', file)
     } catch {
       // Invariant 2.
     }
@@ -47,7 +51,6 @@ export function createCheckpointer(file: string) {
     async close(): Promise<void> {
       isClosed = true
       await running
-      await thread.close()
     },
   }
 }

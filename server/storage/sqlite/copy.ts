@@ -1,23 +1,54 @@
-// Copies a SQLite file while others write to it, and checks the integrity of a file.
+// Copies SQLite files while others write to them, and checks the integrity of a file.
 import { backup, DatabaseSync } from 'node:sqlite'
 import { errorMessage } from '#core/error-message.ts'
 import { PathError } from '#runtime/path-error.ts'
 import { fileCodeOf, renameSqlite } from './errors.ts'
+import { retryWhileBusy } from './retry-while-busy.ts'
 
-/** All pages in one step, so that the copy is one snapshot and does not block writers. */
+/** All pages in one step, because nothing changes in a snapshot. */
 const pagesPerStep = 2 ** 31 - 1
 const problemsMax = 20
 
-export async function copySqlite(file: string, target: string): Promise<void> {
+/** Begins a transaction that writes nothing, so that nothing else writes the file until it is disposed. */
+export const blockWrites = (file: string, waitMs: number): Promise<Disposable> =>
+  retryWhileBusy(file, waitMs, () => beginWriting(file))
+
+function beginWriting(file: string): Disposable {
+  const db = new DatabaseSync(file, { timeout: 0 })
+  try {
+    db.exec('begin immediate')
+    return db
+  } catch (error) {
+    db.close()
+    throw error
+  }
+}
+
+export interface SqliteSnapshot extends Disposable {
+  copyTo(target: string): Promise<void>
+}
+
+/** The file as it is now. Others may write it before it is copied. */
+export function openSnapshot(file: string): SqliteSnapshot {
   const source = openReadOnly(file)
   try {
-    await backup(source, target, { rate: pagesPerStep })
+    // The snapshot begins with the first read.
+    source.exec('begin; select count(*) from sqlite_schema')
   } catch (error) {
-    // The source is only read, so a write error is about the copy.
-    const code = fileCodeOf(error)
-    throw code === undefined ? renameSqlite(error, file) : new PathError(code, target, error)
-  } finally {
     source.close()
+    throw renameSqlite(error, file)
+  }
+  return {
+    async copyTo(target) {
+      try {
+        await backup(source, target, { rate: pagesPerStep })
+      } catch (error) {
+        // The source is only read, so a write error is about the copy.
+        const code = fileCodeOf(error)
+        throw code === undefined ? renameSqlite(error, file) : new PathError(code, target, error)
+      }
+    },
+    [Symbol.dispose]: () => source.close(),
   }
 }
 

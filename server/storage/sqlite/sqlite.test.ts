@@ -6,6 +6,7 @@ import { describe, test } from 'node:test'
 import { faults } from '#api/faults.ts'
 import { Fault } from '#core/fault.ts'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
+import type { WorkerThread } from '#runtime/worker-thread.ts'
 import { countLoopTurns } from '#test/event-loop-turns.ts'
 import { openSqlite } from '#test/open-database.ts'
 import { startProcess } from '#test/second-process.ts'
@@ -13,7 +14,7 @@ import { type StoreLocation, tables, writeInGroup } from '#test/state-suite/stor
 import { stateSuite } from '#test/state-suite.ts'
 import { laterMigrations, upgradeSuite } from '#test/upgrade-suite.ts'
 import { stateMigrations } from '../migrations.ts'
-import { createCheckpointer, pagesMax } from './checkpointer.ts'
+import { createCheckpointer, openCheckpointThread, pagesMax } from './checkpointer.ts'
 import { Connection, statementsMax } from './connection.ts'
 
 interface SqliteLocation extends StoreLocation {
@@ -64,9 +65,23 @@ test('a long iteration yields to the event loop every 250 rows', async () => {
   await state.close()
 })
 
-test('in a server, commits leave pages in the WAL, and a thread copies them to the file', async () => {
+test('in a server, commits leave pages in the WAL, and one thread copies them to their files', async () => {
+  const thread = openCheckpointThread()
+  const before = threadsStarted
+  // The thread is the same for both files.
+  for (const _ of ['state', 'ingest']) await testCheckpoints(thread)
+  assert.equal(threadsStarted - before, 1)
+  await thread.close()
+})
+
+let threadsStarted = 0
+process.on('worker', () => {
+  threadsStarted += 1
+})
+
+async function testCheckpoints(checkpointThread: WorkerThread): Promise<void> {
   await using location = await createLocation()
-  const state = await openSqlite(location.file, [], { busyWaitMs: 5000, checkpointsOnThread: true })
+  const state = await openSqlite(location.file, [], { busyWaitMs: 5000, checkpointThread })
   await state.write((tx) => tx.run('create table pages (id bigint primary key, bytes blob)'))
   const limit = await state.write((tx) => tx.get<{ wal_autocheckpoint: number }>('pragma wal_autocheckpoint'))
   assert.deepEqual(limit, { wal_autocheckpoint: pagesMax })
@@ -89,16 +104,18 @@ test('in a server, commits leave pages in the WAL, and a thread copies them to t
   const again = await openSqlite(location.file, [], { busyWaitMs: 5000 })
   assert.deepEqual(await again.get('select count(*) as n from pages'), { n: 2400 })
   await again.close()
-})
+}
 
 test('a commit succeeds even if the size of the WAL cannot be read (checkpointer.ts, 3)', async () => {
   await using location = await createLocation()
   const connection = Connection.open(location.file, 'write')
   connection.close()
   assert.throws(() => connection.countWalPages())
-  const checkpointer = createCheckpointer(location.file)
+  const thread = openCheckpointThread()
+  const checkpointer = createCheckpointer(location.file, thread)
   checkpointer.afterCommit(connection)
   await checkpointer.close()
+  await thread.close()
 })
 
 test('a row keeps the names of its columns when another process adds one to the table', async () => {

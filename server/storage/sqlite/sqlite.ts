@@ -7,9 +7,11 @@
 // 3. `version` is the data_version of the read connection, which changes with every commit of another connection. It is
 //    read at most once per turn of the event loop and after each own commit, because many calls need it.
 // 4. SQLite never waits inside a call. If the file is busy, the call is repeated between turns of the event loop.
-// 5. In a server, a thread copies the WAL to the database file (checkpointer.ts).
-// 6. In a server, requests and ingest write on different threads. Requests begin their transactions first (write-turns.ts).
-import { nextEventLoopTurn, systemClock } from '#runtime/clock.ts'
+// 5. In a server, a thread copies the WALs of the files that requests write to these files (checkpointer.ts).
+// 6. In a server, requests and ingest write on different threads. In the file that both write, requests begin their
+//    transactions first (write-turns.ts).
+import { nextEventLoopTurn } from '#runtime/clock.ts'
+import type { WorkerThread } from '#runtime/worker-thread.ts'
 import { createGroupCommit } from '../group-commit.ts'
 import { type InspectedStore, inspectStore, type MigrationEngine } from '../migrate.ts'
 import { createReaderPool } from '../reader-pool.ts'
@@ -19,7 +21,8 @@ import { runGuarded, type TransactionGuard } from '../transaction-guard.ts'
 import { closedFault, createWriteQueue, iterationsMax, tooManyIterations } from '../write-queue.ts'
 import { createCheckpointer, pagesMax } from './checkpointer.ts'
 import { Connection, type ConnectionOptions } from './connection.ts'
-import { isBusy, renameSqlite } from './errors.ts'
+import { renameSqlite } from './errors.ts'
+import { retryWhileBusy } from './retry-while-busy.ts'
 import { takeTurn, type WriteTurns } from './write-turns.ts'
 
 const writesWaitingMax = 10_000
@@ -33,8 +36,6 @@ const changesPerYield = 100
 /** Rows per insert statement, and statements until the next yield to the event loop. */
 const rowsPerStatement = 50
 const statementsPerYield = 2
-/** Short, because another process may release the lock for a few milliseconds only. */
-const busyStepMs = 2
 
 const engine: MigrationEngine = {
   dialect: { bytes: 'blob', strict: 'strict', clustered: 'strict, without rowid' },
@@ -47,7 +48,7 @@ export interface SqliteOptions extends ConnectionOptions {
   /** How long to retry while another process has locked the file. */
   readonly busyWaitMs: number
   /** For a process that handles requests meanwhile (5). */
-  readonly checkpointsOnThread?: boolean
+  readonly checkpointThread?: WorkerThread | undefined
   /** In a server: whether requests or ingest write, so that requests go first (6). */
   readonly turns?: WriteTurns
 }
@@ -68,11 +69,14 @@ export async function inspectSqlite(
 
 async function openSqliteState(file: string, options: SqliteOptions): Promise<State> {
   using connections = new DisposableStack()
-  const openConnection = (purpose: 'read' | 'write') => retryWhileBusy(() => Connection.open(file, purpose, options))
+  /** Invariant 4. */
+  const whenFree = <T>(work: () => T) => retryWhileBusy(file, options.busyWaitMs, work)
+  const openConnection = (purpose: 'read' | 'write') => whenFree(() => Connection.open(file, purpose, options))
   const writer = connections.adopt(await openConnection('write'), (connection) => connection.close())
   const reader = connections.adopt(await openConnection('read'), (connection) => connection.close())
-  if (options.checkpointsOnThread) writer.setAutoCheckpoint(pagesMax)
-  const checkpointer = options.checkpointsOnThread ? createCheckpointer(file) : undefined
+  const { checkpointThread } = options
+  if (checkpointThread) writer.setAutoCheckpoint(pagesMax)
+  const checkpointer = checkpointThread && createCheckpointer(file, checkpointThread)
   const writeQueue = createWriteQueue(file, writesWaitingMax)
   /** Opened at the first use. */
   const snapshots = Array.from({ length: snapshotsMax }, (): { connection?: Connection } => ({}))
@@ -87,25 +91,11 @@ async function openSqliteState(file: string, options: SqliteOptions): Promise<St
     return reader
   }
 
-  /** Repeats `work` while another process has locked the file, until the time is up. */
-  async function retryWhileBusy<T>(work: () => T): Promise<T> {
-    let untilMs: number | undefined
-    for (;;) {
-      try {
-        return work()
-      } catch (error) {
-        untilMs ??= systemClock.monotonicMs() + options.busyWaitMs
-        if (!isBusy(error) || systemClock.monotonicMs() >= untilMs) throw renameSqlite(error, file)
-      }
-      await systemClock.sleep(busyStepMs)
-    }
-  }
-
   async function transact<T>(work: (tx: StateWriter) => Promise<T>): Promise<T> {
-    await takeTurn(options.turns, () => retryWhileBusy(() => writer.run('begin immediate')))
+    await takeTurn(options.turns, () => whenFree(() => writer.run('begin immediate')))
     try {
       const result = await runGuarded((guard) => createTransaction(writer, guard, file), work)
-      await retryWhileBusy(() => writer.run('commit'))
+      await whenFree(() => writer.run('commit'))
       version = undefined
       checkpointer?.afterCommit(writer)
       return result
@@ -118,7 +108,7 @@ async function openSqliteState(file: string, options: SqliteOptions): Promise<St
   const opened = connections.move()
   const state: State = {
     engine: 'sqlite',
-    ...connectionReader((read) => retryWhileBusy(() => read(readConnection()))),
+    ...connectionReader((read) => whenFree(() => read(readConnection()))),
     get recent() {
       return readCurrent(state)
     },

@@ -1,6 +1,6 @@
-// Lets writes of requests begin before those of ingest, which another thread of the same server makes. SQLite has no
-// queue: whoever waits for a transaction tries again every few milliseconds, and a thread that writes all the time would
-// almost always begin first.
+// Lets writes of requests begin before those of ingest in `ingest.sqlite`. Another thread of the same server writes almost
+// everything there; requests write only fundings that they find on a node. SQLite has no queue: whoever waits for a
+// transaction tries again every few milliseconds, and a thread that writes all the time would almost always begin first.
 //
 // 1. SQLite's own lock excludes the other thread. This only decides who tries, so the death of a thread does no harm.
 // 2. A write of ingest waits for at most `waitMaxMs`. So a steady flow of requests does not stop it.

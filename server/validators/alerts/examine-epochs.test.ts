@@ -30,7 +30,7 @@ async function examineAll({ context }: AlertsTest): Promise<number> {
 
 /** By epoch and event. */
 async function bodiesOf({ context }: AlertsTest, webhookId = 'ops'): Promise<DeliveryBody[]> {
-  const stored = await listDeliveries(context.state, 1000)
+  const stored = await listDeliveries(context.ingest, 1000)
   return stored
     .filter((delivery) => delivery.webhook === webhookId)
     .map(({ body }) => JSON.parse(body) as DeliveryBody)
@@ -90,7 +90,7 @@ test('finds exactly the scripted events, and nothing about validators that are n
 test('a body names network, epoch and time, and is stored with the id of its delivery', async () => {
   const at = await world.startAgain({ webhooks: [webhook({ events: ['block_missed'] })] })
   await examineAll(at)
-  const [delivery] = await listDeliveries(at.context.state, 10)
+  const [delivery] = await listDeliveries(at.context.ingest, 10)
   assert.deepEqual(JSON.parse(delivery?.body ?? ''), {
     id: delivery?.id,
     event: 'block_missed',
@@ -200,19 +200,19 @@ test('a failed write changes nothing, and the next attempt finds the same events
   const at = await world.startAgain({ webhooks: [webhook()] })
   const failing = {
     ...at.context,
-    state: {
-      ...at.context.state,
-      get: at.context.state.get.bind(at.context.state),
-      all: at.context.state.all.bind(at.context.state),
-      write: <T>(work: Parameters<typeof at.context.state.write<T>>[0]) =>
-        at.context.state.write<T>(async (tx) => {
+    ingest: {
+      ...at.context.ingest,
+      get: at.context.ingest.get.bind(at.context.ingest),
+      all: at.context.ingest.all.bind(at.context.ingest),
+      write: <T>(work: Parameters<typeof at.context.ingest.write<T>>[0]) =>
+        at.context.ingest.write<T>(async (tx) => {
           await work(tx)
           throw new Error('the power failed')
         }),
     },
   }
   await assert.rejects(examineEpochs(failing, 'hoodi'), /the power failed/)
-  assert.deepEqual(await listDeliveries(at.context.state, 10), [])
+  assert.deepEqual(await listDeliveries(at.context.ingest, 10), [])
   assert.ok((await examineAll(at)) > 0)
   const before = await bodiesOf(at)
   assert.equal(await examineAll(at), 0)

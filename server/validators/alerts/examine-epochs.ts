@@ -29,7 +29,7 @@ import { type EpochFindings, findAlerts, type OpenAlerts, type WithheldPayload }
 import { readHeadAlerts, toDelivery, type WebhookAlert, withdrawAlerts, writeHeadAlerts } from './head-alerts.ts'
 import { readWatchedValidators, type WatchedValidator } from './watched-validators.ts'
 
-export type ExamineContext = Pick<ValidatorsContext, 'state' | 'duties' | 'settings' | 'clock' | 'random' | 'log'>
+export type ExamineContext = Pick<ValidatorsContext, 'ingest' | 'duties' | 'settings' | 'clock' | 'random' | 'log'>
 
 export interface ExaminedEpochs {
   readonly epochs: Range
@@ -59,12 +59,12 @@ export async function examineEpochs(
   network: Network,
   { checkBlocks, signal }: { readonly checkBlocks?: CheckBlocks | undefined; readonly signal?: AbortSignal } = {},
 ): Promise<ExaminedEpochs | undefined> {
-  const { state, duties, settings, clock } = context
+  const { ingest, duties, settings, clock } = context
   const time = plainTime(settings.validators.networks[network])
   const known = await missedEpochs(duties, network)
   const maxAgeMs = settings.validators.alertMaxAgeMinutes * 60_000
   const epochs = epochsToExamine(known, {
-    from: Math.max((await examinedUntil(state, network)) ?? 0, firstEpochEndingAt(time, clock.now() - maxAgeMs)),
+    from: Math.max((await examinedUntil(ingest, network)) ?? 0, firstEpochEndingAt(time, clock.now() - maxAgeMs)),
     until: known.at(-1)?.until ?? 0,
   })
   if (!epochs) return undefined
@@ -82,7 +82,7 @@ export async function examineEpochs(
   const byEpoch = Map.groupBy(missed, ({ epoch }) => epoch)
   const source = { network, time, known, watched, byEpoch, longest, epochs, blockProblems }
   const found: WebhookAlert[] = []
-  let open = await readOpenAlerts(state, network, webhooks)
+  let open = await readOpenAlerts(ingest, network, webhooks)
   for (let epoch = epochs.from; epoch < epochs.until; epoch++) {
     const findings = await findingsOf(context, source, epoch as Epoch, signal)
     open = new Map(
@@ -93,12 +93,12 @@ export async function examineEpochs(
       }),
     )
   }
-  const sentBefore = await readHeadAlerts(state, network)
+  const sentBefore = await readHeadAlerts(ingest, network)
   const sentOfEpochs = sentBefore.filter(({ epoch }) => epoch >= epochs.from && epoch < epochs.until)
   const sentOfLater = sentBefore.filter(({ epoch }) => epoch >= epochs.until)
   const withdrawn = withdrawAlerts(sentOfEpochs, found, { webhooks, watched })
   const deliveries = [...found, ...withdrawn].map((alert) => toDelivery(context, network, alert, 'finalized'))
-  await state.write(async (tx) => {
+  await ingest.write(async (tx) => {
     await storeDeliveries(tx, deliveries, clock.now())
     await writeOpenAlerts(tx, network, open)
     await writeHeadAlerts(tx, network, sentOfLater)

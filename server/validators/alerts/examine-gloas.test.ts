@@ -44,7 +44,7 @@ test('a payload that a builder withheld and one that its proposer built are diff
   const { signal } = new AbortController()
   await new Follower(context, 'hoodi', beacon).catchUp(signal)
   while (await examineEpochs(context, 'hoodi', { signal }));
-  const found = (await listDeliveries(context.state, 1000))
+  const found = (await listDeliveries(context.ingest, 1000))
     .map(({ body }) => JSON.parse(body) as DeliveryBody)
     .flatMap(({ event, validators }) =>
       validators.flatMap(({ index, slots = [], builders, paid }) =>

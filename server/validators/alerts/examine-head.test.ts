@@ -50,7 +50,7 @@ async function openHeadTest(headSlot: number, branches: readonly Branch[] = []) 
       const head = await examineHead(context, 'hoodi', watched, signal)
       const again = await examineHead(context, 'hoodi', watched, signal)
       assert.equal(again?.deliveries ?? 0, 0, 'nothing is sent twice')
-      const unseen = (await listDeliveries(context.state, 1000)).filter(({ id }) => !seen.has(id))
+      const unseen = (await listDeliveries(context.ingest, 1000)).filter(({ id }) => !seen.has(id))
       for (const { id } of unseen) seen.add(id)
       const added = unseen.map(({ body }) => JSON.parse(body))
       const lines = added.map(({ event, epoch, finality, validators }) => {
@@ -84,7 +84,7 @@ test('missed blocks and attestations are sent at the head, and again when they a
     'finalized 4 block_missed: 8',
     `finalized 6 recovered: ${outage}`,
   ])
-  assert.deepEqual(await at.context.state.all('select * from head_alerts'), [])
+  assert.deepEqual(await at.context.ingest.all('select * from head_alerts'), [])
 })
 
 test('an event that a reorganization removes is withdrawn at once', async () => {
@@ -109,20 +109,20 @@ test('an event is withdrawn when its final epoch does not have it, and stays whi
   const { context } = at
   const hidden = { ...context, validators: { ...context.validators, provisional: new Map() } }
   assert.equal(await examineHead(hidden, 'hoodi', await readWatchedValidators(context, 'hoodi'), signal), undefined)
-  assert.equal((await context.state.all('select * from head_alerts where epoch = 7')).length, 1)
+  assert.equal((await context.ingest.all('select * from head_alerts where epoch = 7')).length, 1)
   at.network.advance(2)
   context.validators.provisional.clear()
   const follower = await openFollower({ ...context, clock: systemClock }, 'hoodi', context.dir)
   at.network.advance(11 * slotsPerEpoch + 1 - at.network.headSlot)
   await follower.catchUp(signal)
   while (await examineEpochs(context, 'hoodi', { signal }));
-  const bodies = (await listDeliveries(context.state, 100)).map(({ body }) => JSON.parse(body))
+  const bodies = (await listDeliveries(context.ingest, 100)).map(({ body }) => JSON.parse(body))
   const withdrawn = bodies.filter(({ event }) => event === 'withdrawn')
   assert.deepEqual(
     withdrawn.map(({ epoch, finality, validators }) => [epoch, finality, validators[0].index]),
     [[7, 'finalized', 63]],
   )
-  assert.deepEqual(await context.state.all('select * from head_alerts'), [])
+  assert.deepEqual(await context.ingest.all('select * from head_alerts'), [])
 })
 
 test('each missed block of a validator in one epoch is sent and withdrawn on its own', async () => {
@@ -139,7 +139,7 @@ test('each missed block of a validator in one epoch is sent and withdrawn on its
     const missedBlocks = new Map(slots.map((slot) => [slot, 50]))
     const provisional = new Map([['hoodi' as const, { ...view, duties: { ...duties, missedBlocks } }]])
     await examineHead({ ...context, validators: { ...context.validators, provisional } }, 'hoodi', watched, signal)
-    const added = (await listDeliveries(context.state, 100)).filter(({ id }) => !known.has(id))
+    const added = (await listDeliveries(context.ingest, 100)).filter(({ id }) => !known.has(id))
     for (const { id } of added) known.add(id)
     return added.map(({ event, body }) => `${event} ${JSON.parse(body).validators[0].slots}`)
   }

@@ -39,9 +39,9 @@ export async function examineHead(
   watched: ReadonlyMap<number, WatchedValidator>,
   signal?: AbortSignal,
 ) {
-  const { state, duties, settings, clock } = context
+  const { ingest, duties, settings, clock } = context
   const view = context.validators.provisional.get(network)
-  const from = await examinedUntil(state, network)
+  const from = await examinedUntil(ingest, network)
   const first = view?.epochs[0]?.epoch
   // Otherwise final epochs in between have not been examined, or not stored.
   if (!view || first === undefined || from === undefined || first > from) return undefined
@@ -61,7 +61,7 @@ export async function examineHead(
   const newest = missedBlocksAfter(view, time.slotsPerEpoch).filter(({ validator }) => watched.has(validator))
   const byEpoch = Map.groupBy([...before, ...missed, ...newest], ({ epoch }) => epoch)
   const source = { watched, byEpoch, longest }
-  const open = await readOpenAlerts(state, network, webhooks)
+  const open = await readOpenAlerts(ingest, network, webhooks)
   const found = webhooks.flatMap((webhook): WebhookAlert[] => {
     const only = (events: readonly WebhookEvent[]) => ({
       ...webhook,
@@ -77,7 +77,7 @@ export async function examineHead(
       alerts.push(...findAlerts(dutyFindings(source, epoch), only(['block_missed']), new Map()).alerts)
     return alerts.map((alert) => ({ webhook: webhook.id, alert }))
   })
-  const sent = await readHeadAlerts(state, network)
+  const sent = await readHeadAlerts(ingest, network)
   const isKnown = ({ event, epoch }: HeadAlert) =>
     epochs.some((provisional) => provisional.epoch === epoch) ||
     (event === 'block_missed' && isAtHead(view, time.slotsPerEpoch, epoch))
@@ -88,7 +88,7 @@ export async function examineHead(
   const kept = subtractAlerts(sent, current).filter((alert) => !isKnown(alert))
   const next = [...current, ...kept.filter(({ webhook }) => webhooks.some(({ id }) => id === webhook))]
   if (subtractAlerts(next, sent).length > 0 || subtractAlerts(sent, next).length > 0) {
-    await state.write(async (tx) => {
+    await ingest.write(async (tx) => {
       await storeDeliveries(tx, deliveries, clock.now())
       await writeHeadAlerts(tx, network, next)
     })

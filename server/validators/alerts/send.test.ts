@@ -24,7 +24,7 @@ after(() => shared[Symbol.asyncDispose]())
 
 /** The same database, without deliveries. */
 async function openWith(...webhooks: object[]): Promise<TestContext> {
-  await shared.state.write((tx) => tx.run('delete from webhook_deliveries'))
+  await shared.ingest.write((tx) => tx.run('delete from webhook_deliveries'))
   const settings = { ...settingsWith({ validators: { webhooks } }), store: shared.settings.store }
   return { ...shared, settings, clock: new ManualClock(testNowMs) }
 }
@@ -36,7 +36,7 @@ const newDelivery = (changes: Partial<NewDelivery> = {}): NewDelivery => ({
 })
 
 const store = (context: TestContext, ...deliveries: NewDelivery[]) =>
-  context.state.write((tx) => storeDeliveries(tx, deliveries, context.clock.now()))
+  context.ingest.write((tx) => storeDeliveries(tx, deliveries, context.clock.now()))
 
 const running = new AbortController().signal
 
@@ -48,8 +48,8 @@ async function sendAll(context: TestContext, signal: AbortSignal, report?: Repor
   return sent.reduce((sum, attempts) => sum + attempts, 0)
 }
 
-async function onlyDelivery({ state }: TestContext): Promise<Delivery> {
-  const [delivery, ...others] = await listDeliveries(state, 10)
+async function onlyDelivery({ ingest }: TestContext): Promise<Delivery> {
+  const [delivery, ...others] = await listDeliveries(ingest, 10)
   assert.ok(delivery && others.length === 0)
   return delivery
 }
@@ -136,7 +136,7 @@ test('a receiver that hangs is given up after the timeout, without delaying othe
   )
   await store(context, newDelivery({ id: 'd-1', webhook: 'slow' }), newDelivery({ id: 'd-2' }))
   assert.equal(await sendAll(context, running), 2)
-  const stored = await listDeliveries(context.state, 10)
+  const stored = await listDeliveries(context.ingest, 10)
   const slow = stored.find(({ webhook }) => webhook === 'slow')
   assert.equal(slow?.lastError, `${hanging.url} did not respond within 100 ms`)
   assert.equal(stored.find(({ webhook }) => webhook === 'ops')?.status, 'delivered')
@@ -194,7 +194,7 @@ test('a delivery that could not be sent in time, or whose webhook was removed, i
   context.clock.advance(giveUpMs + 1)
   await sendAll(context, running)
   assert.equal(receiver.requests.length, 0)
-  const stored = await listDeliveries(context.state, 10)
+  const stored = await listDeliveries(context.ingest, 10)
   assert.deepEqual(
     stored.map(({ id, status, lastError }) => [id, status, lastError]),
     [
@@ -225,16 +225,16 @@ test('an event is stored once per webhook, network and epoch, and the log of fin
   assert.equal((await onlyDelivery(context)).id, 'first')
   // At the head, one epoch may have several.
   await store(context, newDelivery({ id: 'h-1', finality: 'head' }), newDelivery({ id: 'h-2', finality: 'head' }))
-  assert.equal((await listDeliveries(context.state, 10)).length, 3)
+  assert.equal((await listDeliveries(context.ingest, 10)).length, 3)
   const finished = "update webhook_deliveries set status = 'delivered', next_attempt_ms = null"
   for (let epoch = 100; epoch < 1200; epoch += 550) {
     const many = Array.from({ length: 550 }, (_, at) => newDelivery({ id: `m-${epoch + at}`, epoch: epoch + at }))
     context.clock.advance(1000)
     await store(context, ...many)
-    await context.state.write((tx) => tx.run(finished))
+    await context.ingest.write((tx) => tx.run(finished))
   }
   await store(context, newDelivery({ id: 'last', epoch: 9999 }))
-  const stored = await listDeliveries(context.state, 5000)
+  const stored = await listDeliveries(context.ingest, 5000)
   assert.equal(stored.length, 1001, '1000 finished ones and the pending one')
   assert.equal(
     stored.some(({ id }) => id === 'first'),

@@ -34,7 +34,7 @@ export const attemptsMax = retryWaitsMs.length + 1
 export const deliveriesPerPass = 100
 
 export type ReportAttempt = (webhook: string, outcome: 'ok' | 'retried' | 'failed') => void
-type SendContext = Pick<ValidatorsContext, 'state' | 'clock' | 'log'>
+type SendContext = Pick<ValidatorsContext, 'ingest' | 'clock' | 'log'>
 
 /** Sends the deliveries that are due. Returns how many attempts were made. */
 export async function sendDueDeliveries(
@@ -43,7 +43,7 @@ export async function sendDueDeliveries(
   signal: AbortSignal,
   report: ReportAttempt = () => {},
 ): Promise<number> {
-  const due = await dueDeliveries(context.state, webhook.id, context.clock.now(), deliveriesPerPass)
+  const due = await dueDeliveries(context.ingest, webhook.id, context.clock.now(), deliveriesPerPass)
   for (const [attempts, delivery] of due.entries()) {
     const result = await attempt(context, webhook, delivery, signal)
     if (!result) return attempts
@@ -57,20 +57,20 @@ export async function failRemovedWebhooks(
   context: SendContext & Pick<ValidatorsContext, 'settings'>,
   report: ReportAttempt = () => {},
 ): Promise<void> {
-  const { state, settings, clock } = context
+  const { ingest, settings, clock } = context
   const ids = settings.validators.webhooks.map(({ id }) => id)
   const error = 'the webhook is no longer in the settings'
-  for (const delivery of await pendingExceptFor(state, ids, deliveriesPerPass))
+  for (const delivery of await pendingExceptFor(ingest, ids, deliveriesPerPass))
     await recordResult(context, delivery, { is: 'failed', atMs: clock.now(), error }, report)
 }
 
 async function recordResult(
-  { state, log }: SendContext,
+  { ingest, log }: SendContext,
   delivery: Delivery,
   result: AttemptResult,
   report: ReportAttempt,
 ): Promise<void> {
-  await recordAttempt(state, delivery, result)
+  await recordAttempt(ingest, delivery, result)
   const { webhook, id, event, network, epoch, validators } = delivery
   const fields = { webhook, delivery: id, event, network, epoch, validators, attempts: delivery.attempts + 1 }
   if (result.is === 'delivered') log.info(fields, 'webhook delivered')

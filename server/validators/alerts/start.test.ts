@@ -227,7 +227,7 @@ test('a webhook that hangs delays no event of another webhook, whenever it is fo
   alerts = createAlerts({ ...context, clock }, openMetrics({ process: false }).watched)
   const stopped = alerts.run(stop.signal)
   await slashed.promise
-  const attempts = (await listDeliveries(context.state, 10))
+  const attempts = (await listDeliveries(context.ingest, 10))
     .filter(({ webhook }) => webhook === 'hanging')
     .map((delivery) => delivery.attempts)
   stop.abort()

@@ -112,7 +112,7 @@ async function examineNetwork(
 
 /** Keeps the metrics of a network up to date. */
 export function createNetworkFigures(
-  context: Pick<ValidatorsContext, 'state' | 'duties' | 'settings'>,
+  context: Pick<ValidatorsContext, 'ingest' | 'duties' | 'settings'>,
   metrics: WatchedMetrics,
   network: Network,
 ) {

@@ -18,12 +18,12 @@ export interface WatchedValidator {
 
 /** By index. Empty if the network has no watch list, or no epoch was stored with it yet. */
 export async function readWatchedValidators(
-  { state, duties }: Pick<ValidatorsContext, 'state' | 'duties'>,
+  { ingest, duties }: Pick<ValidatorsContext, 'ingest' | 'duties'>,
   network: Network,
 ): Promise<ReadonlyMap<number, WatchedValidator>> {
   const watched = await readWatched(duties, network)
   if (watched === undefined || watched === 'everyone') return new Map()
-  const entries = await readEntries(state, network, [...watched])
+  const entries = await readEntries(ingest, network, [...watched])
   return new Map(
     entries.map(({ index, entity, activationEligibilityEpoch, activationEpoch, exitEpoch }) => {
       const [pool, operator] = [entity?.pool ?? null, entity?.nodeOperators[0] ?? null]

@@ -152,14 +152,14 @@ describe('the summary of a day', () => {
     await using context = await openNetwork()
     await writeEpochs(context, network, { from: 4, until: 10 }, rows)
     await writeEpochs(context, network, { from: 11, until: 13 }, rows)
-    const { dutiesState: state } = context
+    const { dutiesState: ingest } = context
     let isFilled = false
     const filledMeanwhile: Pick<State, 'snapshot' | 'write'> = {
-      snapshot: state.snapshot,
+      snapshot: ingest.snapshot,
       write: async (work, options) => {
         if (!isFilled) await writeEpochs(context, network, { from: 10, until: 11 }, rows)
         isFilled = true
-        return state.write(work, options)
+        return ingest.write(work, options)
       },
     }
     const input = { network, time: timeOf(context), until: 12, groups, daysMax: 1 } as const

@@ -146,9 +146,9 @@ function rowsOf({ from, until }: Range): EpochRow[] {
 }
 
 type MergeState = Pick<State, 'write'> & StateReader
-const stateWith = ({ dutiesState: state }: TestContext, write: State['write']): MergeState => ({
-  get: (sql, ...values) => state.get(sql, ...values),
-  all: (sql, ...values) => state.all(sql, ...values),
+const stateWith = ({ dutiesState: ingest }: TestContext, write: State['write']): MergeState => ({
+  get: (sql, ...values) => ingest.get(sql, ...values),
+  all: (sql, ...values) => ingest.all(sql, ...values),
   write,
 })
 

@@ -1,6 +1,5 @@
 // The queries and updates of the duties database, by name, so that they can run on another thread (thread.ts).
 import { LeaseLost } from '#ingest/lease-lost.ts'
-import { copyFiles } from '#storage/backup.ts'
 import type { LeaseToken } from '#storage/duties.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'
 import { writeAudits } from './audits.ts'
@@ -45,7 +44,6 @@ const updates = {
   commitPast,
   writeAudits,
   writeChain,
-  copyFiles,
   stageSegment,
   replacePart,
   dropStage,

@@ -116,7 +116,7 @@ test('a validator that did not exist before is fully covered', async () => {
 async function pubkeysOf(...indices: number[]): Promise<string[]> {
   await using all = await openContext()
   await read(all, [], 5)
-  const found = await Promise.all(indices.map((index) => readValidator(all.state, 'hoodi', index)))
+  const found = await Promise.all(indices.map((index) => readValidator(all.ingest, 'hoodi', index)))
   return found.map((entry) => entry?.pubkey ?? assert.fail())
 }
 

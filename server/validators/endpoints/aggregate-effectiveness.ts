@@ -95,15 +95,15 @@ interface NamedValidators {
  * (behaviour/validators.md#time-bounds-of-the-aggregate).
  */
 async function resolveValidators(
-  context: Pick<ValidatorsContext, 'state' | 'settings' | 'validators'>,
+  context: Pick<ValidatorsContext, 'ingest' | 'settings' | 'validators'>,
   { network, pubkeys, indices }: AggregateQuery,
 ): Promise<NamedValidators> {
-  const { state } = context
+  const { ingest } = context
   if (!pubkeys) return { validators: [...new Set(indices)], mayMissUnkept: false }
-  const known = await indicesOf(state, network, pubkeys)
+  const known = await indicesOf(ingest, network, pubkeys)
   const keys = new Set(pubkeys.map((key) => key.replace(/^0x/i, '').toLowerCase()))
   if (known.length === keys.size) return { validators: known, mayMissUnkept: false }
   const { names } = await readWatchNames(context, network)
   const unlisted = [...keys.difference(new Set(names.map((name) => name.slice(2).toLowerCase())))]
-  return { validators: known, mayMissUnkept: (await indicesOf(state, network, unlisted)).length < unlisted.length }
+  return { validators: known, mayMissUnkept: (await indicesOf(ingest, network, unlisted)).length < unlisted.length }
 }

@@ -13,7 +13,7 @@ import { findIndex } from '../registry/registry.ts'
 
 export const duties = createHandler(extensions['validators.duties'], async (input, context: ValidatorsContext) => {
   const { network, validator_index_or_pubkey: name } = input
-  const validator = await findIndex(context.state, network, name)
+  const validator = await findIndex(context.ingest, network, name)
   if (validator === undefined) {
     await refuseUnlessUnknown(context, network, name)
     return { is: 'nothing' }

@@ -13,7 +13,7 @@ const endpoint = extensions['validators.effectivenessV0']
 
 export const effectivenessV0 = createHandler(endpoint, async (query, context: ValidatorsContext, request) => {
   const { network, validator_index_or_pubkey: name } = query
-  const index = await findIndex(context.state, network, name)
+  const index = await findIndex(context.ingest, network, name)
   if (index === undefined) {
     await refuseUnlessUnknown(context, network, name)
     const { covered } = await getNetworkCoverage(context, network)

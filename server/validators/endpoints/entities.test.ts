@@ -27,7 +27,7 @@ before(async () => {
   context = await openContext({ validators: { networks: { mainnet: { epochsPerHour: 1, epochsPerDay: 3 } } } })
   const entry = { activationEligibilityEpoch: 0, activationEpoch: 0, exitEpoch: null, withdrawableEpoch: null }
   await putValidators(
-    context.state,
+    context.ingest,
     network,
     pools.map((_, index) => ({
       ...entry,
@@ -40,7 +40,7 @@ before(async () => {
     at: index,
     record: { index, ...(pool && { pool }), nodeOperators: [index % 2 === 0 ? 'Even Ops' : 'Odd Ops'] },
   }))
-  await importEntities(context.state, network, records, 'test')
+  await importEntities(context.ingest, network, records, 'test')
 })
 after(() => context[Symbol.asyncDispose]())
 
@@ -61,7 +61,7 @@ test('before the first day is over, entities have no figures', async () => {
 test('figures of an entity equal those of 4.5 about its validators and the same days', async () => {
   await writeEpochs(context, network, { from: 0, until: 31 }, rows)
   const time = plainTime(context.settings.validators.networks[network])
-  const groups = await readGroups(context.state, network)
+  const groups = await readGroups(context.ingest, network)
   const input = { network, time, until: 31, groups, daysMax: 100 } as const
   await summarizeDuties(context.duties, input, new AbortController().signal)
 

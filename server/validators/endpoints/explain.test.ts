@@ -429,7 +429,7 @@ test('missed duties of old days are deleted, and their coverage with them', asyn
 test('keys and indices select the same validator, separately for each network', async () => {
   await using context = await openContext()
   const entry = { activationEligibilityEpoch: 0, activationEpoch: 1, exitEpoch: null, withdrawableEpoch: null }
-  await putValidators(context.state, 'hoodi', [{ ...entry, index: 1, pubkey: pubkeyOf(7), withdrawalAddress: null }])
+  await putValidators(context.ingest, 'hoodi', [{ ...entry, index: 1, pubkey: pubkeyOf(7), withdrawalAddress: null }])
   const { body, confidence } = await callHandler(explain, context, {
     network: 'hoodi',
     validator_index_or_pubkey: pubkeyOf(7),

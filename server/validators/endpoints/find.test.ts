@@ -27,7 +27,7 @@ before(async () => {
   context = await openContext()
   // Epochs up to 999 have been read.
   await writeEpochs(context, 'mainnet', { from: 0, until: 1000 }, [])
-  await putValidators(context.state, 'mainnet', [
+  await putValidators(context.ingest, 'mainnet', [
     entry(1, { withdrawalAddress: address('a') }),
     entry(2, { withdrawalAddress: address('a'), exitEpoch: 1200, withdrawableEpoch: 1456 }),
     entry(3, { exitEpoch: 999, withdrawableEpoch: 1255 }),
@@ -36,8 +36,8 @@ before(async () => {
     entry(6, { activationEpoch: null }),
     entry(0x1234567, { activationEpoch: 999 }),
   ])
-  await putValidators(context.state, 'hoodi', [entry(1, { withdrawalAddress: address('a') })])
-  await putDeposits(context.state, 'mainnet', [
+  await putValidators(context.ingest, 'hoodi', [entry(1, { withdrawalAddress: address('a') })])
+  await putDeposits(context.ingest, 'mainnet', [
     { index: 3, address: address('d') },
     { index: 4, address: address('d') },
     { index: 4, address: address('e') },
@@ -50,7 +50,7 @@ before(async () => {
     { index: 5, nodeOperators: ['Fjord'] },
   ]
   const records = entities.map((record, at) => ({ at, record }))
-  await importEntities(context.state, 'mainnet', records, 'test')
+  await importEntities(context.ingest, 'mainnet', records, 'test')
 })
 after(() => context[Symbol.asyncDispose]())
 
@@ -144,7 +144,7 @@ describe('400', () => {
 test('after any changes of entities, pools and operators find exactly their validators', async () => {
   await using changed = await openContext()
   await putValidators(
-    changed.state,
+    changed.ingest,
     'mainnet',
     [0, 1, 2, 3].map((index) => entry(index)),
   )
@@ -156,8 +156,8 @@ test('after any changes of entities, pools and operators find exactly their vali
       at,
       record: { ...rest, ...(name && { pool: name }) },
     }))
-    await importEntities(changed.state, 'mainnet', entities, 'test')
-    const rows = await changed.state.all<{ validator_index: number; pool: string | null; node_operators: string }>(
+    await importEntities(changed.ingest, 'mainnet', entities, 'test')
+    const rows = await changed.ingest.all<{ validator_index: number; pool: string | null; node_operators: string }>(
       'select validator_index, pool, node_operators from validator_entities order by validator_index',
     )
     const { pools } = (await callHandler(find, changed, {})).body

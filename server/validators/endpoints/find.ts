@@ -16,22 +16,22 @@ const endpoint = extensions['validators.find']
 type FindQuery = Parsed<typeof endpoint>
 
 export const find = createHandler(endpoint, async (query, context: ValidatorsContext, request) => {
-  const { state } = context
+  const { ingest } = context
   const selection = selectionOf(query)
   const { covered } = await getNetworkCoverage(context, query.network)
   const confidence = toConfidence(covered)
   if (!selection) {
-    return { is: 'body', body: { validators: [], pools: await poolsOf(state, query), next: null }, confidence }
+    return { is: 'body', body: { validators: [], pools: await poolsOf(ingest, query), next: null }, confidence }
   }
   const page = { from: (query.after ?? -1) + 1, count: query.limit + 1 }
-  const found = await listIndices(state, query.network, selection, page)
+  const found = await listIndices(ingest, query.network, selection, page)
   const shown = found.slice(0, query.limit)
   const epoch = covered.at(-1)?.until ?? epochNow(context, query)
-  const entries = await readEntries(state, query.network, shown)
+  const entries = await readEntries(ingest, query.network, shown)
   const validators = entries.map((entry) => toFoundValidator(entry, epoch - 1))
   const links = { endpoint, input: query, query: request.query }
   const next = found.length > query.limit ? toPath(links, { limit: query.limit, after: shown.at(-1) }) : null
-  return { is: 'body', body: { validators, pools: await poolsOf(state, query), next }, confidence }
+  return { is: 'body', body: { validators, pools: await poolsOf(ingest, query), next }, confidence }
 })
 
 function selectionOf(query: FindQuery): Selection | undefined {

@@ -17,14 +17,14 @@ before(async () => {
   context = await openContext()
   await writeEpochs(context, network, { from: 0, until: 10 }, [])
   await putValidators(
-    context.state,
+    context.ingest,
     network,
     [1, 2, 3, 5, 8, 13].map((index) => ({
       ...{ index, pubkey: pubkeyOf(index), activationEligibilityEpoch: 1, activationEpoch: 2, exitEpoch: null },
       ...{ withdrawableEpoch: null, withdrawalAddress: index > 3 ? address('a') : null },
     })),
   )
-  await putDeposits(context.state, network, [
+  await putDeposits(context.ingest, network, [
     { index: 3, address: address('d') },
     { index: 13, address: address('d') },
     { index: 13, address: address('e') },
@@ -35,7 +35,7 @@ before(async () => {
     { index: 8, pool: 'Harbour', nodeOperators: ['Basalt'], dvtNetwork: 'Mesh', dvtOperators: ['One', 'Two'] },
   ]
   const records = entities.map((record, at) => ({ at, record }))
-  await importEntities(context.state, network, records, 'test')
+  await importEntities(context.ingest, network, records, 'test')
 })
 after(() => context[Symbol.asyncDispose]())
 

@@ -21,10 +21,10 @@ export const list = createHandler(endpoint, async (input, context: ValidatorsCon
   const { covered } = await getNetworkCoverage(context, network)
   // One query for each selection reads a range of an index. One query for all would sort all validators of all of them.
   const found = await Promise.all(
-    selections.map((selection) => listIndices(context.state, network, selection, { from, count: size + 1 })),
+    selections.map((selection) => listIndices(context.ingest, network, selection, { from, count: size + 1 })),
   )
   const indices = [...new Set(found.flat())].sort((a, b) => a - b)
-  const entries = await readValidators(context.state, network, indices.slice(0, size))
+  const entries = await readValidators(context.ingest, network, indices.slice(0, size))
   const following = indices[size]
   return {
     is: 'body',

@@ -36,10 +36,10 @@ const watching = (watch: readonly string[]) => ({ validators: { networks: { main
 describe('200', () => {
   test('returns all known fields, by index or by key in any spelling', async () => {
     await using context = await openContext()
-    await putValidators(context.state, 'mainnet', [entry])
+    await putValidators(context.ingest, 'mainnet', [entry])
     const deposits = [address('f'), address('e'), address('F')].map((text) => ({ index: 12, address: text }))
-    await putDeposits(context.state, 'mainnet', deposits)
-    await importEntities(context.state, 'mainnet', [{ at: 1, record: entity }], 'test')
+    await putDeposits(context.ingest, 'mainnet', deposits)
+    await importEntities(context.ingest, 'mainnet', [{ at: 1, record: entity }], 'test')
     const key = pubkeyOf(12)
     for (const who of ['12', '012', key, key.slice(2), key.toUpperCase().replace('0X', '0x')]) {
       const { body } = await callHandler(metadata, context, { validator_index_or_pubkey: who })
@@ -68,7 +68,7 @@ describe('200', () => {
   test('unknown strings and far-future epochs are null, unknown lists are empty', async () => {
     await using context = await openContext()
     const nulls = { activationEligibilityEpoch: null, activationEpoch: null, exitEpoch: null, withdrawableEpoch: null }
-    await putValidators(context.state, 'holesky', [{ ...entry, ...nulls, withdrawalAddress: null }])
+    await putValidators(context.ingest, 'holesky', [{ ...entry, ...nulls, withdrawalAddress: null }])
     const { body } = await callHandler(metadata, context, { validator_index_or_pubkey: '12', network: 'holesky' })
     const { validatorIndex, validatorPubkey, nodeOperators, depositAddresses, dvtOperators, ...rest } = body
     assert.deepEqual({ validatorIndex, validatorPubkey }, { validatorIndex: 12, validatorPubkey: pubkeyOf(12) })
@@ -78,10 +78,10 @@ describe('200', () => {
 
   test('writing an entry again updates it', async () => {
     await using context = await openContext()
-    await putValidators(context.state, 'mainnet', [{ ...entry, exitEpoch: null }])
-    await putValidators(context.state, 'mainnet', [entry])
+    await putValidators(context.ingest, 'mainnet', [{ ...entry, exitEpoch: null }])
+    await putValidators(context.ingest, 'mainnet', [entry])
     const records = [{ ...entity, pool: 'Old' }, entity].map((record, at) => ({ at, record }))
-    await importEntities(context.state, 'mainnet', records, 'test')
+    await importEntities(context.ingest, 'mainnet', records, 'test')
     const { body } = await callHandler(metadata, context, { validator_index_or_pubkey: '12' })
     assert.deepEqual([body.exitEpoch, body.pool], [30, 'Lantern Pool'])
   })

@@ -10,9 +10,9 @@ import { refuseUnlessUnknown } from '../registry/refuse-unless-unknown.ts'
 import { findIndex, type RegistryEntry, readValidator } from '../registry/registry.ts'
 
 export const metadata = createHandler(contract['validators.metadata'], async (input, context: ValidatorsContext) => {
-  const { state } = context
-  const index = await findIndex(state, input.network, input.validator_index_or_pubkey)
-  const entry = index === undefined ? undefined : await readValidator(state, input.network, index)
+  const { ingest } = context
+  const index = await findIndex(ingest, input.network, input.validator_index_or_pubkey)
+  const entry = index === undefined ? undefined : await readValidator(ingest, input.network, index)
   if (!entry) await refuseUnlessUnknown(context, input.network, input.validator_index_or_pubkey)
   const { covered } = await getNetworkCoverage(context, input.network)
   const stored = toConfidence(covered)

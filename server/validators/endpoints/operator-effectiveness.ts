@@ -39,13 +39,13 @@ export const operatorEffectiveness = createHandler(
   endpoint,
   async (query, context: ValidatorsContext, request): Promise<HandlerResult<Reply<typeof endpoint>>> => {
     const { network, operator_id: name, granularity, filterType, size } = query
-    const { duties, state, settings } = context
+    const { duties, ingest, settings } = context
     const time = chainTimeOf(settings, network)
     const calendar = chainDays(time)
     const requested = requestedEpochs(time, query)
     const { covered } = await getRowCoverage(context, network, time)
     const confidence = toConfidence(covered, requested)
-    const idType = await findOperator(state, network, name, query.idType && [query.idType])
+    const idType = await findOperator(ingest, network, name, query.idType && [query.idType])
     if (!idType) return { is: 'nothing', confidence }
     const dayOf = (epoch: number) => Math.min(calendar.dayOf(epoch as Epoch), dayMax)
     const requestedDays = {

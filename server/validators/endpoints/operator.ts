@@ -6,8 +6,8 @@ import { findOperator } from '../ratings/find-operator.ts'
 
 export const operator = createHandler(
   extensions['validators.operator'],
-  async ({ network, operator_id: id, idType: given }, { state }: ValidatorsContext) => {
-    const idType = await findOperator(state, network, id, given && [given])
+  async ({ network, operator_id: id, idType: given }, { ingest }: ValidatorsContext) => {
+    const idType = await findOperator(ingest, network, id, given && [given])
     if (!idType) return { is: 'nothing' }
     return { is: 'body', body: { id, idType, displayName: id, operatorTags: [] } }
   },

@@ -37,14 +37,14 @@ async function openWorld() {
     at: index,
     record: { index, ...(pool && { pool }), nodeOperators: [index % 2 === 0 ? 'Even Ops' : 'South'] },
   }))
-  await importEntities(context.state, network, records, 'test')
+  await importEntities(context.ingest, network, records, 'test')
   return context
 }
 
 async function summarize(context: TestContext): Promise<void> {
   await writeEpochs(context, network, { from: 0, until: 121 }, rows)
   const time = plainTime(context.settings.validators.networks[network])
-  const groups = await readGroups(context.state, network)
+  const groups = await readGroups(context.ingest, network)
   await summarizeDuties(
     context.duties,
     { network, time, until: 121, groups, daysMax: 100 },

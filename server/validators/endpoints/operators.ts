@@ -33,7 +33,7 @@ export const operators = createHandler(operatorsEndpoint, async (input, context:
 export const operatorSummary = createHandler(
   extensions['validators.operatorSummary'],
   async ({ network, operator_id, idType: given, window }, context: ValidatorsContext) => {
-    const idType = await findOperator(context.state, network, operator_id, given && [given])
+    const idType = await findOperator(context.ingest, network, operator_id, given && [given])
     if (!idType) return { is: 'nothing' }
     const { summaries, ...rest } = await readSummaries(context, { network, idType, window })
     const body = summaries.find(({ id }) => id === operator_id)

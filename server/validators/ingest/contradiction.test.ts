@@ -61,7 +61,7 @@ const rows = async () => JSON.stringify(await storedRows({ ...context, settings 
 
 async function empty(): Promise<void> {
   await emptyDuties(context)
-  await context.state.write((tx) => tx.run('delete from validators'))
+  await context.ingest.write((tx) => tx.run('delete from validators'))
 }
 
 afterEach(empty)

@@ -306,7 +306,7 @@ describe('a downtime that leaves a gap', () => {
   }
 
   const reasonsIn = async ({ context }: Followed) =>
-    (await readGapReasons(context.state, network)).map(({ reason }) => reason)
+    (await readGapReasons(context.ingest, network)).map(({ reason }) => reason)
 
   test('the node lacks a block: the gap has a reason, and is filled once the node has the block, also after a restart', async () => {
     let hasBlock = false

@@ -65,7 +65,7 @@ export function createFillGaps(source: IngestSource): FillGaps {
 
   return async (signal, onStep = () => {}) => {
     const reasons: GapReason[] = []
-    const store = () => storeGapReasons(context.state, network, reasons, context.clock.now())
+    const store = () => storeGapReasons(context.ingest, network, reasons, context.clock.now())
     for (const gap of (await findGaps(source)).reverse()) {
       try {
         const reason = await fillGap(gap, signal, onStep)

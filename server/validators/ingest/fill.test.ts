@@ -43,7 +43,7 @@ async function rowsIn(context: TestContext): Promise<unknown> {
     ),
   )
   assert((rows[0]?.length ?? 0) > 100 && missed.flat().length > 0)
-  return { rows, missed, validators: await context.state.all('select * from validators order by validator_index') }
+  return { rows, missed, validators: await context.ingest.all('select * from validators order by validator_index') }
 }
 
 test('filling gaps in any order stores the same rows as reading in order, and filling again does nothing', async () => {
@@ -113,7 +113,7 @@ test('complete days are summarized by pool, and again when pools change or a gap
     others.map(() => [64, 4 * 64]),
   )
   const pool = (indices: readonly number[]) => indices.map((index, at) => ({ at, record: { index, pool: 'Harbour' } }))
-  await importEntities(context.state, 'hoodi', pool([7, 8, 9]), 'pools.csv')
+  await importEntities(context.ingest, 'hoodi', pool([7, 8, 9]), 'pools.csv')
   await follower.catchUp(signal)
   assert.deepEqual(
     (await read('pool', 'Harbour')).map(({ day, validators }) => [day, validators]),

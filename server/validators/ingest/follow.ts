@@ -254,10 +254,10 @@ export class Follower {
   }
 
   async #write({ until }: Range, batch: readonly BatchMember[]): Promise<void> {
-    const { state, settings, log } = this.#source.context
+    const { ingest, settings, log } = this.#source.context
     const { network } = this
     for (const { segment } of batch) {
-      await syncRegistry(state, network, segment.registry)
+      await syncRegistry(ingest, network, segment.registry)
       releaseBuffers(Object.values(segment.registry))
     }
     const { hoursKeptDays, missedKeptDays } = settings.validators.networks[network]

@@ -48,7 +48,7 @@ test('a failed computation is repeated with every attempt to fill the gap, at mo
   const reasonAfter = async (problem: string) => {
     assert.equal(await follower.fillGaps(signal), false)
     const reason = `node has no state of epoch 110 (status 404); ${problem}`
-    assert.deepEqual(await readGapReasons(context.state, 'mainnet'), [{ from: 110, until: 120, reason }])
+    assert.deepEqual(await readGapReasons(context.ingest, 'mainnet'), [{ from: 110, until: 120, reason }])
   }
   for (let attempt = 1; attempt <= 24; attempt++) await reasonAfter(`problem ${attempt}`)
   await reasonAfter('problem 24')
@@ -60,7 +60,7 @@ test('if an attempt fails, the failure is the reason', async () => {
   const { processor } = createFailingProcessor()
   const failing = { ...processor, firstReadable: () => Promise.reject(new Error('http://10.0.0.8 did not respond')) }
   await assert.rejects(new Follower(context, 'mainnet', failing).fillGaps(signal), /did not respond/)
-  const [gap] = await readGapReasons(context.state, 'mainnet')
+  const [gap] = await readGapReasons(context.ingest, 'mainnet')
   assert.deepEqual(gap, { from: 110, until: 120, reason: 'http://10.0.0.8 did not respond' })
 })
 
@@ -80,7 +80,7 @@ test('a gap that turns out to be unreadable does not keep an earlier one from be
   assert.equal(await new Follower(context, 'mainnet', missing as EpochProcessor).fillGaps(signal), false)
   assert.deepEqual(attempts, [115, 110])
   assert.deepEqual(
-    (await readGapReasons(context.state, 'mainnet')).map(({ from, until }) => [from, until]),
+    (await readGapReasons(context.ingest, 'mainnet')).map(({ from, until }) => [from, until]),
     [
       [110, 112],
       [115, 120],
@@ -120,7 +120,7 @@ test('the reason is in the coverage report and the doctor, but not in the public
   await using context = await openWithGap()
   const reason =
     'http://10.0.0.7:5052 has no state of epoch 110 (status 404); no full state before epoch 110 was recorded'
-  await storeGapReasons(context.state, 'mainnet', [{ from: 108, until: 120, reason }], context.clock.now())
+  await storeGapReasons(context.ingest, 'mainnet', [{ from: 108, until: 120, reason }], context.clock.now())
   const { streams } = await coverageReport(context)
   assert.deepEqual(streams.find(({ name }) => name === 'network mainnet')?.gaps, [{ from: 110, until: 120, reason }])
   const findings = await storeDiagnoses(context, 0)

@@ -19,7 +19,7 @@ import { adoptChain, expectedChain } from './read/chain-identity.ts'
 import { computedEpochsMax } from './replay/gap-limit.ts'
 
 export interface IngestSource {
-  readonly context: Pick<ValidatorsContext, 'state' | 'duties' | 'settings' | 'log' | 'clock' | 'validators'>
+  readonly context: Pick<ValidatorsContext, 'ingest' | 'duties' | 'settings' | 'log' | 'clock' | 'validators'>
   readonly network: Network
   readonly processor: EpochProcessor
   readonly time: ChainTime

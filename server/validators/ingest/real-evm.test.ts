@@ -135,7 +135,7 @@ describe('deposit senders', { skip }, () => {
   }
   const addressOf = (from: 0 | 1 | 2) => evm.rich[from].account.address.toLowerCase()
   const put = (context: TestContext, index: number) =>
-    putValidators(context.state, 'hoodi', [
+    putValidators(context.ingest, 'hoodi', [
       {
         index,
         pubkey: keyOf(index),
@@ -147,7 +147,7 @@ describe('deposit senders', { skip }, () => {
       },
     ])
   const addressesOf = async (context: TestContext, index: number) =>
-    (await readValidator(context.state, 'hoodi', index))?.depositAddresses
+    (await readValidator(context.ingest, 'hoodi', index))?.depositAddresses
 
   test('each sender is stored once, in the order of first deposits, before and after the validator is registered', async () => {
     await using context = await openContext()
@@ -157,17 +157,17 @@ describe('deposit senders', { skip }, () => {
     await call(2, 'Deposits', deposits, 'deposit', [keyOf(1)])
     // Two deposits through another contract in one transaction: the sender is the signer of the transaction.
     await call(1, 'Many', many, 'both', [keyOf(2), keyOf(3)])
-    const reader = createDepositReader(context.state, 'hoodi', rpcTo(evm), deposits)
+    const reader = createDepositReader(context.ingest, 'hoodi', rpcTo(evm), deposits)
     const final = Number((await evm.request<{ number: string }>('eth_getBlockByNumber', 'finalized', false)).number)
     assert.deepEqual(await reader.catchUp(signal), { untilBlock: final + 1, deposits: 5 })
     assert.deepEqual(await addressesOf(context, 1), [addressOf(2), addressOf(0)])
     await put(context, 3)
     assert.deepEqual(await addressesOf(context, 3), [])
-    await linkDeposits(context.state, 'hoodi', { from: 3, until: 4 })
+    await linkDeposits(context.ingest, 'hoodi', { from: 3, until: 4 })
     assert.deepEqual(await addressesOf(context, 3), [addressOf(1)])
     // A new process continues at the cursor and stores nothing twice.
     await call(0, 'Deposits', deposits, 'deposit', [keyOf(3)])
-    const again = createDepositReader(context.state, 'hoodi', rpcTo(evm), deposits)
+    const again = createDepositReader(context.ingest, 'hoodi', rpcTo(evm), deposits)
     assert.equal((await again.catchUp(signal)).deposits, 6)
     assert.deepEqual(await addressesOf(context, 3), [addressOf(1), addressOf(0)])
   })
@@ -187,7 +187,7 @@ describe('deposit senders', { skip }, () => {
         return [{ is: 'error', code: -32005, message: 'query returned more than 10000 results' }]
       },
     }
-    const progress = await createDepositReader(context.state, 'hoodi', limited, deposits).catchUp(signal)
+    const progress = await createDepositReader(context.ingest, 'hoodi', limited, deposits).catchUp(signal)
     assert.equal(progress.deposits, 6)
     assert(Math.max(...lengths) > 2 && lengths.includes(2), lengths.join())
     assert.deepEqual(await addressesOf(context, 1), [addressOf(2), addressOf(0)])
@@ -205,12 +205,12 @@ describe('deposit senders', { skip }, () => {
         return [{ is: 'result', result: (outcome.result as unknown[]).filter((_, at) => at !== 1) }]
       },
     }
-    await assert.rejects(createDepositReader(context.state, 'hoodi', incomplete, deposits).catchUp(signal), {
+    await assert.rejects(createDepositReader(context.ingest, 'hoodi', incomplete, deposits).catchUp(signal), {
       name: 'DepositGap',
       message: /omits deposit 1 but returns deposit 2 in block \d+/,
     })
     assert.deepEqual(await addressesOf(context, 1), [])
-    assert.equal((await createDepositReader(context.state, 'hoodi', real, deposits).catchUp(signal)).deposits, 6)
+    assert.equal((await createDepositReader(context.ingest, 'hoodi', real, deposits).catchUp(signal)).deposits, 6)
     assert.deepEqual(await addressesOf(context, 1), [addressOf(2), addressOf(0)])
   })
 })

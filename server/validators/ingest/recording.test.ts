@@ -230,7 +230,7 @@ test('the registry contains the validators of the state', async () => {
   await using node = await openReplay()
   await using context = await contextFor(node)
   await ingest(context, node)
-  const entry = await readValidator(context.state, 'hoodi', 0)
+  const entry = await readValidator(context.ingest, 'hoodi', 0)
   assert.equal(
     entry?.pubkey,
     '0xa99a76ed7796f7be22d5b7e85deeb7c5677e88e511e0b337618f8c4eb61349b4bf2d153f649f7b53359fe8b94a38e44c',
@@ -250,7 +250,7 @@ test('with a watch list, only its validators are stored, with the same figures',
   )
   const expectedRows = expected(0, 13)
   for (const row of rows) assert.equal(row.inclusions, expectedRows.get(row.validator)?.inclusions)
-  assert.equal(await readValidator(context.state, 'hoodi', 3), undefined)
+  assert.equal(await readValidator(context.ingest, 'hoodi', 3), undefined)
 })
 
 test('hours of old days are deleted, days are kept', async () => {

@@ -11,13 +11,13 @@ const daysMax = 8
 
 /** Summarizes days before `until` that have no summary, or one with outdated pools. */
 export async function summarizeDays(
-  { context: { state, duties }, network, time }: IngestSource,
+  { context: { ingest, duties }, network, time }: IngestSource,
   until: number,
   signal: AbortSignal,
 ): Promise<void> {
   const input = { network, time: plainTime(time), until }
-  const version = await entitiesVersion(state, network)
+  const version = await entitiesVersion(ingest, network)
   if ((await daysToSummarize(duties, { ...input, version })).length === 0) return
-  const groups = await readGroups(state, network)
+  const groups = await readGroups(ingest, network)
   await summarizeDuties(duties, { ...input, groups, daysMax }, signal)
 }

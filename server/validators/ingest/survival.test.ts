@@ -34,7 +34,7 @@ const child = (dir: string, store: object, url: string) => `
   const { withChainTimes } = await load('server/validators/ingest/read/chain-identity.ts')
   const { openFollower } = await load('test/open-follower.ts')
   const stores = await openStores(${JSON.stringify(dir)}, ${JSON.stringify(store)})
-  const context = { state: stores.state, duties: dutiesOnThisThread(stores.duties), settings: settingsWith(${JSON.stringify(settingsFor(url))}), clock: systemClock, log: silentLog }
+  const context = { ingest: stores.ingest, duties: dutiesOnThisThread(stores.duties), settings: settingsWith(${JSON.stringify(settingsFor(url))}), clock: systemClock, log: silentLog }
   const settings = await withChainTimes(context)
   const follower = await openFollower({ ...context, settings }, 'hoodi')
   await follower.catchUp(new AbortController().signal, ({ until }) => print(String(until)))
@@ -58,7 +58,7 @@ test('killed at any point and started again, ingest writes the same rows as a cl
   await using broken = await openContext(settingsFor(node.url))
   // The other process opens these files.
   await broken.dutiesState.close()
-  await broken.state.close()
+  await broken.ingest.close()
 
   killAt = Number.POSITIVE_INFINITY
   const settings = await withChainTimes({ ...clean, clock: systemClock })

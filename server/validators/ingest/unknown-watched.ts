@@ -40,11 +40,11 @@ export async function findUnknownWatched(
 export const unknownWatchedShownMax = 10
 
 export async function logUnknownWatched(
-  { state, log }: Pick<ValidatorsContext, 'state' | 'log'>,
+  { ingest, log }: Pick<ValidatorsContext, 'ingest' | 'log'>,
   network: Network,
   watch: readonly string[],
 ): Promise<void> {
-  const unknown = await findUnknownWatched(state, network, watch)
+  const unknown = await findUnknownWatched(ingest, network, watch)
   if (unknown.length === 0) return
   const message = 'watch list names unknown validators; they are recorded once they appear'
   log.warn({ network, count: unknown.length, first: unknown.slice(0, unknownWatchedShownMax) }, message)

@@ -70,7 +70,7 @@ test('a changed watch file is used without a restart: added validators are regis
 
   await replaceFile(watchFile, '2\n')
   await logged({ message: 'epochs stored', until: 7 })
-  assert.equal(await readValidator(context.state, 'hoodi', 9), undefined)
+  assert.equal(await readValidator(context.ingest, 'hoodi', 9), undefined)
 
   await replaceFile(watchFile, '2\n9\n')
   await logged({ message: 'watch file reloaded', names: 2 })
@@ -84,7 +84,7 @@ test('a changed watch file is used without a restart: added validators are regis
     epochsLeft: 0,
   })
   assert.deepEqual(await kept(9), [{ from: 0, until: 8 }])
-  assert.equal((await readValidator(context.state, 'hoodi', 9))?.index, 9)
+  assert.equal((await readValidator(context.ingest, 'hoodi', 9))?.index, 9)
   assert.equal((await readIngestStatus(context, { network: 'hoodi' })).missingPastEpochs, 0)
 
   await replaceFile(watchFile, '2\nnine\n')

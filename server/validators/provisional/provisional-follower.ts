@@ -11,10 +11,10 @@ import type { HeadProcessor } from './head-processor.ts'
 /** Without a watch list, larger networks have no provisional epochs: their figures would take too much memory. */
 export const unwatchedValidatorsMax = 20_000
 
-type FollowerContext = Pick<ValidatorsContext, 'state' | 'duties' | 'settings' | 'log' | 'validators'>
+type FollowerContext = Pick<ValidatorsContext, 'ingest' | 'duties' | 'settings' | 'log' | 'validators'>
 
 export function createProvisionalFollower(context: FollowerContext, network: Network, processor: HeadProcessor) {
-  const { state, duties, settings, log, validators } = context
+  const { ingest, duties, settings, log, validators } = context
   const networkSettings = settings.validators.networks[network]
   /** What was logged last, so that it is logged once. */
   let problem: string | undefined
@@ -30,7 +30,7 @@ export function createProvisionalFollower(context: FollowerContext, network: Net
   async function isTooLarge(): Promise<boolean> {
     if (hasWatchList(networkSettings)) return false
     const sql = 'select max(validator_index) as last from validators where network = ?'
-    const row = await state.get<{ last: number | null }>(sql, network)
+    const row = await ingest.get<{ last: number | null }>(sql, network)
     return (row?.last ?? 0) >= unwatchedValidatorsMax
   }
 

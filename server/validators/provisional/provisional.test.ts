@@ -267,7 +267,7 @@ test('metadata has the status at the end of the newest epoch', async () => {
   const registry = { ...first.registry, exit: first.registry.exit.map(() => 90) }
   context.validators.provisional.set('hoodi', { epochs: [first, { ...newest, registry }], duties: undefined })
   const { body, confidence } = await callHandler(metadata, context, inputOf(index))
-  assert.equal((await readValidator(context.state, 'hoodi', index))?.exitEpoch, null)
+  assert.equal((await readValidator(context.ingest, 'hoodi', index))?.exitEpoch, null)
   assert.equal(body.exitEpoch, 90)
   assert.deepEqual([confidence?.asOf, confidence?.finality], [7, 'head'])
 })

@@ -47,7 +47,7 @@ export async function getEntityRatings(
 ): Promise<{ readonly ratings: EntityRatings } & ResponseHeaders> {
   const time = chainTimeOf(context.settings, network)
   const { covered } = await getRowCoverage(context, network, time)
-  const version = await entitiesVersion(context.state, network)
+  const version = await entitiesVersion(context.ingest, network)
   const ratings = await context.validators.entityRatings(
     context.duties,
     `${network} ${kind} ${period} ${version}`,
@@ -65,12 +65,12 @@ export interface ResponseHeaders {
 }
 
 async function readEntityRatings(
-  { state, duties }: ValidatorsContext,
+  { ingest, duties }: ValidatorsContext,
   network: Network,
   kind: EntityKind,
   period: Period,
 ): Promise<EntityRatings> {
-  const names = await listNames(state, network, kind)
+  const names = await listNames(ingest, network, kind)
   const newest = await duties.get<{ day: number | null }>(
     'select max(day) as day from duty_summary_days where network = ?',
     networkId(network),

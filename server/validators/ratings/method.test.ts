@@ -2,9 +2,11 @@
 import { strict as assert } from 'node:assert'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
+import type { Endpoint } from '#api/kit.ts'
 import { aggregateFields, effectivenessNumbers } from '#api/wire/validators.ts'
 import { complete } from '#core/schema-check.ts'
 import type { Handler } from '#http/handler.ts'
+import type { AppContext } from '#server/context.ts'
 import { openContext, testRequestInfo } from '#test/context.ts'
 import { perfect, register, writeEpochs } from '#test/validators-world.ts'
 import { aggregateEffectiveness } from '../endpoints/aggregate-effectiveness.ts'
@@ -77,13 +79,19 @@ test('every response with figures has the number of the method that docs/methodo
   await register(context, 'mainnet', [5])
   await writeEpochs(context, 'mainnet', { from: 0, until: 1 }, [{ ...perfect, epoch: 0, validator: 5 }])
   const [, version] = /^Method, version (\d+)\./m.exec(page) ?? []
-  const headersOf = async (handler: Handler, input: object) => {
+  const headersOf = async (handler: Handler<Endpoint, AppContext>, input: object) => {
     const { value } = complete(handler.endpoint.input, input)
     const result = await handler.handle(value as never, context, testRequestInfo())
     return result.is === 'body' ? result.headers : undefined
   }
   const expected = { 'x-tetrad-method': version }
-  assert.deepEqual(await headersOf(aggregateEffectiveness as Handler, { indices: [5] }), expected)
-  assert.deepEqual(await headersOf(effectiveness as Handler, { validator_index_or_pubkey: '5' }), expected)
-  assert.deepEqual(await headersOf(explain as Handler, { validator_index_or_pubkey: '5' }), expected)
+  assert.deepEqual(await headersOf(aggregateEffectiveness as Handler<Endpoint, AppContext>, { indices: [5] }), expected)
+  assert.deepEqual(
+    await headersOf(effectiveness as Handler<Endpoint, AppContext>, { validator_index_or_pubkey: '5' }),
+    expected,
+  )
+  assert.deepEqual(
+    await headersOf(explain as Handler<Endpoint, AppContext>, { validator_index_or_pubkey: '5' }),
+    expected,
+  )
 })

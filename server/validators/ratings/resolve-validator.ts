@@ -41,13 +41,13 @@ export async function resolveValidator(
   query: ValidatorQuery,
   context: ValidatorsContext,
 ): Promise<ResolvedValidator | { index?: never; confidence: Confidence }> {
-  const { state, settings } = context
+  const { ingest, settings } = context
   const { network } = query
   const time = chainTimeOf(settings, network)
   const calendar: DayCalendar = query.utc ? utcDays(time) : chainDays(time)
   const requested = requestedDays(query, calendar)
   const [index, coverage] = await Promise.all([
-    findIndex(state, network, query.validator_index_or_pubkey),
+    findIndex(ingest, network, query.validator_index_or_pubkey),
     query.granularity === 'hour'
       ? getHourlyCoverage(context, network, time, [requested])
       : getRowCoverage(context, network, time),

@@ -20,13 +20,13 @@ async function openRegistry() {
     withdrawableEpoch: null,
     withdrawalAddress,
   })
-  await putValidators(context.state, 'hoodi', [
+  await putValidators(context.ingest, 'hoodi', [
     entry(1, null),
     entry(2, withdrawals),
     entry(3, withdrawals),
     entry(4, null),
   ])
-  await putDeposits(context.state, 'hoodi', [{ index: 4, address: payer }])
+  await putDeposits(context.ingest, 'hoodi', [{ index: 4, address: payer }])
   return context
 }
 
@@ -42,7 +42,7 @@ const csv = `index,pubkey,depositAddress,withdrawalAddress,pool,nodeOperators
 
 test('records select validators by index, key, deposit or withdrawal address; later lines win; others are rejected with their line', async () => {
   await using context = await openRegistry()
-  const totals = await importEntities(context.state, 'hoodi', parseEntityRecords(csv), 'file.csv')
+  const totals = await importEntities(context.ingest, 'hoodi', parseEntityRecords(csv), 'file.csv')
   assert.deepEqual([totals.records, totals.validators, totals.changed], [7, 4, 5])
   assert.deepEqual(
     totals.rejects.map(({ at, reason: why }) => [at, why]),
@@ -53,7 +53,7 @@ test('records select validators by index, key, deposit or withdrawal address; la
     ],
   )
   const pools = await Promise.all(
-    [1, 2, 3, 4].map(async (index) => (await readValidator(context.state, 'hoodi', index))?.entity),
+    [1, 2, 3, 4].map(async (index) => (await readValidator(context.ingest, 'hoodi', index))?.entity),
   )
   assert.deepEqual(
     pools.map((entity) => entity?.pool),
@@ -65,11 +65,11 @@ test('records select validators by index, key, deposit or withdrawal address; la
 test('the same file changes nothing; another file replaces the entity', async () => {
   await using context = await openRegistry()
   const one = parseEntityRecords('[{"index":1,"pool":"Old","nodeOperators":["A"]}]')
-  await importEntities(context.state, 'hoodi', one, 'old.json')
-  assert.equal((await importEntities(context.state, 'hoodi', one, 'old.json')).changed, 0)
-  await importEntities(context.state, 'hoodi', parseEntityRecords('[{"index":"1","pool":"New"}]'), 'new.json')
-  assert.equal((await readValidator(context.state, 'hoodi', 1))?.entity?.pool, 'New')
-  assert.equal((await readValidator(context.state, 'hoodi', 2))?.entity, undefined, 'nothing is guessed about others')
+  await importEntities(context.ingest, 'hoodi', one, 'old.json')
+  assert.equal((await importEntities(context.ingest, 'hoodi', one, 'old.json')).changed, 0)
+  await importEntities(context.ingest, 'hoodi', parseEntityRecords('[{"index":"1","pool":"New"}]'), 'new.json')
+  assert.equal((await readValidator(context.ingest, 'hoodi', 1))?.entity?.pool, 'New')
+  assert.equal((await readValidator(context.ingest, 'hoodi', 2))?.entity, undefined, 'nothing is guessed about others')
 })
 
 describe('CSV', () => {

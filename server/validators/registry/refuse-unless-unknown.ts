@@ -24,7 +24,7 @@ export async function refuseUnlessUnknown(context: ValidatorsContext, network: N
     throw new Fault('validators.not_covered', { headers, retryAfterMs })
   }
   // It may have been added since the caller looked.
-  if ((await findIndex(context.state, network, name)) !== undefined)
+  if ((await findIndex(context.ingest, network, name)) !== undefined)
     throw new Fault('validators.not_covered', { headers, retryAfterMs: 1000 })
   if (isWatched && (await mayExist(context, network, name))) throw new Fault('validators.not_watched', { headers })
 }

@@ -8,7 +8,7 @@ import { type ChainNode, openNode, requireNode } from '#explorer/nodes.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { SimulatedChain } from '#simulator/evm/chain.ts'
 import { coverageOf } from '#storage/coverage.ts'
-import { openState } from '#storage/open.ts'
+import { openIngest } from '#storage/open.ts'
 import type { State } from '#storage/state.ts'
 import { executionClientOfRun } from '#test/client-of-run.ts'
 import { openContext, testRequestInfo } from '#test/context.ts'
@@ -52,8 +52,8 @@ async function openIndexedChain({
     real,
     node,
     progress: reports,
-    catchUp: (state = given ?? context.state) =>
-      catchUpIndex({ ...real, state }, node, (progress) => reports.push(progress)),
+    catchUp: (state = given ?? context.ingest) =>
+      catchUpIndex({ ...real, ingest: state }, node, (progress) => reports.push(progress)),
     repair: (from: number, until: number) => repairIndex(real, node, { from, until }, () => {}),
     ask: (address: string) => fundedBy.handle({ chainid: '1', address }, real, testRequestInfo()),
     async [Symbol.asyncDispose]() {
@@ -66,17 +66,17 @@ async function openIndexedChain({
 type IndexedChain = Awaited<ReturnType<typeof openIndexedChain>>
 
 async function assertIndexMatches({ chain, context }: Pick<IndexedChain, 'chain' | 'context'>): Promise<void> {
-  const kept = await readUnfinalizedBlocks(context.state, '1')
+  const kept = await readUnfinalizedBlocks(context.ingest, '1')
   assert.deepEqual(
     kept.map(({ number, hash }) => [number, hash]),
     chain.blocks.slice(chain.final).map(({ number, hash }) => [number, hash]),
   )
-  assert.deepEqual(await coverageOf(context.state, blocksStream('1')), [{ from: 0, until: chain.final + 1 }])
+  assert.deepEqual(await coverageOf(context.ingest, blocksStream('1')), [{ from: 0, until: chain.final + 1 }])
   for (const address of chain.addresses()) {
-    const final = await findFunding(context.state, '1', address)
+    const final = await findFunding(context.ingest, '1', address)
     assert.equal(final?.tx, firstFunding(chain, address, chain.final)?.tx)
     assert.equal(
-      (final ?? (await findUnfinalizedFunding(context.state, '1', address)))?.tx,
+      (final ?? (await findUnfinalizedFunding(context.ingest, '1', address)))?.tx,
       firstFunding(chain, address)?.tx,
     )
   }
@@ -127,7 +127,7 @@ describe('unfinalized blocks', () => {
     }
     await at.catchUp()
     assert.equal(at.simulated.meanwhile, undefined)
-    const kept = await readUnfinalizedBlocks(at.context.state, '1')
+    const kept = await readUnfinalizedBlocks(at.context.ingest, '1')
     assert.equal(kept.length, 9, 'the anchor block and the eight that link to it')
     await at.catchUp()
     await assertIndexMatches(at)
@@ -138,12 +138,12 @@ describe('unfinalized blocks', () => {
     await at.catchUp()
     const other = new SimulatedChain({ seed: 'another world', finalLag: 20 })
     other.mine(62)
-    const before = await readUnfinalizedBlocks(at.context.state, '1')
+    const before = await readUnfinalizedBlocks(at.context.ingest, '1')
     const right = at.simulated.chain
     Object.assign(at.simulated, { chain: other })
     await assert.rejects(at.catchUp(), /block 40 of the node differs from the finalized block/)
     Object.assign(at.simulated, { chain: right })
-    assert.deepEqual(await readUnfinalizedBlocks(at.context.state, '1'), before)
+    assert.deepEqual(await readUnfinalizedBlocks(at.context.ingest, '1'), before)
     await at.catchUp()
     await assertIndexMatches(at)
   })
@@ -151,7 +151,7 @@ describe('unfinalized blocks', () => {
   test('at most unfinalizedMax blocks are stored', async () => {
     await using at = await openIndexedChain({ index: { unfinalizedMax: 5 } })
     await at.catchUp()
-    assert.equal((await readUnfinalizedBlocks(at.context.state, '1')).length, 6)
+    assert.equal((await readUnfinalizedBlocks(at.context.ingest, '1')).length, 6)
   })
 })
 
@@ -192,7 +192,7 @@ test('a final block from a node on a fork is rejected at any position of a range
       catchUpIndex(index, node, () => {}),
       /finalized block \d+ does not link to block \d+/,
     )
-    const covered = await coverageOf(context.state, blocksStream('1'))
+    const covered = await coverageOf(context.ingest, blocksStream('1'))
     assert.ok(!covered.some((one) => one.from < until && from < one.until), `${from} is covered`)
     isAstray = false
     await catchUpIndex(index, node, () => {})
@@ -218,7 +218,7 @@ describe('continuity', () => {
     ]
     const columnsOf = (table: string) => (table === 'chain_heads' ? 'chain, final_until' : '*')
     return Promise.all(
-      tables.map((table) => context.state.all(`select ${columnsOf(table)} from ${table} order by 1, 2`)),
+      tables.map((table) => context.ingest.all(`select ${columnsOf(table)} from ${table} order by 1, 2`)),
     )
   }
 
@@ -252,21 +252,21 @@ describe('continuity', () => {
     await using at = await openIndexedChain()
     await at.catchUp()
     const node = requireNode(at.real, '1')
-    const [{ block: newest } = assert.fail()] = await at.context.state.all<{ block: number }>(
+    const [{ block: newest } = assert.fail()] = await at.context.ingest.all<{ block: number }>(
       'select max(block) as block from fundings where block < 35',
     )
-    assert.equal(await findForgetStart(at.context.state, node, 35), newest)
-    assert.equal(await findForgetStart(at.context.state, node, 0), 0)
+    assert.equal(await findForgetStart(at.context.ingest, node, 35), newest)
+    assert.equal(await findForgetStart(at.context.ingest, node, 0), 0)
     // The newest row matches; an older one does not.
-    const [{ address } = assert.fail()] = await at.context.state.all<{ address: Uint8Array }>(
+    const [{ address } = assert.fail()] = await at.context.ingest.all<{ address: Uint8Array }>(
       'select address from fundings where block < ? order by block desc limit 1',
       newest,
     )
-    await at.context.state.write((tx) =>
+    await at.context.ingest.write((tx) =>
       tx.run('update fundings set tx = ? where address = ?', new Uint8Array(32), address),
     )
     await assert.rejects(
-      findForgetStart(at.context.state, node, 35),
+      findForgetStart(at.context.ingest, node, 35),
       /differs from the indexed one\. Choose a lower block/,
     )
   })
@@ -275,22 +275,22 @@ describe('continuity', () => {
     await using context = await openContext()
     const hash = (digit: string) => `0x${digit.repeat(64)}`
     const put = (from: number, until: number, parent: string, last: string) =>
-      context.state.write((tx) =>
+      context.ingest.write((tx) =>
         coverLinkedRange(tx, '1', { from, until, parentHash: hash(parent), lastHash: hash(last) }),
       )
     await put(7, 14, 'a', 'b')
     await assert.rejects(put(14, 21, 'c', 'd'), /block 13 of the node differs/)
     await assert.rejects(put(0, 7, 'c', 'd'), /block 6 of the node differs/)
-    assert.deepEqual(await coverageOf(context.state, blocksStream('1')), [{ from: 7, until: 14 }])
+    assert.deepEqual(await coverageOf(context.ingest, blocksStream('1')), [{ from: 7, until: 14 }])
     await put(14, 21, 'b', 'd')
     await put(0, 7, 'c', 'a')
-    assert.deepEqual(await coverageOf(context.state, blocksStream('1')), [{ from: 0, until: 21 }])
+    assert.deepEqual(await coverageOf(context.ingest, blocksStream('1')), [{ from: 0, until: 21 }])
   })
 
   test('a covered range without a hash at its end is accepted, and the hash of its new end is stored', async () => {
     await using at = await openIndexedChain()
     await at.repair(0, 14)
-    await at.context.state.write((tx) => tx.run('delete from range_boundaries'))
+    await at.context.ingest.write((tx) => tx.run('delete from range_boundaries'))
     await at.repair(14, 28)
     Object.assign(at.simulated, { chain: elsewhere() })
     await assert.rejects(at.repair(28, 35), /block 27 of the node differs/)
@@ -300,7 +300,7 @@ describe('continuity', () => {
     await using at = await openIndexedChain()
     for (let round = 0; round < 3; round++, at.chain.mine(5)) await at.catchUp()
     await at.catchUp()
-    const boundaries = await at.context.state.all<{ at: number }>('select at from range_boundaries order by at')
+    const boundaries = await at.context.ingest.all<{ at: number }>('select at from range_boundaries order by at')
     assert.deepEqual(
       boundaries.map((one) => one.at),
       [0, at.chain.final + 1],
@@ -312,11 +312,11 @@ describe('continuity', () => {
       await using at = await openIndexedChain()
       await at.catchUp()
       const before = await rowsOf(at)
-      const { blocks } = await forgetFrom(at.context.state, '1', from)
+      const { blocks } = await forgetFrom(at.context.ingest, '1', from)
       assert.equal(blocks, at.chain.final + 1 - from)
-      const [late] = await at.context.state.all('select 1 from fundings where block >= ?', from)
+      const [late] = await at.context.ingest.all('select 1 from fundings where block >= ?', from)
       assert.equal(late, undefined)
-      const run = await readUnfinalizedBlocks(at.context.state, '1')
+      const run = await readUnfinalizedBlocks(at.context.ingest, '1')
       assert.ok(run.every(({ number }) => number < from))
       assert.equal((await getChainCoverage(at.context, '1')).blocks.until, from)
       await at.catchUp()
@@ -328,8 +328,8 @@ describe('continuity', () => {
     await using at = await openIndexedChain()
     await at.repair(0, 10)
     await at.repair(20, 30)
-    await forgetFrom(at.context.state, '1', 10)
-    assert.deepEqual(await coverageOf(at.context.state, blocksStream('1')), [{ from: 0, until: 10 }])
+    await forgetFrom(at.context.ingest, '1', 10)
+    assert.deepEqual(await coverageOf(at.context.ingest, blocksStream('1')), [{ from: 0, until: 10 }])
     Object.assign(at.simulated, { chain: elsewhere() })
     await assert.rejects(at.catchUp(), /block 9 of the node differs/)
   })
@@ -338,17 +338,17 @@ describe('continuity', () => {
 test('invariant 2: events for a run that another process has changed do nothing', async () => {
   await using at = await openIndexedChain()
   await at.catchUp()
-  const old = await readUnfinalizedBlocks(at.context.state, '1')
+  const old = await readUnfinalizedBlocks(at.context.ingest, '1')
   at.chain.mine(2)
   await at.catchUp()
-  const before = await readUnfinalizedBlocks(at.context.state, '1')
+  const before = await readUnfinalizedBlocks(at.context.ingest, '1')
   for (const event of [
     { is: 'reorg', from: at.chain.final + 1 },
     { is: 'finalize', until: at.chain.final + 3 },
   ] as const) {
-    assert.equal(await applyEvents(at.context.state, '1', old, [event]), undefined)
+    assert.equal(await applyEvents(at.context.ingest, '1', old, [event]), undefined)
   }
-  assert.deepEqual(await readUnfinalizedBlocks(at.context.state, '1'), before)
+  assert.deepEqual(await readUnfinalizedBlocks(at.context.ingest, '1'), before)
   await assertIndexMatches(at)
 })
 
@@ -365,12 +365,12 @@ test('ranges that were read before a node failed are stored', async () => {
     repairIndex(at.real, node, { from: 0, until: 40 }, () => {}),
     /the node failed/,
   )
-  assert.deepEqual(await coverageOf(at.context.state, blocksStream('1')), [{ from: 0, until: 28 }])
+  assert.deepEqual(await coverageOf(at.context.ingest, blocksStream('1')), [{ from: 0, until: 28 }])
 })
 
 test('two processes that index the same chain produce the rows of one', async () => {
   await using at = await openIndexedChain()
-  const second = await openState(at.context.dir, at.context.settings.store)
+  const second = await openIngest(at.context.dir, at.context.settings.store)
   try {
     for (let round = 0; round < 6; round++) {
       await Promise.allSettled([at.catchUp(), at.catchUp(second)])
@@ -433,11 +433,11 @@ describe('a block that no node can trace', () => {
       const { block, hash } = heavy(at, 5)
       at.simulated.capabilities = { traces: [form], untraceable: (one) => one === hash }
       await at.catchUp()
-      assert.deepEqual(await coverageOf(at.context.state, blocksStream('1')), [
+      assert.deepEqual(await coverageOf(at.context.ingest, blocksStream('1')), [
         { from: 0, until: block },
         { from: block + 1, until: at.chain.final + 1 },
       ])
-      assert.equal((await readUnfinalizedBlocks(at.context.state, '1')).at(-1)?.number, at.chain.head.number)
+      assert.equal((await readUnfinalizedBlocks(at.context.ingest, '1')).at(-1)?.number, at.chain.head.number)
       const [unreadable] = at.progress.filter((event) => event.is === 'unreadable')
       assert.equal(unreadable?.block, block)
       assert.match(unreadable?.reason ?? '', /execution timeout/)
@@ -469,7 +469,7 @@ describe('a block that no node can trace', () => {
     const { block, hash } = heavy(at, 5)
     at.simulated.capabilities = { traces: ['debug_traceTransaction'], malformed: (one) => one === hash }
     await at.catchUp()
-    assert.deepEqual(await coverageOf(at.context.state, blocksStream('1')), [
+    assert.deepEqual(await coverageOf(at.context.ingest, blocksStream('1')), [
       { from: 0, until: block },
       { from: block + 1, until: at.chain.final + 1 },
     ])
@@ -482,11 +482,11 @@ describe('a block that no node can trace', () => {
     const { block, hash } = heavy(at, at.chain.final + 3)
     at.simulated.capabilities = { traces: ['trace_block'], untraceable: (one) => one === hash }
     await at.catchUp()
-    assert.equal((await readUnfinalizedBlocks(at.context.state, '1')).at(-1)?.number, block - 1)
+    assert.equal((await readUnfinalizedBlocks(at.context.ingest, '1')).at(-1)?.number, block - 1)
     at.chain.mine(20)
     await at.catchUp()
-    assert.equal((await readUnfinalizedBlocks(at.context.state, '1')).at(-1)?.number, at.chain.head.number)
-    const [, second] = await coverageOf(at.context.state, blocksStream('1'))
+    assert.equal((await readUnfinalizedBlocks(at.context.ingest, '1')).at(-1)?.number, at.chain.head.number)
+    const [, second] = await coverageOf(at.context.ingest, blocksStream('1'))
     assert.equal(second?.from, block + 1)
   })
 

@@ -60,9 +60,9 @@ export async function catchUpIndex(
   const finalBlocks = { from: node.chain.firstBlock, until: number + 1, lastHash: hash }
   await fillFinalBlocks(context, node, finalBlocks, onProgress, signal)
   const top = reconciled.at(-1)
-  const run = top && top.number >= number ? reconciled : await resetToAnchor(context.state, node.chain.id, final)
+  const run = top && top.number >= number ? reconciled : await resetToAnchor(context.ingest, node.chain.id, final)
   const head = await extendUnfinalized(context, node, run, tip, options, onProgress)
-  await confirmHead(context.state, node.chain.id, number + 1, requestedMs)
+  await confirmHead(context.ingest, node.chain.id, number + 1, requestedMs)
   onProgress({ is: 'unfinalized', head, revertedBlocks })
 }
 
@@ -81,7 +81,7 @@ export async function repairIndex(
   const requested = { from, until, ...(until === end && { lastHash: final.hash }) }
   await fillFinalBlocks(context, node, requested, onProgress, signal)
   const isWholeChain = from === node.chain.firstBlock && until === end
-  if (isWholeChain && !signal?.aborted) await confirmHead(context.state, node.chain.id, end, requestedMs)
+  if (isWholeChain && !signal?.aborted) await confirmHead(context.ingest, node.chain.id, end, requestedMs)
 }
 
 /**
@@ -97,10 +97,10 @@ async function reconcileRun(context: ExplorerContext, node: ChainNode, options: 
     throw new Fault('explorer.node_unavailable', {
       detail: `chain ${node.chain.id}: the node reports no finalized block; set explorer.chains[].finalityBlocks`,
     })
-  await verifyContinuity(context.state, node, tip.head.number, options)
-  const stored = await readUnfinalizedBlocks(context.state, node.chain.id)
+  await verifyContinuity(context.ingest, node, tip.head.number, options)
+  const stored = await readUnfinalizedBlocks(context.ingest, node.chain.id)
   const events = await detectChanges(node, stored, tip, options)
-  const run = events.length > 0 ? await applyEvents(context.state, node.chain.id, stored, events) : stored
+  const run = events.length > 0 ? await applyEvents(context.ingest, node.chain.id, stored, events) : stored
   return { requestedMs, tip, final, run, revertedBlocks: countRevertedBlocks(stored, events) }
 }
 
@@ -120,7 +120,7 @@ export async function fillFinalBlocks(
   const { rangeBlocks, parallel } = context.settings.explorer.index
   const problems = getIndexProblems(context, node.chain.id)
   await requireTraces(node)
-  const covered = await coverageOf(context.state, blocksStream(node.chain.id))
+  const covered = await coverageOf(context.ingest, blocksStream(node.chain.id))
   for (const { block } of problems.unreadable.values())
     if (covered.some(({ from, until }) => from <= block && block < until)) problems.unreadable.delete(block)
   const waiting = blocksAwaitingRetry(problems, context.clock.monotonicMs())
@@ -262,7 +262,7 @@ async function extendUnfinalized(
       parent = next.block.hash
       events.push({ is: 'block', seen: next })
     }
-    const extended = events.length > 0 ? await applyEvents(context.state, node.chain.id, run, events) : undefined
+    const extended = events.length > 0 ? await applyEvents(context.ingest, node.chain.id, run, events) : undefined
     if (!extended) return top.number
     run = extended
   }

@@ -34,7 +34,7 @@ async function openWriter() {
   const context = await openContext()
   const written: number[] = []
   const writer = createRangeWriter(context, '1', 1000, (blocks) => written.push(blocks))
-  const covered = () => coverageOf(context.state, blocksStream('1'))
+  const covered = () => coverageOf(context.ingest, blocksStream('1'))
   return { context, writer, written, covered, [Symbol.asyncDispose]: () => context[Symbol.asyncDispose]() }
 }
 
@@ -46,7 +46,7 @@ test('ranges in any order are written in one transaction, and the earliest fundi
   await at.writer.flush()
   assert.deepEqual(at.written, [30])
   assert.deepEqual(await at.covered(), [{ from: 1, until: 31 }])
-  assert.equal((await findFunding(at.context.state, '1', address))?.block, 1)
+  assert.equal((await findFunding(at.context.ingest, '1', address))?.block, 1)
 })
 
 test('a transaction has at most eight ranges', async () => {

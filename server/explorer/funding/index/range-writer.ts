@@ -21,7 +21,7 @@ const waitMaxMs = 5000
 
 /** `onWritten` is called after each transaction. */
 export function createRangeWriter(
-  { state, clock }: Pick<ExplorerContext, 'state' | 'clock'>,
+  { ingest, clock }: Pick<ExplorerContext, 'ingest' | 'clock'>,
   chain: string,
   finalUntil: number,
   onWritten: (blocks: number, rows: number) => void,
@@ -33,7 +33,7 @@ export function createRangeWriter(
   async function write(ranges: readonly ReadRange[]): Promise<void> {
     const fundings = ranges.flatMap((range) => range.fundings)
     const blocks = ranges.reduce((sum, { from, until }) => sum + until - from, 0)
-    const rows = await state.write(
+    const rows = await ingest.write(
       async (tx) => {
         const written = await putFundings(tx, fundings)
         for (const range of ranges) await coverLinkedRange(tx, chain, range)

@@ -253,7 +253,7 @@ async function findContradiction(context: ExplorerContext, node: ChainNode): Pro
   const options = { untilMs: context.clock.monotonicMs() + checkTimeoutMs }
   try {
     const { head } = await node.tip(options)
-    await verifyContinuity(context.state, node, head.number, options)
+    await verifyContinuity(context.ingest, node, head.number, options)
     return undefined
   } catch (error) {
     return error instanceof ChainContradiction ? error.message : undefined

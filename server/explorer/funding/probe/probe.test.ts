@@ -21,7 +21,7 @@ describe('200', () => {
     const truth = firstFunding(at.chain, address)
     const first = await at.ask(address.toUpperCase().replace('0X', '0x'))
     assert.equal(blockOf(first), truth?.block)
-    assert.equal((await findFunding(at.context.state, '1', address))?.isProven, true)
+    assert.equal((await findFunding(at.context.ingest, '1', address))?.isProven, true)
     const callsBefore = at.simulated.calls
     const second = await at.ask(address)
     assert.equal(at.simulated.calls, callsBefore)
@@ -38,7 +38,7 @@ describe('200', () => {
     const address = at.someone(({ block }) => block > at.chain.final)
     const outcome = await at.ask(address)
     assert.equal(outcome.is === 'body' && outcome.confidence?.finality, 'head')
-    assert.equal(await findFunding(at.context.state, '1', address), undefined)
+    assert.equal(await findFunding(at.context.ingest, '1', address), undefined)
   })
 
   test('200: ten requests for the same new address share one search', async () => {
@@ -57,9 +57,9 @@ describe('200', () => {
     const truth = firstFunding(at.chain, address)
     assert.ok(truth)
     const { from: funder, to: _, ...rest } = truth
-    await at.context.state.write((tx) => putFundings(tx, [{ chain: '1', address, funder, ...rest }]))
+    await at.context.ingest.write((tx) => putFundings(tx, [{ chain: '1', address, funder, ...rest }]))
     assert.equal(blockOf(await at.ask(address)), truth.block)
-    assert.equal((await findFunding(at.context.state, '1', address))?.isProven, true)
+    assert.equal((await findFunding(at.context.ingest, '1', address))?.isProven, true)
   })
 
   test('200: with trace_filter, a contract that was funded long after its creation is found', async () => {
@@ -230,7 +230,7 @@ describe('200 with a failure envelope', () => {
     const truth = firstFunding(at.chain, address)
     assert.ok(truth)
     const { from: funder, to: _, ...rest } = truth
-    await at.context.state.write((tx) => putFundings(tx, [{ chain: '1', address, funder, ...rest, block: 1 }]))
+    await at.context.ingest.write((tx) => putFundings(tx, [{ chain: '1', address, funder, ...rest, block: 1 }]))
     await refuses(at.ask(address), 'explorer.needs_index', /an earlier transfer is stored\. Check the node\./)
   })
 
@@ -302,7 +302,7 @@ describe('an index from an earlier run is not used for newer blocks', () => {
     const real = { ...at.context, clock: systemClock }
     await catchUpIndex(real, requireNode(real, '1'), () => {})
     const address = at.someone(({ block }) => block > 150 && block <= at.chain.final)
-    await forgetFrom(at.context.state, '1', 100)
+    await forgetFrom(at.context.ingest, '1', 100)
     assert.equal(blockOf(await at.ask(address)), firstFunding(at.chain, address)?.block)
   })
 

@@ -39,7 +39,7 @@ export function probe(context: ExplorerContext, chain: string, address: string):
 
 async function searchAndStore(context: ExplorerContext, node: ChainNode, address: string): Promise<FundingResult> {
   const { funding, isFinal, asOf } = await searchInTime(context, node, address)
-  if (funding && isFinal && !(await context.state.write((tx) => putProven(tx, funding))))
+  if (funding && isFinal && !(await context.ingest.write((tx) => putProven(tx, funding))))
     throw needsIndex(
       `A search finds the first funding in block ${funding.block}, but an earlier transfer is stored.`,
       'Check the node. If the stored transfer is wrong, remove it with tetrad repair --chain … --forget-from ….',

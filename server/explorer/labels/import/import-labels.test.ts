@@ -13,7 +13,7 @@ const hot = '0x28c6c06298d514db089934071355e5743bf21d60'
 const cold = `0x${'c0'.repeat(20)}`
 
 const importText = (context: TestContext, format: ImportFormat, text: string, options: Partial<ImportOptions> = {}) =>
-  importLabels(context.state, { by: 'ann', via: 'import labels', atMs: context.clock.now() }, text, {
+  importLabels(context.ingest, { by: 'ann', via: 'import labels', atMs: context.clock.now() }, text, {
     format,
     source: format === 'oli' ? 'oli' : 'import',
     everyChain: ['1', '137'],
@@ -45,22 +45,22 @@ describe('CSV', () => {
       chains: ['1', '137'],
       rejects: [],
     })
-    const harbour = (await findLabels(context.state, 'harbour'))[0]
+    const harbour = (await findLabels(context.ingest, 'harbour'))[0]
     assert.deepEqual([harbour?.description, harbour?.notes], ['Deposit, hot wallets.', 'two\r\nlines'])
     assert.deepEqual((await importText(context, 'csv', addresses)).addresses, { added: 2, changed: 0, unchanged: 0 })
-    const [tag] = await findTags(context.state, hot)
+    const [tag] = await findTags(context.ingest, hot)
     assert.deepEqual([tag?.entity, tag?.confidence, tag?.evidenceUrl], ['harbour', 90, 'https://harbour.example/proof'])
     assert.deepEqual(
-      (await findTags(context.state, cold)).map(({ source, confidence }) => [source, confidence]),
+      (await findTags(context.ingest, cold)).map(({ source, confidence }) => [source, confidence]),
       [['import', 50]],
     )
 
     context.clock.advance(3_600_000)
-    const before = await readHistory(context.state, { limit: 100 })
+    const before = await readHistory(context.ingest, { limit: 100 })
     assert.deepEqual((await importText(context, 'csv', entities)).entities, { added: 0, changed: 0, unchanged: 3 })
     assert.deepEqual((await importText(context, 'csv', addresses)).addresses, { added: 0, changed: 0, unchanged: 2 })
-    assert.deepEqual(await readHistory(context.state, { limit: 100 }), before)
-    assert.deepEqual(await readListHead(context.state, '1'), { revision: 1, entries: 2 })
+    assert.deepEqual(await readHistory(context.ingest, { limit: 100 }), before)
+    assert.deepEqual(await readListHead(context.ingest, '1'), { revision: 1, entries: 2 })
   })
 
   test('a bad row is reported with line and reason, good ones are written together', async () => {
@@ -110,7 +110,7 @@ describe('CSV', () => {
     await using context = await openContext()
     const file = 'labelname,labelslug,shortdescription,notes,lastupdatedtimestamp\r\nHarbour,harbour,x,,1790000000\r\n'
     assert.equal((await importText(context, 'csv', file, { chains: ['137'] })).entities.added, 1)
-    const [row] = await findLabels(context.state, 'harbour')
+    const [row] = await findLabels(context.ingest, 'harbour')
     assert.deepEqual([row?.chain, row?.updatedUnix], ['137', 1_790_000_000])
     assert.equal((await importText(context, 'csv', file)).rejects[0]?.reason, 'chain is required')
   })
@@ -125,7 +125,7 @@ describe('CSV', () => {
     await using context = await openContext()
     await importText(context, 'csv', entities)
     await importText(context, 'csv', 'chain,slug,name\n1,harbour,Harbour Ltd\n')
-    const [row] = await findLabels(context.state, 'harbour')
+    const [row] = await findLabels(context.ingest, 'harbour')
     assert.deepEqual([row?.name, row?.description], ['Harbour Ltd', 'Deposit, hot wallets.'])
   })
 
@@ -182,7 +182,7 @@ describe('JSON', () => {
       ],
     )
     assert.equal((await importText(context, 'json', `[{"chain":1,"name":"Ünïted Ports"}]`)).entities.added, 1)
-    assert.equal((await findLabels(context.state, 'united-ports')).length, 1)
+    assert.equal((await findLabels(context.ingest, 'united-ports')).length, 1)
     const empty = '{"source":null,"entities":[{"chain":1,"name":"North Quay"}],"addresses":null}'
     assert.equal((await importText(context, 'json', empty)).entities.added, 1)
   })

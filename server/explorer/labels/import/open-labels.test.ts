@@ -11,7 +11,7 @@ const cold = `0x${'c0'.repeat(20)}`
 const author = { by: 'ann', via: 'import labels', atMs: 1_790_000_000_000 }
 
 const importText = (context: TestContext, text: string, options: Partial<ImportOptions> = {}) =>
-  importLabels(context.state, author, text, { format: 'oli', source: 'oli', everyChain: ['1', '137'], ...options })
+  importLabels(context.ingest, author, text, { format: 'oli', source: 'oli', everyChain: ['1', '137'], ...options })
 
 describe('Open Labels Initiative', () => {
   const attester = `0x${'A7'.repeat(20)}`
@@ -42,7 +42,7 @@ describe('Open Labels Initiative', () => {
       rejects.map(({ reason }) => reason.slice(0, 32)),
       ['no tag contains a name for the a', 'chain_id must be eip155: and a n', 'address has a wrong EIP-55 check'],
     )
-    const [tag] = await findTags(context.state, hot)
+    const [tag] = await findTags(context.ingest, hot)
     assert.deepEqual(
       [tag?.name, tag?.entity, tag?.source, tag?.evidenceUrl],
       ['Hot wallet', 'harbour', 'oli', 'https://h.example'],
@@ -82,7 +82,7 @@ describe('Open Labels Initiative', () => {
     })
     assert.equal((await importText(context, file)).addresses.added, 2)
     assert.deepEqual(
-      (await findTags(context.state, hot)).map(({ name, source, entity }) => [name, source, entity]).sort(),
+      (await findTags(context.ingest, hot)).map(({ name, source, entity }) => [name, source, entity]).sort(),
       [
         ['New', `oli:${attester.toLowerCase()}`, 'harbour'],
         ['Theirs', `oli:${cold}`, ''],
@@ -118,12 +118,12 @@ describe('Open Labels Initiative', () => {
   test('an existing owner keeps its texts', async () => {
     await using context = await openContext()
     const harbour = { chain: '1', slug: 'harbour', name: 'Harbour Exchange' }
-    await context.state.write((tx) => putLabels(new HistoryWriter(tx, author), [harbour]))
+    await context.ingest.write((tx) => putLabels(new HistoryWriter(tx, author), [harbour]))
     await importText(
       context,
       JSON.stringify([{ address: hot, chain_id: 'eip155:1', name: 'x', owner_project: 'harbour' }]),
     )
-    const names = (await Array.fromAsync(eachLabel(context.state, '1'))).map(({ name }) => name)
+    const names = (await Array.fromAsync(eachLabel(context.ingest, '1'))).map(({ name }) => name)
     assert.deepEqual(names, ['Harbour Exchange'])
   })
 })

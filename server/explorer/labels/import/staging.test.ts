@@ -32,19 +32,21 @@ function file(version = 0): string {
   return JSON.stringify({ entities, addresses })
 }
 
-const importText = (context: TestContext, text: string, state: State = context.state) =>
+const importText = (context: TestContext, text: string, state: State = context.ingest) =>
   importLabels(state, author(context), text, { format: 'json', source: 'import', everyChain: ['1'] })
 
 const tables = ['labels', 'tagged_addresses', 'label_lists', 'label_changes', 'label_history'] as const
 
-async function registryOf({ state }: TestContext): Promise<object> {
-  const rows = tables.map(async (table) => [table, await state.all(`select * from ${table} order by 1, 2, 3`)] as const)
+async function registryOf({ ingest }: TestContext): Promise<object> {
+  const rows = tables.map(
+    async (table) => [table, await ingest.all(`select * from ${table} order by 1, 2, 3`)] as const,
+  )
   return Object.fromEntries(await Promise.all(rows))
 }
 
-const staged = async ({ state }: TestContext) =>
+const staged = async ({ ingest }: TestContext) =>
   (
-    await state.get<{ rows: number }>(
+    await ingest.get<{ rows: number }>(
       'select (select count(*) from label_import_rows) + (select count(*) from label_imports) as rows',
     )
   )?.rows
@@ -52,7 +54,7 @@ const staged = async ({ state }: TestContext) =>
 /** The result of the same patches in one transaction. */
 async function atOnce(context: TestContext, text: string): Promise<void> {
   const { entities, addresses } = JSON.parse(text)
-  await context.state.write(async (tx) => {
+  await context.ingest.write(async (tx) => {
     const history = new HistoryWriter(tx, author(context))
     await putLabels(
       history,
@@ -118,12 +120,12 @@ test('invariant 1: a concurrent edit is neither lost nor overwritten', async () 
   const rename = async (write: number) => {
     // During the first attempt.
     if (write !== 2 || edits++ > 0) return
-    await context.state.write((tx) => putLabels(new HistoryWriter(tx, { ...author(context), by: 'bob' }), [renamed]))
+    await context.ingest.write((tx) => putLabels(new HistoryWriter(tx, { ...author(context), by: 'bob' }), [renamed]))
   }
   const renamed = { chain: '1', slug: 'entity-4', name: 'Renamed', notes: 'by bob' }
-  const { entities } = await importText(context, file(1), withInterference(context.state, rename))
+  const { entities } = await importText(context, file(1), withInterference(context.ingest, rename))
   assert.equal(edits, 1)
-  const [row] = await context.state.all<{ name: string; notes: string }>(
+  const [row] = await context.ingest.all<{ name: string; notes: string }>(
     "select name, notes from labels where chain = '1' and slug = 'entity-4'",
   )
   assert.deepEqual(row, { name: 'Entity 4', notes: 'by bob' }, 'the file names it again, and leaves the notes alone')
@@ -136,10 +138,10 @@ test('if the registry keeps changing, the import falls back to one transaction',
   await using context = await openContext()
   let edits = 0
   const restless = () =>
-    context.state
+    context.ingest
       .write((tx) => putLabels(new HistoryWriter(tx, author(context)), [{ chain: '7', slug: `restless-${edits++}` }]))
       .then(() => undefined)
-  const { addresses } = await importText(context, file(), withInterference(context.state, restless))
+  const { addresses } = await importText(context, file(), withInterference(context.ingest, restless))
   assert.deepEqual([addresses.added, await staged(context)], [count / 2, 0])
 })
 
@@ -148,10 +150,10 @@ test('invariant 2: nothing is visible before the merge; invariant 3: a later imp
   const crash = async (write: number) => {
     if (write === 3) throw new Error('killed')
   }
-  await assert.rejects(importText(context, file(), withInterference(context.state, crash)), /killed/)
-  assert.equal(await readListHead(context.state, '1'), undefined)
-  await context.state.write((tx) => tx.run('insert into label_imports (change, at_ms) values (900, 5)'))
-  await context.state.write(async (tx) => {
+  await assert.rejects(importText(context, file(), withInterference(context.ingest, crash)), /killed/)
+  assert.equal(await readListHead(context.ingest, '1'), undefined)
+  await context.ingest.write((tx) => tx.run('insert into label_imports (change, at_ms) values (900, 5)'))
+  await context.ingest.write(async (tx) => {
     await tx.run(
       `insert into label_import_rows (change, item, kind, chain, slug, name, updated_unix)
        values (900, 0, 'entity', '1', 'left-over', 'Left over', 1)`,
@@ -161,7 +163,7 @@ test('invariant 2: nothing is visible before the merge; invariant 3: a later imp
        values (900, 0, 'entity', '1', 'left-over', '', 'added')`,
     )
   })
-  assert.deepEqual(await readHistory(context.state, { limit: 10 }), [])
+  assert.deepEqual(await readHistory(context.ingest, { limit: 10 }), [])
   context.clock.advance(2 * 86_400_000)
   await importText(context, file())
   assert.equal(await staged(context), 0)
@@ -169,16 +171,16 @@ test('invariant 2: nothing is visible before the merge; invariant 3: a later imp
     ['labels', 'slug'],
     ['label_history', 'subject'],
   ] as const)
-    assert.deepEqual(await context.state.all(`select 1 from ${table} where ${column} = 'left-over'`), [], table)
+    assert.deepEqual(await context.ingest.all(`select 1 from ${table} where ${column} = 'left-over'`), [], table)
 })
 
 test('no transaction writes history and labels of a large import, or more than 1000 rows of either', async () => {
   await using context = await openContext()
   const transactions: Record<string, number>[] = []
-  const state = stateWith(context.state, {
+  const state = stateWith(context.ingest, {
     write: async (work, options) => {
       let rows: Record<string, number> = {}
-      const result = await context.state.write(async (tx) => {
+      const result = await context.ingest.write(async (tx) => {
         rows = {}
         const count = (table: string, added: number) => {
           rows[table] = (rows[table] ?? 0) + added
@@ -215,7 +217,7 @@ test('while an import is under way, a search and the history show neither its ro
   await using context = await openContext()
   const before = { chain: '1', slug: 'before', name: 'Harbour before' }
   const put = (patch: typeof before) =>
-    context.state.write((tx) => putLabels(new HistoryWriter(tx, { ...author(context), by: 'bob' }), [patch]))
+    context.ingest.write((tx) => putLabels(new HistoryWriter(tx, { ...author(context), by: 'bob' }), [patch]))
   const search = async () =>
     (await searchEntries(context, { words: ['entity'], limit: 3 })).entries.map(({ subject }) => subject)
   await put(before)
@@ -226,15 +228,15 @@ test('while an import is under way, a search and the history show neither its ro
     if (write !== 2 || checks++ > 0) return
     await put({ chain: '1', slug: 'meanwhile', name: 'Harbour meanwhile' })
     assert.deepEqual(await search(), [])
-    const subjects = (await readHistory(context.state, { limit: 10 })).map(({ subject }) => subject)
+    const subjects = (await readHistory(context.ingest, { limit: 10 })).map(({ subject }) => subject)
     assert.deepEqual(subjects, ['meanwhile', 'before'])
   }
-  await importText(context, file(), withInterference(context.state, check))
+  await importText(context, file(), withInterference(context.ingest, check))
   assert.equal(checks, 1)
   assert.equal((await search()).length, 3)
-  const [newest] = await readHistory(context.state, { limit: 1 })
+  const [newest] = await readHistory(context.ingest, { limit: 1 })
   assert.equal(newest?.by, 'ann')
   const orphans = `select count(*) as n from label_history
     where not exists (select 1 from label_changes c where c.change = label_history.change)`
-  assert.deepEqual(await context.state.get(orphans), { n: 0 })
+  assert.deepEqual(await context.ingest.get(orphans), { n: 0 })
 })

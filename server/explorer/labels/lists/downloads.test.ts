@@ -24,7 +24,7 @@ async function openExports(more = 0, overrides: object = {}) {
   const notes = 'many notes '.repeat(100)
   const others = Array.from({ length: more }, (_, at) => ({ ...entity, slug: `b-${at}`, notes }))
   const author = { by: 'test', via: 'test', atMs: context.clock.now() }
-  await context.state.write((tx) => putLabels(new HistoryWriter(tx, author), [entity, ...others]))
+  await context.ingest.write((tx) => putLabels(new HistoryWriter(tx, author), [entity, ...others]))
   const httpServer = await startHttpServer(createApp(context, [labelListV2], everyone, { request: () => {} }), [
     labelExportRoute(context),
   ])
@@ -63,7 +63,7 @@ test('200: formulas are unchanged, or have an apostrophe if csvForSpreadsheets i
     await using server = await openExports(0, { explorer: { labels: { csvForSpreadsheets } } })
     const formula = { chain: '1', slug: 'b', name: '=1+1', description: 'd', notes: '', updatedUnix: 5 }
     const author = { by: 'test', via: 'test', atMs: 0 }
-    await server.context.state.write((tx) => putLabels(new HistoryWriter(tx, author), [formula]))
+    await server.context.ingest.write((tx) => putLabels(new HistoryWriter(tx, author), [formula]))
     const text = await (await fetch((await server.ask('format=csv')).result)).text()
     assert.ok(text.includes(`\r\n${expected},b,d,,5\r\n`), text)
   }

@@ -1,14 +1,13 @@
 // Downloads of label lists behind the signed links of 4.1 (behaviour/explorer.md#download-links). They need no key.
 
 import { Fault } from '#core/fault.ts'
-import type { ExplorerContext } from '#explorer/context.ts'
 import { changesResponses } from '#http/aliases.ts'
 import { chooseEncoding } from '#http/compressed-bytes.ts'
 import { isUnchanged } from '#http/etag.ts'
 import type { RequestInfo } from '#http/handler.ts'
 import type { ExtraRoute } from '#http/routes.ts'
 import { getFinishedList } from './finished-lists.ts'
-import { getLinkSecret } from './link-secret.ts'
+import { getLinkSecret, type LinkContext } from './link-secret.ts'
 import { createExportPath, type ExportForm, type LinkParameters, verifyLink } from './signed-link.ts'
 
 export interface Download {
@@ -25,7 +24,7 @@ const empty = new Uint8Array(0)
 
 /** A link that is valid for `labels.linkSeconds`. */
 export async function createLabelLink(
-  context: ExplorerContext,
+  context: LinkContext,
   request: RequestInfo,
   chain: string,
   form: ExportForm,
@@ -36,7 +35,7 @@ export async function createLabelLink(
 
 /** The current list. Throws `explorer.link` if the link is invalid or expired. */
 export async function readLabelExport(
-  context: ExplorerContext,
+  context: LinkContext,
   link: LinkParameters & { readonly ifNoneMatch?: string | undefined; readonly acceptEncoding?: string | undefined },
 ): Promise<Download> {
   const form = verifyLink(await getLinkSecret(context), link, context.clock.now())
@@ -59,7 +58,7 @@ export async function readLabelExport(
   }
 }
 
-export const labelExportRoute = (context: ExplorerContext): ExtraRoute => ({
+export const labelExportRoute = (context: LinkContext): ExtraRoute => ({
   path: '/exports/{chain}/labelmasterlist_latest.{format}',
   read: async ({ params, query, headers }) => {
     // A parameter that is given twice makes the link invalid.
@@ -77,5 +76,5 @@ export const labelExportRoute = (context: ExplorerContext): ExtraRoute => ({
 })
 
 /** To rename or hide fields, the whole plain text is needed. */
-const changesFields = ({ settings }: ExplorerContext, form: string | undefined): boolean =>
+const changesFields = ({ settings }: LinkContext, form: string | undefined): boolean =>
   form === 'json' && changesResponses(settings.aliases)

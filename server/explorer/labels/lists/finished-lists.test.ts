@@ -7,7 +7,7 @@ import { putLabels } from '../labels.ts'
 import { getFinishedList } from './finished-lists.ts'
 
 const put = (context: TestContext, name: string) =>
-  context.state.write((tx) =>
+  context.ingest.write((tx) =>
     putLabels(new HistoryWriter(tx, { by: 'test', via: 'test', atMs: context.clock.now() }), [
       { chain: '1', slug: 'a', name, updatedUnix: 5 },
     ]),
@@ -16,9 +16,9 @@ const put = (context: TestContext, name: string) =>
 test('a list is read from a replica that has its revision in the same snapshot, otherwise from the primary', async () => {
   await using context = await openContext()
   await using replica = await openContext()
-  const { state, replicaReads } = withReplica(context.state, replica.state)
+  const { state, replicaReads } = withReplica(context.ingest, replica.ingest)
   const nameInList = async () => {
-    const list = await getFinishedList({ ...context, state }, '1', 'json')
+    const list = await getFinishedList({ ...context, ingest: state }, '1', 'json')
     return JSON.parse(Buffer.from(list?.file.plain.bytes ?? []).toString())[0].labelname
   }
   await put(context, 'first')
@@ -38,7 +38,7 @@ test('a list is read from a replica that has its revision in the same snapshot, 
 test('a list of several reads is complete and in order', async () => {
   await using context = await openContext()
   const slugs = Array.from({ length: 501 }, (_, at) => `entity-${String(at).padStart(3, '0')}`)
-  await context.state.write((tx) =>
+  await context.ingest.write((tx) =>
     putLabels(
       new HistoryWriter(tx, { by: 'test', via: 'test', atMs: context.clock.now() }),
       slugs.map((slug) => ({ chain: '1', slug })),

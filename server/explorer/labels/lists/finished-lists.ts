@@ -30,8 +30,10 @@ const bytesMax = 512 * 1024 * 1024
 export const threadEntriesMin = 5000
 
 /** Cached, because the read would cost more than the rest of a 304. */
-export const getListHead = async ({ state, explorer }: ExplorerContext, chain: string): Promise<ListHead | undefined> =>
-  explorer.listHeads(state, chain, () => readListHead(state, chain))
+export const getListHead = async (
+  { ingest, explorer }: ExplorerContext,
+  chain: string,
+): Promise<ListHead | undefined> => explorer.listHeads(ingest, chain, () => readListHead(ingest, chain))
 
 /** undefined: the chain has no label. */
 export async function getFinishedList(
@@ -95,7 +97,7 @@ function evictLists(lists: Map<string, CachedList>): void {
 const listSizeBytes = (list: FinishedList | undefined): number => (list?.file.size ?? 0) + (list?.envelope?.size ?? 0)
 
 async function buildList(
-  { state, settings, explorer: { listsOnThread } }: ExplorerContext,
+  { ingest, settings, explorer: { listsOnThread } }: ExplorerContext,
   { entries, revision }: ListHead,
   chain: string,
   form: ExportForm,
@@ -104,7 +106,7 @@ async function buildList(
   const isOnThread = listsOnThread !== undefined && entries >= threadEntriesMin
   const { bytes, etag } = isOnThread
     ? await withListThread((thread) => thread.call<WrittenList>('write', { ...input, location: listsOnThread }))
-    : await writeList(state, input)
+    : await writeList(ingest, input)
   if (form === 'csv') return { file: new CompressedBytes(bytes, etag) }
   const file = new CompressedBytes(bytes.subarray(envelopeStart.length, -1), etag)
   return { file, envelope: new CompressedBytes(bytes, etag) }

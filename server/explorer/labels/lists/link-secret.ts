@@ -2,12 +2,15 @@
 // same database.
 
 import type { ExplorerContext } from '#explorer/context.ts'
+import type { Context } from '#http/context.ts'
 import type { StateWriter } from '#storage/state.ts'
 
 const secretName = 'label-links'
 const selectSecret = 'select secret from explorer_secrets where name = ?'
 
-export async function getLinkSecret({ state, random, explorer }: ExplorerContext): Promise<Uint8Array> {
+export type LinkContext = ExplorerContext & Pick<Context, 'state'>
+
+export async function getLinkSecret({ state, random, explorer }: LinkContext): Promise<Uint8Array> {
   if (explorer.linkSecret) return explorer.linkSecret
   const stored = await state.get<{ secret: Uint8Array }>(selectSecret, secretName)
   const secret = stored?.secret ?? (await state.write((tx) => createSecret(tx, random.bytes(32))))

@@ -5,12 +5,12 @@ import type { ListInput, StateLocation } from './write-list.ts'
 
 serveThread({
   async write({ location, ...input }: ListInput & { location: StateLocation }) {
-    const [{ openState }, { writeList }] = await Promise.all([import('#storage/open.ts'), import('./write-list.ts')])
-    const state = await openState(location.dir, location.options)
+    const [{ openIngest }, { writeList }] = await Promise.all([import('#storage/open.ts'), import('./write-list.ts')])
+    const ingest = await openIngest(location.dir, location.options)
     try {
-      return { value: await writeList(state, input) }
+      return { value: await writeList(ingest, input) }
     } finally {
-      await state.close()
+      await ingest.close()
     }
   },
   async compress({ bytes, compression }: { bytes: Uint8Array; compression: Compression }) {

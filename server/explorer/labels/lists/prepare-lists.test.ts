@@ -10,7 +10,7 @@ import { getFinishedList, threadEntriesMin } from './finished-lists.ts'
 import { createListPreparer } from './prepare-lists.ts'
 
 const put = (context: TestContext, chain: string, count: number) =>
-  context.state.write((tx) =>
+  context.ingest.write((tx) =>
     putLabels(
       new HistoryWriter(tx, { by: 'test', via: 'test', atMs: context.clock.now() }),
       Array.from({ length: count }, (_, at) => ({ chain, slug: `entity-${at}`, name: `Entity ${count}` })),
@@ -33,12 +33,12 @@ function counted(state: State): { readonly state: State; readonly reads: () => n
 test('lists and their encodings are built once after a series of changes, before any request', async () => {
   await using context = await openContext()
   await put(context, '1', 50)
-  const { state, reads } = counted(context.state)
-  const round = createListPreparer({ ...context, state }, ['1', '137'])
+  const { state, reads } = counted(context.ingest)
+  const round = createListPreparer({ ...context, ingest: state }, ['1', '137'])
   await round()
   assert.equal(reads(), 2, 'both forms, of the chain that has labels')
   for (const form of ['csv', 'json'] as const) {
-    const { file } = (await getFinishedList({ ...context, state }, '1', form)) ?? assert.fail()
+    const { file } = (await getFinishedList({ ...context, ingest: state }, '1', form)) ?? assert.fail()
     const { size } = file
     const packed = await Promise.all([file.encodedAs('gzip'), file.encodedAs('br')])
     const bytes = packed.reduce((sum, one) => sum + one.bytes.length, file.plain.bytes.length)
@@ -54,7 +54,7 @@ test('lists and their encodings are built once after a series of changes, before
   assert.equal(reads(), 2)
   await round()
   assert.equal(reads(), 4)
-  await getFinishedList({ ...context, state }, '1', 'csv')
+  await getFinishedList({ ...context, ingest: state }, '1', 'csv')
   await round()
   assert.equal(reads(), 4)
 })
@@ -63,8 +63,8 @@ test('at most as many lists are prepared as the cache can hold', async () => {
   await using context = await openContext()
   const chains = Array.from({ length: 12 }, (_, at) => String(at + 1))
   for (const chain of chains) await put(context, chain, 1)
-  const { state, reads } = counted(context.state)
-  await createListPreparer({ ...context, state }, chains)()
+  const { state, reads } = counted(context.ingest)
+  await createListPreparer({ ...context, ingest: state }, chains)()
   assert.equal(reads(), 16)
 })
 
@@ -94,10 +94,10 @@ test('the encodings of a large list are prepared on a thread, and those of a sma
 test('a large list that is written on a thread has the same bytes, and is read there', async () => {
   await using context = await openContext()
   await put(context, '1', threadEntriesMin)
-  const { state, reads } = counted(context.state)
+  const { state, reads } = counted(context.ingest)
   const listsOnThread = { dir: context.dir, options: context.settings.store }
   const caches = { ...context.explorer, lists: new Map() }
-  const onThread = { ...context, state, explorer: { ...caches, listsOnThread } }
+  const onThread = { ...context, ingest: state, explorer: { ...caches, listsOnThread } }
   for (const form of ['csv', 'json'] as const) {
     const expected = (await getFinishedList(context, '1', form)) ?? assert.fail()
     const list = (await getFinishedList(onThread, '1', form)) ?? assert.fail()

@@ -39,7 +39,7 @@ export async function followDeposits(
 
 /** The deposit contract is the one that the beacon node reports. */
 export function openDepositReader(
-  { state, settings, clock }: Pick<ValidatorsContext, 'state' | 'settings' | 'clock'>,
+  { ingest, settings, clock }: Pick<ValidatorsContext, 'ingest' | 'settings' | 'clock'>,
   network: Network,
   { deposits }: Chain,
 ) {
@@ -51,5 +51,5 @@ export function openDepositReader(
       `${network}: the deposit contract is on chain ${deposits.chainId}, not ${chainId}; correct ${setting}`,
     )
   }
-  return createDepositReader(state, network, openRpc({ chain: chainId, rpc, clock }), deposits.contract)
+  return createDepositReader(ingest, network, openRpc({ chain: chainId, rpc, clock }), deposits.contract)
 }

@@ -131,7 +131,7 @@ for (const chain of chains) {
           Object.entries(stored).map(([name, of]) => [name, of.reduce((sum, measure) => sum + sumOf(measure), 0)]),
         )
         assert.deepEqual(sums, expected[index] ?? noSums, `validator ${index}`)
-        const entry = await readValidator(context.state, 'hoodi', index)
+        const entry = await readValidator(context.ingest, 'hoodi', index)
         assert.equal(entry?.pubkey, validator.pubkey)
         assert.deepEqual(
           [

@@ -26,7 +26,7 @@ const dump = async (context: TestContext) => ({
   stored: await everythingStored(context),
   hours: await storedRows(context, 'hoodi', 'hours'),
   audits: await context.duties.all('select * from reward_audits'),
-  validators: await context.state.all('select * from validators order by validator_index'),
+  validators: await context.ingest.all('select * from validators order by validator_index'),
 })
 
 const { signal } = new AbortController()

@@ -105,7 +105,7 @@ describe('a simulated chain', async () => {
   after(() => context[Symbol.asyncDispose]())
   afterEach(async () => {
     await emptyDuties(context)
-    await context.state.write((tx) => tx.run('delete from validators'))
+    await context.ingest.write((tx) => tx.run('delete from validators'))
   })
 
   async function ingest(urls: readonly string[]) {
