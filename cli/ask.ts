@@ -11,6 +11,7 @@ import type { Endpoint } from '#api/kit.ts'
 import type { JsonSchema } from '#api/schema.ts'
 import { confidenceText } from '#operations/confidence-text.ts'
 import { CommandFailure } from './failure.ts'
+import { ownCommand } from './own-command.ts'
 import { note, printResult } from './print.ts'
 import { addressOf, type CommonOptions } from './settings.ts'
 
@@ -61,6 +62,8 @@ function addEndpoint(ask: Command, endpoint: Endpoint): void {
       } catch (error) {
         if (key === undefined && error instanceof TetradError && /authenticated|API key/i.test(error.message))
           throw new CommandFailure('ask.refused', `${error.message}. Pass a key with --key or TETRAD_KEY.`)
+        if (key !== undefined && error instanceof TetradError && isUnknownKey(error))
+          throw new CommandFailure('ask.refused', `${error.message.replace(/\.$/, '')}. ${unknownKeyAdvice()}`)
         throw error instanceof TransportError ? toConnectionFailure(error, baseUrl) : error
       } finally {
         // Also for errors: "not found" may change while data is being read.
@@ -69,6 +72,13 @@ function addEndpoint(ask: Command, endpoint: Endpoint): void {
       }
     })
 }
+
+/** The key does not exist, is revoked or has expired. Errors of the explorer have the status 200. */
+const isUnknownKey = ({ status, message }: TetradError): boolean =>
+  status === 401 || message.endsWith('Invalid API Key')
+
+const unknownKeyAdvice = (): string =>
+  `The server does not accept this key. Check it with \`${ownCommand()} keys list\`, or create one with \`${ownCommand()} keys create\`.`
 
 const toConnectionFailure = ({ reason, message }: TransportError, baseUrl: string): CommandFailure =>
   new CommandFailure(`ask.${reason}`, `${message}. Is a server running at ${baseUrl}? Use --url for another address.`)

@@ -5,6 +5,7 @@ import type { Command } from 'commander'
 import type { Manifest } from '#storage/backup.ts'
 import packageManifest from '../package.json' with { type: 'json' }
 import { queryOwner } from './data-owner.ts'
+import { docsPage } from './docs-page.ts'
 import { CommandFailure } from './failure.ts'
 import { counted, printResult } from './print.ts'
 import { clock } from './runtime.ts'
@@ -34,7 +35,7 @@ async function refuseSharedState(options: CommonOptions, advice: string): Promis
   if (store.state === '') return
   throw new CommandFailure(
     'backup.elsewhere',
-    `The state is in PostgreSQL, not in the data folder: ${advice} See docs/scaling.md.`,
+    `The state is in PostgreSQL, not in the data folder: ${advice} See ${docsPage('scaling')}.`,
   )
 }
 

@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import type { ConformanceOptions, ConformanceReport } from '#conformance/run-checks.ts'
 import type { Samples } from '#conformance/server-under-test.ts'
 import manifest from '../package.json' with { type: 'json' }
-import { CommandFailure } from './failure.ts'
+import { CommandFailure, UsageFailure } from './failure.ts'
 import { integerBetween } from './parse-integer.ts'
 import { paint, print, printJson, type Tone } from './print.ts'
 import { type CommonOptions, httpAddress } from './settings.ts'
@@ -77,7 +77,7 @@ async function runConformance(options: Options): Promise<void> {
   )
   const { only } = options
   if (only && report.results.length === 0) {
-    throw new CommandFailure('conformance.only', `No check id starts with ${only.join(' or ')}.`)
+    throw new UsageFailure('conformance.only', `No check id starts with ${only.join(' or ')}.`)
   }
   await writeReports(options, report)
   if (options.json) printJson(report)
@@ -145,7 +145,7 @@ function addressesOf(options: Options) {
   }
   const isComplete = ['explorer', 'fx', 'validators', 'markets'].every((group) => group in baseUrls)
   if (baseUrl === undefined && !isComplete) {
-    throw new CommandFailure('conformance.address', 'No server. Pass its URL with --url.')
+    throw new UsageFailure('conformance.address', 'No server. Pass its URL with --url.')
   }
   return { ...(baseUrl !== undefined && { baseUrl }), baseUrls }
 }

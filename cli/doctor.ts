@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import type { DoctorFinding } from '#operations/diagnosis.ts'
 import { queryServer, withContext } from './data-owner.ts'
+import { docsPage } from './docs-page.ts'
 import { describeFailure } from './failure.ts'
 import { integerBetween } from './parse-integer.ts'
 import { counted, paint, print, printJson } from './print.ts'
@@ -33,7 +34,7 @@ async function doctor(options: Options): Promise<void> {
     if (!options.json) for (const finding of added) print(formatFinding(finding))
   }
   const config = await configOf(options).catch((error: unknown) => {
-    add([failedCheck('configuration', error, 'see docs/configuration.md')])
+    add([failedCheck('configuration', error, `see ${docsPage('configuration')}`)])
     return undefined
   })
   if (config) {

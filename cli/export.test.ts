@@ -99,10 +99,10 @@ test('wrong options are refused before anything is written', async () => {
   await using folder = await openLabels()
   for (const [args, code, expected] of [
     [['nothing'], 2, /Allowed choices are duties, fundings, labels, markets, quotes/],
-    [['labels', '--format', 'parquet'], 1, /Pass --out FILE/],
-    [['labels', '--out', 'labels.txt'], 1, /Unknown file extension of labels\.txt\. Pass --format/],
-    [['labels', '--from', '2026-11-02', '--until', '2026-11-01'], 1, /--from 2026-11-02 is not before --until/],
-    [['labels', '--from', 'soon'], 1, /--from "soon" is not a time/],
+    [['labels', '--format', 'parquet'], 2, /Pass --out FILE/],
+    [['labels', '--out', 'labels.txt'], 2, /Unknown file extension of labels\.txt\. Pass --format/],
+    [['labels', '--from', '2026-11-02', '--until', '2026-11-01'], 2, /--from 2026-11-02 is not before --until/],
+    [['labels', '--from', 'soon'], 2, /--from "soon" is not a time/],
     [['labels', '--data', 'nowhere'], 1, /Data folder nowhere does not exist/],
   ] as const) {
     const result = await runCommand(['export', ...args], { cwd: folder.dir })

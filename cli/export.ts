@@ -4,7 +4,8 @@ import { Argument, type Command, Option } from 'commander'
 import type { Dataset, DatasetName, Row } from '#operations/export/dataset.ts'
 import type { ExportFormat } from '#operations/export/format.ts'
 import { withStores } from './data.ts'
-import { CommandFailure } from './failure.ts'
+import { docsPage } from './docs-page.ts'
+import { CommandFailure, UsageFailure } from './failure.ts'
 import { writeOut, writeStandardOutput } from './out-file.ts'
 import { parsePastTime } from './parse-time.ts'
 import { counted, note, printResult } from './print.ts'
@@ -34,7 +35,7 @@ Examples:
   $ tetrad export labels --format csv > labels.csv
   $ tetrad export quotes --from 24h --format ndjson | jq .rate
 
-Columns: docs/export.md.`
+Columns: ${docsPage('export')}.`
 
 export function addExport(program: Command): void {
   program
@@ -53,7 +54,7 @@ async function exportDataset(name: DatasetName, options: ExportOptions): Promise
   const out = options.out ?? standardOutput
   const format = options.format ?? formatOf(out)
   if (format === 'parquet' && out === standardOutput) {
-    throw new CommandFailure('export.out', 'A Parquet file cannot be written to standard output. Pass --out FILE.')
+    throw new UsageFailure('export.out', 'A Parquet file cannot be written to standard output. Pass --out FILE.')
   }
   const target = { format, out, range: rangeOf(options) }
   const rows = await (out === standardOutput
@@ -132,7 +133,7 @@ function formatOf(out: string): ExportFormat {
   const extension = extname(out).slice(1).toLowerCase()
   const format = formats.find((known) => known === extension)
   if (format) return format
-  throw new CommandFailure('export.format', `Unknown file extension of ${out}. Pass --format.`)
+  throw new UsageFailure('export.format', `Unknown file extension of ${out}. Pass --format.`)
 }
 
 function rangeOf({ from, until }: ExportOptions): Target['range'] {
@@ -140,5 +141,5 @@ function rangeOf({ from, until }: ExportOptions): Target['range'] {
   const fromMs = from === undefined ? 0 : parsePastTime(from, nowMs, '--from')
   const untilMs = until === undefined ? Number.MAX_SAFE_INTEGER : parsePastTime(until, nowMs, '--until')
   if (fromMs < untilMs) return { fromMs, untilMs }
-  throw new CommandFailure('export.range', `--from ${from} is not before --until ${until}.`)
+  throw new UsageFailure('export.range', `--from ${from} is not before --until ${until}.`)
 }

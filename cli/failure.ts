@@ -13,12 +13,17 @@ export const exitPartly = 3
 
 /** An error that the user can correct. */
 export class CommandFailure extends Error {
+  override readonly name: string = 'CommandFailure'
   readonly code: string
   constructor(code: string, message: string) {
     super(message)
-    this.name = 'CommandFailure'
     this.code = code
   }
+}
+
+/** The command line is not valid: an argument has a wrong form, or options do not fit together. */
+export class UsageFailure extends CommandFailure {
+  override readonly name = 'UsageFailure'
 }
 
 /** Replaces the field names of an endpoint by the names of the command's options. */

@@ -6,6 +6,7 @@ import type { RatesContext } from '#fx/context.ts'
 import type { sourcesReport } from '#fx/rates/source-health.ts'
 import { withState } from './data.ts'
 import { queryServer } from './data-owner.ts'
+import { docsPage } from './docs-page.ts'
 import { CommandFailure, withOptionNames } from './failure.ts'
 import { addSigned, unknownQuote } from './fx-signed.ts'
 import { integerBetween } from './parse-integer.ts'
@@ -79,7 +80,7 @@ async function sources(options: CommonOptions): Promise<void> {
       })),
     })
   }
-  if (states.length === 0) note('No rate sources are configured: see docs/fx.md. The store has these rates:')
+  if (states.length === 0) note(`No rate sources are configured: see ${docsPage('fx')}. The store has these rates:`)
   const rows = rates.map(({ source, kind, base, quote: to, rate, ageMs, status, tradable }) => [
     ...[source, kind, `${base}/${to}`, rate, formatAgeOf(ageMs)],
     status === 'used' && !tradable ? 'used, reference only' : status,
@@ -116,7 +117,7 @@ async function requirePushSource(options: CommonOptions): Promise<void> {
   const { noPushSourceText } = await import('#fx/rates/push-rate.ts')
   const response = configured.length === 0 ? await queryServer<SourcesReport>(options, 'rates') : undefined
   const sources = response ? response.result.sources.map(({ source: id, kind }) => ({ id, kind })) : configured
-  throw new CommandFailure('fx.no_push_source', `Cannot set a rate: ${noPushSourceText(sources)} (docs/fx.md).`)
+  throw new CommandFailure('fx.no_push_source', `Cannot set a rate: ${noPushSourceText(sources)} (${docsPage('fx')}).`)
 }
 
 const optionNames: Readonly<Record<string, string>> = {

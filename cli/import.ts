@@ -9,6 +9,7 @@ import type { Reject } from '#markets/records/put-markets.ts'
 import { renamePath } from '#runtime/path-error.ts'
 import type { State } from '#storage/state.ts'
 import { withIngest } from './data.ts'
+import { docsPage } from './docs-page.ts'
 import { CommandFailure, exitPartly } from './failure.ts'
 import { type InputFile, openInput } from './in-file.ts'
 import { type LeaseOptions, runWithLease, waitOption } from './lease.ts'
@@ -41,7 +42,7 @@ export function addImport(program: Command): Command {
     .option('--lines', 'one record per line, without detecting the format')
     .option('--rejects <file>', 'file for invalid records (default: markets.rejects.ndjson)')
     .option(...waitOption)
-    .addHelpText('after', '\nImporting the same file again changes nothing. See docs/markets.md.')
+    .addHelpText('after', `\nImporting the same file again changes nothing. See ${docsPage('markets')}.`)
     .action((files: string[], _: unknown, command: Command) => importFiles(files, command.optsWithGlobals()))
   return importCommand
 }

@@ -149,14 +149,14 @@ test('in mode probe, repair --forget-from removes blocks and reads nothing', asy
   await state.close()
 })
 
-test('1: repair rejects an empty range, and a range together with --forget-from', async () => {
+test('2: repair rejects an empty range, and a range together with --forget-from', async () => {
   await using at = await stage(5)
   for (const [args, message] of [
     [['--from', '500', '--until', '100'], /--from 500 must be less than --until 100/],
     [['--from', '1', '--forget-from', '2'], /cannot be combined with --from and --until/],
   ] as const) {
     const { code, stderr } = await at.run('repair', ...args)
-    assert.equal(code, 1)
+    assert.equal(code, 2)
     assert.match(stderr, message)
   }
 })

@@ -10,7 +10,7 @@ import type { IndexProgress } from '#explorer/funding/index/index-chain.ts'
 import type { ChainNode } from '#explorer/nodes.ts'
 import { epochNumber } from './beacon.ts'
 import { withIngest } from './data.ts'
-import { CommandFailure, exitPartly } from './failure.ts'
+import { exitPartly, UsageFailure } from './failure.ts'
 import { forget } from './forget-blocks.ts'
 import { type LeaseOptions, runWithLease, waitOption } from './lease.ts'
 import { integerBetween } from './parse-integer.ts'
@@ -140,7 +140,7 @@ function validateSpan({ from = 0, until = Infinity, forgetFrom }: IngestOptions)
       : forgetFrom !== undefined && (from > 0 || until < Infinity)
         ? '--forget-from cannot be combined with --from and --until: it reads all missing blocks.'
         : undefined
-  if (problem !== undefined) throw new CommandFailure('repair.options', problem)
+  if (problem !== undefined) throw new UsageFailure('repair.options', problem)
 }
 
 /** Retries temporary failures. */

@@ -1,5 +1,6 @@
 // The text of the configuration file that `tetrad init` writes. Sources that were not given are in it as comments.
 import type { Network } from '#api/wire/validators.ts'
+import { docsPage } from './docs-page.ts'
 
 export interface FoundSources {
   readonly rpc?: { readonly url: string; readonly id: string; readonly name: string }
@@ -18,10 +19,10 @@ const quoted = (text: string): string => JSON.stringify(text)
 
 export function configText({ rpc, rates, beacon, markets }: FoundSources): string {
   return [
-    `# Configuration of Tetrad. All settings: docs/configuration.md. Check this file with: tetrad config check
+    `# Configuration of Tetrad. All settings: ${docsPage('configuration')}. Check this file with: tetrad config check
 
 server:
-  host: 127.0.0.1 # 0.0.0.0: all addresses of this machine. Read docs/security.md before.
+  host: 127.0.0.1 # 0.0.0.0: all addresses of this machine. Read ${docsPage('security')} before.
   port: 8080
   # publicUrl: https://data.example.net # scheme and host of links, if a proxy is in front
 

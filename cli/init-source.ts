@@ -1,6 +1,7 @@
 // Finds out what a URL provides: the chain of a node, the network of a beacon node, the kind of a rate document, and
 // where the list is in a page of markets. If the source does not respond, the usual case is assumed; the check that
 // follows reports it.
+import { chainNames } from '#api/chain-names.ts'
 import { type Network, networks } from '#api/wire/validators.ts'
 import { complete } from '#core/schema-check.ts'
 import { type Settings, SettingsSchema } from '#runtime/settings.ts'
@@ -9,14 +10,13 @@ import type { FoundSources, SourceKind } from './init-file.ts'
 
 const limits = { timeoutMs: 10_000, bytesMax: 64 * 1_048_576 }
 const networkOfChain: Readonly<Record<string, Network>> = { '1': 'mainnet', '560048': 'hoodi', '17000': 'holesky' }
-const chainNames: Readonly<Record<string, string>> = { '1': 'Ethereum', '137': 'Polygon', '31337': 'Local test chain' }
 
 const finders: { readonly [Kind in SourceKind]: (url: string, get: Get) => Promise<NonNullable<FoundSources[Kind]>> } =
   {
     rpc: async (url, get) => {
       const reply = await get(url, { jsonrpc: '2.0', id: 1, method: 'eth_chainId', params: [] })
       const id = String(Number(reply?.result ?? 1))
-      return { url, id, name: chainNames[id] ?? `Chain ${id}` }
+      return { url, id, name: chainNames[id]?.[0] ?? `Chain ${id}` }
     },
     rates: async (url) => ({ url, kind: /\.xml$|eurofxref/.test(url) ? 'ecb' : 'http-json' }),
     beacon: async (url, get) => {

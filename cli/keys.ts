@@ -6,7 +6,7 @@ import type { NewKeyReply } from '#api/console.ts'
 import { type Group, groups, type Plan, plans } from '#api/routes.ts'
 import type { KeyChange, KeyInfo } from '#storage/keys.ts'
 import { withState } from './data.ts'
-import { CommandFailure, withOptionNames } from './failure.ts'
+import { CommandFailure, UsageFailure, withOptionNames } from './failure.ts'
 import { integerBetween } from './parse-integer.ts'
 import { momentOf, parseFutureTime } from './parse-time.ts'
 import { counted, minuteText, note, print, printJson, printResult, table } from './print.ts'
@@ -111,7 +111,7 @@ async function edit(id: string, options: EditOptions): Promise<void> {
   const { editKey, findKey } = await import('#storage/keys.ts')
   const change = changeOf(options, clock.now())
   if (Object.values(change).every((value) => value === undefined)) {
-    throw new CommandFailure(
+    throw new UsageFailure(
       'key.nothing_to_change',
       'Nothing to change: pass at least one option. See: tetrad keys edit --help',
     )

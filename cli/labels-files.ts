@@ -6,7 +6,8 @@ import type { ExportPart } from '#explorer/labels/export-registry.ts'
 import type { ImportFormat, ImportReport } from '#explorer/labels/import/import-labels.ts'
 import type { Counts } from '#explorer/labels/write-rows.ts'
 import { withIngest } from './data.ts'
-import { CommandFailure, exitPartly } from './failure.ts'
+import { docsPage } from './docs-page.ts'
+import { CommandFailure, exitPartly, UsageFailure } from './failure.ts'
 import { openInput } from './in-file.ts'
 import { authorOf, chainOption, oneChain, parsePercent, warnUnservedChains } from './labels-options.ts'
 import { writeOut, writeStandardOutput } from './out-file.ts'
@@ -44,7 +45,7 @@ export function addLabelFiles(labels: Command): void {
     .option('--confidence <percent>', 'confidence of new addresses without one (default: 50)', parsePercent)
     .option('--rejects <file>', 'file for bad records (default: <file>.rejects.csv; of a pipe, labels.rejects.csv)')
     .option('--by <who>', 'author of the change (default: name of the user)')
-    .addHelpText('after', '\nFormats and columns: docs/labels.md.')
+    .addHelpText('after', `\nFormats and columns: ${docsPage('labels')}.`)
     .action((file: string, _: unknown, command: Command) => importFile(file, command.optsWithGlobals()))
 
   labels
@@ -141,7 +142,7 @@ function formatOf(file: string): ImportFormat {
   const [, extension] = /\.(csv|json)(?:\.gz)?$/.exec(file.toLowerCase()) ?? []
   if (extension !== undefined) return extension as ImportFormat
   const reason = file === '-' ? 'Standard input has no file extension' : `Unknown file extension of ${file}`
-  throw new CommandFailure('labels.format', `${reason}. Pass --format.`)
+  throw new UsageFailure('labels.format', `${reason}. Pass --format.`)
 }
 
 async function exportLabels(options: ExportOptions): Promise<void> {
@@ -149,11 +150,11 @@ async function exportLabels(options: ExportOptions): Promise<void> {
   const format = options.format ?? (extname(options.out ?? '').toLowerCase() === '.csv' ? 'csv' : 'json')
   const part = options.what ?? (format === 'csv' ? 'entities' : 'all')
   if (format === 'csv' && part === 'all') {
-    throw new CommandFailure('labels.options', 'A CSV file has one table. Pass --what entities or --what addresses.')
+    throw new UsageFailure('labels.options', 'A CSV file has one table. Pass --what entities or --what addresses.')
   }
   const { chain, out, forSpreadsheets } = options
   if (forSpreadsheets && format !== 'csv')
-    throw new CommandFailure('labels.options', '--for-spreadsheets needs --format csv.')
+    throw new UsageFailure('labels.options', '--for-spreadsheets needs --format csv.')
   await withIngest(options, 'found', async (ingest) => {
     // Labels may be stored for a chain that is not configured. Without any, the id is probably a mistake.
     if (chain !== undefined && !(await hasLabels(ingest, chain))) whichChain((await configOf(options)).settings, chain)

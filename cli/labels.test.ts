@@ -192,7 +192,7 @@ describe('files', () => {
     const addresses = await tetrad('export', '--format', 'csv', '--for-spreadsheets', '--what', 'addresses')
     assert.match(addresses.stdout, new RegExp(`^1,${hot},'@SUM\\(A1\\),`, 'm'))
     const refused = await tetrad('export', '--for-spreadsheets')
-    assert.deepEqual([refused.code, refused.stderr], [1, 'tetrad: --for-spreadsheets needs --format csv.\n'])
+    assert.deepEqual([refused.code, refused.stderr], [2, 'tetrad: --for-spreadsheets needs --format csv.\n'])
     await writeFile(join(home.dir, 'bad.csv'), 'name,chain,address\n=1+1,1,0x1\n')
     assert.equal((await tetrad('import', 'bad.csv')).code, 3)
     assert.match(await readFile(join(home.dir, 'bad.csv.rejects.csv'), 'utf8'), /digits,"'=1\+1,1,0x1"/)
@@ -223,14 +223,15 @@ test('labels of a chain that is not configured are stored with a warning', async
   assert.equal((await tetrad('import', 'all.json', '--data', 'other')).stderr, warning)
 })
 
-describe('1: errors say what to do', () => {
-  const cases: readonly (readonly [words: string[], expected: RegExp])[] = [
+describe('errors say what to do: 1 for the data, 2 for the command line', () => {
+  const cases: readonly (readonly [words: string[], expected: RegExp, exitCode?: number])[] = [
     [['edit', 'nobody', '--name', 'x'], /No entity nobody\. List the entities with: tetrad labels export --format csv/],
     [['edit', hot, '--name', 'x'], /No tag for 0x28c6/],
-    [['edit', 'nobody'], /Nothing to change: pass at least one option/],
+    [['edit', 'nobody'], /Nothing to change: pass at least one option/, 2],
     [
       ['add', '--chain', '1', '--name', 'x', '--entity', 'y'],
       /--entity is not for an entity; tag an address with --address/,
+      2,
     ],
     [['add', '--chain', '1', '--name', 'x', '--address', '0x1'], /address must be 0x and 40 hexadecimal digits/],
     [['add', '--chain', '1', '--name', 'x', '--address', hot, '--entity', 'y'], /no entity y on chain 1; add it first/],
@@ -238,20 +239,20 @@ describe('1: errors say what to do', () => {
       ['add', '--chain', '1', '--name', 'x', '--address', '0x5aAeb6053f3E94C9b9A09f33669435E7Ef1BeAed'],
       /address has a wrong EIP-55 checksum/,
     ],
-    [['add', '--chain', '1', '--name', ''], /--name is empty/],
-    [['add', '--chain', '1', '--name', '日本 取引所'], /Pass --slug/],
+    [['add', '--chain', '1', '--name', ''], /--name is empty/, 2],
+    [['add', '--chain', '1', '--name', '日本 取引所'], /Pass --slug/, 2],
     [['import', 'nowhere.csv'], /There is no file nowhere\.csv/],
-    [['import', 'labels.txt'], /Unknown file extension of labels\.txt\. Pass --format/],
-    [['import', '-'], /Standard input has no file extension\. Pass --format/],
+    [['import', 'labels.txt'], /Unknown file extension of labels\.txt\. Pass --format/, 2],
+    [['import', '-'], /Standard input has no file extension\. Pass --format/, 2],
     [['export', '--chain', '777'], /Chain 777 is not in explorer\.chains \(1, 137\)\. Choose one with --chain/],
-    [['export', '--format', 'csv', '--what', 'all'], /A CSV file has one table/],
+    [['export', '--format', 'csv', '--what', 'all'], /A CSV file has one table/, 2],
   ]
-  for (const [words, expected] of cases) {
+  for (const [words, expected, exitCode = 1] of cases) {
     test(`tetrad labels ${words.join(' ')}`, async () => {
       await using home = await openFolder()
       await copyEmptyStores(join(home.dir, 'data'))
       const { code, stdout, stderr } = await runCommand(['labels', ...words], { cwd: home.dir })
-      assert.deepEqual([code, stdout], [1, ''])
+      assert.deepEqual([code, stdout], [exitCode, ''])
       assert.match(stderr, expected)
     })
   }

@@ -5,7 +5,7 @@ import type { LabelPatch } from '#explorer/labels/labels.ts'
 import type { PatchResult, RawRecord } from '#explorer/labels/parse-record.ts'
 import type { TagPatch } from '#explorer/labels/tags.ts'
 import { withIngest } from './data.ts'
-import { CommandFailure } from './failure.ts'
+import { CommandFailure, UsageFailure } from './failure.ts'
 import { addLabelFiles } from './labels-files.ts'
 import { addLabelHistory } from './labels-history.ts'
 import { authorOf, chainOption, chainsOf, parsePercent, subjectOf, warnUnservedChains } from './labels-options.ts'
@@ -105,9 +105,9 @@ async function addOne(options: FieldOptions): Promise<void> {
 /** The slug is made from the letters a-z and digits of the name, and a name may have none. */
 async function requireSlug({ name = '', slug }: FieldOptions): Promise<void> {
   const { toSlug } = await import('#explorer/labels/parse-record.ts')
-  if (name.trim() === '') throw new CommandFailure('labels.options', '--name is empty.')
+  if (name.trim() === '') throw new UsageFailure('labels.options', '--name is empty.')
   if (slug !== undefined || toSlug(name) !== '') return
-  throw new CommandFailure('labels.options', '--name has no letters a-z or digits to make a slug from. Pass --slug.')
+  throw new UsageFailure('labels.options', '--name has no letters a-z or digits to make a slug from. Pass --slug.')
 }
 
 async function editOne(what: string, options: FieldOptions): Promise<void> {
@@ -164,7 +164,7 @@ function recordOf(options: FieldOptions): { readonly record: RawRecord; readonly
   const ofAddresses = { address, entity, source, confidence, evidence }
   const misplaced = Object.entries(tag ? ofEntities : ofAddresses).find(([, value]) => value !== undefined)
   if (misplaced) {
-    throw new CommandFailure(
+    throw new UsageFailure(
       'labels.options',
       `--${misplaced[0]} is not for ${tag ? 'an address' : 'an entity'}${tag || misplaced[0] === 'address' ? '' : '; tag an address with --address'}.`,
     )
@@ -180,7 +180,7 @@ function checked<Patch>(result: PatchResult<Patch>): readonly Patch[] {
 
 function requireChanges(changes: object): void {
   if (Object.values(changes).every((value) => value === undefined))
-    throw new CommandFailure('labels.options', 'Nothing to change: pass at least one option.')
+    throw new UsageFailure('labels.options', 'Nothing to change: pass at least one option.')
 }
 
 const chainList = (rows: readonly { readonly chain: string }[]): string[] => [

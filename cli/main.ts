@@ -17,7 +17,7 @@ import { addDoctor } from './doctor.ts'
 import { addEntities } from './entities.ts'
 import { addExamples } from './examples.ts'
 import { addExport } from './export.ts'
-import { describeFailure, exitFailed, exitUsage, type FailureReport } from './failure.ts'
+import { describeFailure, exitFailed, exitUsage, type FailureReport, UsageFailure } from './failure.ts'
 import { addFx } from './fx.ts'
 import { addImport } from './import.ts'
 import { addIngest } from './ingest.ts'
@@ -59,7 +59,8 @@ export async function main(args: readonly string[]): Promise<void> {
     refuseUnknownTopic(program, args)
     await program.parseAsync(args, { from: 'user' })
   } catch (error) {
-    if (!(error instanceof CommanderError)) return fail(describeFailure(error), exitFailed, json)
+    if (!(error instanceof CommanderError))
+      return fail(describeFailure(error), error instanceof UsageFailure ? exitUsage : exitFailed, json)
     if (error.exitCode === 0) return
     process.exitCode = exitUsage
     if (json) fail({ code: 'usage', message: formatUsageError(error) }, exitUsage, json)

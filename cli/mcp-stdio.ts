@@ -3,6 +3,7 @@ import { type ServeStdioOptions, serveStdio } from '@modelcontextprotocol/server
 import { createClient } from '#api/client.ts'
 import { createMcpServer } from '#operations/mcp/mcp-server.ts'
 import manifest from '../package.json' with { type: 'json' }
+import { docsPage } from './docs-page.ts'
 import { note } from './print.ts'
 
 export interface McpOptions {
@@ -14,7 +15,7 @@ export interface McpOptions {
 /** Resolves when the host has closed standard input. */
 export async function serveMcpOnStdio({ baseUrl, key }: McpOptions): Promise<void> {
   if (process.stdin.isTTY)
-    note('Waiting for the messages of a host. To configure one, see docs/agents.md. Stop with Ctrl+C.')
+    note(`Waiting for the messages of a host. To configure one, see ${docsPage('agents')}. Stop with Ctrl+C.`)
   // A file or /dev/null as standard input ends without being closed.
   const closed = new Promise((resolve) => process.stdin.once('close', resolve).once('end', resolve))
   const connection = serveMcp({ baseUrl, key })

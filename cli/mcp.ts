@@ -1,5 +1,6 @@
 // `tetrad mcp`: offers the read endpoints of a running server to AI agents, over the Model Context Protocol.
 import type { Command } from 'commander'
+import { docsPage } from './docs-page.ts'
 import { addressOf, type CommonOptions } from './settings.ts'
 
 const examples = `
@@ -11,7 +12,7 @@ Examples:
   $ TETRAD_KEY=tetrad:… tetrad mcp
   $ tetrad mcp --url https://tetrad.example.org
 
-Configuration of hosts: docs/agents.md.`
+Configuration of hosts: ${docsPage('agents')}.`
 
 export function addMcp(program: Command): void {
   program

@@ -233,8 +233,8 @@ describe('without a server', () => {
     assert.deepEqual(await check('--url', url), [1, '', unreachable])
     const invalid =
       '127.0.0.1:18300 is not an http or https URL. Write http://127.0.0.1:18300 or https://127.0.0.1:18300.'
-    assert.deepEqual(await check('--base-url', '127.0.0.1:18300'), [1, '', `tetrad: ${invalid}\n`])
+    assert.deepEqual(await check('--base-url', '127.0.0.1:18300'), [2, '', `tetrad: ${invalid}\n`])
     const otherScheme = 'tetrad: ftp://127.0.0.1 is not an http or https URL.\n'
-    assert.deepEqual(await check('--base-url', 'ftp://127.0.0.1'), [1, '', otherScheme])
+    assert.deepEqual(await check('--base-url', 'ftp://127.0.0.1'), [2, '', otherScheme])
   })
 })

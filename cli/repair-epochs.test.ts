@@ -223,16 +223,19 @@ test('epochs that the node cannot supply are reported and unchanged, and parts b
 
 test('invalid options are rejected with advice', async () => {
   await using at = await openScene()
-  const rejects = async (message: RegExp, ...args: string[]) => {
-    const { code, stdout, stderr } = await at.run('repair', ...args)
-    assert.deepEqual([code, stdout], [1, ''])
-    assert.match(stderr, message)
-  }
+  const rejectsWith =
+    (exitCode: number) =>
+    async (message: RegExp, ...args: string[]) => {
+      const { code, stdout, stderr } = await at.run('repair', ...args)
+      assert.deepEqual([code, stdout], [exitCode, ''])
+      assert.match(stderr, message)
+    }
+  const [rejects, rejectsUsage] = [rejectsWith(1), rejectsWith(2)]
   const epochs = ['--from-epoch', '0', '--until-epoch', '4']
-  await rejects(/--until-epoch is missing/, '--network', 'hoodi', '--from-epoch', '3')
-  await rejects(/--from-epoch is missing/, '--until-epoch', '3')
-  await rejects(/--from-epoch 4 must be smaller than --until-epoch 4/, '--from-epoch', '4', '--until-epoch', '4')
-  await rejects(/--chain applies to the blocks of a chain/, '--chain', '1', ...epochs)
+  await rejectsUsage(/--until-epoch is missing/, '--network', 'hoodi', '--from-epoch', '3')
+  await rejectsUsage(/--from-epoch is missing/, '--until-epoch', '3')
+  await rejectsUsage(/--from-epoch 4 must be smaller than --until-epoch 4/, '--from-epoch', '4', '--until-epoch', '4')
+  await rejectsUsage(/--chain applies to the blocks of a chain/, '--chain', '1', ...epochs)
   await rejects(/set validators\.networks\.holesky\.beacon\.urls/, '--network', 'holesky', ...epochs)
   await rejects(
     /no epoch of hoodi is stored yet\. Read them with `tetrad ingest beacon/,

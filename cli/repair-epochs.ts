@@ -12,7 +12,7 @@ import type { RepairProgress } from '#validators/ingest/ingest-status.ts'
 import type { Repaired } from '#validators/ingest/repair.ts'
 import { readProcessorStart } from '#validators/ingest/start.ts'
 import { queryServer } from './data-owner.ts'
-import { CommandFailure, exitPartly } from './failure.ts'
+import { CommandFailure, exitPartly, UsageFailure } from './failure.ts'
 import type { LeaseOptions } from './lease.ts'
 import { counted, note, print, printJson } from './print.ts'
 import { runStoppable, toCommandFailure } from './run-ingester.ts'
@@ -46,15 +46,15 @@ function taskOf(options: RepairOptions): RepairTask {
   const chainOptions = ['chain', 'from', 'until', 'forgetFrom', 'yes'].filter((name) => name in options)
   if (chainOptions.length > 0) {
     const names = chainOptions.map((name) => (name === 'forgetFrom' ? '--forget-from' : `--${name}`)).join(', ')
-    throw new CommandFailure('repair.options', `${names} applies to the blocks of a chain. Omit it to repair epochs.`)
+    throw new UsageFailure('repair.options', `${names} applies to the blocks of a chain. Omit it to repair epochs.`)
   }
   if (fromEpoch === undefined || untilEpoch === undefined) {
     const missing = fromEpoch === undefined ? '--from-epoch' : '--until-epoch'
-    throw new CommandFailure('repair.options', `${missing} is missing. Pass --from-epoch and --until-epoch.`)
+    throw new UsageFailure('repair.options', `${missing} is missing. Pass --from-epoch and --until-epoch.`)
   }
   if (fromEpoch >= untilEpoch) {
     const message = `--from-epoch ${fromEpoch} must be smaller than --until-epoch ${untilEpoch}.`
-    throw new CommandFailure('repair.options', message)
+    throw new UsageFailure('repair.options', message)
   }
   return { ...options, network, epochs: { from: fromEpoch, until: untilEpoch } }
 }

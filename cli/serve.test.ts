@@ -71,7 +71,12 @@ describe('a running server', () => {
 
     await runCommand(['keys', 'revoke', id], { cwd: dir })
     const revoked = await runCommand(call, { cwd: dir, env: { TETRAD_KEY: key } })
-    assert.match(revoked.stderr, /Could not validate access token/)
+    assert.match(
+      revoked.stderr,
+      /Could not validate access token\. The server does not accept this key\. Check it with `(?:npx )?tetrad keys list`, or create one with `(?:npx )?tetrad keys create`\.\n$/,
+    )
+    const malformed = await runCommand([...call, '--key', 'nonsense'], { cwd: dir })
+    assert.match(malformed.stderr, /The server does not accept this key\./)
   })
 
   test('a port in use is an error that says what to do', async () => {

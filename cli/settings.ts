@@ -1,7 +1,7 @@
 // Options that all commands share, and the settings and data folder they lead to.
 import type { Command } from 'commander'
 import type { Config, Flag } from '#runtime/config.ts'
-import { CommandFailure } from './failure.ts'
+import { UsageFailure } from './failure.ts'
 
 export interface CommonOptions {
   readonly config?: string
@@ -40,7 +40,7 @@ export function httpAddress(text: string): string {
   if (/^https?:$/.test(URL.parse(text)?.protocol ?? '')) return text
   const suggestion =
     !text.includes('://') && URL.parse(`http://${text}`) ? `. Write http://${text} or https://${text}` : ''
-  throw new CommandFailure('address.invalid', `${text} is not an http or https URL${suggestion}.`)
+  throw new UsageFailure('address.invalid', `${text} is not an http or https URL${suggestion}.`)
 }
 
 /** A server that listens on all addresses is reached on loopback. */

@@ -28,3 +28,10 @@ test('elsewhere, log entries are JSON lines', () => {
   const [line = ''] = linesOn(false, (log) => log.info({ url: 'x' }, 'listening'))
   assert.equal(JSON.parse(line).msg, 'listening')
 })
+
+test('on a terminal, the members of an object are values of their own', () => {
+  const [line = ''] = linesOn(true, (log) =>
+    log.info({ network: 'hoodi', changes: { validators: 2, inGwei: 7 } }, 'stored'),
+  )
+  assert.match(line, /stored network=hoodi changes\.validators=2 changes\.inGwei=7$/)
+})

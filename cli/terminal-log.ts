@@ -13,9 +13,17 @@ export function formatLogLine(line: string, stream: NodeJS.WriteStream): string 
   const { level, time, msg, ...fields } = JSON.parse(line) as { level: number; time: string; msg: string }
   if (msg === 'listening') return undefined
   const [label, tone] = levels[level] ?? ['     ']
-  const values = Object.entries(fields).map(([name, value]) => ` ${name}=${formatValue(value)}`)
+  const values = Object.entries(fields)
+    .flatMap(([name, value]) => membersOf(name, value))
+    .map(([name, value]) => ` ${name}=${formatValue(value)}`)
   return `${time.slice(11, 19)} ${tone ? paint(tone, label, stream) : label} ${msg}${values.join('')}\n`
 }
+
+/** An object becomes one value for each of its members. */
+const membersOf = (name: string, value: unknown): [name: string, value: unknown][] =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? Object.entries(value).map(([member, inner]) => [`${name}.${member}`, inner])
+    : [[name, value]]
 
 /** Other texts are quoted, also so that control characters of callers do not reach the terminal. */
 const formatValue = (value: unknown): string =>

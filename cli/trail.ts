@@ -1,12 +1,13 @@
 // `tetrad trail <address>`: follows first fundings back to a labelled address. Uses the store and the configured nodes,
 // with or without a running server, and needs no key.
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
+import { coinOf } from '#api/chain-names.ts'
 import type { AddressLabel, Trail, TrailHop } from '#api/wire/trail.ts'
 import { formatDecimal } from '#core/decimal.ts'
 import type { ExplorerContext } from '#explorer/context.ts'
 import { confidenceText } from '#operations/confidence-text.ts'
 import { withIngest } from './data.ts'
-import { CommandFailure, describeFailure, exitPartly } from './failure.ts'
+import { describeFailure, exitPartly } from './failure.ts'
 import { oneChain } from './labels-options.ts'
 import { integerBetween } from './parse-integer.ts'
 import { bold, minuteText, note, print, printJson } from './print.ts'
@@ -27,18 +28,20 @@ export function addTrail(program: Command): void {
   program
     .command('trail')
     .description('Follow first fundings from an address back to a labelled one.')
-    .argument('<address>', 'address: 0x and 40 hexadecimal digits')
+    .argument('<address>', 'address: 0x and 40 hexadecimal digits', parseAddress)
     .option('--chain <id>', 'chain id (default: 1, or the only configured chain)', oneChain)
     .option('--depth <hops>', 'maximum number of hops, at most 100', integerBetween(1, 100), 20)
     .option('--timeout <seconds>', 'time limit', integerBetween(1, 3600), 60)
     .action((address: string, _: unknown, command: Command) => printTrail(address, command.optsWithGlobals()))
 }
 
-async function printTrail(input: string, options: TrailOptions): Promise<void> {
-  const address = input.toLowerCase()
-  if (!/^0x[0-9a-f]{40}$/.test(address)) {
-    throw new CommandFailure('trail.address', `Invalid address ${input}. It must be 0x and 40 hexadecimal digits.`)
-  }
+function parseAddress(text: string): string {
+  const address = text.toLowerCase()
+  if (!/^0x[0-9a-f]{40}$/.test(address)) throw new InvalidArgumentError('It must be 0x and 40 hexadecimal digits.')
+  return address
+}
+
+async function printTrail(address: string, options: TrailOptions): Promise<void> {
   const [{ followTrail }, { createExplorerCaches }, { settings }] = await Promise.all([
     import('#explorer/trail/follow-trail.ts'),
     import('#explorer/context.ts'),
@@ -66,20 +69,20 @@ async function printTrail(input: string, options: TrailOptions): Promise<void> {
 /** Reasons that a retry or another node may resolve. */
 const retryableEnds: readonly string[] = ['unknown', 'time']
 
-export function treeOf({ address, label, hops, end }: Trail): string {
+export function treeOf({ chainid, address, label, hops, end }: Trail): string {
   return [
     `${bold(address)}${formatLabel(label)}`,
-    ...hops.flatMap((hop, at) => formatHop(hop, '   '.repeat(Math.min(at, indentMax)))),
+    ...hops.flatMap((hop, at) => formatHop(chainid, hop, '   '.repeat(Math.min(at, indentMax)))),
     `\n${bold(end.reason)}  ${end.message}`,
   ].join('\n')
 }
 
-function formatHop(hop: TrailHop, indent: string): string[] {
+function formatHop(chain: string, hop: TrailHop, indent: string): string[] {
   const { block, timeStamp, fundingAddress, fundingTxn, value, label } = hop
   const when = minuteText(Number(timeStamp) * 1000)
   return [
     `${indent}└─ ${bold(fundingAddress)}${formatLabel(label)}`,
-    `${indent}   paid ${coinText(value)} in block ${block}, ${when}, ${fundingTxn}`,
+    `${indent}   paid ${coinText(value, chain)} in block ${block}, ${when}, ${fundingTxn}`,
   ]
 }
 
@@ -87,4 +90,5 @@ const formatLabel = (label: AddressLabel | undefined): string =>
   label ? `  ${label.name} (${[label.entity, label.source, `${label.confidence} %`].filter(Boolean).join(', ')})` : ''
 
 /** Converts wei to the chain's coin, exactly. */
-export const coinText = (wei: string): string => formatDecimal({ digits: BigInt(wei), scale: 18 }).replace(/\.?0+$/, '')
+export const coinText = (wei: string, chain: string): string =>
+  `${formatDecimal({ digits: BigInt(wei), scale: 18 }).replace(/\.?0+$/, '')} ${coinOf(chain)}`

@@ -1,20 +1,6 @@
-// Names of chains and of their native coins. A name from the configuration takes precedence.
+// Names of chains, and amounts of their native coins. A name from the configuration takes precedence.
+import { chainNames, coinOf } from '#api/chain-names.ts'
 import { formatUnits } from './format.ts'
-
-const knownChains: Readonly<Record<string, readonly [name: string, coin: string]>> = {
-  1: ['Ethereum', 'ETH'],
-  10: ['OP Mainnet', 'ETH'],
-  56: ['BNB Smart Chain', 'BNB'],
-  100: ['Gnosis', 'xDAI'],
-  137: ['Polygon', 'POL'],
-  8453: ['Base', 'ETH'],
-  42161: ['Arbitrum One', 'ETH'],
-  43114: ['Avalanche', 'AVAX'],
-  59144: ['Linea', 'ETH'],
-  17000: ['Holesky', 'ETH'],
-  560048: ['Hoodi', 'ETH'],
-  11155111: ['Sepolia', 'ETH'],
-}
 
 interface Chain {
   readonly id: string
@@ -23,7 +9,7 @@ interface Chain {
 
 /** `Ethereum (1)`, or `chain 5` without a known name. */
 export function chainName(id: string, configured: readonly Chain[] = []): string {
-  const name = configured.find((chain) => chain.id === id)?.name ?? knownChains[id]?.[0]
+  const name = configured.find((chain) => chain.id === id)?.name ?? chainNames[id]?.[0]
   return name === undefined ? `chain ${id}` : `${name} (${id})`
 }
 
@@ -31,5 +17,5 @@ export function chainName(id: string, configured: readonly Chain[] = []): string
 export function coins(chain: string, wei: string, places = 6): string {
   const shown = formatUnits(wei, 18, places)
   const amount = shown === '0' && BigInt(wei) > 0n ? `<${formatUnits(10n ** BigInt(18 - places), 18, places)}` : shown
-  return `${amount} ${knownChains[chain]?.[1] ?? 'coins'}`
+  return `${amount} ${coinOf(chain)}`
 }

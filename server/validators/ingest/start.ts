@@ -96,7 +96,10 @@ async function followNetwork(
   const onStep = (step: IngestStep) => {
     const { until, finalizedEpoch, written, compared, differing, unexplainedBalanceChanges } = step
     run.step(step)
-    context.log.info({ network, until, finalizedEpoch, written, unexplainedBalanceChanges }, 'epochs stored')
+    const changes = unexplainedBalanceChanges.validators > 0 ? { unexplainedBalanceChanges } : {}
+    // While a network catches up, its progress is logged instead (operations/progress-log.ts).
+    const level = until < finalizedEpoch - 1 ? 'debug' : 'info'
+    context.log[level]({ network, until, finalizedEpoch, written, ...changes }, 'epochs stored')
     if (differing > 0) {
       const message = 'rewards differ from the node; run `tetrad validators audit`'
       context.log.warn({ network, until, compared, differing }, message)

@@ -103,7 +103,7 @@ function validateColumns(names: readonly string[]): void {
   const message =
     names.length === 0 || names[0] === ''
       ? 'the file has no header line with the names of its columns'
-      : `unknown column ${unknownColumn}; see docs/labels.md for the columns`
+      : `unknown column ${unknownColumn}; /docs/labels of a server lists the columns`
   if (unknownColumn !== undefined || names.length === 0) throw new Fault('input.invalid', { message })
 }
 
