@@ -5,6 +5,7 @@ import { type AnyId, type Group, groups, type Plan, plans } from './routes.ts'
 import type { FundingRecord } from './wire/explorer.ts'
 import type { Quote } from './wire/fx.ts'
 import type { SignedReceipt } from './wire/fx-extensions.ts'
+import type { Network } from './wire/networks.ts'
 import type { AddressLabel } from './wire/trail.ts'
 
 /** GET, POST and DELETE /console/session. */
@@ -242,6 +243,34 @@ export interface QuoteList {
 export interface StoredQuote {
   readonly quote: Quote
   readonly receipt: SignedReceipt
+}
+
+/** GET /console/alerts. */
+export interface AlertsView {
+  /** Ids of the webhooks in the settings. */
+  readonly webhooks: readonly string[]
+  /** Networks with a watch list: how many validators it has, and the first of them. */
+  readonly watched: readonly {
+    readonly network: Network
+    readonly total: number
+    readonly indices: readonly number[]
+  }[]
+  /** Alerts that were sent and have not ended, at most 1000. */
+  readonly open: readonly {
+    readonly network: Network
+    readonly webhook: string
+    /** Such as `attestations_missed`. */
+    readonly event: string
+    readonly validatorIndex: number
+    readonly sinceEpoch: number
+  }[]
+}
+
+/** POST /console/alerts/{webhook}/test: sends a signed test event now. */
+export interface TestAlertReply {
+  readonly isDelivered: boolean
+  /** For people: the status of the webhook, or why it did not accept the event. */
+  readonly message: string
 }
 
 /** A label of an address and when it was last changed. */

@@ -1,5 +1,6 @@
 // Calls under /console. Those of the operator authenticate with the session cookie, not with a key.
 import type {
+  AlertsView,
   ConsoleKey,
   ConsoleSession,
   KeyChangeInput,
@@ -14,6 +15,7 @@ import type {
   RotationInput,
   ServerHistory,
   StoredQuote,
+  TestAlertReply,
 } from '#api/console.ts'
 import { parseJson } from '#api/json.ts'
 import { request } from './http.ts'
@@ -68,6 +70,8 @@ export const operator = {
     callConsole<KeyUsage>('GET', `keys/${encodeURIComponent(id)}/usage?days=${days}`),
   quotes: (page: number) => callConsole<QuoteList>('GET', `quotes?page=${page}`),
   quote: (id: string) => callConsole<StoredQuote>('GET', `quotes/${encodeURIComponent(id)}`),
+  alerts: () => callConsole<AlertsView>('GET', 'alerts'),
+  sendTestAlert: (webhook: string) => callConsole<TestAlertReply>('POST', `alerts/${encodeURIComponent(webhook)}/test`),
   plans: () => callConsole<PlanList>('GET', 'plans'),
   history: () => callConsole<ServerHistory>('GET', 'history'),
   overview: () => callConsole<Overview>('GET', 'overview'),

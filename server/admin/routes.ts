@@ -5,6 +5,7 @@ import type { Authorizer } from '#http/authorize.ts'
 import type { BadKeyThrottle } from '#http/bad-key-throttle.ts'
 import type { ExtraRoute } from '#http/routes.ts'
 import type { AppContext } from '#server/context.ts'
+import { alertRoutes } from './alerts.ts'
 import { explorerRoutes } from './explorer.ts'
 import { type HistoryRecorder, historyRoute } from './history.ts'
 import { keyRoutes } from './keys.ts'
@@ -36,6 +37,7 @@ export function consoleRoutes(context: AppContext, parts: ConsoleOptions): reado
     ...signInRoutes(context, parts),
     ...keyRoutes(context),
     ...quoteRoutes(context),
+    ...alertRoutes(context),
     ...explorerRoutes(context, parts.authorizer),
     overviewRoute(context, parts),
     historyRoute(context, history),

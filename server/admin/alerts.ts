@@ -1,0 +1,55 @@
+// Alerts for the operator: the validators on the watch lists, alerts that have not ended, and a test delivery to a webhook.
+import type { AlertsView, TestAlertReply } from '#api/console.ts'
+import { networks } from '#api/wire/validators.ts'
+import { Fault } from '#core/fault.ts'
+import type { ExtraRoute } from '#http/routes.ts'
+import type { AppContext } from '#server/context.ts'
+import { FetchError } from '#sources/http-client.ts'
+import { testBody } from '#validators/alerts/delivery-body.ts'
+import { postDelivery } from '#validators/alerts/send.ts'
+import { readWatchedValidators } from '#validators/alerts/watched-validators.ts'
+import { operatorRoute } from './operator-requests.ts'
+import { hostsOnly } from './overview.ts'
+
+/** Validators of a watch list, and open alerts, that are listed. */
+const listedMax = 1000
+
+export const alertRoutes = (context: AppContext): readonly ExtraRoute[] => [
+  operatorRoute(context, '/console/alerts', { GET: () => listAlerts(context) }),
+  operatorRoute(context, '/console/alerts/{webhook}/test', {
+    POST: ({ params }) => sendTest(context, params.webhook ?? ''),
+  }),
+]
+
+async function listAlerts(context: AppContext): Promise<AlertsView> {
+  const open = await context.state.all<AlertsView['open'][number]>(
+    `select network, webhook, event, validator_index as "validatorIndex", since_epoch as "sinceEpoch"
+     from open_alerts order by network, validator_index, event, webhook limit ?`,
+    listedMax,
+  )
+  const watched = await Promise.all(
+    networks.map(async (network) => {
+      const indices = [...(await readWatchedValidators(context, network)).keys()].sort((a, b) => a - b)
+      return { network, total: indices.length, indices: indices.slice(0, listedMax) }
+    }),
+  )
+  return {
+    webhooks: context.settings.validators.webhooks.map(({ id }) => id),
+    watched: watched.filter(({ total }) => total > 0),
+    open,
+  }
+}
+
+async function sendTest({ settings, clock, random }: AppContext, id: string): Promise<TestAlertReply> {
+  const webhook = settings.validators.webhooks.find((candidate) => candidate.id === id)
+  if (!webhook) throw new Fault('record.not_found')
+  const [deliveryId, nowMs] = [random.uuid(), clock.now()]
+  const body = JSON.stringify(testBody(deliveryId, nowMs))
+  try {
+    const status = await postDelivery(webhook, { id: deliveryId, body, nowMs })
+    return { isDelivered: true, message: `The webhook accepted test delivery ${deliveryId} with status ${status}.` }
+  } catch (error) {
+    if (!(error instanceof FetchError)) throw error
+    return { isDelivered: false, message: `The test was not delivered: ${hostsOnly(error.message)}.` }
+  }
+}
