@@ -68,7 +68,7 @@ describe('Validators page', { skip: noBrowser }, () => {
     await page.getByRole('heading', { level: 1, name: `Validator ${members[0]}` }).waitFor()
     await plot(page, /^Effectiveness in \d+ days$/).waitFor()
     await plot(page, /^Consensus rewards per day/).waitFor()
-    await page.getByText('Worst days in this range:').waitFor()
+    await page.getByRole('heading', { name: 'Worst days in this range' }).waitFor()
     const worst = page.locator('.worst a').first()
     for (const badge of await page.locator('.worst .badge').all()) {
       const { name } = levelOf(Number(await badge.textContent()))
@@ -86,6 +86,30 @@ describe('Validators page', { skip: noBrowser }, () => {
     await browser.accessible(page)
     await page.getByRole('link', { name: 'Close' }).click()
     await page.getByRole('columnheader', { name: 'Cause' }).waitFor({ state: 'detached' })
+    await browser.leave(page)
+  })
+
+  test('a validator page starts with a verdict from the stored duties, and ends with who the validator is', async () => {
+    const { index } = await excusedDay()
+    const { results } = await client.validators.effectiveness({ validator_index_or_pubkey: index, limit: 100 })
+    const bad = results.filter(({ validatorEffectiveness }) => (validatorEffectiveness ?? 100) < 97).length
+    const words = ['No', 'One', 'Two', 'Three', 'Four', 'Five', 'Six', 'Seven', 'Eight', 'Nine', 'Ten']
+    const page = await open(`/${index}`)
+    const verdict = page.getByRole('region', { name: 'Verdict' })
+    await verdict.getByText(new RegExp(`^${words[bad] ?? bad} bad days?\\b`)).waitFor()
+    const isExcused = verdict.locator('.worst li').filter({ hasText: /attestations?: (not|partly) its fault$/ })
+    await isExcused.first().waitFor()
+    const headings = await page.getByRole('heading', { level: 2 }).allTextContents()
+    assert.ok(headings.indexOf('Rewards and penalties') < headings.indexOf('Operator and lifecycle'))
+    assert.equal(await page.locator('main section').first().getAttribute('aria-label'), 'Verdict')
+    const { validatorPubkey } = await client.validators.metadata({ validator_index_or_pubkey: index })
+    await page.getByText(`${validatorPubkey.slice(0, 8)}…${validatorPubkey.slice(-6)}`).waitFor()
+    assert.equal(await page.getByText(validatorPubkey).count(), 0)
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+    await page.getByRole('button', { name: 'Copy public key' }).click()
+    await page.getByText('Copied').waitFor()
+    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), validatorPubkey)
+    await browser.accessible(page)
     await browser.leave(page)
   })
 

@@ -3,9 +3,10 @@ import type { Network } from '#api/wire/validators.ts'
 import type { ValidatorMetadata } from '#api/wire/validators-metadata.ts'
 import { AddressLink } from '../../parts/address-link.tsx'
 import { Card } from '../../parts/card.tsx'
-import { Facts, Mono } from '../../parts/facts.tsx'
+import { Facts } from '../../parts/facts.tsx'
 import { ether, formatCount, formatTime } from '../../parts/format.ts'
 import { Links } from '../../parts/links.tsx'
+import { ShortHex } from '../../parts/short-hex.tsx'
 import { hrefOf } from '../../route.ts'
 import { useEndpoint } from '../../use-endpoint.ts'
 import { type ChainClock, unixOf } from './chain-clock.ts'
@@ -33,7 +34,7 @@ export function Identity({ metadata, network, clock }: IdentityProps) {
     <Card id="identity" title="Operator and lifecycle">
       <Facts
         of={{
-          'Public key': <Mono text={metadata.validatorPubkey} />,
+          'Public key': <ShortHex hex={metadata.validatorPubkey} name="public key" />,
           Pool: (
             <>
               {pool === null ? <Unknown /> : searchLinks([pool])}

@@ -1,15 +1,14 @@
-// The ratings of a validator over time: totals of the range, a plot, and the worst days.
+// The ratings of a validator over time: totals of the range, and a plot.
 import { useMemo } from 'preact/compat'
-import type { InputOf } from '#api/client.ts'
 import type { EffectivenessRecord } from '#api/wire/validators.ts'
 import { Card } from '../../parts/card.tsx'
 import { Tabs } from '../../parts/controls.tsx'
 import { formatTime } from '../../parts/format.ts'
 import { type Line, Plot } from '../../parts/plot.tsx'
 import { QueryResult } from '../../parts/query-result.tsx'
-import { formatRating, Rating } from '../../parts/rating.tsx'
+import { formatRating } from '../../parts/rating.tsx'
 import { colourOf, levelOf } from '../../parts/rating-scale.ts'
-import { go, hrefOf } from '../../route.ts'
+import { go } from '../../route.ts'
 import { useEndpoint } from '../../use-endpoint.ts'
 import { ViewControls } from './controls.tsx'
 import { decimal, Figures, RatedFigure, share, slots } from './figures.tsx'
@@ -17,7 +16,6 @@ import { boundsOf, type PlotName, plotNames, queryOf, type ValidatorsView, zoomI
 
 /** The maximum of one response. */
 const windowsMax = 1000
-const worstShown = 5
 
 export interface OverTimeProps {
   readonly index: number
@@ -68,7 +66,6 @@ export function OverTime({ index, view, newest }: OverTimeProps) {
           </>
         )}
       </QueryResult>
-      <Worst input={input} view={view} />
     </Card>
   )
 }
@@ -164,46 +161,5 @@ function WindowPlot({ records, view, onView }: WindowsProps) {
           : `Click a point to see the days of its ${view.granularity}. Drag to zoom, double-click to reset.`}
       </p>
     </>
-  )
-}
-
-interface WorstProps {
-  readonly input: InputOf<'validators.effectiveness'>
-  readonly view: ValidatorsView
-}
-
-/** Links to the worst days, which also work without a mouse. */
-function Worst({ input, view }: WorstProps) {
-  const worst = useEndpoint(
-    'validators.effectiveness',
-    { ...input, granularity: 'day', sortBy: 'validatorEffectiveness', limit: worstShown },
-    { keepPrevious: true },
-  )
-  return (
-    <QueryResult of={worst}>
-      {({ reply: { results } }) => {
-        const imperfect = results.filter(({ validatorEffectiveness }) => (validatorEffectiveness ?? 100) < 100)
-        if (results.length === 0) return null
-        if (imperfect.length === 0) return <p>Effectiveness is 100 on every day of this range.</p>
-        return (
-          <p className="worst">
-            <strong>Worst days in this range:</strong>{' '}
-            {imperfect.map((record) => (
-              <a
-                key={record.day}
-                href={hrefOf(
-                  'validators',
-                  [input.validator_index_or_pubkey],
-                  queryOf({ ...view, day: record.day ?? undefined }),
-                )}
-                aria-current={record.day === view.day ? 'true' : undefined}
-              >
-                {record.date} <Rating value={record.validatorEffectiveness} />
-              </a>
-            ))}
-          </p>
-        )
-      }}
-    </QueryResult>
   )
 }

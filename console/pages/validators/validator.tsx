@@ -1,4 +1,4 @@
-// The page of one validator: operator, addresses, effectiveness over time, duties of a day, rewards.
+// The page of one validator: a verdict, effectiveness over time, duties of a day, rewards, then who it is.
 import { useMemo } from 'preact/compat'
 import { validatorStatus } from '#api/validator-status.ts'
 import { type Network, networks } from '#api/wire/networks.ts'
@@ -19,6 +19,7 @@ import { NetworkComparison } from './network-comparison.tsx'
 import { OverTime, type OverTimeProps } from './over-time.tsx'
 import { Rewards } from './rewards.tsx'
 import { StatusBadge } from './status-badge.tsx'
+import { VerdictCard } from './verdict-card.tsx'
 import { boundsOf, queryOf, type ValidatorsView } from './view.ts'
 
 /** `id` is an index or a public key. */
@@ -97,29 +98,39 @@ function FoundValidator({ metadata, asOf, isFinal, view }: FoundValidatorProps) 
         Effectiveness, duties, rewards and operator of this validator,{' '}
         {isFinal ? 'from finalized epochs.' : `up to epoch ${asOf}. The newest epochs are not final.`}
       </p>
-      <CurrentDuties index={index} network={network} />
-      <div className="cards">
-        <Identity metadata={metadata} network={network} clock={clock} />
-        <ValidatorAddresses metadata={metadata} network={network} />
-      </div>
       <QueryResult of={newest}>
-        {({ reply: { results } }) =>
-          results[0]?.startDate ? (
-            <>
-              <NetworkComparison index={index} network={network} />
-              <Calendar index={index} view={view} />
-              <OverTime index={index} view={view} newest={results[0].date ?? results[0].startDate} />
-              {view.day !== undefined && <Day index={index} view={view} day={view.day} />}
-              <RewardsInRange index={index} view={view} newest={results[0].date ?? results[0].startDate} />
-            </>
+        {({ reply: { results } }) => {
+          const date = results[0]?.date ?? results[0]?.startDate
+          return date ? (
+            <History index={index} view={view} newest={date} />
           ) : (
             <p className="note">
               No duties of this validator are stored yet. It may not have been active in the epochs that this server has
               read.
             </p>
           )
-        }
+        }}
       </QueryResult>
+      <div className="cards">
+        <Identity metadata={metadata} network={network} clock={clock} />
+        <ValidatorAddresses metadata={metadata} network={network} />
+      </div>
+    </>
+  )
+}
+
+/** The verdict first, then what it is based on. */
+function History(props: OverTimeProps) {
+  const { index, view } = props
+  return (
+    <>
+      <VerdictCard {...props} />
+      <CurrentDuties index={index} network={view.network} />
+      <NetworkComparison index={index} network={view.network} />
+      <OverTime {...props} />
+      <Calendar index={index} view={view} />
+      {view.day !== undefined && <Day index={index} view={view} day={view.day} />}
+      <RewardsInRange {...props} />
     </>
   )
 }

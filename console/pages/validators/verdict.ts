@@ -1,0 +1,63 @@
+// A verdict about a validator in one sentence: its rating, how many days were bad, and how many of them were its fault, as
+// far as the stored duties tell (behaviour/validators.md).
+import type { ExplainedDay } from '#api/wire/validators-explain.ts'
+import { type Incident, incidentsOf } from './incidents.ts'
+
+/** A day is bad below this rating: from the third step of the scale on. */
+export const badBelow = 97
+
+/** Whose fault the rating of a day is. `unknown`: the duties of the day are not stored in detail. */
+export type DayFault = 'own' | 'partly' | 'others' | 'unknown'
+
+/** The others change amounts, but not the rating. */
+const ratedKinds: ReadonlySet<Incident['kind']> = new Set([
+  ...(['missed', 'late', 'wrongTarget', 'wrongHead', 'noBlock', 'emptyBlock', 'withheld'] as const),
+])
+
+/** The incidents of a day that lower its rating. */
+export const ratedIncidents = ({ epochs }: Pick<ExplainedDay, 'epochs'>): Incident[] =>
+  epochs.flatMap(incidentsOf).filter(({ kind }) => ratedKinds.has(kind))
+
+export function faultOfDay(day: Pick<ExplainedDay, 'epochs' | 'epochsKnown'>): DayFault {
+  const incidents = ratedIncidents(day)
+  if (!day.epochsKnown || incidents.length === 0) return 'unknown'
+  const excused = incidents.filter(({ fault }) => fault === 'none' || fault === 'builder').length
+  if (excused === incidents.length) return 'others'
+  return excused > 0 || incidents.some(isShared) ? 'partly' : 'own'
+}
+
+/** A missing block explains why an attestation was late, but not why it was never included. */
+const isShared = ({ fault, kind }: Incident): boolean => fault === 'both' && kind !== 'missed'
+
+export const faultTexts: Readonly<Record<DayFault, string>> = {
+  own: 'its fault',
+  partly: 'partly its fault',
+  others: 'not its fault',
+  unknown: 'cause unknown',
+}
+
+const words = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten'] as const
+const countText = (count: number): string => words[count] ?? String(count)
+
+interface VerdictInput {
+  /** How many days of the range are bad. */
+  readonly badDays: number
+  /** More days may be bad: only the worst ones were requested. */
+  readonly hasMore: boolean
+  /** Of the worst of them. */
+  readonly faults: readonly DayFault[]
+}
+
+/** `three bad days, two not its fault`. */
+export function verdictText({ badDays, hasMore, faults }: VerdictInput): string {
+  const days = `${hasMore ? 'at least ' : ''}${countText(badDays)} bad ${badDays === 1 ? 'day' : 'days'}`
+  if (badDays === 0 || faults.length === 0) return days
+  const counts = (['own', 'partly', 'others', 'unknown'] as const)
+    .map((fault) => ({ text: faultTexts[fault], count: faults.filter((one) => one === fault).length }))
+    .filter(({ count }) => count > 0)
+  const isPart = faults.length < badDays || hasMore
+  const whole = isPart ? `; of the ${countText(faults.length)} worst, ` : ', '
+  if (counts.length === 1 && !isPart)
+    return `${days}${whole}${badDays === 1 ? '' : badDays === 2 ? 'both ' : 'all '}${counts[0]?.text}`
+  return days + whole + counts.map(({ text, count }) => `${countText(count)} ${text}`).join(', ')
+}
