@@ -22,6 +22,7 @@ const itemTitles: Readonly<Partial<Record<PageName, FormatItem>>> = {
   fx: ([id]) => `Quote ${id}`,
   validators: ([id], query) => {
     const network = query.get('network')
+    if (id === 'mine') return 'My validators'
     return `${id === 'compare' ? 'Compare' : `Validator ${shortenHex(id ?? '')}`}${network ? ` on ${network}` : ''}`
   },
   markets: ([slug]) => `${slug}`,

@@ -113,6 +113,38 @@ describe('Validators page', { skip: noBrowser }, () => {
     await browser.leave(page)
   })
 
+  test('My validators lists the watched ones worst first, and keeps the list in the browser', async () => {
+    const [first = 0, second = 0, third = 0] = members
+    const page = await open('/mine')
+    await page.getByText('You watch no validators on mainnet yet.').waitFor()
+    await browser.accessible(page)
+    await page.getByLabel(/^Indices to watch/).fill(`${second}, ${first}`)
+    await page.getByRole('button', { name: 'Add' }).click()
+    const table = page.getByRole('region', { name: 'Watched validators' })
+    const rows = table.locator('tbody tr')
+    await rows.nth(1).waitFor()
+    const scores = (await rows.locator('.rating').allTextContents()).map(Number)
+    assert.deepEqual(
+      scores,
+      scores.toSorted((a, b) => a - b),
+    )
+    for (const title of ['Balance change', 'Missed attestations', 'Missed blocks'])
+      await table.getByRole('columnheader', { name: title }).waitFor()
+    assert.equal(await table.getByText('Open alerts').count(), 0)
+    assert.equal(await page.getByRole('button', { name: 'Send a test alert' }).count(), 0, 'visitors have no right to')
+    await browser.accessible(page)
+    await page.goto(new URL(`/#/validators/${third}`, browser.demo.url).href)
+    await page.getByRole('button', { name: 'Watch', exact: true }).click()
+    await page.getByRole('navigation').getByRole('link', { name: 'My validators' }).click()
+    await rows.nth(2).waitFor()
+    await page.reload()
+    await table.getByRole('button', { name: `Remove ${second}`, exact: true }).click()
+    await rows.nth(2).waitFor({ state: 'detached' })
+    assert.equal(await rows.count(), 2)
+    await page.waitForFunction(() => document.title === 'My validators · Validators · Tetrad')
+    await browser.leave(page)
+  })
+
   test('current duties are shown and marked if the server knows them', async () => {
     const [index] = members
     const slotTimes = { timestamp: '2026-11-15T12:00:00.000Z', dueTimestamp: '2026-11-15T12:00:03.000Z' }

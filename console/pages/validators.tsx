@@ -1,8 +1,9 @@
-// The validators page: search, one validator, or a comparison, depending on the address.
+// The validators page: search, one validator, the watched ones, or a comparison, depending on the address.
 import { Busy } from '../parts/query-result.tsx'
 import type { PageProps } from '../route.ts'
 import { Compare } from './validators/compare.tsx'
 import { Find } from './validators/find.tsx'
+import { MyValidators } from './validators/mine.tsx'
 import { useDefaultNetwork } from './validators/networks.ts'
 import { Validator } from './validators/validator.tsx'
 import { parseView } from './validators/view.ts'
@@ -15,5 +16,6 @@ export function Validators({ route }: PageProps) {
   const view = parseView(route.query, network)
   if (first === undefined) return <Find route={route} view={view} />
   if (first === 'compare') return <Compare route={route} view={view} />
+  if (first === 'mine') return <MyValidators view={view} />
   return <Validator id={first} view={view} />
 }

@@ -15,6 +15,7 @@ import { NetworkChoice } from './controls.tsx'
 import { CurrentDuties } from './current-duties.tsx'
 import { Day } from './day.tsx'
 import { Identity, ValidatorAddresses } from './identity.tsx'
+import { WatchButton } from './mine.tsx'
 import { NetworkComparison } from './network-comparison.tsx'
 import { OverTime, type OverTimeProps } from './over-time.tsx'
 import { Rewards } from './rewards.tsx'
@@ -91,6 +92,7 @@ function FoundValidator({ metadata, asOf, isFinal, view }: FoundValidatorProps) 
         </h1>
         <div className="row">
           <NetworkChoice view={view} onView={(newView) => go('validators', [index], queryOf(newView))} />
+          <WatchButton index={index} view={view} />
           <a href={hrefOf('validators', ['compare'], { network, of: index })}>Compare with others</a>
         </div>
       </div>
