@@ -4,11 +4,11 @@ import { DemoBanner } from './parts/demo.tsx'
 import { ErrorBoundary } from './parts/error-boundary.tsx'
 import { KeyButton } from './parts/key-button.tsx'
 import { PageNotLoaded } from './parts/page-not-loaded.tsx'
+import { Rail } from './parts/rail.tsx'
 import { SignInHelp } from './parts/sign-in-help.tsx'
 import { ThemeButton } from './parts/theme-button.tsx'
 import { useHeading } from './parts/use-heading.ts'
-import { hrefOf, type PageName, type PageProps, pageNames, useRoute } from './route.ts'
-import { SearchButton } from './search/search-button.tsx'
+import { hrefOf, type PageName, type PageProps, type PageRoute, pageNames, useRoute } from './route.ts'
 import { useConsoleContext } from './session.tsx'
 import { titleOf } from './titles.ts'
 
@@ -46,17 +46,36 @@ function lazyPage(title: string, load: () => Promise<Page>): PageEntry {
 }
 
 const pages: Readonly<Record<PageName, PageEntry>> = {
-  overview: lazyPage('Overview', () => import('./pages/overview.tsx').then(({ Overview }) => Overview)),
+  home: { ...lazyPage('Home', () => import('./pages/home.tsx').then(({ Home }) => Home)), isHidden: true },
   explorer: lazyPage('Explorer', () => import('./pages/explorer.tsx').then(({ Explorer }) => Explorer)),
   fx: { ...lazyPage('FX', () => import('./pages/fx.tsx').then(({ Fx }) => Fx)), keepsState: true },
   validators: lazyPage('Validators', () => import('./pages/validators.tsx').then(({ Validators }) => Validators)),
   markets: lazyPage('Markets', () => import('./pages/markets.tsx').then(({ Markets }) => Markets)),
+  overview: lazyPage('Overview', () => import('./pages/overview.tsx').then(({ Overview }) => Overview)),
   keys: lazyPage('Keys', () => import('./pages/keys.tsx').then(({ Keys }) => Keys)),
   'sign-in': {
     ...lazyPage('Sign in', () => import('./pages/sign-in.tsx').then(({ SignIn }) => SignIn)),
     isHidden: true,
   },
   'not-found': { title: 'Page not found', isHidden: true, Page: NotFound },
+}
+
+/** The pages from here on are for the operator. */
+const firstOfOperator: PageName = 'overview'
+const watchListPath = 'mine'
+
+/** The links of the menu. The watch list is part of the validators page, but has a link of its own. */
+function navigationOf({ page, parts }: PageRoute) {
+  const isWatchList = page === 'validators' && parts[0] === watchListPath
+  return pageNames
+    .filter((name) => !pages[name].isHidden)
+    .flatMap((name) => {
+      const isCurrent = page === name && !isWatchList
+      const link = { title: pages[name].title, href: hrefOf(name), isCurrent, isApart: name === firstOfOperator }
+      if (name !== 'validators') return [link]
+      const href = hrefOf(name, [watchListPath])
+      return [link, { title: 'My validators', href, isCurrent: isWatchList, isApart: false }]
+    })
 }
 
 export function App() {
@@ -74,27 +93,25 @@ export function App() {
       <button type="button" className="skip" onClick={() => document.getElementById('main')?.focus()}>
         Skip to content
       </button>
-      <header className="rail">
-        <a className="brand" href={hrefOf('overview')}>
-          <img src="/favicon.svg" alt="" />
-          Tetrad
-        </a>
-        <SearchButton />
+      <Rail path={path} isHome={route.page === 'home'}>
         <nav aria-label="Pages">
-          {pageNames
-            .filter((name) => !pages[name].isHidden)
-            .map((name) => (
-              <a key={name} href={hrefOf(name)} aria-current={route.page === name ? 'page' : undefined}>
-                {pages[name].title}
-              </a>
-            ))}
+          {navigationOf(route).map(({ title: label, href, isCurrent, isApart }) => (
+            <a
+              key={href}
+              href={href}
+              className={isApart ? 'apart' : undefined}
+              aria-current={isCurrent ? 'page' : undefined}
+            >
+              {label}
+            </a>
+          ))}
           <a href="/docs/">Documentation</a>
         </nav>
         <div className="foot">
           <SessionStatus />
           <ThemeButton />
         </div>
-      </header>
+      </Rail>
       <main id="main" tabIndex={-1}>
         <DemoBanner />
         <SessionEndedNotice />
@@ -139,7 +156,7 @@ function NotFound({ route }: PageProps) {
       <h1>Page not found</h1>
       <p className="note">
         No page has the address <code>/{route.parts.join('/')}</code>. Choose a page from the menu, or go to the{' '}
-        <a href={hrefOf('overview')}>overview</a>.
+        <a href={hrefOf('home')}>start page</a>.
       </p>
     </>
   )

@@ -30,7 +30,7 @@ export function parseRoute(address: string): PageRoute {
   const segments = path.split('/').filter(Boolean).map(decodeSegment)
   const params = new URLSearchParams(query)
   const [first, ...parts] = segments
-  if (first === undefined) return { page: 'overview', parts, query: params }
+  if (first === undefined) return { page: 'home', parts, query: params }
   const page = pageNames.find((name) => first === (isOld ? name : segmentOf(name)))
   return page ? { page, parts, query: params } : { page: 'not-found', parts: segments, query: params }
 }
@@ -59,7 +59,7 @@ const pagePatterns = Object.values(consolePages)
   .map((path) => new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`))
 
 /** Whether the server delivers the console at this path. */
-export const isPagePath = (path: string): boolean => path === '/' || pagePatterns.some((pattern) => pattern.test(path))
+export const isPagePath = (path: string): boolean => pagePatterns.some((pattern) => pattern.test(path))
 
 /** The address of today for one of an earlier version; undefined: it has none, or contains the token of a sign-in link. */
 export function upgradeAddress(address: string): string | undefined {

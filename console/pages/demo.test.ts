@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { type Browser, hideDemoKey, noBrowser, openBrowser } from '#test/browser.ts'
+import { demoAddress } from '../parts/demo-address.ts'
 
 describe('the demo in the console', { skip: noBrowser }, () => {
   let browser: Browser
@@ -16,6 +17,7 @@ describe('the demo in the console', { skip: noBrowser }, () => {
   test('every page says that the data is demo data', async () => {
     const page = await browser.page('/#/overview', { key: '', viewport: { width: 390, height: 800 } })
     for (const name of ['Overview', 'Explorer', 'FX', 'Validators', 'Markets', 'Keys']) {
+      await page.getByRole('button', { name: 'Menu' }).click()
       await page.getByRole('navigation').getByRole('link', { name, exact: true }).click()
       await page.getByRole('heading', { level: 1 }).waitFor()
       await page
@@ -23,6 +25,58 @@ describe('the demo in the console', { skip: noBrowser }, () => {
         .getByText(/^Demo data\..* Time is compressed: /)
         .waitFor()
     }
+    await browser.accessible(page)
+    await browser.leave(page)
+  })
+
+  test('the start page shows a live example of each interface without a key', async () => {
+    assert.equal(demoAddress, browser.demo.samples.address)
+    const page = await browser.page('/', { key: '' })
+    const card = (name: string) => page.getByRole('region', { name })
+    await card('Chain explorer')
+      .getByText(/^where its money comes from, \d+ steps back$/)
+      .waitFor()
+    await card('FX quotes').getByText('EUR/USD, demo-north').waitFor()
+    await card('Validator ratings').locator('.badge.rating').nth(2).waitFor()
+    await card('Prediction markets')
+      .getByText(/^\d+ %$/)
+      .first()
+      .waitFor()
+    assert.equal(await page.getByRole('alert').count(), 0)
+    await browser.accessible(page)
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await browser.accessibleStyle(page)
+    await card('Validator ratings').getByRole('link', { name: 'Find a validator' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Validators' }).waitFor()
+    await browser.leave(page)
+  })
+
+  test('the start page of a server without demo data asks for a key, and shows no errors', async () => {
+    const page = await browser.page('/', { key: '', before: hideDemoKey })
+    await page.getByText('Set a key to see an example.').nth(2).waitFor()
+    await page
+      .getByRole('region', { name: 'Prediction markets' })
+      .getByText(/^\d+ %$/)
+      .first()
+      .waitFor()
+    assert.deepEqual([await page.getByRole('alert').count(), await page.getByRole('note').count()], [0, 0])
+    await browser.leave(page)
+  })
+
+  test('the overview of the demo is healthy, and its gap is marked as an example', async () => {
+    const page = await browser.page('/#/overview', { key: '' })
+    await page.getByRole('heading', { name: 'Ready, and all data is up to date' }).waitFor()
+    const text = (await page.getByRole('main').innerText()).toLowerCase()
+    for (const word of ['not syncing', 'stale', '1 gap']) assert.ok(!text.includes(word), word)
+    assert.equal(await page.locator('main .bad, main .warn').count(), 0)
+    const example = page.getByRole('region', { name: 'Example of a gap' })
+    await example.getByText('The demo leaves these blocks out on purpose').waitFor()
+    await example.getByText('117 of 177 blocks read (66.1 %).').waitFor()
+    assert.equal(await page.getByText('117 of 177').count(), 1, 'not among the streams of the explorer')
+    await page
+      .getByText(/^\d+ of \d+ epochs read .* ago: epochs are read when they are final, three epochs later\.$/)
+      .first()
+      .waitFor()
     await browser.accessible(page)
     await browser.leave(page)
   })

@@ -15,6 +15,8 @@ describe('every page', { skip: noBrowser }, () => {
 
   const signInPath = async () => `/#/sign-in/${(await createLink(browser.demo.server.context)).token}`
 
+  const openMenu = (page: Page) => page.getByRole('button', { name: 'Menu' }).click()
+
   test('the files that every page needs have at most 80 kB, compressed', async () => {
     const html = await (await fetch(browser.demo.url)).text()
     const paths = Array.from(html.matchAll(/"(\/assets\/[^"]+)"/g), ([, path = '']) => path)
@@ -33,6 +35,7 @@ describe('every page', { skip: noBrowser }, () => {
       ['FX', 'Request a quote'],
       ['Overview', 'History'],
     ] as const) {
+      await openMenu(page)
       await page.getByRole('navigation').getByRole('link', { name: link }).click()
       await page.getByRole('heading', { name: shown, exact: true }).waitFor()
       const { wide, outside } = await page.evaluate(() => ({
@@ -46,8 +49,32 @@ describe('every page', { skip: noBrowser }, () => {
     await browser.leave(page)
   })
 
+  test('on a narrow screen, pages, key and theme are in a menu that closes with a link and with Escape', async () => {
+    const page = await browser.page('/#/markets', { viewport: { width: 390, height: 800 } })
+    const [menu, navigation] = [page.getByRole('button', { name: 'Menu' }), page.getByRole('navigation')]
+    await page.getByRole('heading', { level: 1, name: 'Markets' }).waitFor()
+    const inMenu = [navigation, page.getByRole('button', { name: /^Key / }), page.getByLabel('Theme')]
+    for (const item of inMenu) assert.equal(await item.isVisible(), false)
+    assert.ok((await page.locator('header').evaluate((header) => header.clientHeight)) <= 64)
+    await menu.click()
+    for (const item of inMenu) await item.waitFor()
+    assert.equal(await menu.getAttribute('aria-expanded'), 'true')
+    await browser.accessible(page)
+    await page.keyboard.press('Escape')
+    await navigation.waitFor({ state: 'hidden' })
+    assert.equal(await menu.evaluate((button) => button === document.activeElement), true)
+    await menu.click()
+    await navigation.getByRole('link', { name: 'FX' }).click()
+    await page.getByRole('heading', { level: 1, name: 'FX' }).waitFor()
+    await navigation.waitFor({ state: 'hidden' })
+    await page.setViewportSize({ width: 1280, height: 800 })
+    for (const item of inMenu) await item.waitFor()
+    assert.equal(await menu.isVisible(), false)
+    await browser.leave(page)
+  })
+
   test('a page that throws shows the error, and other pages still work', async () => {
-    const page = await browser.page('/#/', {
+    const page = await browser.page('/#/overview', {
       key: '',
       before: async (newPage: Page) => {
         await newPage.route('**/coverage', (route) => route.fulfill({ json: { streams: null } }))
@@ -61,7 +88,7 @@ describe('every page', { skip: noBrowser }, () => {
   })
 
   test('the overview reports nodes that disagree, and errors of sources', async () => {
-    const page = await browser.page('/#/', {
+    const page = await browser.page('/#/overview', {
       before: async (newPage: Page) => {
         await newPage.route('**/coverage', async (route) => {
           const report = (await (await route.fetch()).json()) as { streams: object[] }
@@ -74,8 +101,8 @@ describe('every page', { skip: noBrowser }, () => {
         })
       },
     })
-    await page.getByText('The nodes disagree, so nothing is stored.').first().waitFor()
-    await page.getByText('node.test: no answer').first().waitFor()
+    await page.getByText('Its nodes disagree, so nothing is stored: node.test: no answer.').first().waitFor()
+    await page.getByRole('heading', { name: /^Ready, with \d+ problems$/ }).waitFor()
     await browser.leave(page)
   })
 
@@ -101,7 +128,7 @@ describe('every page', { skip: noBrowser }, () => {
     await page.getByRole('link', { name: 'Will the harbour bridge open on time?' }).first().click()
     await focused('Will the harbour bridge open on time?')
     await titled('will-the-harbour-bridge-open-on-time · Markets · Tetrad')
-    await page.getByRole('navigation').getByRole('link', { name: 'Validators' }).click()
+    await page.getByRole('navigation').getByRole('link', { name: 'Validators', exact: true }).click()
     await focused('Validators')
     await page.evaluate(() => window.location.assign('#/validators/12'))
     await focused('12')
@@ -187,7 +214,7 @@ describe('every page', { skip: noBrowser }, () => {
       await browser.page('/#/overview', { key: '' }),
       await browser.page(await signInPath(), { key: '' }),
     ]
-    const readyOn = (page: Page) => page.getByRole('heading', { name: 'Ready: all checks pass' })
+    const readyOn = (page: Page) => page.getByRole('heading', { name: 'Ready, and all data is up to date' })
     for (const page of [anonymous, operator]) {
       await readyOn(page).waitFor()
       await page.context().setOffline(true)
@@ -208,7 +235,7 @@ describe('every page', { skip: noBrowser }, () => {
 
   test('a page that could not be loaded while the server was down loads when it is back', async () => {
     const page = await browser.page('/#/overview', { isNew: true })
-    await page.getByRole('heading', { name: 'Ready: all checks pass' }).waitFor()
+    await page.getByRole('heading', { name: 'Ready, and all data is up to date' }).waitFor()
     await page.context().setOffline(true)
     await page.getByRole('navigation').getByRole('link', { name: 'Markets' }).click()
     await page.getByText('This page could not be loaded because the server does not respond.').waitFor()

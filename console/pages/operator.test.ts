@@ -15,8 +15,8 @@ test('operator pages', { skip: noBrowser }, async (t) => {
     },
     async () => {
       const { demo } = browser
-      const anonymous = await browser.page('/', { key: '' })
-      await anonymous.getByRole('heading', { name: 'Ready: all checks pass' }).waitFor()
+      const anonymous = await browser.page('/#/overview', { key: '' })
+      await anonymous.getByRole('heading', { name: 'Ready, and all data is up to date' }).waitFor()
       await anonymous.getByRole('img', { name: /^chain 1: from 0 to/ }).waitFor()
       await anonymous.getByText('Sign in to see requests and errors of sources.').waitFor()
       await browser.accessible(anonymous)
@@ -27,7 +27,7 @@ test('operator pages', { skip: noBrowser }, async (t) => {
       await page.getByRole('heading', { name: 'History', exact: true }).waitFor()
       assert.ok(!page.url().includes(token))
       await page.getByRole('button', { name: /^Key / }).waitFor()
-      await page.locator('.stream', { hasText: 'rates demo-north' }).getByText('healthy').waitFor()
+      await page.locator('.stream', { hasText: 'Rates demo-north' }).getByText('up to date').waitFor()
       await browser.accessible(page)
       await page.emulateMedia({ colorScheme: 'dark' })
       await browser.accessibleStyle(page)
@@ -68,7 +68,7 @@ test('operator pages', { skip: noBrowser }, async (t) => {
   await t.test('on a narrow screen, a row of a key is a list with names of its values', async () => {
     const { token } = await createLink(browser.demo.server.context)
     const page = await browser.page(`/#/sign-in/${token}`, { key: '', viewport: { width: 390, height: 800 } })
-    await page.getByRole('button', { name: 'Sign out' }).waitFor()
+    await page.getByRole('heading', { name: 'History', exact: true }).waitFor()
     await page.goto(`${browser.demo.url}/#/keys`)
     const table = page.getByRole('region', { name: 'API keys' })
     await table.getByRole('button', { name: /^Edit demo/ }).waitFor()
@@ -208,6 +208,35 @@ test('operator pages', { skip: noBrowser }, async (t) => {
     await page.goto(`${browser.demo.url}/#/keys/nope`)
     await page.getByText('Key nope does not exist.').waitFor()
     browser.done()
+    await browser.leave(page)
+  })
+
+  await t.test('the operator sees open alerts of watched validators and sends a test alert', async () => {
+    const { token } = await createLink(browser.demo.server.context)
+    const alert = { network: 'mainnet', webhook: 'pager', event: 'attestations_missed', validatorIndex: 41 }
+    const view = {
+      webhooks: ['pager'],
+      watched: [{ network: 'mainnet', total: 2, indices: [12, 41] }],
+      open: [{ ...alert, sinceEpoch: 100 }],
+    }
+    const message = 'The test was not delivered: pager.test answered 500.'
+    const page = await browser.page(`/#/sign-in/${token}`, {
+      key: '',
+      before: async (opened) => {
+        await opened.route('**/console/alerts', (route) => route.fulfill({ json: view }))
+        await opened.route('**/console/alerts/pager/test', (route) =>
+          route.fulfill({ json: { isDelivered: false, message } }),
+        )
+      },
+    })
+    await page.getByRole('button', { name: 'Sign out' }).waitFor()
+    await page.goto(`${browser.demo.url}/#/validators/mine?network=mainnet`)
+    const row = page.getByRole('row').filter({ hasText: 'missing attestations' })
+    await row.getByRole('link', { name: '41' }).waitFor()
+    await row.getByText('by the server').waitFor()
+    await page.getByRole('button', { name: 'Send a test alert' }).click()
+    await page.getByRole('status').getByText(message).waitFor()
+    await browser.accessible(page)
     await browser.leave(page)
   })
 

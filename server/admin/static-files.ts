@@ -96,11 +96,13 @@ function consolePageRoutes(dir: string, pageHeaders: PageHeaders): readonly Extr
   const readPage: ExtraRoute['read'] = async (request) =>
     (await files.find('index.html'))?.(request, pageHeaders) ?? unbuiltPage(pageHeaders)
   return [
-    ...['/', ...Object.values(consolePages).flat()].map((path) => ({
-      path,
-      sameOrigin: true as const,
-      read: readPage,
-    })),
+    ...Object.values(consolePages)
+      .flat()
+      .map((path) => ({
+        path,
+        sameOrigin: true as const,
+        read: readPage,
+      })),
     {
       path: '/favicon.svg',
       sameOrigin: true,
