@@ -5,6 +5,7 @@ import { findProblems, isReady } from './problems.ts'
 
 const healthy: StreamView = {
   ...{ group: 'validators', name: 'network mainnet', from: 0, until: 100, read: 100, gaps: [], gapsCount: 0 },
+  ...{ target: 100, share: 1, remaining: 0, perSecond: null, remainingSeconds: null },
   ...{ ageSeconds: 900, complete: true, fresh: true, status: 'healthy' },
 }
 const chain: StreamView = { ...healthy, group: 'explorer', name: 'chain 1' }

@@ -2,6 +2,7 @@
 // are about the same thing are one problem.
 import type { Overview, StreamView } from '#api/console.ts'
 import { formatCount, formatDuration } from '../../parts/format.ts'
+import { rateText, unitOf } from './coverage-text.ts'
 
 type Check = Overview['checks'][number]
 
@@ -65,7 +66,10 @@ function problemsOf(stream: StreamView, subject: string): Problem[] {
     found.push(problem('warn', `${gapText(stream)}, and it has no node.`, remedies.gaps(stream)))
   if (status === 'not syncing' && stream.group === 'fx')
     found.push(problem('warn', 'It has no rate yet.', 'Set one on the server: tetrad fx rate set EUR/USD 1.0842.'))
-  if (status === 'catching up') found.push(problem('warn', 'It is catching up.', 'Nothing to do: it is being read.'))
+  if (status === 'catching up')
+    found.push(
+      problem('warn', ['It is catching up.', rateText(stream)].join(' ').trim(), 'Nothing to do: it is being read.'),
+    )
   if (nodes === 'not compared') found.push(problem('warn', 'Not all of its nodes could be compared.', askDoctor))
   // One of several nodes fails, or a rate is not used: the others suffice.
   if (found.length === 0 && stream.problem !== undefined)
@@ -75,9 +79,6 @@ function problemsOf(stream: StreamView, subject: string): Problem[] {
 
 const ageText = ({ ageSeconds }: StreamView): string =>
   ageSeconds === null ? '' : ` for ${formatDuration(Math.max(0, ageSeconds))}`
-
-/** Only blocks and epochs have a range. */
-export const unitOf = ({ group }: StreamView): 'blocks' | 'epochs' => (group === 'explorer' ? 'blocks' : 'epochs')
 
 function gapText(stream: StreamView): string {
   const { from, until, read, gapsCount } = stream

@@ -1,9 +1,9 @@
 // One stream of data: what it is, whether it is up to date, and how much of its target has been read.
 import type { StreamView } from '#api/console.ts'
 import { CoverageBar } from '../../parts/coverage-bar.tsx'
-import { formatCount, formatDuration, formatPercent } from '../../parts/format.ts'
+import { formatCount, formatDuration } from '../../parts/format.ts'
 import { useChainName } from '../../parts/use-chains.ts'
-import { unitOf } from './problems.ts'
+import { coverageText, rateText } from './coverage-text.ts'
 
 interface StreamProps {
   readonly stream: StreamView
@@ -53,26 +53,13 @@ export function Stream({ stream }: StreamProps) {
 }
 
 function StreamProgress({ stream }: StreamProps) {
-  const sentences = [readText(stream), rateText(stream), ageText(stream)].filter((text) => text !== '')
+  const sentences = [coverageText(stream), rateText(stream), ageText(stream)].filter((text) => text !== '')
   return (
     <>
       {stream.from !== null && stream.until !== null && <CoverageBar stream={stream} />}
       <p className="soft small">{sentences.join(' ')}</p>
     </>
   )
-}
-
-function readText(stream: StreamView): string {
-  const { from, until, read } = stream
-  if (from === null || until === null || read === null) return ''
-  return `${formatCount(read)} of ${formatCount(until - from)} ${unitOf(stream)} read (${formatPercent(until > from ? read / (until - from) : 0, 1)}).`
-}
-
-function rateText({ progress }: StreamView): string {
-  const { done = 0, perSecond = 0, unit, remaining } = progress ?? {}
-  if (done === 0) return ''
-  const rest = remaining && perSecond > 0 ? `, ${formatDuration(Math.ceil(remaining / perSecond))} remaining` : ''
-  return `${perSecond.toFixed(perSecond < 10 ? 2 : 0)} ${unit}/s${rest}.`
 }
 
 /** Epochs are read when they are final, so that the newest one may be old although nothing is missing. */
