@@ -1,11 +1,13 @@
 // Backups that are refused or fail.
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { openFolder, runCommand } from '#test/run-command.ts'
+import { isInstalled } from '#test/programs.ts'
+import { commandEnv, launcher, openFolder, runCommand } from '#test/run-command.ts'
 
 test('with the state on PostgreSQL, backup and restore refuse and name the tool to use', async () => {
   await using home = await openFolder()
@@ -39,4 +41,18 @@ test('a backup that fails the check of its copy leaves the folder empty for the 
   db.exec('delete from child')
   db.close()
   assert.equal((await runCommand(['backup', 'copy'], { cwd })).code, 0)
+})
+
+test('on a terminal, a backup shows what it does, and removes it at the end', {
+  skip: !isInstalled('script', '--version') && 'the program `script` is not installed',
+}, async () => {
+  await using home = await openFolder()
+  const { dir: cwd } = home
+  assert.equal((await runCommand(['keys', 'create', '--name', 'x', '--plan', 'free'], { cwd })).code, 0)
+  const line = `'${process.execPath}' '${launcher}' backup copy`
+  const { status, stdout } = spawnSync('script', ['-qfec', line, '/dev/null'], {
+    ...{ cwd, env: { ...commandEnv(), NO_COLOR: '1' }, encoding: 'utf8', timeout: 120_000 },
+  })
+  assert.equal(status, 0, stdout)
+  assert.match(stdout, /\u001b\[2KCopying the databases ….*\u001b\[2KVerifying the copy ….*\u001b\[2KBacked up into /s)
 })

@@ -8,6 +8,7 @@ import { queryOwner } from './data-owner.ts'
 import { docsPage } from './docs-page.ts'
 import { CommandFailure } from './failure.ts'
 import { counted, printResult } from './print.ts'
+import { withActivity } from './progress.ts'
 import { clock } from './runtime.ts'
 import { type CommonOptions, configOf, dataDirOf } from './settings.ts'
 
@@ -51,16 +52,20 @@ async function backup(target: string, options: CommonOptions): Promise<void> {
   const { copyStores, listFolder, removeCopies, sealBackup } = await import('#storage/backup.ts')
   refuseUsed(target, (await listFolder(target)).length > 0)
   const madeAtMs = clock.now()
-  await queryOwner<unknown>(options, {
-    name: 'copyStores',
-    input: { dir: target },
-    runInProcess: ({ ingest }) => copyStores(dataDirOf(options), ingest, target),
-  })
-  const manifest = await sealBackup(target, madeAtMs, packageManifest.version).catch(async (error: unknown) => {
-    // The copies of a server of another user may not be removable. The first error says more.
-    await removeCopies(target).catch(() => {})
-    throw error
-  })
+  const copyAndVerify = async (show: (text: string) => void): Promise<Manifest> => {
+    await queryOwner<unknown>(options, {
+      name: 'copyStores',
+      input: { dir: target },
+      runInProcess: ({ ingest }) => copyStores(dataDirOf(options), ingest, target),
+    })
+    show('Verifying the copy')
+    return sealBackup(target, madeAtMs, packageManifest.version).catch(async (error: unknown) => {
+      // The copies of a server of another user may not be removable. The first error says more.
+      await removeCopies(target).catch(() => {})
+      throw error
+    })
+  }
+  const manifest = await withActivity('Copying the databases', copyAndVerify, { quiet: options.json })
   printBackupReport(options, `Backed up into ${target}`, target, manifest)
 }
 
@@ -69,7 +74,8 @@ async function restore(source: string, options: CommonOptions): Promise<void> {
   const { isUsed, restoreBackup } = await import('#storage/restore.ts')
   const dataDir = dataDirOf(options)
   refuseUsed(dataDir, await isUsed(dataDir))
-  const manifest = await restoreBackup(source, dataDir)
+  const restoring = 'Restoring and verifying'
+  const manifest = await withActivity(restoring, () => restoreBackup(source, dataDir), { quiet: options.json })
   printBackupReport(options, `Restored into ${resolve(dataDir)}, as of ${manifest.madeAt}`, resolve(dataDir), manifest)
 }
 

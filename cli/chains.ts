@@ -5,6 +5,7 @@ import type { ChainSettings } from '#runtime/settings/explorer.ts'
 import type { Capabilities, Capability } from '#sources/evm/capabilities.ts'
 import type { NodeCapabilities } from '#sources/evm/capability-tracker.ts'
 import { note, paint, print, printJson, type Tone, table } from './print.ts'
+import { withActivity } from './progress.ts'
 import { clock } from './runtime.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 
@@ -25,7 +26,8 @@ export function addChains(program: Command): void {
     .action(async (_: unknown, command: Command) => {
       const options = command.optsWithGlobals<CommonOptions>()
       const { settings } = await configOf(options)
-      const reports = await Promise.all(settings.explorer.chains.map(createReport))
+      const createReports = () => Promise.all(settings.explorer.chains.map(createReport))
+      const reports = await withActivity('Testing the nodes', createReports, { quiet: options.json })
       if (options.json) printJson(reports.map(asJson))
       else await printReports(reports)
       if (reports.some(({ trouble }) => trouble !== undefined)) process.exitCode = 1

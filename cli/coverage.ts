@@ -7,6 +7,7 @@ import { missingTodo } from '#validators/ingest/gap-reasons.ts'
 import { withIngest } from './data.ts'
 import { queryOwner } from './data-owner.ts'
 import { counted, note, paint, print, printJson, type Tone, table } from './print.ts'
+import { withActivity } from './progress.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 import { whichChain } from './which-chain.ts'
 
@@ -26,7 +27,7 @@ export function addCoverage(program: Command): void {
     .option('--chain <id>', 'only this chain')
     .action(async (_: unknown, command: Command) => {
       const options = command.optsWithGlobals<CommonOptions & { chain?: string }>()
-      const shown = await reportsOf(options)
+      const shown = await withActivity('Reading the coverage', () => reportsOf(options), { quiet: options.json })
       if (options.json) printJson(shown)
       else printStreams(shown)
       if (shown.some(needsAttention)) process.exitCode = 1

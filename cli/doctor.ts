@@ -8,6 +8,7 @@ import { docsPage } from './docs-page.ts'
 import { describeFailure } from './failure.ts'
 import { integerBetween } from './parse-integer.ts'
 import { counted, paint, print, printJson } from './print.ts'
+import { withActivity } from './progress.ts'
 import { clock } from './runtime.ts'
 import { type CommonOptions, configOf, dataDirOf } from './settings.ts'
 
@@ -29,6 +30,7 @@ export function addDoctor(program: Command): void {
 
 async function doctor(options: Options): Promise<void> {
   const findings: DoctorFinding[] = []
+  const { json: quiet = false } = options
   const add = (added: readonly DoctorFinding[]) => {
     findings.push(...added)
     if (!options.json) for (const finding of added) print(formatFinding(finding))
@@ -43,9 +45,10 @@ async function doctor(options: Options): Promise<void> {
     add(await machineFindings(dataDirOf(options), config.settings.store))
     if (!options.offline) {
       const { connectivityFindings } = await import('#operations/connectivity.ts')
-      add(await connectivityFindings({ settings: config.settings, clock }))
+      const { settings } = config
+      add(await withActivity('Testing nodes and sources', () => connectivityFindings({ settings, clock }), { quiet }))
     }
-    add(await storeFindings(options))
+    add(await withActivity('Checking the stored data', () => storeFindings(options), { quiet }))
   }
   const count = (level: DoctorFinding['level']) => findings.filter((finding) => finding.level === level).length
   const healthy = count('fail') === 0

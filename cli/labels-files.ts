@@ -12,6 +12,7 @@ import { openInput } from './in-file.ts'
 import { authorOf, chainOption, oneChain, parsePercent, warnUnservedChains } from './labels-options.ts'
 import { writeOut, writeStandardOutput } from './out-file.ts'
 import { counted, note, print, printJson } from './print.ts'
+import { openProgress, redrawLine, withActivity } from './progress.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 import { whichChain } from './which-chain.ts'
 
@@ -67,9 +68,12 @@ export function addLabelFiles(labels: Command): void {
 async function importFile(file: string, options: ImportOptions): Promise<void> {
   const { importLabels } = await import('#explorer/labels/import/import-labels.ts')
   const format = options.format ?? formatOf(file)
-  const { text, isFile } = await readText(file)
+  const { json: quiet = false } = options
+  const { text, isFile } = await withActivity(`Reading ${file}`, () => readText(file), { quiet })
   const { settings } = await configOf(options)
   const author = await authorOf(options, `tetrad labels import ${basename(file)}`)
+  const progress = openProgress(quiet, 'records')
+  if (!quiet) redrawLine('Checking the records …')
   const imported = await withIngest(options, 'made', (ingest) =>
     importLabels(ingest, author, text, {
       format,
@@ -77,8 +81,12 @@ async function importFile(file: string, options: ImportOptions): Promise<void> {
       everyChain: settings.explorer.chains.map(({ id }) => id),
       ...(options.chain && { chains: options.chain }),
       ...(options.confidence !== undefined && { confidence: options.confidence }),
+      progress: { plan: progress.plan, step: (records) => progress.step(records, '') },
     }),
-  )
+  ).finally(() => {
+    progress.end()
+    if (!quiet) redrawLine('')
+  })
   const rejectsFile = await writeRejects(imported, options.rejects ?? `${isFile ? file : 'labels'}.rejects.csv`)
   const { entities, addresses, chains, rejects } = imported
   if (options.json) printJson({ entities, addresses, rejected: rejects.length, rejectsFile: rejectsFile ?? null })
@@ -163,7 +171,7 @@ async function exportLabels(options: ExportOptions): Promise<void> {
         ? csvExport(ingest, { part, chain }, forSpreadsheets)
         : jsonExport(ingest, { part, chain })
     if (out === undefined) await writeStandardOutput(joinChunks(chunks))
-    else await writeOut(out, joinChunks(chunks))
+    else await withActivity(`Writing ${out}`, () => writeOut(out, joinChunks(chunks)), { quiet: options.json })
   })
   if (options.out !== undefined && options.json) printJson({ file: options.out, format, what: part })
 }

@@ -27,10 +27,12 @@ import { addLabels } from './labels.ts'
 import { addMarkets } from './markets.ts'
 import { addMcp } from './mcp.ts'
 import { addMove } from './move.ts'
-import { paint } from './print.ts'
+import { bold, note, paint } from './print.ts'
+import { redrawLine } from './progress.ts'
 import { addServe } from './serve.ts'
 import { commonOptions, useConfiguredData } from './settings.ts'
 import { addSimulator } from './simulator.ts'
+import { reportInterrupts } from './stop.ts'
 import { addTrail } from './trail.ts'
 import { addValidators } from './validators.ts'
 
@@ -54,6 +56,10 @@ export async function main(args: readonly string[]): Promise<void> {
     fail(describeFailure(renamePath(error, 'standard output')), exitFailed, json)
     process.exit()
   })
+  reportInterrupts((text) => {
+    redrawLine('')
+    note(text)
+  })
   try {
     const program = await buildProgram(args, json)
     refuseUnknownTopic(program, args)
@@ -72,7 +78,7 @@ export async function buildProgram(args: readonly string[], json: boolean): Prom
     .description(manifest.description)
     .version(manifest.version)
     .exitOverride()
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({ showGlobalOptions: true, styleTitle: (text) => bold(text) })
     .configureOutput({
       outputError: (text, write) => {
         if (!json) write(withoutKeys(text.replace(/^error: /, `${paint('error', 'tetrad:', process.stderr)} `)))

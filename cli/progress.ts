@@ -1,6 +1,7 @@
 // Progress of a long command on standard error: one line that is redrawn on a terminal, a line every few seconds in a
 // log.
 import { ageText } from '#core/age.ts'
+import type { Clock } from '#runtime/clock.ts'
 import { clock } from './runtime.ts'
 
 const barCells = 24
@@ -8,7 +9,7 @@ const redrawMs = 200
 const eraseLine = '\r\u001b[2K'
 
 /** Replaces the current line of a terminal. Does nothing elsewhere. */
-export function redrawLine(text: string, stream: Pick<NodeJS.WriteStream, 'isTTY' | 'write'> = process.stderr): void {
+export function redrawLine(text: string, stream: Screen = process.stderr): void {
   if (stream.isTTY) stream.write(`${eraseLine}${text}`)
 }
 
@@ -29,14 +30,59 @@ export function openLine(quiet: boolean, logEveryMs = 10_000) {
   }
 }
 
+type Screen = Pick<NodeJS.WriteStream, 'isTTY' | 'write'>
+
+interface ActivityOptions {
+  /** With --json, nothing is shown. */
+  readonly quiet?: boolean | undefined
+  readonly clock?: Pick<Clock, 'every' | 'monotonicMs'>
+  readonly stream?: Screen
+}
+
+const tickMs = 1000
+const logTicks = 10
+
+/** Shows what a command does while it works, if its share is not known. `show` names the next step. */
+export async function withActivity<T>(
+  text: string,
+  work: (show: (text: string) => void) => Promise<T>,
+  { quiet = false, clock: time = clock, stream = process.stderr }: ActivityOptions = {},
+): Promise<T> {
+  if (quiet) return work(() => {})
+  let step = text
+  let startMs = time.monotonicMs()
+  let ticks = 0
+  const show = (next: string) => {
+    step = next
+    startMs = time.monotonicMs()
+    // At once, because a check of a database keeps the process busy.
+    redrawLine(`${step} …`, stream)
+  }
+  show(text)
+  const stop = time.every(tickMs, () => {
+    ticks += 1
+    const line = `${step} … ${ageText(Math.round((time.monotonicMs() - startMs) / 1000))}`
+    if (stream.isTTY) redrawLine(line, stream)
+    else if (ticks % logTicks === 0) stream.write(`${line}\n`)
+  })
+  try {
+    return await work(show)
+  } finally {
+    stop()
+    redrawLine('', stream)
+  }
+}
+
 export function openProgress(quiet: boolean, unit = 'blocks') {
-  const startMs = clock.monotonicMs()
   const line = openLine(quiet)
+  let startMs = clock.monotonicMs()
   let total = 0
   let done = 0
   return {
     /** Adds to the total. */
     plan(more: number): void {
+      // What happened before is not part of the rate.
+      if (done === 0) startMs = clock.monotonicMs()
       total += more
     },
     /** Adds to what is done, and shows a text. */

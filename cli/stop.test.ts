@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, test } from 'node:test'
 import { ManualClock } from '#test/manual-clock.ts'
-import { untilStopped } from './stop.ts'
+import { reportInterrupts, untilStopped } from './stop.ts'
 
 const nowMs = Date.UTC(2026, 10, 15, 12)
 
@@ -23,6 +23,46 @@ describe('signals', () => {
     send('SIGINT')
     await stopped
     assert.deepEqual([closed, exit.mock.callCount()], [1, 0])
+  })
+
+  test('on a terminal, the first signal says that the command stops, and how to end it at once', async () => {
+    const clock = new ManualClock(nowMs)
+    const shown: string[] = []
+    const stopped = untilStopped(clock, async () => {}, {
+      isOnTerminal: () => true,
+      announce: (text) => shown.push(text),
+    })
+    send('SIGINT')
+    send('SIGINT')
+    await stopped
+    assert.deepEqual(shown, ['Stopping. Press Ctrl-C again to end at once.'])
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.removeAllListeners(signal)
+    const silent = untilStopped(clock, async () => {}, {
+      isOnTerminal: () => false,
+      announce: (text) => shown.push(text),
+    })
+    send('SIGTERM')
+    await silent
+    assert.equal(shown.length, 1)
+  })
+
+  test('Ctrl-C in a command without its own handling is reported, and ends it as the signal does', (t) => {
+    const kill = t.mock.method(process, 'kill', () => true)
+    const shown: string[] = []
+    reportInterrupts((text) => shown.push(text))
+    send('SIGINT')
+    assert.deepEqual([shown, kill.mock.calls[0]?.arguments], [['Interrupted.'], [process.pid, 'SIGINT']])
+    assert.equal(process.listenerCount('SIGINT'), 0)
+  })
+
+  test('Ctrl-C in a command that stops by itself is not reported twice', async (t) => {
+    const kill = t.mock.method(process, 'kill', () => true)
+    const shown: string[] = []
+    reportInterrupts((text) => shown.push(text))
+    const stopped = untilStopped(new ManualClock(nowMs), async () => {})
+    send('SIGINT')
+    await stopped
+    assert.deepEqual([shown, kill.mock.callCount()], [[], 0])
   })
 
   test('a later second signal ends the process', (t) => {

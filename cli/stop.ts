@@ -17,6 +17,8 @@ const hasTerminal = (): boolean => [process.stdin, process.stdout, process.stder
 interface StopOptions {
   readonly report?: (text: string) => void
   readonly isOnTerminal?: () => boolean
+  /** Shows a text to the user who pressed Ctrl-C. */
+  readonly announce?: (text: string) => void
   readonly watch?: typeof watchParent
 }
 
@@ -24,7 +26,7 @@ interface StopOptions {
 export function untilStopped(
   clock: Clock,
   close: () => Promise<void>,
-  { report = note, isOnTerminal = hasTerminal, watch = watchParent }: StopOptions = {},
+  { report = note, isOnTerminal = hasTerminal, announce = note, watch = watchParent }: StopOptions = {},
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     let firstMs: number | undefined
@@ -34,6 +36,7 @@ export function untilStopped(
         report('ignored SIGHUP: stop the server with SIGTERM; settings are read only at the start')
       } else if (firstMs === undefined) {
         firstMs = clock.monotonicMs()
+        if (isOnTerminal()) announce('Stopping. Press Ctrl-C again to end at once.')
         close().then(resolve, reject)
       } else if (clock.monotonicMs() - firstMs > duplicateMs) {
         process.exit(128 + constants.signals[signal])
@@ -41,6 +44,17 @@ export function untilStopped(
     }
     const stopWatching = watch(() => onSignal('SIGTERM'))
     for (const signal of signals) process.on(signal, onSignal)
+  })
+}
+
+/** For commands that do not handle signals themselves: says that they ended early. */
+export function reportInterrupts(report: (text: string) => void = note): void {
+  process.once('SIGINT', () => {
+    // This listener is removed already. Others stop the command.
+    if (process.listenerCount('SIGINT') > 0) return
+    report('Interrupted.')
+    // Without a listener, the signal ends the process, and the shell sees it.
+    process.kill(process.pid, 'SIGINT')
   })
 }
 

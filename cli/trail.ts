@@ -11,6 +11,7 @@ import { describeFailure, exitPartly } from './failure.ts'
 import { oneChain } from './labels-options.ts'
 import { integerBetween } from './parse-integer.ts'
 import { bold, minuteText, note, print, printJson } from './print.ts'
+import { withActivity } from './progress.ts'
 import { clock, log, random } from './runtime.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 import { whichChain } from './which-chain.ts'
@@ -51,13 +52,16 @@ async function printTrail(address: string, options: TrailOptions): Promise<void>
   // Results from a node are stored, so the data folder is created. Without a node it must exist.
   const hasNode = settings.explorer.chains.some(({ id, rpc }) => id === chain && rpc.length > 0)
   let cause: string | undefined
-  const { result, confidence, ...trail } = await withIngest(options, hasNode ? 'made' : 'found', (ingest) => {
-    const context: ExplorerContext = { ingest, settings, clock, random, log, explorer: createExplorerCaches() }
-    const bounds = { depth: options.depth, timeoutMs: options.timeout * 1000 }
-    return followTrail(context, chain, address, bounds, (fault) => {
-      cause = describeFailure(fault).message
+  const follow = () =>
+    withIngest(options, hasNode ? 'made' : 'found', (ingest) => {
+      const context: ExplorerContext = { ingest, settings, clock, random, log, explorer: createExplorerCaches() }
+      const bounds = { depth: options.depth, timeoutMs: options.timeout * 1000 }
+      return followTrail(context, chain, address, bounds, (fault) => {
+        cause = describeFailure(fault).message
+      })
     })
-  })
+  const searching = `Following the fundings of ${address}`
+  const { result, confidence, ...trail } = await withActivity(searching, follow, { quiet: options.json })
   if (retryableEnds.includes(result.end.reason)) process.exitCode = exitPartly
   if (options.json) return printJson({ ...result, ...confidence, ...trail, cause })
   print(treeOf(result))

@@ -14,7 +14,7 @@ import type { Counts } from '../write-rows.ts'
 import { convertOpenLabels, oliArrays } from './open-labels.ts'
 import { type ImportedRecord, readCsv } from './read-csv.ts'
 import { readJson } from './read-json.ts'
-import { stagedRecordsMin, type WriteResult, writeStaged } from './staging.ts'
+import { type ImportProgress, stagedRecordsMin, type WriteResult, writeStaged } from './staging.ts'
 
 export type ImportFormat = 'csv' | 'json' | 'oli'
 
@@ -22,6 +22,8 @@ export interface ImportOptions extends RecordDefaults {
   readonly format: ImportFormat
   /** Chains of a label for "any chain". */
   readonly everyChain: readonly string[]
+  /** Of a large import. */
+  readonly progress?: ImportProgress
 }
 
 export interface Reject {
@@ -62,7 +64,7 @@ export async function importLabels(
   const { entities, tags, rejects, lineOf } = sorted
   const isLarge = entities.length + tags.length >= stagedRecordsMin
   // If the registry keeps changing during staging, nothing was written.
-  const staged = isLarge ? await writeStaged(state, author, sorted) : undefined
+  const staged = isLarge ? await writeStaged(state, author, sorted, options.progress) : undefined
   const { rejected, ...result } = staged ?? (await writeInOneTransaction(state, author, sorted))
   for (const { patch, reason } of rejected) rejects.push(toReject(lineOf.get(patch), reason))
   const chains = new Set<string>()

@@ -37,20 +37,28 @@ export interface WriteResult {
   readonly rejected: readonly RejectedTag[]
 }
 
+/** Called with numbers of records. An attempt that is repeated plans them again. */
+export interface ImportProgress {
+  plan(records: number): void
+  step(records: number): void
+}
+
 /** Returns undefined if the registry changed during every attempt. */
 export async function writeStaged(
   state: State,
   author: Author,
   patches: { readonly entities: readonly LabelPatch[]; readonly tags: readonly TagPatch[] },
+  progress?: ImportProgress,
 ): Promise<WriteResult | undefined> {
   await dropAbandonedStages(state, author.atMs - abandonedAfterMs)
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     const revision = await lastChange(state)
     const rejected = await findUnknownEntities(state, patches.tags, patches.entities)
     const rejectedPatches = new Set(rejected.map(({ patch }) => patch))
-    const stage = await openStage(state, author)
+    const stage = await openStage(state, author, progress)
     try {
       const tags = patches.tags.filter((patch) => !rejectedPatches.has(patch))
+      progress?.plan(patches.entities.length + tags.length)
       const entities = await stage.add(entityTable, patches.entities)
       const addresses = await stage.add(tagTable, tags)
       if (!(await stage.merge(revision, entities.chains, addresses.chains))) continue
@@ -62,7 +70,7 @@ export async function writeStaged(
   return undefined
 }
 
-async function openStage(state: State, author: Author) {
+async function openStage(state: State, author: Author, progress: ImportProgress | undefined) {
   const change = await state.write(
     async (tx) => {
       const next = await nextChange(tx)
@@ -96,6 +104,7 @@ async function openStage(state: State, author: Author) {
       }
       for await (const batch of planWrites(state, table, patches, Math.floor(author.atMs / 1000))) {
         totals.add(batch)
+        progress?.step(batch.edits.length + batch.unchanged)
         if (batch.rows.length > 0) batches.push({ ...batch, firstItem: items })
         items += batch.rows.length
         if (batches.length === batchesPerWrite) await flush()
