@@ -59,7 +59,10 @@ async function fill(postgres: Postgres): Promise<void> {
   let [commitMs, mergeMs] = [0, 0]
   const written = writtenBytes()
   let day: { readonly day: number; readonly sums: Record<Measure, Float64Array> } | undefined
-  for (const { part, day: number, epochs } of partsIn(time, { from: 0, until: days * time.epochsPerDay })) {
+  for (const { number: part, chainDay: number, epochs } of partsIn(time, {
+    from: 0,
+    until: days * time.epochsPerDay,
+  })) {
     const sumsOfPart = sumsOf(validators, part, epochs.until - epochs.from)
     if (postgres && day?.day !== number) {
       if (day) await postgres.take(day.day, day.sums)

@@ -31,7 +31,9 @@ async function readSpan({ duties, settings }: DutiesContext, network: Network): 
   const [from, until] = [covered[0]?.from, covered.at(-1)?.until]
   if (from === undefined || until === undefined) return undefined
   const parts = partsIn(time, { from, until })
-  const known = await Promise.all(parts.map(({ part }) => queryDuties(duties, 'validatorsIn', { network, part })))
+  const known = await Promise.all(
+    parts.map(({ number: part }) => queryDuties(duties, 'validatorsIn', { network, part })),
+  )
   const validators = [...new Set(known.flatMap((list) => [...list]))].sort((a, b) => a - b)
   return { network, time, from: from as Epoch, until: until as Epoch, validators }
 }

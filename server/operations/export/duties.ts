@@ -82,7 +82,7 @@ async function planDuties(duties: Duties, range: TimeRange): Promise<readonly Du
 /** Those with duties in any of the parts, in ascending order. */
 export async function findValidators(duties: Duties, network: Network, parts: readonly DayPart[]): Promise<Int32Array> {
   let isPresent = new Uint8Array(0)
-  for (const { part } of parts) {
+  for (const { number: part } of parts) {
     const validators = await queryDuties(duties, 'validatorsIn', { network, part })
     const end = (validators.at(-1) ?? -1) + 1
     if (end > isPresent.length) {

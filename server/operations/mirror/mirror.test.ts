@@ -66,7 +66,7 @@ async function repair(context: TestContext, epoch: number, rows: readonly EpochR
   stages += 1
   for (const segment of segmentsOf(time, part.epochs, rows))
     await updateDuties(context.duties, 'stageSegment', { id: stages, time, segment })
-  const parts = { from: part.part, until: part.part + 1 }
+  const parts = { from: part.number, until: part.number + 1 }
   await updateDuties(context.duties, 'replacePart', { id: stages, network, time, epochs: part.epochs, parts })
 }
 

@@ -254,7 +254,7 @@ const missedOf = (rows: readonly Partial<Record<MissedField, number>>[]) =>
   ) as CommitSegment['missed']
 
 describe('validators with duties', () => {
-  const partAt = (epoch: number) => partsIn(small, { from: epoch, until: epoch + 1 })[0]?.part ?? assert.fail()
+  const partAt = (epoch: number) => partsIn(small, { from: epoch, until: epoch + 1 })[0]?.number ?? assert.fail()
   const validatorsAt = async (context: TestContext, epoch: number) => [
     ...(await queryDuties(context.duties, 'validatorsIn', { network: 'mainnet', part: partAt(epoch) })),
   ]

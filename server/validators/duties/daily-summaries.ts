@@ -122,7 +122,7 @@ export async function daysToSummarize(
   const rows = await reader.all<{ day: number }>(sql, networkId(network), version)
   const done = new Set(rows.map(({ day }) => day))
   const open = chainDays(time).dayOf(until as Epoch)
-  const days = covered.flatMap((range) => partsIn(time, range).map(({ day }) => day))
+  const days = covered.flatMap((range) => partsIn(time, range).map(({ chainDay }) => chainDay))
   return [...new Set(days)].filter((day) => day < open && !done.has(day)).sort((a, b) => b - a)
 }
 
@@ -166,7 +166,7 @@ export async function summarizeDays(
 
 /** Changes with every change of the day. */
 const revisionOf = (reader: StateReader, { network, time }: SummarizeInput, day: number): Promise<number> => {
-  const parts = partsIn(time, chainDays(time).epochsOf(day as ChainDay)).map(({ part }) => part)
+  const parts = partsIn(time, chainDays(time).epochsOf(day as ChainDay)).map(({ number }) => number)
   return lastRevisionOf(reader, network, { from: Math.min(...parts), until: Math.max(...parts) + 1 })
 }
 
@@ -175,7 +175,7 @@ const validatorsAtOnce = 4096
 
 async function summaryRows(reader: StateReader, { network, time, groups }: SummarizeInput, day: number) {
   const parts = partsIn(time, chainDays(time).epochsOf(day as ChainDay))
-  const lists = await Promise.all(parts.map(({ part }) => validatorsIn(reader, { network, part })))
+  const lists = await Promise.all(parts.map(({ number: part }) => validatorsIn(reader, { network, part })))
   const validators = Int32Array.from(new Set(lists.flatMap((list) => [...list]))).sort()
   const networkSums = new GroupSums()
   const groupSums = groups.groups.map(() => new GroupSums())

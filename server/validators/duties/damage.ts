@@ -8,7 +8,7 @@ import type { StateReader } from '#storage/state.ts'
 import { measures } from '../ratings/measures.ts'
 import { ChunkReader, DamagedChunk } from './chunk.ts'
 import { coveredEpochs } from './coverage.ts'
-import { dayLevels, epochsOfUnit, type Level, levels, networkId, partOf, unitIds } from './layout.ts'
+import { dayLevels, dayPartAt, epochsOfUnit, type Level, levels, networkId, unitIds } from './layout.ts'
 import { rowsBetween } from './rows.ts'
 import { allUnits } from './units.ts'
 
@@ -28,13 +28,13 @@ export async function damagedSpans(
   { network, time, epochs }: { readonly network: Network; readonly time: ChainTime; readonly epochs: Range },
   signal?: AbortSignal,
 ): Promise<Range[]> {
-  const [first, last] = [partOf(time, epochs.from as never), partOf(time, (epochs.until - 1) as never)]
+  const [first, last] = [dayPartAt(time, epochs.from as never), dayPartAt(time, (epochs.until - 1) as never)]
   const units = await allUnits(reader, networkId(network))
   const covered = await coveredEpochs(reader, network)
   const damaged: Range[] = []
   for (const level of [levels.shortSpans, levels.longSpans]) {
     for (const unit of units[dayLevels.indexOf(level)] ?? []) {
-      if ((unit + 1) * level.units <= first || unit * level.units > last) continue
+      if ((unit + 1) * level.partsPerRow <= first || unit * level.partsPerRow > last) continue
       const ids = unitIds(level, networkId(network), { from: unit, until: unit + 1 })
       if (await hasDamage(reader, level, ids, signal)) damaged.push(storedEpochsOf(time, level, unit, covered))
     }

@@ -8,12 +8,12 @@ import { measures } from '../ratings/measures.ts'
 import { Cells } from './chunk-format.ts'
 import {
   columnsFor,
+  dayPartAt,
   groupIn,
   groupOf,
   levels,
   missedLevel,
   networkId,
-  partOf,
   partsIn,
   presenceLevel,
   rowId,
@@ -62,11 +62,11 @@ test('every epoch is in one day part, with its chain day and UTC day, and number
     let next = parts[0]?.epochs.from as number
     let number = -1
     assert(next <= from)
-    for (const { part, epochs, day, utcDay, hours } of parts) {
+    for (const { number: part, epochs, chainDay: day, utcDay, hours } of parts) {
       assert.equal(epochs.from, next, 'no gap and no overlap')
       assert(part > number, 'numbers ascend')
       for (let epoch = epochs.from; epoch < epochs.until; epoch++) {
-        assert.deepEqual([chain.dayOf(epoch), utc.dayOf(epoch), partOf(time, epoch)], [day, utcDay, part])
+        assert.deepEqual([chain.dayOf(epoch), utc.dayOf(epoch), dayPartAt(time, epoch)], [day, utcDay, part])
         assert(hourOf(time, epoch) >= hours.from && hourOf(time, epoch) < hours.until)
       }
       assert.equal(hourOf(time, epochs.from), hours.from)
@@ -90,9 +90,9 @@ test('every epoch is in one hour part, within one hour and one day part, and num
       assert(hourPart > number, 'numbers ascend')
       for (let one = epochs.from; one < epochs.until; one++) {
         assert.equal(segmentAt(time, one).hourPart, hourPart)
-        assert.deepEqual([hourOf(time, one), partOf(time, one)], [hourOf(time, epoch), part.part])
+        assert.deepEqual([hourOf(time, one), dayPartAt(time, one)], [hourOf(time, epoch), part.number])
       }
-      assert.equal(hourPart, hourOf(time, epoch) + part.part)
+      assert.equal(hourPart, hourOf(time, epoch) + part.number)
       number = hourPart
       epoch = epochs.until
     }

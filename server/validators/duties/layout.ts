@@ -1,9 +1,11 @@
 // How duties are arranged in rows (tables: server/storage/schema/duties.ts).
 //
-// Time. A day part is the epochs that share their chain day and their UTC day; its number is the sum of both day
-// numbers. Both kinds of days are exact sums of day parts, so each figure is stored once. An hour part is the epochs of
-// one chain hour within one day part; its number is the sum of both numbers. Numbers ascend with time; some have no
-// epochs.
+// Parts. A chain day begins every `epochsPerDay` epochs, a UTC day at midnight, so one chain day lies in two UTC days. A
+// day part is the epochs that share their chain day and their UTC day. Both kinds of days are exact sums of day parts, so
+// each figure is stored once. An hour part is the epochs of one chain hour within one day part.
+//
+// Part numbers. The number of a day part is its chain day plus its UTC day, which grows by one at each midnight of either
+// calendar. The number of an hour part is its chain hour plus the number of its day part. Some numbers have no epochs.
 //
 // Groups. A row holds one group of validators: 64, 8 or 1 of them, depending on the level.
 //
@@ -38,15 +40,20 @@ export function plainTime(time: ChainTime): ChainTime {
   return { genesisUnix, slotSeconds, slotsPerEpoch, epochsPerHour, epochsPerDay }
 }
 
-export const partOf = (time: ChainTime, epoch: Epoch): number =>
-  chainDays(time).dayOf(epoch) + utcDays(time).dayOf(epoch)
+/** See "Part numbers" above. */
+export const dayPartNumber = (chainDay: number, utcDay: number): number => chainDay + utcDay
+export const hourPartNumber = (chainHour: number, dayPart: number): number => chainHour + dayPart
 
-/** `hours`: chain hours that have epochs in the part. */
+/** The number of the day part that an epoch belongs to. */
+export const dayPartAt = (time: ChainTime, epoch: Epoch): number =>
+  dayPartNumber(chainDays(time).dayOf(epoch), utcDays(time).dayOf(epoch))
+
 export interface DayPart {
-  readonly part: number
+  readonly number: number
   readonly epochs: Epochs
-  readonly day: number
+  readonly chainDay: number
   readonly utcDay: number
+  /** Chain hours that have epochs in the part. */
   readonly hours: Range
 }
 
@@ -55,10 +62,10 @@ export function partsIn(time: ChainTime, { from, until }: Range): DayPart[] {
   const [chain, utc] = [chainDays(time), utcDays(time)]
   const parts: DayPart[] = []
   for (let epoch = from as Epoch; epoch < until; ) {
-    const [day, utcDay] = [chain.dayOf(epoch), utc.dayOf(epoch)]
-    const epochs = overlap(chain.epochsOf(day), utc.epochsOf(utcDay))
+    const [chainDay, utcDay] = [chain.dayOf(epoch), utc.dayOf(epoch)]
+    const epochs = overlap(chain.epochsOf(chainDay), utc.epochsOf(utcDay))
     const hours = { from: hourOf(time, epochs.from), until: hourOf(time, (epochs.until - 1) as Epoch) + 1 }
-    parts.push({ part: day + utcDay, epochs, day, utcDay, hours })
+    parts.push({ number: dayPartNumber(chainDay, utcDay), epochs, chainDay, utcDay, hours })
     epoch = epochs.until
   }
   return parts
@@ -72,7 +79,7 @@ export function segmentAt(
   const [part] = partsIn(time, { from, until: from + 1 })
   assert(part)
   const hour = hourOf(time, from)
-  return { hourPart: hour + part.part, part, epochs: overlap(epochsOfHour(time, hour), part.epochs) }
+  return { hourPart: hourPartNumber(hour, part.number), part, epochs: overlap(epochsOfHour(time, hour), part.epochs) }
 }
 
 // ----------------------------------------------------------------------------------------------------------------- levels
@@ -81,8 +88,8 @@ export interface Level {
   readonly table: string
   /** Validators of one row. */
   readonly validators: number
-  /** Day parts (or hour parts) in one row. The cells of one validator are consecutive. */
-  readonly units: number
+  /** Day parts of one row; for hours, hour parts. The cells of one validator are consecutive. */
+  readonly partsPerRow: number
   /** Groups of one unit that an id has room for. */
   readonly groupsMax: number
 }
@@ -94,10 +101,10 @@ const groupsMax = 2 ** 22
 export const validatorsMax = groupSize * groupsMax
 
 export const levels = {
-  hours: { table: 'duty_hours', validators: groupSize, units: 1, groupsMax: groupsMax },
-  days: { table: 'duty_days', validators: groupSize, units: 1, groupsMax: groupsMax },
-  shortSpans: { table: 'duty_short_spans', validators: 8, units: 16, groupsMax: 8 * groupsMax },
-  longSpans: { table: 'duty_long_spans', validators: 1, units: 128, groupsMax: groupSize * groupsMax },
+  hours: { table: 'duty_hours', validators: groupSize, partsPerRow: 1, groupsMax: groupsMax },
+  days: { table: 'duty_days', validators: groupSize, partsPerRow: 1, groupsMax: groupsMax },
+  shortSpans: { table: 'duty_short_spans', validators: 8, partsPerRow: 16, groupsMax: 8 * groupsMax },
+  longSpans: { table: 'duty_long_spans', validators: 1, partsPerRow: 128, groupsMax: groupSize * groupsMax },
 } as const satisfies Record<string, Level>
 
 /** Levels that hold days. `duty_units.level` is the index in this list. */
@@ -132,7 +139,9 @@ export const unitIn = (level: Level, id: number): number =>
 export const networkIn = (id: number): Network => networks[Math.floor(id / 2 ** 46) - 1] as Network
 
 const unitAt = (time: ChainTime, level: Level, epoch: Epoch): number =>
-  level === levels.hours ? hourOf(time, epoch) + partOf(time, epoch) : Math.floor(partOf(time, epoch) / level.units)
+  level === levels.hours
+    ? hourPartNumber(hourOf(time, epoch), dayPartAt(time, epoch))
+    : Math.floor(dayPartAt(time, epoch) / level.partsPerRow)
 
 /** All epochs whose figures are in rows of this unit. */
 export function epochsOfUnit(time: ChainTime, level: Level, unit: number): Epochs {
@@ -148,9 +157,14 @@ export function epochsOfUnit(time: ChainTime, level: Level, unit: number): Epoch
   return { from: firstFrom(unit), until: firstFrom(unit + 1) }
 }
 
-export const missedLevel: Level = { table: 'missed_duties', validators: groupSize, units: 1, groupsMax: groupsMax }
+export const missedLevel: Level = {
+  table: 'missed_duties',
+  validators: groupSize,
+  partsPerRow: 1,
+  groupsMax: groupsMax,
+}
 
-export const presenceLevel: Level = { table: 'duty_presence', validators: 32_768, units: 1, groupsMax: groupsMax }
+export const presenceLevel: Level = { table: 'duty_presence', validators: 32_768, partsPerRow: 1, groupsMax: groupsMax }
 
 // ---------------------------------------------------------------------------------------------------------------- columns
 

@@ -113,10 +113,9 @@ async function listByFigures(
 /** Which of the validators have rows in which grains. */
 function createPresence(reader: StateReader, query: RecordQuery, hours: readonly Source[]) {
   const { network, days, cut, validators } = query
-  const isWhole = ({ day }: { readonly day: number }) =>
-    !cut || (day >= cut.wholeDays.from && day < cut.wholeDays.until)
+  const isWhole = ({ chainDay }: DayPart) => !cut || (chainDay >= cut.wholeDays.from && chainDay < cut.wholeDays.until)
   /** By grain: its hours, or its day parts. */
-  const hoursByGrain = Map.groupBy(hours, ({ grains }) => grains[0] as number)
+  const hoursByGrain = Map.groupBy(hours, ({ grainOfCell }) => grainOfCell[0] as number)
   const partsByGrain: ReadonlyMap<number, readonly DayPart[]> =
     query.grain === 'hours'
       ? new Map()
@@ -132,20 +131,20 @@ function createPresence(reader: StateReader, query: RecordQuery, hours: readonly
   /** Reads the rows that `addMembers` needs for these grains. */
   async function read(grains: readonly number[]): Promise<void> {
     const parts = grains.flatMap((grain) => partsByGrain.get(grain) ?? [])
-    const ids = parts.flatMap(({ part }) => wanted.groups.map((group) => setId(part, group)))
+    const ids = parts.flatMap(({ number }) => wanted.groups.map((group) => setId(number, group)))
     const data = await dataByIds(reader, presenceLevel.table, ids)
     sets = new Map(Array.from(data, ([id, packed]) => [id, unpackSet(packed)]))
     const grainHours = grains.flatMap((grain) => hoursByGrain.get(grain) ?? [])
     if (grainHours.length === 0) return
-    const hourIds = grainHours.flatMap(({ firstId }) => hourGroups.map((group) => firstId + group))
+    const hourIds = grainHours.flatMap(({ firstRowId }) => hourGroups.map((group) => firstRowId + group))
     rows = await dataByIds(reader, levels.hours.table, hourIds)
   }
 
   /** Adds the validators that have a row in the grain. */
   function addMembers(members: ValidatorSet, grain: number): void {
-    for (const { part } of partsByGrain.get(grain) ?? [])
+    for (const { number: part } of partsByGrain.get(grain) ?? [])
       for (const group of wanted.groups) members.addCommon(wanted, group, sets.get(setId(part, group)))
-    for (const { firstId } of hoursByGrain.get(grain) ?? []) members.addAll(membersInHour(firstId))
+    for (const { firstRowId } of hoursByGrain.get(grain) ?? []) members.addAll(membersInHour(firstRowId))
   }
 
   function membersInHour(firstId: number): number[] {

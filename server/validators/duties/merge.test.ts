@@ -10,7 +10,7 @@ import { isLongRun } from '#test/long.ts'
 import { type Grain, type StoredRow, storedRows } from '#test/stored-duties.ts'
 import { type EpochRow, perfect, writeEpochs } from '#test/validators-world.ts'
 import { type Measure, measures } from '../ratings/measures.ts'
-import { networkId, partOf, partsIn } from './layout.ts'
+import { dayPartAt, networkId, partsIn } from './layout.ts'
 import { mergeSpans } from './merge.ts'
 import { mergeDuties, queryDuties } from './store.ts'
 
@@ -83,7 +83,7 @@ const unitsAt = async ({ duties }: TestContext, level: number) =>
 
 /** After a complete merge, past days and short spans have no rows, and long spans have a row per validator. */
 async function assertMerged(context: TestContext, until: number, present: ReadonlyMap<number, ReadonlySet<number>>) {
-  const openPart = partOf(time, until as Epoch)
+  const openPart = dayPartAt(time, until as Epoch)
   const [openShort, openLong] = [Math.floor(openPart / 16), Math.floor(openPart / 128)]
   const parts = [...present.keys()].sort((a, b) => a - b)
   const spansOf = (size: number, some: readonly number[]) => [...new Set(some.map((part) => Math.floor(part / size)))]
@@ -207,8 +207,8 @@ test('whenever merges run or stop, reads return the sums over all epochs', async
     for (const span of await writeEpochs(context, network, range, rows)) {
       const written = rows.filter(({ epoch }) => epoch >= span.from && epoch < span.until)
       sums.add(written)
-      for (const { part } of partsIn(time, span)) if (!present.has(part)) present.set(part, new Set())
-      for (const { epoch, validator } of written) present.get(partOf(time, epoch as Epoch))?.add(validator)
+      for (const { number: part } of partsIn(time, span)) if (!present.has(part)) present.set(part, new Set())
+      for (const { epoch, validator } of written) present.get(dayPartAt(time, epoch as Epoch))?.add(validator)
     }
   }
   const mergeSomehow = async (until: number) => {
@@ -280,7 +280,9 @@ test('rows that are written to a day during its merge are kept and merged the ne
     sums.add(rows)
   }
   // Leave out the first of two epochs of one day part.
-  const gap = [...Array(18).keys()].find((epoch) => partOf(time, epoch as Epoch) === partOf(time, (epoch + 1) as Epoch))
+  const gap = [...Array(18).keys()].find(
+    (epoch) => dayPartAt(time, epoch as Epoch) === dayPartAt(time, (epoch + 1) as Epoch),
+  )
   assert(gap !== undefined)
   await write({ from: 0, until: gap })
   await write({ from: gap + 1, until: 40 })
@@ -296,7 +298,7 @@ test('rows that are written to a day during its merge are kept and merged the ne
   await mergeSpans(state, { network, time, until: 40 })
   assert(slices > 2)
   await assertStored(context, sums, grains, 'after the merge')
-  assert.deepEqual((await unitsAt(context, 0))[0], partOf(time, gap as Epoch))
+  assert.deepEqual((await unitsAt(context, 0))[0], dayPartAt(time, gap as Epoch))
   assert.equal(await mergeDuties(context.duties, { network, time, until: 40 }, never), 1)
   assert((await unitsAt(context, 0)).every((unit) => unit >= 16))
   await assertStored(context, sums, grains, 'after the next merge')
@@ -304,7 +306,7 @@ test('rows that are written to a day during its merge are kept and merged the ne
 
 test('a span is not merged before its last part is over', async () => {
   await using context = await open()
-  const last = [...Array(60).keys()].findLast((epoch) => partOf(time, epoch as Epoch) === 15) ?? assert.fail()
+  const last = [...Array(60).keys()].findLast((epoch) => dayPartAt(time, epoch as Epoch) === 15) ?? assert.fail()
   await writeEpochs(context, network, { from: 0, until: last + 1 }, rowsOf({ from: 0, until: last + 1 }))
   assert.equal(await mergeDuties(context.duties, { network, time, until: last }, never), 0)
   assert.equal(await mergeDuties(context.duties, { network, time, until: last + 1 }, never), 1)

@@ -13,7 +13,7 @@ import { measures } from '../ratings/measures.ts'
 import { addCells, addChunk, ChunkReader } from './chunk.ts'
 import { Cells } from './chunk-format.ts'
 import { ignoreDamage } from './damage.ts'
-import { dayLevels, groupOf, type Level, networkId, partOf, rowId, unitIds } from './layout.ts'
+import { dayLevels, dayPartAt, groupOf, type Level, networkId, rowId, unitIds } from './layout.ts'
 import { packCells } from './pack-chunk.ts'
 import { dataByIds, type PackedRow, putRows, removeBetween, rowsByGroup } from './rows.ts'
 import { addUnit, allUnits, validatorsEnd } from './units.ts'
@@ -40,16 +40,18 @@ export async function mergeSpans(
   { network: name, time, until }: MergeInput,
   signal?: AbortSignal,
 ): Promise<number> {
-  const open = partOf(time, until as Epoch)
+  const open = dayPartAt(time, until as Epoch)
   const network = networkId(name)
   let spans = 0
   for (const from of [days, short] as const) {
     const [source, target] = [dayLevels[from], dayLevels[from + 1] as Level]
     const units = await allUnits(state, network)
     const existingSpans = new Set(units[from + 1])
-    const bySpan = Map.groupBy(units[from] ?? [], (unit) => Math.floor((unit * source.units) / target.units))
+    const bySpan = Map.groupBy(units[from] ?? [], (unit) =>
+      Math.floor((unit * source.partsPerRow) / target.partsPerRow),
+    )
     for (const [span, ownUnits] of bySpan) {
-      if ((span + 1) * target.units > open) continue
+      if ((span + 1) * target.partsPerRow > open) continue
       const end = await validatorsEnd(state, source, network, ownUnits)
       let isDamaged = false
       for (let first = 0; first < end && !isDamaged; first += validatorsAtOnce[from]) {
@@ -124,13 +126,13 @@ const groupsAtOnce = 16
  * validators as a target row.
  */
 function createMerger(source: Level, target: Level, sources: ReadonlyMap<number, ReadonlyMap<number, Uint8Array>>) {
-  const cells = new Cells(target.validators * target.units, measures.length)
+  const cells = new Cells(target.validators * target.partsPerRow, measures.length)
   const beforeReader = new ChunkReader(measures.length)
   const inputs = Array.from(sources, ([unit, rows]) => {
-    const offset = (unit * source.units) % target.units
+    const offset = (unit * source.partsPerRow) % target.partsPerRow
     /** Target cell of each source cell. */
-    const to = Int32Array.from({ length: target.validators * source.units }, (_, cell) => {
-      return Math.floor(cell / source.units) * target.units + offset + (cell % source.units)
+    const to = Int32Array.from({ length: target.validators * source.partsPerRow }, (_, cell) => {
+      return Math.floor(cell / source.partsPerRow) * target.partsPerRow + offset + (cell % source.partsPerRow)
     })
     return { rows, to, reader: new ChunkReader(measures.length), open: -1 }
   })
@@ -144,7 +146,7 @@ function createMerger(source: Level, target: Level, sources: ReadonlyMap<number,
       if (!data) continue
       if (input.open !== group) input.reader.open(data)
       input.open = group
-      addCells(input.reader, cells, (first % source.validators) * source.units, input.to.length, input.to)
+      addCells(input.reader, cells, (first % source.validators) * source.partsPerRow, input.to.length, input.to)
     }
     return cells.isPresent.includes(1) ? packCells(cells) : undefined
   }

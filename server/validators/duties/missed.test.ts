@@ -5,7 +5,7 @@ import { chainDays, type Epoch } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
 import { createSeededRandom } from '#simulator/seeded-random.ts'
 import { openContext, type TestContext } from '#test/context.ts'
-import { partOf } from './layout.ts'
+import { dayPartAt } from './layout.ts'
 import {
   dropMissedDuties,
   emptyMissedDuty,
@@ -123,7 +123,7 @@ test('several commits of a day are appended, in every group of validators', asyn
   assert.deepEqual(await read(context, 0, { from: 7, until: 7 }), [])
   assert.deepEqual(await missedEpochs(context.duties, 'hoodi'), [{ from: 0, until: 41 }])
   const counts = await queryDuties(context.duties, 'countRows', undefined)
-  const groups = new Set(rows.map(({ epoch, validator }) => `${partOf(time, epoch as Epoch)} ${validator >> 6}`))
+  const groups = new Set(rows.map(({ epoch, validator }) => `${dayPartAt(time, epoch as Epoch)} ${validator >> 6}`))
   assert.equal(counts.missed_duties, groups.size, 'one row for each day part and 64 validators')
 })
 

@@ -16,12 +16,12 @@ import { addCells, ChunkReader, identity } from './chunk.ts'
 import { Cells } from './chunk-format.ts'
 import {
   type DayPart,
+  dayPartAt,
   groupIn,
   groupOf,
   groupsOf,
   missedLevel,
   networkId,
-  partOf,
   partsIn,
   rowId,
   segmentAt,
@@ -101,14 +101,14 @@ export async function writeMissedDuties(
   segments: readonly { readonly epochs: Epochs; readonly missed: MissedDutyColumns }[],
 ): Promise<void> {
   for (const { epochs } of segments) await addCoverage(tx, stream(network), epochs.from, epochs.until)
-  for (const partSegments of Map.groupBy(segments, ({ epochs }) => partOf(time, epochs.from)).values()) {
+  for (const partSegments of Map.groupBy(segments, ({ epochs }) => dayPartAt(time, epochs.from)).values()) {
     const { part } = segmentAt(time, (partSegments[0] as { epochs: Epochs }).epochs.from)
     const groups = Map.groupBy(
       partSegments.flatMap(({ missed }) => missedDutiesIn(missed)),
       ({ validator }) => groupOf(missedLevel, validator),
     )
     const groupNumbers = [...groups.keys()]
-    const ids = groupNumbers.map((group) => rowId(missedLevel, networkId(network), part.part, group))
+    const ids = groupNumbers.map((group) => rowId(missedLevel, networkId(network), part.number, group))
     const before = await dataByIds(tx, missedLevel.table, ids)
     const rows = groupNumbers.map((group, at): PackedRow => {
       const id = ids[at] as number
@@ -176,7 +176,7 @@ export const unpackMissedDuties = (time: ChainTime, part: DayPart, group: number
 /** Deletes the missed duties of all chain days before this one. */
 export async function dropMissedDuties(tx: StateWriter, network: Network, time: ChainTime, day: number): Promise<void> {
   const { from: until } = chainDays(time).epochsOf(day as ChainDay)
-  const ids = unitIds(missedLevel, networkId(network), { from: 0, until: partOf(time, until) })
+  const ids = unitIds(missedLevel, networkId(network), { from: 0, until: dayPartAt(time, until) })
   await removeBetween(tx, missedLevel.table, ids)
   await removeCoverageBefore(tx, stream(network), until)
 }
@@ -197,7 +197,7 @@ export async function listMissedDuties(
   const groups = groupsOf(missedLevel, validators)
   const partOfRow = new Map(
     partsIn(time, { from, until }).flatMap((part) =>
-      groups.map((group) => [rowId(missedLevel, networkId(network), part.part, group), part]),
+      groups.map((group) => [rowId(missedLevel, networkId(network), part.number, group), part]),
     ),
   )
   return [...(await dataByIds(duties, missedLevel.table, [...partOfRow.keys()]))]

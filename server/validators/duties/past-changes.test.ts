@@ -32,15 +32,15 @@ test('filled gaps and repairs get a new revision, epochs at the head do not', as
   const parts = partsIn(time, { from: 10, until: 30 })
   assert.ok(parts.length > 1)
   assert.equal(await countChanges(duties, network, 0), parts.length)
-  assert.deepEqual({ ...(await nextChange(duties, network, 0)) }, { part: parts[0]?.part, revision: 1 })
-  assert.deepEqual({ ...(await nextChange(duties, network, 1)) }, { part: parts[1]?.part, revision: 2 })
+  assert.deepEqual({ ...(await nextChange(duties, network, 0)) }, { part: parts[0]?.number, revision: 1 })
+  assert.deepEqual({ ...(await nextChange(duties, network, 1)) }, { part: parts[1]?.number, revision: 2 })
 
   const [first] = parts
   assert.ok(first)
   for (const segment of segments(first.epochs.from, first.epochs.until))
     await updateDuties(duties, 'stageSegment', { id: 1_000_000, time, segment })
   assert.equal(hasStages(), true)
-  const replaced = { from: first.part, until: first.part + 1 }
+  const replaced = { from: first.number, until: first.number + 1 }
   await updateDuties(duties, 'replacePart', { id: 1_000_000, network, time, epochs: first.epochs, parts: replaced })
   await updateDuties(duties, 'dropStage', { id: 1_000_000 })
   assert.equal(hasStages(), false)
@@ -49,7 +49,7 @@ test('filled gaps and repairs get a new revision, epochs at the head do not', as
   assert.deepEqual(
     { ...(await nextChange(duties, network, parts.length)) },
     {
-      part: first.part,
+      part: first.number,
       revision: parts.length + 1,
     },
   )

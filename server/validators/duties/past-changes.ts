@@ -22,7 +22,7 @@ export async function recordPastChange(
 ): Promise<void> {
   await forgetSummaries(tx, network, time, epochs)
   let revision = await lastRevision(tx, network)
-  for (const { part } of partsIn(time, epochs)) {
+  for (const { number: part } of partsIn(time, epochs)) {
     revision += 1
     await putRow(tx, 'duty_changes', ['network', 'part'], { network: networkId(network), part, revision })
   }

@@ -72,8 +72,8 @@ export class RecordAccumulator {
   add(reader: SourceReader, data: Uint8Array, validator: number): void {
     const { source, windows } = reader
     const chunk = reader.open(data)
-    const { level, grains } = source
-    const first = (validator % level.validators) * level.units + source.first
+    const { level, grainOfCell: grains } = source
+    const first = (validator % level.validators) * level.partsPerRow + source.firstCell
     const count = grains.length
     if (!chunk.selectCells(first, count)) return
     for (let at = 0; at < count; at++) {
@@ -259,7 +259,7 @@ export class SourceReader {
 
   constructor(source: Source, windowOf: Int32Array) {
     this.source = source
-    this.windows = source.grains.map((grain) => (grain < 0 ? -1 : (windowOf[grain] as number)))
+    this.windows = source.grainOfCell.map((grain) => (grain < 0 ? -1 : (windowOf[grain] as number)))
     this.cellsMax = maxCellsPerWindow(this.windows)
   }
 

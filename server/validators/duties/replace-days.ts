@@ -12,7 +12,7 @@ import { executionAmounts, measures } from '../ratings/measures.ts'
 import { addCells, addChunk, ChunkReader } from './chunk.ts'
 import { Cells } from './chunk-format.ts'
 import { isDamaged, repairCommand, storedEpochsOf } from './damage.ts'
-import { dayLevels, groupOf, type Level, levels, networkId, partOf, rowId } from './layout.ts'
+import { dayLevels, dayPartAt, groupOf, type Level, levels, networkId, rowId } from './layout.ts'
 import { packCells } from './pack-chunk.ts'
 import { addValidator } from './presence.ts'
 import type { Replacement } from './replace.ts'
@@ -29,7 +29,7 @@ const reader = new ChunkReader(measures.length)
 const groupCells = () => new Cells(groupSize, measures.length)
 const [before, after, day] = [groupCells(), groupCells(), groupCells()]
 const rowCells = new Map<Level, Cells>(
-  dayLevels.map((level) => [level, new Cells(level.validators * level.units, measures.length)]),
+  dayLevels.map((level) => [level, new Cells(level.validators * level.partsPerRow, measures.length)]),
 )
 const singles = Array.from({ length: groupSize }, (_, cell) => Int32Array.of(cell))
 
@@ -71,11 +71,11 @@ export async function replaceDays(tx: StateWriter, replacement: Replacement, val
   const { network, part, units } = replacement
   const sources: Source[] = []
   for (const [at, level] of dayLevels.entries()) {
-    const unit = Math.floor(part.part / level.units)
+    const unit = Math.floor(part.number / level.partsPerRow)
     const firstId = rowId(level, networkId(network), unit, 0)
     const ids = { from: firstId + groupOf(level, validators.from), until: firstId + groupOf(level, validators.until) }
     const rows = units[at]?.includes(unit) ? await rowsByGroup(tx, level, ids) : new Map<number, Uint8Array>()
-    sources.push({ level, unit, firstId, offset: part.part % level.units, rows, changed: [], deleted: [] })
+    sources.push({ level, unit, firstId, offset: part.number % level.partsPerRow, rows, changed: [], deleted: [] })
   }
   const groups = { from: groupOf(levels.days, validators.from), until: groupOf(levels.days, validators.until) }
   for (let at = groups.from; at < groups.until; at++) replaceGroup(replacement, sources, at)
@@ -83,7 +83,7 @@ export async function replaceDays(tx: StateWriter, replacement: Replacement, val
     await putRows(tx, level.table, changed)
     for (const id of deleted) await tx.run(`delete from ${level.table} where id = ?`, id)
   }
-  if ((sources[0]?.changed.length ?? 0) > 0) await addUnit(tx, networkId(network), 0, part.part)
+  if ((sources[0]?.changed.length ?? 0) > 0) await addUnit(tx, networkId(network), 0, part.number)
 }
 
 function replaceGroup(replacement: Replacement, sources: readonly Source[], group: number): void {
@@ -137,7 +137,7 @@ function readBefore(sources: readonly Source[], group: number) {
         continue
       }
       for (let at = 0; at < level.validators; at++)
-        addCells(reader, before, at * level.units + offset, 1, singles[first + at] as Int32Array)
+        addCells(reader, before, at * level.partsPerRow + offset, 1, singles[first + at] as Int32Array)
     }
   }
   return { damaged, isLost }
@@ -149,9 +149,12 @@ function readBefore(sources: readonly Source[], group: number) {
 function mayDelete({ network, time, part, parts, covered }: Replacement, { level, unit }: Source): boolean {
   if (level === levels.days) return false
   const epochs = storedEpochsOf(time, level, unit, covered)
-  const spanParts = { from: partOf(time, epochs.from as never), until: partOf(time, (epochs.until - 1) as never) + 1 }
+  const spanParts = {
+    from: dayPartAt(time, epochs.from as never),
+    until: dayPartAt(time, (epochs.until - 1) as never) + 1,
+  }
   if (spanParts.from < parts.from || spanParts.until > parts.until) throw spanIsDamaged(network, epochs)
-  return part.part === spanParts.until - 1
+  return part.number === spanParts.until - 1
 }
 
 export const spanIsDamaged = (network: Replacement['network'], epochs: Range): RepairRefused =>
@@ -169,7 +172,7 @@ function removeFromSpans(source: Source, group: number, differing: readonly numb
     const cells = rowCells.get(level) as Cells
     cells.clear()
     addChunk(reader, data, cells)
-    for (const cell of ownCells) clearCell(cells, (cell - first) * level.units + offset)
+    for (const cell of ownCells) clearCell(cells, (cell - first) * level.partsPerRow + offset)
     putRow(source, row, cells)
   }
 }

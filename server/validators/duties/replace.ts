@@ -111,13 +111,15 @@ export async function replacePart(
 async function validatorsEndOf(
   tx: StateWriter,
   network: Network,
-  { part, hours }: DayPart,
+  { number: part, hours }: DayPart,
   segments: readonly StagedSegment[],
 ): Promise<number> {
   const hourParts = Array.from({ length: hours.until - hours.from }, (_, at) => hours.from + at + part)
   const levelUnits: readonly (readonly [Level, readonly number[]])[] = [
     [levels.hours, hourParts],
-    ...[...dayLevels, missedLevel, presenceLevel].map((level) => [level, [Math.floor(part / level.units)]] as const),
+    ...[...dayLevels, missedLevel, presenceLevel].map(
+      (level) => [level, [Math.floor(part / level.partsPerRow)]] as const,
+    ),
   ]
   let end = 1
   for (const [level, units] of levelUnits)
@@ -228,7 +230,7 @@ async function replaceMissed(
     for (const validator of differing) changed[validator] = 1
     return isLost || differing.length > 0
   }
-  await replaceRows(tx, network, missedLevel, part.part, validators, rowAt, differ)
+  await replaceRows(tx, network, missedLevel, part.number, validators, rowAt, differ)
 }
 
 const byValidator = (missed: readonly MissedDuty[]): Map<number, string> =>
@@ -254,7 +256,7 @@ async function replacePresence(tx: StateWriter, { network, part, changed, presen
     return true
   }
   const validators = { from: 0, until: changed.length }
-  await replaceRows(tx, network, presenceLevel, part.part, validators, rowAt, differ)
+  await replaceRows(tx, network, presenceLevel, part.number, validators, rowAt, differ)
 }
 
 async function replaceAudits(tx: StateWriter, { network, part, covered, segments }: Replacement): Promise<void> {

@@ -35,7 +35,7 @@ async function repair(context: TestContext, earnings: number): Promise<void> {
   const [id, time] = [1_000_000, timeOf(context)]
   for (const segment of segmentsOf(time, epochs, rowsWith(earnings)))
     await updateDuties(context.duties, 'stageSegment', { id, time, segment })
-  for (const { part, epochs: replaced } of partsIn(time, epochs)) {
+  for (const { number: part, epochs: replaced } of partsIn(time, epochs)) {
     const input = { id, network, time, epochs: replaced, parts: { from: part, until: part + 1 } } as const
     await updateDuties(context.duties, 'replacePart', input)
   }

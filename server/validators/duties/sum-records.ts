@@ -56,14 +56,14 @@ export async function sumRecords(
         .map((id) => unitIn(levels.hours, id)),
     )
     const readersOfBatch = readers.filter(
-      ({ source: { level, firstId } }) => level !== levels.hours || hours.has(unitIn(level, firstId)),
+      ({ source: { level, firstRowId } }) => level !== levels.hours || hours.has(unitIn(level, firstRowId)),
     )
     const rowsOfReader = readersOfBatch.map(({ source }) => rows.get(source.level.table))
     for (const validator of batch) {
       for (let at = 0; at < readersOfBatch.length; at++) {
         const sourceReader = readersOfBatch[at] as SourceReader
-        const { level, firstId } = sourceReader.source
-        const data = rowsOfReader[at]?.get(firstId + groupOf(level, validator))
+        const { level, firstRowId } = sourceReader.source
+        const data = rowsOfReader[at]?.get(firstRowId + groupOf(level, validator))
         if (data) accumulator.add(sourceReader, data, validator)
       }
       for (const { group, data, sourceReader } of provisionalRows)
@@ -90,9 +90,9 @@ async function withoutStored(
 
 const provisionalSource = (query: RecordQuery, grains: readonly Grain[], epoch: number): Source => ({
   level: levels.days,
-  firstId: -1,
-  first: 0,
-  grains: Int32Array.of(grainAt(query, grains, epoch)),
+  firstRowId: -1,
+  firstCell: 0,
+  grainOfCell: Int32Array.of(grainAt(query, grains, epoch)),
 })
 
 type RowsByTable = Awaited<ReturnType<typeof dataOfTables>>
@@ -107,10 +107,10 @@ function rowsOf(
   const selections: RowSelection[] = []
   if (plan.hours.length > 0) {
     const groups = groupsOf(levels.hours, validators)
-    const ids = plan.hours.flatMap(({ firstId }) => groups.map((group) => firstId + group))
+    const ids = plan.hours.flatMap(({ firstRowId }) => groups.map((group) => firstRowId + group))
     selections.push(selectIds(levels.hours, ids))
   }
-  if (plan.days.grainOf.length > 0)
+  if (plan.days.grainOfPart.length > 0)
     for (const [index, level] of dayLevels.entries())
       selections.push(selectUnits(index, networkId(network), unitsOf(plan, level), groupsOf(level, validators)))
   return dataOfTables(reader, selections)

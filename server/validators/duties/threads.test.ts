@@ -14,7 +14,7 @@ import { type EpochRow, perfect, writeEpochs } from '#test/validators-world.ts'
 import { waitUntil } from '#test/wait-until.ts'
 import { measures } from '../ratings/measures.ts'
 import { coveredEpochs } from './coverage.ts'
-import { partOf, plainTime } from './layout.ts'
+import { dayPartAt, plainTime } from './layout.ts'
 import { missedFields } from './missed.ts'
 import { dutiesOnThreads, queryDuties, updateDuties } from './store.ts'
 
@@ -79,7 +79,7 @@ describe('on threads', () => {
     const transfer = [segment.validator.buffer, segment.sums.earnings.buffer]
     await updateDuties(threaded.duties, 'commitEpochs', { network: 'hoodi', time, segments: [segment] }, { transfer })
     assert.deepEqual([segment.validator.length, segment.sums.earnings.length], [0, 0])
-    const part = partOf(time, segment.epochs.from)
+    const part = dayPartAt(time, segment.epochs.from)
     assert.equal((await queryDuties(threaded.duties, 'validatorsIn', { network: 'hoodi', part })).length, 100)
   })
 

@@ -63,13 +63,13 @@ export async function writeSegments(
     const rows = ownSegments.map(({ segment }) => segment)
     await addToUnit(tx, levels.hours, network, hourPart, rows, isNew)
   }
-  for (const [, ownSegments] of Map.groupBy(placed, ({ part }) => part.part)) {
+  for (const [, ownSegments] of Map.groupBy(placed, ({ part }) => part.number)) {
     const { part } = ownSegments[0] as { part: DayPart }
     const isNew = within(covered, part.epochs).length === 0
     const rows = ownSegments.map(({ segment }) => segment)
-    await addToUnit(tx, levels.days, network, part.part, rows, isNew)
-    await addUnit(tx, networkId(network), 0, part.part)
-    await addPresence(tx, network, part.part, rows, isNew)
+    await addToUnit(tx, levels.days, network, part.number, rows, isNew)
+    await addUnit(tx, networkId(network), 0, part.number)
+    await addPresence(tx, network, part.number, rows, isNew)
   }
 }
 

@@ -21,7 +21,7 @@ import { addChunk, ChunkReader } from '../duties/chunk.ts'
 import { Cells } from '../duties/chunk-format.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
 import { hourEpochs } from '../duties/hours.ts'
-import { epochsOfUnit, type Level, levels, missedLevel, partOf, presenceLevel, unitIn } from '../duties/layout.ts'
+import { dayPartAt, epochsOfUnit, type Level, levels, missedLevel, presenceLevel, unitIn } from '../duties/layout.ts'
 import { listMissedDuties, missedFields } from '../duties/missed.ts'
 import { packCells } from '../duties/pack-chunk.ts'
 import { emptySet, packSet } from '../duties/presence.ts'
@@ -97,14 +97,14 @@ const write = (state: State, { table }: Level, id: number, data: Uint8Array) =>
 async function falsify(context: TestContext, level: Level, pick = 0): Promise<Range> {
   const rows = await rowsOf(context.dutiesState, level)
   const { id, data } = rows.at(pick % rows.length) as PackedRow
-  const cells = new Cells(level.validators * level.units, measures.length)
+  const cells = new Cells(level.validators * level.partsPerRow, measures.length)
   addChunk(new ChunkReader(measures.length), data, cells)
   const present = [...cells.isPresent.keys()].filter((cell) => cells.isPresent[cell] === 1)
   const cell = present[pick % present.length] as number
   cells.add(cell, measures.indexOf('sync_reward'), 1000 + pick)
   await write(context.dutiesState, level, id, packCells(cells))
   if (level === levels.hours) return epochsOfUnit(timeOf(context), level, unitIn(level, id))
-  return epochsOfUnit(timeOf(context), levels.days, unitIn(level, id) * level.units + (cell % level.units))
+  return epochsOfUnit(timeOf(context), levels.days, unitIn(level, id) * level.partsPerRow + (cell % level.partsPerRow))
 }
 
 /** Flips a bit of a row, which its checksum detects. Returns the epochs of the row. */
@@ -232,7 +232,7 @@ onStore('days and short spans', { until: 24 }, (at) => {
     const { follower, clean, lacking, dutiesState } = at()
     const first = await falsify(at(), levels.shortSpans, 1)
     const time = timeOf(at())
-    const end = epochsOfUnit(time, levels.days, partOf(time, (first.until + 6) as Epoch))
+    const end = epochsOfUnit(time, levels.days, dayPartAt(time, (first.until + 6) as Epoch))
     for (let slot = (end.until - 1) * 4; slot < end.until * 4; slot++) lacking.add(slot)
     const bytes = await rowsOf(dutiesState, levels.hours)
     const { parts, changed, failed } = await follower.repair({ from: first.from, until: end.until }, signal)

@@ -170,7 +170,7 @@ async function repairPart(
       network,
       time: plainTime(time),
       epochs: part.epochs,
-      parts: { from: first.part, until: last.part + 1 },
+      parts: { from: first.number, until: last.number + 1 },
     })
   } finally {
     await updateDuties(duties, 'dropStage', { id })

@@ -7,7 +7,7 @@ import type { Duties } from '#storage/duties.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { type HourSums, sumHours } from '../duties/hour-sums.ts'
 import { hourEpochs } from '../duties/hours.ts'
-import { levels, networkId, partsIn } from '../duties/layout.ts'
+import { hourPartNumber, levels, networkId, partsIn } from '../duties/layout.ts'
 import { describeWindowsMismatch, refuseOtherWindows, storedChain } from '../duties/networks.ts'
 import { validatorsEnd } from '../duties/units.ts'
 import { keptThrough, type Watched } from '../duties/watch-ranges.ts'
@@ -60,7 +60,7 @@ export async function verifyHour(
 
 /** All rows that are stored, also those of validators that should have none. */
 async function readHour(duties: Duties, network: Network, time: ChainTime, hour: number) {
-  const units = partsIn(time, epochsOfHour(time, hour as ChainHour)).map(({ part }) => hour + part)
+  const units = partsIn(time, epochsOfHour(time, hour as ChainHour)).map(({ number }) => hourPartNumber(hour, number))
   const end = await validatorsEnd(duties, levels.hours, networkId(network), units)
   const validators = Array.from({ length: end }, (_, index) => index)
   return sumHours(duties, { network, time, validators, hours: { from: hour, until: hour + 1 } }, measures)
