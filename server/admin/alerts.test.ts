@@ -10,8 +10,8 @@ test('the operator lists open alerts and sends a signed test alert to a webhook;
   await using receiver = await serveScript({ status: 204 }, { status: 500 })
   const webhooks = [testWebhook({ url: `${receiver.url}/hook?token=1` })]
   await using server = await openEmptyServer({ validators: { webhooks } })
-  const { state } = server.context
-  await state.write((tx) =>
+  const { ingest } = server.context
+  await ingest.write((tx) =>
     tx.run(
       "insert into open_alerts values ('hoodi', 'ops', 'attestations_missed', 7, 120), ('hoodi', 'ops', 'exit', 3, 90)",
     ),

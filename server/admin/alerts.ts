@@ -22,7 +22,7 @@ export const alertRoutes = (context: AppContext): readonly ExtraRoute[] => [
 ]
 
 async function listAlerts(context: AppContext): Promise<AlertsView> {
-  const open = await context.state.all<AlertsView['open'][number]>(
+  const open = await context.ingest.all<AlertsView['open'][number]>(
     `select network, webhook, event, validator_index as "validatorIndex", since_epoch as "sinceEpoch"
      from open_alerts order by network, validator_index, event, webhook limit ?`,
     listedMax,
