@@ -95,7 +95,7 @@ test('the FX page', { skip: noBrowser }, async (t) => {
     await page.locator('#signed:focus').waitFor()
     await signed.getByText('permitWitnessTransferFrom').waitFor()
     const command = await signed.locator('pre', { hasText: '/check-signature' }).innerText()
-    const newId = new URL(page.url()).hash.split(/[/?]/)[2]
+    const newId = new URL(page.url()).pathname.split('/')[2]
     assert.match(command, new RegExp(`^curl -s '.*/v1/exchange/fx/quotes/${newId}/check-signature'`))
     assert.match(command, /-H "authorization: Bearer \$TETRAD_KEY"/)
     assert.match(command, new RegExp(`"signature":"0x[0-9a-f]{130}","signer":"${account.address}"`))
