@@ -237,6 +237,10 @@ test('operator pages', { skip: noBrowser }, async (t) => {
     await page.getByRole('button', { name: 'Send a test alert' }).click()
     await page.getByRole('status').getByText(message).waitFor()
     await browser.accessible(page)
+    // The real call: the demo has no webhook.
+    await page.unrouteAll()
+    await page.reload()
+    await page.getByText('No webhook is configured, so no alerts are sent.').waitFor()
     await browser.leave(page)
   })
 

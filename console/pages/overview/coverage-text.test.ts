@@ -33,6 +33,10 @@ test('what is not known is not shown as zero', () => {
   )
 })
 
+test('data without a node has no rate', () => {
+  assert.equal(rateText({ ...network, perSecond: 0, remainingSeconds: null, status: 'not syncing' }), '')
+})
+
 test('a feed has no range, but a rate in the process that reads it', () => {
   const none = { from: null, until: null, read: null, target: null, share: null, remaining: null }
   const feed: StreamView = { ...network, ...none, group: 'markets', perSecond: null, remainingSeconds: null }

@@ -21,6 +21,8 @@ export function coverageText(stream: StreamView): string {
 /** Empty if nothing is left to read, or the rate is not known. */
 export function rateText(stream: StreamView): string {
   const { remaining, perSecond, remainingSeconds, progress } = stream
+  // Without a node, nothing is meant to be read.
+  if (stream.status === 'not syncing') return ''
   if (remaining !== null) {
     if (remaining === 0 || perSecond === null) return ''
     if (perSecond === 0) return `Nothing was read in the last 15 minutes.`

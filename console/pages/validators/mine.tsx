@@ -1,6 +1,6 @@
 // "My validators": the validators that somebody watches, with what needs attention first. The list is kept in the browser; the
 // operator also sees the watch list of the server, open alerts, and can send a test alert.
-import { useQuery } from '@tanstack/preact-query'
+import { type UseQueryResult, useQuery } from '@tanstack/preact-query'
 import { useState } from 'preact/compat'
 import type { AlertsView } from '#api/console.ts'
 import { operator } from '../../operator.ts'
@@ -21,21 +21,22 @@ import { sumOf, useWatchedFigures, type WatchedFigures, type WatchedReport } fro
 
 type OpenAlerts = AlertsView['open']
 
-/** Nothing for visitors. */
-function useAlerts(): AlertsView | undefined {
+/** Idle for visitors. */
+function useAlerts(): UseQueryResult<AlertsView> {
   const { session } = useConsoleContext()
   return useQuery({
     queryKey: ['alerts'],
     queryFn: operator.alerts,
     enabled: session.signedIn,
     refetchInterval: 30_000,
-  }).data
+  })
 }
 
 export function MyValidators({ view }: { readonly view: ValidatorsView }) {
   const { network } = view
   const { indices: own, add, remove } = useWatchList(network)
-  const alerts = useAlerts()
+  const query = useAlerts()
+  const { data: alerts } = query
   const ofServer = alerts?.watched.find((watched) => watched.network === network)?.indices ?? []
   const indices = [...new Set([...own, ...ofServer])].slice(0, watchedMax)
   const open = alerts?.open.filter((alert) => alert.network === network)
@@ -60,7 +61,9 @@ export function MyValidators({ view }: { readonly view: ValidatorsView }) {
           </QueryResult>
         )}
       </section>
-      {alerts && <AlertsCard webhooks={alerts.webhooks} />}
+      <QueryResult of={query} waiting="Loading alerts…">
+        {({ webhooks }) => <AlertsCard webhooks={webhooks} />}
+      </QueryResult>
     </>
   )
 }
