@@ -5,9 +5,9 @@
 // 2. A process that has seen the same heartbeat for `expiryMs` takes over the lease. Each process uses only its own
 //    monotonic clock, so clock differences between machines do not matter.
 // 3. Every write of an ingester first checks its token and locks the row until its commit (leased-stores.ts; for duties,
-//    server/validators/duties/operations.ts). Taking over the lease replaces the row, which waits for that lock. So a former
-//    holder cannot write after its successor, even if it was suspended. Heartbeats do not wait, because they do not change
-//    the key of the row.
+//    server/validators/duties/operations.ts). Taking over the lease replaces the row, which is not done while that lock is
+//    held. So a former holder cannot write after its successor, even if it was suspended. Heartbeats do not wait for the
+//    lock, because they do not change the key of the row.
 // 4. Two processes that take over a lease at the same time delete the same row. Only one of them does.
 import type { Clock } from '#runtime/clock.ts'
 import { failureFields } from '#runtime/failure-fields.ts'
@@ -137,10 +137,14 @@ function createLeaseWaiter(
 
   /** The new token, or undefined if the row has changed meanwhile. */
   async function writeRow(tx: StateWriter, before: LeaseRow | undefined): Promise<number | undefined> {
-    // Invariant 3: an update would not wait for the lock.
+    // Invariant 3: an update would ignore the lock.
     const same = 'name = ? and holder = ? and token = ? and heartbeat = ?'
     if (before) {
       const values = [name, before.holder, before.token, before.heartbeat]
+      // A frozen holder keeps its lock until PostgreSQL ends its connection. Do not wait: other writes of this process,
+      // such as heartbeats, would wait too.
+      const lockRow = `select token from leases where ${same} for update skip locked`
+      if (ingest.engine === 'postgres' && !(await tx.get(lockRow, ...values))) return undefined
       if ((await tx.run(`delete from leases where ${same}`, ...values)) === 0) return undefined
     }
     const token = (before?.token ?? 0) + 1

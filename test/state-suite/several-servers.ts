@@ -175,6 +175,33 @@ export function testSeveralServers(createLocation: CreateLocation): void {
       )
     })
 
+    test('a process that tries to take over a lease from a frozen holder writes everything else meanwhile', async (t) => {
+      await using servers = await openTwo()
+      const { one, other } = servers
+      if (one.engine === 'sqlite') return t.skip('a transaction locks the whole file')
+      const stopped = stopBeforeCommit(one)
+      const former = runUnderLease(leaseContext(one), lease, () => set(stopped.state, 1), never)
+      await stopped.reached
+      let attempts = 0
+      const counted = stateWith(other, {
+        write: (work, options) => {
+          attempts += 1
+          return other.write(work, options)
+        },
+      })
+      const next = runUnderLease(leaseContext(counted), lease, () => cursorOf(other, 'rates'), never)
+      try {
+        await waitForMoment(() => attempts > 0)
+        await other.write((tx) => moveCursor(tx, 'meanwhile', 1))
+      } finally {
+        stopped.release()
+      }
+      const [outcome] = await Promise.allSettled([former, next])
+      // PostgreSQL ends the connection of a frozen holder after a while. The write did not wait for that.
+      assert.equal(outcome.status, 'fulfilled')
+      assert.equal((await next)?.done, 1)
+    })
+
     test('of two processes that take over a lease at the same time, one gets it (storage/state.ts, rule 12)', async () => {
       await using servers = await openTwo()
       const { one, other } = servers
