@@ -17,6 +17,11 @@ export function addBackup(program: Command): void {
     .command('backup')
     .description('Copy all databases into a new folder and verify the copy. The server may keep running.')
     .argument('<dir>', 'a folder that does not exist yet, or is empty')
+    .addHelpText(
+      'after',
+      '\nBefore a new version changes tables, it makes such a copy itself, in upgrade-backups in the data folder\n' +
+        '(setting store.upgradeBackups).',
+    )
     .action((dir: string, _: unknown, command: Command) => backup(resolve(dir), command.optsWithGlobals()))
 
   program
@@ -49,7 +54,8 @@ async function backup(target: string, options: CommonOptions): Promise<void> {
     options,
     'back it up with pg_dump --format=custom, or with the tool of your database provider.',
   )
-  const { copyStores, listFolder, removeCopies, sealBackup } = await import('#storage/backup.ts')
+  const { copyStores, listFolder, removeCopies } = await import('#storage/backup.ts')
+  const { sealBackup } = await import('#storage/seal-backup.ts')
   refuseUsed(target, (await listFolder(target)).length > 0)
   const madeAtMs = clock.now()
   const copyAndVerify = async (show: (text: string) => void): Promise<Manifest> => {

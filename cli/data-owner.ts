@@ -4,6 +4,7 @@ import type { Settings } from '#runtime/settings.ts'
 import type { AppContext } from '#server/context.ts'
 import { refuseDemo, withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
+import { note } from './print.ts'
 import { clock, random } from './runtime.ts'
 import { type CommonOptions, configOf, dataDirOf } from './settings.ts'
 
@@ -49,7 +50,7 @@ export async function withContext<T>(
     import('#server/context.ts'),
     import('#validators/duties/store.ts'),
   ])
-  const stores = await openStores(dataDirOf(options), settings.store)
+  const stores = await openStores(dataDirOf(options), { ...settings.store, onUpgrade: note })
   try {
     const { state, ingest } = stores
     const duties = dutiesOnThisThread(stores.duties)

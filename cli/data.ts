@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 import type { Stores } from '#storage/open.ts'
 import type { State, StateReader } from '#storage/state.ts'
 import { CommandFailure } from './failure.ts'
+import { note } from './print.ts'
 import { type CommonOptions, configOf, dataDirOf } from './settings.ts'
 
 /**
@@ -21,7 +22,7 @@ export async function withStores<T>(
     refuseUnfinishedRestore(dir)
     if (!existsSync(stateFile(dir))) throw missingData(dir)
   }
-  const stores = await openStateAndIngest(dir, store)
+  const stores = await openStateAndIngest(dir, { ...store, onUpgrade: note })
   try {
     await refuseDemo(options, stores)
     return await work(stores)

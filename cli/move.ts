@@ -8,7 +8,7 @@ import type { MovedTable, MoveProgress } from '#storage/move.ts'
 import type { State } from '#storage/state.ts'
 import { refuseDemo } from './data.ts'
 import { CommandFailure } from './failure.ts'
-import { print, printResult } from './print.ts'
+import { note, print, printResult } from './print.ts'
 import { openProgress } from './progress.ts'
 import { clock, random } from './runtime.ts'
 import { type CommonOptions, configOf, dataDirOf } from './settings.ts'
@@ -96,7 +96,9 @@ async function copyFolder(options: MoveOptions, from: string, copy: string): Pro
     import('#storage/backup.ts'),
   ])
   await using cleanup = new AsyncDisposableStack()
-  const stores = cleanup.adopt(await openStateAndIngest(from), (opened) => opened.close())
+  const { upgradeBackups } = (await configOf(options)).settings.store
+  const opened = await openStateAndIngest(from, { upgradeBackups, onUpgrade: note })
+  const stores = cleanup.adopt(opened, () => opened.close())
   await refuseDemo(options, stores)
   const duties = cleanup.adopt(await openDuties(from), (store) => store.close())
   // State and ingest get the same id, because they have the same target.

@@ -87,6 +87,7 @@ async function start(
     version: manifest.version,
     log,
     signal,
+    onUpgrade: note,
     checkData: (stores) => refuseMixedData(stores, options, demo !== undefined),
     prepare: async (context) => {
       // The calls that are printed need only mainnet. The server reads hoodi after its start, like any other network.

@@ -64,6 +64,8 @@ export interface StartOptions {
   readonly signal?: AbortSignal
   /** Shown in the metrics. */
   readonly version?: string
+  /** Called before tables of an earlier version are changed, with a message for the operator. */
+  readonly onUpgrade?: (message: string) => void
   /** Throws if this data must not be served with these settings. Runs before anything is written. */
   readonly checkData?: (stores: Pick<Stores, 'state' | 'ingest'>) => Promise<void>
   /** Runs after the databases are open, before the beacon nodes are asked for the times of their chains. */
@@ -89,6 +91,10 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     ...options.settings.store,
     checkpointsOnThread: true,
     turns: { waiting: waitingWrites, isIngest: false },
+    onUpgrade: (message) => {
+      log.warn({}, message)
+      options.onUpgrade?.(message)
+    },
   })
   resources.defer(() => stores.close())
   options.signal?.throwIfAborted()

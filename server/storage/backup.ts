@@ -14,13 +14,13 @@ import { Fault } from '#core/fault.ts'
 import { makeFolder } from '#runtime/make-folder.ts'
 import { renamePath } from '#runtime/path-error.ts'
 import { lockName } from './folder-lock.ts'
-import { dutiesFile, openStores, type Stores, stateFile } from './open.ts'
-import { blockWrites, checkSqlite, openSnapshot } from './sqlite/copy.ts'
+import { blockWrites, checkSqlite, countTableRows, openSnapshot } from './sqlite/copy.ts'
 import type { State } from './state.ts'
 
 export const manifestName = 'manifest.json'
 const format = 1
 const files = ['state.sqlite', 'ingest.sqlite', 'duties.sqlite'] as const
+export const databaseFiles: readonly string[] = files
 export const databases = ['state', 'ingest', 'duties'] as const
 const manifestBytesMax = 1_048_576
 /** A commit of duties may take a few seconds. */
@@ -53,9 +53,9 @@ export async function copyStores(dataDir: string, ingest: State, target: string)
  */
 async function openSnapshots(dataDir: string, ingest: State) {
   using snapshots = new DisposableStack()
-  using _duties = await blockWrites(dutiesFile(dataDir), blockWaitMs)
+  using _duties = await blockWrites(join(dataDir, 'duties.sqlite'), blockWaitMs)
   const opened = await ingest.write(async () => {
-    using _state = await blockWrites(stateFile(dataDir), blockWaitMs)
+    using _state = await blockWrites(join(dataDir, 'state.sqlite'), blockWaitMs)
     return files.map((name) => [name, snapshots.use(openSnapshot(join(dataDir, name)))] as const)
   })
   const open = snapshots.move()
@@ -68,9 +68,19 @@ export async function removeCopies(target: string): Promise<void> {
     for (const suffix of ['', '-journal', '-shm', '-wal']) await rm(join(target, `${name}${suffix}`), { force: true })
 }
 
-/** Opens and checks the copy, and writes the manifest. May run in another process than `copyStores`. */
-export async function sealBackup(target: string, madeAtMs: number, version: string): Promise<Manifest> {
-  const rows = await checkFiles(target)
+/** Checks a copy of an earlier version, which stays as it is, and writes the manifest (seal-backup.ts). */
+export async function sealEarlierBackup(target: string, madeAtMs: number): Promise<Manifest> {
+  checkIntegrity(target)
+  const [state = {}, ingest = {}, duties = {}] = files.map((name) => countTableRows(join(target, name)))
+  return writeManifest(target, madeAtMs, 'an earlier version', { state, ingest, duties })
+}
+
+export async function writeManifest(
+  target: string,
+  madeAtMs: number,
+  version: string,
+  rows: Manifest['rows'],
+): Promise<Manifest> {
   const listed = []
   for (const name of files) {
     const path = join(target, name)
@@ -97,38 +107,13 @@ export async function verifyBackup(source: string): Promise<Manifest> {
   return manifest
 }
 
-/** Checks all files. No other process may have them open. */
-export async function checkFiles(dir: string): Promise<Manifest['rows']> {
+/** Every page of every file. */
+export function checkIntegrity(dir: string): void {
   for (const name of files) {
     if (!existsSync(join(dir, name))) throw brokenBackupFault(dir, `${name} is missing`)
     const problems = checkSqlite(join(dir, name))
     if (problems.length > 0) throw brokenBackupFault(dir, `${name}: ${problems.join('; ')}`)
   }
-  const stores = await openStores(dir)
-  try {
-    return await rowCounts(stores)
-  } finally {
-    await stores.close()
-    await rm(join(dir, lockName), { force: true })
-  }
-}
-
-export const rowCounts = async ({ state, ingest, duties }: Omit<Stores, 'close'>): Promise<Manifest['rows']> => ({
-  state: await tableRows(state),
-  ingest: await tableRows(ingest),
-  duties: await tableRows(duties),
-})
-
-async function tableRows(state: State): Promise<Record<string, number>> {
-  const rows: Record<string, number> = {}
-  const tables = await state.all<{ name: string }>(
-    `select name from sqlite_master where type = 'table' and name not like 'sqlite%' order by name`,
-  )
-  for (const { name } of tables) {
-    const row = await state.get<{ count: number }>(`select count(*) as count from "${name}"`)
-    rows[name] = row?.count ?? 0
-  }
-  return rows
 }
 
 async function readManifest(source: string): Promise<Manifest> {

@@ -6,6 +6,7 @@
 // 1. Tables are changed only after all checks: all databases, the lock of the folder, versions, and unfinished moves and
 //    restores. If a start is refused, the data still works with the version that wrote it.
 // 2. Tables are not changed while a server runs on the same data folder (behaviour/operations.md#migrations).
+// 3. The files are backed up before existing tables are changed (upgrade-backup.ts).
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { Fault } from '#core/fault.ts'
@@ -47,6 +48,10 @@ export interface StoreOptions {
   readonly checkpointsOnThread?: boolean
   /** The same (sqlite/write-turns.ts). */
   readonly turns?: WriteTurns
+  /** How many backups before upgrades are kept. Default: 0, which makes none (upgrade-backup.ts). */
+  readonly upgradeBackups?: number
+  /** No setting: is called before existing tables are changed, with a message for the operator. */
+  readonly onUpgrade?: (message: string) => void
 }
 
 export const stateFile = (dir: string): string => join(dir, 'state.sqlite')
@@ -90,17 +95,30 @@ export async function openStateAndIngest(
 ): Promise<StateAndIngest> {
   await using resources = new AsyncDisposableStack()
   const { state, ingest } = await inspectBoth(dir, options, migrations, resources)
-  await migrateBeside(dir, options, [state, ingest])
+  await migrateBeside(dir, options, [state, ingest], ingest.store)
   const open = resources.move()
   return { state: state.store, ingest: ingest.store, close: () => open.disposeAsync() }
 }
 
-async function migrateBeside(dir: string, options: StoreOptions, stores: readonly InspectedStore[]): Promise<void> {
+async function migrateBeside(
+  dir: string,
+  options: StoreOptions,
+  stores: readonly InspectedStore[],
+  ingest?: State,
+): Promise<void> {
   const isBehind = stores.some((store) => store.isBehind)
   if (isBehind) await refuseServed(dir)
   // A server without a control socket also has the lock.
   using _lock = isBehind && !isShared(options) ? lockFolder(dir) : undefined
-  for (const store of new Set(stores)) await store.migrate()
+  // All files are upgraded together, so that all files of the backup are of the earlier version.
+  const duties = isBehind && ingest && !isShared(options) ? await inspectDuties(dir, options) : undefined
+  try {
+    if (isBehind && ingest) await prepareUpgrade(dir, options, ingest)
+    for (const store of new Set(stores)) await store.migrate()
+    await duties?.migrate()
+  } finally {
+    await duties?.store.close()
+  }
 }
 
 /** All databases, for the only process that works on the folder. */
@@ -122,10 +140,28 @@ export async function openStores(
   const duties = resources.adopt(await inspectDuties(dir, options), closeStore)
   const all = [...new Set([state, ingest, duties])]
   for (const { store, version } of all) if (version > 0) await refuseUnfinishedState(store)
-  if (all.some((store) => store.isBehind)) await refuseServed(dir)
+  if (all.some((store) => store.isBehind)) {
+    await refuseServed(dir)
+    await prepareUpgrade(dir, options, ingest.store)
+  }
   for (const store of all) await store.migrate()
   const open = resources.move()
   return { state: state.store, ingest: ingest.store, duties: duties.store, close: () => open.disposeAsync() }
+}
+
+/** Invariant 3. */
+async function prepareUpgrade(dir: string, options: StoreOptions, ingest: State): Promise<void> {
+  const { upgradeBackups: keptCount = 0, onUpgrade } = options
+  if (isShared(options)) {
+    onUpgrade?.(
+      'The tables in PostgreSQL are upgraded now. Only a pg_dump from before leads back to the earlier version.',
+    )
+    return
+  }
+  if (keptCount === 0) return
+  const { backUpBeforeUpgrade } = await import('./upgrade-backup.ts')
+  const backup = await backUpBeforeUpgrade(dir, ingest, keptCount)
+  onUpgrade?.(`The data folder is upgraded now. A backup from before is in ${backup}`)
 }
 
 /** On PostgreSQL, both are the same. */

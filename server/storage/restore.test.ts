@@ -5,10 +5,11 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { startProcess } from '#test/second-process.ts'
-import { copyStores, sealBackup } from './backup.ts'
+import { copyStores } from './backup.ts'
 import { moveCursor } from './coverage.ts'
 import { openDuties, openState, openStores } from './open.ts'
 import { restoreBackup } from './restore.ts'
+import { sealBackup } from './seal-backup.ts'
 
 const unfinished = /a restore into .* has not finished; run `tetrad restore` again/
 

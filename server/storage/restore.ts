@@ -9,7 +9,6 @@ import { basename, join } from 'node:path'
 import { renamePath } from '#runtime/path-error.ts'
 import {
   brokenBackupFault,
-  checkFiles,
   createFolder,
   databases,
   flushPath,
@@ -21,6 +20,7 @@ import {
 } from './backup.ts'
 import { lockFolder, lockName } from './folder-lock.ts'
 import { restoringFolder } from './open.ts'
+import { checkFiles } from './seal-backup.ts'
 
 /** Restores a backup to a data folder, opens it, and checks files and row counts. */
 export async function restoreBackup(source: string, dataDir: string): Promise<Manifest> {

@@ -30,6 +30,13 @@ export const storeSettings = section(
       'How long a request waits while PostgreSQL restarts or fails over, counted from the start of the outage. ' +
         'Requests also end after `server.responseTimeoutMs`.',
     ),
+    upgradeBackups: integer(
+      2,
+      0,
+      20,
+      'How many backups of the SQLite files are kept that are made before an upgrade changes their tables, in ' +
+        '`upgrade-backups` in the data folder. 0: none is made. PostgreSQL: use `pg_dump`.',
+    ),
   },
   'The databases.',
 )

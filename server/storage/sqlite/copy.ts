@@ -71,6 +71,14 @@ export function checkSqlite(file: string): readonly string[] {
   }
 }
 
+/** Table → number of rows, in a file of any version. */
+export function countTableRows(file: string): Record<string, number> {
+  using db = openReadOnly(file)
+  const count = (table: string) => db.prepare(`select count(*) as count from ${table}`).get()?.count as number
+  const tables = db.prepare(`select name from sqlite_master where type = 'table' and name not like 'sqlite%'`).all()
+  return Object.fromEntries(tables.map(({ name }) => [name, count(`"${name}"`)]))
+}
+
 function openReadOnly(file: string): DatabaseSync {
   try {
     return new DatabaseSync(file, { readOnly: true, timeout: 5000 })
