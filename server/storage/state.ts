@@ -20,7 +20,7 @@
 // 3. `version` changes whenever any process commits, and the version of a group whenever its tables change. Commits of this
 //    process are visible at once, those of others with the next turn of the event loop (SQLite) or within a second
 //    (PostgreSQL). It throws if the database cannot be reached. So a cache that is keyed on it is never older. SQLite does
-//    not distinguish groups.
+//    not distinguish the groups of a file.
 // 4. A failed statement fails its transaction, even if the error is caught. Use `on conflict` instead
 //    (behaviour/operations.md#database-interface).
 // 5. Integers are returned as numbers. One beyond 2^53 is an error; store such values as text.
