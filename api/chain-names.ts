@@ -7,7 +7,6 @@ export const chainNames: Readonly<Record<string, readonly [name: string, coin: s
   100: ['Gnosis', 'xDAI'],
   137: ['Polygon', 'POL'],
   8453: ['Base', 'ETH'],
-  31337: ['Local test chain', 'ETH'],
   42161: ['Arbitrum One', 'ETH'],
   43114: ['Avalanche', 'AVAX'],
   59144: ['Linea', 'ETH'],

@@ -9,6 +9,8 @@ import { fetchJson } from '#sources/http-client.ts'
 import type { FoundSources, SourceKind } from './init-file.ts'
 
 const limits = { timeoutMs: 10_000, bytesMax: 64 * 1_048_576 }
+/** The id that Hardhat and Anvil use by default. */
+const testChain = '31337'
 const networkOfChain: Readonly<Record<string, Network>> = { '1': 'mainnet', '560048': 'hoodi', '17000': 'holesky' }
 
 const finders: { readonly [Kind in SourceKind]: (url: string, get: Get) => Promise<NonNullable<FoundSources[Kind]>> } =
@@ -16,7 +18,7 @@ const finders: { readonly [Kind in SourceKind]: (url: string, get: Get) => Promi
     rpc: async (url, get) => {
       const reply = await get(url, { jsonrpc: '2.0', id: 1, method: 'eth_chainId', params: [] })
       const id = String(Number(reply?.result ?? 1))
-      return { url, id, name: chainNames[id]?.[0] ?? `Chain ${id}` }
+      return { url, id, name: (id === testChain ? 'Local test chain' : chainNames[id]?.[0]) ?? `Chain ${id}` }
     },
     rates: async (url) => ({ url, kind: /\.xml$|eurofxref/.test(url) ? 'ecb' : 'http-json' }),
     beacon: async (url, get) => {
