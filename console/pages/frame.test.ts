@@ -103,6 +103,9 @@ describe('every page', { skip: noBrowser }, () => {
     })
     await page.getByText('Its nodes disagree, so nothing is stored: node.test: no answer.').first().waitFor()
     await page.getByRole('heading', { name: /^Ready, with \d+ problems$/ }).waitFor()
+    await browser.accessible(page)
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await browser.accessibleStyle(page)
     await browser.leave(page)
   })
 
