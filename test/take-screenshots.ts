@@ -38,7 +38,7 @@ const overview = await browser.page(`/#/sign-in/${token}`, {
     })
   },
 })
-await take('overview', overview, 780, ['Ready, and all data is up to date', `Version ${version}`])
+await take('overview', overview, 810, ['Ready, and all data is up to date', `Version ${version}`])
 
 const trail = await browser.page(`/#/explorer/1/${demo.samples.address}`)
 await take('trail', trail, 885, ['The trail leads to a labelled address', 'All finalized blocks of the chain'])
