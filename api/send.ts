@@ -85,7 +85,7 @@ export async function send(
   }
 }
 
-/** Invariant 1. */
+/** Rule 1. */
 function isRetryable(error: unknown, { method, headers }: HttpCall): error is TetradError {
   const failure = error as Partial<TetradError>
   if (!failure.retryable) return false
@@ -181,7 +181,7 @@ export function retryAfterMs(header: string | null, nowMs: number): number | und
   return Number.isNaN(at) ? undefined : Math.max(0, at - nowMs)
 }
 
-/** The messages of an error and its causes. The error itself may contain the key (invariant 3). */
+/** The messages of an error and its causes. The error itself may contain the key (rule 3). */
 export function messagesOf(error: unknown): string {
   const messages: string[] = []
   for (let link = error; link instanceof Error && messages.length < 5; link = link.cause) messages.push(link.message)

@@ -132,7 +132,7 @@ async function* eventsIn(reader: ReadableStreamDefaultReader<Uint8Array>, idleMs
   }
 }
 
-/** Invariant 3. Time that the caller spends between two reads does not count. */
+/** Rule 3. Time that the caller spends between two reads does not count. */
 async function withIdleTimeout<T>(work: Promise<T>, idleMs: number): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_, reject) => {

@@ -26,7 +26,7 @@ import {
 import { type HttpServer, startHttpServer } from '#http/http-server.ts'
 import { createApp } from '#http/pipeline.ts'
 import { watchOpenFiles } from '#http/watch-open-files.ts'
-import { runOnce } from '#ingest/lease.ts'
+import { runInOneProcess } from '#ingest/lease.ts'
 import { leasedDuties, leasedState } from '#ingest/leased-stores.ts'
 import { marketFindings } from '#markets/feeds/start-markets.ts'
 import { coverageRoute, recentCoverage } from '#operations/coverage.ts'
@@ -224,7 +224,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   loops.push(ingesters.run(stop.signal))
   if (settings.ingest.enabled)
     for (const [name, work] of Object.entries(ownLoops(context, metrics)))
-      loops.push(runOnce(context, { name, work, reportHolding: (is) => metrics.leased(name, is) }, stop.signal))
+      loops.push(runInOneProcess(context, { name, work, reportHolding: (is) => metrics.leased(name, is) }, stop.signal))
 
   const openResources = resources.move()
   return {

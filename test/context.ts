@@ -134,7 +134,7 @@ function openAtFirstUse(engine: State['engine'], open: () => Promise<State>): St
 const rolledBack = new Error('rolled back')
 
 /**
- * Runs the work of every write twice and rolls the first one back, to test invariant 7 of State with the whole suite.
+ * Runs the work of every write twice and rolls the first one back, to test rule 7 of State with the whole suite.
  */
 const repeatWrites = (state: State): State => {
   const rollBack = async (work: (tx: StateWriter) => Promise<unknown>, options?: WriteOptions): Promise<void> => {

@@ -3,7 +3,7 @@
 import type { Network } from '#api/wire/validators.ts'
 import type { IndexProgress } from '#explorer/funding/index/index-chain.ts'
 import { startChains } from '#explorer/funding/index/start-chains.ts'
-import { runOnce } from '#ingest/lease.ts'
+import { runInOneProcess } from '#ingest/lease.ts'
 import { startMarkets } from '#markets/feeds/start-markets.ts'
 import { startMirror } from '#operations/mirror/start-mirror.ts'
 import { startMarketRetention } from '#operations/retention.ts'
@@ -31,7 +31,7 @@ export async function runIngesters(context: IngestContext, options: IngestOption
   await Promise.all(
     Object.entries(ingesters(context, options)).map(([ingester, work]) => {
       const reportHolding = (holds: boolean | undefined) => notify({ is: 'leased', ingester, holds })
-      return runOnce(context, { name: ingester, work, reportHolding, holder }, signal)
+      return runInOneProcess(context, { name: ingester, work, reportHolding, holder }, signal)
     }),
   )
 }

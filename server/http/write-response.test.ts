@@ -56,7 +56,7 @@ async function begin(size: number, chunks = Number.POSITIVE_INFINITY): Promise<P
   return { clock, stopping, keptBytes, made: () => made, poured, socket, ended: () => ended, close }
 }
 
-test('invariants 1 and 2: if the caller does not read, no more chunks are created and the connection is closed', async () => {
+test('rules 1 and 2: if the caller does not read, no more chunks are created and the connection is closed', async () => {
   const one = await begin(1_048_576)
   let before = -1
   await waitUntil(() => {
@@ -75,7 +75,7 @@ test('invariants 1 and 2: if the caller does not read, no more chunks are create
   await one.close()
 })
 
-test('invariant 2: the stream ends when the caller leaves', async () => {
+test('rule 2: the stream ends when the caller leaves', async () => {
   const one = await begin(10, 1)
   await waitUntil(() => one.made() === 1)
   one.socket.destroy()
@@ -84,7 +84,7 @@ test('invariant 2: the stream ends when the caller leaves', async () => {
   await one.close()
 })
 
-test('invariant 3: the response ends properly when the server stops', async () => {
+test('rule 3: the response ends properly when the server stops', async () => {
   const one = await begin(10, 2)
   const parts: Buffer[] = []
   one.socket.on('data', (part: Buffer) => parts.push(part)).resume()

@@ -14,7 +14,7 @@ import { noPostgres, type PostgresServer, startPostgres } from '#test/postgres.t
 import { waitUntil } from '#test/wait-until.ts'
 import { storedChain } from '#validators/duties/networks.ts'
 import { dutiesOnThisThread, updateDuties } from '#validators/duties/store.ts'
-import { type LeaseContext, runOnce, runUnderLease, runWhileLeased } from './lease.ts'
+import { type LeaseContext, runInOneProcess, runUnderLease, runWhileLeased } from './lease.ts'
 import { LeaseLost } from './lease-lost.ts'
 import { leasedDuties, leasedState } from './leased-stores.ts'
 
@@ -360,7 +360,7 @@ test('an ingester without work releases the lease; one that fails is restarted',
 
 test('an ingester without work reports that no process runs it, on every engine', async () => {
   await using context = await openContext()
-  for (const run of [runWhileLeased, runOnce]) {
+  for (const run of [runWhileLeased, runInOneProcess]) {
     const reports: (boolean | undefined)[] = []
     const reportHolding = (is: boolean | undefined) => void reports.push(is)
     await run(context, { name: 'nothing', work: async () => {}, reportHolding }, new AbortController().signal)
@@ -377,7 +377,7 @@ test('on SQLite no lease is written', async (t) => {
   const work = async () => {
     ran = true
   }
-  await runOnce(context, { name: 'rates', work }, new AbortController().signal)
+  await runInOneProcess(context, { name: 'rates', work }, new AbortController().signal)
   assert.ok(ran)
   assert.equal(context.ingest.version(), before)
 })
@@ -393,7 +393,7 @@ test('a failed ingester is logged, its remaining loops are stopped, and it is re
     const loop = new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
     await Promise.all([loop, left.length < 3 && Promise.reject(new Error('the disk is full'))])
   }
-  const ended = runOnce({ ...context, log }, { name: 'markets', work }, stop.signal)
+  const ended = runInOneProcess({ ...context, log }, { name: 'markets', work }, stop.signal)
   for (let seconds = 0; left.length < 3; seconds++) {
     assert.ok(seconds < 60, 'it is begun again')
     await settle()
@@ -418,7 +418,7 @@ test('errors caused by stopping are not logged', async () => {
     stop.abort()
     signal.throwIfAborted()
   }
-  await runOnce(
+  await runInOneProcess(
     { ...context, log: openLog('error', (line) => lines.push(line)) },
     { name: 'markets', work },
     stop.signal,

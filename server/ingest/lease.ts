@@ -40,7 +40,7 @@ export interface Ingester {
 }
 
 /** On SQLite there is only one server, so no lease is needed. Resolves when the signal has ended the work. */
-export async function runOnce(context: LeaseContext, ingester: Ingester, signal: AbortSignal): Promise<void> {
+export async function runInOneProcess(context: LeaseContext, ingester: Ingester, signal: AbortSignal): Promise<void> {
   if (context.ingest.engine !== 'sqlite') return runWhileLeased(context, ingester, signal)
   ingester.reportHolding?.(true)
   while (!signal.aborted) {
@@ -137,7 +137,7 @@ function createLeaseWaiter(
 
   /** The new token, or undefined if the row has changed meanwhile. */
   async function writeRow(tx: StateWriter, before: LeaseRow | undefined): Promise<number | undefined> {
-    // Invariant 3: an update would ignore the lock.
+    // Rule 3: an update would ignore the lock.
     const same = 'name = ? and holder = ? and token = ? and heartbeat = ?'
     if (before) {
       const values = [name, before.holder, before.token, before.heartbeat]

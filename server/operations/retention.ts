@@ -2,7 +2,7 @@
 // (behaviour/operations.md#retention). Rates, usage and hourly duties are deleted where they are written. Market versions
 // are deleted by the thread of the ingesters.
 import { errorMessage } from '#core/error-message.ts'
-import { dropReplays } from '#fx/pricing/quotes.ts'
+import { deleteExpiredIdempotencyKeys } from '#fx/pricing/quotes.ts'
 import type { Context } from '#http/context.ts'
 import { poll } from '#ingest/poll.ts'
 import { dropVersionsBefore } from '#markets/history/versions.ts'
@@ -69,7 +69,8 @@ function dropMarketVersions(
 export const dropIdempotencyKeys = (
   { state, clock }: Pick<Context, 'state' | 'clock'>,
   signal: AbortSignal,
-): Promise<number> => inSteps(signal, () => state.write((tx) => dropReplays(tx, clock.now(), rowsPerStep)))
+): Promise<number> =>
+  inSteps(signal, () => state.write((tx) => deleteExpiredIdempotencyKeys(tx, clock.now(), rowsPerStep)))
 
 /** Returns the number of deleted quotes. A quote that may still be replayed stays. */
 export async function dropQuotes(

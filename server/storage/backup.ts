@@ -48,7 +48,7 @@ export async function copyStores(dataDir: string, ingest: State, target: string)
 }
 
 /**
- * Invariant 1: opens snapshots of all files while none can be written. Waits for the longest transactions first, and for
+ * Rule 1: opens snapshots of all files while none can be written. Waits for the longest transactions first, and for
  * those of requests last. Ingesters write with short breaks only, so this waits in their queue.
  */
 async function openSnapshots(dataDir: string, ingest: State) {

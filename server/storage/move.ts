@@ -94,7 +94,7 @@ export async function refuseUnfinishedState(state: StateReader): Promise<void> {
   })
 }
 
-/** Invariant 4. Returns the id of the source. */
+/** Rule 4. Returns the id of the source. */
 async function refuseUsed({ source, target }: StoreMove, tables: readonly Table[]): Promise<number> {
   const [id, known, last] = [
     await cursorOf(source, sourceIdKey),

@@ -149,7 +149,7 @@ export async function openStores(
   return { state: state.store, ingest: ingest.store, duties: duties.store, close: () => open.disposeAsync() }
 }
 
-/** Invariant 3. */
+/** Rule 3. */
 async function prepareUpgrade(dir: string, options: StoreOptions, ingest: State): Promise<void> {
   const { upgradeBackups: keptCount = 0, onUpgrade } = options
   if (isShared(options)) {
@@ -226,7 +226,7 @@ async function inspectShared(
 
 const closeStore = ({ store }: InspectedStore): Promise<void> => store.close()
 
-/** Invariant 2. */
+/** Rule 2. */
 async function refuseServed(dir: string): Promise<void> {
   // Loaded here, because the threads that open a database need neither this nor HTTP.
   const { isServerRunning } = await import('#runtime/control-socket.ts')

@@ -43,7 +43,7 @@ export async function restoreBackup(source: string, dataDir: string): Promise<Ma
   }
 }
 
-/** Invariant 1. */
+/** Rule 1. */
 export async function isUsed(dataDir: string): Promise<boolean> {
   const names = await listFolder(dataDir)
   return !names.includes(basename(restoringFolder(dataDir))) && names.some((name) => !name.startsWith(lockName))
@@ -53,7 +53,7 @@ async function refuseUsed(dataDir: string): Promise<void> {
   if (await isUsed(dataDir)) throw notEmptyFault(dataDir)
 }
 
-/** Invariant 2. */
+/** Rule 2. */
 async function restoreFiles(source: string, dataDir: string, { files, rows }: Manifest): Promise<void> {
   const restoring = restoringFolder(dataDir)
   await mkdir(restoring, { recursive: true, mode: 0o700 })

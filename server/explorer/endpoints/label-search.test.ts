@@ -133,7 +133,7 @@ describe('200 with a failure envelope', () => {
   })
 })
 
-test('invariant 1: the next search finds every edit, also those of other processes', async () => {
+test('rule 1: the next search finds every edit, also those of other processes', async () => {
   await using context = await openContext()
   assert.deepEqual(await found(context, 'harbour'), [])
   await put(context, [exchange])
@@ -176,7 +176,7 @@ test('after any sequence of edits, the table gives the same results as the store
     await context.ingest.write((tx) => removeLabel(historyWriter(tx), '1', gone))
     for (const q of ['lantern 1', 'cafe wal', gone, '0x0000']) {
       const search = { words: queryWords(q), limit: 1000 }
-      // From memory, and from the store if there are too many rows (invariant 2).
+      // From memory, and from the store if there are too many rows (rule 2).
       const kept = await searchEntries(context, search)
       const other = await openIngest(context.dir, context.settings.store)
       const read = await searchEntries(createContext({ ...context, ingest: other }), search, 0)

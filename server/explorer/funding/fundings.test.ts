@@ -6,7 +6,7 @@ import { type Funding, findFunding, putFundings } from './fundings.ts'
 
 const hexNumber = (digits: number, value: number): string => `0x${value.toString(16).padStart(digits, '0')}`
 
-/** Derives all other fields from the position (invariant 2). */
+/** Derives all other fields from the position (rule 2). */
 function transfer(to: number, block: number, txIndex: number, position: number): Funding {
   const sortKey = block * 10_000 + txIndex * 100 + position
   return {
@@ -35,7 +35,7 @@ const sortKeyOf = ({ block, txIndex, position }: Funding) => block * 10_000 + tx
 const earliest = (rows: readonly Funding[], address: string): Funding | undefined =>
   rows.filter((row) => row.address === address).sort((a, b) => sortKeyOf(a) - sortKeyOf(b))[0]
 
-test('invariant 1: the earliest wins in any order, with any batches and repetitions', async () => {
+test('rule 1: the earliest wins in any order, with any batches and repetitions', async () => {
   await using context = await openContext()
   const anyOrder = transfers.chain((rows) =>
     fc.record({

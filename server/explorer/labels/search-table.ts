@@ -111,7 +111,7 @@ function compareRanked(a: RankedEntry, b: RankedEntry): number {
 
 const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-/** Invariant 1. Concurrent searches wait for the same update. */
+/** Rule 1. Concurrent searches wait for the same update. */
 async function getSearchTable(
   { ingest, explorer }: Pick<ExplorerContext, 'ingest' | 'explorer'>,
   tableEntriesMax: number,

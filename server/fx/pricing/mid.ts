@@ -120,7 +120,7 @@ function directMid(fresh: readonly Rate[], first: string, second: string, outlie
 
 interface SourceRate {
   readonly rate: Rate
-  /** In the orientation of invariant 2. */
+  /** In the orientation of rule 2. */
   readonly value: Fraction
 }
 

@@ -168,7 +168,7 @@ async function reserveKeys(
 const quoteColumns = [
   ...['id', 'key_id', 'created_ms', 'as_of_ms', 'nonce', 'priced_from', 'receipt_key', 'receipt_signature', 'reply'],
 ]
-/** Invariant 2. SQLite has one writer, so nothing changes before the commit. */
+/** Rule 2. SQLite has one writer, so nothing changes before the commit. */
 const signingKeys = 'select id from fx_receipt_keys where retired_ms is null'
 const writeQuotes = {
   sqlite: createQuoteWriter(`where new.receipt_key in (${signingKeys}) on conflict do nothing`),
@@ -202,7 +202,7 @@ async function insertQuotes(
 const none = new Uint8Array(0)
 
 /** Deletes idempotency keys older than a day, oldest first. Returns how many were deleted. */
-export const dropReplays = (tx: StateWriter, nowMs: number, rowsMax: number): Promise<number> =>
+export const deleteExpiredIdempotencyKeys = (tx: StateWriter, nowMs: number, rowsMax: number): Promise<number> =>
   tx.run(
     // The first condition is checked again if another transaction has just used the key for a new quote.
     `delete from fx_idempotency where created_ms <= ? and (key_id, idempotency_key) in

@@ -33,7 +33,7 @@ async function follow(context: TestContext, input: object, enough: (text: string
 
 const idsIn = (text: string) => [...text.matchAll(/^event: change\nid: (\d+)$/gm)].map(([, id]) => Number(id))
 
-test('invariant 1: every change after the cursor is sent once, in order, across batches and while changes happen', async () => {
+test('rule 1: every change after the cursor is sent once, in order, across batches and while changes happen', async () => {
   await using context = await openContext()
   for (let at = 0; at < 250; at++) await trade(context, at % 5, at / 1000)
   const act = async () => {
@@ -46,7 +46,7 @@ test('invariant 1: every change after the cursor is sent once, in order, across 
   )
 })
 
-test('invariant 2: without a cursor the stream starts at the newest change; heartbeats contain the cursor', async () => {
+test('rule 2: without a cursor the stream starts at the newest change; heartbeats contain the cursor', async () => {
   await using context = await openContext()
   await trade(context, 1, 0.1)
   const text = await follow(context, {}, (text) => text.split(': heartbeat').length > 3)
@@ -55,7 +55,7 @@ test('invariant 2: without a cursor the stream starts at the newest change; hear
   assert.match(text, new RegExp(`^retry: \\d+\\n\\n${cursor}(: heartbeat\\n${cursor})+$`))
 })
 
-test('invariant 2: filtered changes advance the cursor of the next heartbeat', async () => {
+test('rule 2: filtered changes advance the cursor of the next heartbeat', async () => {
   await using context = await openContext()
   await trade(context, 1, 0.1)
   const act = async () => void (await trade(context, 1, 0.2))
@@ -63,7 +63,7 @@ test('invariant 2: filtered changes advance the cursor of the next heartbeat', a
   assert.match(text, /^retry: \d+\n\nevent: cursor\nid: 1\n[\s\S]*: heartbeat\nevent: cursor\nid: 2\n/)
 })
 
-describe('invariant 3: slots', () => {
+describe('rule 3: slots', () => {
   const anonymousFrom = (network: string) => testRequestInfo({ caller: { keyId: anonymousId, plan: 'free', network } })
   const withKey = (keyId: string, network: string) => testRequestInfo({ caller: { keyId, plan: 'free', network } })
 

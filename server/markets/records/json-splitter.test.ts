@@ -62,7 +62,7 @@ const anyObject = fc.dictionary(fc.string({ unit: 'binary', maxLength: 8 }), fc.
 })
 const writings = fc.constantFrom('list', 'pretty', 'lines', 'joined')
 
-test('invariant 1: any records in any format, split anywhere, are returned unchanged', () => {
+test('rule 1: any records in any format, split anywhere, are returned unchanged', () => {
   fc.assert(
     fc.property(
       fc.array(anyObject, { maxLength: 6 }),
@@ -89,7 +89,7 @@ test('invariant 1: any records in any format, split anywhere, are returned uncha
   )
 })
 
-test('invariant 1: any bytes, split anywhere, give the same result', () => {
+test('rule 1: any bytes, split anywhere, give the same result', () => {
   const soup = fc.array(fc.constantFrom(...'{}[]",:\\\n x1é'), { maxLength: 60 })
   fc.assert(
     fc.property(soup, fc.array(fc.nat(100), { maxLength: 8 }), (letters, draws) => {

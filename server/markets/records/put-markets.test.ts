@@ -114,7 +114,7 @@ test('JSON in a string is unchanged', async () => {
   assert.equal((await readBody(context, 'm')).outcomes, outcomes)
 })
 
-test('invariant 1: storing the same records again changes nothing, not even the time', async () => {
+test('rule 1: storing the same records again changes nothing, not even the time', async () => {
   await using context = await openContext()
   const first = await put(context, records)
   assert.deepEqual([first.changed, first.written, first.rejects.length], [10, 3, 0])
@@ -125,7 +125,7 @@ test('invariant 1: storing the same records again changes nothing, not even the 
   assert.deepEqual(times, [{ modified_ms: context.clock.now() - 60_000 }])
 })
 
-test('invariant 1: a missing link stays; an empty list replaces it, null removes it', async () => {
+test('rule 1: a missing link stays; an empty list replaces it, null removes it', async () => {
   await using context = await openContext()
   await put(context, records)
   await put(context, [{ kind: 'market', id: '1', fields: { slug: 'm-1' } }])
@@ -154,14 +154,14 @@ const affectedMarkets: readonly [name: string, change: MarketRecord, markets: st
   ['only an unknown field', record('tag', '7', { label: 'Seven', odd: 1 }), []],
 ]
 for (const [name, change, markets] of affectedMarkets) {
-  test(`invariant 3: a change writes only affected documents: ${name}`, async () => {
+  test(`rule 3: a change writes only affected documents: ${name}`, async () => {
     await using context = await openContext()
     await put(context, records)
     assert.deepEqual((await writtenBy(context, change)).sort(), markets)
   })
 }
 
-test('invariant 2: any order and any batches give the same documents', async () => {
+test('rule 2: any order and any batches give the same documents', async () => {
   await using expected = await openContext()
   await put(expected, records)
   const expectedTags = await tagsOf(expected)

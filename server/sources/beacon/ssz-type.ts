@@ -131,7 +131,7 @@ export const listType = (of: SszType, limit: number): SszType =>
   emptyOnce({
     size: undefined,
     root(bytes, from, until, output, to) {
-      const starts = of.size === undefined ? offsetsOf(bytes, from, until) : stepsOf(of.size, from, until)
+      const starts = of.size === undefined ? offsetsOf(bytes, from, until) : startsOfElements(of.size, from, until)
       const count = starts.length - 1
       if (count > limit) throw new SszError(`a list of ${count} members exceeds the limit of ${limit}`)
       const roots = bufferFor(count)
@@ -149,7 +149,7 @@ export const listType = (of: SszType, limit: number): SszType =>
   })
 
 /** The start of each member, and the end of the last one. */
-function stepsOf(size: number, from: number, until: number): number[] {
+function startsOfElements(size: number, from: number, until: number): number[] {
   if ((until - from) % size !== 0)
     throw new SszError(`${until - from} bytes are not a list of members of ${size} bytes`)
   return Array.from({ length: (until - from) / size + 1 }, (_, at) => from + at * size)

@@ -48,7 +48,7 @@ const serverName = `${timelineNumber} || ' ' || pg_postmaster_start_time()::text
 /** Of the primary that a statement reaches. */
 export const primaryPosition = `${flushedLsn}, ${serverName}`
 
-/** Invariant 6. */
+/** Rule 6. */
 export const timelinesTable = `create table if not exists state_timelines (
     number text collate "C" primary key, id text not null
   )`

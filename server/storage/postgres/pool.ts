@@ -30,7 +30,7 @@ export function createSessionPool(address: PostgresAddress, purpose: Purpose, ma
     })
 
   /** Without retries. With a mode, in a transaction. So are all reads through a pooler (session.ts, 4). */
-  const runOnce = <T>(work: (session: PostgresSession) => Promise<T>, mode?: TransactionMode): Promise<T> =>
+  const runWithoutRetry = <T>(work: (session: PostgresSession) => Promise<T>, mode?: TransactionMode): Promise<T> =>
     use((session) =>
       mode === undefined && !session.isPooled ? work(session) : inTransaction(session, mode ?? '', work),
     )
@@ -38,11 +38,11 @@ export function createSessionPool(address: PostgresAddress, purpose: Purpose, ma
   return {
     /** Without retries and without a transaction. */
     use,
-    runOnce,
-    /** Invariant 1. */
+    runWithoutRetry,
+    /** Rule 1. */
     async read<T>(work: (session: PostgresSession) => Promise<T>, mode?: TransactionMode): Promise<T> {
       try {
-        return await outageRetry(() => runOnce(work, mode))
+        return await outageRetry(() => runWithoutRetry(work, mode))
       } catch (error) {
         throw renamePostgres(error, address.name)
       }

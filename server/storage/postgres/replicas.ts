@@ -79,7 +79,7 @@ export function createReplicas(addresses: readonly PostgresAddress[], connection
       const readOnce = <T>(work: (reader: StateReader) => Promise<T>): Promise<T> =>
         read(
           (sessions, known) =>
-            sessions.runOnce(async (session) =>
+            sessions.runWithoutRetry(async (session) =>
               (await hasReached(session, known, false)) ? { is: await work(readerOf(session)) } : undefined,
             ),
           () => work(primary),

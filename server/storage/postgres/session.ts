@@ -74,7 +74,7 @@ export class PostgresSession {
   readonly #statements = new Map<string, NamedStatement>()
   #namedCount = 0
   #isPooled = false
-  /** Invariant 4: the first statements of each transaction. */
+  /** Rule 4: the first statements of each transaction. */
   #localSettings: readonly string[] = []
   #last: Promise<unknown> = Promise.resolve()
   #lost: ConnectionLost | undefined

@@ -145,7 +145,7 @@ export function createWriters(address: PostgresAddress, waitMs: number, onCommit
       onCommit({ writer: id, groups: changed, number, lsn: row?.lsn ?? 0, server: row?.server ?? '' })
     }
 
-    /** Invariant 3. */
+    /** Rule 3. */
     async function wasCommitted(changed: ReadonlySet<TableGroup>): Promise<boolean> {
       const sql = `select number, ${primaryPosition} from state_commits where writer = '${id}' and number = ${number}`
       try {

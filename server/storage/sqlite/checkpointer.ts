@@ -36,7 +36,7 @@ export function createCheckpointer(file: string, thread: WorkerThread) {
     try {
       await thread.call('checkpoint', file)
     } catch {
-      // Invariant 2.
+      // Rule 2.
     }
     running = undefined
     if (isDue && !isClosed) start(writer)
@@ -59,7 +59,7 @@ function isWalShort(writer: Connection): boolean {
   try {
     return writer.countWalPages() < pagesMin
   } catch {
-    // Invariant 3.
+    // Rule 3.
     return true
   }
 }

@@ -69,7 +69,7 @@ export async function inspectSqlite(
 
 async function openSqliteState(file: string, options: SqliteOptions): Promise<State> {
   using connections = new DisposableStack()
-  /** Invariant 4. */
+  /** Rule 4. */
   const whenFree = <T>(work: () => T) => retryWhileBusy(file, options.busyWaitMs, work)
   const openConnection = (purpose: 'read' | 'write') => whenFree(() => Connection.open(file, purpose, options))
   const writer = connections.adopt(await openConnection('write'), (connection) => connection.close())
@@ -82,7 +82,7 @@ async function openSqliteState(file: string, options: SqliteOptions): Promise<St
   const snapshots = Array.from({ length: snapshotsMax }, (): { connection?: Connection } => ({}))
   const snapshotPool = createReaderPool(file, snapshots, snapshotsWaitingMax)
   let iterations = 0
-  /** Invariant 3: read once per turn. */
+  /** Rule 3: read once per turn. */
   let version: number | undefined
   let isClosed = false
 

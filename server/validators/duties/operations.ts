@@ -78,7 +78,7 @@ export async function runUpdate(
   options: { readonly signal?: AbortSignal | undefined; readonly lease?: LeaseToken | undefined } = {},
 ): Promise<unknown> {
   const { signal, lease } = options
-  const leased = lease ? leasedState(state, lease) : state
+  const leased = lease ? withLeaseCheck(state, lease) : state
   // These use many transactions, so that epochs can be written in between.
   if (name === 'mergeSpans') return mergeSpans(leased, input as never, signal)
   if (name === 'summarizeDays') return summarizeDays(leased, input as never, signal)
@@ -92,7 +92,7 @@ export async function runUpdate(
  * lease before. The lock is for the key only, because it must not block the lease's heartbeat. Only PostgreSQL has
  * leases.
  */
-const leasedState = (state: State, { name, holder, token }: LeaseToken): State => ({
+const withLeaseCheck = (state: State, { name, holder, token }: LeaseToken): State => ({
   ...state,
   write: (work, options) =>
     state.write(async (tx) => {

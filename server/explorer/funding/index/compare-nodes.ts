@@ -43,6 +43,6 @@ const describeBlock = (read: BlockWithExecution): string =>
 
 /** The block with the most transfers, because it shows most. */
 export const chooseSample = (best: BlockWithExecution | undefined, next: BlockWithExecution): BlockWithExecution =>
-  best && stepsOf(best) >= stepsOf(next) ? best : next
+  best && transferCount(best) >= transferCount(next) ? best : next
 
-const stepsOf = (read: BlockWithExecution): number => transfersOf(read).length
+const transferCount = (read: BlockWithExecution): number => transfersOf(read).length

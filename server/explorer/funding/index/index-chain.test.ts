@@ -335,7 +335,7 @@ describe('continuity', () => {
   })
 })
 
-test('invariant 2: events for a run that another process has changed do nothing', async () => {
+test('rule 2: events for a run that another process has changed do nothing', async () => {
   await using at = await openIndexedChain()
   await at.catchUp()
   const old = await readUnfinalizedBlocks(at.context.ingest, '1')

@@ -73,7 +73,7 @@ test('a range waits for others for five seconds at most', async () => {
   assert.deepEqual(at.written, [20])
 })
 
-test('invariant 2: if a range cannot be written, those before it are', async () => {
+test('rule 2: if a range cannot be written, those before it are', async () => {
   await using at = await openWriter()
   await at.writer.add(range(1))
   await at.writer.add(range(11))

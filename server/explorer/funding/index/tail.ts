@@ -30,7 +30,7 @@ export type TailEvent =
   /** Blocks before this one are final. */
   | { readonly is: 'finalize'; readonly until: number }
 
-/** Returns the new run; undefined if another process has changed the stored one (invariant 2). */
+/** Returns the new run; undefined if another process has changed the stored one (rule 2). */
 export function applyEvents(
   state: State,
   chain: string,

@@ -24,8 +24,8 @@ export async function findFirstChange(
   before: AccountState,
   after: AccountState,
   fanOut: number,
-): Promise<AccountState | 'contradiction'> {
-  if (!hasRisen(before, after)) return 'contradiction'
+): Promise<AccountState | 'not risen'> {
+  if (!hasRisen(before, after)) return 'not risen'
   let unchanged = before.block
   let changed = after
   while (changed.block - unchanged > 1) {
@@ -35,7 +35,7 @@ export async function findFirstChange(
     for (const state of states) {
       const isSame = isSameAccount(before, state)
       if (isSame && state.block < changed.block) unchanged = state.block
-      else if (!hasRisen(before, state)) return 'contradiction'
+      else if (!hasRisen(before, state)) return 'not risen'
       else if (state.block < changed.block) changed = state
     }
   }

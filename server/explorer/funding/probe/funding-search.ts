@@ -78,7 +78,7 @@ async function searchByState(
       return lookUpFunding(reader, before, now.block, 'This account was delegated (EIP-7702) before it was funded.')
     const read = reader.statesAt.bind(reader)
     const after = await findFirstChange(read, before, now, reader.limits.fanOut)
-    if (after === 'contradiction') return 'destroyed contract'
+    if (after === 'not risen') return 'destroyed contract'
     const funding = await explainBlock(reader, await reader.readBlock(after.block), before, after)
     if (funding) return funding
     before = after

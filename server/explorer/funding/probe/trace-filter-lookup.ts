@@ -120,12 +120,12 @@ async function verifyPage(reader: AccountReader, from: AccountState, page: Page)
   const read: ReadAccounts = async (blocks) => (await reader.statesAt(blocks, 0n)).map(received)
   const before = { block: from.block, nonce: 0n, balanceWei: from.balanceWei }
   const rise = await findFirstChange(read, before, received(end), reader.limits.fanOut)
-  if (rise === 'contradiction' && end.nonce > from.nonce)
+  if (rise === 'not risen' && end.nonce > from.nonce)
     throw needsIndex(
       'This delegated account paid fees before it was funded, so trace_filter cannot be verified.',
       `To find the first funding, ${indexAdvice(reader.node.chain)}.`,
     )
-  if (rise === 'contradiction') throw incompleteList(reader, page.until)
+  if (rise === 'not risen') throw incompleteList(reader, page.until)
   const [unpaid, paid] = [await reader.stateAt(rise.block - 1), await reader.stateAt(rise.block)]
   const funding = await explainBlock(reader, await reader.readBlock(rise.block), unpaid, paid)
   if (funding) throw incompleteList(reader, rise.block)

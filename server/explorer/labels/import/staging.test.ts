@@ -113,7 +113,7 @@ function withInterference(state: State, before: (write: number) => Promise<void>
   })
 }
 
-test('invariant 1: a concurrent edit is neither lost nor overwritten', async () => {
+test('rule 1: a concurrent edit is neither lost nor overwritten', async () => {
   await using context = await openContext()
   await importText(context, file())
   let edits = 0
@@ -145,7 +145,7 @@ test('if the registry keeps changing, the import falls back to one transaction',
   assert.deepEqual([addresses.added, await staged(context)], [count / 2, 0])
 })
 
-test('invariant 2: nothing is visible before the merge; invariant 3: a later import deletes what a crash left', async () => {
+test('rule 2: nothing is visible before the merge; rule 3: a later import deletes what a crash left', async () => {
   await using context = await openContext()
   const crash = async (write: number) => {
     if (write === 3) throw new Error('killed')

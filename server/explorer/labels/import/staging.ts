@@ -166,7 +166,7 @@ async function deleteInSteps(state: State, table: string, change: number): Promi
   }
 }
 
-/** Invariant 3. */
+/** Rule 3. */
 async function dropAbandonedStages(state: State, beforeMs: number): Promise<void> {
   const old = await state.all<{ change: number }>('select change from label_imports where at_ms < ?', beforeMs)
   for (const { change } of old) await dropStage(state, change)

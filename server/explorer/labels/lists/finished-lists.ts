@@ -82,7 +82,7 @@ export async function prepareEncodings(context: ExplorerContext, chain: string, 
   evictLists(context.explorer.lists)
 }
 
-/** Invariant 3. */
+/** Rule 3. */
 function evictLists(lists: Map<string, CachedList>): void {
   let bytes = 0
   let count = 0

@@ -23,7 +23,7 @@ export interface BuilderCheck {
 /** Empty if nothing differs, or if one of the states does not list its builders. */
 export function findBuilderDifferences(rules: ConsensusRules, states: EpochStates, check: BuilderCheck): string[] {
   const { epoch, now, next, blocks } = states
-  const nextFirst = firstSlotAt(rules, epoch + 1)
+  const nextEpochSlot = firstSlotAt(rules, epoch + 1)
   const isFork = rules.forkEpochs.gloas === epoch + 1
   if (!next.payloads || !(now.payloads || (isFork && now.pending))) return []
   const replay = new ReplayedBuilders(rules, now.payloads, epoch, next.payloads)
@@ -34,12 +34,12 @@ export function findBuilderDifferences(rules: ConsensusRules, states: EpochState
   let isEnded = false
   for (const { slot } of check.after) {
     const block = blocks.find((other) => other.slot === slot)
-    if (slot === nextFirst) {
+    if (slot === nextEpochSlot) {
       endEpoch()
       isEnded = true
     }
     if (!block?.bid) continue
-    const finalizedEpoch = slot === nextFirst ? next.payloads.finalizedEpoch : (now.payloads?.finalizedEpoch ?? 0)
+    const finalizedEpoch = slot === nextEpochSlot ? next.payloads.finalizedEpoch : (now.payloads?.finalizedEpoch ?? 0)
     if (replay.buildsOnPayload(block)) {
       replay.applyParentPayload(block, finalizedEpoch)
       replay.withdraw(check.withdrawals.get(slot)?.builderWithdrawals ?? [])

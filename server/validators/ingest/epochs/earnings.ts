@@ -24,16 +24,16 @@ export interface Earnings {
   readonly earned: Float64Array
   readonly unexplainedBalanceChanges: UnexplainedBalanceChanges
   /** Balances when the chain updated effective balances, between the two epochs. */
-  readonly atAdjustment: Float64Array
+  readonly balancesAtAdjustment: Float64Array
   /**
-   * Balances above 32 ETH that went into the queue, by validator. `atAdjustment` is without them, but the chain may have
+   * Balances above 32 ETH that went into the queue, by validator. `balancesAtAdjustment` is without them, but the chain may have
    * queued them after the adjustment: in the first block of the next epoch, or by the Electra upgrade.
    */
   readonly queued: ReadonlyMap<number, number>
   /** Validators whose balance differs from the replay, with the difference in gwei. */
   readonly unexplained: ReadonlyMap<number, number>
   /** Both states list their pending queues, so that every deposit is known. */
-  readonly isExact: boolean
+  readonly hasPendingQueues: boolean
 }
 
 /**
@@ -48,10 +48,10 @@ export function computeEarnings(
   withdrawals: ReadonlyMap<number, BlockWithdrawals>,
 ): Earnings {
   const { epoch, now, next } = data
-  const nextFirst = firstSlotAt(rules, epoch + 1)
+  const nextEpochSlot = firstSlotAt(rules, epoch + 1)
   const bySlot = new Map(data.blocks.map((block) => [block.slot, block]))
   const blocks = after.flatMap(({ slot }) => bySlot.get(slot) ?? [])
-  const isExact = now.pending !== undefined && next.pending !== undefined
+  const hasPendingQueues = now.pending !== undefined && next.pending !== undefined
   const change = now.pending && next.pending ? pendingChange(now.pending, next.pending) : noChange
   const transfers = new BalanceTransfers(data, blocks, change)
   const replay = new BalanceReplay(next.count, now.balance)
@@ -62,27 +62,34 @@ export function computeEarnings(
     transfers.applyQueues(replay, rules.increment, slashed)
     return replay.balance.slice()
   }
-  let atAdjustment: Float64Array | undefined
+  let balancesAtAdjustment: Float64Array | undefined
   for (const effects of after) {
-    if (effects.slot === nextFirst) atAdjustment = processEpochEnd()
+    if (effects.slot === nextEpochSlot) balancesAtAdjustment = processEpochEnd()
     for (const { validator } of effects.slashed) slashed.add(validator)
     const block = bySlot.get(effects.slot)
     const deducted = block?.bid ? withdrawals.get(effects.slot) : block?.payload
     replay.applyBlock(effects, deducted?.withdrawals ?? [])
     if (block) transfers.deposit(replay, block)
   }
-  atAdjustment ??= processEpochEnd()
+  balancesAtAdjustment ??= processEpochEnd()
   const { balance, earned } = replay
   const unexplained = new Map<number, number>()
   for (let index = 0; index < next.count; index++) {
     const rest = (next.balance[index] as number) - (balance[index] as number)
     if (rest === 0) continue
-    atAdjustment[index] = (atAdjustment[index] as number) + rest
+    balancesAtAdjustment[index] = (balancesAtAdjustment[index] as number) + rest
     if (rest < 0 && next.slashed[index] === 1) earned[index] = (earned[index] as number) + rest
     else unexplained.set(index, rest)
   }
   const unexplainedBalanceChanges = transfers.total(unexplained)
-  return { earned, unexplainedBalanceChanges, atAdjustment, queued: transfers.queued, unexplained, isExact }
+  return {
+    earned,
+    unexplainedBalanceChanges,
+    balancesAtAdjustment,
+    queued: transfers.queued,
+    unexplained,
+    hasPendingQueues,
+  }
 }
 
 const noChange: PendingChange = { deposits: [], queued: [], consolidations: [] }

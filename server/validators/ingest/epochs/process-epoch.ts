@@ -32,7 +32,7 @@ export interface Carry {
   readonly voteRewards: VoteRewards
   readonly scores: Scores
   /** Effects of the block in the first slot of the next epoch. */
-  readonly first: BlockEffects | undefined
+  readonly effectsOfNextEpochStart: BlockEffects | undefined
   /** Since Gloas: votes for the block of their own slot. */
   readonly sameSlot: Votes['sameSlot']
 }
@@ -64,8 +64,11 @@ export function processEpoch(
     // A full state contains the scores; otherwise they are computed from epoch to epoch.
     scores: next.scores ? scoresFrom(next.scores) : (before?.scores ?? startScores),
   })
-  const lastSlot = firstSlotAt(rules, epoch + 1)
-  const effects = [...(before?.first ? [before.first] : []), ...after.filter(({ slot }) => slot < lastSlot)]
+  const nextEpochSlot = firstSlotAt(rules, epoch + 1)
+  const effects = [
+    ...(before?.effectsOfNextEpochStart ? [before.effectsOfNextEpochStart] : []),
+    ...after.filter(({ slot }) => slot < nextEpochSlot),
+  ]
 
   const proposals = findProposals(rules, data, votes, stakes[1])
   sums.ensureCapacity(Math.max(now.count, next.count))
@@ -74,9 +77,9 @@ export function processEpoch(
   const { earned, unexplainedBalanceChanges } = earnings
   for (let index = 0; index < earned.length; index++) sums.add('earnings', index, earned[index] as number)
   markActive(sums, data, epoch)
-  const first = after.find(({ slot }) => slot === lastSlot)
+  const effectsOfNextEpochStart = after.find(({ slot }) => slot === nextEpochSlot)
   const { proposerGwei, sameSlot } = votes
-  const carry: Carry = { epoch, proposerGwei, voteRewards, scores, first, sameSlot }
+  const carry: Carry = { epoch, proposerGwei, voteRewards, scores, effectsOfNextEpochStart, sameSlot }
   return { carry, unexplainedBalanceChanges, voteRewards, effects, votes, proposals }
 }
 

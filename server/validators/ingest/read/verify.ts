@@ -90,7 +90,7 @@ export function verifyBalances(
   isAccepted: (remainder: string) => boolean,
 ): void {
   const { epoch, now, next } = states
-  const allowed = earnings.isExact ? 0 : Math.min(unexplainedWithoutQueuesMax, Math.ceil(now.count / 8))
+  const allowed = earnings.hasPendingQueues ? 0 : Math.min(unexplainedWithoutQueuesMax, Math.ceil(now.count / 8))
   // Deposits of a new validator with an invalid signature are not credited.
   const unexplained = [...earnings.unexplained].filter(([index, gwei]) => index < now.count || gwei > 0)
   const mismatched = findWrongEffectiveBalances(rules, states, earnings)
@@ -100,7 +100,7 @@ export function verifyBalances(
     ...builders,
     ...mismatched.map((index) => {
       const [before, after] = [now, next].map(({ increments }) => (increments[index] as number) * rules.increment)
-      const balance = earnings.atAdjustment[index]
+      const balance = earnings.balancesAtAdjustment[index]
       return `the effective balance of validator ${index} is ${after} gwei, which does not follow from ${before} gwei and a balance of ${balance} gwei`
     }),
     ...unexplained.map(([index, gwei]) => `the balance of validator ${index} differs by ${gwei} gwei`),
@@ -129,7 +129,7 @@ function describeUnfollowed(rules: ConsensusRules, { epoch, blocks }: EpochState
 function findWrongEffectiveBalances(
   rules: ConsensusRules,
   { epoch, now, next }: EpochStates,
-  { atAdjustment, queued }: Earnings,
+  { balancesAtAdjustment, queued }: Earnings,
 ): number[] {
   const { increment, hysteresis, effectiveMax } = rules
   const step = Math.floor(increment / hysteresis.quotient)
@@ -149,7 +149,7 @@ function findWrongEffectiveBalances(
     return after === Math.min(whole, maxOf(now)) || after === Math.min(whole, maxOf(next))
   }
   for (let index = 0; index < now.count; index++) {
-    const balance = atAdjustment[index] as number
+    const balance = balancesAtAdjustment[index] as number
     if (follows(index, balance)) continue
     const excess = queued.get(index)
     if (excess !== undefined && follows(index, balance + excess)) continue
