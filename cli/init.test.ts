@@ -142,6 +142,8 @@ describe('tetrad init', () => {
       ['list of markets: ', ''],
     ]
     let output = ''
+    // The answers that are left name the question that did not appear.
+    const limit = setTimeout(() => terminal.kill('SIGKILL'), 60_000)
     for await (const chunk of terminal.stdout) {
       output += chunk
       const [question = '', answer = ''] = answers[0] ?? []
@@ -150,7 +152,8 @@ describe('tetrad init', () => {
       terminal.stdin.write(`${answer}\n`)
       answers.shift()
     }
-    assert.deepEqual(answers, [])
+    clearTimeout(limit)
+    assert.deepEqual(answers, [], output)
     assert.match(output, /Written:/)
     const { settings } = await loadConfig({ folder: home.dir, env: {}, flags: [] })
     assert.deepEqual([settings.fx.sources[0]?.url, settings.markets.feeds.length], [urls.rates, 0])

@@ -257,10 +257,12 @@ test('the first start with own sources prints how far they are read, or that it 
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const lines: string[] = []
+  const limit = setTimeout(() => child.kill('SIGKILL'), 60_000)
   for await (const line of createInterface(child.stdout as Readable)) {
     lines.push(line)
     if (line.startsWith('To see how far')) child.kill('SIGTERM')
   }
+  clearTimeout(limit)
   assert.deepEqual(lines.slice(1, 3), [
     'Reading chain 1: share unknown, rate unknown, remaining time unknown',
     'Reading network mainnet: 0.00 % read, rate unknown, remaining time unknown',
