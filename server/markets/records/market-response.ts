@@ -85,8 +85,10 @@ async function readForms(
   const isSlug = typeof key === 'string'
   const [sql, value] = isSlug ? [selectBySlug, key] : [selectById, key.id]
   const read = (reader: StateReader) => reader.get<DocumentRow | UnwrittenRow>(sql, value)
-  // The primary may have a market that a replica lacks.
-  const row = (ingest.hasReplicas && (await read(ingest.recent))) || (await read(ingest))
+  // The primary may have a market, or a version of it, that a replica lacks.
+  const replicaRow = ingest.hasReplicas ? await read(ingest.recent) : undefined
+  const isRecent = replicaRow !== undefined && markets.responses.isRecent(replicaRow.revision ?? -1)
+  const row = isRecent ? replicaRow : await read(ingest)
   if (!row) return undefined
   const whole = row.body === null ? await buildUnwritten(ingest, row.id) : row
   const forms = buildForms(whole, isSlug ? key : whole.slug, settings.markets.maxAgeSeconds)

@@ -12,6 +12,8 @@ import { cacheUntilVersionChanges } from '#storage/version-cache.ts'
 export class ResponseCache<T extends { readonly byteCount: number }> {
   readonly #revisions = cacheUntilVersionChanges<number>('markets')
   #revision = Number.NaN
+  /** Of the newest response that was read. */
+  #newest = Number.NEGATIVE_INFINITY
   #byteCount = 0
   readonly #responses = new Map<string, { readonly response: T; isUsed: boolean }>()
 
@@ -27,6 +29,8 @@ export class ResponseCache<T extends { readonly byteCount: number }> {
   #dropUnlessAt(revision: number): void {
     if (revision === this.#revision) return
     this.#revision = revision
+    // After a failover, it may be lower than before.
+    this.#newest = revision
     this.#responses.clear()
     this.#byteCount = 0
   }
@@ -37,7 +41,13 @@ export class ResponseCache<T extends { readonly byteCount: number }> {
     return entry?.response
   }
 
+  /** Whether a response of this revision is as new as all that callers may have seen. */
+  isRecent(revision: number): boolean {
+    return revision >= this.#newest
+  }
+
   keep(slug: string, response: T, revision: number, byteCountMax: number): void {
+    this.#newest = Math.max(this.#newest, revision)
     if (revision !== this.#revision || this.#responses.has(slug) || response.byteCount > byteCountMax) return
     // An entry that is moved to the end comes again, then as unused.
     for (const [oldest, entry] of this.#responses) {
