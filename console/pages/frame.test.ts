@@ -17,14 +17,14 @@ describe('every page', { skip: noBrowser }, () => {
 
   const openMenu = (page: Page) => page.getByRole('button', { name: 'Menu' }).click()
 
-  test('the files that every page needs have at most 80 kB, compressed', async () => {
+  test('the scripts that every page needs have at most 40 kB, compressed', async () => {
     const html = await (await fetch(browser.demo.url)).text()
-    const paths = Array.from(html.matchAll(/"(\/assets\/[^"]+)"/g), ([, path = '']) => path)
+    const paths = Array.from(html.matchAll(/"(\/assets\/[^"]+\.js)"/g), ([, path = '']) => path)
     assert.ok(paths.length >= 3)
     let bytes = 0
     for (const path of paths)
       bytes += gzipSync(await (await fetch(new URL(path, browser.demo.url))).arrayBuffer()).length
-    assert.ok(bytes <= 80_000, `${bytes} bytes`)
+    assert.ok(bytes <= 40_000, `${bytes} bytes`)
   })
 
   test('every page is reachable and fits a window of 360 px', async () => {

@@ -23,7 +23,8 @@ export interface Found {
 export interface Search {
   /** What is searched. */
   readonly name: string
-  readonly group: Group
+  /** Undefined: not of an interface. */
+  readonly group?: Group
   readonly run: () => Promise<readonly Found[]>
 }
 
@@ -59,7 +60,7 @@ export function searchesFor(calling: Calling, targets: SearchTargets, chains: Ch
   return searches
 }
 
-function wordSearches(calling: Calling, q: string): Search[] {
+export function wordSearches(calling: Calling, q: string): Search[] {
   const entities = networks.flatMap((network): Search[] => [
     { group: 'validators', name: 'pools', run: () => pools(calling, { network, kind: 'pool', q, limit }) },
     { group: 'validators', name: 'operators', run: () => pools(calling, { network, kind: 'operator', q, limit }) },

@@ -16,3 +16,8 @@ test('a text is interpreted by its form; a number can be a validator or a market
   assert.deepEqual(interpretSearch('Harbour bridge'), { words: 'Harbour bridge' })
   assert.deepEqual(interpretSearch('  '), {})
 })
+
+test('a key and a sign-in link are not searched', () => {
+  for (const secret of ['tetrad:demo:AAAA', ' tetrad:x:', '/#/sign-in/link_abc'])
+    assert.deepEqual(interpretSearch(secret), {})
+})

@@ -14,6 +14,7 @@ export interface SearchTargets {
   readonly words?: string
 }
 
+const secretPattern = /^tetrad:|\blink_/
 const quotePattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 /** Fewer digits of a public key would match too many validators. */
 const keyDigitsMin = 6
@@ -21,7 +22,8 @@ const keyDigitsMin = 6
 export function interpretSearch(typed: string): SearchTargets {
   const text = typed.trim().slice(0, 200)
   const lower = text.toLowerCase()
-  if (text === '') return {}
+  // A key or the token of a sign-in link was pasted here by mistake. It must not be sent as a search.
+  if (text === '' || secretPattern.test(text)) return {}
   if (quotePattern.test(lower)) return { quote: lower }
   if (/^\d{1,12}$/.test(text)) return { validatorIndex: Number(text), marketId: text }
   const digits = /^(?:0x)?([0-9a-f]+)$/.exec(lower)?.[1]

@@ -16,13 +16,14 @@ export const addRecent = (items: readonly RecentItem[], item: RecentItem): reado
 const isItem = (value: unknown): value is RecentItem =>
   ['kind', 'label', 'href'].every((name) => typeof (value as Record<string, unknown> | null)?.[name] === 'string')
 
+/** A page of the console or of the documentation. */
+const isOwnPage = (href: string): boolean => href.startsWith('/docs/') || isPagePath(href.replace(/\?.*$/, ''))
+
 /** Ignores text that this console did not write, and links to other sites. */
 export function parseRecent(text: string): readonly RecentItem[] {
   try {
     const items: unknown = JSON.parse(text)
-    return Array.isArray(items)
-      ? items.filter((item) => isItem(item) && isPagePath(item.href.replace(/\?.*$/, '')))
-      : []
+    return Array.isArray(items) ? items.filter((item) => isItem(item) && isOwnPage(item.href)) : []
   } catch {
     return []
   }

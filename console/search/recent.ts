@@ -26,11 +26,13 @@ export function useRecent(page?: PageName): readonly RecentItem[] {
 
 export const clearRecent = (): void => write([])
 
+export const remember = (item: RecentItem): void => write(addRecent(parseRecent(readText()), item))
+
 /** Remembers the item that a page shows. Undefined: it is not loaded, or does not exist. */
 export function useRemember(item: RecentItem | undefined): void {
   const { kind, label, href } = item ?? {}
   useEffect(() => {
     if (kind === undefined || label === undefined || href === undefined) return
-    write(addRecent(parseRecent(readText()), { kind, label, href }))
+    remember({ kind, label, href })
   }, [kind, label, href])
 }

@@ -4,7 +4,7 @@ import type { UseQueryResult } from '@tanstack/preact-query'
 import { formatFailure, isNotFound } from '../parts/failures.ts'
 import { useConsoleContext } from '../session.tsx'
 import { type Calling, useCalls } from '../use-endpoint.ts'
-import { type Found, labels, markets, pools, type Search, searchesFor } from './api-searches.ts'
+import { type Found, labels, markets, pools, type Search, searchesFor, wordSearches } from './api-searches.ts'
 import { interpretSearch } from './interpret.ts'
 import type { ResultKind, SearchResult } from './search-result.ts'
 
@@ -20,6 +20,8 @@ export interface ResultGroup {
 export interface SearchOutcome {
   readonly groups: readonly ResultGroup[]
   readonly failures: readonly SearchFailure[]
+  /** No name matches the text. The names in `groups` differ from it by a typing error. */
+  readonly isSimilar?: true
 }
 
 interface SearchFailure {
@@ -30,11 +32,30 @@ interface SearchFailure {
 
 export function useSearchResults(text: string): UseQueryResult<SearchOutcome> {
   const { chains = [], groups } = useConsoleContext().session
+  const isEnabled = ({ group }: Search) => group === undefined || (groups?.[group].enabled ?? true)
   return useCalls(
     ['search', text],
     async (calling: Calling) => {
-      const searches = searchesFor(calling, interpretSearch(text), chains)
-      return collect(searches.filter(({ group }) => groups?.[group].enabled ?? true))
+      const targets = interpretSearch(text)
+      const names = searchesFor(calling, targets, chains).filter(isEnabled)
+      if (targets.words === undefined) return collect(names)
+      const { findPages, findSections, keepSimilar, similarQuery } = await import('./local-searches.ts')
+      const pages: Search = { name: 'pages', run: async () => findPages(text) }
+      const sections: Search = { name: 'documentation', run: () => findSections(text) }
+      const found = await collect([pages, ...names, sections])
+      const isOther = ({ kind }: ResultGroup) => kind !== 'Page' && kind !== 'Documentation'
+      const query = similarQuery(text)
+      if (query === undefined || found.failures.length > 0 || found.groups.some(isOther)) return found
+      const similar = await collect(
+        wordSearches(calling, query)
+          .filter(isEnabled)
+          .map((search) => ({
+            ...search,
+            run: async () => (await search.run()).map((list) => keepSimilar(text, list)),
+          })),
+      )
+      if (similar.groups.length === 0) return found
+      return { ...similar, groups: [...similar.groups, ...found.groups], isSimilar: true }
     },
     { staleMs: 30_000, keepPrevious: true },
   )

@@ -1,4 +1,4 @@
-// Opens the search of the whole console, also with the key "/".
+// Opens the search of the whole console, also with the keys "/" and Ctrl+K (on a Mac, Cmd+K).
 import { useEffect, useState } from 'preact/compat'
 import { SearchDialog } from './search-dialog.tsx'
 
@@ -7,9 +7,10 @@ export function SearchButton() {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const { key, target, ctrlKey, metaKey, altKey } = event
-      if (key !== '/' || ctrlKey || metaKey || altKey) return
-      // Not while typing, and not behind another dialog.
-      if ((target as Element).closest?.('input, textarea, select, dialog')) return
+      const isShortcut = key.toLowerCase() === 'k' && (ctrlKey || metaKey) && !altKey
+      if (!isShortcut && (key !== '/' || ctrlKey || metaKey || altKey)) return
+      // Not behind another dialog. A slash can also be typed into a field.
+      if ((target as Element).closest?.(isShortcut ? 'dialog' : 'input, textarea, select, dialog')) return
       event.preventDefault()
       setOpen(true)
     }
@@ -18,7 +19,7 @@ export function SearchButton() {
   }, [])
   return (
     <>
-      <button type="button" className="find" aria-keyshortcuts="/" onClick={() => setOpen(true)}>
+      <button type="button" className="find" aria-keyshortcuts="/ Control+K Meta+K" onClick={() => setOpen(true)}>
         Find anything <kbd>/</kbd>
       </button>
       {isOpen && <SearchDialog onClose={() => setOpen(false)} />}

@@ -49,11 +49,6 @@ describe('search', { skip: noBrowser }, () => {
     const addresses = new Set(labelled.map(({ chainid, address }) => `${chainid} ${address}`))
     assert.ok(entities.size > 5, 'the demo has more entities than a group shows')
     const dialog = await search(page, 'meridian')
-    const total = entities.size + addresses.size
-    await dialog
-      .getByRole('status')
-      .filter({ hasText: `${total} results` })
-      .waitFor()
     const group = dialog.getByRole('region', { name: `Entities ${entities.size}` })
     assert.equal(await group.getByRole('link').count(), 5)
     await group.getByRole('button', { name: `All ${entities.size} results` }).click()
@@ -68,6 +63,47 @@ describe('search', { skip: noBrowser }, () => {
       .first()
       .waitFor()
     await browser.accessible(page)
+    await browser.leave(page)
+  })
+
+  test('finds pages and documentation, also with typing errors and with Ctrl+K, and remembers what was opened', async () => {
+    const page = await browser.page('/market')
+    await page.getByRole('searchbox').press('Control+k')
+    const dialog = page.getByRole('dialog', { name: 'Search' })
+    const field = dialog.getByRole('searchbox')
+    const group = (name: string) => dialog.getByRole('region', { name: new RegExp(`^${name} \\d`) })
+    await field.fill('keys')
+    await group('Pages').locator('a[href="/keys"]').waitFor()
+    await field.fill('merdian')
+    await dialog.getByRole('status').filter({ hasText: 'No name matches exactly.' }).waitFor()
+    await group('Entities').locator('a[href="/explorer/entity/meridian-exchange"]').waitFor()
+    await browser.accessible(page)
+    await field.fill('confguration')
+    const first = group('Documentation').getByRole('link').first()
+    await dialog.locator('a[href="/docs/configuration.html"]').waitFor()
+    assert.equal(await first.getAttribute('href'), '/docs/configuration.html')
+    await field.press('Enter')
+    await page.getByRole('heading', { level: 1, name: 'Configuration' }).waitFor()
+    await page.goBack()
+    await page.getByRole('heading', { level: 1, name: 'Markets' }).waitFor()
+    await page.keyboard.press('/')
+    await dialog.getByRole('heading', { name: 'Recent' }).waitFor()
+    await dialog.locator('a[href="/docs/configuration.html"]').waitFor()
+    await browser.leave(page)
+  })
+
+  test('a pasted key is neither searched nor remembered', async () => {
+    const sent: string[] = []
+    const page = await browser.page('/market', {
+      before: async (opened) => void opened.on('request', (request) => sent.push(request.url())),
+    })
+    const dialog = await search(page, 'tetrad:abc:SECRET')
+    await dialog.getByText('No results.').waitFor()
+    assert.deepEqual(
+      sent.filter((url) => url.includes('SECRET')),
+      [],
+    )
+    assert.ok(!(await page.evaluate(() => JSON.stringify({ ...localStorage }))).includes('SECRET'))
     await browser.leave(page)
   })
 

@@ -5,7 +5,7 @@ import { Form } from '../parts/controls.tsx'
 import { formatCount } from '../parts/format.ts'
 import { type DialogProps, Modal } from '../parts/modal.tsx'
 import { Failure } from '../parts/query-result.tsx'
-import { clearRecent, useRecent } from './recent.ts'
+import { clearRecent, remember, useRecent } from './recent.ts'
 import type { RecentItem } from './recent-items.ts'
 import { type ResultGroup, type SearchOutcome, useSearchResults, useSuggestions } from './results.ts'
 import { kindTitles } from './search-result.ts'
@@ -45,8 +45,8 @@ export function SearchDialog({ onClose }: DialogProps) {
         <Form onSubmit={openFirst}>
           <input
             type="search"
-            aria-label="Address, transaction, name, validator, pool, market or quote"
-            placeholder="Address, transaction, name, validator, pool, market or quote"
+            aria-label="Name, address, transaction, validator, market, quote, page or documentation"
+            placeholder="Name, address, validator, market, documentation…"
             autoComplete="off"
             spellcheck={false}
             maxLength={200}
@@ -110,11 +110,12 @@ function Results({ text, onOpen }: { readonly text: string; readonly onOpen: () 
   )
 }
 
-function formatTotal({ groups }: SearchOutcome): string {
+function formatTotal({ groups, isSimilar }: SearchOutcome): string {
   const total = groups.reduce((sum, group) => sum + group.total, 0)
   if (total === 0) return noResults
   const count = total === 1 ? '1 result' : `${formatCount(total)} results`
-  return groups.some(({ hasMore }) => hasMore) ? `At least ${count}` : count
+  const atLeast = groups.some(({ hasMore }) => hasMore) ? `At least ${count}` : count
+  return isSimilar ? `No name matches exactly. Similar: ${atLeast}` : atLeast
 }
 
 const noResults =
@@ -152,11 +153,16 @@ interface ResultListProps {
 }
 
 function ResultList({ results, isMixed = false, onOpen }: ResultListProps) {
+  const open = (item: RecentItem) => {
+    // The pages of the console remember what they show.
+    if (item.kind === 'Documentation') remember(item)
+    onOpen()
+  }
   return (
     <ul className={isMixed ? 'results mixed' : 'results'}>
       {results.map(({ kind, label, href, detail }) => (
         <li key={href}>
-          <a href={href} onClick={onOpen}>
+          <a href={href} onClick={() => open({ kind, label, href })}>
             {isMixed && <span className="badge">{kind}</span>} <span className="label">{label}</span>{' '}
             {detail && <span className="detail soft small">{detail}</span>}
           </a>

@@ -2,6 +2,7 @@
 
 /** Kind → heading of its group. */
 export const kindTitles = {
+  Page: 'Pages',
   Address: 'Addresses',
   Transaction: 'Transactions',
   Entity: 'Entities',
@@ -11,6 +12,7 @@ export const kindTitles = {
   Operator: 'Operators',
   Market: 'Markets',
   Quote: 'Quotes',
+  Documentation: 'Documentation',
 } as const
 
 export type ResultKind = keyof typeof kindTitles

@@ -5,10 +5,10 @@ import { dirname, join, normalize } from 'node:path'
 import { describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { allRoutes } from '#api/routes.ts'
+import { createSearch } from '../../console/shared/text-search.ts'
 import { buildSite } from './build.ts'
 import { renderMarkdown } from './markdown.ts'
 import { renderSite, sourceFiles } from './pages.ts'
-import { createSearch } from './search.ts'
 import { pathOf, sidebar } from './site-map.ts'
 
 const site = renderSite({ isServed: true })
@@ -113,6 +113,8 @@ describe('search', () => {
     ['why is my address refused', 'errors.html#inputinvalid'],
     ['what happens when a node lies', 'security.html#beacon-nodes'],
     ['docker', 'operations.html#container'],
+    ['market history', 'markets.html#history'],
+    ['sign-in link', 'security.html#console-sign-in'],
   ] as const) {
     test(`"${query}" finds ${answer} among the first three results`, () => {
       const results = found(query)

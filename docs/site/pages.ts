@@ -3,9 +3,9 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, normalize } from 'node:path'
 import { allEndpoints } from '#api/extensions.ts'
 import type { AnyId } from '#api/routes.ts'
+import { buildIndex, type PageKind, type SearchIndex } from '../../console/shared/text-search.ts'
 import { renderLayout } from './layout.ts'
 import { type RenderedPage, renderMarkdown, type SectionText } from './markdown.ts'
-import { buildIndex, type PageKind, type SearchIndex } from './search.ts'
 import { exampleServer, pathOf, relativeLink } from './site-map.ts'
 import { renderTryItForm, tryItAnchor } from './try-it-form.ts'
 
@@ -96,13 +96,16 @@ function addTryItForm({
 }
 
 const kinds: Readonly<Record<string, PageKind>> = {
-  endpoints: 'endpoint',
+  endpoints: 'reference',
   behaviour: 'behaviour',
   decisions: 'decision',
 }
 
-const kindOf = (path: string): PageKind =>
-  basename(path) === 'index.html' ? 'list' : (kinds[dirname(path)] ?? 'guide')
+const kindOf = (path: string): PageKind => {
+  // A list of all settings: its words are the subjects of guides.
+  if (path === 'configuration.html') return 'reference'
+  return basename(path) === 'index.html' ? 'list' : (kinds[dirname(path)] ?? 'guide')
+}
 
 function indexOf(rendered: readonly (RenderedPage & { readonly path: string })[]): SearchIndex {
   const pages = rendered.map(({ path, title }) => ({ path, title, kind: kindOf(path) }))

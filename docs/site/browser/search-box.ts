@@ -1,11 +1,8 @@
 // The search box: `/` focuses it, the arrow keys choose a result, Enter opens it, Escape closes the list. The index loads
-// on first use, as a script, because browsers do not fetch files from the file system.
-import { createSearch, type SearchIndex, type SearchResult } from '../search.ts'
+// on first use.
+import { loadIndex } from '../../../console/shared/load-index.ts'
+import { createSearch, type SearchResult } from '../../../console/shared/text-search.ts'
 import { element } from './element.ts'
-
-declare global {
-  var tetradSearchIndex: SearchIndex | undefined
-}
 
 export function addSearch(siteRoot: URL): void {
   const input = document.querySelector<HTMLInputElement>('#docs-search')
@@ -87,15 +84,6 @@ export function addSearch(siteRoot: URL): void {
   })
   document.addEventListener('click', (event) => {
     if (!(event.target as Element).closest('.search-box')) close()
-  })
-}
-
-function loadIndex(siteRoot: URL): Promise<SearchIndex> {
-  return new Promise((resolve, reject) => {
-    const script = element('script', { src: new URL('search-index.js', siteRoot).href })
-    script.onload = () => (globalThis.tetradSearchIndex ? resolve(globalThis.tetradSearchIndex) : reject(new Error()))
-    script.onerror = () => reject(new Error(`${script.src} could not be loaded.`))
-    document.head.append(script)
   })
 }
 

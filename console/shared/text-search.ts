@@ -1,8 +1,10 @@
-// The search of the documentation site. The build writes the index; the browser loads it on the first search and ranks
-// the sections of all pages.
+// Full-text search in the browser: the documentation site and the console's search use it. The build writes the index;
+// the browser loads it on the first search and ranks the sections of all pages. A word that is in no section finds words
+// that differ only by a typing error.
+import { isSimilarWord } from './similar-words.ts'
 
-/** Guides are ranked higher than rules, and rules higher than decisions and lists of pages. */
-export type PageKind = 'guide' | 'endpoint' | 'behaviour' | 'decision' | 'list'
+/** Guides are ranked higher than reference and rules, and these higher than decisions and lists of pages. */
+export type PageKind = 'guide' | 'reference' | 'behaviour' | 'decision' | 'list'
 
 export interface SearchPage {
   readonly path: string
@@ -49,10 +51,19 @@ const synonyms: Readonly<Record<string, string>> = {
   delete: 'retention remove',
   restore: 'backup',
   price: 'rate',
+  nginx: 'proxy',
+  caddy: 'proxy',
+  reverse: 'proxy',
+  setup: 'install',
+  websocket: 'stream events',
 }
 
 /** `rotation`, `rotating` and `rotates` become `rotat`. */
-const stemOf = (word: string): string => word.replace(/(?<=.{4})(?:ions?|ings?|ed|es|e|s)$|(?<=.{3})(?<!s)s$/, '')
+const stemOf = (word: string): string =>
+  unstemmed.has(word) ? word : word.replace(/(?<=.{4})(?:ions?|ings?|ed|es|e|s)$|(?<=.{3})(?<!s)s$/, '')
+
+/** Not plurals. */
+const unstemmed = new Set(['cors', 'redis', 'https'])
 
 /** The words of a text. A name such as `x-tetrad-coverage` counts as a whole and by its parts. */
 export function wordsOf(text: string): string[] {
@@ -71,13 +82,17 @@ const synonymsOf: ReadonlyMap<string, readonly string[]> = new Map(
   Object.entries(synonyms).map(([word, others]) => [stemOf(word), wordsOf(others)]),
 )
 
+/** The name of the page's file: people search for it too. */
+const nameOf = (page: SearchPage | undefined): string => /([^/]*)\.html$/.exec(page?.path ?? '')?.[1] ?? ''
+
 export function buildIndex(
   pages: readonly SearchPage[],
   sections: readonly (SearchSection & { readonly text: string })[],
 ): SearchIndex {
   const postings = new Map<string, number[]>()
-  for (const [at, { heading, text }] of sections.entries()) {
-    for (const word of new Set(wordsOf(`${heading} ${text}`))) postings.getOrInsert(word, []).push(at)
+  for (const [at, { page, anchor, heading, text }] of sections.entries()) {
+    const name = anchor === '' ? nameOf(pages[page]) : ''
+    for (const word of new Set(wordsOf(`${name} ${heading} ${text}`))) postings.getOrInsert(word, []).push(at)
   }
   const lines = [...postings]
     .sort(([one], [other]) => (one < other ? -1 : 1))
@@ -90,34 +105,61 @@ export function buildIndex(
 }
 
 const kindWeights: Readonly<Record<PageKind, number>> = {
-  guide: 1.3,
-  endpoint: 1,
-  behaviour: 1,
+  guide: 1.4,
+  reference: 0.9,
+  behaviour: 0.9,
   decision: 0.6,
   list: 0.5,
 }
 const weights = { heading: 8, title: 5, excerpt: 4, body: 2 }
 /** For a word that only begins with the word of the query. */
 const prefixFactor = 0.6
+/** For a word that is longer than the stem, while it is typed: `rotati`. */
+const longerFactor = 0.3
+const typoFactor = 0.5
 const synonymFactor = 0.7
 const resultsMax = 10
 const resultsPerPageMax = 3
 
+export interface SearchOptions {
+  readonly max?: number
+  readonly perPageMax?: number
+  /** Without sections that have only some of the words. */
+  readonly allWords?: boolean
+}
+
+export type TextSearch = (query: string, options?: SearchOptions) => SearchResult[]
+
 /** The search finds the best sections first. A section with half of the words of the query counts a quarter. */
-export function createSearch({ sections, pages, words }: SearchIndex): (query: string) => SearchResult[] {
+export function createSearch({ sections, pages, words }: SearchIndex): TextSearch {
   const headingWords = sections.map(({ heading }) => wordsOf(heading))
-  const titleWords = pages.map(({ title }) => wordsOf(title))
+  const titleWords = pages.map((page) => wordsOf(`${nameOf(page)} ${page.title}`))
   const excerptWords = sections.map(({ excerpt }) => wordsOf(excerpt))
   const sectionsByWord = words.split('\n').map((line) => {
     const [word = '', ...steps] = line.split(' ')
     return { word, steps }
   })
 
+  /** All words that begin like the wanted one, or else those that are similar. */
+  function qualitiesFor(wanted: string): ReadonlyMap<string, number> {
+    const qualities = new Map<string, number>()
+    for (const { word } of sectionsByWord) {
+      const quality = matchQuality(word, wanted)
+      if (quality > 0) qualities.set(word, quality)
+    }
+    if ([...qualities.values()].some((quality) => quality >= prefixFactor)) return qualities
+    for (const { word } of sectionsByWord) if (isSimilarWord(word, wanted)) qualities.set(word, typoFactor)
+    return qualities
+  }
+
   /** Section → how well the word matches it. */
   function match(wanted: string): Map<number, number> {
     const found = new Map<number, number>()
+    const qualities = qualitiesFor(wanted)
+    const bestQuality = (list: readonly string[]): number =>
+      list.reduce((best, word) => Math.max(best, qualities.get(word) ?? 0), 0)
     for (const { word, steps } of sectionsByWord) {
-      const quality = matchQuality(word, wanted)
+      const quality = qualities.get(word) ?? 0
       if (quality === 0) continue
       let at = 0
       for (const step of steps) {
@@ -126,9 +168,9 @@ export function createSearch({ sections, pages, words }: SearchIndex): (query: s
       }
     }
     for (const [at, { page }] of sections.entries()) {
-      const heading = bestQuality(headingWords[at] ?? [], wanted) * weights.heading
-      const title = bestQuality(titleWords[page] ?? [], wanted) * weights.title
-      const excerpt = bestQuality(excerptWords[at] ?? [], wanted) * weights.excerpt
+      const heading = bestQuality(headingWords[at] ?? []) * weights.heading
+      const title = bestQuality(titleWords[page] ?? []) * weights.title
+      const excerpt = bestQuality(excerptWords[at] ?? []) * weights.excerpt
       const best = Math.max(heading, title, excerpt, found.get(at) ?? 0)
       if (best > 0) found.set(at, best)
     }
@@ -144,15 +186,17 @@ export function createSearch({ sections, pages, words }: SearchIndex): (query: s
     return found
   }
 
-  /** A heading that consists of the query is the best match. */
-  function phraseFactor(at: number, wanted: readonly string[]): number {
-    const kind = pages[sections[at]?.page ?? 0]?.kind ?? 'guide'
-    const heading = headingWords[at] ?? []
-    const isWhole = heading.length === wanted.length && wanted.every((word) => bestQuality(heading, word) > 0)
-    return kindWeights[kind] * (isWhole ? 1.5 : 1)
+  /** A heading that consists of the query is the best match, first that of a page. */
+  function headingFactor(at: number, wanted: readonly string[]): number {
+    const { page = 0, anchor = '' } = sections[at] ?? {}
+    const heading = anchor === '' ? (headingWords[at] ?? []) : queryWords(sections[at]?.heading ?? '')
+    const begins = (word: string) => heading.some((other) => other.startsWith(word) || isSimilarWord(other, word))
+    if (heading.length === 0 || !wanted.every(begins)) return kindWeights[pages[page]?.kind ?? 'guide']
+    const share = Math.min(1, wanted.length / heading.length)
+    return kindWeights[pages[page]?.kind ?? 'guide'] * (1 + share * (anchor === '' ? 1.6 : 0.5))
   }
 
-  return (query) => {
+  return (query, { max = resultsMax, perPageMax = resultsPerPageMax, allWords = false } = {}) => {
     const wanted = queryWords(query)
     const scores = new Map<number, { matched: number; score: number }>()
     for (const word of wanted) {
@@ -165,9 +209,10 @@ export function createSearch({ sections, pages, words }: SearchIndex): (query: s
     }
     const perPage = new Map<number, number>()
     return [...scores]
+      .filter(([, { matched }]) => !allWords || matched === wanted.length)
       .map(([at, { matched, score }]) => ({
         at,
-        score: score * (matched / wanted.length) ** 2 * phraseFactor(at, wanted),
+        score: score * (matched / wanted.length) ** 2 * headingFactor(at, wanted),
       }))
       .sort((one, other) => other.score - one.score || one.at - other.at)
       .flatMap(({ at }) => {
@@ -175,9 +220,9 @@ export function createSearch({ sections, pages, words }: SearchIndex): (query: s
         const count = perPage.get(section.page) ?? 0
         perPage.set(section.page, count + 1)
         const { path = '', title = '' } = pages[section.page] ?? {}
-        return count < resultsPerPageMax ? [{ ...section, path, title }] : []
+        return count < perPageMax ? [{ ...section, path, title }] : []
       })
-      .slice(0, resultsMax)
+      .slice(0, max)
   }
 }
 
@@ -193,9 +238,5 @@ const queryWords = (query: string): string[] => [
 function matchQuality(word: string, wanted: string): number {
   if (word === wanted) return 1
   if (word.startsWith(wanted)) return prefixFactor
-  // While a word is typed, it can be longer than the stem: `rotati`.
-  return word.length >= 4 && wanted.startsWith(word) && wanted.length - word.length <= 3 ? prefixFactor : 0
+  return word.length >= 4 && wanted.startsWith(word) && wanted.length - word.length <= 3 ? longerFactor : 0
 }
-
-const bestQuality = (words: readonly string[], wanted: string): number =>
-  words.reduce((best, word) => Math.max(best, matchQuality(word, wanted)), 0)
