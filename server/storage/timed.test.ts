@@ -35,12 +35,12 @@ test('a wait for a lock is reported with the name of the lock', async () => {
       return context.state.write(work, options)
     },
   })
-  const state = timedState(waiting, context.clock, (...report) => reported.push(report))
+  const state = timedState(waiting, context.clock, (...report) => reported.push(report), 'ingest')
   await state.write(async () => {}, { lock: 'markets' })
   await state.write(async () => {})
   assert.deepEqual(reported, [
-    ['state', 'lock:markets', 70],
-    ['state', 'write', 0],
-    ['state', 'write', 0],
+    ['ingest', 'lock:markets', 70],
+    ['ingest', 'write', 0],
+    ['ingest', 'write', 0],
   ])
 })

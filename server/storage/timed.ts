@@ -21,7 +21,7 @@ export function timedState(state: State, clock: Clock, report: ReportTime, name:
       snapshot: (isRecent, work, signal) => timed('recent', () => state.recent.snapshot(isRecent, work, signal)),
     },
     write: (work, options = {}) => {
-      const onLockWait = (waitedMs: number) => report('state', `lock:${options.lock}`, waitedMs)
+      const onLockWait = (waitedMs: number) => report(name, `lock:${options.lock}`, waitedMs)
       return timed('write', () => state.write(work, { ...options, onLockWait }))
     },
     writeTogether: (write, item) => timed('write', () => state.writeTogether(write, item)),
