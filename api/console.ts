@@ -313,6 +313,14 @@ export interface EntityView {
   readonly hasMoreFunded: boolean
 }
 
+/** GET /console/explorer/labels/{chain}, with a key: how many addresses have a label. */
+export interface LabelCounts {
+  readonly chainid: string
+  /** Counted up to 100 000. */
+  readonly addresses: number
+  readonly hasMoreAddresses: boolean
+}
+
 /** GET /console/explorer/transactions/{hash}, with a key: the first fundings in a transaction. */
 export interface TransactionView {
   readonly hash: string

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, before, describe, test } from 'node:test'
+import type { Page } from 'playwright-core'
 import { type Browser, hideDemoKey, noBrowser, openBrowser } from '#test/browser.ts'
 
 describe('Explorer page', { skip: noBrowser }, () => {
@@ -51,6 +52,28 @@ describe('Explorer page', { skip: noBrowser }, () => {
     await browser.leave(page)
   })
 
+  test('a chain with labelled addresses but without entities reports how many addresses have a label', async () => {
+    const page = await open('/1', {
+      before: async (target: Page) => {
+        await target.route('**/console/explorer/labels/**', (route) =>
+          route.fulfill({ json: { chainid: '1', addresses: 100_000, hasMoreAddresses: true } }),
+        )
+        await target.route(/action=getlabelmasterlist/, (route) =>
+          route.fulfill({ json: { status: '0', message: 'No data found', result: [] } }),
+        )
+      },
+    })
+    await page.getByText('More than 100,000 addresses have a label, but none belongs to an entity yet.').waitFor()
+    assert.equal(await page.getByText('No labels on this chain').count(), 0)
+    await browser.leave(page)
+    // Without an answer replaced, the list has entities, and the addresses are counted too.
+    const other = await open('/1')
+    await other.getByText(/^[\d,]+ addresses have a label too\./).waitFor()
+    await other.getByText(/^Page 1 of \d+, .* entities$/).waitFor()
+    await browser.accessible(other)
+    await browser.leave(other)
+  })
+
   test('a trail that was cut off can be continued, and a hundred hops fit a narrow screen', async () => {
     const page = await open(`/1/${address}?depth=2`)
     await page.getByText('It was cut at the requested number of hops.').waitFor()
@@ -98,11 +121,11 @@ describe('Explorer page', { skip: noBrowser }, () => {
 
   test('the label list can be paged, filtered and downloaded', async () => {
     const page = await open('')
-    await page.getByText(/^Page 1 of 6, 120 of 120 labels$/).waitFor()
+    await page.getByText(/^Page 1 of 6, 120 of 120 entities$/).waitFor()
     await page.getByRole('button', { name: 'Next', exact: true }).click()
     await page.getByText(/^Page 2 of 6/).waitFor()
     await page.getByLabel('Filter').fill('HARBOUR mining')
-    await page.getByText(/^Page 1 of 1, 1 of 120 labels$/).waitFor()
+    await page.getByText(/^Page 1 of 1, 1 of 120 entities$/).waitFor()
     assert.match(page.url(), /\?filter=HARBOUR\+mining$/)
     await browser.accessible(page)
     const [download] = await Promise.all([
@@ -111,7 +134,7 @@ describe('Explorer page', { skip: noBrowser }, () => {
     ])
     assert.equal(download.suggestedFilename(), 'labelmasterlist_latest.csv')
     await page.getByLabel('Chain').selectOption('137')
-    await page.getByText(/^Page 1 of 1, 20 of 20 labels$/).waitFor()
+    await page.getByText(/^Page 1 of 1, 20 of 20 entities$/).waitFor()
     await browser.leave(page)
 
     const standardPlan = await open('', { key: await browser.demo.keyFor('standard') })

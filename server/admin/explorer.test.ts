@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { EntityView, TransactionView } from '#api/console.ts'
+import type { EntityView, LabelCounts, TransactionView } from '#api/console.ts'
 import { type Funding, putFundings } from '#explorer/funding/fundings.ts'
 import { addUnfinalizedBlock, putUnfinalizedFundings } from '#explorer/funding/index/unfinalized.ts'
 import { HistoryWriter } from '#explorer/labels/history.ts'
 import { putLabels } from '#explorer/labels/labels.ts'
-import { putTags } from '#explorer/labels/tags.ts'
+import { putTags, type TagPatch } from '#explorer/labels/tags.ts'
 import { createKey, type NewKey } from '#storage/keys.ts'
 import { openConsole } from '#test/console.ts'
 import { testNowMs } from '#test/context.ts'
@@ -189,4 +189,32 @@ test('the calls need a key of the standard plan with the explorer, and are limit
 test('without the explorer the calls do not exist', async () => {
   await using site = await openExplorer({ groups: { explorer: { enabled: false } } })
   assert.equal(site.paths.filter(({ path }) => path.startsWith('/console/explorer')).length, 0)
+})
+
+describe('GET /console/explorer/labels/{chain}', () => {
+  test('200: labelled addresses are counted once each, also without any entity, and never more than 100 000', async () => {
+    await using site = await openExplorer()
+    const countsOf = async (chain: string) => (await site.get(`labels/${chain}`)).json<LabelCounts>()
+    const put = (tags: readonly TagPatch[]) =>
+      site.context.state.write(async (tx) => {
+        await putTags(new HistoryWriter(tx, { by: 'test', via: 'test', atMs: testNowMs }), tags)
+      })
+    const tag = { chain: '1', source: 'desk', name: 'Harbour' }
+    await put([
+      { ...tag, address: address(1) },
+      { ...tag, address: address(1), source: 'crowd' },
+      { ...tag, address: address(2) },
+      { ...tag, address: address(3), chain: '137' },
+    ])
+    assert.deepEqual(await countsOf('1'), { chainid: '1', addresses: 2, hasMoreAddresses: false })
+    assert.deepEqual(await countsOf('137'), { chainid: '137', addresses: 1, hasMoreAddresses: false })
+    assert.equal((await countsOf('5')).addresses, 0)
+    await put(Array.from({ length: 100_001 }, (_, number) => ({ ...tag, chain: '137', address: address(number) })))
+    assert.deepEqual(await countsOf('137'), { chainid: '137', addresses: 100_000, hasMoreAddresses: true })
+  })
+
+  test('401 without a key', async () => {
+    await using site = await openExplorer()
+    assert.equal((await site.get('labels/1', '')).status, 401)
+  })
 })

@@ -1,6 +1,6 @@
-// What the explorer pages of the console show about entities and transactions. Visitors use these pages too, so the calls
+// What the explorer pages of the console show about labels, entities and transactions. Visitors use these pages too, so the calls
 // need an API key instead of a session. Permissions and limits are those of explorer.labelSearch.
-import type { EntityView, StoredFunding, StoredLabel, TransactionView } from '#api/console.ts'
+import type { EntityView, LabelCounts, StoredFunding, StoredLabel, TransactionView } from '#api/console.ts'
 import { extensions } from '#api/extensions.ts'
 import { Fault, invalid } from '#core/fault.ts'
 import { toFundingRecord } from '#explorer/endpoints/funded-by.ts'
@@ -8,7 +8,7 @@ import { getChainCoverage, isHeadConfirmed, toConfidence } from '#explorer/fundi
 import { type Funding, findFunding, findFundingsOfTx, findFundingsPaidBy } from '#explorer/funding/fundings.ts'
 import { findUnfinalizedFunding, findUnfinalizedFundingsOfTx } from '#explorer/funding/index/unfinalized.ts'
 import { findLabels, type Label } from '#explorer/labels/labels.ts'
-import { type Tag, tagsOfEntity } from '#explorer/labels/tags.ts'
+import { countTaggedAddresses, type Tag, tagsOfEntity } from '#explorer/labels/tags.ts'
 import { findLabel, toLabel } from '#explorer/trail/follow-trail.ts'
 import type { Authorizer } from '#http/authorize.ts'
 import type { ApiRequest } from '#http/pipeline.ts'
@@ -20,6 +20,8 @@ import type { AppContext } from '#server/context.ts'
 const labelsMax = 50
 const fundedMax = 25
 const fundingsMax = 200
+/** Counting more would delay other requests. */
+const countMax = 100_000
 
 export function explorerRoutes(context: AppContext, authorizer: Pick<Authorizer, 'authorize'>): readonly ExtraRoute[] {
   if (!context.settings.groups.explorer.enabled) return []
@@ -33,6 +35,7 @@ export function explorerRoutes(context: AppContext, authorizer: Pick<Authorizer,
   })
   return [
     route('/console/explorer/entities/{slug}', ({ slug = '' }) => findEntity(context, slug)),
+    route('/console/explorer/labels/{chain}', ({ chain = '' }) => countLabels(context, chain)),
     route('/console/explorer/transactions/{hash}', ({ hash = '' }) => findTransaction(context, hash.toLowerCase())),
   ]
 }
@@ -62,6 +65,11 @@ async function findEntity(context: AppContext, slug: string): Promise<EntityView
     funded: await Promise.all(newest.slice(0, fundedMax).map((funding) => toStoredFunding(context, funding))),
     hasMoreFunded: newest.length > fundedMax,
   }
+}
+
+async function countLabels({ state }: AppContext, chain: string): Promise<LabelCounts> {
+  const addresses = await countTaggedAddresses(state, chain, countMax + 1)
+  return { chainid: chain, addresses: Math.min(addresses, countMax), hasMoreAddresses: addresses > countMax }
 }
 
 const toChainView = ({ chain, name, description, notes, updatedUnix }: Label) => ({

@@ -1,6 +1,7 @@
 // The label list of a chain as a table and as downloads (endpoint explorer.labelListV2). A response contains the whole
 // list, so filter and pages are computed here.
 import { useMutation } from '@tanstack/preact-query'
+import type { LabelCounts } from '#api/console.ts'
 import type { LabelRecord } from '#api/wire/explorer.ts'
 import { Card } from '../../parts/card.tsx'
 import { TextField } from '../../parts/controls.tsx'
@@ -15,6 +16,7 @@ import { useEndpoint } from '../../use-endpoint.ts'
 import { ExplorerErrorNotice } from './error-notice.tsx'
 import { Described } from './label-name.tsx'
 import { filterLabels, pageOf } from './label-pages.ts'
+import { useLabelCounts } from './lookups.ts'
 
 interface LabelsProps {
   readonly chain: string
@@ -56,17 +58,12 @@ function Browse({
   filter,
   page: requestedPage,
 }: LabelsProps & { readonly labels: readonly LabelRecord[] }) {
-  if (labels.length === 0)
-    return (
-      <p className="note">
-        No labels on this chain yet. Add labels with <code>tetrad labels add</code> or <code>tetrad labels import</code>
-        .
-      </p>
-    )
+  if (labels.length === 0) return <NoEntities chain={chain} />
   const matches = filterLabels(labels, filter)
   const { rows, page, pages } = pageOf(matches, requestedPage)
   return (
     <>
+      <AddressCount chain={chain} />
       <TextField label="Filter" type="search" value={filter} onText={(text) => openPage(chain, text, 0)} />
       <Table
         name="Labels"
@@ -94,12 +91,43 @@ function Browse({
       >
         <span className="soft" role="status">
           {matches.length === 0
-            ? 'No labels match. Use fewer words.'
-            : `Page ${page + 1} of ${pages}, ${formatCount(matches.length)} of ${formatCount(labels.length)} labels`}
+            ? 'No entities match. Use fewer words.'
+            : `Page ${page + 1} of ${pages}, ${formatCount(matches.length)} of ${formatCount(labels.length)} entities`}
         </span>
       </Pager>
     </>
   )
+}
+
+/** The list has entities only. A chain may have many labelled addresses and no entity. */
+function NoEntities({ chain }: { readonly chain: string }) {
+  const { data } = useLabelCounts(chain)
+  if (data === undefined) return <p className="note">No entities on this chain yet.</p>
+  if (data.addresses === 0)
+    return (
+      <p className="note">
+        No labels on this chain yet. Add labels with <code>tetrad labels add</code> or <code>tetrad labels import</code>
+        .
+      </p>
+    )
+  return (
+    <p className="note">
+      {formatAddressCount(data)} a label, but none belongs to an entity yet. Search above for a name or the start of an
+      address. Add entities with <code>tetrad labels add</code>.
+    </p>
+  )
+}
+
+/** How many labelled addresses are not in the list. */
+function AddressCount({ chain }: { readonly chain: string }) {
+  const { data } = useLabelCounts(chain)
+  if (data === undefined || data.addresses === 0) return null
+  return <p className="soft small">{formatAddressCount(data)} a label too. Search above finds them by name.</p>
+}
+
+function formatAddressCount({ addresses, hasMoreAddresses }: LabelCounts): string {
+  if (addresses === 1) return '1 address has'
+  return `${hasMoreAddresses ? 'More than ' : ''}${formatCount(addresses)} addresses have`
 }
 
 /** A download link is valid for only five minutes, so request it on click. */

@@ -1,6 +1,6 @@
-// Calls of the entity and transaction pages. They need an API key instead of a session.
+// Calls of the explorer pages that are not endpoints of the API. They need an API key instead of a session.
 import type { UseQueryResult } from '@tanstack/preact-query'
-import type { EntityView, TransactionView } from '#api/console.ts'
+import type { EntityView, LabelCounts, TransactionView } from '#api/console.ts'
 import { callConsole } from '../../operator.ts'
 import { useCalls } from '../../use-endpoint.ts'
 
@@ -15,3 +15,9 @@ export const useEntity = (slug: string): UseQueryResult<EntityView> =>
 
 export const useTransaction = (hash: string): UseQueryResult<TransactionView> =>
   useCalls(['transaction', hash], ({ key }) => fetchTransaction(hash, key))
+
+const fetchLabelCounts = (chain: string, key: string): Promise<LabelCounts> =>
+  callConsole('GET', `explorer/labels/${encodeURIComponent(chain)}?${new URLSearchParams({ apikey: key })}`)
+
+export const useLabelCounts = (chain: string): UseQueryResult<LabelCounts> =>
+  useCalls(['label counts', chain], ({ key }) => fetchLabelCounts(chain, key))

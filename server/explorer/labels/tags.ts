@@ -144,6 +144,17 @@ export async function findTags(
   return rows.map(toTag)
 }
 
+/** How many addresses of a chain have a tag, counted up to `max`. */
+export async function countTaggedAddresses(state: StateReader, chain: string, max: number): Promise<number> {
+  const row = await state.get<{ count: number | bigint }>(
+    `select count(*) as count
+     from (select address from tagged_addresses where chain = ? group by address limit ?) as counted`,
+    chain,
+    max,
+  )
+  return Number(row?.count ?? 0)
+}
+
 export async function tagsOfEntity(
   state: StateReader,
   slug: string,
