@@ -4,6 +4,7 @@ import { useState } from 'preact/compat'
 import type { KeyView } from '#api/console.ts'
 import { operator } from '../operator.ts'
 import { Card } from '../parts/card.tsx'
+import { ConfirmDialog } from '../parts/confirm-dialog.tsx'
 import { Form, TextField } from '../parts/controls.tsx'
 import { formatCount, formatTime } from '../parts/format.ts'
 import { Pager } from '../parts/pager.tsx'
@@ -150,8 +151,8 @@ const timeOrNever = (time: string | null): string => (time === null ? 'never' : 
 
 function KeyTable({ keys, changed, edit, rotate }: KeyTableProps) {
   const [error, setError] = useState<unknown>()
-  const revoke = async ({ id, name }: KeyView) => {
-    if (!window.confirm(`Revoke ${name} (${id})? Requests with this key are rejected immediately.`)) return
+  const [revoked, setRevoked] = useState<KeyView>()
+  const revoke = async ({ id }: KeyView) => {
     setError(undefined)
     await operator.revokeKey(id).catch(setError)
     changed()
@@ -159,11 +160,21 @@ function KeyTable({ keys, changed, edit, rotate }: KeyTableProps) {
   const actions: Readonly<Record<KeyAction, (key: KeyView) => unknown>> = {
     Edit: edit,
     'New secret': rotate,
-    Revoke: revoke,
+    Revoke: setRevoked,
   }
   return (
     <>
       {error !== undefined && <Failure error={error} />}
+      {revoked && (
+        <ConfirmDialog
+          title={`Revoke ${revoked.name}?`}
+          action="Revoke"
+          onConfirm={() => void revoke(revoked)}
+          onClose={() => setRevoked(undefined)}
+        >
+          Requests with the key <code>{revoked.id}</code> are rejected immediately.
+        </ConfirmDialog>
+      )}
       <Table
         name="API keys"
         className="stacked"

@@ -30,3 +30,27 @@ for (const id of endpoints) {
     for (const error of [missing, refused]) assert.match(adviceOf(error), /^Set a key with the key button/)
   })
 }
+
+test('parameters are named in words', () => {
+  const context = {
+    endpoint: 'validators.metadata',
+    status: 422,
+    requestId: undefined,
+    retryAfterMs: undefined,
+  } as const
+  const problem = { loc: ['path', 'validator_index_or_pubkey'], msg: 'must be an index', type: 'value_error' }
+  const ofValidators = toGroupError({ ...context, group: 'validators' }, { detail: [problem] })
+  assert.equal(formatFailure(ofValidators), 'The validator index or public key must be an index.')
+  const errors = [
+    { error: 'invalid', message: 'body.recipientAddress must be an address', location: 'body.recipientAddress' },
+    { error: 'invalid', message: 'body.from.amount is required', location: 'body.from.amount' },
+  ]
+  const ofQuotes = toGroupError(
+    { ...context, endpoint: 'fx.createQuote', group: 'fx', status: 400 },
+    { code: 2, message: 'Invalid request', errors },
+  )
+  assert.equal(
+    formatFailure(ofQuotes),
+    'Invalid request; The recipient address must be an address; The from amount is required.',
+  )
+})

@@ -28,9 +28,22 @@ const rejectedKey = 'The server rejected the API key: it is mistyped, expired or
 export function formatFailure(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)
   if (isAboutKeys(error)) return missingKeyPattern.test(message) ? noKey : rejectedKey
-  const text = message.replace(/^[a-z]+\.[A-Za-z0-9]+: /, '').replace(/ \(code -?\d+\)/, '')
+  const text = message
+    .replace(/^[a-z]+\.[A-Za-z0-9]+: /, '')
+    .replace(/ \(code -?\d+\)/, '')
+    .replace(/\b(?:path|query|body|header)\.([\w.-]+):?/g, (_, name: string) => parameterWords(name))
   return /[.!?…]$/.test(text) ? text : `${text}.`
 }
+
+/** Parameters whose names say little to people who do not call the API. */
+const parameterTexts: Readonly<Record<string, string>> = {
+  validator_index_or_pubkey: 'The validator index or public key',
+}
+
+/** `body.recipientAddress` is `The recipient address`. */
+const parameterWords = (name: string): string =>
+  parameterTexts[name] ??
+  `The ${name.replace(/([a-z\d])([A-Z])/g, (_, before: string, after: string) => `${before} ${after.toLowerCase()}`).replaceAll(/[_.-]+/g, ' ')}`
 
 export function adviceOf(error: unknown): string {
   if (isNoResponse(error)) return 'Check that the server is running.'

@@ -8,6 +8,11 @@ export interface DialogProps {
 export function Modal(props: ComponentProps<'dialog'>) {
   const dialog = useRef<HTMLDialogElement>(null)
   // Before the next key is pressed, which is meant for the dialog.
-  useLayoutEffect(() => dialog.current?.showModal(), [])
+  useLayoutEffect(() => {
+    const element = dialog.current
+    element?.showModal()
+    // Returns the focus to the button that opened the dialog.
+    return () => element?.close()
+  }, [])
   return <dialog ref={dialog} {...props} />
 }
