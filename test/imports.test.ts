@@ -99,7 +99,7 @@ const packageUsers: Record<string, readonly string[]> = {
   'preact/compat': ['console/'],
   'preact/hooks': ['console/parts/error-boundary.tsx'],
   '@tanstack/preact-query': ['console/'],
-  uplot: ['console/parts/plot.tsx'],
+  uplot: ['console/parts/draw-plot.ts'],
   'uplot/dist/uPlot.min.css': ['console/parts/plot.tsx'],
   vite: ['console/vite.config.ts'],
 }

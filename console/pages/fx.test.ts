@@ -174,6 +174,23 @@ test('the FX page', { skip: noBrowser }, async (t) => {
     await browser.leave(page)
   })
 
+  await t.test('lines of a plot are labelled, its axis is in UTC, and its tooltip in the local time zone', async () => {
+    const page = await browser.page('/#/fx', { timezoneId: 'Asia/Kolkata' })
+    const plot = page.getByRole('img', { name: 'EUR per USD, by source' })
+    await plot.locator('.plot-zone', { hasText: 'UTC' }).waitFor()
+    assert.deepEqual(await plot.locator('.plot-label').allTextContents(), ['demo-north', 'demo-south'])
+    assert.equal(await page.locator('.plot .legend').count(), 0)
+    const tooltip = plot.locator('.plot-tooltip')
+    assert.equal(await tooltip.filter({ visible: true }).count(), 0)
+    await plot.locator('.u-over').hover()
+    await tooltip.getByText(/^\d+ \w+ 20\d\d, \d\d:\d\d:\d\d GMT\+5:30$/).waitFor()
+    const values = await tooltip.locator('b').allTextContents()
+    assert.equal(values.length, 2)
+    for (const value of values) assert.match(value, /^0\.\d{6}$/)
+    await browser.accessible(page)
+    await browser.leave(page)
+  })
+
   await t.test('a quote of an ended session opens in a new session, from its link and from the list', async () => {
     const { context } = browser.demo.server
     const page = await browser.page(`/#/sign-in/${(await createLink(context)).token}`, { key: '' })

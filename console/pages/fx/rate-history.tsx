@@ -59,7 +59,5 @@ function RatePlot({ sources, base, quote }: RatePlotProps) {
         third currency.
       </p>
     )
-  return <Plot title={`${quote} per ${base}, by source`} xs={xs} lines={lines} height={180} format={formatRate} />
+  return <Plot title={`${quote} per ${base}, by source`} xs={xs} lines={lines} height={180} />
 }
-
-const formatRate = (rate: number): string => rate.toLocaleString('en', { maximumSignificantDigits: 7 })

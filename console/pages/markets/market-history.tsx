@@ -6,6 +6,7 @@ import { Card } from '../../parts/card.tsx'
 import { Form, Tabs, TextField } from '../../parts/controls.tsx'
 import { formatPercent, formatTime } from '../../parts/format.ts'
 import { Plot } from '../../parts/plot.tsx'
+import { formatShort } from '../../parts/plot-format.ts'
 import { navigate } from '../../route.ts'
 import { eventsOf, momentsOf, type PlotName, plotNames, toPlotData } from './history.ts'
 import { hrefWith, type MarketAddress } from './market-href.ts'
@@ -53,7 +54,7 @@ export function MarketHistory({ slug, market, changes, query }: MarketHistoryPro
           xs={plot.xs}
           lines={plot.lines}
           marks={events}
-          {...((name === 'prices' || name === 'book') && { format: (value: number) => formatPercent(value, 1) })}
+          format={name === 'prices' || name === 'book' ? formatShare : formatShort}
           onPick={(index) => navigate(hrefWith(slug, query, { asOf: timeAt(index) }))}
         />
       )}
@@ -98,3 +99,6 @@ export function AsOfNotice({ slug, query }: MarketAddress) {
     </p>
   )
 }
+
+/** A price is a share; a percentage needs two decimals less. */
+const formatShare = (share: number, places: number): string => formatPercent(share, Math.max(0, places - 2))

@@ -61,7 +61,7 @@ function HistoryPlots({ range: { times, traffic, lag }, scope, when }: HistoryPl
       lines: linesOf(['p50', 'p95', 'p99']),
     },
     { title: 'Requests, errors and refusals per second', lines: linesOf(['requests', 'errors', 'refused']) },
-    { title: 'Age of the newest data', lines: streams, format: formatAge },
+    { title: 'Age of the newest data', lines: streams, format: formatAge, ySteps: ageSteps },
   ]
   return (
     <div className="cards plain">
@@ -74,6 +74,14 @@ function HistoryPlots({ range: { times, traffic, lag }, scope, when }: HistoryPl
     </div>
   )
 }
+
+/** Round in seconds, minutes, hours and days. */
+const ageSteps = [
+  ...[1, 2, 5, 10, 15, 30],
+  ...[1, 2, 5, 10, 15, 30].map((minutes) => minutes * 60),
+  ...[1, 2, 3, 6, 12].map((hours) => hours * 3600),
+  ...[1, 2, 5, 10, 50, 100, 500].map((days) => days * 86_400),
+]
 
 const ageUnits = [
   [172_800, 86_400, 'd'],

@@ -97,18 +97,10 @@ function AmountPlot({ records, part, clock, windows }: AmountPlotProps) {
       <p className="small soft">
         Per {windows}, in {unit}:
       </p>
-      <Plot
-        key={unit}
-        title={`${partLabels[part]} per ${windows}, ${unit}`}
-        xs={xs}
-        lines={lines}
-        format={formatAxis}
-      />
+      <Plot key={unit} title={`${partLabels[part]} per ${windows}, ${unit}`} xs={xs} lines={lines} />
     </>
   )
 }
-
-const formatAxis = (value: number): string => value.toLocaleString('en', { maximumFractionDigits: 6 })
 
 function RewardTables({ record }: { readonly record: AggregateRecord }) {
   const statement = rewardStatement(record)
