@@ -1,5 +1,5 @@
 // The layout around every page: navigation, key and session, and the page itself. The code of a page loads on first use.
-import { type ComponentType, useEffect, useState } from 'preact/compat'
+import { type ComponentType, useEffect, useLayoutEffect, useState } from 'preact/compat'
 import { DemoBanner } from './parts/demo.tsx'
 import { ErrorBoundary } from './parts/error-boundary.tsx'
 import { KeyButton } from './parts/key-button.tsx'
@@ -84,7 +84,8 @@ export function App() {
   const path = [route.page, ...route.parts].join('/')
   const pageKey = keepsState ? route.page : path
   const documentTitle = titleOf(route, title)
-  useEffect(() => {
+  // Before the effects of the page, which may name its item.
+  useLayoutEffect(() => {
     document.title = documentTitle
   }, [documentTitle])
   useHeading(pageKey)

@@ -31,5 +31,8 @@ const itemTitles: Readonly<Partial<Record<PageName, FormatItem>>> = {
 
 export function titleOf({ page, parts, query }: PageRoute, pageTitle: string): string {
   const item = parts.length > 0 ? itemTitles[page]?.(parts, query) : undefined
-  return [...(item === undefined ? [] : [item]), pageTitle, 'Tetrad'].join(' · ')
+  return joinTitle(item, pageTitle)
 }
+
+export const joinTitle = (item: string | undefined, pageTitle: string): string =>
+  [...(item === undefined ? [] : [item]), pageTitle, 'Tetrad'].join(' · ')

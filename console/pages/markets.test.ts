@@ -1,6 +1,7 @@
 // The markets page in a real browser with demo data.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { createClient } from '#api/client.ts'
 import { putMarkets } from '#markets/records/put-markets.ts'
 import { type Browser, noBrowser, openBrowser } from '#test/browser.ts'
 
@@ -99,6 +100,46 @@ describe('Markets page', { skip: noBrowser }, () => {
     await browser.leave(page)
   })
 
+  test('the price a week ago is on the page of a market, which is one search and one click away', async () => {
+    const page = await browser.page('/#/markets')
+    await page.getByRole('searchbox').fill('harbour bridge open on time')
+    await page.getByRole('link', { name: 'Will the harbour bridge open on time?' }).click()
+    const prices = page.getByRole('region', { name: 'Earlier prices' })
+    const row = prices.getByRole('row', { name: /^Yes/ })
+    await row.getByText('…').first().waitFor({ state: 'detached' })
+    const client = createClient({ baseUrl: browser.demo.url })
+    const weekAgo = new Date(Date.now() - 7 * 86_400_000).toISOString()
+    const past = await client.markets.bySlug({ slug: browser.demo.samples.slug, asOf: weekAgo })
+    const [share = ''] = JSON.parse(String(past.outcomePrices)) as string[]
+    const cells = await row.getByRole('cell').allTextContents()
+    assert.equal(cells.length, 4)
+    for (const cell of cells.slice(0, 3)) assert.match(cell, /^\d+\.\d %$/)
+    assert.equal(cells[2], `${(Number(share) * 100).toFixed(1)} %`)
+    assert.equal(cells[3], '–')
+    // The plot shows the values at the cursor.
+    const plot = page.getByRole('img', { name: 'Prices over time' })
+    await plot.locator('.u-over').hover()
+    await plot.locator('.plot-tooltip b').nth(1).waitFor()
+    await browser.accessible(page)
+    await page.getByRole('link', { name: '1 day ago' }).click()
+    await page.getByText('You see the market as of').waitFor()
+    await browser.leave(page)
+  })
+
+  test('the title of the document is the question of a market, or the title of an event', async () => {
+    const page = await browser.page(`/#/markets/${slug}`)
+    const question = await page.getByRole('heading', { level: 1 }).innerText()
+    const titleIs = (title: string) => page.waitForFunction((expected) => document.title === expected, title)
+    await titleIs(`${question} · Markets · Tetrad`)
+    await page.getByRole('region', { name: 'Event and tags' }).locator('h3 a').first().click()
+    await page.getByRole('heading', { name: 'Markets of this event' }).waitFor()
+    await titleIs(`${await page.getByRole('heading', { level: 1 }).innerText()} · Markets · Tetrad`)
+    // The market is in the cache now.
+    await page.goBack()
+    await titleIs(`${question} · Markets · Tetrad`)
+    await browser.leave(page)
+  })
+
   test('a change appears live, and the market can be shown at an earlier time', async () => {
     const market = await findClosedMarket()
     const page = await browser.page(`/#/markets/${market.slug}`)
@@ -167,7 +208,7 @@ describe('Markets page', { skip: noBrowser }, () => {
     await table.getByRole('row').nth(questions.length).waitFor()
     assert.deepEqual((await table.locator('tbody a').allTextContents()).sort(), questions.sort())
     await table
-      .getByText(/^[\d,.]+ USDC$/)
+      .getByText(/^[\d,.]+( [kMB])? USDC$/)
       .first()
       .waitFor()
     await browser.accessible(page)
@@ -181,7 +222,7 @@ describe('Markets page', { skip: noBrowser }, () => {
     const page = await browser.page(`/#/markets/${closedSlug}`)
     await page.getByText(/^Events: .*reopened; .* closed\.$/).waitFor()
     await page
-      .getByText(/^[\d,.]+ USDC$/)
+      .getByText(/^[\d,.]+( [kMB])? USDC$/)
       .first()
       .waitFor()
     await browser.leave(page)

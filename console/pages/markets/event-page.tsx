@@ -6,8 +6,10 @@ import { Card } from '../../parts/card.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { formatTime } from '../../parts/format.ts'
 import { QueryResult } from '../../parts/query-result.tsx'
+import { useItemTitle } from '../../parts/use-item-title.ts'
 import { hrefOf } from '../../route.ts'
 import { useConsoleContext } from '../../session.tsx'
+import { groupTitles } from '../../titles.ts'
 import { useEndpoint } from '../../use-endpoint.ts'
 import { MarketBadge } from './market-badge.tsx'
 import { MarketTable } from './market-table.tsx'
@@ -46,6 +48,7 @@ export function EventPage({ slug, eventId }: EventPageProps) {
 
 function EventDetails({ event }: { readonly event: Event }) {
   const { title, subtitle, description, markets = [] } = event
+  useItemTitle(title || event.slug, groupTitles.markets)
   const slugs = markets.flatMap(({ slug }) => slug ?? []).slice(0, marketsMax)
   return (
     <>

@@ -22,9 +22,12 @@ interface MarketHistoryProps extends MarketAddress {
   /** The present record, also when the page shows an earlier time. */
   readonly market: Market
   readonly changes: readonly MarketChange[]
+  /** Loads older changes; undefined if there are none. */
+  readonly onOlder: (() => void) | undefined
+  readonly isLoading: boolean
 }
 
-export function MarketHistory({ slug, market, changes, query }: MarketHistoryProps) {
+export function MarketHistory({ slug, market, changes, query, onOlder, isLoading }: MarketHistoryProps) {
   const name = plotNames.find((plotName) => plotName === query.get('plot')) ?? 'prices'
   const plot = useMemo(
     () => toPlotData(name, market, momentsOf(market, changes, Date.now() / 1000)),
@@ -57,6 +60,14 @@ export function MarketHistory({ slug, market, changes, query }: MarketHistoryPro
           format={name === 'prices' || name === 'book' ? formatShare : formatShort}
           onPick={(index) => navigate(hrefWith(slug, query, { asOf: timeAt(index) }))}
         />
+      )}
+      {onOlder && (
+        <p className="small soft">
+          Starts at {formatTime(plot.xs[0] ?? 0).slice(0, 16)} UTC.{' '}
+          <button type="button" className="plain" disabled={isLoading} onClick={onOlder}>
+            {isLoading ? 'Loading…' : 'Show an earlier start'}
+          </button>
+        </p>
       )}
       {events.length > 0 && (
         <p className="small soft">

@@ -1,10 +1,11 @@
 // A table of markets: status, prices, volume and end.
 import type { ReactNode } from 'preact/compat'
 import type { Market } from '#api/wire/markets.ts'
-import { formatTime } from '../../parts/format.ts'
+import { formatPercent, formatTime } from '../../parts/format.ts'
+import { formatShort } from '../../parts/plot-format.ts'
 import { Table } from '../../parts/table.tsx'
 import { hrefOf } from '../../route.ts'
-import { currencyOf, formatPercent, groupThousands, outcomesOf } from './market-values.ts'
+import { currencyOf, groupThousands, outcomesOf } from './market-values.ts'
 
 type Field = 'slug' | 'question' | 'outcomes' | 'outcomePrices' | 'volumeNum' | 'denominationToken' | 'endDate'
 export type ListedMarket = Pick<Market, Field>
@@ -34,8 +35,17 @@ export function MarketTable<M extends ListedMarket>({ name, markets, statusOf }:
 
 const formatPrices = (market: ListedMarket): string =>
   outcomesOf(market)
-    .map(({ name, price }) => `${name} ${price === undefined ? '–' : formatPercent(price)}`)
+    .map(({ name, price }) => `${name} ${price === undefined ? '–' : formatPercent(Number(price), 1)}`)
     .join(', ')
 
-const formatVolume = (market: ListedMarket): string =>
-  market.volumeNum === undefined ? '–' : `${groupThousands(String(market.volumeNum))} ${currencyOf(market) ?? ''}`
+/** Short, with the exact figure in its title. */
+function formatVolume(market: ListedMarket): ReactNode {
+  const { volumeNum } = market
+  if (volumeNum === undefined) return '–'
+  const currency = currencyOf(market) ?? ''
+  return (
+    <span title={`${groupThousands(String(volumeNum))} ${currency}`}>
+      {formatShort(Number(volumeNum))} {currency}
+    </span>
+  )
+}

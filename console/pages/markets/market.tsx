@@ -1,16 +1,19 @@
 // The page of one market: outcomes, figures, history, related records, addresses and live changes.
-import { useMemo } from 'preact/compat'
+import { type ReactNode, useMemo } from 'preact/compat'
 import type { ResponseMeta } from '#api/client.ts'
 import { stringifyJson } from '#api/json.ts'
 import type { Market as MarketRecord } from '#api/wire/markets.ts'
 import { Card } from '../../parts/card.tsx'
 import { formatTime } from '../../parts/format.ts'
 import { Failure, QueryResult } from '../../parts/query-result.tsx'
+import { useItemTitle } from '../../parts/use-item-title.ts'
 import { hrefOf } from '../../route.ts'
 import { useRemember } from '../../search/recent.ts'
+import { groupTitles } from '../../titles.ts'
 import { useEndpoint } from '../../use-endpoint.ts'
 import { Addresses } from './addresses.tsx'
 import { Changes } from './changes.tsx'
+import { EarlierPrices } from './earlier-prices.tsx'
 import { type Live, useChanges, useLive } from './follow.ts'
 import { applyChanges, mergeChanges } from './history.ts'
 import { MarketBadge } from './market-badge.tsx'
@@ -40,6 +43,7 @@ export function Market({ slug, query }: MarketAddress) {
     [current.data, live],
   )
   const shown = asOf === undefined ? current : past
+  useItemTitle(current.data?.reply.question, groupTitles.markets)
   useRemember(
     current.data && { kind: 'Market', label: current.data.reply.question || slug, href: hrefOf('markets', [slug]) },
   )
@@ -65,8 +69,19 @@ export function Market({ slug, query }: MarketAddress) {
                 isOffline={current.error !== null}
                 isPast={asOf !== undefined}
               />
-              <MarketStatus market={market} meta={meta} />
-              <MarketHistory key={asOf} slug={slug} market={currentMarket ?? market} changes={changes} query={query} />
+              <MarketStatus market={market} meta={meta}>
+                <EarlierPrices slug={slug} query={query} market={currentMarket ?? market} />
+              </MarketStatus>
+              <MarketHistory
+                key={asOf}
+                {...{ slug, changes, query }}
+                market={currentMarket ?? market}
+                onOlder={stored.hasNextPage ? () => void stored.fetchNextPage() : undefined}
+                isLoading={stored.isFetchingNextPage}
+              />
+              <Card id="rules-title" title="Resolution rules">
+                <p className="prose">{market.description || 'The source gives no description.'}</p>
+              </Card>
               <div className="cards">
                 <RelatedRecords market={market} />
                 <Addresses market={market} />
@@ -89,13 +104,19 @@ export function Market({ slug, query }: MarketAddress) {
   )
 }
 
-function MarketStatus({ market, meta }: { readonly market: MarketRecord; readonly meta: ResponseMeta | undefined }) {
+interface MarketStatusProps {
+  readonly market: MarketRecord
+  readonly meta: ResponseMeta | undefined
+  /** Below the outcomes. */
+  readonly children: ReactNode
+}
+
+function MarketStatus({ market, meta, children }: MarketStatusProps) {
   return (
     <div className="cards">
       <Card id="outcomes-title" title="Outcomes">
         <Outcomes market={market} />
-        <h3>Resolution rules</h3>
-        <p className="prose">{market.description || 'The source gives no description.'}</p>
+        {children}
       </Card>
       <Card id="facts-title" title="Figures and dates">
         <MarketFacts market={market} />
