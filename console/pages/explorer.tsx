@@ -13,6 +13,7 @@ import { Labels } from './explorer/labels.tsx'
 import { Search, Suggestions } from './explorer/search.tsx'
 import { depths, Trail } from './explorer/trail.tsx'
 import { Transaction } from './explorer/transaction.tsx'
+import './explorer/explorer.css'
 
 const addressPattern = /^0x[0-9a-f]{40}$/
 const hashPattern = /^0x[0-9a-f]{64}$/

@@ -20,6 +20,7 @@ import { SignQuote } from './fx/sign-quote.tsx'
 import { SignedQuote } from './fx/signed-quote.tsx'
 import { TypedDataCard } from './fx/typed-data-card.tsx'
 import { useWallets } from './fx/use-wallets.ts'
+import './fx/fx.css'
 
 const quoteIdPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 const exampleQuoteId = '6f1c0a52-7f6e-4c1a-9b0e-0d8f2f3a4b5c'

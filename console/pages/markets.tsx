@@ -3,6 +3,7 @@ import type { PageProps } from '../route.ts'
 import { EventPage } from './markets/event-page.tsx'
 import { Find } from './markets/find.tsx'
 import { Market } from './markets/market.tsx'
+import './markets/markets.css'
 
 export function Markets({ route }: PageProps) {
   const [slug, part, eventId] = route.parts

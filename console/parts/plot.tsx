@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from 'preact/compat'
 import { type DrawnPlot, drawPlot, formatOrDash, lineColour } from './draw-plot.ts'
 import { type FormatFigure, formatFigure, placesOfColumn } from './plot-format.ts'
 import { type Column, Table } from './table.tsx'
+import './plot.css'
 
 export interface Line {
   readonly label: string
