@@ -130,7 +130,7 @@ describe('every page', { skip: noBrowser }, () => {
     assert.equal(await page.locator('h1:focus').count(), 0)
     await page.getByRole('link', { name: 'Will the harbour bridge open on time?' }).first().click()
     await focused('Will the harbour bridge open on time?')
-    await titled('will-the-harbour-bridge-open-on-time · Markets · Tetrad')
+    await titled('Will the harbour bridge open on time? · Markets · Tetrad')
     await page.getByRole('navigation').getByRole('link', { name: 'Validators', exact: true }).click()
     await focused('Validators')
     await page.evaluate(() => window.location.assign('#/validators/12'))

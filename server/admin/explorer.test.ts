@@ -196,7 +196,7 @@ describe('GET /console/explorer/labels/{chain}', () => {
     await using site = await openExplorer()
     const countsOf = async (chain: string) => (await site.get(`labels/${chain}`)).json<LabelCounts>()
     const put = (tags: readonly TagPatch[]) =>
-      site.context.state.write(async (tx) => {
+      site.context.ingest.write(async (tx) => {
         await putTags(new HistoryWriter(tx, { by: 'test', via: 'test', atMs: testNowMs }), tags)
       })
     const tag = { chain: '1', source: 'desk', name: 'Harbour' }

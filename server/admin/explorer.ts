@@ -67,8 +67,8 @@ async function findEntity(context: AppContext, slug: string): Promise<EntityView
   }
 }
 
-async function countLabels({ state }: AppContext, chain: string): Promise<LabelCounts> {
-  const addresses = await countTaggedAddresses(state, chain, countMax + 1)
+async function countLabels({ ingest }: AppContext, chain: string): Promise<LabelCounts> {
+  const addresses = await countTaggedAddresses(ingest, chain, countMax + 1)
   return { chainid: chain, addresses: Math.min(addresses, countMax), hasMoreAddresses: addresses > countMax }
 }
 
