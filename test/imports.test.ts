@@ -100,7 +100,7 @@ const packageUsers: Record<string, readonly string[]> = {
   'preact/hooks': ['console/parts/error-boundary.tsx'],
   '@tanstack/preact-query': ['console/'],
   uplot: ['console/parts/draw-plot.ts'],
-  'uplot/dist/uPlot.min.css': ['console/parts/plot.tsx'],
+  'uplot/dist/uPlot.min.css': ['console/parts/draw-plot.ts'],
   vite: ['console/vite.config.ts'],
 }
 
