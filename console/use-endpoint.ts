@@ -40,6 +40,8 @@ export function useCalls<T>(
     // A session gets its key only after the server has confirmed it.
     enabled: isEnabled && (isReady || key !== ''),
     refetchInterval: refreshMs ?? false,
+    // Components pass a result on to others, which read more of it. Otherwise these could miss a change, such as an error.
+    notifyOnChangeProps: 'all',
     ...(keepPrevious && { placeholderData: keepPreviousData }),
     ...(staleMs !== undefined && { staleTime: staleMs }),
     queryFn: ({ signal }) => call({ client, key, signal }),
