@@ -69,7 +69,7 @@ test('an invalid rate is refused with a reason and not stored', async () => {
     [['rate', 'set', 'EUR/USD', '0'], 1, /^tetrad: The rate is zero\.$/m],
     [['rate', 'set', 'EUR/USD', 'much'], 1, /^tetrad: The rate much is not a decimal above zero\.$/m],
     [['rate', 'set', 'EUR/USD', '1.1', '--source', 'bank'], 1, /^tetrad: --source must be one of desk\.$/m],
-    [['history', 'EUR/USD', '--since', 'soon'], 1, /--since "soon" is not a time/],
+    [['history', 'EUR/USD', '--since', 'soon'], 2, /--since "soon" is not a time/],
     [['history', 'EUR/USD', '--limit', '0'], 2, /It must be 1 to/],
   ]
   for (const [args, code, expected] of refusals) {

@@ -119,7 +119,7 @@ async function assertTruth(
 
 /** Every registered validator has the addresses of its depositors. */
 async function assertDeposits(context: TestContext, world: CompletedNetwork): Promise<void> {
-  const rows = await context.state.all<{ pubkey: string; address: string | null }>(
+  const rows = await context.ingest.all<{ pubkey: string; address: string | null }>(
     `select '0x' || lower(hex(v.pubkey)) as pubkey, '0x' || lower(hex(d.address)) as address
      from validators v left join validator_deposits d on d.network = v.network and d.validator_index = v.validator_index`,
   )
@@ -251,7 +251,7 @@ test('votes for the first block of the fork are judged as if the chain had its p
 /** Deletes everything that ingest wrote. */
 async function empty(context: TestContext): Promise<void> {
   await emptyDuties(context)
-  await context.state.write(async (tx) => {
+  await context.ingest.write(async (tx) => {
     for (const name of ['validator_deposits', 'deposit_senders', 'cursors', 'validators']) {
       await tx.run(`delete from ${name}`)
     }

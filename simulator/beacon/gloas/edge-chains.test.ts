@@ -53,7 +53,7 @@ after(() => context[Symbol.asyncDispose]())
 /** Reads all finalized epochs and compares every figure. */
 async function assertIngested(world: CompletedNetwork, options: BeaconNodeOptions): Promise<void> {
   await emptyDuties(context)
-  await context.state.write((tx) => tx.run('delete from validators'))
+  await context.ingest.write((tx) => tx.run('delete from validators'))
   await using node = await openNode(world, options)
   const hoodi = { epochsPerHour: 1, epochsPerDay: 5, beacon: { urls: [node.url], fromEpoch: 0 } }
   const configured = settingsWith({ validators: { networks: { [network]: hoodi } } })
