@@ -11,8 +11,8 @@ import { promisify } from 'node:util'
 import { builtApi } from '../test/api-build.ts'
 import { isLongRun } from '../test/long.ts'
 import { serveScript } from '../test/scripted-server.ts'
-import { openapi } from './openapi.ts'
-import { allRoutes } from './routes.ts'
+import { openapi } from './contract/openapi.ts'
+import { allRoutes } from './contract/routes.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '..')
@@ -68,10 +68,10 @@ const script = `
 
 describe('the built client', () => {
   test('imports only its own files: no schema library, no Node module', async () => {
-    const { files, foreign } = await graph(join(installed, 'dist/client.js'))
+    const { files, foreign } = await graph(join(installed, 'dist/client/client.js'))
     assert.deepEqual([...foreign], [])
     assert.ok(files.size >= 6, `${files.size} files`)
-    assert.ok(![...files].some((path) => /kit|contract|wire/.test(path.slice(installed.length))))
+    assert.ok(![...files].some((path) => /kit|contract\.js|wire/.test(path.slice(installed.length))))
   })
 
   test('reads pages, reports errors and times out with every Node of this machine', async (t) => {
@@ -190,7 +190,7 @@ const calls = `
 
 /** Fails to compile for an endpoint whose published types are not those that the schemas have in the source. */
 const comparison = (): string => `
-  import type { InputOf as SourceInput, ReplyOf as SourceReply } from '${join(import.meta.dirname, 'calls.ts')}'
+  import type { InputOf as SourceInput, ReplyOf as SourceReply } from '${join(import.meta.dirname, 'client/calls.ts')}'
   import type { InputOf, ReplyOf } from '@tetrad/api'
   // Optional members that only one type has are not found by an assignment, so the names are compared as well.
   type Names<T> = T extends readonly (infer Item)[]

@@ -24,7 +24,7 @@ export async function buildApi(outDir: string): Promise<void> {
     '--singleThreaded',
   ])
   for (const [name, text] of Object.entries(await writeDeclarations())) await writeFile(join(outDir, name), text)
-  await appendFile(join(outDir, 'client.d.ts'), "export type * from './records.js'\n")
+  await appendFile(join(outDir, 'client/client.d.ts'), "export type * from '../contract/records.js'\n")
   const published = new Set<string>()
   for (const { types } of Object.values(manifest.exports))
     await finish(join(outDir, types.replace('./dist/', '')), published)
@@ -43,10 +43,10 @@ async function finish(path: string, done: Set<string>): Promise<void> {
   done.add(path)
   const text = (await readFile(path, 'utf8'))
     .replace(/(from |import\()(['"])(\.[^'"]*)\.ts\2/g, '$1$2$3.js$2')
-    .replace(/(['"])\.\/wire\/[\w-]+\.js\1/g, "'./records.js'")
+    .replace(/(['"])((?:\.\.\/contract|\.)\/)wire\/[\w-]+\.js\1/g, "'$2records.js'")
   await writeFile(path, text)
   for (const [, name = ''] of text.matchAll(/(?:from |import\()['"]([^'"]+)['"]/g)) {
-    if (!name.startsWith('./')) throw new Error(`${path} imports the types of ${name}.`)
+    if (!name.startsWith('.')) throw new Error(`${path} imports the types of ${name}.`)
     await finish(join(dirname(path), name.replace(/\.js$/, '.d.ts')), done)
   }
 }

@@ -1,12 +1,12 @@
 // Writes the published type declarations as plain interfaces, from the schemas of the contract. Declarations that derive
-// types from schemas would need the schema library and a recent compiler. Inputs and replies are written as calls.ts
-// derives them; build.test.ts compares both.
+// types from schemas would need the schema library and a recent compiler. Inputs and replies are written as
+// client/calls.ts derives them; build.test.ts compares both.
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { allEndpoints } from './extensions.ts'
-import type { Endpoint } from './kit.ts'
-import { allRoutes, type Group, groups } from './routes.ts'
-import { bigMark, type JsonSchema as Schema } from './schema.ts'
+import { allEndpoints } from './contract/extensions.ts'
+import type { Endpoint } from './contract/kit.ts'
+import { allRoutes, type Group, groups } from './contract/routes.ts'
+import { bigMark, type JsonSchema as Schema } from './contract/schema.ts'
 
 /** Name of a record → its schema. */
 type Records = ReadonlyMap<string, Schema>
@@ -15,16 +15,16 @@ type Records = ReadonlyMap<string, Schema>
 export async function writeDeclarations(): Promise<Readonly<Record<string, string>>> {
   const records = await findRecords()
   return {
-    'records.d.ts': writeRecords(new TypeWriter(records), records),
-    'calls.d.ts': writeCalls(new TypeWriter(records), Object.values(allEndpoints)),
-    'contract.d.ts': writeContract(),
+    'contract/records.d.ts': writeRecords(new TypeWriter(records), records),
+    'client/calls.d.ts': writeCalls(new TypeWriter(records), Object.values(allEndpoints)),
+    'contract/contract.d.ts': writeContract(),
   }
 }
 
-/** Every record that a file in wire/ exports, by its name. */
+/** Every record that a file in contract/wire/ exports, by its name. */
 async function findRecords(): Promise<Records> {
   const records = new Map<string, Schema>()
-  const folder = join(import.meta.dirname, 'wire')
+  const folder = join(import.meta.dirname, 'contract/wire')
   for (const file of (await readdir(folder)).sort()) {
     if (!file.endsWith('.ts') || file.endsWith('.test.ts')) continue
     for (const [name, value] of Object.entries(await import(join(folder, file)))) {
@@ -114,8 +114,8 @@ function writeCalls(writer: TypeWriter, endpoints: readonly Endpoint[]): string 
   const table = (name: string, suffix: string) =>
     `export interface ${name} {\n${endpoints.map(({ id }) => `  '${id}': ${pascal(id)}${suffix}\n`).join('')}}\n`
   return [
-    `import type { ${[...writer.used].sort().join(', ')} } from './records.js'\n`,
-    "import type { AnyId } from './routes.js'\nimport type { SendOptions } from './send.js'\n",
+    `import type { ${[...writer.used].sort().join(', ')} } from '../contract/records.js'\n`,
+    "import type { AnyId } from '../contract/routes.js'\nimport type { SendOptions } from './send.js'\n",
     'export type CallOptions = SendOptions\n',
     ...inputs,
     ...replies,
@@ -128,7 +128,7 @@ function writeCalls(writer: TypeWriter, endpoints: readonly Endpoint[]): string 
   ].join('\n')
 }
 
-/** Path and query inputs that are text on the wire may be passed as numbers (calls.ts). */
+/** Path and query inputs that are text on the wire may be passed as numbers (client/calls.ts). */
 function widen(input: Endpoint['input']): Schema {
   const properties = Object.entries(input.properties as Readonly<Record<string, Schema>>).map(([name, member]) =>
     numbersToo.has(name) && member.type === 'string' && !member.enum

@@ -8,7 +8,7 @@
 import { readFileSync } from 'node:fs'
 import { Session } from 'node:inspector/promises'
 import { createInterface } from 'node:readline'
-import { contract } from '#api/contract.ts'
+import { contract } from '#api/contract/contract.ts'
 import { complete } from '#core/schema-check.ts'
 import { pushRate } from '#fx/rates/push-rate.ts'
 import { openLog } from '#runtime/log.ts'

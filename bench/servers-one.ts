@@ -1,6 +1,6 @@
 // One of the measured servers of bench/servers.ts: state in a filled PostgreSQL, limits in Redis, no ingest.
 // `node servers-one.ts <state> <redis> <folder>`. With `fill` as the last argument, it fills the state and exits.
-import { contract } from '#api/contract.ts'
+import { contract } from '#api/contract/contract.ts'
 import { complete } from '#core/schema-check.ts'
 import { pushRate } from '#fx/rates/push-rate.ts'
 import { openLog } from '#runtime/log.ts'

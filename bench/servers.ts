@@ -4,7 +4,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { contract } from '#api/contract.ts'
+import { contract } from '#api/contract/contract.ts'
 import { noPostgres, startPostgres } from '#test/postgres.ts'
 import { noRedis, startRedis } from '#test/redis.ts'
 import { firstLine, launch, median } from './measure.ts'

@@ -7,7 +7,7 @@ export type Stages = readonly (readonly [RegExp, string])[]
 const requestStages: Stages = [
   [/server\/http\/(authorize|key-cache|limits|sliding-window|usage-counter|caller-network)/, 'authorize'],
   [/server\/http\/(parse|query|read-request)\.ts|server\/core\/schema-check/, 'validate'],
-  [/server\/http\/render|fast-json-stringify|api\/json/, 'render'],
+  [/server\/http\/render|fast-json-stringify|api\/contract\/json/, 'render'],
   [/server\/http\/|find-my-way/, 'route'],
   [/server\/runtime\/metrics|server\/storage\/timed/, 'metrics'],
   [/server\/storage\//, 'storage'],

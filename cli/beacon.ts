@@ -4,7 +4,7 @@
 // (behaviour/validators.md#commands-and-a-running-server).
 import { existsSync } from 'node:fs'
 import { type Command, Option } from 'commander'
-import { networks } from '#api/wire/validators.ts'
+import { networks } from '#api/contract/wire/validators.ts'
 import type { AppContext } from '#server/context.ts'
 import type { Beacon } from '#sources/beacon/client.ts'
 import type { ChainIdentity } from '#sources/beacon/endpoint.ts'

@@ -1,6 +1,6 @@
 // `tetrad config …`: checks the configuration, shows the effective settings.
 import type { Command } from 'commander'
-import type { JsonSchema } from '#api/schema.ts'
+import type { JsonSchema } from '#api/contract/schema.ts'
 import { note, paint, print, printJson, printResult } from './print.ts'
 import { type CommonOptions, configOf } from './settings.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { contract } from '#api/contract.ts'
-import { type Endpoint, isRequired } from '#api/kit.ts'
+import { contract } from '#api/contract/contract.ts'
+import { type Endpoint, isRequired } from '#api/contract/kit.ts'
 import type { DemoSamples } from '#simulator/demo.ts'
 import { demoCalls, demoInputs } from './demo-calls.ts'
 

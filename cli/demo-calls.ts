@@ -1,7 +1,7 @@
 // One call for each endpoint of the specification that works with the demo data, for visitors to copy.
-import { contract } from '#api/contract.ts'
-import type { EndpointId } from '#api/routes.ts'
-import { curlOf } from '#api/samples.ts'
+import { contract } from '#api/contract/contract.ts'
+import type { EndpointId } from '#api/contract/routes.ts'
+import { curlOf } from '#api/contract/samples.ts'
 import type { DemoSamples } from '#simulator/demo.ts'
 
 interface DemoCall {

@@ -3,7 +3,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { type Command, Option } from 'commander'
-import { type Network, networks } from '#api/wire/validators.ts'
+import { type Network, networks } from '#api/contract/wire/validators.ts'
 import { withIngest } from './data.ts'
 import { CommandFailure, exitPartly } from './failure.ts'
 import { writeOut } from './out-file.ts'

@@ -1,6 +1,6 @@
 // Turns any error into a message for the command line: what happened and what to do, never a stack trace.
 // Exit codes (behaviour/operations.md#exit-codes): 0 done, 1 failed, 2 wrong usage, 3 partly done.
-import { TetradError } from '#api/errors.ts'
+import { TetradError } from '#api/client/errors.ts'
 import { Fault } from '#core/fault.ts'
 import { withoutKeys } from '#core/key.ts'
 import { failureFields } from '#runtime/failure-fields.ts'

@@ -1,8 +1,8 @@
 // The commands of `tetrad fx` about signatures: the server's signature on a receipt, and a taker's on a quote.
 import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
-import { parseJson, stringifyJson } from '#api/json.ts'
-import type { Quote } from '#api/wire/fx.ts'
+import { parseJson, stringifyJson } from '#api/contract/json.ts'
+import type { Quote } from '#api/contract/wire/fx.ts'
 import { withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
 import { note, print, printJson, printResult } from './print.ts'
@@ -131,7 +131,7 @@ async function loadQuote(fileOrId: string, options: CommonOptions): Promise<Quot
 async function validateQuote(value: unknown, file: string): Promise<Quote> {
   const [{ checker }, { Quote: schema }] = await Promise.all([
     import('#core/schema-check.ts'),
-    import('#api/wire/fx.ts'),
+    import('#api/contract/wire/fx.ts'),
   ])
   // The validator does not support bigint. Amounts are checked when they are hashed.
   const plain = JSON.parse(JSON.stringify(value, (_, member) => (typeof member === 'bigint' ? 0 : member)))

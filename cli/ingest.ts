@@ -2,8 +2,8 @@
 // of a network (repair-epochs.ts). With a data folder both may run next to a server, because repeated writes
 // change nothing. With PostgreSQL they take the lease like another server (behaviour/operations.md#ingest-commands).
 import { type Command, Option } from 'commander'
-import { faults } from '#api/faults.ts'
-import { networks } from '#api/wire/validators.ts'
+import { faults } from '#api/contract/faults.ts'
+import { networks } from '#api/contract/wire/validators.ts'
 import { Fault } from '#core/fault.ts'
 import type { ExplorerContext } from '#explorer/context.ts'
 import type { IndexProgress } from '#explorer/funding/index/index-chain.ts'

@@ -1,5 +1,5 @@
 // The text of the configuration file that `tetrad init` writes. Sources that were not given are in it as comments.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { docsPage } from './docs-page.ts'
 
 export interface FoundSources {

@@ -1,10 +1,11 @@
 // Finds out what a URL provides: the chain of a node, the network of a beacon node, the kind of a rate document, and
 // where the list is in a page of markets. If the source does not respond, the usual case is assumed; the check that
 // follows reports it.
-import { chainNames } from '#api/chain-names.ts'
-import { type Network, networks } from '#api/wire/validators.ts'
+
+import { type Network, networks } from '#api/contract/wire/validators.ts'
 import { complete } from '#core/schema-check.ts'
 import { type Settings, SettingsSchema } from '#runtime/settings.ts'
+import { chainNames } from '#shared/chain-names.ts'
 import { fetchJson } from '#sources/http-client.ts'
 import type { FoundSources, SourceKind } from './init-file.ts'
 

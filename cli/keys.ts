@@ -2,8 +2,8 @@
 // works next to a running server, which sees changes at the next request.
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { keyView, oldSecretUntilMsOf, rotatedKeyView, stateOf } from '#admin/key-view.ts'
-import type { NewKeyReply } from '#api/console.ts'
-import { type Group, groups, type Plan, plans } from '#api/routes.ts'
+import { type Group, groups, type Plan, plans } from '#api/contract/routes.ts'
+import type { NewKeyReply } from '#shared/console-calls.ts'
 import type { KeyChange, KeyInfo } from '#storage/keys.ts'
 import { withState } from './data.ts'
 import { CommandFailure, UsageFailure, withOptionNames } from './failure.ts'

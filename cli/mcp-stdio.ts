@@ -1,6 +1,6 @@
 // Serves the Model Context Protocol over standard input and output. The tools call a running server.
 import { type ServeStdioOptions, serveStdio } from '@modelcontextprotocol/server/stdio'
-import { createClient } from '#api/client.ts'
+import { createClient } from '#api/client/client.ts'
 import { createMcpServer } from '#operations/mcp/mcp-server.ts'
 import manifest from '../package.json' with { type: 'json' }
 import { docsPage } from './docs-page.ts'

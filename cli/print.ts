@@ -1,7 +1,7 @@
 // Output of commands: tables for people, JSON for scripts. Results go to standard output, everything else to standard
 // error. util.styleText uses colour only on a terminal and without NO_COLOR.
 import { stripVTControlCharacters, styleText } from 'node:util'
-import { stringifyJson } from '#api/json.ts'
+import { stringifyJson } from '#api/contract/json.ts'
 
 export { counted } from '#core/counted.ts'
 

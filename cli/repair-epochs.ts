@@ -1,7 +1,7 @@
 // `tetrad repair --network`: reads missing epochs, and replaces stored ones with what the node returns now. If a server
 // is running, the server does it and the command shows its progress. Otherwise the command does it.
 import { existsSync } from 'node:fs'
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import type { Range } from '#core/ranges.ts'
 import { callControl } from '#runtime/control-socket.ts'
 import type { AppContext } from '#server/context.ts'

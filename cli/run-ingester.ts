@@ -1,5 +1,5 @@
 // Runs an ingester of validators in this process: with its beacon node, all databases and the lease.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { Fault } from '#core/fault.ts'
 import type { Settings } from '#runtime/settings.ts'
 import type { AppContext } from '#server/context.ts'

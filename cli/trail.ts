@@ -1,11 +1,11 @@
 // `tetrad trail <address>`: follows first fundings back to a labelled address. Uses the store and the configured nodes,
 // with or without a running server, and needs no key.
 import { type Command, InvalidArgumentError } from 'commander'
-import { coinOf } from '#api/chain-names.ts'
-import type { AddressLabel, Trail, TrailHop } from '#api/wire/trail.ts'
+import type { AddressLabel, Trail, TrailHop } from '#api/contract/wire/trail.ts'
 import { formatDecimal } from '#core/decimal.ts'
 import type { ExplorerContext } from '#explorer/context.ts'
 import { confidenceText } from '#operations/confidence-text.ts'
+import { coinOf } from '#shared/chain-names.ts'
 import { withIngest } from './data.ts'
 import { describeFailure, exitPartly } from './failure.ts'
 import { oneChain } from './labels-options.ts'

@@ -1,9 +1,9 @@
 // `tetrad validators explain` shows the duties behind a score. It calls the running server, or opens the databases if
 // none is running. It needs no key.
 import type { Command } from 'commander'
-import type { ReplyOf } from '#api/client.ts'
-import { parseJson } from '#api/json.ts'
-import type { Network } from '#api/wire/validators.ts'
+import type { ReplyOf } from '#api/client/client.ts'
+import { parseJson } from '#api/contract/json.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { epochNumber, networkOption } from './beacon.ts'
 import { queryOwner } from './data-owner.ts'
 import { CommandFailure, describeFailure } from './failure.ts'

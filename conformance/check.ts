@@ -1,10 +1,10 @@
 // The type of a check, and the assertions that checks use. A check that finds a problem throws `CheckFailed`. One that
 // cannot run (for example without sample data or a second key) throws `Skipped`.
-import { allEndpoints } from '#api/extensions.ts'
-import { failureExample, failureSchemas } from '#api/failures.ts'
-import type { FaultCode } from '#api/faults.ts'
-import { stringifyJson } from '#api/json.ts'
-import type { AnyId, Group } from '#api/routes.ts'
+import { allEndpoints } from '#api/contract/extensions.ts'
+import { failureExample, failureSchemas } from '#api/contract/failures.ts'
+import type { FaultCode } from '#api/contract/faults.ts'
+import { stringifyJson } from '#api/contract/json.ts'
+import type { AnyId, Group } from '#api/contract/routes.ts'
 import { misfits } from './schema-fit.ts'
 import type { ServerResponse, ServerUnderTest } from './server-under-test.ts'
 

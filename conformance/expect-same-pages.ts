@@ -1,6 +1,6 @@
 // Checks the pages of a list: pages of one record each have the records of one large page, in the same order. How the
-// next page is requested is in api/pages.ts.
-import { nextRequest, type PagedId, type PageRequest, recordsOf } from '#api/pages.ts'
+// next page is requested is in api/client/pages.ts.
+import { nextRequest, type PagedId, type PageRequest, recordsOf } from '#api/client/pages.ts'
 import { expect, expectBody, expectSame, type Members, requireExtension, Skipped } from './check.ts'
 import type { RequestChanges, ServerUnderTest } from './server-under-test.ts'
 

@@ -1,7 +1,8 @@
 // Runs the checks against a server, one after another, and reports the results. This folder depends on the contract in
 // api/, never on a server (behaviour/operations.md#conformance).
-import { allRoutes } from '#api/routes.ts'
-import { messagesOf } from '#api/send.ts'
+
+import { messagesOf } from '#api/client/send.ts'
+import { allRoutes } from '#api/contract/routes.ts'
 import { CheckFailed, Skipped } from './check.ts'
 import { type CheckWithId, checks } from './checks.ts'
 import { type Samples, type ServerEnvironment, type ServerOptions, ServerUnderTest } from './server-under-test.ts'

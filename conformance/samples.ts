@@ -1,6 +1,6 @@
 // Sample data for the checks: given by the caller, otherwise found: the examples of the contract, and the first
 // validators that the server knows.
-import { contract } from '#api/contract.ts'
+import { contract } from '#api/contract/contract.ts'
 import { Skipped } from './check.ts'
 import type { ServerUnderTest } from './server-under-test.ts'
 

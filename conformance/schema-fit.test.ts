@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { allEndpoints } from '#api/extensions.ts'
-import { type TSchema, Type } from '#api/kit.ts'
+import { allEndpoints } from '#api/contract/extensions.ts'
+import { type TSchema, Type } from '#api/contract/kit.ts'
 import { checker } from '#core/schema-check.ts'
 import { misfits } from './schema-fit.ts'
 

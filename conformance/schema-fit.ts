@@ -1,8 +1,8 @@
 // Validates a value against a schema of the contract. It does not share code with the server's validator, so that a
 // mistake there cannot hide here. It is stricter in one point: a field that the schema does not list is a problem,
 // because a renamed optional field shows in no other way.
-import type { TSchema } from '#api/kit.ts'
-import type { JsonSchema } from '#api/schema.ts'
+import type { TSchema } from '#api/contract/kit.ts'
+import type { JsonSchema } from '#api/contract/schema.ts'
 
 const problemsMax = 10
 const shownCharsMax = 60

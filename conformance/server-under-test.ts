@@ -1,11 +1,12 @@
 // The server under test. Requests are built from the routes of the contract, as the client builds them, then changed as
 // a check requires. Calls respect the rate limits of the specification, and a rate-limited call is repeated, so that
 // checks do not disturb each other.
-import type { FaultCode } from '#api/faults.ts'
-import { nextRequest, type PagedId, type PageRequest } from '#api/pages.ts'
-import { type Addresses, baseOf, type HttpCall, toRequest } from '#api/request.ts'
-import { type AnyId, allRoutes, type Group, type Route } from '#api/routes.ts'
-import { readBody, retryAfterMs } from '#api/send.ts'
+
+import { nextRequest, type PagedId, type PageRequest } from '#api/client/pages.ts'
+import { readBody, retryAfterMs } from '#api/client/send.ts'
+import type { FaultCode } from '#api/contract/faults.ts'
+import { type Addresses, baseOf, type HttpCall, toRequest } from '#api/contract/request.ts'
+import { type AnyId, allRoutes, type Group, type Route } from '#api/contract/routes.ts'
 import { expect, expectFailure, expectList, expectReply, type Members, requireExtension } from './check.ts'
 
 /** Data that exists on the server. Samples that are not given are searched for. */

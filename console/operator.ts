@@ -1,4 +1,6 @@
 // Calls under /console. Those of the operator authenticate with the session cookie, not with a key.
+
+import { parseJson } from '#api/contract/json.ts'
 import type {
   AlertsView,
   ConsoleKey,
@@ -16,8 +18,7 @@ import type {
   ServerHistory,
   StoredQuote,
   TestAlertReply,
-} from '#api/console.ts'
-import { parseJson } from '#api/json.ts'
+} from '#shared/console-calls.ts'
 import { request } from './http.ts'
 
 export class OperatorError extends Error {

@@ -2,7 +2,7 @@
 // to pages change the address without loading the console again. Addresses of earlier versions, with the page in the
 // fragment (`/#/validators/12`), open the same page.
 import { useSyncExternalStore } from 'preact/compat'
-import { type ConsolePage, consolePages } from '#api/console-pages.ts'
+import { type ConsolePage, consolePages } from '#shared/console-pages.ts'
 
 export type PageName = ConsolePage | 'not-found'
 export const pageNames = Object.keys(consolePages) as readonly ConsolePage[]

@@ -11,9 +11,9 @@ import {
   useRef,
   useState,
 } from 'preact/compat'
-import { type Client, createClient } from '#api/client.ts'
-import type { ConsoleSession } from '#api/console.ts'
-import type { Group } from '#api/routes.ts'
+import { type Client, createClient } from '#api/client/client.ts'
+import type { Group } from '#api/contract/routes.ts'
+import type { ConsoleSession } from '#shared/console-calls.ts'
 import { refusedEvent, withRefusalNotice } from './http.ts'
 import { OperatorError, operator } from './operator.ts'
 import { needsDemoKey, openTabKey, readTabKey, type TabKey } from './shared/tab-key.ts'

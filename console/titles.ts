@@ -1,5 +1,5 @@
 // Document titles for tabs, history and bookmarks: first the item that is shown, then the page.
-import type { Group } from '#api/routes.ts'
+import type { Group } from '#api/contract/routes.ts'
 import { shortenHex } from './parts/format.ts'
 import type { PageName, PageRoute } from './route.ts'
 

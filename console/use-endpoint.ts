@@ -1,7 +1,7 @@
 // Calls endpoints with the typed client from a component. Results are cached per input and key.
 import { keepPreviousData, type UseQueryResult, useQuery } from '@tanstack/preact-query'
-import type { Client, InputOf, ReplyOf, ResponseMeta } from '#api/client.ts'
-import type { AnyId } from '#api/routes.ts'
+import type { Client, InputOf, ReplyOf, ResponseMeta } from '#api/client/client.ts'
+import type { AnyId } from '#api/contract/routes.ts'
 import { notifyRefused } from './http.ts'
 import { isAboutKeys } from './parts/failures.ts'
 import { useConsoleContext } from './session.tsx'

@@ -1,6 +1,6 @@
 // Generates docs/configuration.md and docs/tetrad.schema.json from the schema of the settings.
 
-import type { JsonSchema } from '#api/schema.ts'
+import type { JsonSchema } from '#api/contract/schema.ts'
 import { type Leaf, leaves, settingsNode } from '#runtime/config/leaves.ts'
 import { defaultFile, otherVariables } from '#runtime/config.ts'
 import { wrapParagraph } from './endpoints.ts'

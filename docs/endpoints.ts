@@ -1,15 +1,15 @@
 // Generates the page of each endpoint in docs/endpoints/ from the contract: inputs, reply, errors and an example.
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { allEndpoints } from '#api/extensions.ts'
-import { failuresOf } from '#api/failures.ts'
-import { faults } from '#api/faults.ts'
-import { stringifyJson } from '#api/json.ts'
-import { type Endpoint, isRequired } from '#api/kit.ts'
-import { recordName } from '#api/openapi-schemas.ts'
-import { inputLocation } from '#api/routes.ts'
-import { clientOf, curlOf, keyVariable, pythonOf } from '#api/samples.ts'
-import type { JsonSchema as Schema } from '#api/schema.ts'
+import { allEndpoints } from '#api/contract/extensions.ts'
+import { failuresOf } from '#api/contract/failures.ts'
+import { faults } from '#api/contract/faults.ts'
+import { stringifyJson } from '#api/contract/json.ts'
+import { type Endpoint, isRequired } from '#api/contract/kit.ts'
+import { recordName } from '#api/contract/openapi-schemas.ts'
+import { inputLocation } from '#api/contract/routes.ts'
+import { clientOf, curlOf, keyVariable, pythonOf } from '#api/contract/samples.ts'
+import type { JsonSchema as Schema } from '#api/contract/schema.ts'
 
 const root = join(import.meta.dirname, '..')
 

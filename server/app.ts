@@ -4,7 +4,7 @@
 import { startHistoryRecorder } from '#admin/history.ts'
 import { createProgressBoard } from '#admin/progress.ts'
 import { consoleRoutes } from '#admin/routes.ts'
-import { openapi } from '#api/openapi.ts'
+import { openapi } from '#api/contract/openapi.ts'
 import { chainFindings } from '#explorer/funding/index/start-chains.ts'
 import { labelExportRoute } from '#explorer/labels/lists/downloads.ts'
 import { prepareLists } from '#explorer/labels/lists/prepare-lists.ts'

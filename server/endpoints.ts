@@ -1,5 +1,5 @@
 // The handlers of all endpoints, in the order of the specification.
-import type { Endpoint } from '#api/kit.ts'
+import type { Endpoint } from '#api/contract/kit.ts'
 import { addressTag } from '#explorer/endpoints/address-tag.ts'
 import { apiLimit } from '#explorer/endpoints/api-limit.ts'
 import { chainList } from '#explorer/endpoints/chain-list.ts'

@@ -1,7 +1,7 @@
 // The demo: what a server without a configuration serves. All data is generated from a seed. Simulated nodes and feeds
 // provide it over HTTP, and the server reads them like real ones. Validators, rates and markets continue while the
 // server runs.
-import { contract } from '#api/contract.ts'
+import { contract } from '#api/contract/contract.ts'
 import { fillDefaults } from '#core/schema-check.ts'
 import { type Settings, SettingsSchema } from '#runtime/settings.ts'
 import type { AppContext } from '#server/context.ts'

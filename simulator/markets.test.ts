@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { contract } from '#api/contract.ts'
+import { contract } from '#api/contract/contract.ts'
 import { checker } from '#core/schema-check.ts'
 import { bySlug } from '#markets/endpoints/by-slug.ts'
 import { systemClock } from '#runtime/clock.ts'

@@ -1,7 +1,7 @@
 // The validators of the demo: two networks with simulated beacon nodes, one of them with an execution node. The normal
 // ingest reads them: their past at the first start, and new epochs while the server runs. Pools and operators are
 // imported from a file (behaviour/operations.md#demo-links-between-groups).
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { chainDays, type Epoch } from '#core/chain-time.ts'
 import type { Settings } from '#runtime/settings.ts'
 import type { AppContext } from '#server/context.ts'

@@ -1,7 +1,7 @@
 // Helpers for tests of authorization: endpoints, credentials, and databases with replaced methods.
 import { strict as assert } from 'node:assert'
-import { contract } from '#api/contract.ts'
-import type { EndpointId, Plan } from '#api/routes.ts'
+import { contract } from '#api/contract/contract.ts'
+import type { EndpointId, Plan } from '#api/contract/routes.ts'
 import { Fault } from '#core/fault.ts'
 import type { Authorizer, Credentials } from '#http/authorize.ts'
 import type { Context } from '#http/context.ts'

@@ -19,7 +19,7 @@ const sections = new Set(
 )
 const decisions = new Set(namesIn('docs/decisions').map((name) => `decisions/${name}`))
 
-const files = globSync('{api,server,cli,conformance,console,simulator,bench,test,docs}/**/*.{ts,tsx,js,md}', {
+const files = globSync('{api,shared,server,cli,conformance,console,simulator,bench,test,docs}/**/*.{ts,tsx,js,md}', {
   cwd: root,
   exclude: ['api/dist/**', 'console/dist/**', 'test/citations.test.ts'],
 })

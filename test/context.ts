@@ -3,7 +3,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { networks } from '#api/wire/validators.ts'
+import { networks } from '#api/contract/wire/validators.ts'
 import { complete } from '#core/schema-check.ts'
 import type { RequestInfo } from '#http/handler.ts'
 import { silentLog } from '#runtime/log.ts'

@@ -8,18 +8,18 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
-import { createClient } from '#api/client.ts'
-import { contract } from '#api/contract.ts'
-import { extensions } from '#api/extensions.ts'
-import type { Endpoint } from '#api/kit.ts'
-import type { EndpointId } from '#api/routes.ts'
+import { createClient } from '#api/client/client.ts'
+import { contract } from '#api/contract/contract.ts'
+import { extensions } from '#api/contract/extensions.ts'
+import type { Endpoint } from '#api/contract/kit.ts'
+import type { EndpointId } from '#api/contract/routes.ts'
 import { checker } from '#core/schema-check.ts'
 import { extraPaths } from '#runtime/settings/aliases.ts'
 import { type DemoServer, openDemoServer } from './demo-server.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '..')
-const clientFile = pathToFileURL(join(root, 'api/client.ts')).href
+const clientFile = pathToFileURL(join(root, 'api/client/client.ts')).href
 const pages = ['README.md', 'api/README.md', ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`)]
 
 const globalsOf = (key: string): string => `

@@ -1,6 +1,6 @@
 // The requests of the golden files, which together use every parameter of group C. Their validators, days and dates
 // depend on the scenario only, never on stored data.
-import { effectivenessNumbers, type Network } from '#api/wire/validators.ts'
+import { effectivenessNumbers, type Network } from '#api/contract/wire/validators.ts'
 import type { ChainTime } from '#core/chain-time.ts'
 
 export interface RequestPlan {

@@ -1,5 +1,5 @@
 // What the scenarios of the golden files have in common: servers that read simulated chains.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import type { Range } from '#core/ranges.ts'
 import type { AppContext } from '#server/context.ts'
 import { openExecution } from '#simulator/beacon/execution.ts'

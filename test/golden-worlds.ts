@@ -1,7 +1,7 @@
 // The scenarios of the golden files: chains, and ways to ingest them. Ways that must lead to the same responses are
 // compared with the same file.
 import assert from 'node:assert/strict'
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { systemClock } from '#runtime/clock.ts'
 import type { NetworkSettings } from '#runtime/settings/validators.ts'
 import type { AppContext } from '#server/context.ts'

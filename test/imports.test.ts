@@ -7,14 +7,17 @@ import { dirname, join, normalize, sep } from 'node:path'
 import { test } from 'node:test'
 
 const root = normalize(join(import.meta.dirname, '..'))
-const files = globSync('{api,server,cli,conformance,console,simulator,docs,bench}/**/*.{ts,tsx}', {
+const files = globSync('{api,shared,server,cli,conformance,console,simulator,docs,bench}/**/*.{ts,tsx}', {
   cwd: root,
   exclude: ['api/dist/**', 'console/dist/**'],
 }).filter((file) => !file.endsWith('.test.ts'))
 
 /** The layer of a file, by the first prefix that matches. */
 const layers: readonly [prefix: string, layer: string][] = [
-  ['api/', 'api'],
+  ['api/contract/', 'contract'],
+  ['api/client/', 'client'],
+  ['api/', 'api build'],
+  ['shared/', 'shared'],
   ['server/core/', 'core'],
   ['server/runtime/', 'runtime'],
   ['server/sources/', 'sources'],
@@ -42,15 +45,19 @@ const layers: readonly [prefix: string, layer: string][] = [
   ['test/', 'test'],
 ]
 
-const base = ['core', 'api'] as const
+const api = ['client', 'contract'] as const
+const base = ['core', 'shared', ...api] as const
 const belowGroups = ['ingest', 'http', 'storage', 'sources', 'runtime', ...base] as const
 const groups = ['explorer', 'fx', 'validators', 'markets'] as const
 const server = ['app', 'background', 'endpoints', 'context', 'operations', 'admin', ...groups, ...belowGroups] as const
 
 /** What each layer may import, besides itself. */
 const allowedImports: Record<string, readonly string[]> = {
-  api: [],
-  core: ['api'],
+  contract: [],
+  client: ['contract'],
+  'api build': ['contract'],
+  shared: api,
+  core: ['shared', ...api],
   runtime: base,
   sources: ['runtime', ...base],
   storage: ['sources', 'runtime', ...base],
@@ -68,9 +75,9 @@ const allowedImports: Record<string, readonly string[]> = {
   app: ['background', 'endpoints', 'operations', 'admin', 'context', ...groups, ...belowGroups],
   simulator: ['context', ...groups, ...belowGroups],
   docs: ['console shared', 'runtime', ...base],
-  conformance: ['api'],
-  'console shared': ['api'],
-  console: ['console shared', 'api'],
+  conformance: api,
+  'console shared': ['shared', ...api],
+  console: ['console shared', 'shared', ...api],
   'console build': ['docs'],
   cli: ['conformance', 'simulator', 'docs', ...server],
   bench: ['simulator', 'cli', 'test', ...server],
@@ -78,7 +85,7 @@ const allowedImports: Record<string, readonly string[]> = {
 
 /** Package → the files that may import it. */
 const packageUsers: Record<string, readonly string[]> = {
-  typebox: ['api/kit.ts', 'api/schema.ts'],
+  typebox: ['api/contract/kit.ts', 'api/contract/schema.ts'],
   ajv: ['server/core/schema-check.ts'],
   pino: ['server/runtime/log.ts'],
   yaml: ['server/runtime/config/yaml.ts'],

@@ -2,7 +2,7 @@
 // reports when they were accepted, by the clock of Redis. `node limit-load.ts <redis url> <limits>`; starts on a message
 // of its parent.
 import { once } from 'node:events'
-import { contract } from '#api/contract.ts'
+import { contract } from '#api/contract/contract.ts'
 import { openSharedLimits } from '#http/shared-limits.ts'
 import { openUsageCounter } from '#http/usage-counter.ts'
 import { openContext } from './context.ts'

@@ -2,7 +2,7 @@
 // response.
 import { strict as assert } from 'node:assert'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { faults } from '#api/faults.ts'
+import { faults } from '#api/contract/faults.ts'
 
 /** A server as its callers see it. */
 export interface Target {

@@ -6,8 +6,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { createClient } from '#api/client.ts'
-import { FxError } from '#api/errors.ts'
+import { createClient } from '#api/client/client.ts'
+import { FxError } from '#api/client/errors.ts'
 import { openAuthorizer } from '#http/authorize.ts'
 import { startHttpServer } from '#http/http-server.ts'
 import { createApp } from '#http/pipeline.ts'
@@ -311,7 +311,7 @@ const startServerProcess = (dir: string, url: string) =>
     const { startServer } = await load('server/app.ts')
     const { silentLog } = await load('server/runtime/log.ts')
     const { createKey } = await load('server/storage/keys.ts')
-    const { createClient } = await load('api/client.ts')
+    const { createClient } = await load('api/client/client.ts')
     const { settingsWith } = await load('test/context.ts')
     const settings = settingsWith({
       server: { port: 0, responseTimeoutMs: 300_000 }, store: { state: ${JSON.stringify(url)}, stateWaitMs: 240_000 }, fx: { spender: '0x3333333333333333333333333333333333333333', sources: [{ id: 'desk', kind: 'push' }] },

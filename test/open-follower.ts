@@ -1,5 +1,5 @@
 // A follower of a network whose processor runs on this thread, and not on one of its own as in a server.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import type { ValidatorsContext } from '#validators/context.ts'
 import { openEpochProcessor } from '#validators/ingest/epochs/open-processors.ts'
 import { Follower } from '#validators/ingest/follow.ts'

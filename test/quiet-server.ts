@@ -7,7 +7,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { type Clock, systemClock } from '#runtime/clock.ts'
 import { callControl } from '#runtime/control-socket.ts'
 import { silentLog } from '#runtime/log.ts'

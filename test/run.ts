@@ -21,7 +21,7 @@ import type { DemoReady } from './template.ts'
 
 const root = normalize(join(import.meta.dirname, '..'))
 const bin = (name: string) => join(root, 'node_modules', '.bin', name)
-const testFiles = '{api,server,cli,conformance,console,simulator,test,docs}/**/*.test.ts'
+const testFiles = '{api,shared,server,cli,conformance,console,simulator,test,docs}/**/*.test.ts'
 /** Kept for later runs. */
 const cacheFolder = join(root, 'node_modules', '.cache', 'tests')
 const memoryFolder = '/dev/shm'

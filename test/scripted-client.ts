@@ -1,6 +1,6 @@
 // A client for a scripted server, for the tests of the client.
 import assert from 'node:assert/strict'
-import { type ClientOptions, createClient, TetradError } from '#api/client.ts'
+import { type ClientOptions, createClient, TetradError } from '#api/client/client.ts'
 
 export const key = 'tetrad:7f3a:s3cr3t+secret/with=signs'
 

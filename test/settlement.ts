@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { createPublicClient, getAddress, type Hex, http, toFunctionSelector } from 'viem'
-import type { TypedData } from '#api/wire/fx.ts'
+import type { TypedData } from '#api/contract/wire/fx.ts'
 import { compile, type RealEvm } from './real-evm.ts'
 
 export const permit2 = '0x000000000022D473030F116dDEE9F6B43aC78BA3'

@@ -2,14 +2,14 @@
 // and every field and parameter of the contract is a row or a listed addition.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { contract } from '#api/contract.ts'
-import { type Endpoint, isRequired, type TSchema } from '#api/kit.ts'
-import { inputLocation } from '#api/routes.ts'
-import * as explorer from '#api/wire/explorer.ts'
-import * as fx from '#api/wire/fx.ts'
-import * as markets from '#api/wire/markets.ts'
-import * as validators from '#api/wire/validators.ts'
-import * as metadata from '#api/wire/validators-metadata.ts'
+import { contract } from '#api/contract/contract.ts'
+import { type Endpoint, isRequired, type TSchema } from '#api/contract/kit.ts'
+import { inputLocation } from '#api/contract/routes.ts'
+import * as explorer from '#api/contract/wire/explorer.ts'
+import * as fx from '#api/contract/wire/fx.ts'
+import * as markets from '#api/contract/wire/markets.ts'
+import * as validators from '#api/contract/wire/validators.ts'
+import * as metadata from '#api/contract/wire/validators-metadata.ts'
 import { additions, fieldRows, nullableFields, type ParameterRow, parameterRows, routeRows } from './spec-rows.ts'
 
 interface Schema {

@@ -1,5 +1,5 @@
 // Reads the whole duties database as plain rows, for tests that compare databases.
-import { type Network, networks } from '#api/wire/validators.ts'
+import { type Network, networks } from '#api/contract/wire/validators.ts'
 import { chainDays, type DayCalendar, type Epoch, utcDays } from '#core/chain-time.ts'
 import { coveredEpochs } from '#validators/duties/coverage.ts'
 import { partsIn, plainTime } from '#validators/duties/layout.ts'

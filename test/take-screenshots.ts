@@ -4,7 +4,7 @@ import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { createLink } from '#admin/sessions.ts'
-import { createClient } from '#api/client.ts'
+import { createClient } from '#api/client/client.ts'
 import { openBrowser } from './browser.ts'
 
 const folder = join(import.meta.dirname, '../docs/images')

@@ -9,7 +9,7 @@ const root = normalize(join(import.meta.dirname, '..'))
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
 
 const source = globSync(
-  ['{api,server,cli,conformance,console}/**/*.{ts,tsx,js}', 'test/simulator/{profiles,known-errors}.ts'],
+  ['{api,shared,server,cli,conformance,console}/**/*.{ts,tsx,js}', 'test/simulator/{profiles,known-errors}.ts'],
   {
     cwd: root,
     exclude: ['**/dist/**', '**/*.test.ts', '**/*.test.tsx'],

@@ -1,7 +1,7 @@
 // Helpers for tests of group C: writing duties as plain objects, and calling handlers with the contract's defaults.
 import { strict as assert } from 'node:assert'
-import type { Endpoint, Input, Reply } from '#api/kit.ts'
-import type { Network } from '#api/wire/validators.ts'
+import type { Endpoint, Input, Reply } from '#api/contract/kit.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import type { ChainTime, Epoch, Epochs } from '#core/chain-time.ts'
 import { Fault } from '#core/fault.ts'
 import { holes, type Range } from '#core/ranges.ts'

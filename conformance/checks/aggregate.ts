@@ -1,5 +1,5 @@
 // Effectiveness of several validators, spec 4.5: fields, defaults, pages, grouping, errors.
-import { aggregateFields } from '#api/wire/validators.ts'
+import { aggregateFields } from '#api/contract/wire/validators.ts'
 import {
   type Checks,
   expect,

@@ -1,6 +1,6 @@
 // HTTP behaviour that all endpoints share (behaviour/http.md#query-parameters).
-import { contract } from '#api/contract.ts'
-import type { EndpointId } from '#api/routes.ts'
+import { contract } from '#api/contract/contract.ts'
+import type { EndpointId } from '#api/contract/routes.ts'
 import { type Checks, expect, expectFailure, expectNoProblems, expectReply, expectSame, Skipped } from '../check.ts'
 import { slugOf, validatorsOf } from '../samples.ts'
 import type { ServerUnderTest } from '../server-under-test.ts'

@@ -1,5 +1,5 @@
 // Keys and plans, spec section 5. Without --bad-keys, the checks send fewer bad keys than it takes to get blocked.
-import type { EndpointId } from '#api/routes.ts'
+import type { EndpointId } from '#api/contract/routes.ts'
 import { type Checks, expect, expectFailure, type Members, Skipped } from '../check.ts'
 
 const quote: Members = {

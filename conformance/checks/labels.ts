@@ -1,5 +1,5 @@
 // Label lists, spec 4.1 and 4.2.
-import type { EndpointId } from '#api/routes.ts'
+import type { EndpointId } from '#api/contract/routes.ts'
 import {
   type Checks,
   excerpt,

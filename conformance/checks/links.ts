@@ -1,7 +1,7 @@
 // Download links of the label list: content, lifetime, forgery.
 
-import { Type } from '#api/kit.ts'
-import { LabelRecord } from '#api/wire/explorer.ts'
+import { Type } from '#api/contract/kit.ts'
+import { LabelRecord } from '#api/contract/wire/explorer.ts'
 import { type Checks, expect, expectNoProblems, expectReply, membersOf, Skipped } from '../check.ts'
 import { misfits } from '../schema-fit.ts'
 import type { ServerUnderTest } from '../server-under-test.ts'

@@ -1,6 +1,6 @@
 // Lists, lookups and the search of markets, events, series and tags: extensions of group D. A server without them is
 // not checked.
-import type { AnyId } from '#api/routes.ts'
+import type { AnyId } from '#api/contract/routes.ts'
 import { type Checks, expect, expectList, expectReply, expectSame, type Members, Skipped, toList } from '../check.ts'
 import { expectSamePages } from '../expect-same-pages.ts'
 import { slugOf } from '../samples.ts'

@@ -1,5 +1,5 @@
 // Invalid quote requests, spec 4.4.
-import type { FaultCode } from '#api/faults.ts'
+import type { FaultCode } from '#api/contract/faults.ts'
 import { type Checks, expect, type Members, membersOf, toList } from '../check.ts'
 import { pairOf } from '../samples.ts'
 import type { ServerUnderTest } from '../server-under-test.ts'

@@ -1,5 +1,5 @@
 // The typed data that a taker signs, spec 2.2: it must agree with the quote.
-import { typedDataTypes } from '#api/wire/fx.ts'
+import { typedDataTypes } from '#api/contract/wire/fx.ts'
 import { type Checks, expect, expectSame, type Members, membersOf } from '../check.ts'
 import type { ServerUnderTest } from '../server-under-test.ts'
 import { createQuote, recipientAddress } from './quotes.ts'

@@ -1,6 +1,6 @@
 // Lists of validators and operators, and version 0 of ratings: extensions of group C. A server without them is not
 // checked.
-import type { AnyId } from '#api/routes.ts'
+import type { AnyId } from '#api/contract/routes.ts'
 import {
   type Checks,
   expect,

@@ -1,6 +1,6 @@
 // The FX page: request a quote, see how it was priced, sign it with a wallet and check a signature. The id of the quote is
 // in the address, so that you can return to it.
-import type { StoredQuote } from '#api/console.ts'
+import type { StoredQuote } from '#shared/console-calls.ts'
 import { operator } from '../operator.ts'
 import { Card } from '../parts/card.tsx'
 import { DemoKeyButton } from '../parts/demo.tsx'

@@ -1,5 +1,5 @@
 // The start page for visitors: what this server offers, with a live example of each interface.
-import type { Group } from '#api/routes.ts'
+import type { Group } from '#api/contract/routes.ts'
 import { hrefOf } from '../route.ts'
 import { useConsoleContext } from '../session.tsx'
 import { ExplorerExample, FxExample, MarketsExample, ValidatorsExample } from './home/examples.tsx'

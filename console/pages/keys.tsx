@@ -1,7 +1,7 @@
 // The keys page, for the operator only: create, edit, rotate and revoke keys, and see their usage.
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/preact-query'
 import { useState } from 'preact/compat'
-import type { KeyView } from '#api/console.ts'
+import type { KeyView } from '#shared/console-calls.ts'
 import { operator } from '../operator.ts'
 import { Card } from '../parts/card.tsx'
 import { ConfirmDialog } from '../parts/confirm-dialog.tsx'

@@ -1,7 +1,7 @@
 // The markets page in a real browser with demo data.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { createClient } from '#api/client.ts'
+import { createClient } from '#api/client/client.ts'
 import { putMarkets } from '#markets/records/put-markets.ts'
 import { type Browser, noBrowser, openBrowser } from '#test/browser.ts'
 

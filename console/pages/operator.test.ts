@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
 import { createLink, signOutAll } from '#admin/sessions.ts'
-import { createClient } from '#api/client.ts'
+import { createClient } from '#api/client/client.ts'
 import { createKey } from '#storage/keys.ts'
 import { noBrowser, openBrowser } from '#test/browser.ts'
 

@@ -2,8 +2,8 @@
 // (/readyz, /coverage), and with a session also ingest rates, errors of sources and the history (/console/overview,
 // /console/history).
 import { useQuery } from '@tanstack/preact-query'
-import type { Overview as Report } from '#api/console.ts'
-import { groups } from '#api/routes.ts'
+import { groups } from '#api/contract/routes.ts'
+import type { Overview as Report } from '#shared/console-calls.ts'
 import { readJson } from '../http.ts'
 import { operator } from '../operator.ts'
 import { Card } from '../parts/card.tsx'

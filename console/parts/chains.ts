@@ -1,5 +1,5 @@
 // Names of chains, and amounts of their native coins. A name from the configuration takes precedence.
-import { chainNames, coinOf } from '#api/chain-names.ts'
+import { chainNames, coinOf } from '#shared/chain-names.ts'
 import { formatUnits } from './format.ts'
 
 interface Chain {

@@ -1,5 +1,5 @@
 // What has been read of a range, with its gaps: a bar that ends at the target.
-import type { StreamView } from '#api/console.ts'
+import type { StreamView } from '#shared/console-calls.ts'
 import { formatCount } from './format.ts'
 
 const width = 1000

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { contract } from '#api/contract.ts'
-import { type FailureContext, toGroupError } from '#api/errors.ts'
-import { failureExample } from '#api/failures.ts'
-import type { FaultCode } from '#api/faults.ts'
+import { type FailureContext, toGroupError } from '#api/client/errors.ts'
+import { contract } from '#api/contract/contract.ts'
+import { failureExample } from '#api/contract/failures.ts'
+import type { FaultCode } from '#api/contract/faults.ts'
 import { adviceOf, formatFailure } from './failures.ts'
 
 const endpoints = ['explorer.fundedBy', 'fx.createQuote', 'validators.metadata', 'markets.bySlug'] as const

@@ -1,5 +1,5 @@
 // Turns an error of a call into a message and advice for people who do not know error codes and endpoint ids.
-import { TetradError } from '#api/client.ts'
+import { TetradError } from '#api/client/client.ts'
 import { NoResponseError } from '../http.ts'
 import { OperatorError } from '../operator.ts'
 

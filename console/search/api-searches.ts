@@ -1,8 +1,8 @@
 // The calls that a search makes, by what its text can be. Each asks for as many records as an endpoint returns at once,
 // so that the number of matches is right after chains and networks are merged.
-import type { InputOf } from '#api/client.ts'
-import type { Group } from '#api/routes.ts'
-import { type Network, networks } from '#api/wire/networks.ts'
+import type { InputOf } from '#api/client/client.ts'
+import type { Group } from '#api/contract/routes.ts'
+import { type Network, networks } from '#api/contract/wire/networks.ts'
 import { fetchTransaction } from '../pages/explorer/lookups.ts'
 import { formatCount, shortenHex } from '../parts/format.ts'
 import { hrefOf } from '../route.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { type Client, createClient } from '#api/client.ts'
+import { type Client, createClient } from '#api/client/client.ts'
 import { type Browser, noBrowser, openBrowser } from '#test/browser.ts'
 import { kindTitles } from './search-result.ts'
 

@@ -12,7 +12,7 @@ import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { createPublicClient, forkEnvironmentConfig } from '@polymarket/client'
 import { parse } from 'yaml'
-import { type OpenapiDocument, openapi } from '#api/openapi.ts'
+import { type OpenapiDocument, openapi } from '#api/contract/openapi.ts'
 import { type DemoServer, openDemoServer } from '#test/demo-server.ts'
 import { isLongRun } from '#test/long.ts'
 
@@ -59,7 +59,7 @@ after(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-const clientFile = pathToFileURL(join(root, 'api/client.ts')).href
+const clientFile = pathToFileURL(join(root, 'api/client/client.ts')).href
 
 const adapt = (text: string): string =>
   text.replaceAll('http://127.0.0.1:8080', demo.url).replaceAll("'@tetrad/api'", `'${clientFile}'`)

@@ -1,5 +1,5 @@
 // The HTML around the content of every page: head, header with search, sidebar, and the list of sections.
-import { allRoutes, groups } from '#api/routes.ts'
+import { allRoutes, groups } from '#api/contract/routes.ts'
 import { escapeHtml } from './escape-html.ts'
 import type { Heading } from './markdown.ts'
 import { pathOf, relativeLink, sidebar } from './site-map.ts'

@@ -1,8 +1,8 @@
 // Renders all pages of the documentation site and its search index, from the Markdown files in docs/.
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, normalize } from 'node:path'
-import { allEndpoints } from '#api/extensions.ts'
-import type { AnyId } from '#api/routes.ts'
+import { allEndpoints } from '#api/contract/extensions.ts'
+import type { AnyId } from '#api/contract/routes.ts'
 import { buildIndex, type PageKind, type SearchIndex } from '../../console/shared/text-search.ts'
 import { renderLayout } from './layout.ts'
 import { type RenderedPage, renderMarkdown, type SectionText } from './markdown.ts'

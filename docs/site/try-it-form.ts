@@ -1,7 +1,7 @@
 // The form of an endpoint page that calls the endpoint. browser/try-it.ts sends it.
-import { type Endpoint, isRequired } from '#api/kit.ts'
-import { type AnyId, inputLocation } from '#api/routes.ts'
-import type { JsonSchema } from '#api/schema.ts'
+import { type Endpoint, isRequired } from '#api/contract/kit.ts'
+import { type AnyId, inputLocation } from '#api/contract/routes.ts'
+import type { JsonSchema } from '#api/contract/schema.ts'
 import { escapeHtml } from './escape-html.ts'
 import { exampleServer } from './site-map.ts'
 

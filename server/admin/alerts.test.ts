@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createLink } from '#admin/sessions.ts'
-import type { AlertsView, TestAlertReply } from '#api/console.ts'
+import type { AlertsView, TestAlertReply } from '#shared/console-calls.ts'
 import { testWebhook } from '#test/alerts-network.ts'
 import { openEmptyServer } from '#test/empty-server.ts'
 import { serveScript } from '#test/scripted-server.ts'

@@ -1,9 +1,10 @@
 // Alerts for the operator: the validators on the watch lists, alerts that have not ended, and a test delivery to a webhook.
-import type { AlertsView, TestAlertReply } from '#api/console.ts'
-import { networks } from '#api/wire/validators.ts'
+
+import { networks } from '#api/contract/wire/validators.ts'
 import { Fault } from '#core/fault.ts'
 import type { ExtraRoute } from '#http/routes.ts'
 import type { AppContext } from '#server/context.ts'
+import type { AlertsView, TestAlertReply } from '#shared/console-calls.ts'
 import { FetchError } from '#sources/http-client.ts'
 import { testBody } from '#validators/alerts/delivery-body.ts'
 import { postDelivery } from '#validators/alerts/send.ts'

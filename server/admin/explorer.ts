@@ -1,7 +1,7 @@
 // What the explorer pages of the console show about labels, entities and transactions. Visitors use these pages too, so the calls
 // need an API key instead of a session. Permissions and limits are those of explorer.labelSearch.
-import type { EntityView, LabelCounts, StoredFunding, StoredLabel, TransactionView } from '#api/console.ts'
-import { extensions } from '#api/extensions.ts'
+
+import { extensions } from '#api/contract/extensions.ts'
 import { Fault, invalid } from '#core/fault.ts'
 import { toFundingRecord } from '#explorer/endpoints/funded-by.ts'
 import { getChainCoverage, isHeadConfirmed, toConfidence } from '#explorer/funding/chain-coverage.ts'
@@ -15,6 +15,7 @@ import type { ApiRequest } from '#http/pipeline.ts'
 import { jsonResponse } from '#http/render.ts'
 import type { ExtraRoute } from '#http/routes.ts'
 import type { AppContext } from '#server/context.ts'
+import type { EntityView, LabelCounts, StoredFunding, StoredLabel, TransactionView } from '#shared/console-calls.ts'
 
 /** Labels per chain, and thus lookups of what an address funded. */
 const labelsMax = 50

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { ServerHistory } from '#api/console.ts'
 import { openMetrics } from '#runtime/metrics.ts'
+import type { ServerHistory } from '#shared/console-calls.ts'
 import { openConsole } from '#test/console.ts'
 import { testNowMs } from '#test/context.ts'
 import { ManualClock } from '#test/manual-clock.ts'

@@ -1,14 +1,15 @@
 // GET /console/history: requests, response times and the age of data over the last hour and the last day. The recorder
 // keeps copies of the counters in two rings in memory: one for each minute of an hour, one for each quarter of an hour of
 // a day. Rates and percentiles are computed from the differences of two copies.
-import type { HistoryRange, ServerHistory, StreamView, TrafficHistory } from '#api/console.ts'
-import { faults } from '#api/faults.ts'
-import { type Group, groups } from '#api/routes.ts'
+
+import { faults } from '#api/contract/faults.ts'
+import { type Group, groups } from '#api/contract/routes.ts'
 import type { ExtraRoute } from '#http/routes.ts'
 import type { Coverage } from '#operations/coverage.ts'
 import type { Clock } from '#runtime/clock.ts'
 import { type Metrics, requestSeconds, type Totals } from '#runtime/metrics.ts'
 import type { AppContext } from '#server/context.ts'
+import type { HistoryRange, ServerHistory, StreamView, TrafficHistory } from '#shared/console-calls.ts'
 import { operatorRoute } from './operator-requests.ts'
 
 const minuteMs = 60_000

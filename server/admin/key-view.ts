@@ -1,5 +1,5 @@
 // The public fields of a key, for the console and the command line.
-import type { KeyView, NewKeyReply } from '#api/console.ts'
+import type { KeyView, NewKeyReply } from '#shared/console-calls.ts'
 import type { KeyInfo, RotatedKey } from '#storage/keys.ts'
 
 export const keyView = (key: KeyInfo, nowMs: number): KeyView => ({

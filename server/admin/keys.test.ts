@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { KeyList, KeyUsage, KeyView, NewKeyReply, PlanList } from '#api/console.ts'
 import { splitKey } from '#core/key.ts'
+import type { KeyList, KeyUsage, KeyView, NewKeyReply, PlanList } from '#shared/console-calls.ts'
 import { createKey, findKey, revokeKey } from '#storage/keys.ts'
 import { addUsage, dayOf } from '#storage/usage.ts'
 import { openConsole } from '#test/console.ts'

@@ -1,4 +1,11 @@
 // API of the console to list, create, change, rotate and revoke keys. The command line uses the same functions.
+
+import { plans } from '#api/contract/routes.ts'
+import { Fault, invalid } from '#core/fault.ts'
+import { parseTimestamp } from '#core/parse-timestamp.ts'
+import type { ApiRequest } from '#http/pipeline.ts'
+import type { ExtraRoute } from '#http/routes.ts'
+import type { AppContext } from '#server/context.ts'
 import {
   KeyChangeInput,
   type KeyList,
@@ -8,13 +15,7 @@ import {
   type NewKeyReply,
   type PlanList,
   RotationInput,
-} from '#api/console.ts'
-import { plans } from '#api/routes.ts'
-import { Fault, invalid } from '#core/fault.ts'
-import { parseTimestamp } from '#core/parse-timestamp.ts'
-import type { ApiRequest } from '#http/pipeline.ts'
-import type { ExtraRoute } from '#http/routes.ts'
-import type { AppContext } from '#server/context.ts'
+} from '#shared/console-calls.ts'
 import { anonymousId, createKey, editKey, findKey, revokeKey, rotateKey, searchKeys } from '#storage/keys.ts'
 import { dayMs, usageDaysKept, usageOf } from '#storage/usage.ts'
 import { keyView, rotatedKeyView } from './key-view.ts'

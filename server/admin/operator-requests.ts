@@ -1,7 +1,7 @@
 // Authorization of console requests (behaviour/operations.md#console-sign-in): the session cookie, and for changes also
 // the same origin. Browsers send cookies with requests that other sites caused. SameSite=Strict prevents that, and the
 // origin check is a second protection.
-import type { Static, TSchema } from '#api/kit.ts'
+import type { Static, TSchema } from '#api/contract/kit.ts'
 import { Fault, invalid } from '#core/fault.ts'
 import { checker } from '#core/schema-check.ts'
 import { parseJsonBody } from '#http/parse.ts'

@@ -1,10 +1,11 @@
 // GET /console/overview: status of the server, its data and sources, for a page that polls every two seconds. URLs
 // may contain keys, so only their host is shown, also inside error messages.
-import type { Overview } from '#api/console.ts'
+
 import { checksOf, oncePerSecond, type Readiness } from '#http/health.ts'
 import type { ExtraRoute } from '#http/routes.ts'
 import type { Coverage } from '#operations/coverage.ts'
 import type { AppContext } from '#server/context.ts'
+import type { Overview } from '#shared/console-calls.ts'
 import { operatorRoute } from './operator-requests.ts'
 import type { ProgressBoard } from './progress.ts'
 

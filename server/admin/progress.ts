@@ -1,9 +1,10 @@
 // Collects the progress of ingesters for the console: speed, remaining work and failures. It is kept in memory, since
 // the start of this process.
-import type { ProgressView, StreamView } from '#api/console.ts'
+
 import type { IndexProgress as ChainProgress } from '#explorer/funding/index/index-chain.ts'
 import type { FeedReport } from '#markets/feeds/start-markets.ts'
 import type { Clock } from '#runtime/clock.ts'
+import type { ProgressView, StreamView } from '#shared/console-calls.ts'
 import type { IngestProgress as NetworkProgress } from '#validators/ingest/ingest-progress.ts'
 
 /** Speed is averaged over the last minute. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createLink } from '#admin/sessions.ts'
-import { createClient } from '#api/client.ts'
-import type { QuoteList, StoredQuote } from '#api/console.ts'
-import { parseJson } from '#api/json.ts'
+import { createClient } from '#api/client/client.ts'
+import { parseJson } from '#api/contract/json.ts'
+import type { QuoteList, StoredQuote } from '#shared/console-calls.ts'
 import { createKey } from '#storage/keys.ts'
 import { openEmptyServer } from '#test/empty-server.ts'
 

@@ -1,14 +1,15 @@
 // Quotes for the operator: the newest of all keys, and any one with its receipt. The key of a session ends with it, so its
 // quotes could not be read by key afterwards.
-import type { QuoteList, StoredQuote } from '#api/console.ts'
-import { parseJson } from '#api/json.ts'
-import type { Quote } from '#api/wire/fx.ts'
+
+import { parseJson } from '#api/contract/json.ts'
+import type { Quote } from '#api/contract/wire/fx.ts'
 import { Fault } from '#core/fault.ts'
 import { readReceipt } from '#fx/endpoints/receipt.ts'
 import { readQuote } from '#fx/pricing/quotes.ts'
 import type { ApiRequest } from '#http/pipeline.ts'
 import type { ExtraRoute } from '#http/routes.ts'
 import type { AppContext } from '#server/context.ts'
+import type { QuoteList, StoredQuote } from '#shared/console-calls.ts'
 import { operatorRoute, pageIn } from './operator-requests.ts'
 
 const pageSize = 25

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { contract } from '#api/contract.ts'
+import { contract } from '#api/contract/contract.ts'
 import { Fault } from '#core/fault.ts'
 import { splitKey } from '#core/key.ts'
 import { createKey, editKey, findKey, keyRevision, listKeys, revokeKey, rotateKey } from '#storage/keys.ts'

@@ -1,6 +1,6 @@
 // Signing in and out of the console, and the API key for its pages.
-import type { ConsoleKey, ConsoleSession } from '#api/console.ts'
-import { Type } from '#api/kit.ts'
+
+import { Type } from '#api/contract/kit.ts'
 import { Fault } from '#core/fault.ts'
 import type { BadKeyThrottle } from '#http/bad-key-throttle.ts'
 import { networkOf } from '#http/caller-network.ts'
@@ -8,6 +8,7 @@ import type { ApiRequest } from '#http/pipeline.ts'
 import { jsonResponse } from '#http/render.ts'
 import type { ExtraRoute } from '#http/routes.ts'
 import type { AppContext } from '#server/context.ts'
+import type { ConsoleKey, ConsoleSession } from '#shared/console-calls.ts'
 import { bodyOf, cookieHeader, operatorRoute, requireSameOrigin, sessionOf } from './operator-requests.ts'
 import { sessionKey, signIn, signOut, type Token } from './sessions.ts'
 

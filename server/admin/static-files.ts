@@ -6,7 +6,6 @@
 // 2. Assets of the previous build are kept, for pages that are still open in a browser.
 // 3. Each file is compressed once per encoding (http/shared-file.ts).
 import { join } from 'node:path'
-import { consolePages } from '#api/console-pages.ts'
 import { Fault } from '#core/fault.ts'
 import type { ApiRequest } from '#http/pipeline.ts'
 import type { ApiResponse } from '#http/render.ts'
@@ -14,6 +13,7 @@ import type { ExtraRoute } from '#http/routes.ts'
 import { createSharedFile, type SharedFile } from '#http/shared-file.ts'
 import { fileStamp, readFolder } from '#runtime/read-folder.ts'
 import type { Settings } from '#runtime/settings.ts'
+import { consolePages } from '#shared/console-pages.ts'
 import { unbuiltPage } from './unbuilt-page.ts'
 
 const limits = { filesMax: 1000, bytesMax: 33_554_432 }

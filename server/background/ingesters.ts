@@ -1,6 +1,6 @@
 // The ingesters that run apart from HTTP: on a thread of their own in a server, on the same thread in most tests. Each of
 // them runs in one of the processes that share a database (behaviour/operations.md#leases).
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import type { IndexProgress } from '#explorer/funding/index/index-chain.ts'
 import { startChains } from '#explorer/funding/index/start-chains.ts'
 import { runInOneProcess } from '#ingest/lease.ts'

@@ -1,6 +1,6 @@
 // What ingesters report to the thread that handles requests: for the metrics and the console, and copies of what they
 // keep in memory. Plain values, because they are sent between threads.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import type { IndexProgress } from '#explorer/funding/index/index-chain.ts'
 import type { FeedReport } from '#markets/feeds/start-markets.ts'
 import type { Metrics } from '#runtime/metrics.ts'

@@ -1,7 +1,7 @@
 // An error that a caller, an operator or a source can cause. `publicMessage` is sent to callers; `detail` is only logged.
 // Bugs are other errors, which callers get as `server.internal`.
-import type { Problem, RaisedFault } from '#api/error-formats.ts'
-import { type FaultCode, faults } from '#api/faults.ts'
+import type { Problem, RaisedFault } from '#api/contract/error-formats.ts'
+import { type FaultCode, faults } from '#api/contract/faults.ts'
 
 export type { Problem }
 

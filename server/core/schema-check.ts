@@ -1,7 +1,7 @@
 // Validates values against schemas, fills in defaults, and describes problems for people. The only file that imports the
 // validator.
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
-import type { Static, TSchema } from '#api/kit.ts'
+import type { Static, TSchema } from '#api/contract/kit.ts'
 import type { Problem } from './fault.ts'
 import { withoutKeys } from './key.ts'
 import { parseDay, parseTimestamp } from './parse-timestamp.ts'

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { explorerErrorFormat } from '#api/error-formats.ts'
-import { type FaultCode, faults } from '#api/faults.ts'
-import { ExplorerFailure } from '#api/wire/explorer.ts'
+import { explorerErrorFormat } from '#api/contract/error-formats.ts'
+import { type FaultCode, faults } from '#api/contract/faults.ts'
+import { ExplorerFailure } from '#api/contract/wire/explorer.ts'
 import { Fault, type FaultOptions, invalid } from '#core/fault.ts'
 import { checker } from '#core/schema-check.ts'
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fxErrorFormat } from '#api/error-formats.ts'
-import { type FaultCode, faults } from '#api/faults.ts'
-import { FxFailure } from '#api/wire/fx.ts'
+import { fxErrorFormat } from '#api/contract/error-formats.ts'
+import { type FaultCode, faults } from '#api/contract/faults.ts'
+import { FxFailure } from '#api/contract/wire/fx.ts'
 import { Fault } from '#core/fault.ts'
 import { checker } from '#core/schema-check.ts'
 

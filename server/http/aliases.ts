@@ -1,7 +1,7 @@
 // Translates configured aliases of paths, request headers and response fields, and leaves hidden fields out
 // (behaviour/http.md#aliases). All other code uses the names of the specification.
 import { hash } from 'node:crypto'
-import { endOfString } from '#api/end-of-string.ts'
+import { endOfString } from '#api/contract/end-of-string.ts'
 
 export interface AliasTables {
   readonly paths: Readonly<Record<string, string>>

@@ -1,7 +1,7 @@
 // Authorizes requests: key, group, plan, the check of the handler, then limits. Faults do not reveal which keys exist
 // (behaviour/http.md#invalid-keys).
-import type { Endpoint } from '#api/kit.ts'
-import { plans } from '#api/routes.ts'
+import type { Endpoint } from '#api/contract/kit.ts'
+import { plans } from '#api/contract/routes.ts'
 import { type Awaitable, whenReady } from '#core/awaitable.ts'
 import { Fault } from '#core/fault.ts'
 import type { Settings } from '#runtime/settings.ts'

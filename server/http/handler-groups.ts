@@ -1,7 +1,7 @@
 // Finds the endpoint of a request. Some paths have several endpoints, selected by the query parameters `module` and
 // `action` (behaviour/explorer.md#order-of-checks).
-import type { ErrorFormat } from '#api/error-formats.ts'
-import type { FaultCode } from '#api/faults.ts'
+import type { ErrorFormat } from '#api/contract/error-formats.ts'
+import type { FaultCode } from '#api/contract/faults.ts'
 import { Fault } from '#core/fault.ts'
 import type { Handler, RawQuery } from './handler.ts'
 

@@ -1,7 +1,7 @@
 // The interface between the groups and the HTTP pipeline: a handler answers one endpoint of the contract.
-import { type ErrorFormat, errorFormatOf } from '#api/error-formats.ts'
-import type { Endpoint, Parsed, Reply } from '#api/kit.ts'
-import type { Plan } from '#api/routes.ts'
+import { type ErrorFormat, errorFormatOf } from '#api/contract/error-formats.ts'
+import type { Endpoint, Parsed, Reply } from '#api/contract/kit.ts'
+import type { Plan } from '#api/contract/routes.ts'
 import type { Awaitable } from '#core/awaitable.ts'
 import type { Context } from './context.ts'
 import type { ApiResponse } from './render.ts'

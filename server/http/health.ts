@@ -1,8 +1,9 @@
 // The routes for monitoring: /healthz, /readyz and /metrics. The server is ready if the databases can be read and
 // written, the data is fresh, and the server is not stopping.
-import type { Overview } from '#api/console.ts'
+
 import { type Clock, withTimeout } from '#runtime/clock.ts'
 import { failureFields } from '#runtime/failure-fields.ts'
+import type { Overview } from '#shared/console-calls.ts'
 import type { State } from '#storage/state.ts'
 import type { WriteHealth } from '#storage/write-health.ts'
 import type { Context } from './context.ts'

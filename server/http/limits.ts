@@ -1,6 +1,6 @@
 // Limits of calls per second and per day, counted in this process (behaviour/http.md#rate-limits). A refused call counts
 // towards no limit. shared-limits.ts is for several processes.
-import type { Endpoint } from '#api/kit.ts'
+import type { Endpoint } from '#api/contract/kit.ts'
 import { Fault } from '#core/fault.ts'
 import type { Clock } from '#runtime/clock.ts'
 import { dayMs, dayOf } from '#storage/usage.ts'

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { contract } from '#api/contract.ts'
-import { extensions } from '#api/extensions.ts'
-import { aggregateFields } from '#api/wire/validators.ts'
+import { contract } from '#api/contract/contract.ts'
+import { extensions } from '#api/contract/extensions.ts'
+import { aggregateFields } from '#api/contract/wire/validators.ts'
 import { Fault } from '#core/fault.ts'
 import { parser, type RequestParts } from './parse.ts'
 

@@ -1,9 +1,9 @@
 // Parses path, query, headers and body into the input of an endpoint and validates it. Text is parsed strictly: "0x10",
 // "1e3" and " 7" are not integers.
-import { parseJson } from '#api/json.ts'
-import type { Endpoint, Parsed, TSchema } from '#api/kit.ts'
-import { type InputLocation, inputLocation } from '#api/routes.ts'
-import type { JsonSchema } from '#api/schema.ts'
+import { parseJson } from '#api/contract/json.ts'
+import type { Endpoint, Parsed, TSchema } from '#api/contract/kit.ts'
+import { type InputLocation, inputLocation } from '#api/contract/routes.ts'
+import type { JsonSchema } from '#api/contract/schema.ts'
 import { Fault, invalid, type Problem } from '#core/fault.ts'
 import { checker } from '#core/schema-check.ts'
 import type { RawQuery } from './handler.ts'

@@ -1,7 +1,7 @@
 // The stages of one request: match, authorize, parse, handle, render. Errors are rendered in the format of the group.
 // Independent of node:http.
-import type { ErrorFormat, RaisedFault } from '#api/error-formats.ts'
-import type { Endpoint } from '#api/kit.ts'
+import type { ErrorFormat, RaisedFault } from '#api/contract/error-formats.ts'
+import type { Endpoint } from '#api/contract/kit.ts'
 import { type Awaitable, whenReady } from '#core/awaitable.ts'
 import { Fault } from '#core/fault.ts'
 import { failureFields } from '#runtime/failure-fields.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { contract } from '#api/contract.ts'
+import { contract } from '#api/contract/contract.ts'
 import { Fault, invalid } from '#core/fault.ts'
 import { defaultErrorFormat } from './pipeline.ts'
 import { render, renderFault, serializer } from './render.ts'

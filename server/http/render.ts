@@ -1,9 +1,9 @@
 // Turns results and faults into status, headers and body. Serializers are compiled from the contract, so that only fields
 // of the contract are sent. The only file that imports the serializer library.
 import fastJson from 'fast-json-stringify'
-import type { ErrorFormat, RenderedError } from '#api/error-formats.ts'
-import { stringifyJson } from '#api/json.ts'
-import type { Endpoint } from '#api/kit.ts'
+import type { ErrorFormat, RenderedError } from '#api/contract/error-formats.ts'
+import { stringifyJson } from '#api/contract/json.ts'
+import type { Endpoint } from '#api/contract/kit.ts'
 import type { Fault } from '#core/fault.ts'
 import { withoutKeys } from '#core/key.ts'
 import type { Confidence, Handler, HandlerResult, RenderedOnce } from './handler.ts'

@@ -1,6 +1,6 @@
 // All paths of the server: the endpoints of the contract, and extra routes (health, OpenAPI, downloads, console). Size
 // limits, logging and metrics apply to both. Extra routes need no key. Their calls are limited by network address.
-import { allRoutes } from '#api/routes.ts'
+import { allRoutes } from '#api/contract/routes.ts'
 import type { Awaitable } from '#core/awaitable.ts'
 import { Fault, invalid } from '#core/fault.ts'
 import type { Settings } from '#runtime/settings.ts'

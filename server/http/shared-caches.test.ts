@@ -1,9 +1,9 @@
 // Which responses a shared cache may keep: none of an endpoint that requires a key (behaviour/http.md#response-headers).
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { contract } from '#api/contract.ts'
-import { extensions } from '#api/extensions.ts'
-import type { Endpoint } from '#api/kit.ts'
+import { contract } from '#api/contract/contract.ts'
+import { extensions } from '#api/contract/extensions.ts'
+import type { Endpoint } from '#api/contract/kit.ts'
 import { everyone } from '#test/authorization.ts'
 import { openContext } from '#test/context.ts'
 import { openDemoServer } from '#test/demo-server.ts'

@@ -4,7 +4,7 @@
 // 2. Each call sends the daily count that this process knows. If Redis has no count, it gets the stored one of all
 //    processes. If Redis fails, this process continues from the common count.
 // 3. When Redis fails, this process stores its counts at once, so that other processes can read them.
-import type { Endpoint } from '#api/kit.ts'
+import type { Endpoint } from '#api/contract/kit.ts'
 import { Fault } from '#core/fault.ts'
 import { openRedis } from '#sources/redis.ts'
 import { dayOf } from '#storage/usage.ts'

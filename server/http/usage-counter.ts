@@ -5,7 +5,7 @@
 // 2. Counts are removed from memory only after their transaction has committed. After a failure they are written again.
 // 3. The last-used time of a key is stored at its first call of a minute and at the end of the minute.
 // 4. Only valid keys and `anonymous` are counted, so that invalid keys use no memory.
-import type { AnyId } from '#api/routes.ts'
+import type { AnyId } from '#api/contract/routes.ts'
 import { failureFields } from '#runtime/failure-fields.ts'
 import {
   addUsage,

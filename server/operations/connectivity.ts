@@ -1,7 +1,7 @@
 // Doctor checks of everything outside this machine: sends one request to each node and source, as the server would, and
 // compares their clocks with ours.
 
-import { networks } from '#api/wire/validators.ts'
+import { networks } from '#api/contract/wire/validators.ts'
 import { type Epoch, epochStartMs } from '#core/chain-time.ts'
 import { counted } from '#core/counted.ts'
 import { openNode } from '#explorer/nodes.ts'

@@ -1,7 +1,7 @@
 // The coverage report: what has been read of each data stream, how completely, and how old it is. Used by /coverage,
 // `tetrad coverage`, the metrics, the doctor and the console.
-import type { StreamView } from '#api/console.ts'
-import { networks } from '#api/wire/validators.ts'
+
+import { networks } from '#api/contract/wire/validators.ts'
 import { holes, type Range } from '#core/ranges.ts'
 import { chainStream, getChainCoverage, isHeadConfirmed } from '#explorer/funding/chain-coverage.ts'
 import {
@@ -20,6 +20,7 @@ import { isLocked } from '#markets/feeds/feed-lock.ts'
 import { findFeedProblem, isReadRecently, newFeedState, readFeedStates } from '#markets/feeds/feed-state.ts'
 import type { FxSource } from '#runtime/settings/fx.ts'
 import type { AppContext } from '#server/context.ts'
+import type { StreamView } from '#shared/console-calls.ts'
 import { type MissingPast, readMissingPast } from '#validators/ingest/fill-past.ts'
 import { findGapReason, readGapReasons } from '#validators/ingest/gap-reasons.ts'
 import { networkStream, readNetworkHealth } from '#validators/ingest/health.ts'

@@ -1,6 +1,6 @@
 // Doctor findings about networks, besides their age: what prevents a network from being read or served, watch files that
 // are not valid, and watch list entries that match no validator.
-import { networks } from '#api/wire/validators.ts'
+import { networks } from '#api/contract/wire/validators.ts'
 import type { AppContext } from '#server/context.ts'
 import { networkStream, readNetworkHealth } from '#validators/ingest/health.ts'
 import { findUnknownWatched, unknownWatchedShownMax } from '#validators/ingest/unknown-watched.ts'

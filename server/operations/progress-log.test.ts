@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { StreamView } from '#api/console.ts'
 import { openLog } from '#runtime/log.ts'
+import type { StreamView } from '#shared/console-calls.ts'
 import { openContext } from '#test/context.ts'
 import type { Coverage } from './coverage.ts'
 import { startProgressLog } from './progress-log.ts'

@@ -1,7 +1,8 @@
 // How far a stream has been read, as text for `tetrad coverage`, the doctor and the log (behaviour/operations.md#progress).
 // What is not known is reported as unknown.
-import type { StreamView } from '#api/console.ts'
+
 import { ageText } from '#core/age.ts'
+import type { StreamView } from '#shared/console-calls.ts'
 
 /** Rounded down: 100 % means complete. */
 export const shareText = ({ share }: Pick<StreamView, 'share'>): string =>

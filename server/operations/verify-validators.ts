@@ -1,5 +1,5 @@
 // Verifies one hour of duties, and public keys of validators, against a beacon node.
-import { type Network, networks } from '#api/wire/validators.ts'
+import { type Network, networks } from '#api/contract/wire/validators.ts'
 import { errorMessage } from '#core/error-message.ts'
 import type { Range } from '#core/ranges.ts'
 import { timeoutSignal } from '#runtime/clock.ts'

@@ -2,7 +2,7 @@
 // (behaviour/http.md#configuration). All problems are reported together, each with its file and line, variable or flag.
 import { open } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import type { JsonSchema } from '#api/schema.ts'
+import type { JsonSchema } from '#api/contract/schema.ts'
 import type { Problem } from '#core/fault.ts'
 import { withoutKeys } from '#core/key.ts'
 import { complete } from '#core/schema-check.ts'

@@ -1,7 +1,7 @@
 // Prometheus metrics. Only this file and watched-metrics.ts import the metrics library. Each server has its own registry,
 // so that servers in one process are counted separately. Label sets are cached to keep counting cheap.
 import { Counter, collectDefaultMetrics, Gauge, type Histogram, type MetricValue, Registry } from 'prom-client'
-import type { StreamView } from '#api/console.ts'
+import type { StreamView } from '#shared/console-calls.ts'
 import { createWatchedMetrics } from './watched-metrics.ts'
 
 export const metricsContentType = Registry.PROMETHEUS_CONTENT_TYPE

@@ -1,6 +1,6 @@
 // The schema of all settings with defaults. It validates the configuration, and is the source of the JSON Schema for
 // editors and of docs/configuration.md.
-import type { Static } from '#api/kit.ts'
+import type { Static } from '#api/contract/kit.ts'
 import { explorerSettings } from './settings/explorer.ts'
 import { fxSettings } from './settings/fx.ts'
 import { marketsSettings } from './settings/markets.ts'

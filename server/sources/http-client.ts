@@ -4,7 +4,7 @@
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { pipeline, type Readable, type Transform } from 'node:stream'
 import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
-import { parseJson } from '#api/json.ts'
+import { parseJson } from '#api/contract/json.ts'
 import * as http from '#runtime/node-http.ts'
 
 export type FetchFailure = 'address' | 'network' | 'timeout' | 'stopped' | 'redirect' | 'status' | 'size' | 'text'

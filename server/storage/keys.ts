@@ -1,5 +1,5 @@
 // Creates, finds, changes and revokes API keys in the database. Only functions that create a secret return a whole key.
-import { type Group, groups, type Plan, plans } from '#api/routes.ts'
+import { type Group, groups, type Plan, plans } from '#api/contract/routes.ts'
 import { invalid } from '#core/fault.ts'
 import { digestOf, isKeyId, type KeyParts, keyIdBytes, keyText, secretBytes, toKeyId, toSecret } from '#core/key.ts'
 import type { Clock } from '#runtime/clock.ts'

@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
-import type { EndpointId } from '#api/routes.ts'
+import type { EndpointId } from '#api/contract/routes.ts'
 import { openContext, testNowMs } from '#test/context.ts'
 import { countLoopTurns } from '#test/event-loop-turns.ts'
 import { createKey, findKey } from './keys.ts'

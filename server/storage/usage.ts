@@ -1,6 +1,6 @@
 // Stored counts of calls by UTC day, key, endpoint and outcome. The server adds to them several times per second and
 // enforces daily limits with the same counts (behaviour/http.md#usage-counters). Reports read them from any process.
-import type { AnyId } from '#api/routes.ts'
+import type { AnyId } from '#api/contract/routes.ts'
 import { writeLastUsed } from './keys.ts'
 import type { State, StateReader } from './state.ts'
 

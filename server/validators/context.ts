@@ -1,5 +1,5 @@
 // The caches of the validators group, and the context that its handlers get.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import type { Range } from '#core/ranges.ts'
 import type { Context } from '#http/context.ts'
 import type { StreamProgress } from '#ingest/stream-progress.ts'

@@ -1,9 +1,9 @@
 // The error format of group C.
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
-import { validatorsErrorFormat } from '#api/error-formats.ts'
-import { type FaultCode, faults } from '#api/faults.ts'
-import { ValidatorsFailure } from '#api/wire/validators.ts'
+import { validatorsErrorFormat } from '#api/contract/error-formats.ts'
+import { type FaultCode, faults } from '#api/contract/faults.ts'
+import { ValidatorsFailure } from '#api/contract/wire/validators.ts'
 import { Fault } from '#core/fault.ts'
 import { checker } from '#core/schema-check.ts'
 

@@ -1,6 +1,6 @@
 // Runs the extension endpoint explain for `tetrad validators explain`, without a key: in a running server, which is
 // called over its control socket, or in the command itself.
-import { stringifyJson } from '#api/json.ts'
+import { stringifyJson } from '#api/contract/json.ts'
 import { complete } from '#core/schema-check.ts'
 import type { RequestInfo } from '#http/handler.ts'
 import type { ValidatorsContext } from './context.ts'

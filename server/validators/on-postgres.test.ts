@@ -3,7 +3,7 @@
 import { strict as assert } from 'node:assert'
 import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
-import { type Network, networks } from '#api/wire/validators.ts'
+import { type Network, networks } from '#api/contract/wire/validators.ts'
 import type { ChainTime, Epoch } from '#core/chain-time.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { createSeededRandom } from '#simulator/seeded-random.ts'

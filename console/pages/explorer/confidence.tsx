@@ -1,5 +1,5 @@
 // The confidence headers of a response as text (behaviour/http.md#confidence-headers).
-import type { ResponseMeta } from '#api/client.ts'
+import type { ResponseMeta } from '#api/client/client.ts'
 
 export function Confidence({ meta }: { readonly meta: ResponseMeta | undefined }) {
   if (!meta) return null

@@ -1,6 +1,6 @@
 // The page of an entity of the label registry: its chains, its labelled addresses with sources, and whom they funded.
 import { Fragment } from 'preact/compat'
-import type { EntityView } from '#api/console.ts'
+import type { EntityView } from '#shared/console-calls.ts'
 import { AddressLink } from '../../parts/address-link.tsx'
 import { Card } from '../../parts/card.tsx'
 import { formatTime } from '../../parts/format.ts'

@@ -1,5 +1,5 @@
 // An error of the explorer and what to do about it. Group A has no error codes, so the messages are matched.
-import { ExplorerError } from '#api/client.ts'
+import { ExplorerError } from '#api/client/client.ts'
 import { Links } from '../../parts/links.tsx'
 import { Failure } from '../../parts/query-result.tsx'
 import { useChainName, useChains } from '../../parts/use-chains.ts'

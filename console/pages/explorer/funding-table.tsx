@@ -1,6 +1,7 @@
 // Stored first fundings as a table: who was funded, by whom, when and how much.
-import type { StoredFunding } from '#api/console.ts'
-import type { AddressLabel } from '#api/wire/trail.ts'
+
+import type { AddressLabel } from '#api/contract/wire/trail.ts'
+import type { StoredFunding } from '#shared/console-calls.ts'
 import { AddressLink } from '../../parts/address-link.tsx'
 import { coins } from '../../parts/chains.ts'
 import { formatTime, shortenHex } from '../../parts/format.ts'

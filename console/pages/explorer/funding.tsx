@@ -1,7 +1,7 @@
 // The first funding of an address (endpoint explorer.fundedBy), with the label that the trail contains.
 import type { UseQueryResult } from '@tanstack/preact-query'
-import { ExplorerError, type ReplyOf } from '#api/client.ts'
-import type { Trail } from '#api/wire/trail.ts'
+import { ExplorerError, type ReplyOf } from '#api/client/client.ts'
+import type { Trail } from '#api/contract/wire/trail.ts'
 import { AddressLink } from '../../parts/address-link.tsx'
 import { Card } from '../../parts/card.tsx'
 import { coins } from '../../parts/chains.ts'

@@ -1,5 +1,5 @@
 // The label of an address with its entity, source and confidence.
-import type { AddressLabel } from '#api/wire/trail.ts'
+import type { AddressLabel } from '#api/contract/wire/trail.ts'
 import { hrefOf } from '../../route.ts'
 
 export function LabelName({ label }: { readonly label: AddressLabel }) {

@@ -1,5 +1,5 @@
 // Filters and pages a list of labels.
-import type { LabelRecord } from '#api/wire/explorer.ts'
+import type { LabelRecord } from '#api/contract/wire/explorer.ts'
 
 export const rowsMax = 20
 

@@ -1,8 +1,8 @@
 // The label list of a chain as a table and as downloads (endpoint explorer.labelListV2). A response contains the whole
 // list, so filter and pages are computed here.
 import { useMutation } from '@tanstack/preact-query'
-import type { LabelCounts } from '#api/console.ts'
-import type { LabelRecord } from '#api/wire/explorer.ts'
+import type { LabelRecord } from '#api/contract/wire/explorer.ts'
+import type { LabelCounts } from '#shared/console-calls.ts'
 import { Card } from '../../parts/card.tsx'
 import { TextField } from '../../parts/controls.tsx'
 import { formatCount, formatTime } from '../../parts/format.ts'

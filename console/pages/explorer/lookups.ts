@@ -1,6 +1,6 @@
 // Calls of the explorer pages that are not endpoints of the API. They need an API key instead of a session.
 import type { UseQueryResult } from '@tanstack/preact-query'
-import type { EntityView, LabelCounts, TransactionView } from '#api/console.ts'
+import type { EntityView, LabelCounts, TransactionView } from '#shared/console-calls.ts'
 import { callConsole } from '../../operator.ts'
 import { useCalls } from '../../use-endpoint.ts'
 

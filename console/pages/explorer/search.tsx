@@ -1,5 +1,5 @@
 // Search of labels by name, slug or address prefix, and a few example addresses.
-import type { FoundLabel } from '#api/wire/label-search.ts'
+import type { FoundLabel } from '#api/contract/wire/label-search.ts'
 import { AddressLink } from '../../parts/address-link.tsx'
 import { Card } from '../../parts/card.tsx'
 import { isNotFound } from '../../parts/failures.ts'

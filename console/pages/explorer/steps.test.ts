@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Trail } from '#api/wire/trail.ts'
+import type { Trail } from '#api/contract/wire/trail.ts'
 import { captionOf, deeper, stepsOf, truncate } from './steps.ts'
 
 const address = (digit: number): string => `0x${String(digit).repeat(40)}`

@@ -1,5 +1,5 @@
 // The steps of a funding trail for its diagram and table: the start address and every funder.
-import type { AddressLabel, Trail, TrailEnd, TrailHop } from '#api/wire/trail.ts'
+import type { AddressLabel, Trail, TrailEnd, TrailHop } from '#api/contract/wire/trail.ts'
 
 export interface TrailStep {
   readonly address: string

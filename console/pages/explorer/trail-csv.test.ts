@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Trail } from '#api/wire/trail.ts'
+import type { Trail } from '#api/contract/wire/trail.ts'
 import { trailCsv } from './trail-csv.ts'
 
 const hop = (fundingAddress: string, name?: string) => ({

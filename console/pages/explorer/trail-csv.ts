@@ -1,5 +1,5 @@
 // A funding trail as CSV: one row for each hop, from the start address backwards.
-import type { Trail } from '#api/wire/trail.ts'
+import type { Trail } from '#api/contract/wire/trail.ts'
 
 const columns = ['hop', 'address', 'fundedBy', 'label', 'labelSource', 'valueWei', 'block', 'time', 'transaction']
 

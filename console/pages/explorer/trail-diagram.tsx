@@ -1,6 +1,6 @@
 // The funding trail as a diagram. Arrows point the way the coins went, so the trail goes back in time. Every address links
 // to its page. The SVG has the role "group", because the role "img" may not contain links.
-import type { Trail, TrailHop } from '#api/wire/trail.ts'
+import type { Trail, TrailHop } from '#api/contract/wire/trail.ts'
 import { coins } from '../../parts/chains.ts'
 import { formatTime, shortenHex } from '../../parts/format.ts'
 import { useWidth } from '../../parts/use-width.ts'

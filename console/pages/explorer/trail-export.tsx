@@ -1,5 +1,5 @@
 // Downloads of a funding trail: the diagram as SVG, the response as JSON, the hops as CSV.
-import type { Trail } from '#api/wire/trail.ts'
+import type { Trail } from '#api/contract/wire/trail.ts'
 import { trailCsv } from './trail-csv.ts'
 
 export function TrailExport({ trail }: { readonly trail: Trail }) {

@@ -1,7 +1,7 @@
 // The funding trail of an address: the diagram, why it ends, a link to continue, and a table of its hops.
 import { type UseQueryResult, useQueryClient } from '@tanstack/preact-query'
-import type { ReplyOf } from '#api/client.ts'
-import type { Trail as TrailRecord } from '#api/wire/trail.ts'
+import type { ReplyOf } from '#api/client/client.ts'
+import type { Trail as TrailRecord } from '#api/contract/wire/trail.ts'
 import { Card } from '../../parts/card.tsx'
 import { coins } from '../../parts/chains.ts'
 import { formatCount, formatTime, shortenHex } from '../../parts/format.ts'

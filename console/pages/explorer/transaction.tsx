@@ -1,5 +1,5 @@
 // The page of a transaction: the addresses that it funded first.
-import type { TransactionView } from '#api/console.ts'
+import type { TransactionView } from '#shared/console-calls.ts'
 import { Card } from '../../parts/card.tsx'
 import { Facts, Mono } from '../../parts/facts.tsx'
 import { formatCount, formatTime, shortenHex } from '../../parts/format.ts'

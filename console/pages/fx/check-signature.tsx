@@ -1,7 +1,7 @@
 // Checks a signature of a quote. If it is not valid, shows which field differs.
 import { useMutation } from '@tanstack/preact-query'
 import { useEffect, useState } from 'preact/compat'
-import type { SignatureDiagnosis } from '#api/wire/fx-signature-check.ts'
+import type { SignatureDiagnosis } from '#api/contract/wire/fx-signature-check.ts'
 import { Card } from '../../parts/card.tsx'
 import { Form, Submit, TextField } from '../../parts/controls.tsx'
 import { Facts, Mono } from '../../parts/facts.tsx'

@@ -1,7 +1,7 @@
 // What arrives for a quote, what it costs and how long it is valid. Its heading gets the focus when the quote is shown: on a
 // narrow screen the quote is below the form, and it is valid for seconds.
 import { type ReactNode, useEffect, useState } from 'preact/compat'
-import type { Quote } from '#api/wire/fx.ts'
+import type { Quote } from '#api/contract/wire/fx.ts'
 import { Card } from '../../parts/card.tsx'
 import { Facts, Mono } from '../../parts/facts.tsx'
 import { focusCard } from '../../parts/focus-card.ts'

@@ -1,6 +1,6 @@
 // The rates of a pair over the last hours, one line for each source.
 import { useMemo, useState } from 'preact/compat'
-import type { ReplyOf } from '#api/client.ts'
+import type { ReplyOf } from '#api/client/client.ts'
 import { Card } from '../../parts/card.tsx'
 import { Tabs } from '../../parts/controls.tsx'
 import { Plot } from '../../parts/plot.tsx'

@@ -1,5 +1,5 @@
 // The receipt of a quote: the rates, mid, spread and fee behind the price, signed by the server.
-import type { SignedReceipt } from '#api/wire/fx-extensions.ts'
+import type { SignedReceipt } from '#api/contract/wire/fx-extensions.ts'
 import { Card } from '../../parts/card.tsx'
 import { Copyable } from '../../parts/copyable.tsx'
 import { Facts, Mono } from '../../parts/facts.tsx'

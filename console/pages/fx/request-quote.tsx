@@ -1,7 +1,7 @@
 // The form to request a quote, the quote next to it, and the rates of the pair below.
 import { useMutation } from '@tanstack/preact-query'
 import { type ReactNode, useState } from 'preact/compat'
-import type { ReplyOf } from '#api/client.ts'
+import type { ReplyOf } from '#api/client/client.ts'
 import { Card } from '../../parts/card.tsx'
 import { Choice, Form, Submit, TextField } from '../../parts/controls.tsx'
 import { Failure, QueryResult } from '../../parts/query-result.tsx'

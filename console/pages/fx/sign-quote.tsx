@@ -1,6 +1,6 @@
 // The button to sign a quote with a wallet. The signature goes into the address.
 import { useMutation } from '@tanstack/preact-query'
-import type { Quote } from '#api/wire/fx.ts'
+import type { Quote } from '#api/contract/wire/fx.ts'
 import { Failure } from '../../parts/query-result.tsx'
 import { go } from '../../route.ts'
 import type { Wallets } from './use-wallets.ts'

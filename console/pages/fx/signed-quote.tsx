@@ -1,7 +1,7 @@
 // What to do with the signature of a quote: check it, and give it to the settlement contract with the quote.
 import { useEffect } from 'preact/compat'
-import { curlOf, keyVariable } from '#api/samples.ts'
-import type { Quote, TypedData } from '#api/wire/fx.ts'
+import { curlOf, keyVariable } from '#api/contract/samples.ts'
+import type { Quote, TypedData } from '#api/contract/wire/fx.ts'
 import { Card } from '../../parts/card.tsx'
 import { Copyable } from '../../parts/copyable.tsx'
 import { focusCard } from '../../parts/focus-card.ts'

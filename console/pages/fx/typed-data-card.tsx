@@ -1,5 +1,5 @@
 // The typed data of a quote, field by field with its meaning.
-import type { Quote, TypedData } from '#api/wire/fx.ts'
+import type { Quote, TypedData } from '#api/contract/wire/fx.ts'
 import { Card } from '../../parts/card.tsx'
 import { Copyable } from '../../parts/copyable.tsx'
 import { formatTime, formatUnits } from '../../parts/format.ts'

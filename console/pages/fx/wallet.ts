@@ -1,6 +1,6 @@
 // Calls to a wallet (EIP-1193). Large integers of the typed data are sent as strings, because wallets parse the JSON
 // with a parser that would round numbers.
-import type { TypedData } from '#api/wire/fx.ts'
+import type { TypedData } from '#api/contract/wire/fx.ts'
 import type { Provider } from './announced-wallets.ts'
 
 /** The address of the account that the user selects in the wallet. */

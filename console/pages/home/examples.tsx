@@ -1,7 +1,7 @@
 // The live examples of the start page: one small result of each interface, from the data of this server.
 import type { UseQueryResult } from '@tanstack/preact-query'
 import type { ReactNode } from 'preact/compat'
-import type { Market } from '#api/wire/markets.ts'
+import type { Market } from '#api/contract/wire/markets.ts'
 import { AddressLink } from '../../parts/address-link.tsx'
 import { demoAddress } from '../../parts/demo-address.ts'
 import { isAboutKeys } from '../../parts/failures.ts'

@@ -1,6 +1,6 @@
 // The form to edit a key. Its secret does not change.
 
-import type { KeyView } from '#api/console.ts'
+import type { KeyView } from '#shared/console-calls.ts'
 import { operator } from '../../operator.ts'
 import { Submit } from '../../parts/controls.tsx'
 import { type KeyFields, KeyForm, timeInDays } from './key-form.tsx'

@@ -1,7 +1,7 @@
 // The fields of a key, for new and existing keys.
 import { useMutation } from '@tanstack/preact-query'
 import { type ReactNode, useState } from 'preact/compat'
-import { type Group, groups, type Plan, plans } from '#api/routes.ts'
+import { type Group, groups, type Plan, plans } from '#api/contract/routes.ts'
 import { Choice, Form, TextField } from '../../parts/controls.tsx'
 import { Failure } from '../../parts/query-result.tsx'
 

@@ -1,7 +1,7 @@
 // The form to create a key. The new key is shown once.
 
 import { useState } from 'preact/compat'
-import { groups } from '#api/routes.ts'
+import { groups } from '#api/contract/routes.ts'
 import { operator } from '../../operator.ts'
 import { Card } from '../../parts/card.tsx'
 import { Submit } from '../../parts/controls.tsx'

@@ -1,7 +1,7 @@
 // The form to create a new secret for a key. It is shown once. The old secret can work for some time longer.
 import { useMutation } from '@tanstack/preact-query'
 import { useState } from 'preact/compat'
-import type { KeyView, NewKeyReply } from '#api/console.ts'
+import type { KeyView, NewKeyReply } from '#shared/console-calls.ts'
 import { operator } from '../../operator.ts'
 import { Card } from '../../parts/card.tsx'
 import { Choice, Form, Submit } from '../../parts/controls.tsx'

@@ -1,7 +1,7 @@
 // The usage of one key by day and by endpoint.
 import { useQuery } from '@tanstack/preact-query'
 import { useState } from 'preact/compat'
-import type { KeyUsage } from '#api/console.ts'
+import type { KeyUsage } from '#shared/console-calls.ts'
 import { operator } from '../../operator.ts'
 import { Tabs } from '../../parts/controls.tsx'
 import { formatCount } from '../../parts/format.ts'

@@ -1,8 +1,8 @@
 // The addresses in a market record with links to the explorer and, on request, their first funding. Records do not contain
 // the chain, so the user chooses it. Trails are requested one after another because of their rate limit.
 import { useState } from 'preact/compat'
-import type { Market } from '#api/wire/markets.ts'
-import type { Trail } from '#api/wire/trail.ts'
+import type { Market } from '#api/contract/wire/markets.ts'
+import type { Trail } from '#api/contract/wire/trail.ts'
 import { AddressLink } from '../../parts/address-link.tsx'
 import { Card } from '../../parts/card.tsx'
 import { Choice } from '../../parts/controls.tsx'

@@ -1,6 +1,6 @@
 // The list of changes of a market: time, field, old and new value.
 import { useState } from 'preact/compat'
-import type { MarketChange } from '#api/wire/market-changes.ts'
+import type { MarketChange } from '#api/contract/wire/market-changes.ts'
 import { Card } from '../../parts/card.tsx'
 import { formatCount, formatTime } from '../../parts/format.ts'
 import { navigate } from '../../route.ts'

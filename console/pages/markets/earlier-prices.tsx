@@ -1,8 +1,8 @@
 // The prices of a market now, a day ago, a week ago and a month ago, as the server recorded them.
 import { useQueries } from '@tanstack/preact-query'
 import { useState } from 'preact/compat'
-import { TetradError } from '#api/client.ts'
-import type { Market } from '#api/wire/markets.ts'
+import { TetradError } from '#api/client/client.ts'
+import type { Market } from '#api/contract/wire/markets.ts'
 import { isNotFound } from '../../parts/failures.ts'
 import { formatPercent } from '../../parts/format.ts'
 import { Links } from '../../parts/links.tsx'

@@ -1,7 +1,7 @@
 // The page of an event: its description, and its markets with their prices and volumes. A record of an event contains only
 // references to its markets, so each market is requested on its own.
 import { useQueries } from '@tanstack/preact-query'
-import type { Event } from '#api/wire/markets.ts'
+import type { Event } from '#api/contract/wire/markets.ts'
 import { Card } from '../../parts/card.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { formatTime } from '../../parts/format.ts'

@@ -1,7 +1,7 @@
 // The changes of a market: stored ones page by page, newest first, and new ones from the live stream.
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/preact-query'
 import { useEffect, useRef, useState } from 'preact/compat'
-import type { MarketChange } from '#api/wire/market-changes.ts'
+import type { MarketChange } from '#api/contract/wire/market-changes.ts'
 import { useConsoleContext } from '../../session.tsx'
 
 const pageChanges = 500

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { MarketChange } from '#api/wire/market-changes.ts'
+import type { MarketChange } from '#api/contract/wire/market-changes.ts'
 import { applyChanges, eventsOf, isVisibleChange, mergeChanges, momentsOf, toPlotData } from './history.ts'
 
 const at = (second: number): string => new Date(second * 1000).toISOString()

@@ -1,7 +1,7 @@
 // Reconstructs past values of a market from its changes. A change has the old and the new value, so the history is computed
 // from the present backwards. A field without changes has always had its present value.
-import type { MarketChange } from '#api/wire/market-changes.ts'
-import type { Market } from '#api/wire/markets.ts'
+import type { MarketChange } from '#api/contract/wire/market-changes.ts'
+import type { Market } from '#api/contract/wire/markets.ts'
 import type { Line, Mark } from '../../parts/plot.tsx'
 import { listIn } from './market-values.ts'
 

@@ -1,5 +1,5 @@
 // The status of a market as a badge.
-import type { Market } from '#api/wire/markets.ts'
+import type { Market } from '#api/contract/wire/markets.ts'
 import { marketStatus } from './market-values.ts'
 
 export function MarketBadge({ market }: { readonly market: Market }) {

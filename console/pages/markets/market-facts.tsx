@@ -1,5 +1,5 @@
 // Figures, dates and resolution of a market. Fields without a value are left out.
-import type { Market } from '#api/wire/markets.ts'
+import type { Market } from '#api/contract/wire/markets.ts'
 import { Facts } from '../../parts/facts.tsx'
 import { formatTime } from '../../parts/format.ts'
 import { currencyOf, groupThousands } from './market-values.ts'

@@ -1,7 +1,7 @@
 // The history of a market as a plot, with controls to show the market at an earlier time.
 import { useMemo, useState } from 'preact/compat'
-import type { MarketChange } from '#api/wire/market-changes.ts'
-import type { Market } from '#api/wire/markets.ts'
+import type { MarketChange } from '#api/contract/wire/market-changes.ts'
+import type { Market } from '#api/contract/wire/markets.ts'
 import { Card } from '../../parts/card.tsx'
 import { Form, Tabs, TextField } from '../../parts/controls.tsx'
 import { formatPercent, formatTime } from '../../parts/format.ts'

@@ -1,6 +1,6 @@
 // A table of markets: status, prices, volume and end.
 import type { ReactNode } from 'preact/compat'
-import type { Market } from '#api/wire/markets.ts'
+import type { Market } from '#api/contract/wire/markets.ts'
 import { formatPercent, formatTime } from '../../parts/format.ts'
 import { formatShort } from '../../parts/plot-format.ts'
 import { Table } from '../../parts/table.tsx'

@@ -1,6 +1,6 @@
 // Values of a market record as the pages show them: outcomes with prices, status, addresses. Sources write lists as JSON
 // text; text that is not a JSON list counts as an empty list.
-import type { Market } from '#api/wire/markets.ts'
+import type { Market } from '#api/contract/wire/markets.ts'
 import { shortenHex } from '../../parts/format.ts'
 
 export function listIn(text: unknown): readonly string[] {

@@ -1,8 +1,8 @@
 // The page of one market: outcomes, figures, history, related records, addresses and live changes.
 import { type ReactNode, useMemo } from 'preact/compat'
-import type { ResponseMeta } from '#api/client.ts'
-import { stringifyJson } from '#api/json.ts'
-import type { Market as MarketRecord } from '#api/wire/markets.ts'
+import type { ResponseMeta } from '#api/client/client.ts'
+import { stringifyJson } from '#api/contract/json.ts'
+import type { Market as MarketRecord } from '#api/contract/wire/markets.ts'
 import { Card } from '../../parts/card.tsx'
 import { formatTime } from '../../parts/format.ts'
 import { Failure, QueryResult } from '../../parts/query-result.tsx'

@@ -1,5 +1,5 @@
 // The outcomes of a market and their prices as bars.
-import type { Market } from '#api/wire/markets.ts'
+import type { Market } from '#api/contract/wire/markets.ts'
 import { formatPercent, outcomesOf } from './market-values.ts'
 
 export function Outcomes({ market }: { readonly market: Market }) {

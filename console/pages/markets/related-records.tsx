@@ -1,5 +1,5 @@
 // The event of a market with its other markets, its series and its tags.
-import type { Event, Market } from '#api/wire/markets.ts'
+import type { Event, Market } from '#api/contract/wire/markets.ts'
 import { Card } from '../../parts/card.tsx'
 import { hrefOf } from '../../route.ts'
 

@@ -1,5 +1,5 @@
 // The value of a changed field as short text.
-import { stringifyJson } from '#api/json.ts'
+import { stringifyJson } from '#api/contract/json.ts'
 import { listIn } from './market-values.ts'
 
 const charsMax = 80

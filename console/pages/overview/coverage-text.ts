@@ -1,5 +1,5 @@
 // How much of a stream has been read, measured against its target and not against what was read, and how long the rest takes.
-import type { StreamView } from '#api/console.ts'
+import type { StreamView } from '#shared/console-calls.ts'
 import { formatCount, formatDuration } from '../../parts/format.ts'
 
 /** Only blocks and epochs have a range. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { StreamView } from '#api/console.ts'
+import type { StreamView } from '#shared/console-calls.ts'
 import { findProblems, isReady } from './problems.ts'
 
 const healthy: StreamView = {

@@ -1,6 +1,6 @@
 // The problems of a server: one sentence each about what is wrong, and one about what to do. Failed checks and streams that
 // are about the same thing are one problem.
-import type { Overview, StreamView } from '#api/console.ts'
+import type { Overview, StreamView } from '#shared/console-calls.ts'
 import { formatCount, formatDuration } from '../../parts/format.ts'
 import { rateText, unitOf } from './coverage-text.ts'
 

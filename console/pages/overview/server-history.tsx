@@ -1,8 +1,8 @@
 // The operator's plots of the last hour and the last day, recorded by the server.
 import { useQuery } from '@tanstack/preact-query'
 import { useState } from 'preact/compat'
-import type { HistoryRange, ServerHistory, TrafficHistory } from '#api/console.ts'
-import { type Group, groups } from '#api/routes.ts'
+import { type Group, groups } from '#api/contract/routes.ts'
+import type { HistoryRange, ServerHistory, TrafficHistory } from '#shared/console-calls.ts'
 import { operator } from '../../operator.ts'
 import { Card } from '../../parts/card.tsx'
 import { Choice, Tabs } from '../../parts/controls.tsx'

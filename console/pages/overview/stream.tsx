@@ -1,5 +1,5 @@
 // One stream of data: what it is, whether it is up to date, and how much of its target has been read.
-import type { StreamView } from '#api/console.ts'
+import type { StreamView } from '#shared/console-calls.ts'
 import { CoverageBar } from '../../parts/coverage-bar.tsx'
 import { formatCount, formatDuration } from '../../parts/format.ts'
 import { useChainName } from '../../parts/use-chains.ts'

@@ -1,5 +1,5 @@
 // Start times of epochs, computed from any record that contains epochs and times: all epochs have the same length.
-import type { EffectivenessRecord } from '#api/wire/validators.ts'
+import type { EffectivenessRecord } from '#api/contract/wire/validators.ts'
 
 export interface ChainClock {
   readonly epoch: number

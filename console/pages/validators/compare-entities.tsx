@@ -1,6 +1,6 @@
 // Selection of two to four pools or operators to compare, and their validators.
-import type { Network } from '#api/wire/validators.ts'
-import type { EntityKind } from '#api/wire/validators-entities.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
+import type { EntityKind } from '#api/contract/wire/validators-entities.ts'
 import { Choice } from '../../parts/controls.tsx'
 import { QueryResult } from '../../parts/query-result.tsx'
 import { useCalls, useEndpoint } from '../../use-endpoint.ts'

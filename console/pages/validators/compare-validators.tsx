@@ -1,7 +1,7 @@
 // Selection of up to ten validators to compare, by index or public key.
 import { useMutation } from '@tanstack/preact-query'
 import { useMemo, useState } from 'preact/compat'
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { Form, Submit, TextField } from '../../parts/controls.tsx'
 import { Failure } from '../../parts/query-result.tsx'
 import { hrefOf } from '../../route.ts'

@@ -1,6 +1,6 @@
 // The plot of a comparison, with one line per validator, pool or operator, and its table, with one row each.
 import { useMemo } from 'preact/compat'
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { formatCount, formatUnits } from '../../parts/format.ts'
 import { Plot } from '../../parts/plot.tsx'
 import { formatRating, Rating } from '../../parts/rating.tsx'

@@ -1,8 +1,8 @@
 // Compares validators, pools or operators over the same days: a plot and a table.
 import type { UseQueryResult } from '@tanstack/preact-query'
-import type { InputOf } from '#api/client.ts'
-import type { Network } from '#api/wire/validators.ts'
-import type { OperatorRecord } from '#api/wire/validators-operators.ts'
+import type { InputOf } from '#api/client/client.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
+import type { OperatorRecord } from '#api/contract/wire/validators-operators.ts'
 import { formatCount } from '../../parts/format.ts'
 import { QueryResult } from '../../parts/query-result.tsx'
 import { type Calling, useCalls } from '../../use-endpoint.ts'

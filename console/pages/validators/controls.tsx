@@ -1,6 +1,6 @@
 // Controls for network, granularity and range. Every choice is part of the address, so it can be bookmarked and shared.
 import { useState } from 'preact/compat'
-import { networks } from '#api/wire/networks.ts'
+import { networks } from '#api/contract/wire/networks.ts'
 import { Choice, TextField } from '../../parts/controls.tsx'
 import { type Granularity, granularities, type Span, spans, type ValidatorsView } from './view.ts'
 

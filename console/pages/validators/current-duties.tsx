@@ -1,7 +1,7 @@
 // The duties of a validator in the previous, the current and the next epoch, which are not final. Nothing is shown if the
 // server does not know them.
-import type { Network } from '#api/wire/validators.ts'
-import type { CurrentAttestation, CurrentPayloadVote } from '#api/wire/validators-duties.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
+import type { CurrentAttestation, CurrentPayloadVote } from '#api/contract/wire/validators-duties.ts'
 import { Card } from '../../parts/card.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { formatTime } from '../../parts/format.ts'

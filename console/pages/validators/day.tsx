@@ -1,6 +1,6 @@
 // The duties of one day: missed, late and wrong duties by epoch, and which of them were not the validator's fault.
 import { useEffect, useRef } from 'preact/compat'
-import type { ExplainedDay, ExplainedProposal } from '#api/wire/validators-explain.ts'
+import type { ExplainedDay, ExplainedProposal } from '#api/contract/wire/validators-explain.ts'
 import { formatCount, formatTime, gwei } from '../../parts/format.ts'
 import { QueryResult } from '../../parts/query-result.tsx'
 import { Rating } from '../../parts/rating.tsx'

@@ -1,8 +1,8 @@
 // The pools and operators of a network with their ratings: sortable, worst first, with a selection to compare.
 import { useState } from 'preact/compat'
-import type { InputOf, ReplyOf } from '#api/client.ts'
-import type { Network } from '#api/wire/validators.ts'
-import type { EntityKind, RatedEntity } from '#api/wire/validators-entities.ts'
+import type { InputOf, ReplyOf } from '#api/client/client.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
+import type { EntityKind, RatedEntity } from '#api/contract/wire/validators-entities.ts'
 import { Card } from '../../parts/card.tsx'
 import { Choice, Tabs } from '../../parts/controls.tsx'
 import { formatCount, gwei } from '../../parts/format.ts'

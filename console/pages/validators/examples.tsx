@@ -1,5 +1,5 @@
 // Example searches from stored data: the first validator of the largest pool, and its key, pool, operator and address.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { shortenHex } from '../../parts/format.ts'
 import { hrefOf } from '../../route.ts'
 import { useEndpoint } from '../../use-endpoint.ts'

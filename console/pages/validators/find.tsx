@@ -1,6 +1,6 @@
 // The start of the validators page: one search field for every kind of search, and the lists of pools and operators.
 import { useState } from 'preact/compat'
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { Form, Submit, TextField } from '../../parts/controls.tsx'
 import { go, hrefOf, type PageProps } from '../../route.ts'
 import { RecentLinks } from '../../search/recent-links.tsx'

@@ -1,6 +1,6 @@
 // Pool, operators and lifecycle of a validator, and its deposit and withdrawal addresses with their first funding.
-import type { Network } from '#api/wire/validators.ts'
-import type { ValidatorMetadata } from '#api/wire/validators-metadata.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
+import type { ValidatorMetadata } from '#api/contract/wire/validators-metadata.ts'
 import { AddressLink } from '../../parts/address-link.tsx'
 import { Card } from '../../parts/card.tsx'
 import { Facts } from '../../parts/facts.tsx'

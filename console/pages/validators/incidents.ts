@@ -1,6 +1,6 @@
 // The incidents of a day and their texts. An attestation is included in the next slot at the earliest. If that slot has no
 // block, the delay is not the validator's fault.
-import type { ExplainedEpoch } from '#api/wire/validators-explain.ts'
+import type { ExplainedEpoch } from '#api/contract/wire/validators-explain.ts'
 
 /** The worst first. `name` has its noun in the singular, `colour` is that of its epoch in the picture of a day. */
 const incidentKinds = {

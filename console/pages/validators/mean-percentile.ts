@@ -1,5 +1,5 @@
 // The percentile of a validator in its network over several days.
-import { percentileOf } from '#api/percentile.ts'
+import { percentileOf } from '#shared/percentile.ts'
 
 interface Distribution {
   readonly percentiles: readonly number[]

@@ -2,7 +2,7 @@
 // operator also sees the watch list of the server, open alerts, and can send a test alert.
 import { type UseQueryResult, useQuery } from '@tanstack/preact-query'
 import { useState } from 'preact/compat'
-import type { AlertsView } from '#api/console.ts'
+import type { AlertsView } from '#shared/console-calls.ts'
 import { operator } from '../../operator.ts'
 import { Form, Submit, TextField } from '../../parts/controls.tsx'
 import { formatCount, gwei } from '../../parts/format.ts'

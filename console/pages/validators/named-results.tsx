@@ -1,7 +1,7 @@
 // Results of a search by name: the validators of the pool or operator with exactly this name, and all pools and operators
 // whose names contain it.
-import type { Network } from '#api/wire/validators.ts'
-import type { EntityKind } from '#api/wire/validators-entities.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
+import type { EntityKind } from '#api/contract/wire/validators-entities.ts'
 import { QueryResult } from '../../parts/query-result.tsx'
 import { useEndpoint } from '../../use-endpoint.ts'
 import { EntityList } from './entities.tsx'

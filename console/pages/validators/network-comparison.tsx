@@ -1,5 +1,5 @@
 // How a validator compares with its network in the last 30 days.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { Card } from '../../parts/card.tsx'
 import { gwei } from '../../parts/format.ts'
 import { QueryResult } from '../../parts/query-result.tsx'

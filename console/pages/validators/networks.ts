@@ -1,7 +1,7 @@
 // The default network of the validators page: the first one that this server has data of.
 import { useQuery } from '@tanstack/preact-query'
-import type { StreamView } from '#api/console.ts'
-import { type Network, networks } from '#api/wire/networks.ts'
+import { type Network, networks } from '#api/contract/wire/networks.ts'
+import type { StreamView } from '#shared/console-calls.ts'
 import { readJson } from '../../http.ts'
 
 type Streams = readonly Pick<StreamView, 'group' | 'name'>[]

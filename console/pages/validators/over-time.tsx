@@ -1,6 +1,6 @@
 // The ratings of a validator over time: totals of the range, and a plot.
 import { useMemo } from 'preact/compat'
-import type { EffectivenessRecord } from '#api/wire/validators.ts'
+import type { EffectivenessRecord } from '#api/contract/wire/validators.ts'
 import { Card } from '../../parts/card.tsx'
 import { Tabs } from '../../parts/controls.tsx'
 import { formatTime } from '../../parts/format.ts'

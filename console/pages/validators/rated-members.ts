@@ -1,8 +1,8 @@
 // Validators of a search with their figures of a period. One batch is at most one page of the search and one request for
 // figures, so its cost does not grow with the size of a pool.
 import type { UseQueryResult } from '@tanstack/preact-query'
-import type { InputOf, ReplyOf } from '#api/client.ts'
-import type { Network } from '#api/wire/validators.ts'
+import type { InputOf, ReplyOf } from '#api/client/client.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { useCalls } from '../../use-endpoint.ts'
 import { meanPercentile } from './mean-percentile.ts'
 import type { RatedMember } from './sort-members.ts'

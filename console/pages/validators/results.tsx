@@ -1,6 +1,6 @@
 // Search results: validators with their figures of a period, sortable, with a selection for a comparison.
 import { useState } from 'preact/compat'
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { Choice } from '../../parts/controls.tsx'
 import { formatCount, gwei } from '../../parts/format.ts'
 import { Pager } from '../../parts/pager.tsx'

@@ -1,5 +1,5 @@
 // Rewards, penalties and missed rewards of a validator as items that add up, in whole gwei.
-import type { AggregateField, AggregateRecord } from '#api/wire/validators.ts'
+import type { AggregateField, AggregateRecord } from '#api/contract/wire/validators.ts'
 
 type Amount = number | bigint | undefined
 

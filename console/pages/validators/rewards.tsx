@@ -1,7 +1,7 @@
 // Rewards and penalties of a validator: a plot over time, and tables of the range that are exact to the gwei.
 import { useMemo } from 'preact/compat'
-import type { InputOf } from '#api/client.ts'
-import type { AggregateRecord } from '#api/wire/validators.ts'
+import type { InputOf } from '#api/client/client.ts'
+import type { AggregateRecord } from '#api/contract/wire/validators.ts'
 import { Card } from '../../parts/card.tsx'
 import { Tabs } from '../../parts/controls.tsx'
 import { Facts } from '../../parts/facts.tsx'

@@ -1,8 +1,8 @@
 // Aligns the records of several validators, pools or operators, so that a plot can draw them over the same axis and a
 // table can show a row for each.
 import type { ReactNode } from 'preact/compat'
-import type { AggregateRecord, Network } from '#api/wire/validators.ts'
-import type { EntityKind } from '#api/wire/validators-entities.ts'
+import type { AggregateRecord, Network } from '#api/contract/wire/validators.ts'
+import type { EntityKind } from '#api/contract/wire/validators-entities.ts'
 
 /** What is compared: single validators, or all validators of a pool or an operator combined. */
 export interface Subject {

@@ -1,5 +1,5 @@
 // A validator with its figures of a period, and the order of such validators in a table.
-import type { FoundValidator } from '#api/wire/validators-find.ts'
+import type { FoundValidator } from '#api/contract/wire/validators-find.ts'
 
 export interface RatedMember extends FoundValidator {
   /** Null: no duties in the period. */

@@ -1,5 +1,5 @@
 // The status of a validator as a badge.
-import type { ValidatorStatus } from '#api/wire/validators-find.ts'
+import type { ValidatorStatus } from '#api/contract/wire/validators-find.ts'
 
 const statusLabels: Readonly<Record<ValidatorStatus, readonly [tone: string, label: string]>> = {
   pending: ['warn', 'pending'],

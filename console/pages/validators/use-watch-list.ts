@@ -1,6 +1,6 @@
 // The stored watch list of this browser, and functions that change it.
 import { useMemo, useSyncExternalStore } from 'preact/compat'
-import type { Network } from '#api/wire/networks.ts'
+import type { Network } from '#api/contract/wire/networks.ts'
 import { addTo, onWatchListChange, parseWatchList, readStoredText, removeFrom, storeWatchList } from './watch-list.ts'
 
 export function useWatchList(network: Network) {

@@ -1,8 +1,8 @@
 // The page of one validator: a verdict, effectiveness over time, duties of a day, rewards, then who it is.
 import { useMemo } from 'preact/compat'
-import { validatorStatus } from '#api/validator-status.ts'
-import { type Network, networks } from '#api/wire/networks.ts'
-import type { ValidatorMetadata } from '#api/wire/validators-metadata.ts'
+import { type Network, networks } from '#api/contract/wire/networks.ts'
+import type { ValidatorMetadata } from '#api/contract/wire/validators-metadata.ts'
+import { validatorStatus } from '#shared/validator-status.ts'
 import { isNotFound } from '../../parts/failures.ts'
 import { Links } from '../../parts/links.tsx'
 import { Failure, QueryResult } from '../../parts/query-result.tsx'

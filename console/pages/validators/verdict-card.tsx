@@ -1,8 +1,8 @@
 // The verdict about a validator: its rating in the range, how many days were bad and whose fault they were, and the worst
 // days with links to their duties.
 import type { UseQueryResult } from '@tanstack/preact-query'
-import type { InputOf } from '#api/client.ts'
-import type { EffectivenessRecord } from '#api/wire/validators.ts'
+import type { InputOf } from '#api/client/client.ts'
+import type { EffectivenessRecord } from '#api/contract/wire/validators.ts'
 import { QueryResult } from '../../parts/query-result.tsx'
 import { formatRating, Rating } from '../../parts/rating.tsx'
 import { levelOf } from '../../parts/rating-scale.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ExplainedEpoch } from '#api/wire/validators-explain.ts'
+import type { ExplainedEpoch } from '#api/contract/wire/validators-explain.ts'
 import { type DayFault, faultOfDay, verdictText } from './verdict.ts'
 
 type Vote = NonNullable<ExplainedEpoch['vote']>

@@ -1,6 +1,6 @@
 // A verdict about a validator in one sentence: its rating, how many days were bad, and how many of them were its fault, as
 // far as the stored duties tell (behaviour/validators.md).
-import type { ExplainedDay } from '#api/wire/validators-explain.ts'
+import type { ExplainedDay } from '#api/contract/wire/validators-explain.ts'
 import { type Incident, incidentsOf } from './incidents.ts'
 
 /** A day is bad below this rating: from the third step of the scale on. */

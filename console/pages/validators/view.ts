@@ -1,6 +1,6 @@
 // Network, granularity, range and plots of the validators page, parsed from the query of the address and back.
-import { type Network, networks } from '#api/wire/networks.ts'
-import type { EffectivenessRecord } from '#api/wire/validators.ts'
+import { type Network, networks } from '#api/contract/wire/networks.ts'
+import type { EffectivenessRecord } from '#api/contract/wire/validators.ts'
 
 export const granularities = ['hour', 'day', 'week', 'month', 'quarter', 'year'] as const
 export type Granularity = (typeof granularities)[number]

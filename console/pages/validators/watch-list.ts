@@ -1,5 +1,5 @@
 // The validators that somebody watches on the page "My validators", kept in the browser, by network.
-import { type Network, networks } from '#api/wire/networks.ts'
+import { type Network, networks } from '#api/contract/wire/networks.ts'
 
 export const watchedMax = 100
 

@@ -1,7 +1,7 @@
 // The figures of the watched validators in the last 30 days, worst first, with one request for all of them.
 import type { UseQueryResult } from '@tanstack/preact-query'
-import type { Network } from '#api/wire/networks.ts'
-import type { AggregateRecord } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/networks.ts'
+import type { AggregateRecord } from '#api/contract/wire/validators.ts'
 import { useCalls } from '../../use-endpoint.ts'
 
 type Figure = 'validatorEffectiveness' | 'earnings' | 'sumMissedAttestations' | 'proposedCount' | 'proposerDutiesCount'

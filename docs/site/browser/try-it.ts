@@ -1,9 +1,10 @@
 // The form of an endpoint page: calls the endpoint and shows the response unchanged. The samples of the page follow the
 // values in the form. Pages that a Tetrad server delivers call that server, with the key of the console.
-import type { ConsoleKey, ConsoleSession } from '#api/console.ts'
-import { toRequest } from '#api/request.ts'
-import { type AnyId, allRoutes } from '#api/routes.ts'
-import { clientOf, curlOf, keyVariable, pythonOf } from '#api/samples.ts'
+
+import { toRequest } from '#api/contract/request.ts'
+import { type AnyId, allRoutes } from '#api/contract/routes.ts'
+import { clientOf, curlOf, keyVariable, pythonOf } from '#api/contract/samples.ts'
+import type { ConsoleKey, ConsoleSession } from '#shared/console-calls.ts'
 import { needsDemoKey, openTabKey, readTabKey } from '../../../console/shared/tab-key.ts'
 import { element } from './element.ts'
 import { indentJson } from './indent-json.ts'

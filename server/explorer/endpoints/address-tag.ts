@@ -1,6 +1,6 @@
 // Extension: the label of an address (behaviour/explorer.md#label-of-an-address).
-import { extensions } from '#api/extensions.ts'
-import type { AddressTag } from '#api/wire/explorer-extensions.ts'
+import { extensions } from '#api/contract/extensions.ts'
+import type { AddressTag } from '#api/contract/wire/explorer-extensions.ts'
 import { createHandler } from '#http/handler.ts'
 import { readAddress, requireServedChain } from '../chains.ts'
 import type { ExplorerContext } from '../context.ts'

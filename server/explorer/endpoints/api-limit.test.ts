@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Plan } from '#api/routes.ts'
+import type { Plan } from '#api/contract/routes.ts'
 import { openAuthorizer } from '#http/authorize.ts'
 import { codeOf, makeKey, querying } from '#test/authorization.ts'
 import { openContext, type TestContext, testNowMs, testRequestInfo } from '#test/context.ts'

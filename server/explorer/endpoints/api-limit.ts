@@ -1,5 +1,5 @@
 // Extension: the calls of the caller's key today (behaviour/explorer.md#usage-of-a-key).
-import { extensions } from '#api/extensions.ts'
+import { extensions } from '#api/contract/extensions.ts'
 import { createHandler } from '#http/handler.ts'
 import { countAccepted, dayMs, dayOf } from '#storage/usage.ts'
 import { wrapResult } from '../envelope.ts'

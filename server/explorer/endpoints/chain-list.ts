@@ -1,7 +1,7 @@
 // Extension: the served chains and the state of their nodes (behaviour/explorer.md#served-chains). It reports what is
 // known about the nodes and calls none of them.
-import { extensions } from '#api/extensions.ts'
-import type { ServedChain } from '#api/wire/explorer-extensions.ts'
+import { extensions } from '#api/contract/extensions.ts'
+import type { ServedChain } from '#api/contract/wire/explorer-extensions.ts'
 import { createHandler } from '#http/handler.ts'
 import type { ExplorerContext } from '../context.ts'
 import { getIndexProblems } from '../funding/index/problems.ts'

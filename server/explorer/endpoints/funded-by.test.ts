@@ -1,7 +1,7 @@
 // 4.3 from the index. Blocks 0 to 99 of chain 1 are indexed, unless a test sets another range.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { contract } from '#api/contract.ts'
+import { contract } from '#api/contract/contract.ts'
 import type { Fault } from '#core/fault.ts'
 import { checker } from '#core/schema-check.ts'
 import { addCoverage } from '#storage/coverage.ts'

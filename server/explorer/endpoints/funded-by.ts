@@ -4,8 +4,8 @@
 // 2. "No data found" covers the blocks up to a final head that a node confirmed recently, and no others
 //    (behaviour/explorer.md#no-data-found).
 // 3. Otherwise a node is searched (../funding/probe/probe.ts), or the request fails.
-import { contract } from '#api/contract.ts'
-import type { FundingRecord } from '#api/wire/explorer.ts'
+import { contract } from '#api/contract/contract.ts'
+import type { FundingRecord } from '#api/contract/wire/explorer.ts'
 import { Fault } from '#core/fault.ts'
 import type { Range } from '#core/ranges.ts'
 import { createHandler } from '#http/handler.ts'

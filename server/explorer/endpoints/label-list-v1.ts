@@ -1,5 +1,5 @@
 // Spec 4.2: the label list, version 1. Always the array, of chain 1.
-import { contract } from '#api/contract.ts'
+import { contract } from '#api/contract/contract.ts'
 import { createHandler } from '#http/handler.ts'
 import { defaultChain, requireOpenList } from '../chains.ts'
 import type { LinkContext } from '../labels/lists/link-secret.ts'

@@ -1,6 +1,6 @@
 // Spec 4.1: the label list, version 2. A long list or a requested file is a link that expires
 // (behaviour/explorer.md#label-lists).
-import { contract } from '#api/contract.ts'
+import { contract } from '#api/contract/contract.ts'
 import { changesResponses } from '#http/aliases.ts'
 import { chooseEncoding } from '#http/compressed-bytes.ts'
 import { isUnchanged } from '#http/etag.ts'

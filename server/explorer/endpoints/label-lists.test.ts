@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
-import { contract } from '#api/contract.ts'
+import { contract } from '#api/contract/contract.ts'
 import { checker } from '#core/schema-check.ts'
 import type { HandlerResult } from '#http/handler.ts'
 import { createContext } from '#server/context.ts'

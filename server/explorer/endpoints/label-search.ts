@@ -1,6 +1,6 @@
 // Extension: finds labels by words (behaviour/explorer.md#label-search).
-import { extensions } from '#api/extensions.ts'
-import type { FoundLabel } from '#api/wire/label-search.ts'
+import { extensions } from '#api/contract/extensions.ts'
+import type { FoundLabel } from '#api/contract/wire/label-search.ts'
 import { invalid } from '#core/fault.ts'
 import { createHandler, type RawQuery } from '#http/handler.ts'
 import { requireServedChain } from '../chains.ts'

@@ -1,5 +1,5 @@
 // Extension: the funding trail of an address (behaviour/explorer.md#funding-trail).
-import { extensions } from '#api/extensions.ts'
+import { extensions } from '#api/contract/extensions.ts'
 import { createHandler } from '#http/handler.ts'
 import { readAddress, requireServedChain } from '../chains.ts'
 import type { ExplorerContext } from '../context.ts'

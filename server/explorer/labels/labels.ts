@@ -4,7 +4,7 @@
 //    differ (behaviour/explorer.md#entities). Writing the same values again changes nothing.
 // 2. The revision of a chain's list changes in the same transaction as its labels, so a cached list is never stale.
 // 3. Every change is in the history (history.ts).
-import type { LabelRecord } from '#api/wire/explorer.ts'
+import type { LabelRecord } from '#api/contract/wire/explorer.ts'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 import { selectIn } from '#storage/select-in.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'

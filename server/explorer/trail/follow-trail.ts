@@ -5,7 +5,7 @@
 //    further.
 // 2. A hop never goes forward in time, not even within a transaction: an address that paid before it received anything
 //    got its coins from genesis, rewards or withdrawals.
-import type { AddressLabel, Trail, TrailEnd, TrailHop } from '#api/wire/trail.ts'
+import type { AddressLabel, Trail, TrailEnd, TrailHop } from '#api/contract/wire/trail.ts'
 import { counted } from '#core/counted.ts'
 import { Fault } from '#core/fault.ts'
 import type { Confidence } from '#http/handler.ts'

@@ -1,9 +1,9 @@
 // Extension: checks a signature over a quote and explains what is wrong with it (behaviour/fx.md#signature-checks).
 // The only endpoint of this group that calls a node, so it has its own rate limit. It calls the configured node only.
-import { extensions } from '#api/extensions.ts'
-import { parseJson } from '#api/json.ts'
-import type { Quote } from '#api/wire/fx.ts'
-import type { SignatureDiagnosis } from '#api/wire/fx-signature-check.ts'
+import { extensions } from '#api/contract/extensions.ts'
+import { parseJson } from '#api/contract/json.ts'
+import type { Quote } from '#api/contract/wire/fx.ts'
+import type { SignatureDiagnosis } from '#api/contract/wire/fx-signature-check.ts'
 import { invalid } from '#core/fault.ts'
 import { createHandler } from '#http/handler.ts'
 import type { Clock } from '#runtime/clock.ts'

@@ -1,9 +1,9 @@
 // Spec 4.4: prices a quote, signs its receipt, stores both and returns the quote.
 // The response is always the stored bytes, so a replay is identical to the first response
 // (behaviour/fx.md#stored-quotes).
-import { contract } from '#api/contract.ts'
-import { stringifyJson } from '#api/json.ts'
-import type { Quote } from '#api/wire/fx.ts'
+import { contract } from '#api/contract/contract.ts'
+import { stringifyJson } from '#api/contract/json.ts'
+import type { Quote } from '#api/contract/wire/fx.ts'
 import { formatAgeOf } from '#core/age.ts'
 import { compare, formatDecimal, toNumber } from '#core/decimal.ts'
 import { Fault } from '#core/fault.ts'

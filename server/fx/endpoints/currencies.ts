@@ -1,5 +1,5 @@
 // Extension: lists the configured currencies and tenors, so that a form can offer them.
-import { extensions } from '#api/extensions.ts'
+import { extensions } from '#api/contract/extensions.ts'
 import { createHandler } from '#http/handler.ts'
 import { tenors } from '../pricing/terms.ts'
 

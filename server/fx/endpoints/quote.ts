@@ -1,6 +1,6 @@
 // Extension: returns a stored quote byte for byte, expired or not. Quotes of other keys are "not found", so that ids do
 // not reveal who trades (behaviour/fx.md#read-quotes-back).
-import { extensions } from '#api/extensions.ts'
+import { extensions } from '#api/contract/extensions.ts'
 import { createHandler } from '#http/handler.ts'
 import { readQuote } from '../pricing/quotes.ts'
 

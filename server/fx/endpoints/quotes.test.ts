@@ -1,8 +1,8 @@
 // Runs on SQLite and on PostgreSQL (test/on-postgres.test.ts).
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { parseJson } from '#api/json.ts'
-import type { Quote } from '#api/wire/fx.ts'
+import { parseJson } from '#api/contract/json.ts'
+import type { Quote } from '#api/contract/wire/fx.ts'
 import { openContext, type TestContext, testNowMs, testRequestInfo } from '#test/context.ts'
 import { storeRates } from '../rates/rate-store.ts'
 import { createQuote } from './create-quote.ts'

@@ -1,5 +1,5 @@
 // Extension: lists the quotes of the caller's key, newest first (behaviour/fx.md#read-quotes-back).
-import { extensions } from '#api/extensions.ts'
+import { extensions } from '#api/contract/extensions.ts'
 import { createHandler } from '#http/handler.ts'
 import { listQuotes } from '../pricing/quotes.ts'
 

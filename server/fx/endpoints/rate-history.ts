@@ -1,5 +1,5 @@
 // Extension: past rates of a pair, thinned out for a plot (behaviour/fx.md#rate-history).
-import { extensions } from '#api/extensions.ts'
+import { extensions } from '#api/contract/extensions.ts'
 import { createHandler } from '#http/handler.ts'
 import type { StateReader } from '#storage/state.ts'
 

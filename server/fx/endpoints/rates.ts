@@ -1,6 +1,6 @@
 // Extension: the current rates of one currency, computed as for a reference quote (behaviour/fx.md#current-rates).
-import { extensions } from '#api/extensions.ts'
-import type { CurrentRate } from '#api/wire/fx-lists.ts'
+import { extensions } from '#api/contract/extensions.ts'
+import type { CurrentRate } from '#api/contract/wire/fx-lists.ts'
 import { formatDecimal, toSignificant } from '#core/decimal.ts'
 import { Fault } from '#core/fault.ts'
 import { createHandler } from '#http/handler.ts'

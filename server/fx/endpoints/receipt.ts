@@ -1,7 +1,7 @@
 // Extension: returns the signed receipt of a quote, which shows how the quote was priced (behaviour/fx.md#receipts).
 // The receipt was written and signed together with the quote.
-import { extensions } from '#api/extensions.ts'
-import type { Receipt, SignedReceipt } from '#api/wire/fx-extensions.ts'
+import { extensions } from '#api/contract/extensions.ts'
+import type { Receipt, SignedReceipt } from '#api/contract/wire/fx-extensions.ts'
 import { createHandler } from '#http/handler.ts'
 import type { StateReader } from '#storage/state.ts'
 

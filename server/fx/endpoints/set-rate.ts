@@ -1,5 +1,5 @@
 // Extension: sets a rate by call. Needs an admin key (behaviour/fx.md#set-a-rate).
-import { extensions } from '#api/extensions.ts'
+import { extensions } from '#api/contract/extensions.ts'
 import { invalid } from '#core/fault.ts'
 import { parseTimestamp } from '#core/parse-timestamp.ts'
 import { createHandler } from '#http/handler.ts'

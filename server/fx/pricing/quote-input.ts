@@ -1,8 +1,8 @@
 // Checks of a quote request that its schema cannot express, such as fields that depend on each other. All problems are
 // reported at once (behaviour/fx.md#request-checks).
 import { createHash } from 'node:crypto'
-import type { Parsed } from '#api/kit.ts'
-import type { createQuote } from '#api/wire/fx.ts'
+import type { Parsed } from '#api/contract/kit.ts'
+import type { createQuote } from '#api/contract/wire/fx.ts'
 import { hasWrongChecksum } from '#core/checksum-address.ts'
 import { decimal, fits } from '#core/decimal.ts'
 import { Fault, type Problem } from '#core/fault.ts'

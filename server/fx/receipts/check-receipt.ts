@@ -1,6 +1,6 @@
 // Checks a receipt offline: its signature, the key that signed it, and the price, which is computed again with the
 // functions that price quotes. Pure.
-import { type Receipt, SignedReceipt } from '#api/wire/fx-extensions.ts'
+import { type Receipt, SignedReceipt } from '#api/contract/wire/fx-extensions.ts'
 import { counted } from '#core/counted.ts'
 import {
   compare,

@@ -1,8 +1,8 @@
 // Builds the receipt of a quote: everything that its price was computed from. The receipt is stored with the quote, so it
 // does not depend on later changes of the settings. Pure.
 import { hash } from 'node:crypto'
-import type { Quote } from '#api/wire/fx.ts'
-import type { Receipt } from '#api/wire/fx-extensions.ts'
+import type { Quote } from '#api/contract/wire/fx.ts'
+import type { Receipt } from '#api/contract/wire/fx-extensions.ts'
 import { formatDecimal } from '#core/decimal.ts'
 import type { FxToken } from '#runtime/settings/fx.ts'
 import type { Mid, Rate } from '../pricing/mid.ts'

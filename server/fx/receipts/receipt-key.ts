@@ -4,7 +4,7 @@
 // 1. Exactly one key signs. The private part of a retired key is deleted, and no quote is stored with it (quotes.ts, 2).
 // 2. Public keys are never deleted, so that every receipt can be checked.
 import type { KeyObject } from 'node:crypto'
-import { extensions } from '#api/extensions.ts'
+import { extensions } from '#api/contract/extensions.ts'
 import { createHandler } from '#http/handler.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'
 import type { FxContext } from '../context.ts'

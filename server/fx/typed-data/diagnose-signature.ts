@@ -5,8 +5,8 @@
 //    a more lenient parser would accept is `bad`, with a finding.
 // 2. Without an expected signer, no signature is `bad` because of its signer: any bytes recover to some address.
 import { keccak_256 } from '@noble/hashes/sha3.js'
-import type { Quote } from '#api/wire/fx.ts'
-import type { SignatureDiagnosis, SignatureFinding } from '#api/wire/fx-signature-check.ts'
+import type { Quote } from '#api/contract/wire/fx.ts'
+import type { SignatureDiagnosis, SignatureFinding } from '#api/contract/wire/fx-signature-check.ts'
 import { checksumAddress } from '#core/checksum-address.ts'
 import { findDifferences } from './document-differences.ts'
 import { hashStruct, hashTypedData, TypedDataTooLarge, type TypedDocument } from './hash-typed-data.ts'

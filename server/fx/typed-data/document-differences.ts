@@ -1,7 +1,7 @@
 // Lists the differences between the typed data that was signed and that of the quote, in the fields that affect the
 // digest. Pure.
-import type { TypedData } from '#api/wire/fx.ts'
-import type { SignatureFinding } from '#api/wire/fx-signature-check.ts'
+import type { TypedData } from '#api/contract/wire/fx.ts'
+import type { SignatureFinding } from '#api/contract/wire/fx-signature-check.ts'
 import { encodeType, parseInteger, TypedDataTooLarge, type Types } from './hash-typed-data.ts'
 
 const valueCharsMax = 400

@@ -1,7 +1,7 @@
 // Checks on the chain whether a signed quote can be settled: the Permit2 contract exists, the signer has the tokens and
 // has approved Permit2, the nonce is unused, and a contract signer accepts the signature. Read-only.
-import type { TypedData } from '#api/wire/fx.ts'
-import type { ChainFinding } from '#api/wire/fx-signature-check.ts'
+import type { TypedData } from '#api/contract/wire/fx.ts'
+import type { ChainFinding } from '#api/contract/wire/fx-signature-check.ts'
 import type { Clock } from '#runtime/clock.ts'
 import { openRpc, type RpcCall } from '#sources/evm/rpc.ts'
 

@@ -1,6 +1,6 @@
 // Parses the text of a signature. The contract accepts 65 bytes with v 27 or 28, or 64 bytes in the compact form of
 // EIP-2098. Anything else gives a finding, even if it can still be parsed. Pure.
-import type { SignatureFinding } from '#api/wire/fx-signature-check.ts'
+import type { SignatureFinding } from '#api/contract/wire/fx-signature-check.ts'
 import type { Signature } from './recover-address.ts'
 
 export interface ParsedSignature {

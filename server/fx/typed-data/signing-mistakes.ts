@@ -1,7 +1,7 @@
 // Common signing mistakes: variants of the quote's typed data with one difference each, and a text that explains it. If a
 // signature matches a variant, that difference is the mistake. The list is tried in order, most common first. Pure.
-import type { Quote, TypedData } from '#api/wire/fx.ts'
-import type { SignatureFinding } from '#api/wire/fx-signature-check.ts'
+import type { Quote, TypedData } from '#api/contract/wire/fx.ts'
+import type { SignatureFinding } from '#api/contract/wire/fx-signature-check.ts'
 import { decimal, unitsOf } from '#core/decimal.ts'
 import { valueAtPath } from '#core/value-at-path.ts'
 import type { TypedDocument, Types } from './hash-typed-data.ts'

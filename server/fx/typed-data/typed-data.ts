@@ -2,7 +2,7 @@
 //
 // 1. Amounts are base units of their token and always exact: above 2^53 they are bigint, which is an integer in JSON.
 // 2. `base` is what the taker receives, `quote` what the taker pays.
-import { type TypedData, typedDataTypes } from '#api/wire/fx.ts'
+import { type TypedData, typedDataTypes } from '#api/contract/wire/fx.ts'
 import { checksumAddress } from '#core/checksum-address.ts'
 
 export interface Leg {

@@ -1,7 +1,7 @@
 // GET /markets/{id}: the same answers as 4.8 (by-slug.test.ts), found by the market's id.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { failureExample } from '#api/failures.ts'
+import { failureExample } from '#api/contract/failures.ts'
 import { Fault, invalid } from '#core/fault.ts'
 import type { HandlerResult } from '#http/handler.ts'
 import { openContext, type TestContext, testNowMs, testRequestInfo } from '#test/context.ts'

@@ -1,8 +1,8 @@
 // Spec 4.8: a market by its slug.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type FaultCode, faults } from '#api/faults.ts'
-import { MarketsFailure } from '#api/wire/markets.ts'
+import { type FaultCode, faults } from '#api/contract/faults.ts'
+import { MarketsFailure } from '#api/contract/wire/markets.ts'
 import { Fault, invalid } from '#core/fault.ts'
 import { checker } from '#core/schema-check.ts'
 import { httpDate } from '#http/etag.ts'

@@ -1,8 +1,8 @@
 // Spec 4.8: a market by slug. The response is composed when its records are stored, so the handler only looks it up. A
 // response about the past (`asOf`, behaviour/markets.md#history) is composed for the request.
-import { type Contract, contract } from '#api/contract.ts'
-import { errorFormatOf } from '#api/error-formats.ts'
-import type { Parsed } from '#api/kit.ts'
+import { type Contract, contract } from '#api/contract/contract.ts'
+import { errorFormatOf } from '#api/contract/error-formats.ts'
+import type { Parsed } from '#api/contract/kit.ts'
 import { type Awaitable, whenReady } from '#core/awaitable.ts'
 import { invalid } from '#core/fault.ts'
 import { parseTimestamp } from '#core/parse-timestamp.ts'

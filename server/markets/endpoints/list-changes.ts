@@ -1,7 +1,7 @@
 // Extensions: list the changes of one market, or of all markets. The JSON is written here, because field values may be
 // any JSON, including integers of any size.
-import { extensions } from '#api/extensions.ts'
-import { stringifyJson } from '#api/json.ts'
+import { extensions } from '#api/contract/extensions.ts'
+import { stringifyJson } from '#api/contract/json.ts'
 import { invalid } from '#core/fault.ts'
 import { createHandler } from '#http/handler.ts'
 import type { MarketsContext } from '../context.ts'

@@ -1,7 +1,7 @@
 // `GET /events`, `GET /events/pagination` and `GET /events/keyset`, endpoints beyond the specification: lists of events
 // with their markets (behaviour/markets.md#lists).
-import { type Extensions, extensions } from '#api/extensions.ts'
-import type { Parsed } from '#api/kit.ts'
+import { type Extensions, extensions } from '#api/contract/extensions.ts'
+import type { Parsed } from '#api/contract/kit.ts'
 import { createHandler } from '#http/handler.ts'
 import type { MarketsContext } from '../context.ts'
 import { composeEvents } from '../lists/event-documents.ts'

@@ -1,7 +1,7 @@
 // `GET /markets` and `GET /markets/keyset`, endpoints beyond the specification: lists of the documents of 4.8
 // (behaviour/markets.md#lists).
-import { type Extensions, extensions } from '#api/extensions.ts'
-import type { Parsed } from '#api/kit.ts'
+import { type Extensions, extensions } from '#api/contract/extensions.ts'
+import type { Parsed } from '#api/contract/kit.ts'
 import { createHandler } from '#http/handler.ts'
 import type { MarketsContext } from '../context.ts'
 import { amountRange, toQuery } from '../lists/list-input.ts'

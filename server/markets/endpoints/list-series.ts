@@ -1,6 +1,6 @@
 // `GET /series`, an endpoint beyond the specification: series as they are inside the events of 4.8
 // (behaviour/markets.md#lists).
-import { extensions } from '#api/extensions.ts'
+import { extensions } from '#api/contract/extensions.ts'
 import { createHandler } from '#http/handler.ts'
 import type { MarketsContext } from '../context.ts'
 import { getFeedCoverage } from '../feeds/feed-coverage.ts'

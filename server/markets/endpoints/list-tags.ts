@@ -1,5 +1,5 @@
 // `GET /tags`, an endpoint beyond the specification: the tags of markets, events and series (behaviour/markets.md#lists).
-import { extensions } from '#api/extensions.ts'
+import { extensions } from '#api/contract/extensions.ts'
 import { createHandler } from '#http/handler.ts'
 import type { MarketsContext } from '../context.ts'
 import { getFeedCoverage } from '../feeds/feed-coverage.ts'

@@ -2,9 +2,9 @@
 // tested in lists/list-query.test.ts.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { extensions } from '#api/extensions.ts'
-import { failureExample } from '#api/failures.ts'
-import type { Endpoint } from '#api/kit.ts'
+import { extensions } from '#api/contract/extensions.ts'
+import { failureExample } from '#api/contract/failures.ts'
+import type { Endpoint } from '#api/contract/kit.ts'
 import type { Fault } from '#core/fault.ts'
 import { checker } from '#core/schema-check.ts'
 import type { Handler, HandlerResult } from '#http/handler.ts'

@@ -1,6 +1,6 @@
 // Endpoints beyond the specification that return one event with its markets, one series as it is inside the events of
 // 4.8, one tag, or the own tags of a record (behaviour/markets.md#events-series-and-tags).
-import { extensions } from '#api/extensions.ts'
+import { extensions } from '#api/contract/extensions.ts'
 import { createHandler, type HandlerResult, type RequestInfo } from '#http/handler.ts'
 import type { StateReader } from '#storage/state.ts'
 import type { MarketsContext } from '../context.ts'

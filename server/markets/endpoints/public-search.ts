@@ -1,5 +1,5 @@
 // `GET /public-search`, an endpoint beyond the specification: events and tags by words (behaviour/markets.md#search).
-import { extensions } from '#api/extensions.ts'
+import { extensions } from '#api/contract/extensions.ts'
 import { createHandler } from '#http/handler.ts'
 import type { StateReader } from '#storage/state.ts'
 import type { MarketsContext } from '../context.ts'

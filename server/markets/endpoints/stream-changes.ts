@@ -7,8 +7,8 @@
 // 3. At most `markets.streamsMax` streams run at a time, and `markets.streamsPerCaller` per caller, each with at most one
 //    batch in memory. A slot is taken when sending starts and released when it ends. Streams that catch up take turns:
 //    one of them reads in each turn of the event loop.
-import { extensions } from '#api/extensions.ts'
-import { stringifyJson } from '#api/json.ts'
+import { extensions } from '#api/contract/extensions.ts'
+import { stringifyJson } from '#api/contract/json.ts'
 import { type Caller, createHandler } from '#http/handler.ts'
 import { anonymousId } from '#storage/keys.ts'
 import type { MarketsContext } from '../context.ts'

@@ -1,7 +1,7 @@
 // Coverage and as-of times of responses, during and after the first pass over a feed.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { faults } from '#api/faults.ts'
+import { faults } from '#api/contract/faults.ts'
 import type { Fault } from '#core/fault.ts'
 import { openContext, type TestContext, testNowMs, testRequestInfo } from '#test/context.ts'
 import { bySlug } from '../endpoints/by-slug.ts'

@@ -1,5 +1,5 @@
 // One page of a market feed: builds its URL and parses its content. Pure; read-feed.ts goes from page to page.
-import { stringifyJson } from '#api/json.ts'
+import { stringifyJson } from '#api/contract/json.ts'
 import { valueAtPath } from '#core/value-at-path.ts'
 import type { MarketFeed } from '#runtime/settings/markets.ts'
 import { sourceMs } from './source-time.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { stringifyJson } from '#api/json.ts'
+import { stringifyJson } from '#api/contract/json.ts'
 import type { MarketFeed } from '#runtime/settings/markets.ts'
 import { FetchError } from '#sources/http-client.ts'
 import { settingsWith } from '#test/context.ts'

@@ -1,5 +1,5 @@
 // Parses a page of a feed. A page of 500 records is megabytes and takes 40 ms, on the thread of the ingesters.
-import { parseJson } from '#api/json.ts'
+import { parseJson } from '#api/contract/json.ts'
 import type { MarketFeed } from '#runtime/settings/markets.ts'
 import { cleanUrl, FetchError } from '#sources/http-client.ts'
 import { type FeedPage, parseFeedPage } from './feed-page.ts'

@@ -1,6 +1,6 @@
 // Reads some records of a feed again and compares them with the stored ones, for the doctor (behaviour/operations.md#doctor).
 // Records that changed at the source since they were stored are not compared.
-import { stringifyJson } from '#api/json.ts'
+import { stringifyJson } from '#api/contract/json.ts'
 import type { MarketFeed } from '#runtime/settings/markets.ts'
 import { fetchJson } from '#sources/http-client.ts'
 import type { MarketsContext } from '../context.ts'

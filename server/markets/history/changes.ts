@@ -1,6 +1,6 @@
 // Reads the version log: the changes of one market, newest first, and the changes of all records after a cursor, oldest
 // first. Each read is limited (behaviour/markets.md#history-limits); an empty page has a cursor to continue from.
-import type { MarketChange } from '#api/wire/market-changes.ts'
+import type { MarketChange } from '#api/contract/wire/market-changes.ts'
 import { Fault } from '#core/fault.ts'
 import type { StateReader } from '#storage/state.ts'
 import { EventLoopYielder, statementSteps, yieldInOrder } from '../event-loop-yielder.ts'

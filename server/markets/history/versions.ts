@@ -5,7 +5,7 @@
 // 3. A change is stored once, with its record, not with every document that shows the record
 //    (decisions/store-market-versions-as-differences.md).
 // 4. Versions are deleted oldest first, and the time from which the log is complete is stored with it.
-import { parseJson, stringifyJson } from '#api/json.ts'
+import { parseJson, stringifyJson } from '#api/contract/json.ts'
 import type { StateReader, StateWriter, Value } from '#storage/state.ts'
 import type { StoredRecord } from '../records/documents.ts'
 import { type KindName, kinds } from '../records/kinds.ts'

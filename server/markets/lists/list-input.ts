@@ -1,7 +1,7 @@
 // Turns the inputs of the list endpoints into a query, and cursors into text (behaviour/markets.md#lists).
-import type { Extensions } from '#api/extensions.ts'
-import type { Parsed } from '#api/kit.ts'
-import type { ListOrder } from '#api/wire/market-lists.ts'
+import type { Extensions } from '#api/contract/extensions.ts'
+import type { Parsed } from '#api/contract/kit.ts'
+import type { ListOrder } from '#api/contract/wire/market-lists.ts'
 import { invalid } from '#core/fault.ts'
 import type { StateReader } from '#storage/state.ts'
 import { sourceMs } from '../feeds/source-time.ts'

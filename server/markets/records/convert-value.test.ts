@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { DateTime, Flag, Num, Text, type TSchema } from '#api/kit.ts'
+import { DateTime, Flag, Num, Text, type TSchema } from '#api/contract/kit.ts'
 import { convertValue } from './convert-value.ts'
 
 const cases: readonly [name: string, schema: TSchema, rows: readonly (readonly [unknown, unknown])[]][] = [

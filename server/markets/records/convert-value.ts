@@ -1,8 +1,8 @@
 // Converts a value to the type of its field in the contract, if the meaning is certain: decimal text to a number, a number
 // to decimal text, and other time formats to ISO 8601. Feeds change the types of fields without notice, and one such field
 // must not make a market unavailable.
-import { parseJson } from '#api/json.ts'
-import type { TSchema } from '#api/kit.ts'
+import { parseJson } from '#api/contract/json.ts'
+import type { TSchema } from '#api/contract/kit.ts'
 import { sourceMs } from '../feeds/source-time.ts'
 
 /** The parts of a schema that decide how a value is converted. */

@@ -6,7 +6,7 @@
 //    value is passed on as a field, where it is reported as drift.
 // 3. Back references are derived (behaviour/markets.md#references), so they are not read. The exception are the markets of
 //    a top-level event, because event feeds deliver their markets that way.
-import { Text } from '#api/kit.ts'
+import { Text } from '#api/contract/kit.ts'
 import { convertValue } from './convert-value.ts'
 import { type KindName, kindNames, kinds, type LinkField } from './kinds.ts'
 import type { MarketRecord } from './normalize.ts'

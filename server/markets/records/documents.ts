@@ -4,7 +4,7 @@
 // 2. The market's own tags come last, so the response without tags is a prefix of these bytes
 //    (behaviour/markets.md#tags).
 // 3. A link to a record that is not stored is omitted. A list is omitted if none of its records is stored.
-import { stringifyJson } from '#api/json.ts'
+import { stringifyJson } from '#api/contract/json.ts'
 import { etagOf } from '#http/etag.ts'
 import { eventMarkets, type KindName, kinds, type Reference } from './kinds.ts'
 

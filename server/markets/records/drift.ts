@@ -1,6 +1,6 @@
 // Counts drift: fields in which a source differs from the contract, by source, kind, field and problem
 // (behaviour/markets.md#unknown-fields). It shows operators that a source has changed. Only new or changed records count.
-import { stringifyJson } from '#api/json.ts'
+import { stringifyJson } from '#api/contract/json.ts'
 import type { StateReader, StateWriter, Value } from '#storage/state.ts'
 import type { KindName } from './kinds.ts'
 

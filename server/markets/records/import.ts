@@ -1,6 +1,6 @@
 // Imports market records from files in parts. Each part is one short transaction, so an interrupted import has stored
 // whole parts, and running it again does not change them.
-import { parseJson } from '#api/json.ts'
+import { parseJson } from '#api/contract/json.ts'
 import type { MarketsContext } from '../context.ts'
 import { decompose, type Renames } from './decompose.ts'
 import type { SplitRecord } from './json-splitter.ts'

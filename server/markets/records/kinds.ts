@@ -4,8 +4,8 @@
 // 1. A record stores its own values, and links to other records by id.
 // 2. A relation is stored on one side only: a market links to its events, an event to its series. The other side shows
 //    references with three fields (behaviour/markets.md#references), so there are no cycles.
-import type { TObject } from '#api/kit.ts'
-import { changeKinds } from '#api/wire/market-changes.ts'
+import type { TObject } from '#api/contract/kit.ts'
+import { changeKinds } from '#api/contract/wire/market-changes.ts'
 import {
   Category,
   Chat,
@@ -17,7 +17,7 @@ import {
   Series,
   Tag,
   Template,
-} from '#api/wire/markets.ts'
+} from '#api/contract/wire/markets.ts'
 import { recordFrom } from '#core/record-from.ts'
 
 export const kindNames = changeKinds

@@ -1,7 +1,7 @@
 // Converts a record from the form of the source to the stored form. Nulls are removed
 // (behaviour/markets.md#fields-without-a-value), values of a wrong type are converted or removed, and unknown fields are
 // stored separately (behaviour/markets.md#unknown-fields).
-import type { TSchema } from '#api/kit.ts'
+import type { TSchema } from '#api/contract/kit.ts'
 import type { Problem } from '#core/fault.ts'
 import { convertValue, type ValueSchema } from './convert-value.ts'
 import type { FieldProblem } from './drift.ts'

@@ -10,7 +10,7 @@
 //    if the reference of a record changed, those that show the reference.
 // 4. A record with an older `updatedAt` than the stored one changes nothing (behaviour/markets.md#partial-records). A
 //    stored time in the future is wrong; any record replaces it.
-import { parseJson, stringifyJson } from '#api/json.ts'
+import { parseJson, stringifyJson } from '#api/contract/json.ts'
 import type { Problem } from '#core/fault.ts'
 import type { StateWriter } from '#storage/state.ts'
 import { sourceMs } from '../feeds/source-time.ts'

@@ -1,5 +1,5 @@
 // Loads all records that the documents of some markets or events show, each record once.
-import { parseJson } from '#api/json.ts'
+import { parseJson } from '#api/contract/json.ts'
 import type { StateReader } from '#storage/state.ts'
 import { EventLoopYielder, statementSteps } from '../event-loop-yielder.ts'
 import type { RecordGraph, RecordReference, StoredRecord } from './documents.ts'

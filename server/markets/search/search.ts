@@ -3,9 +3,9 @@
 //
 // A search reads at most `fewMax` markets by index or `rowsMax` by scan, in several short queries. The index is
 // written by search-rows.ts.
-import { extensions } from '#api/extensions.ts'
-import { parseJson } from '#api/json.ts'
-import type { FoundMarket } from '#api/wire/market-search.ts'
+import { extensions } from '#api/contract/extensions.ts'
+import { parseJson } from '#api/contract/json.ts'
+import type { FoundMarket } from '#api/contract/wire/market-search.ts'
 import { createHandler } from '#http/handler.ts'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 import type { StateReader } from '#storage/state.ts'

@@ -1,5 +1,5 @@
 // The dataset of validator duties: a row per validator and UTC day, from packed chunks.
-import { type Network, networks } from '#api/wire/validators.ts'
+import { type Network, networks } from '#api/contract/wire/validators.ts'
 import type { DateNumber } from '#core/calendar.ts'
 import { type ChainTime, type Epoch, type Epochs, overlap, type UtcDay, utcDays } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'

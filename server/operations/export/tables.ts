@@ -1,5 +1,5 @@
 // The datasets that are read from tables of the state: fundings, labels, markets and quotes.
-import type { Receipt } from '#api/wire/fx-extensions.ts'
+import type { Receipt } from '#api/contract/wire/fx-extensions.ts'
 import { toHex } from '#explorer/funding/fundings.ts'
 import type { State, Row as StoredRow, Value } from '#storage/state.ts'
 import {

@@ -8,8 +8,8 @@
 // 4. The library, which takes half a second to load, is loaded and used once at the start. Otherwise the first message
 //    would stop all other requests for that time.
 // 5. A page of another origin is refused, as the protocol requires against DNS rebinding.
-import { createClient } from '#api/client.ts'
-import type { Endpoint } from '#api/kit.ts'
+import { createClient } from '#api/client/client.ts'
+import type { Endpoint } from '#api/contract/kit.ts'
 import { Fault } from '#core/fault.ts'
 import { networkOf } from '#http/caller-network.ts'
 import { createKeyFinder } from '#http/key-cache.ts'

@@ -4,12 +4,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { type CallToolResult, fromJsonSchema, McpServer } from '@modelcontextprotocol/server'
-import type { Client, ResponseMeta } from '#api/client.ts'
-import { contract } from '#api/contract.ts'
-import { TetradError, TransportError } from '#api/errors.ts'
-import { extensions } from '#api/extensions.ts'
-import { stringifyJson } from '#api/json.ts'
-import type { Endpoint } from '#api/kit.ts'
+import type { Client, ResponseMeta } from '#api/client/client.ts'
+import { TetradError, TransportError } from '#api/client/errors.ts'
+import { contract } from '#api/contract/contract.ts'
+import { extensions } from '#api/contract/extensions.ts'
+import { stringifyJson } from '#api/contract/json.ts'
+import type { Endpoint } from '#api/contract/kit.ts'
 import { confidenceText } from '../confidence-text.ts'
 
 export interface McpServerOptions {

@@ -6,7 +6,7 @@
 // 2. Changes of past days (a filled gap, a repair, an added validator) are in the table duty_changes. Units that were
 //    sent before the change are sent again with a higher version.
 // 3. The mirror only reads duties, in small queries. Ingest never waits for it.
-import { type Network, networks } from '#api/wire/validators.ts'
+import { type Network, networks } from '#api/contract/wire/validators.ts'
 import { type ChainTime, epochStartMs } from '#core/chain-time.ts'
 import { type Range, within } from '#core/ranges.ts'
 import type { Context } from '#http/context.ts'

@@ -4,7 +4,7 @@
 //    versions have equal values unless a change with a higher version follows.
 // 2. A validator that has a row in ClickHouse and no duties in the unit any more (after a repair) gets a row of zeros.
 // 3. Memory does not grow with the number of validators, except one byte for each.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import type { ChainTime, Epochs } from '#core/chain-time.ts'
 import type { Duties } from '#storage/duties.ts'
 import { coveredEpochs } from '#validators/duties/coverage.ts'

@@ -1,6 +1,6 @@
 // All settings as a flat list with path, environment variable and schema. Variables, flags and the reference page are
 // derived from it.
-import type { JsonSchema } from '#api/schema.ts'
+import type { JsonSchema } from '#api/contract/schema.ts'
 import { SettingsSchema } from '../settings.ts'
 
 export interface Leaf {

@@ -1,6 +1,6 @@
 // Checks path aliases: both sides must have the same placeholders, and the target must be a path of this server
 // (behaviour/http.md#aliases).
-import { allRoutes } from '#api/routes.ts'
+import { allRoutes } from '#api/contract/routes.ts'
 import type { Problem } from '#core/fault.ts'
 
 /** Paths outside the contract that may have an alias. */

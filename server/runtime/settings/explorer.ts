@@ -1,5 +1,5 @@
 // Settings of group A: the served chains and their nodes, limits of a funding search, and label lists.
-import { PatternText, type Static, Type, withDefault } from '#api/kit.ts'
+import { PatternText, type Static, Type, withDefault } from '#api/contract/kit.ts'
 import { boolean, choice, integer, list, object, section, wholeNumber } from './server.ts'
 
 export const Rpc = object({

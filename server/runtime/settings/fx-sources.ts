@@ -1,6 +1,6 @@
 // Settings of rate sources. All kinds share one schema; the tables below list which members each kind requires or ignores
 // and its default timing (behaviour/fx.md#rate-sources).
-import { Address, oneOf, PatternText, type Static, Type, withDefault } from '#api/kit.ts'
+import { Address, oneOf, PatternText, type Static, Type, withDefault } from '#api/contract/kit.ts'
 import { type ClosedHours, offsetMs, weekPattern } from '#core/closed-hours.ts'
 import type { Problem } from '#core/fault.ts'
 import { choice, integer, list, object, section, text } from './server.ts'

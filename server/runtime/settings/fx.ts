@@ -1,5 +1,5 @@
 // FX settings: currencies, pairs, terms, rate sources and the contracts of the typed data.
-import { Address, PatternText, type Static, Type, withDefault } from '#api/kit.ts'
+import { Address, PatternText, type Static, Type, withDefault } from '#api/contract/kit.ts'
 import { compare, decimal } from '#core/decimal.ts'
 import type { Problem } from '#core/fault.ts'
 import { duplicateProblems } from './duplicate-problems.ts'

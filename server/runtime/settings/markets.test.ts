@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import * as wire from '#api/wire/markets.ts'
+import * as wire from '#api/contract/wire/markets.ts'
 import { settingsWith } from '#test/context.ts'
 import { readYaml } from '../config/yaml.ts'
 

@@ -1,5 +1,5 @@
 // Settings of the markets group: access, caching, history, streams and feeds.
-import { PatternText, type Static, Type, withDefault } from '#api/kit.ts'
+import { PatternText, type Static, Type, withDefault } from '#api/contract/kit.ts'
 import { boolean, choice, integer, list, object, section, text, wholeNumber } from './server.ts'
 
 const parameter = (value: string, description: string) =>

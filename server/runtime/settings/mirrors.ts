@@ -1,5 +1,5 @@
 // Settings of copies of the data in other databases, for analysis.
-import { PatternText, withDefault } from '#api/kit.ts'
+import { PatternText, withDefault } from '#api/contract/kit.ts'
 import { boolean, section } from './server.ts'
 
 export const mirrorsSettings = section(

@@ -1,6 +1,6 @@
 // Settings of the server itself: network, log, console, MCP, groups, aliases, plans, keys, limits and ingest.
-import { boolean, choice, integer, PatternText, type TSchema, Type, withDefault } from '#api/kit.ts'
-import { groups, plans } from '#api/routes.ts'
+import { boolean, choice, integer, PatternText, type TSchema, Type, withDefault } from '#api/contract/kit.ts'
+import { groups, plans } from '#api/contract/routes.ts'
 import { recordFrom } from '#core/record-from.ts'
 
 export { boolean, choice, integer }

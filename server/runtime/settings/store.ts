@@ -1,5 +1,5 @@
 // Settings of the databases.
-import { Type } from '#api/kit.ts'
+import { Type } from '#api/contract/kit.ts'
 import { integer, list, section, text } from './server.ts'
 
 /** May contain several hosts, separated by commas. The one that accepts writes is used. */

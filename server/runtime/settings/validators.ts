@@ -1,5 +1,5 @@
 // Settings of group C: the chain time of each network, and the nodes that its duties are read from.
-import { PatternText, type Static, Type } from '#api/kit.ts'
+import { PatternText, type Static, Type } from '#api/contract/kit.ts'
 import { type KnownChain, knownChains } from '#core/known-chains.ts'
 import { Rpc } from './explorer.ts'
 import { boolean, integer, list, section, text, wholeNumber } from './server.ts'

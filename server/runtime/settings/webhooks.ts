@@ -1,7 +1,7 @@
 // Settings of alerts about watched validators: webhooks, and what the blocks of these validators are compared with.
 
-import { oneOf, PatternText, type Static, Type, withDefault } from '#api/kit.ts'
-import { networks } from '#api/wire/validators.ts'
+import { oneOf, PatternText, type Static, Type, withDefault } from '#api/contract/kit.ts'
+import { networks } from '#api/contract/wire/validators.ts'
 import { integer, list, object, wholeNumber } from './server.ts'
 
 /** In the order of the documentation (docs/alerts.md). */

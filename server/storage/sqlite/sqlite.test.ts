@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, open, readFile, rm, stat, writeFile } from 'node:fs/pro
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { faults } from '#api/faults.ts'
+import { faults } from '#api/contract/faults.ts'
 import { Fault } from '#core/fault.ts'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 import type { WorkerThread } from '#runtime/worker-thread.ts'

@@ -1,6 +1,6 @@
 // Checks the blocks that watched validators proposed: whether the fee recipient is one of those in the settings, and
 // whether one of the configured relays delivered the payload (behaviour/validators.md#alerts).
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import type { Range } from '#core/ranges.ts'
 import type { ExpectedFeeRecipients } from '#runtime/settings/webhooks.ts'
 import type { Block, Payload } from '#sources/beacon/block.ts'

@@ -2,7 +2,7 @@
 //
 // 1. A delivery about a final epoch is unique by webhook, network, event and epoch. Storing it again changes nothing.
 // 2. The log is bounded: of the finished deliveries, only the last `finishedMax` are kept.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'
 import type { Finality } from './delivery-body.ts'
 

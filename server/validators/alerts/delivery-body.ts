@@ -1,6 +1,6 @@
 // The JSON body of a delivery (docs/alerts.md). One delivery is about all validators with the same event in one epoch:
 // an outage of 1000 validators is one request.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { type ChainTime, type Epoch, epochStartMs } from '#core/chain-time.ts'
 import type { WebhookEvent } from '#runtime/settings/webhooks.ts'
 import type { Alert } from './find-alerts.ts'

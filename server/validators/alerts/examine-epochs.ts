@@ -5,7 +5,7 @@
 // 2. Epochs that ended longer ago than `validators.alertMaxAgeMinutes` are skipped, so that catching up is silent.
 // 3. Only epochs are examined whose missed duties are known. Epochs that are repaired later are not examined again.
 // 4. Events that were sent before their epoch was final (examine-head.ts) are sent again, or withdrawn.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { type ChainTime, type Epoch, epochsOfHour, hourOf } from '#core/chain-time.ts'
 import { holes, type Range, within } from '#core/ranges.ts'
 import type { WebhookSettings } from '#runtime/settings/webhooks.ts'

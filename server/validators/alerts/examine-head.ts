@@ -5,7 +5,7 @@
 // 2. An event that the chain no longer has is withdrawn. If nothing is known about its epoch at present, for example
 //    because the node does not respond, it stays.
 // 3. When the epoch is final, examine-epochs.ts sends the event again, or withdraws it.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import type { WebhookEvent } from '#runtime/settings/webhooks.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { plainTime } from '../duties/layout.ts'

@@ -1,6 +1,6 @@
 // Events that were sent before their epoch was final. They are stored until the epoch is final or the event is
 // withdrawn, because the chain no longer has it.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import type { WebhookEvent, WebhookSettings } from '#runtime/settings/webhooks.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'
 import type { ValidatorsContext } from '../context.ts'

@@ -1,6 +1,6 @@
 // The fee recipient of a payload that its proposer built itself, since Gloas: from the envelope of the payload, or from the
 // execution node, by the hash in the block.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import type { Block } from '#sources/beacon/block.ts'
 import type { Beacon } from '#sources/beacon/client.ts'
 import { payloadStatus } from '#sources/beacon/payload-status.ts'

@@ -1,7 +1,7 @@
 // Starts the alerts of a server: one loop per network with a watch list examines new epochs and updates the metrics, and
 // one loop per webhook sends what it has to get. They run under the lease of the beacon ingester, so that only one of
 // several servers sends.
-import { type Network, networks } from '#api/wire/validators.ts'
+import { type Network, networks } from '#api/contract/wire/validators.ts'
 import { logOutcome, poll, WakeSignal } from '#ingest/poll.ts'
 import { hasWatchList } from '#runtime/settings/validators.ts'
 import type { WebhookSettings } from '#runtime/settings/webhooks.ts'

@@ -1,6 +1,6 @@
 // The validators of a network's watch list that are stored at present, with what alerts and metrics need from the
 // registry.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { readWatched } from '../duties/watch-ranges.ts'
 import { readEntries } from '../registry/registry.ts'

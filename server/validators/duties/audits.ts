@@ -1,5 +1,5 @@
 // Stores, by epoch, how computed rewards compare with the node's own, and balance changes that duties do not explain.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { merge } from '#core/ranges.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'
 import { networkId } from './layout.ts'

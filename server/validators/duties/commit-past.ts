@@ -2,7 +2,7 @@
 // (behaviour/validators.md#watch-lists): figures, missed duties and watch ranges, in one transaction. Data of other
 // validators does not change. Audits and unexplained balance changes are about the network and are already stored.
 import { strict as assert } from 'node:assert'
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import type { ChainTime } from '#core/chain-time.ts'
 import { holes, type Range } from '#core/ranges.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'

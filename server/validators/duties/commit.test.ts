@@ -2,7 +2,7 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { chainDays, type Epoch, hourOf, utcDays } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
 import { openContext, type TestContext } from '#test/context.ts'

@@ -2,7 +2,7 @@
 // their coverage, in one transaction. A process that is killed at any moment continues with the next epoch after a
 // restart.
 import { strict as assert } from 'node:assert'
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { type ChainTime, chainDays, type Epoch } from '#core/chain-time.ts'
 import { holes, type Range } from '#core/ranges.ts'
 import { addCoverage } from '#storage/coverage.ts'

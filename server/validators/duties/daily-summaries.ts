@@ -8,7 +8,7 @@
 // 2. Pools and operators are imported and can change. duty_summary_days has the version of the groups that were used;
 //    days with another version are summarized again.
 
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { type ChainDay, type ChainTime, chainDays, type Epoch } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
 import { recordFrom } from '#core/record-from.ts'

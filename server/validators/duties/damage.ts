@@ -1,7 +1,7 @@
 // Finds out which epochs must be read again to replace damaged rows. A row of hours, days, presence or missed duties
 // belongs to one day part, which is read again completely. A row of a span can only be replaced when everything that
 // is stored of the span is read again.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import type { ChainTime } from '#core/chain-time.ts'
 import { type Range, within } from '#core/ranges.ts'
 import type { StateReader } from '#storage/state.ts'

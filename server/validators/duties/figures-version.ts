@@ -1,6 +1,6 @@
 // The version of the figures of a network, to find out whether two snapshots have the same figures. It changes with every
 // commit that changes figures, and not if rows are merged.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import type { Range } from '#core/ranges.ts'
 import type { StateReader } from '#storage/state.ts'
 import { coveredEpochs } from './coverage.ts'

@@ -1,5 +1,5 @@
 // Sums of validators over chain hours, in batches that bound the memory of long lists.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { type ChainHour, type ChainTime, chainDays, type Epoch, epochsOfHour } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
 import type { Duties } from '#storage/duties.ts'

@@ -1,6 +1,6 @@
 // Which epochs have hourly figures. Daily figures are never deleted; hourly figures are deleted after `hoursKeptDays`,
 // and hourly responses must not claim to cover them. Rows and this coverage change in one transaction.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { type ChainDay, type ChainTime, chainDays } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
 import { addCoverage, coverageOf, removeCoverageBefore } from '#storage/coverage.ts'

@@ -1,5 +1,5 @@
 // Queries for checks of the database: the doctor, backups, and exports.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { Fault } from '#core/fault.ts'
 import type { StateReader } from '#storage/state.ts'
 import { measures } from '../ratings/measures.ts'

@@ -2,7 +2,7 @@
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { networks } from '#api/wire/validators.ts'
+import { networks } from '#api/contract/wire/validators.ts'
 import { type ChainTime, chainDays, type Epoch, hourOf, utcDays } from '#core/chain-time.ts'
 import { measures } from '../ratings/measures.ts'
 import { Cells } from './chunk-format.ts'

@@ -14,7 +14,7 @@
 // validator. Readers add up all levels, so the progress of merging, or a late addition to an old day, makes no
 // difference.
 import { strict as assert } from 'node:assert'
-import { type Network, networks } from '#api/wire/networks.ts'
+import { type Network, networks } from '#api/contract/wire/networks.ts'
 import {
   type ChainTime,
   chainDays,

@@ -6,7 +6,7 @@
 // 2. Figures that are added to an old day later (a filled gap, a repair) are a new row of that day. The next merge adds
 //    it to the span.
 // 3. A damaged row does not stop ingest: its span is skipped until it has been repaired. The doctor reports it.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import type { ChainTime, Epoch } from '#core/chain-time.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'
 import { measures } from '../ratings/measures.ts'

@@ -6,7 +6,7 @@
 // 2. A covered epoch without an entry had no missed duty.
 // 3. Old entries are deleted together with their coverage.
 
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { type ChainDay, type ChainTime, chainDays, type Epochs } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
 import { recordFrom } from '#core/record-from.ts'

@@ -3,7 +3,7 @@
 //
 // Settings can change, but stored figures cannot: with another `epochsPerDay`, day 7 would mean other epochs than those
 // stored as day 7. So the first commit stores these settings, and reads and writes with other settings are refused.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import type { ChainTime } from '#core/chain-time.ts'
 import { Fault } from '#core/fault.ts'
 import type { ChainIdentity } from '#sources/beacon/endpoint.ts'

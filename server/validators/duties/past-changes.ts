@@ -1,6 +1,6 @@
 // Changes of past days: a filled gap, a repair, the past of an added validator. Summaries of these days are computed
 // again, and copies outside this database read the table duty_changes to send them again (server/operations/mirror).
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { type ChainTime, chainDays, type Epoch } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
 import { putRow } from '#storage/put-row.ts'

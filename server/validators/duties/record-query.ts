@@ -5,7 +5,7 @@
 //    (4.5), a day is cut at the given hours and is still one grain. Scores are computed for grains; the score of a
 //    record is the mean over its grains (method.ts).
 // 2. A record exists if one of its grains has a row, even if all figures are zero.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { type ChainTime, chainDays, type DayCalendar, type Epoch, utcDays } from '#core/chain-time.ts'
 import { holes, type Range, within } from '#core/ranges.ts'
 import type { StateReader } from '#storage/state.ts'

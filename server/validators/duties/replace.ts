@@ -5,7 +5,7 @@
 // 2. Only differences are written. A repair without differences changes no figure.
 // 3. Hours and missed duties are replaced where they are still stored. Those that were deleted by age stay deleted.
 import { strict as assert } from 'node:assert'
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import type { ChainTime, Epochs } from '#core/chain-time.ts'
 import { merge, type Range, within } from '#core/ranges.ts'
 import type { StateWriter } from '#storage/state.ts'

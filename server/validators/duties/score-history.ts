@@ -1,5 +1,5 @@
 // Inactivity scores, stored so that a restart can continue. While the chain finalizes, all of them are zero.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'
 import type { Scores } from '../ingest/epochs/vote-rewards.ts'
 import { networkId } from './layout.ts'

@@ -1,7 +1,7 @@
 // Adds up the daily summaries of many pools or operators, and of the whole network, column by column.
 
-import { percentileOf } from '#api/percentile.ts'
 import { recordFrom } from '#core/record-from.ts'
+import { percentileOf } from '#shared/percentile.ts'
 import type { StateReader } from '#storage/state.ts'
 import { measures } from '../ratings/measures.ts'
 import type { Score, ScoreTotals } from '../ratings/method.ts'

@@ -8,7 +8,7 @@
 // 3. A validator that did not exist before is covered from epoch 0: no duty of it can be missing.
 // 4. The range without an end starts where the validator was added. Ranges before it are never joined to it, so that
 //    this epoch stays known.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { holes, merge, type Range, within } from '#core/ranges.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'
 import { networkId } from './layout.ts'

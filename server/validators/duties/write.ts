@@ -5,7 +5,7 @@
 // 2. A segment has the sums of epochs of one hour part, by validator. They are added to the rows of the hour part and
 //    of the day part.
 import { strict as assert } from 'node:assert'
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import type { ChainTime, Epochs } from '#core/chain-time.ts'
 import { type Range, within } from '#core/ranges.ts'
 import type { StateWriter } from '#storage/state.ts'

@@ -1,8 +1,8 @@
 // Spec 4.5.
 import { strict as assert } from 'node:assert'
 import { after, before, describe, test } from 'node:test'
-import type { Input } from '#api/kit.ts'
-import { aggregateFields, networks } from '#api/wire/validators.ts'
+import type { Input } from '#api/contract/kit.ts'
+import { aggregateFields, networks } from '#api/contract/wire/validators.ts'
 import { Fault } from '#core/fault.ts'
 import { complete } from '#core/schema-check.ts'
 import type { RawQuery } from '#http/handler.ts'

@@ -1,7 +1,7 @@
 // Spec 4.5: ratings of many validators by window of time, newest window first. There is one record per window and
 // validator, or one per window (`groupBy`). Every page but the last has a link to the next one.
-import { contract } from '#api/contract.ts'
-import type { Reply } from '#api/kit.ts'
+import { contract } from '#api/contract/contract.ts'
+import type { Reply } from '#api/contract/kit.ts'
 import { createHandler, type HandlerResult } from '#http/handler.ts'
 import type { ValidatorsContext } from '../context.ts'
 import {

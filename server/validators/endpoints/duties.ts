@@ -1,7 +1,7 @@
 // Extension: the duties of one validator in the previous, the current and the next epoch
 // (behaviour/validators.md#current-duties).
-import { extensions } from '#api/extensions.ts'
-import type { CurrentAttestation, CurrentPayloadVote } from '#api/wire/validators-duties.ts'
+import { extensions } from '#api/contract/extensions.ts'
+import type { CurrentAttestation, CurrentPayloadVote } from '#api/contract/wire/validators-duties.ts'
 import type { ChainTime } from '#core/chain-time.ts'
 import { createHandler } from '#http/handler.ts'
 import type { PayloadStatus } from '#sources/beacon/events.ts'

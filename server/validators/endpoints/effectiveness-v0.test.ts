@@ -1,7 +1,7 @@
 // The extension endpoint validators.effectivenessV0, compared with 4.5.
 import { strict as assert } from 'node:assert'
 import { after, before, describe, test } from 'node:test'
-import type { Input } from '#api/kit.ts'
+import type { Input } from '#api/contract/kit.ts'
 import { Fault } from '#core/fault.ts'
 import { openContext, type TestContext, testRequestInfo } from '#test/context.ts'
 import { callHandler, inputOfLink, perfect, pubkeyOf, register, writeEpochs } from '#test/validators-world.ts'

@@ -1,5 +1,5 @@
 // Extension: the records of 4.5 for one validator (behaviour/validators.md#version-0-of-ratings).
-import { extensions } from '#api/extensions.ts'
+import { extensions } from '#api/contract/extensions.ts'
 import { createHandler } from '#http/handler.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { getNetworkCoverage, withStableCoverage } from '../ratings/coverage.ts'

@@ -1,7 +1,7 @@
 // Spec 4.6.
 import { strict as assert } from 'node:assert'
 import { after, before, describe, test } from 'node:test'
-import type { Input } from '#api/kit.ts'
+import type { Input } from '#api/contract/kit.ts'
 import { openContext, type TestContext, testRequestInfo } from '#test/context.ts'
 import { callHandler, invalidInputs, perfect, pubkeyOf, register, writeEpochs } from '#test/validators-world.ts'
 import { effectiveness } from './effectiveness.ts'

@@ -1,7 +1,7 @@
 // Spec 4.6: ratings of one validator over time, by chain days or UTC days.
-import { contract } from '#api/contract.ts'
-import type { Parsed, Reply } from '#api/kit.ts'
-import { type EffectivenessRecord, effectivenessNumbers } from '#api/wire/validators.ts'
+import { contract } from '#api/contract/contract.ts'
+import type { Parsed, Reply } from '#api/contract/kit.ts'
+import { type EffectivenessRecord, effectivenessNumbers } from '#api/contract/wire/validators.ts'
 import { dateAt, formatDate } from '#core/calendar.ts'
 import {
   type ChainHour,

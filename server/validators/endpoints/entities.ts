@@ -1,7 +1,7 @@
 // Extension: pools and node operators with their ratings (behaviour/validators.md#pools-and-operators). It reads daily
 // summaries, so its cost does not grow with the number of validators.
-import { extensions } from '#api/extensions.ts'
-import type { entitySorts, RatedEntity } from '#api/wire/validators-entities.ts'
+import { extensions } from '#api/contract/extensions.ts'
+import type { entitySorts, RatedEntity } from '#api/contract/wire/validators-entities.ts'
 import { type ChainDay, chainDays } from '#core/chain-time.ts'
 import { createHandler } from '#http/handler.ts'
 import type { ValidatorsContext } from '../context.ts'

@@ -2,7 +2,7 @@
 // independent truth.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ExplainedDay } from '#api/wire/validators-explain.ts'
+import type { ExplainedDay } from '#api/contract/wire/validators-explain.ts'
 import type { Range } from '#core/ranges.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { openBeacon } from '#sources/beacon/client.ts'

@@ -2,7 +2,7 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import type { ExplainedEpoch } from '#api/wire/validators-explain.ts'
+import type { ExplainedEpoch } from '#api/contract/wire/validators-explain.ts'
 import type { Epoch } from '#core/chain-time.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { openBeacon } from '#sources/beacon/client.ts'

@@ -1,14 +1,14 @@
 // Extension: the duties behind one validator's score (behaviour/validators.md#explain-a-score). Days and sums are those
 // of spec 4.6. In addition, each day has its missed duties by epoch, with a description.
 
-import { extensions } from '#api/extensions.ts'
-import type { Parsed, Reply } from '#api/kit.ts'
+import { extensions } from '#api/contract/extensions.ts'
+import type { Parsed, Reply } from '#api/contract/kit.ts'
 import {
   type ExplainedDay,
   type ExplainedEpoch,
   type ExplainedProposal,
   explainedSums,
-} from '#api/wire/validators-explain.ts'
+} from '#api/contract/wire/validators-explain.ts'
 import { formatDate } from '#core/calendar.ts'
 import { type Epoch, type Epochs, epochStartMs, overlap } from '#core/chain-time.ts'
 import { holes, type Range, within } from '#core/ranges.ts'

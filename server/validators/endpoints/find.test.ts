@@ -2,7 +2,7 @@
 import { strict as assert } from 'node:assert'
 import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
-import type { Input } from '#api/kit.ts'
+import type { Input } from '#api/contract/kit.ts'
 import { openContext, type TestContext } from '#test/context.ts'
 import { callHandler, inputOfLink, invalidInputs, putDeposits, writeEpochs } from '#test/validators-world.ts'
 import { importEntities } from '../registry/entities.ts'

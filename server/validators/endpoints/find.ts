@@ -1,9 +1,9 @@
 // Extension: finds validators by index, key, pool, operator or address (behaviour/validators.md#find-validators).
-import { extensions } from '#api/extensions.ts'
-import type { Parsed } from '#api/kit.ts'
-import { validatorStatus } from '#api/validator-status.ts'
-import type { FoundValidator } from '#api/wire/validators-find.ts'
+import { extensions } from '#api/contract/extensions.ts'
+import type { Parsed } from '#api/contract/kit.ts'
+import type { FoundValidator } from '#api/contract/wire/validators-find.ts'
 import { createHandler } from '#http/handler.ts'
+import { validatorStatus } from '#shared/validator-status.ts'
 import type { StateReader } from '#storage/state.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { getNetworkCoverage } from '../ratings/coverage.ts'

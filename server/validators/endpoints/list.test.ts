@@ -1,7 +1,7 @@
 // The extension endpoint validators.list. Runs on SQLite and on PostgreSQL (test/on-postgres.test.ts).
 import { strict as assert } from 'node:assert'
 import { after, before, describe, test } from 'node:test'
-import type { Input } from '#api/kit.ts'
+import type { Input } from '#api/contract/kit.ts'
 import { openContext, type TestContext } from '#test/context.ts'
 import { callHandler, inputOfLink, invalidInputs, pubkeyOf, putDeposits, writeEpochs } from '#test/validators-world.ts'
 import { importEntities } from '../registry/entities.ts'

@@ -1,6 +1,6 @@
 // Extension: metadata of many validators (behaviour/validators.md#list-of-validators).
-import { extensions } from '#api/extensions.ts'
-import type { Parsed } from '#api/kit.ts'
+import { extensions } from '#api/contract/extensions.ts'
+import type { Parsed } from '#api/contract/kit.ts'
 import { invalid } from '#core/fault.ts'
 import { createHandler } from '#http/handler.ts'
 import type { ValidatorsContext } from '../context.ts'

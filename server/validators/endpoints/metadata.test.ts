@@ -1,7 +1,7 @@
 // Spec 4.7.
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import type { StateWriter } from '#storage/state.ts'
 import { openContext, testRequestInfo } from '#test/context.ts'
 import { callHandler, pubkeyOf, putDeposits, register, writeEpochs } from '#test/validators-world.ts'

@@ -1,6 +1,6 @@
 // Spec 4.7: one validator's registry entry and the entity behind it.
-import { contract } from '#api/contract.ts'
-import type { ValidatorMetadata } from '#api/wire/validators-metadata.ts'
+import { contract } from '#api/contract/contract.ts'
+import type { ValidatorMetadata } from '#api/contract/wire/validators-metadata.ts'
 import { createHandler } from '#http/handler.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { provisionalEntry, provisionalEpochsOf, withProvisional } from '../provisional/provisional-epochs.ts'

@@ -1,8 +1,8 @@
 // Extensions: the figures of a whole network over the last days (behaviour/validators.md#operators).
-import { extensions } from '#api/extensions.ts'
-import type { Network } from '#api/wire/validators.ts'
-import type { NetworkOverview } from '#api/wire/validators-network.ts'
-import { periodOfWindow, type TimeWindow, timeWindows } from '#api/wire/validators-operators.ts'
+import { extensions } from '#api/contract/extensions.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
+import type { NetworkOverview } from '#api/contract/wire/validators-network.ts'
+import { periodOfWindow, type TimeWindow, timeWindows } from '#api/contract/wire/validators-operators.ts'
 import { type ChainDay, chainDays } from '#core/chain-time.ts'
 import { createHandler } from '#http/handler.ts'
 import type { ValidatorsContext } from '../context.ts'

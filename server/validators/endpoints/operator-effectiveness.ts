@@ -1,6 +1,6 @@
 // Extension: ratings of one pool or node operator over time, from daily summaries (behaviour/validators.md#operators).
-import { extensions } from '#api/extensions.ts'
-import type { Parsed, Reply } from '#api/kit.ts'
+import { extensions } from '#api/contract/extensions.ts'
+import type { Parsed, Reply } from '#api/contract/kit.ts'
 import {
   kindOfIdType,
   type OperatorIdType,
@@ -8,7 +8,7 @@ import {
   type operatorRatios,
   operatorSums,
   renamedSums,
-} from '#api/wire/validators-operators.ts'
+} from '#api/contract/wire/validators-operators.ts'
 import { type ChainDay, chainDays, type Epoch, epochStartMs } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
 import { createHandler, type HandlerResult } from '#http/handler.ts'

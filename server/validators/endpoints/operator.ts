@@ -1,5 +1,5 @@
 // Extension: one pool or node operator (behaviour/validators.md#operators).
-import { extensions } from '#api/extensions.ts'
+import { extensions } from '#api/contract/extensions.ts'
 import { createHandler } from '#http/handler.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { findOperator } from '../ratings/find-operator.ts'

@@ -2,7 +2,7 @@
 // and on PostgreSQL (test/on-postgres.test.ts).
 import { strict as assert } from 'node:assert'
 import { after, before, describe, test } from 'node:test'
-import type { Input } from '#api/kit.ts'
+import type { Input } from '#api/contract/kit.ts'
 import { openContext, type TestContext, testRequestInfo } from '#test/context.ts'
 import { callHandler, inputOfLink, invalidInputs, perfect, register, writeEpochs } from '#test/validators-world.ts'
 import { plainTime } from '../duties/layout.ts'

@@ -1,8 +1,8 @@
 // Extensions: ratings of pools and node operators over the last days (behaviour/validators.md#operators). They read the
 // same cached ratings as validators.entities.
-import { extensions } from '#api/extensions.ts'
-import type { Parsed } from '#api/kit.ts'
-import { kindOfIdType, type OperatorSummary, periodOfWindow } from '#api/wire/validators-operators.ts'
+import { extensions } from '#api/contract/extensions.ts'
+import type { Parsed } from '#api/contract/kit.ts'
+import { kindOfIdType, type OperatorSummary, periodOfWindow } from '#api/contract/wire/validators-operators.ts'
 import { createHandler } from '#http/handler.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { getEntityRatings } from '../ratings/entity-ratings.ts'

@@ -3,7 +3,12 @@
 import { strict as assert } from 'node:assert'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
-import { type AggregateRecord, type EffectivenessRecord, type Network, networks } from '#api/wire/validators.ts'
+import {
+  type AggregateRecord,
+  type EffectivenessRecord,
+  type Network,
+  networks,
+} from '#api/contract/wire/validators.ts'
 import type { ChainTime, Epoch } from '#core/chain-time.ts'
 import { createSeededRandom } from '#simulator/seeded-random.ts'
 import { openContext, type TestContext } from '#test/context.ts'

@@ -1,6 +1,6 @@
 // Reads epochs that are missing before the end of the coverage (behaviour/validators.md#fill-gaps). This writes duties,
 // missed duties, coverage and the ranges of watched validators only, because registry and scores are about the present.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { errorMessage } from '#core/error-message.ts'
 import type { Range } from '#core/ranges.ts'
 import { BeaconError } from '#sources/beacon/client.ts'

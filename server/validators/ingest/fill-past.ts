@@ -5,7 +5,7 @@
 // 2. Only rows of added validators are written, together with their ranges (../duties/commit-past.ts). What is missing
 //    follows from the ranges alone, so reading continues after a restart.
 // 3. The past of a validator starts `watchPastDays` chain days before the day it was added in.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { type ChainDay, type ChainTime, chainDays, type Epoch } from '#core/chain-time.ts'
 import { holes, merge, type Range, within } from '#core/ranges.ts'
 import type { ValidatorsContext } from '../context.ts'

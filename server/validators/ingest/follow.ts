@@ -12,7 +12,7 @@
 // 7. States of epochs that are not final are recorded at every step, because many nodes delete them at finality.
 //    Epochs whose states no node has are computed from blocks if possible. Otherwise they are skipped, and can be
 //    filled later (behaviour/validators.md#nodes-that-prune-states).
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import type { Range } from '#core/ranges.ts'
 import { type Beacon, UnknownForkError } from '#sources/beacon/client.ts'
 import { readableUntil } from '#sources/beacon/consensus.ts'

@@ -1,6 +1,6 @@
 // Why missing epochs could not be filled: what each node answered, and why the epochs cannot be computed from blocks.
 // Shown by `tetrad coverage`, the doctor and the console, and therefore stored.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import type { Range } from '#core/ranges.ts'
 import type { State, StateReader } from '#storage/state.ts'
 

@@ -1,5 +1,5 @@
 // Finds missing epochs, and explains why a range cannot be repaired (behaviour/validators.md#repair-epochs).
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { holes, type Range } from '#core/ranges.ts'
 import type { StateReader } from '#storage/state.ts'
 import { coveredEpochs } from '../duties/coverage.ts'

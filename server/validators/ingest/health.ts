@@ -1,6 +1,6 @@
 // The health of a network's ingest, measured against the time of the chain. Used by /readyz, the coverage report and
 // the doctor (behaviour/validators.md#late-networks).
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { holes, type Range } from '#core/ranges.ts'
 import { isProgressing } from '#ingest/stream-progress.ts'
 import type { NetworkSettings } from '#runtime/settings/validators.ts'

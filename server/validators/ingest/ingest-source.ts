@@ -1,6 +1,6 @@
 // What following a network, filling its gaps and repairing its epochs have in common: where epochs come from, and how
 // they are written.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { type ChainTime, chainDays, type Epoch } from '#core/chain-time.ts'
 import { holes, type Range } from '#core/ranges.ts'
 import { BeaconError, refuseOtherChain } from '#sources/beacon/client.ts'

@@ -1,7 +1,7 @@
 // The status of each network's ingest in this process. Commands read it over the control socket. They can also request
 // that the server polls its node now or repairs epochs (behaviour/validators.md#commands-and-a-running-server).
 
-import { type Network, networks } from '#api/wire/validators.ts'
+import { type Network, networks } from '#api/contract/wire/validators.ts'
 import type { Range } from '#core/ranges.ts'
 import { WakeSignal } from '#ingest/poll.ts'
 import type { ValidatorsContext } from '../context.ts'

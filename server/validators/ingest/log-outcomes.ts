@@ -1,5 +1,5 @@
 // Logs why a network could not be read, and when it is readable again.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { type Epoch, epochStartMs } from '#core/chain-time.ts'
 import { Fault } from '#core/fault.ts'
 import { logOutcome, type PollOutcome } from '#ingest/poll.ts'

@@ -9,7 +9,7 @@
 // 4. Missing epochs come last: epochs cannot be added to a damaged row. They are read up to the part that failed, so a
 //    repair can continue there.
 import { strict as assert } from 'node:assert'
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import type { Epoch } from '#core/chain-time.ts'
 import { type Range, within } from '#core/ranges.ts'
 import type { Duties } from '#storage/duties.ts'

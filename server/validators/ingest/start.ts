@@ -1,7 +1,7 @@
 // Starts the ingest loops of a server: one for each network with a beacon node, all of them on one thread, and one for
 // the deposits of each network with an execution node. Also reports their health to /readyz.
 import { join } from 'node:path'
-import { type Network, networks } from '#api/wire/validators.ts'
+import { type Network, networks } from '#api/contract/wire/validators.ts'
 import { errorMessage } from '#core/error-message.ts'
 import type { Finding } from '#http/health.ts'
 import { type PollOutcome, poll } from '#ingest/poll.ts'

@@ -1,5 +1,5 @@
 // Reads the validators of each pool and operator, for the daily summaries of a network.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import type { State } from '#storage/state.ts'
 import type { ValidatorGroups } from '../duties/daily-summaries.ts'
 import { entitiesVersion } from '../registry/entities.ts'

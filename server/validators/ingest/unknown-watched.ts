@@ -1,6 +1,6 @@
 // Finds entries of a watch list that match no validator: probably a mistake, or a validator that is not on the chain
 // yet. Watched validators are in the registry from the first epoch that was read with the list.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { selectIn } from '#storage/select-in.ts'
 import type { StateReader, Value } from '#storage/state.ts'
 import type { ValidatorsContext } from '../context.ts'

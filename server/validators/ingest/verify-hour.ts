@@ -1,6 +1,6 @@
 // Reads an hour of duties from the beacon node again and compares it with the stored one, for the doctor
 // (behaviour/operations.md#doctor). It uses the same processor as ingest, on a thread of its own, and writes nothing.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { type ChainHour, type ChainTime, epochsOfHour } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
 import type { Duties } from '#storage/duties.ts'

@@ -1,5 +1,5 @@
 // Passes the names of a watch file to the processor of a network when they have changed.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { readWatchNames } from '../registry/watch-names.ts'
 import type { EpochProcessor } from './epochs/epoch-processor.ts'

@@ -1,5 +1,5 @@
 // The provisional epochs that a response includes (behaviour/validators.md#provisional-figures).
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { merge, type Range } from '#core/ranges.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { groupOf, levels } from '../duties/layout.ts'

@@ -1,6 +1,6 @@
 // Keeps the provisional epochs of one network up to date, in the memory of the process that ingests it. They are lost
 // at a restart and computed again. A failure does not stop ingest: finalized epochs are served without them.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { errorMessage } from '#core/error-message.ts'
 import { hasWatchList } from '#runtime/settings/validators.ts'
 import type { ValidatorsContext } from '../context.ts'

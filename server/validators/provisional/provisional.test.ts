@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ExplainedDay } from '#api/wire/validators-explain.ts'
+import type { ExplainedDay } from '#api/contract/wire/validators-explain.ts'
 import { chainDays, type Epoch } from '#core/chain-time.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { openNode } from '#simulator/beacon/node.ts'

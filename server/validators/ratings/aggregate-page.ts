@@ -1,8 +1,8 @@
 // One page of 4.5: which records it has, their figures, and the link to the next page. Newest window first, then by
 // validator.
-import type { contract } from '#api/contract.ts'
-import type { Parsed } from '#api/kit.ts'
-import { type AggregateField, type AggregateRecord, aggregateFields } from '#api/wire/validators.ts'
+import type { contract } from '#api/contract/contract.ts'
+import type { Parsed } from '#api/contract/kit.ts'
+import { type AggregateField, type AggregateRecord, aggregateFields } from '#api/contract/wire/validators.ts'
 import {
   type ChainDay,
   type ChainTime,

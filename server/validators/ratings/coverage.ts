@@ -1,6 +1,6 @@
 // Coverage of responses: the epochs that have been read, and in which of them the requested validators were stored. It
 // is cached until the next write.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import type { ChainTime } from '#core/chain-time.ts'
 import { holes, merge, type Range } from '#core/ranges.ts'
 import type { ValidatorsContext } from '../context.ts'

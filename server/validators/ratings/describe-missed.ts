@@ -1,5 +1,5 @@
 // What a missed duty is, as the endpoint explain returns it, and the sentences that describe it.
-import type { ExplainedEpoch, ExplainedProposal } from '#api/wire/validators-explain.ts'
+import type { ExplainedEpoch, ExplainedProposal } from '#api/contract/wire/validators-explain.ts'
 import { type MissedDuty, payloadFlags, wrongHead, wrongTarget } from '../duties/missed.ts'
 
 type Vote = NonNullable<ExplainedEpoch['vote']>

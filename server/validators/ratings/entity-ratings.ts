@@ -1,6 +1,6 @@
 // The ratings of all pools or all operators of a network over the last days (behaviour/validators.md#pools-and-operators).
 
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import {
   type EntityKind,
   entityRatios,
@@ -8,7 +8,7 @@ import {
   type Period,
   periodDays,
   type RatedEntity,
-} from '#api/wire/validators-entities.ts'
+} from '#api/contract/wire/validators-entities.ts'
 import { type ChainDay, chainDays } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
 import { recordFrom } from '#core/record-from.ts'

@@ -1,6 +1,6 @@
 // Finds pools and node operators by name.
-import type { Network } from '#api/wire/validators.ts'
-import { type OperatorIdType, operatorIdTypes } from '#api/wire/validators-operators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
+import { type OperatorIdType, operatorIdTypes } from '#api/contract/wire/validators-operators.ts'
 import type { StateReader } from '#storage/state.ts'
 
 const tables: Readonly<Record<OperatorIdType, string>> = {

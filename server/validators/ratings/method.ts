@@ -5,7 +5,7 @@
 // 2. The three effectiveness figures of a record are means over its grains. Grains without assignments, or without
 //    proposer duties for the proposer figure, do not count.
 // 3. Correctness, delay and uptime are ratios of sums. All other figures are sums.
-import type { AggregateField } from '#api/wire/validators.ts'
+import type { AggregateField } from '#api/contract/wire/validators.ts'
 import { type Measure, penalties, rewards } from './measures.ts'
 
 /** Sent with every response that has figures, so that stored figures can be attributed to a method. */

@@ -1,7 +1,7 @@
 // Links to other pages of a response. They have the parameters as the caller wrote them, except those that select the
 // page. Unknown parameters are left out.
-import type { Endpoint } from '#api/kit.ts'
-import { inputLocation } from '#api/routes.ts'
+import type { Endpoint } from '#api/contract/kit.ts'
+import { inputLocation } from '#api/contract/routes.ts'
 import type { RawQuery } from '#http/handler.ts'
 
 /** A request whose response has links: `input` has the parameters of the path. */

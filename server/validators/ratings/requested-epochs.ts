@@ -1,5 +1,5 @@
 // Converts the bounds of a request into epochs, and compares them with the epochs that are stored.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import {
   type CalendarUnit,
   calendarUnits,

@@ -1,6 +1,6 @@
 // The first step of requests about one validator (spec 4.6 and explain): its index, the requested epochs, and which of
 // them are stored.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { type ChainTime, chainDays, type DayCalendar, type Epoch, type Epochs, utcDays } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
 import type { Confidence } from '#http/handler.ts'

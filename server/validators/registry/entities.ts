@@ -5,7 +5,7 @@
 // 2. A record replaces the stored entity of its validators. Importing the same file again changes nothing.
 // 3. A validator without a record has no entity. Nothing is guessed (behaviour/validators.md#validator-metadata).
 import { isDeepStrictEqual } from 'node:util'
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { csvRows } from '#core/csv.ts'
 import { cursorOf, moveCursor } from '#storage/coverage.ts'
 import { putRow } from '#storage/put-row.ts'

@@ -1,6 +1,6 @@
 // Lists validators by pool, operator, address or key. Each query reads one range of a database index, so its cost does
 // not grow with the network (behaviour/validators.md#find-validators).
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import type { StateReader, Value } from '#storage/state.ts'
 import { toBytes } from './registry.ts'
 

@@ -1,7 +1,7 @@
 // Decides whether a validator that is not in the registry does not exist (404), or may exist but is not stored here
 // (behaviour/validators.md#unknown-validators). The registry is written before the epochs it was read with are covered,
 // so once an epoch is covered, the registry has all validators that are stored.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { Fault } from '#core/fault.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { validatorCount } from '../duties/networks.ts'

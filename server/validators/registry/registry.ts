@@ -1,6 +1,6 @@
 // The registry of validators in the state database: the chain's data about each, its deposit addresses, and its entity.
 // Keys and addresses are stored as bytes and returned as lower-case 0x text.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { replaceOnConflict } from '#storage/put-row.ts'
 import { selectIn } from '#storage/select-in.ts'
 import type { State, StateReader } from '#storage/state.ts'

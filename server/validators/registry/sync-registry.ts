@@ -2,7 +2,7 @@
 // million rows once, and a few per epoch later. Changes are found on the thread that reads states, and written on the
 // main thread.
 
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { recordFrom } from '#core/record-from.ts'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 import {

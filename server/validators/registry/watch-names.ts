@@ -1,7 +1,7 @@
 // The names on the watch list of a network: those of the setting `watch` and those of the file `watchFile`
 // (behaviour/validators.md#watch-lists). A file that has changed is read again. If it is not valid, the names of its
 // last valid version stay in force.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { errorMessage } from '#core/error-message.ts'
 import { fileStamp } from '#runtime/read-folder.ts'
 import { readTextFile } from '#runtime/read-text-file.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { LabelRecord } from '#api/wire/explorer.ts'
+import type { LabelRecord } from '#api/contract/wire/explorer.ts'
 import { csvHeader, csvLine, spreadsheetLine } from './csv.ts'
 
 const record = (changes: Partial<LabelRecord>): LabelRecord => ({

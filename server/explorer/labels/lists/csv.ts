@@ -1,6 +1,6 @@
 // Writes CSV by RFC 4180: a header line, CRLF after every line, doubled quotes. Values are unchanged, except in files
 // for spreadsheets (behaviour/explorer.md#csv-files).
-import { LabelRecord } from '#api/wire/explorer.ts'
+import { LabelRecord } from '#api/contract/wire/explorer.ts'
 
 const columns = Object.keys(LabelRecord.properties) as (keyof LabelRecord)[]
 

@@ -1,6 +1,6 @@
 // Writes a label list as bytes, in the current thread or on a thread of its own. The garbage of a hundred thousand rows
 // is then collected there, and requests do not wait for it.
-import type { LabelRecord } from '#api/wire/explorer.ts'
+import type { LabelRecord } from '#api/contract/wire/explorer.ts'
 import { computeEtag } from '#http/compressed-bytes.ts'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 import { openThread, type WorkerThread } from '#runtime/worker-thread.ts'

@@ -7,7 +7,7 @@
 // 3. If a node rejects a range of blocks, the next one has half the size. After a success it has twice the size.
 // 4. Deposits are stored by public key, because they are read before the validator is registered. They are linked to
 //    the validator when both are known.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import type { Range } from '#core/ranges.ts'
 import { headerCall, hexOf } from '#sources/evm/blocks.ts'
 import { CallFault, type Rpc, type RpcCall } from '#sources/evm/rpc.ts'

@@ -1,5 +1,5 @@
 // Reads the deposits of a network while a server runs.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { poll } from '#ingest/poll.ts'
 import type { Chain } from '#sources/beacon/endpoint.ts'
 import { openRpc } from '#sources/evm/rpc.ts'

@@ -2,7 +2,7 @@
 // does not report rewards does not delay ingest.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
 import type { StateReader } from '#storage/state.ts'

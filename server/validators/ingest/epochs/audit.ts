@@ -1,7 +1,7 @@
 // Compares the rewards that Tetrad computes from blocks with those that the node reports, and stores the differences.
 // Ingest compares a sample of every epoch (behaviour/validators.md#reward-audits), `tetrad validators audit` whole
 // epochs.
-import { type Network, networks } from '#api/wire/networks.ts'
+import { type Network, networks } from '#api/contract/wire/networks.ts'
 import { recordFrom } from '#core/record-from.ts'
 import { type Beacon, BeaconError } from '#sources/beacon/client.ts'
 import type { ChainIdentity } from '#sources/beacon/endpoint.ts'

@@ -1,5 +1,5 @@
 // Creates epoch processors: on the current thread, or those of all networks on one separate thread.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { type Clock, systemClock } from '#runtime/clock.ts'
 import type { NetworkSettings } from '#runtime/settings/validators.ts'
 import { openThread } from '#runtime/worker-thread.ts'

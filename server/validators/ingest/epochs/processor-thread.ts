@@ -1,6 +1,6 @@
 // The thread that processes the epochs of all networks of a server. It opens no store: it transfers its columns to the
 // thread that writes duties.
-import type { Network } from '#api/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { serveThread, threadStart } from '#runtime/worker-thread.ts'
 import type { HeadRequest, LocalHeadProcessor } from '../../provisional/head-processor.ts'
 import {

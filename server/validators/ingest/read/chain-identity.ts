@@ -1,6 +1,6 @@
 // Which chain the nodes of a network must be on: the one that the settings name, and once something is stored, the one
 // of the stored data. So data of two chains is never mixed (behaviour/validators.md#one-chain-per-network).
-import { type Network, networks } from '#api/wire/validators.ts'
+import { type Network, networks } from '#api/contract/wire/validators.ts'
 import type { ChainTime } from '#core/chain-time.ts'
 import { knownChains } from '#core/known-chains.ts'
 import { timeoutSignal } from '#runtime/clock.ts'

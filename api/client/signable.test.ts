@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { TypedDataEncoder } from 'ethers'
 import { hashTypedData } from 'viem'
-import { contract } from './contract.ts'
+import { contract } from '../contract/contract.ts'
 import { signable } from './signable.ts'
 
 const typedData = contract['fx.createQuote'].example.reply.typedData

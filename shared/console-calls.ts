@@ -1,12 +1,12 @@
 // Inputs and replies of the calls under /console, shared by the server and the web console. They use a session cookie
 // instead of a key and are not part of the contract (behaviour/operations.md#console-sign-in).
-import { DateTime, nullable, oneOf, type Static, Type } from './kit.ts'
-import { type AnyId, type Group, groups, type Plan, plans } from './routes.ts'
-import type { FundingRecord } from './wire/explorer.ts'
-import type { Quote } from './wire/fx.ts'
-import type { SignedReceipt } from './wire/fx-extensions.ts'
-import type { Network } from './wire/networks.ts'
-import type { AddressLabel } from './wire/trail.ts'
+import { DateTime, nullable, oneOf, type Static, Type } from '#api/contract/kit.ts'
+import { type AnyId, type Group, groups, type Plan, plans } from '#api/contract/routes.ts'
+import type { FundingRecord } from '#api/contract/wire/explorer.ts'
+import type { Quote } from '#api/contract/wire/fx.ts'
+import type { SignedReceipt } from '#api/contract/wire/fx-extensions.ts'
+import type { Network } from '#api/contract/wire/networks.ts'
+import type { AddressLabel } from '#api/contract/wire/trail.ts'
 
 /** GET, POST and DELETE /console/session. */
 export interface ConsoleSession {

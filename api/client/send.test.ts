@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { clientOf, failureOf } from '../test/scripted-client.ts'
-import { type Scripted, serveScript } from '../test/scripted-server.ts'
+import { clientOf, failureOf } from '../../test/scripted-client.ts'
+import { type Scripted, serveScript } from '../../test/scripted-server.ts'
+import { contract } from '../contract/contract.ts'
 import { createClient, type InputOf, type ResponseMeta } from './client.ts'
-import { contract } from './contract.ts'
 
 const quoteInput = contract['fx.createQuote'].example.input as InputOf<'fx.createQuote'>
 const busy: Scripted = { status: 503, body: { code: 3010, message: 'No fresh rate for this pair.' } }

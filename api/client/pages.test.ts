@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { clientOf, failureOf } from '../test/scripted-client.ts'
-import { type ScriptedServer, serveScript } from '../test/scripted-server.ts'
-import { contract } from './contract.ts'
-import { extensions } from './extensions.ts'
+import { clientOf, failureOf } from '../../test/scripted-client.ts'
+import { type ScriptedServer, serveScript } from '../../test/scripted-server.ts'
+import { contract } from '../contract/contract.ts'
+import { extensions } from '../contract/extensions.ts'
 import { type PagedId, pagedEndpoints } from './pages.ts'
 
 describe('pages', () => {

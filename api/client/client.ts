@@ -1,5 +1,8 @@
 // The typed client: one method per endpoint, page iterators, retries, exact integers. It runs in Node and in browsers.
 // At run time it needs only the route table; the schemas are used for types and are not loaded.
+
+import { type Addresses, baseOf, toRequest } from '../contract/request.ts'
+import { type AnyId, allRoutes, type Group, groups } from '../contract/routes.ts'
 import type {
   CallOptions,
   ExplorerMethods,
@@ -10,8 +13,6 @@ import type {
   ValidatorsMethods,
 } from './calls.ts'
 import { type PageMethods, pageMethods } from './pages.ts'
-import { type Addresses, baseOf, toRequest } from './request.ts'
-import { type AnyId, allRoutes, type Group, groups } from './routes.ts'
 import { type CallEndpoint, type ClientEnvironment, type SendOptions, send } from './send.ts'
 import { signQuote } from './sign-quote.ts'
 import { type WatchMethods, watchMethods } from './watch.ts'

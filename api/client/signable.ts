@@ -1,6 +1,6 @@
 // Prepares typed data for signing libraries. Some reject types that the message does not use (EIP712Domain and
 // MakerDetails); the digest does not depend on them.
-import type { TypedData } from './wire/fx.ts'
+import type { TypedData } from '../contract/wire/fx.ts'
 
 type Used = 'Consideration' | 'TakerDetails' | 'TokenPermissions' | 'PermitWitnessTransferFrom'
 

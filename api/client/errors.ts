@@ -1,8 +1,8 @@
 // The errors that the client throws: one class per group, because each group has its own error format, and one for
 // connection problems. No message contains a key, although group A's key is in the URL.
-import type { AnyId, Group } from './routes.ts'
-import type { FxFailure } from './wire/fx.ts'
-import type { ValidatorsFailure } from './wire/validators.ts'
+import type { AnyId, Group } from '../contract/routes.ts'
+import type { FxFailure } from '../contract/wire/fx.ts'
+import type { ValidatorsFailure } from '../contract/wire/validators.ts'
 
 /** What every error has. */
 export interface FailureContext {

@@ -1,6 +1,6 @@
 // The status of a validator, computed from the epochs of its life.
-import type { ValidatorStatus } from './wire/validators-find.ts'
-import type { ValidatorMetadata } from './wire/validators-metadata.ts'
+import type { ValidatorStatus } from '#api/contract/wire/validators-find.ts'
+import type { ValidatorMetadata } from '#api/contract/wire/validators-metadata.ts'
 
 type Epochs = Pick<ValidatorMetadata, 'activationEpoch' | 'exitEpoch' | 'withdrawableEpoch'>
 

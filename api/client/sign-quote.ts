@@ -1,6 +1,7 @@
 // Signs a quote with a signer of ethers (three arguments) or viem (one argument), without importing either library.
+
+import type { Quote } from '../contract/wire/fx.ts'
 import { signable } from './signable.ts'
-import type { Quote } from './wire/fx.ts'
 
 /** An ethers signer, a viem account, or a viem wallet client. */
 export interface QuoteSigner {

@@ -1,8 +1,8 @@
 // Tests `watchChanges` with broken connections, failing proxies and silent servers.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { MarketChange } from '../contract/wire/market-changes.ts'
 import { createClient } from './client.ts'
-import type { MarketChange } from './wire/market-changes.ts'
 
 const change = (cursor: string) => `event: change\nid: ${cursor}\ndata: {"cursor":"${cursor}"}\n\n`
 const cursor = (at: string) => `event: cursor\nid: ${at}\ndata: {"cursor":"${at}"}\n\n`

@@ -1,10 +1,11 @@
 // Iterators over every endpoint that returns pages (behaviour/http.md#client-pages). Of a link to the next page only the
 // query is used, with the base URL of the client. So no link can send the key to another host, and proxies may change host
 // and path.
+
+import { stringifyJson } from '../contract/json.ts'
+import type { AnyId } from '../contract/routes.ts'
 import type { InputOf, ReplyOf } from './calls.ts'
 import { TransportError } from './errors.ts'
-import { stringifyJson } from './json.ts'
-import type { AnyId } from './routes.ts'
 import { type CallEndpoint, contextOf, type SendOptions } from './send.ts'
 
 /** How the next page is requested. Undefined and null in a reply mean that there is none. */

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { clientOf, failureOf, key } from '../test/scripted-client.ts'
-import { serveScript } from '../test/scripted-server.ts'
+import { clientOf, failureOf, key } from '../../test/scripted-client.ts'
+import { serveScript } from '../../test/scripted-server.ts'
+import { contract } from '../contract/contract.ts'
+import type { EndpointId } from '../contract/routes.ts'
 import {
   createClient,
   ExplorerError,
@@ -11,8 +13,6 @@ import {
   TransportError,
   ValidatorsError,
 } from './client.ts'
-import { contract } from './contract.ts'
-import type { EndpointId } from './routes.ts'
 
 const quoteInput = contract['fx.createQuote'].example.input as InputOf<'fx.createQuote'>
 

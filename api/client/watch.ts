@@ -5,10 +5,11 @@
 //    connection breaks before the first change.
 // 2. Iteration ends with an error if the server refuses permanently, or after `failuresMax` consecutive failures.
 // 3. A connection without data for `idleMs` counts as broken: the server sends something every 15 s.
+
+import { parseJson } from '../contract/json.ts'
+import type { HttpCall } from '../contract/request.ts'
 import type { InputOf, ReplyOf } from './calls.ts'
 import { retryableStatuses, TetradError, TransportError } from './errors.ts'
-import { parseJson } from './json.ts'
-import type { HttpCall } from './request.ts'
 import { type CallEndpoint, type ClientEnvironment, contextOf } from './send.ts'
 
 type StreamEndpoint = 'markets.changeStream'

@@ -1,9 +1,9 @@
 // Types of the input and the reply of each endpoint, and of the methods of the client. They are derived from the schemas.
 // The published package has plain interfaces instead (declarations.ts).
-import type { Contract } from './contract.ts'
-import type { Extensions } from './extensions.ts'
-import type { Endpoint, Input, Reply } from './kit.ts'
-import type { AnyId, Group } from './routes.ts'
+import type { Contract } from '../contract/contract.ts'
+import type { Extensions } from '../contract/extensions.ts'
+import type { Endpoint, Input, Reply } from '../contract/kit.ts'
+import type { AnyId, Group } from '../contract/routes.ts'
 import type { SendOptions } from './send.ts'
 
 /** Inputs that are text on the wire, but may be passed as numbers. */

@@ -4,10 +4,11 @@
 //    or 503 before anything was done (behaviour/http.md#client-retries).
 // 2. At most `retries` retries, and no wait longer than `waitMaxMs`. If `retry-after` is longer, the error is thrown.
 // 3. No error and no metadata contains the key, even if an error of fetch contains the URL.
+
+import { parseJson } from '../contract/json.ts'
+import type { HttpCall } from '../contract/request.ts'
+import { type AnyId, allRoutes } from '../contract/routes.ts'
 import { type FailureContext, noDataFound, type TetradError, TransportError, toGroupError } from './errors.ts'
-import { parseJson } from './json.ts'
-import type { HttpCall } from './request.ts'
-import { type AnyId, allRoutes } from './routes.ts'
 
 /** Metadata of a response. */
 export interface ResponseMeta {
