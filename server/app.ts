@@ -42,7 +42,6 @@ import { openFilesReader } from '#runtime/open-files.ts'
 import { type Random, systemRandom } from '#runtime/random.ts'
 import type { Settings } from '#runtime/settings.ts'
 import { openStores, type Stores } from '#storage/open.ts'
-import { createWaitingCount } from '#storage/sqlite/write-turns.ts'
 import { type ReportTime, timedDuties, timedState } from '#storage/timed.ts'
 import { WriteHealth, writeOutcome } from '#storage/write-health.ts'
 import { dutiesOnThreads } from '#validators/duties/store.ts'
@@ -86,11 +85,9 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   // Closed in reverse order, either when a later step fails or when the server closes.
   await using resources = new AsyncDisposableStack()
   const metrics = openMetrics({ version: options.version ?? 'unknown' })
-  const waitingWrites = createWaitingCount()
   const stores = await openStores(options.dataDir, {
     ...options.settings.store,
     checkpointsOnThread: true,
-    turns: { waiting: waitingWrites, isIngest: false },
     onUpgrade: (message) => {
       log.warn({}, message)
       options.onUpgrade?.(message)
@@ -142,7 +139,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   const progressBoard = createProgressBoard(clock)
   let url: string | undefined
   const notify = createNoticeReader(metrics, progressBoard)
-  const ingesters = await createIngest(context, { dataDir: options.dataDir, waitingWrites, notify, onStored })
+  const ingesters = await createIngest(context, { dataDir: options.dataDir, notify, onStored })
   const operations = {
     dataDir: options.dataDir,
     version: options.version ?? 'unknown',

@@ -55,15 +55,21 @@ if (!isMainThread && memory && (workerData as { start?: { holder?: string } } | 
     }
     Atomics.store(memory, blocked, 0)
   }
+  const exitIfTold = () => {
+    if (Atomics.compareExchange(memory, command, commands.exit, commands.go) === commands.exit) process.exit(1)
+  }
   const obey = () => {
     waitWhile(commands.block)
-    if (Atomics.compareExchange(memory, command, commands.exit, commands.go) === commands.exit) process.exit(1)
+    exitIfTold()
   }
   setInterval(obey, 2).unref()
   const { run } = StatementSync.prototype
   StatementSync.prototype.run = function (this: StatementSync, ...values: Parameters<typeof run>) {
     const changes = run.apply(this, values)
-    if (this.sourceSQL === 'begin immediate') waitWhile(commands.blockInTransaction)
+    if (this.sourceSQL === 'begin immediate') {
+      waitWhile(commands.blockInTransaction)
+      exitIfTold()
+    }
     return changes
   } as typeof run
 }

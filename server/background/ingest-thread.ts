@@ -1,4 +1,5 @@
 // The thread of the ingesters, with its own connections to the databases (start-ingest.ts).
+import { type Funding, putProven } from '#explorer/funding/fundings.ts'
 import { leasedDuties, leasedState } from '#ingest/leased-stores.ts'
 import { ingestCallNames, ingestCalls } from '#operations/ingest-calls.ts'
 import { systemClock } from '#runtime/clock.ts'
@@ -19,8 +20,6 @@ export interface IngestThreadStart {
   readonly dataDir: string
   /** See `IngestOptions`. */
   readonly holder: string
-  /** See storage/sqlite/write-turns.ts. */
-  readonly waitingWrites: Int32Array
 }
 
 /** What the thread sends: notices of the ingesters, and what they log, share and measure. */
@@ -66,6 +65,10 @@ serveThread({
     }
     return { value: undefined }
   },
+  putProven: async (funding: Funding) => {
+    const { context } = await opening
+    return { value: await context.ingest.write((tx) => putProven(tx, funding)) }
+  },
   ...(Object.fromEntries(
     ingestCallNames.map((name) => [
       name,
@@ -102,8 +105,7 @@ async function openContext(): Promise<{ readonly context: IngestContext; readonl
 
 /** From the primary, because ingesters read what they have just written. */
 function storeOptions(store: StoreOptions): StoreOptions {
-  const turns = { waiting: start.waitingWrites, isIngest: true }
-  return { ...store, stateReplicas: [], stateConnections: connections, turns }
+  return { ...store, stateReplicas: [], stateConnections: connections }
 }
 
 /** Sends every change of the map. */

@@ -3,16 +3,19 @@ import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { mock, test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
 import { callControl } from '#runtime/control-socket.ts'
 import { openLog } from '#runtime/log.ts'
 import { type RunningServer, startServer } from '#server/app.ts'
+import { SimulatedChain } from '#simulator/evm/chain.ts'
 import { type FeedEntry, startMarketFeed } from '#simulator/markets/feed.ts'
 import { createKey } from '#storage/keys.ts'
 import { openNodeOfRun } from '#test/client-of-run.ts'
 import { settingsWith } from '#test/context.ts'
 import { inject } from '#test/inject.ts'
+import { FaultyNode } from '#test/simulator/faulty-node.ts'
+import { firstFunding } from '#test/simulator/first-funding.ts'
 import { MovingHead } from '#test/simulator/moving-head.ts'
 import { simulateNetwork } from '#test/simulator/simulate-network.ts'
 import { copyEmptyStores } from '#test/template.ts'
@@ -122,6 +125,66 @@ test('if the thread dies, it starts again, loses nothing, and /readyz reports it
   const ended = server.lines.filter((line) => line.includes('ingest thread ended; restarting it'))
   assert.equal(ended.length, 1)
   assert.match(ended[0] ?? '', /the thread ended with code 1/)
+})
+
+async function openChain() {
+  const chain = new SimulatedChain({ seed: 'ingest thread', finalLag: 10 })
+  chain.mine(60)
+  const node = new FaultyNode(chain, { traces: ['trace_block'], filterBlocks: 1000 })
+  const chains = [{ id: '1', name: 'Simulated', mode: 'probe', rpc: [{ url: await node.listen() }] }]
+  const accounts = chain.addresses().filter((address) => {
+    const funding = firstFunding(chain, address)
+    return funding && funding.block <= chain.final && chain.accountAt(address, chain.head.number).nonce > 0n
+  })
+  return {
+    ...{ node, sources: { explorer: { chains } } },
+    /** Each request has its own key, because a key may send two in a second. */
+    requestsTo: (server: Awaited<ReturnType<typeof openServer>>) =>
+      accounts.map((address) => async () => {
+        const key = await server.createAdmin('explorer')
+        const path = `/v2/api?chainid=1&module=account&action=fundedby&apikey=${key}&address=${address}`
+        const { headers, body } = await server.get(path)
+        return { headers, body, isFound: body.includes('"fundingAddress"') }
+      }),
+    [Symbol.asyncDispose]: () => node[Symbol.asyncDispose](),
+  }
+}
+
+test('a funding that a request finds is stored by the thread, and read by the next request', async () => {
+  await using chain = await openChain()
+  await using server = await openServer(chain.sources)
+  const { ingest } = server.server.context
+  const write = mock.method(ingest, 'write')
+  for (const ask of chain.requestsTo(server).slice(0, 3)) {
+    const found = await ask()
+    assert.ok(found.isFound, found.body)
+    const callsBefore = chain.node.calls
+    assert.equal((await ask()).body, found.body)
+    assert.equal(chain.node.calls, callsBefore)
+  }
+  assert.equal(write.mock.callCount(), 0, 'requests do not write the file of the ingesters')
+})
+
+test('if the thread dies before it stores a funding, the request fails, and the next one stores it', async () => {
+  await using chain = await openChain()
+  using control = openThreadSwitch()
+  await using server = await openServer(chain.sources)
+  using _ = { [Symbol.dispose]: control.go }
+  const [askFirst, ask] = chain.requestsTo(server)
+  assert.ok(askFirst && ask)
+  assert.ok((await askFirst()).isFound)
+  control.blockInTransaction()
+  const failed = ask()
+  await until('the thread stands still', control.isBlocked)
+  control.exit()
+  const { headers, body } = await failed
+  assert.match(body, /The database cannot be read or written/)
+  assert.equal(headers['retry-after'], '1')
+  assert.ok(server.lines.some((line) => line.includes('the ingest thread has not stored a funding')))
+  await until('the next request finds it', async () => (await ask()).isFound)
+  const callsBefore = chain.node.calls
+  assert.ok((await ask()).isFound)
+  assert.equal(chain.node.calls, callsBefore)
 })
 
 test('a server stops in the middle of a pass, and the next one continues', async () => {

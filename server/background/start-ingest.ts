@@ -2,15 +2,21 @@
 //
 // 1. The thread has its own connections, so that it shares no transaction and no queue with requests.
 // 2. What it keeps in memory and requests need is copied to the context of this thread (notices.ts).
-// 3. If the thread dies, it starts again. Nothing that was committed is lost, and its leases are continued at once.
+// 3. On SQLite, the thread also stores the fundings that requests find on a node, so that one thread writes the file. If it
+//    dies or hangs meanwhile, the request fails, and the next one for the same address searches again.
+// 4. If the thread dies, it starts again. Nothing that was committed is lost, and its leases are continued at once.
 
+import { errorMessage } from '#core/error-message.ts'
+import { Fault } from '#core/fault.ts'
+import type { Funding } from '#explorer/funding/fundings.ts'
 import type { Finding } from '#http/health.ts'
 import { waitMs } from '#ingest/poll.ts'
 import { hasDeferred } from '#markets/records/rebuild.ts'
 import { type IngestCalls, ingestCallNames, ingestCalls } from '#operations/ingest-calls.ts'
-import { systemClock } from '#runtime/clock.ts'
+import { systemClock, withTimeout } from '#runtime/clock.ts'
 import { failureFields } from '#runtime/failure-fields.ts'
 import { openThread } from '#runtime/worker-thread.ts'
+import { unavailable } from '#storage/write-queue.ts'
 import type { AppContext } from '../context.ts'
 import type { IngestThreadStart, StoreOperation, ThreadNotice } from './ingest-thread.ts'
 import { hasSources, runIngesters } from './ingesters.ts'
@@ -18,8 +24,6 @@ import { type Notify, sharedMaps } from './notices.ts'
 
 export interface IngestParts {
   readonly dataDir: string
-  /** See storage/sqlite/write-turns.ts. */
-  readonly waitingWrites: Int32Array
   readonly notify: Notify
   /** Gets the operations of the thread on the databases. */
   readonly onStored: (operation: StoreOperation) => void
@@ -58,11 +62,13 @@ const resourceLimits = { maxYoungGenerationSizeMb: 6 }
 const restarts = { everyMs: 1000, backoffMaxMs: 60_000 }
 /** A thread that has run for so long starts again without a longer wait. */
 const stableMs = 600_000
+/** Longer than any transaction of an ingester, shorter than the time limit of requests. */
+const storeTimeoutMs = 5000
 
-function ingestOnThread(context: AppContext, { dataDir, waitingWrites, notify, onStored }: IngestParts): Ingest {
+function ingestOnThread(context: AppContext, { dataDir, notify, onStored }: IngestParts): Ingest {
   const { clock, log, random, settings } = context
   const maps = sharedMaps(context)
-  const start: IngestThreadStart = { settings, dataDir, waitingWrites, holder: random.uuid() }
+  const start: IngestThreadStart = { settings, dataDir, holder: random.uuid() }
   const thread = openThread(new URL('./ingest-thread.ts', import.meta.url), start, {
     isBackground: true,
     resourceLimits,
@@ -85,6 +91,17 @@ function ingestOnThread(context: AppContext, { dataDir, waitingWrites, notify, o
       notify(notice)
     }
   }
+
+  /** Rule 3. The caller reads its own write, because the thread replies after the commit. */
+  async function putProvenOnThread(funding: Funding): Promise<boolean> {
+    try {
+      return await withTimeout(clock, storeTimeoutMs, thread.call<boolean>('putProven', funding))
+    } catch (error) {
+      if (error instanceof Fault) throw error
+      throw unavailable(`the ingest thread has not stored a funding: ${errorMessage(error)}`, error)
+    }
+  }
+  if (context.ingest.engine === 'sqlite') context.explorer.putProvenOnThread = putProvenOnThread
 
   /** Old values must not look current. The time of the last step of a stream stays. */
   function forget(): void {

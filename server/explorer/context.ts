@@ -2,6 +2,7 @@
 import type { Context } from '#http/context.ts'
 import { cacheUntilVersionChanges } from '#storage/version-cache.ts'
 import type { ChainCoverage } from './funding/chain-coverage.ts'
+import type { Funding } from './funding/fundings.ts'
 import type { IndexProblems } from './funding/index/problems.ts'
 import type { FundingResult } from './funding/probe/probe.ts'
 import type { ListHead } from './labels/labels.ts'
@@ -18,6 +19,11 @@ export type ExplorerContext = Omit<Context, 'state' | 'duties'> & {
 export const createExplorerCaches = () => ({
   /** By chain id. Opened when first needed. */
   nodes: new Map<string, ChainNode>(),
+  /**
+   * Stores a funding as `putProven` does, on the thread that writes `ingest.sqlite` (background/start-ingest.ts). Undefined
+   * on PostgreSQL, in commands and in most tests: the caller writes it.
+   */
+  putProvenOnThread: undefined as ((funding: Funding) => Promise<boolean>) | undefined,
   /** Searches that are running, by chain and address. */
   searches: new Map<string, Promise<FundingResult>>(),
   /** By chain id. */

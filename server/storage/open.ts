@@ -18,7 +18,6 @@ import { allStateMigrations, dutiesMigrations, type StateMigrations } from './mi
 import { refuseUnfinishedState } from './move.ts'
 import { openCheckpointThread } from './sqlite/checkpointer.ts'
 import { inspectSqlite } from './sqlite/sqlite.ts'
-import type { WriteTurns } from './sqlite/write-turns.ts'
 import type { Migration, State } from './state.ts'
 
 export interface Stores extends StateAndIngest {
@@ -46,8 +45,6 @@ export interface StoreOptions {
   readonly busyWaitMs?: number
   /** No setting: a server sets it (sqlite/checkpointer.ts). */
   readonly checkpointsOnThread?: boolean
-  /** The same (sqlite/write-turns.ts). */
-  readonly turns?: WriteTurns
   /** How many backups before upgrades are kept. Default: 0, which makes none (upgrade-backup.ts). */
   readonly upgradeBackups?: number
   /** No setting: is called before existing tables are changed, with a message for the operator. */
@@ -193,11 +190,9 @@ async function inspectState(
   if (isShared(options)) return inspectShared(options, migrations.shared)
   await createDataDir(dir)
   refuseUnfinishedRestore(dir)
-  const { busyWaitMs = 5000, turns } = options
+  const { busyWaitMs = 5000 } = options
   const file = name === 'state' ? stateFile(dir) : ingestFile(dir)
-  // Only requests write the state, so they wait for nobody.
-  const ofIngest = name === 'ingest' && turns && { turns }
-  return inspectSqlite(file, migrations[name], { busyWaitMs, checkpointThread, ...ofIngest })
+  return inspectSqlite(file, migrations[name], { busyWaitMs, checkpointThread })
 }
 
 async function inspectDuties(dir: string, options: StoreOptions): Promise<InspectedStore> {

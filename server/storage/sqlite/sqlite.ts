@@ -8,8 +8,6 @@
 //    read at most once per turn of the event loop and after each own commit, because many calls need it.
 // 4. SQLite never waits inside a call. If the file is busy, the call is repeated between turns of the event loop.
 // 5. In a server, a thread copies the WALs of the files that requests write to these files (checkpointer.ts).
-// 6. In a server, requests and ingest write on different threads. In the file that both write, requests begin their
-//    transactions first (write-turns.ts).
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 import type { WorkerThread } from '#runtime/worker-thread.ts'
 import { createGroupCommit } from '../group-commit.ts'
@@ -23,7 +21,6 @@ import { createCheckpointer, pagesMax } from './checkpointer.ts'
 import { Connection, type ConnectionOptions } from './connection.ts'
 import { renameSqlite } from './errors.ts'
 import { retryWhileBusy } from './retry-while-busy.ts'
-import { takeTurn, type WriteTurns } from './write-turns.ts'
 
 const writesWaitingMax = 10_000
 /** Concurrent snapshots, each with its own connection; others wait. */
@@ -49,8 +46,6 @@ export interface SqliteOptions extends ConnectionOptions {
   readonly busyWaitMs: number
   /** For a process that handles requests meanwhile (5). */
   readonly checkpointThread?: WorkerThread | undefined
-  /** In a server: whether requests or ingest write, so that requests go first (6). */
-  readonly turns?: WriteTurns
 }
 
 export async function inspectSqlite(
@@ -92,7 +87,7 @@ async function openSqliteState(file: string, options: SqliteOptions): Promise<St
   }
 
   async function transact<T>(work: (tx: StateWriter) => Promise<T>): Promise<T> {
-    await takeTurn(options.turns, () => whenFree(() => writer.run('begin immediate')))
+    await whenFree(() => writer.run('begin immediate'))
     try {
       const result = await runGuarded((guard) => createTransaction(writer, guard, file), work)
       await whenFree(() => writer.run('commit'))

@@ -39,13 +39,17 @@ export function probe(context: ExplorerContext, chain: string, address: string):
 
 async function searchAndStore(context: ExplorerContext, node: ChainNode, address: string): Promise<FundingResult> {
   const { funding, isFinal, asOf } = await searchInTime(context, node, address)
-  if (funding && isFinal && !(await context.ingest.write((tx) => putProven(tx, funding))))
+  if (funding && isFinal && !(await storeProven(context, funding)))
     throw needsIndex(
       `A search finds the first funding in block ${funding.block}, but an earlier transfer is stored.`,
       'Check the node. If the stored transfer is wrong, remove it with tetrad repair --chain … --forget-from ….',
     )
   return { funding, confidence: { asOf, finality: isFinal ? 'finalized' : 'head', coverage: 'probed' } }
 }
+
+/** False if an earlier funding is stored. */
+const storeProven = ({ ingest, explorer }: ExplorerContext, funding: Funding): Promise<boolean> =>
+  explorer.putProvenOnThread?.(funding) ?? ingest.write((tx) => putProven(tx, funding))
 
 async function searchInTime(
   { clock, settings }: ExplorerContext,
