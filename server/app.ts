@@ -51,7 +51,8 @@ import type { StoreOperation } from './background/ingest-thread.ts'
 import { createNoticeReader } from './background/notices.ts'
 import { createIngest } from './background/start-ingest.ts'
 import { type AppContext, createContext } from './context.ts'
-import { endpoints, extensions } from './endpoints.ts'
+import { endpoints } from './endpoints.ts'
+import { extensions } from './extensions.ts'
 
 export interface StartOptions {
   readonly settings: Settings
@@ -69,6 +70,8 @@ export interface StartOptions {
   readonly checkData?: (stores: Pick<Stores, 'state' | 'ingest'>) => Promise<void>
   /** Runs after the databases are open, before the beacon nodes are asked for the times of their chains. */
   readonly prepare?: (context: AppContext) => Promise<void>
+  /** Default: `all`. With `none`, the server has only the eight endpoints, and no alerts. */
+  readonly extensions?: 'all' | 'none'
   /** Only for the demo: creates the key that the console gives to all visitors. */
   readonly createDemoKey?: (context: AppContext) => Promise<string>
 }
@@ -139,7 +142,11 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   const progressBoard = createProgressBoard(clock)
   let url: string | undefined
   const notify = createNoticeReader(metrics, progressBoard)
-  const ingesters = await createIngest(context, { dataDir: options.dataDir, notify, onStored })
+  const hasExtensions = options.extensions !== 'none'
+  const ingesters = await createIngest(context, {
+    ...{ dataDir: options.dataDir, notify, onStored },
+    hasAlerts: hasExtensions,
+  })
   const operations = {
     dataDir: options.dataDir,
     version: options.version ?? 'unknown',
@@ -171,7 +178,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   const history = settings.console.enabled ? startHistoryRecorder({ clock, metrics, coverage }) : undefined
   resources.defer(() => history?.stop())
   resources.defer(startProgressLog(context, coverage))
-  const app = createApp(context, [...endpoints, ...extensions], authorizer, metrics)
+  const app = createApp(context, [...endpoints, ...(hasExtensions ? extensions : [])], authorizer, metrics)
   const openapiRoute = documentRoute(app, '/openapi.json', () =>
     openapi({ serverUrl: settings.server.publicUrl || withoutWildcard(httpServer.url) }),
   )

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { groups, type Plan } from '#api/contract/routes.ts'
 import { type Clock, systemClock } from '#runtime/clock.ts'
 import { openLog } from '#runtime/log.ts'
-import { type RunningServer, startServer } from '#server/app.ts'
+import { type RunningServer, type StartOptions, startServer } from '#server/app.ts'
 import { createDemoKey, type DemoSamples, startDemo } from '#simulator/demo.ts'
 import { createKey, type NewKey } from '#storage/keys.ts'
 import { settingsWith } from './context.ts'
@@ -32,6 +32,7 @@ export async function openDemoServer(
   overrides: object | ((settings: object) => object) = {},
   clock: Clock = systemClock,
   dataDir?: string,
+  extensions: StartOptions['extensions'] = 'all',
 ): Promise<DemoServer> {
   const dir = dataDir ?? (await mkdtemp(join(tmpdir(), 'tetrad-world-')))
   await copyDemo(dir)
@@ -47,6 +48,7 @@ export async function openDemoServer(
     }),
     dataDir: dir,
     clock,
+    extensions,
     log: openLog('info', (line) => lines.push(line)),
     prepare: async (context) => {
       samples = await demo.load(context)

@@ -32,6 +32,7 @@ const layers: readonly [prefix: string, layer: string][] = [
   ['server/admin/', 'admin'],
   ['server/background/', 'background'],
   ['server/endpoints.ts', 'endpoints'],
+  ['server/extensions.ts', 'endpoints'],
   ['server/context.ts', 'context'],
   ['server/app.ts', 'app'],
   ['cli/', 'cli'],

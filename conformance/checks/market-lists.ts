@@ -201,7 +201,7 @@ export const marketListChecks: Checks = {
     requirement: 'the search for the question of a market finds its event, as it is found by id',
     async run(server) {
       const id = 'markets.publicSearch'
-      const { question } = (await listMarkets(server, { slug: [await slugOf(server)] }))[0] ?? {}
+      const { question } = await server.fetchReply('markets.bySlug', { slug: await slugOf(server) })
       const found = expectReply(id, await callExtension(server, id, { q: String(question).slice(0, 200) }))
       const event = await fetchEvent(server)
       const match = toList(found.events, 'events').find((candidate) => candidate.id === event.id)

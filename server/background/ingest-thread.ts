@@ -20,6 +20,7 @@ export interface IngestThreadStart {
   readonly dataDir: string
   /** See `IngestOptions`. */
   readonly holder: string
+  readonly hasAlerts: boolean
 }
 
 /** What the thread sends: notices of the ingesters, and what they log, share and measure. */

@@ -21,6 +21,8 @@ export interface IngestOptions {
   readonly onTroubles: (chain: string, troubles: readonly (string | undefined)[]) => void
   /** Names this process in its leases. */
   readonly holder: string
+  /** Whether watched validators are examined (the extension alerts). */
+  readonly hasAlerts: boolean
 }
 
 type IngestLoop = (signal: AbortSignal) => Promise<void>
@@ -38,7 +40,7 @@ export async function runIngesters(context: IngestContext, options: IngestOption
 
 function ingesters(
   context: IngestContext,
-  { dataDir, notify, onTroubles }: IngestOptions,
+  { dataDir, notify, onTroubles, hasAlerts }: IngestOptions,
 ): Readonly<Record<string, IngestLoop>> {
   return {
     markets: (signal) => startMarkets(context, signal, (report) => notify({ is: 'feed', report })),
@@ -51,12 +53,12 @@ function ingesters(
       return startChains(context, signal, { onProgress, onTroubles })
     },
     beacon: async (signal) => {
-      const alerts = createAlerts(context, watchedNotices(notify))
+      const alerts = hasAlerts ? createAlerts(context, watchedNotices(notify)) : undefined
       const onStep = (network: Network, step: IngestStep) => {
         notify({ is: 'network', network, step })
-        alerts.wake(network)
+        alerts?.wake(network)
       }
-      await Promise.all([startBeacon(context, signal, onStep, dataDir), alerts.run(signal)])
+      await Promise.all([startBeacon(context, signal, onStep, dataDir), alerts?.run(signal)])
     },
     mirror: (signal) =>
       startMirror(context, signal, (outcome) => notify({ is: 'polled', source: 'mirror clickhouse', outcome })),

@@ -25,6 +25,8 @@ import { type Notify, sharedMaps } from './notices.ts'
 export interface IngestParts {
   readonly dataDir: string
   readonly notify: Notify
+  /** See `IngestOptions`. */
+  readonly hasAlerts: boolean
   /** Gets the operations of the thread on the databases. */
   readonly onStored: (operation: StoreOperation) => void
 }
@@ -45,8 +47,8 @@ export async function createIngest(context: AppContext, parts: IngestParts): Pro
   return isNeeded && clock === systemClock ? ingestOnThread(context, parts) : ingestOnThisThread(context, parts)
 }
 
-function ingestOnThisThread(context: AppContext, { dataDir, notify }: IngestParts): Ingest {
-  const options = { dataDir, notify, onTroubles: () => {}, holder: context.random.uuid() }
+function ingestOnThisThread(context: AppContext, { dataDir, notify, hasAlerts }: IngestParts): Ingest {
+  const options = { dataDir, notify, hasAlerts, onTroubles: () => {}, holder: context.random.uuid() }
   return {
     calls: ingestCalls(context, dataDir),
     findings: async () => [],
@@ -65,10 +67,10 @@ const stableMs = 600_000
 /** Longer than any transaction of an ingester, shorter than the time limit of requests. */
 const storeTimeoutMs = 5000
 
-function ingestOnThread(context: AppContext, { dataDir, notify, onStored }: IngestParts): Ingest {
+function ingestOnThread(context: AppContext, { dataDir, notify, onStored, hasAlerts }: IngestParts): Ingest {
   const { clock, log, random, settings } = context
   const maps = sharedMaps(context)
-  const start: IngestThreadStart = { settings, dataDir, holder: random.uuid() }
+  const start: IngestThreadStart = { settings, dataDir, hasAlerts, holder: random.uuid() }
   const thread = openThread(new URL('./ingest-thread.ts', import.meta.url), start, {
     isBackground: true,
     resourceLimits,

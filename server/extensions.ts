@@ -1,0 +1,98 @@
+// What the server offers beyond the eight endpoints: the handlers of all extensions. A server can start without them
+// (`extensions` in `StartOptions`). Each extension is a folder `server/<group>/extensions/<name>`.
+import type { Endpoint } from '#api/contract/kit.ts'
+import { addressTag } from '#explorer/endpoints/address-tag.ts'
+import { apiLimit } from '#explorer/endpoints/api-limit.ts'
+import { chainList } from '#explorer/endpoints/chain-list.ts'
+import { labelSearch } from '#explorer/endpoints/label-search.ts'
+import { trail } from '#explorer/endpoints/trail.ts'
+import { checkSignature } from '#fx/endpoints/check-signature.ts'
+import { currencies } from '#fx/endpoints/currencies.ts'
+import { quote } from '#fx/endpoints/quote.ts'
+import { quotes } from '#fx/endpoints/quotes.ts'
+import { rateHistory } from '#fx/endpoints/rate-history.ts'
+import { rates } from '#fx/endpoints/rates.ts'
+import { receipt } from '#fx/endpoints/receipt.ts'
+import { setRate } from '#fx/endpoints/set-rate.ts'
+import { receiptKey } from '#fx/receipts/receipt-key.ts'
+import type { Handler } from '#http/handler.ts'
+import { byId } from '#markets/endpoints/by-id.ts'
+import { changes, changesBySlug } from '#markets/endpoints/list-changes.ts'
+import { events, eventsKeyset, eventsPagination } from '#markets/endpoints/list-events.ts'
+import { list, listKeyset } from '#markets/endpoints/list-markets.ts'
+import { series } from '#markets/endpoints/list-series.ts'
+import { tags } from '#markets/endpoints/list-tags.ts'
+import {
+  eventById,
+  eventBySlug,
+  eventTags,
+  marketTags,
+  seriesById,
+  tagById,
+  tagBySlug,
+} from '#markets/endpoints/one-record.ts'
+import { publicSearch } from '#markets/endpoints/public-search.ts'
+import { changeStream } from '#markets/endpoints/stream-changes.ts'
+import { search } from '#markets/search/search.ts'
+import { duties } from '#validators/endpoints/duties.ts'
+import { effectivenessV0 } from '#validators/endpoints/effectiveness-v0.ts'
+import { entities } from '#validators/endpoints/entities.ts'
+import { explain } from '#validators/endpoints/explain.ts'
+import { find } from '#validators/endpoints/find.ts'
+import { list as validatorList } from '#validators/endpoints/list.ts'
+import { networkOverview, networkStats } from '#validators/endpoints/network.ts'
+import { operator } from '#validators/endpoints/operator.ts'
+import { operatorEffectiveness } from '#validators/endpoints/operator-effectiveness.ts'
+import { operatorPercentiles, operatorSummary, operators } from '#validators/endpoints/operators.ts'
+import type { AppContext } from './context.ts'
+
+/** Endpoints beyond the specification (behaviour/http.md#endpoints-beyond-the-specification). */
+export const extensions: readonly Handler<Endpoint, AppContext>[] = [
+  trail, //            GET  /v2/trail
+  labelSearch, //      GET  /v2/labels/search
+  chainList, //        GET  /v2/chainlist
+  apiLimit, //         GET  /v2/api       module=getapilimit action=getapilimit
+  addressTag, //       GET  /v2/api       module=nametag action=getaddresstag
+  currencies, //       GET  /v1/exchange/fx/currencies
+  rates, //            GET  /v1/exchange/fx/rates
+  quotes, //           GET  /v1/exchange/fx/quotes
+  quote, //            GET  /v1/exchange/fx/quotes/{id}
+  receipt, //          GET  /v1/exchange/fx/quotes/{id}/receipt
+  checkSignature, //   POST /v1/exchange/fx/quotes/{id}/check-signature
+  receiptKey, //       GET  /v1/exchange/fx/receipt-key
+  setRate, //          POST /v1/exchange/fx/rates
+  rateHistory, //      GET  /v1/exchange/fx/rates/history
+  explain, //          GET  /v1/eth/validators/{validator_index_or_pubkey}/explain
+  duties, //           GET  /v1/eth/validators/{validator_index_or_pubkey}/duties
+  validatorList, //    GET  /v0/eth/validators
+  effectivenessV0, //  GET  /v0/eth/validators/{validator_index_or_pubkey}/effectiveness
+  find, //             GET  /v1/eth/validators
+  operators, //        GET  /v0/eth/operators
+  operatorPercentiles, // GET  /v0/eth/operators/percentiles
+  operator, //         GET  /v0/eth/operators/{operator_id}
+  operatorSummary, //  GET  /v0/eth/operators/{operator_id}/summary
+  operatorEffectiveness, // GET  /v0/eth/operators/{operator_id}/effectiveness
+  networkStats, //     GET  /v0/eth/network/stats
+  networkOverview, //  GET  /v0/eth/network/overview
+  entities, //         GET  /v1/eth/entities
+  byId, //             GET  /markets/{id}
+  list, //             GET  /markets
+  listKeyset, //       GET  /markets/keyset
+  events, //           GET  /events
+  eventsKeyset, //     GET  /events/keyset
+  eventsPagination, // GET  /events/pagination
+  eventById, //        GET  /events/{id}
+  eventBySlug, //      GET  /events/slug/{slug}
+  tags, //             GET  /tags
+  tagById, //          GET  /tags/{id}
+  tagBySlug, //        GET  /tags/slug/{slug}
+  marketTags, //       GET  /markets/{id}/tags
+  eventTags, //        GET  /events/{id}/tags
+  series, //           GET  /series
+  seriesById, //       GET  /series/{id}
+  search, //           GET  /markets/search
+  publicSearch, //     GET  /public-search
+  changesBySlug, //    GET  /markets/slug/{slug}/changes
+  changes, //          GET  /markets/changes
+  changeStream, //     GET  /markets/changes/stream
+]
