@@ -30,7 +30,7 @@
 //    a circle. Only the last run has an effect, so the work must not change anything outside its transaction; it returns
 //    what it finds.
 // 8. `recent` may be slightly behind `get` and `all`, but not behind what this process has written or noticed: a replica
-//    is used only if it has replayed the log up to there. What a read of `get` or `all` has found may be newer. If a
+//    is used only if it has replayed the WAL up to there. What a read of `get` or `all` has found may be newer. If a
 //    result is combined with it, or cached under it, use `recent.snapshot`, which checks it in the same snapshot.
 // 9. The character U+0000 in a text may be returned as U+FFFD, because PostgreSQL cannot store it. Store bytes as bytes.
 //

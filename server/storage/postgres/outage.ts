@@ -1,5 +1,5 @@
-// Retries work during an outage of PostgreSQL. The waiting time is counted from the start of the outage: all callers wait
-// until the same time, and later ones fail at once.
+// Repeats work of requests and ingesters during an outage of PostgreSQL. An outage begins with the first lost connection.
+// Every caller may retry until `waitMs` after that moment. A caller that arrives later gets the error immediately.
 import { type Clock, systemClock } from '#runtime/clock.ts'
 import { ConnectionLost } from './errors.ts'
 
@@ -8,10 +8,11 @@ export const outageWaitMs = 15_000
 const stepMs = 20
 
 type OutageClock = Pick<Clock, 'monotonicMs' | 'sleep'>
-type OutageRetry = <T>(work: () => Promise<T>) => Promise<T>
+export type OutageRetry = <T>(work: () => Promise<T>) => Promise<T>
 
 /** Repeats `work` while its connection is lost, until the time is up. */
 export function createOutageRetry(waitMs: number, clock: OutageClock = systemClock): OutageRetry {
+  /** When the outage began. */
   let sinceMs = 0
   /** When a connection was last lost; undefined: work has succeeded since. */
   let lostMs: number | undefined

@@ -1,22 +1,22 @@
 // The database interface on PostgreSQL, for several processes. How it keeps the guarantees of state.ts:
 //
 // 1. Transactions take the lock that they name, and nothing else keeps those of several processes apart (writers.ts).
-// 2. Reads use read-only connections. Each iteration has its own connection and snapshot.
+// 2. Reads use read-only connections (pool.ts). Each iteration has its own connection and snapshot (iterations.ts).
 // 3. `version` is based on a table of all writers, which is polled (commit-watch.ts).
+// 4. `recent` reads from replicas that have every commit that this process knows of (replicas.ts).
 import { type InspectedStore, inspectStore, type MigrationEngine } from '../migrate.ts'
 import type { Migration, Row, State, Value } from '../state.ts'
-import { closedFault, iterationsMax, tooManyIterations } from '../write-queue.ts'
+import { closedFault } from '../write-queue.ts'
 import { type PostgresAddress, parsePostgresUrl } from './address.ts'
-import { type CommitWatch, openCommitWatch } from './commit-watch.ts'
+import { CommitWatch } from './commit-watch.ts'
 import { dialect, toPostgresSql } from './dialect.ts'
 import { renamePostgres } from './errors.ts'
-import { createOutageRetry, outageWaitMs } from './outage.ts'
-import { createSessionPool } from './pool.ts'
+import { Iterations } from './iterations.ts'
+import { outageWaitMs } from './outage.ts'
+import { createSessionPool, type SessionPool } from './pool.ts'
 import { createReplicas } from './replicas.ts'
-import { PostgresSession, sessionReader } from './session.ts'
-import { createWriters } from './writers.ts'
-
-const rowsPerFetch = 1000
+import { sessionReader } from './session.ts'
+import { Writers } from './writers.ts'
 
 export interface PostgresOptions {
   readonly connections: number
@@ -58,79 +58,62 @@ function createPostgresState(
   address: PostgresAddress,
   { connections, replicas: replicaUrls = [], waitMs = outageWaitMs }: PostgresOptions,
 ): State & { open(): Promise<void> } {
-  const writers = createWriters(address, waitMs, (commit) => watch?.noteOwnCommit(commit))
-  const iterationRetry = createOutageRetry(waitMs)
+  const writers = new Writers(address, waitMs, (commit) => openWatch?.noteOwnCommit(commit))
   const readers = createSessionPool(address, 'read', connections, waitMs)
-  const replicas = createReplicas(
-    replicaUrls.map((url) => parsePostgresUrl(url, address.subschema)),
-    connections,
-  )
-  const iterations = new Set<PostgresSession>()
-  let watch: CommitWatch | undefined
-  let isClosed = false
+  const iterations = new Iterations(address, waitMs)
+  const replicaAddresses = replicaUrls.map((url) => parsePostgresUrl(url, address.subschema))
+  const replicas = createReplicas(replicaAddresses, connections)
+  /** Undefined before `open` and after `close`. */
+  let openWatch: CommitWatch | undefined
 
-  function watching(): CommitWatch {
-    if (isClosed || !watch) throw closedFault(address.name)
-    return watch
+  function getWatch(): CommitWatch {
+    if (!openWatch) throw closedFault(address.name)
+    return openWatch
   }
 
-  /** Closes all connections, after the server was found dead. */
-  function drop(): void {
-    writers.drop()
-    for (const session of iterations) void session.close()
-    readers.drop()
+  async function open(): Promise<void> {
+    await writers.open()
+    openWatch = await CommitWatch.open(address, {
+      onDead: () => {
+        writers.drop()
+        iterations.drop()
+        readers.drop()
+      },
+      // Until then, no replica is used. The next poll tries again.
+      onNewTimeline: () => void (replicaUrls.length > 0 && writers.nameTimeline().catch(() => {})),
+    })
   }
 
-  const reader = sessionReader((work) => readers.read(work))
-  const snapshot: State['snapshot'] = (work, signal) =>
+  async function close(): Promise<void> {
+    await writers.close()
+    const watch = openWatch
+    openWatch = undefined
+    await watch?.close()
+    await Promise.all([readers.close(), replicas.close(), iterations.close()])
+  }
+
+  const primary = {
+    ...sessionReader((work) => readers.read(work)),
+    snapshot: readSnapshots(readers),
+  }
+  return {
+    engine: 'postgres',
+    ...primary,
+    recent: replicas.reader(primary, () => getWatch().requiredPosition()),
+    hasReplicas: replicaUrls.length > 0,
+    each: <R = Row>(sql: string, ...values: Value[]) => iterations.each<R>(sql, values),
+    write: (work, options) => writers.write(work, options),
+    writeTogether: (write, item) => writers.writeTogether(write, item),
+    version: (group) => getWatch().version(group),
+    open,
+    close,
+  }
+}
+
+const readSnapshots =
+  (readers: SessionPool): State['snapshot'] =>
+  (work, signal) =>
     readers.read((session) => {
       signal?.throwIfAborted()
       return work(sessionReader((read) => read(session)))
     }, 'isolation level repeatable read')
-  return {
-    engine: 'postgres',
-    ...reader,
-    hasReplicas: replicaUrls.length > 0,
-    recent: replicas.reader({ ...reader, snapshot }, () => watching().knownPosition()),
-    async open() {
-      await writers.open()
-      watch = await openCommitWatch(address, {
-        onDead: drop,
-        // Until then, no replica is used. The next poll tries again.
-        onNewTimeline: () => void (replicaUrls.length > 0 && writers.nameTimeline().catch(() => {})),
-      })
-    },
-    snapshot,
-    async *each<R = Row>(sql: string, ...values: Value[]): AsyncGenerator<R> {
-      if (isClosed) throw closedFault(address.name)
-      if (iterations.size >= iterationsMax) throw tooManyIterations(address.name)
-      let session: PostgresSession | undefined
-      try {
-        session = await iterationRetry(() => PostgresSession.open(address, 'walk'))
-        iterations.add(session)
-        await session.begin('')
-        await session.run(`declare walk no scroll cursor for ${sql}`, values)
-        for (;;) {
-          const rows = await session.rows<R>(`fetch ${rowsPerFetch} from walk`)
-          yield* rows
-          if (rows.length < rowsPerFetch) return
-        }
-      } catch (error) {
-        throw renamePostgres(error, address.name)
-      } finally {
-        if (session) iterations.delete(session)
-        await session?.close()
-      }
-    },
-    write: writers.write,
-    writeTogether: writers.writeTogether,
-    version: (group) => watching().version(group),
-    async close() {
-      await writers.close()
-      isClosed = true
-      await watch?.close()
-      await Promise.all([readers.close(), replicas.close()])
-      for (const session of iterations) await session.close()
-    },
-  }
-}

@@ -1,4 +1,4 @@
-// Read replicas, for reads that may be a second old.
+// Read replicas on PostgreSQL, for queries that are slow or frequent and may be a second old (`recent` in storage/state.ts).
 //
 // 1. A replica is used only if it has replayed the WAL up to every commit that this process knows of (storage/state.ts,
 //    rule 8), on the timeline of the primary: after a failover, a standby of the former primary may have more WAL, but
@@ -9,9 +9,9 @@ import { systemClock } from '#runtime/clock.ts'
 import { readCurrent } from '../recent-reader.ts'
 import type { RecentReader, Row, State, StateReader, Value } from '../state.ts'
 import type { PostgresAddress } from './address.ts'
-import type { KnownPosition } from './commit-watch.ts'
 import { createSessionPool, inTransaction, type SessionPool } from './pool.ts'
 import { type PostgresSession, sessionReader } from './session.ts'
+import type { RequiredPosition } from './wal-position.ts'
 
 const backoffMs = 5000
 /** `lsn` is null if it is no replica. */
@@ -24,13 +24,13 @@ export function createReplicas(addresses: readonly PostgresAddress[], connection
     backoffUntilMs: Number.NEGATIVE_INFINITY,
   }))
   /** Each connection has replayed the WAL at least up to here. */
-  const reached = new WeakMap<PostgresSession, KnownPosition>()
+  const reached = new WeakMap<PostgresSession, RequiredPosition>()
   let next = 0
 
   /** `isAlone`: it is not in a transaction. */
-  async function hasReached(session: PostgresSession, known: KnownPosition, isAlone: boolean): Promise<boolean> {
-    const isReached = (position?: KnownPosition) =>
-      position !== undefined && position.timeline === known.timeline && position.lsn >= known.lsn
+  async function hasReached(session: PostgresSession, required: RequiredPosition, isAlone: boolean): Promise<boolean> {
+    const isReached = (position?: RequiredPosition) =>
+      position !== undefined && position.timeline === required.timeline && position.lsn >= required.lsn
     if (isReached(reached.get(session))) return true
     type Position = { lsn: number | null; timeline: string | null }
     const row = isAlone
@@ -54,19 +54,19 @@ export function createReplicas(addresses: readonly PostgresAddress[], connection
   }
 
   return {
-    reader(primary: Pick<State, 'get' | 'all' | 'snapshot'>, knownPosition: () => KnownPosition): RecentReader {
+    reader(primary: Pick<State, 'get' | 'all' | 'snapshot'>, requiredPosition: () => RequiredPosition): RecentReader {
       if (all.length === 0) return readCurrent(primary)
       /** `fromReplica` returns undefined if the replica is behind. */
       const read = async <T>(
-        fromReplica: (sessions: SessionPool, known: KnownPosition) => Promise<{ readonly is: T } | undefined>,
+        fromReplica: (sessions: SessionPool, required: RequiredPosition) => Promise<{ readonly is: T } | undefined>,
         fromPrimary: () => Promise<T>,
         signal?: AbortSignal,
       ): Promise<T> => {
-        const known = knownPosition()
-        const replica = known.timeline === undefined ? undefined : nextAvailable()
+        const required = requiredPosition()
+        const replica = required.timeline === undefined ? undefined : nextAvailable()
         if (!replica) return fromPrimary()
         try {
-          const result = await fromReplica(replica.sessions, known)
+          const result = await fromReplica(replica.sessions, required)
           if (result) return result.is
         } catch {
           signal?.throwIfAborted()
@@ -78,9 +78,9 @@ export function createReplicas(addresses: readonly PostgresAddress[], connection
       /** The check and the query are in one transaction, if there is one. */
       const readOnce = <T>(work: (reader: StateReader) => Promise<T>): Promise<T> =>
         read(
-          (sessions, known) =>
+          (sessions, required) =>
             sessions.runWithoutRetry(async (session) =>
-              (await hasReached(session, known, false)) ? { is: await work(readerOf(session)) } : undefined,
+              (await hasReached(session, required, false)) ? { is: await work(readerOf(session)) } : undefined,
             ),
           () => work(primary),
         )
@@ -89,11 +89,11 @@ export function createReplicas(addresses: readonly PostgresAddress[], connection
         all: <R = Row>(sql: string, ...values: Value[]) => readOnce((reader) => reader.all<R>(sql, ...values)),
         snapshot: (isRecent, work, signal) =>
           read(
-            (sessions, known) =>
+            (sessions, required) =>
               sessions.use(async (session) => {
                 signal?.throwIfAborted()
                 // Before the transaction: its snapshot could be older than the position that it reads.
-                if (!(await hasReached(session, known, true))) return undefined
+                if (!(await hasReached(session, required, true))) return undefined
                 return inTransaction(session, 'isolation level repeatable read', async () =>
                   (await isRecent(readerOf(session))) ? { is: await work(readerOf(session)) } : undefined,
                 )
