@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { builtinModules } from 'node:module'
-import { dirname, join, normalize, sep } from 'node:path'
+import { dirname, join, normalize, relative, sep } from 'node:path'
 import { test } from 'node:test'
 
 const root = normalize(join(import.meta.dirname, '..'))
@@ -137,13 +137,24 @@ function resolve(from: string, specifier: string): { file: string } | { package:
   return { package: specifier }
 }
 
-function specifiersOf(text: string): string[] {
+interface Import {
+  readonly specifier: string
+  /** Nothing of it exists when the program runs. */
+  readonly isType: boolean
+}
+
+function importsOf(text: string): Import[] {
   const code = text.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/^\s*\/\/.*$/gm, '')
   const found = code.matchAll(
-    /(?:^|\n)\s*(?:import|export)\b[^'"\n;]*?(?:\{[^}]*\}[^'"\n]*?)?from\s*['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)|^\s*import\s+['"]([^'"]+)['"]/gm,
+    /(?:^|\n)\s*(?:import|export)\b([^'"\n;]*?(?:\{[^}]*\}[^'"\n]*?)?)from\s*['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)|^\s*import\s+['"]([^'"]+)['"]/gm,
   )
-  return [...found].map((match) => match[1] ?? match[2] ?? match[3] ?? '')
+  return [...found].map(([, names = '', ...specifiers]) => ({
+    specifier: specifiers.find((specifier) => specifier !== undefined) ?? '',
+    isType: /^\s*type\b|^\s*\{(\s*type [^,}]+,?)+\s*\}\s*$/.test(names),
+  }))
 }
+
+const specifiersOf = (text: string): string[] => importsOf(text).map(({ specifier }) => specifier)
 
 const sources = files.map((file) => ({ file, text: readFileSync(join(root, file), 'utf8') }))
 
@@ -155,6 +166,19 @@ test('the imports of all files are found', () => {
       "import {\n  a,\n  b,\n} from './x.ts'\nexport { c } from '#core/y.ts'\nimport 'z'\nawait import('w')\n",
     ),
     ['./x.ts', '#core/y.ts', 'z', 'w'],
+  )
+  const imports = importsOf(
+    [
+      "import type { A } from './a.ts'",
+      "import { type A, type B } from './b.ts'",
+      "import { type A, b } from './c.ts'",
+      "import {\n  type A,\n  type B as C,\n} from './d.ts'",
+      "import { b, type A } from './e.ts'\n",
+    ].join('\n'),
+  )
+  assert.deepEqual(
+    imports.filter(({ isType }) => isType).map(({ specifier }) => specifier),
+    ['./a.ts', './b.ts', './d.ts'],
   )
 })
 
@@ -171,6 +195,66 @@ test('a layer imports only the layers below it', () => {
   }
   assert.deepEqual(violations, [])
 })
+
+/** The files that an import of a source file leads to, without packages. */
+const edges = sources.flatMap(({ file, text }) =>
+  importsOf(text).flatMap(({ specifier, isType }) => {
+    const target = resolve(file, specifier)
+    return 'package' in target ? [] : [{ from: file, to: target.file, isType }]
+  }),
+)
+
+const isExtension = (file: string): boolean => /^server\/\w+\/extensions\//.test(file)
+const isCore = (file: string): boolean =>
+  /^server\/(core|runtime|sources|storage|ingest|http|explorer|fx|validators|markets|endpoints\.ts)/.test(file) &&
+  !isExtension(file)
+
+test('the core never imports an extension, neither its values nor its types', () => {
+  assert.ok(files.filter(isCore).length > 100)
+  assert.deepEqual(
+    edges.filter(({ from, to }) => isCore(from) && isExtension(to)).map(({ from, to }) => `${from} → ${to}`),
+    [],
+  )
+})
+
+/** Folders whose parts still import each other in a circle. */
+const cyclesLeft = new Set(['server/explorer', 'server/markets', 'server/validators', 'server/validators/ingest'])
+
+test('the parts of a folder of a group do not import each other in a circle', () => {
+  const folders = new Set<string>()
+  for (const file of files.filter((path) => /^server\/(explorer|fx|validators|markets)\//.test(path)))
+    for (let folder = dirname(file); folder !== 'server'; folder = dirname(folder)) folders.add(folder)
+  const circles = [...folders].filter((folder) => !cyclesLeft.has(folder)).flatMap(findCircles)
+  assert.deepEqual(circles, [])
+})
+
+/** Imports of values among the files and folders in a folder that lead back to where they start. */
+function findCircles(folder: string): string[] {
+  const partOf = (file: string): string | undefined =>
+    file.startsWith(`${folder}/`) ? relative(folder, file).split(sep)[0] : undefined
+  const imported = new Map<string, Set<string>>()
+  const inFolder = edges.filter(({ from, to, isType }) => {
+    const [part, target] = [partOf(from), partOf(to)]
+    if (isType || part === undefined || target === undefined || part === target) return false
+    imported.set(part, (imported.get(part) ?? new Set()).add(target))
+    return true
+  })
+  const reachableFrom = (start: string): Set<string> => {
+    const reached = new Set<string>()
+    const follow = (part: string): void => {
+      for (const next of imported.get(part) ?? []) {
+        if (reached.has(next)) continue
+        reached.add(next)
+        follow(next)
+      }
+    }
+    follow(start)
+    return reached
+  }
+  return inFolder
+    .filter(({ from, to }) => reachableFrom(partOf(to) ?? '').has(partOf(from) ?? ''))
+    .map(({ from, to }) => `${from} → ${to}`)
+}
 
 test('each package is imported only by the files listed for it', () => {
   const violations: string[] = []
