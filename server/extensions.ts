@@ -18,7 +18,7 @@ import { receiptKey } from '#fx/receipts/receipt-key.ts'
 import type { Handler } from '#http/handler.ts'
 import { byId } from '#markets/endpoints/by-id.ts'
 import { changes, changesBySlug } from '#markets/endpoints/list-changes.ts'
-import { events, eventsKeyset, eventsPagination } from '#markets/endpoints/list-events.ts'
+import { events, eventsKeyset } from '#markets/endpoints/list-events.ts'
 import { list, listKeyset } from '#markets/endpoints/list-markets.ts'
 import { series } from '#markets/endpoints/list-series.ts'
 import { tags } from '#markets/endpoints/list-tags.ts'
@@ -80,7 +80,6 @@ export const extensions: readonly Handler<Endpoint, AppContext>[] = [
   listKeyset, //       GET  /markets/keyset
   events, //           GET  /events
   eventsKeyset, //     GET  /events/keyset
-  eventsPagination, // GET  /events/pagination
   eventById, //        GET  /events/{id}
   eventBySlug, //      GET  /events/slug/{slug}
   tags, //             GET  /tags

@@ -253,7 +253,6 @@ async function callsOf({ state, ingest, clock, random }: AppContext): Promise<Ca
     `/markets/keyset?limit=7&tag_slug=infrastructure&order=liquidity&ascending=false`,
     `/events?limit=100`,
     `/events/keyset?limit=7&order=volume`,
-    `/events/pagination?limit=5`,
     ...events.flatMap(({ id, slug }) => [`/events/${id}`, `/events/slug/${slug}`, `/events/${id}/tags`]),
     `/series?limit=50`,
     `/public-search?q=the`,

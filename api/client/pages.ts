@@ -39,7 +39,6 @@ export const pagedEndpoints = {
   'markets.list': { records: null, next: 'offset' },
   'markets.listKeyset': { records: 'markets', next: { from: 'next_cursor', to: 'after_cursor' } },
   'markets.events': { records: null, next: 'offset' },
-  'markets.eventsPagination': { records: 'data', next: 'offset' },
   'markets.eventsKeyset': { records: 'events', next: { from: 'next_cursor', to: 'after_cursor' } },
   'markets.tags': { records: null, next: 'offset' },
   'markets.series': { records: null, next: 'offset' },

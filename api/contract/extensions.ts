@@ -56,7 +56,6 @@ export const extensions = {
   'markets.listKeyset': marketLists.listKeyset,
   'markets.events': marketLists.events,
   'markets.eventsKeyset': marketLists.eventsKeyset,
-  'markets.eventsPagination': marketLists.eventsPagination,
   'markets.eventById': marketLists.eventById,
   'markets.eventBySlug': marketLists.eventBySlug,
   'markets.tags': marketLists.tags,

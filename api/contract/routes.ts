@@ -141,7 +141,6 @@ export const extensionRoutes = {
   'markets.listKeyset': { ...markets, spec, path: '/markets/keyset', perSecond: 10 },
   'markets.events': { ...markets, spec, path: '/events', perSecond: 10 },
   'markets.eventsKeyset': { ...markets, spec, path: '/events/keyset', perSecond: 10 },
-  'markets.eventsPagination': { ...markets, spec, path: '/events/pagination', perSecond: 10 },
   'markets.eventById': { ...markets, spec, path: '/events/{id}' },
   'markets.eventBySlug': { ...markets, spec, path: '/events/slug/{slug}' },
   'markets.tags': { ...markets, spec, path: '/tags', perSecond: 10 },

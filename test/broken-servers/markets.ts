@@ -58,16 +58,6 @@ export const marketDefects: readonly Defect[] = [
   ['an unknown event is a success', 'markets.events', status(404, 200)],
   ['events cannot be skipped', 'markets.list.events', ignoreParameter('offset')],
   ['cursors of events are ignored', 'markets.list.events', ignoreParameter('after_cursor')],
-  [
-    'the number of events is that of the page',
-    'markets.list.events',
-    replaceValue('/events/pagination', 'pagination.totalResults', constant(1)),
-  ],
-  [
-    'every page of events has another one',
-    'markets.list.events',
-    replaceValue('/events/pagination', 'pagination.hasMore', constant(true)),
-  ],
   ['the id returns a market without tags', 'markets.id', replaceValue('/markets/5', 'tags', constant(undefined))],
   [
     'an unknown id is a success',

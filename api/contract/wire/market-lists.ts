@@ -1,6 +1,6 @@
 // Endpoints of group D beyond the specification: lists of markets, events, series and tags, and lookups of one of them
 // (behaviour/markets.md#lists).
-import { boolean, choice, endpoint, integer, many, PatternText, record, type Static, Type } from '../kit.ts'
+import { boolean, choice, endpoint, integer, many, PatternText, type Static, Type } from '../kit.ts'
 import { bySlug, Event, Market, Series, slug, Tag } from './markets.ts'
 
 const { events: _events, ...marketMembers } = Market.properties
@@ -102,16 +102,17 @@ const eventFilters = {
   liquidity_max: amount('Highest liquidity.'),
 }
 
+const offsetNotes =
+  'This is how clients of the original interface read pages. To read a long list completely, use the list with a cursor.'
 const cursorNotes =
-  'Without `next_cursor`, the list is complete. A page can have fewer records than `limit` and still be followed by others.'
+  'This is how to read a list completely: the client does it with `records`. Without `next_cursor`, the list is complete. A page can have fewer records than `limit` and still be followed by others.'
 /** What all lookups of one record share. */
 const lookup = { etag: true, faults: ['record.not_found', 'markets.not_covered'] } as const
 const [marketsMax, eventsMax, seriesMax, tagsMax] = [500, 100, 50, 500]
 
 export const list = endpoint('markets.list', {
   summary: 'Markets by filter and order, with an offset.',
-  notes:
-    'Each market is the document of `markets.bySlug`. Lists that name no records contain open markets unless you set `closed`.',
+  notes: `Each market is the document of \`markets.bySlug\`. Lists that name no records contain open markets unless you set \`closed\`. ${offsetNotes}`,
   input: Type.Object({ limit: limitOf(marketsMax), offset, ...sorting, ...marketFilters }),
   reply: Type.Array(Market),
   etag: true,
@@ -143,8 +144,7 @@ const event: EventWithMarkets = {
 
 export const events = endpoint('markets.events', {
   summary: 'Events by filter and order, with an offset.',
-  notes:
-    'Each event contains its complete markets. Lists that name no records contain open events unless you set `closed`.',
+  notes: `Each event contains its complete markets. Lists that name no records contain open events unless you set \`closed\`. ${offsetNotes}`,
   input: Type.Object({ limit: limitOf(eventsMax), offset, ...sorting, ...eventFilters }),
   reply: Type.Array(EventWithMarkets),
   etag: true,
@@ -163,22 +163,6 @@ export const eventsKeyset = endpoint('markets.eventsKeyset', {
   etag: true,
   faults: [],
   example: { input: { limit: 1 }, reply: { events: [event] } },
-})
-
-export const eventsPagination = endpoint('markets.eventsPagination', {
-  summary: 'Events by filter and order, with an offset and their number.',
-  notes: 'The same list as `markets.events`. Counting takes time: use `markets.events` if you do not need the number.',
-  input: events.input,
-  reply: Type.Object({
-    data: Type.Array(EventWithMarkets, { description: 'In the requested order.' }),
-    pagination: record('How many events there are.', {
-      hasMore: Type.Boolean({ description: 'There are further pages.' }),
-      totalResults: Type.Integer({ minimum: 0, description: 'Events of the list. At most 100 000 are counted.' }),
-    }),
-  }),
-  etag: true,
-  faults: [],
-  example: { input: { limit: 1 }, reply: { data: [event], pagination: { hasMore: true, totalResults: 24 } } },
 })
 
 export const eventById = endpoint('markets.eventById', {

@@ -1,5 +1,5 @@
-// `GET /events`, `GET /events/pagination` and `GET /events/keyset`, endpoints beyond the specification: lists of events
-// with their markets (behaviour/markets.md#lists).
+// `GET /events` and `GET /events/keyset`, endpoints beyond the specification: lists of events with their markets
+// (behaviour/markets.md#lists).
 import { type Extensions, extensions } from '#api/contract/extensions.ts'
 import type { Parsed } from '#api/contract/kit.ts'
 import { createHandler } from '#http/handler.ts'
@@ -7,7 +7,6 @@ import type { MarketsContext } from '../context.ts'
 import { composeEvents } from '../lists/event-documents.ts'
 import { amountRange, toQuery } from '../lists/list-input.ts'
 import { type RecordList, readCursorPage, readOffsetPage } from '../lists/list-pages.ts'
-import { countRecords } from '../lists/list-query.ts'
 import { bytesMax, joinRecords, respondWith, tooLarge, wrapRecords } from '../lists/respond.ts'
 
 /** Markets of all events of a page. */
@@ -28,16 +27,6 @@ export const events = createHandler(extensions['markets.events'], async (input, 
   const { coverage, records } = await readOffsetPage(context, eventList, input)
   return respondWith(context, request, coverage, records)
 })
-
-export const eventsPagination = createHandler(
-  extensions['markets.eventsPagination'],
-  async (input, context: MarketsContext, request) => {
-    const { coverage, query, hasMore, records } = await readOffsetPage(context, eventList, input)
-    const pagination = { hasMore, totalResults: await countRecords(context.ingest.recent, query) }
-    const end = `,"pagination":${JSON.stringify(pagination)}}`
-    return respondWith(context, request, coverage, Buffer.concat([Buffer.from('{"data":'), records, Buffer.from(end)]))
-  },
-)
 
 export const eventsKeyset = createHandler(
   extensions['markets.eventsKeyset'],

@@ -18,7 +18,7 @@ import { refuseCut } from '../lists/respond.ts'
 import type { MarketRecord } from '../records/normalize.ts'
 import { putMarkets } from '../records/put-markets.ts'
 import { bySlug } from './by-slug.ts'
-import { events, eventsKeyset, eventsPagination } from './list-events.ts'
+import { events, eventsKeyset } from './list-events.ts'
 import { list, listKeyset } from './list-markets.ts'
 import { series } from './list-series.ts'
 import { tags } from './list-tags.ts'
@@ -223,28 +223,6 @@ describe('events and series', () => {
     const { next_cursor } = JSON.parse(textOf(await call(eventsKeyset, context, { limit: '1' })))
     const last = JSON.parse(textOf(await call(eventsKeyset, context, { limit: '1', after_cursor: next_cursor })))
     assert.deepEqual([last.events[0].id, last.next_cursor], ['73', undefined])
-  })
-
-  test('a page with the number of events has the records of the list', async () => {
-    await using context = await openContext()
-    const more = ['73', '74'].map((id): MarketRecord => ({ kind: 'event', id, fields: { slug: `new-${id}` } }))
-    await put(context, [...world, ...more])
-    for (const [query, pagination] of [
-      [{}, { hasMore: false, totalResults: 3 }],
-      [{ limit: '2' }, { hasMore: true, totalResults: 3 }],
-      [
-        { limit: '2', offset: '2' },
-        { hasMore: false, totalResults: 3 },
-      ],
-      [{ offset: '5' }, { hasMore: false, totalResults: 3 }],
-      [{ closed: 'true' }, { hasMore: false, totalResults: 1 }],
-      [{ slug: 'old,works' }, { hasMore: false, totalResults: 2 }],
-      [{ tag_slug: 'rain' }, { hasMore: false, totalResults: 0 }],
-    ] as [Record<string, string>, object][]) {
-      const page = JSON.parse(textOf(await call(eventsPagination, context, query)))
-      assert.deepEqual(page, { data: recordsOf(await call(events, context, query)), pagination })
-      assert.deepEqual(checker(extensions['markets.eventsPagination'].reply)(page), [])
-    }
   })
 
   test('of two events with one slug, the one with the higher id is found', async () => {

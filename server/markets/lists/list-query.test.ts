@@ -7,7 +7,7 @@ import { stateWith } from '#test/authorization.ts'
 import { openContext, type TestContext } from '#test/context.ts'
 import type { MarketRecord } from '../records/normalize.ts'
 import { putMarkets } from '../records/put-markets.ts'
-import { countRecords, findPage, type ListPosition, type ListQuery, type OrderColumn } from './list-query.ts'
+import { findPage, type ListPosition, type ListQuery, type OrderColumn } from './list-query.ts'
 
 const put = (context: TestContext, records: readonly MarketRecord[]) =>
   context.ingest.write((tx) => putMarkets(tx, records, context.clock.now()))
@@ -121,7 +121,7 @@ async function followCursors(context: TestContext, query: ListQuery, limit: numb
 }
 
 describe('pages', () => {
-  test('cursors and offsets give every record that matches once, in order; all are counted', async () => {
+  test('cursors and offsets give every record that matches once, in order', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(drawnMarket, { maxLength: 20 }),
@@ -132,7 +132,6 @@ describe('pages', () => {
           for (const drawn of queries) {
             const [query, expected] = [toQuery(drawn), expectedIds(markets, drawn)]
             assert.deepEqual(await followCursors(context, query, drawn.limit), expected)
-            assert.equal(await countRecords(context.ingest, query, limits), expected.length)
             for (let offset = 0; offset <= expected.length; offset += drawn.limit) {
               const page = await findPage(context.ingest, query, { offset, limit: drawn.limit }, limits)
               assert.deepEqual(page.ids, expected.slice(offset, offset + drawn.limit))
@@ -166,8 +165,6 @@ describe('pages', () => {
     const ranged = { ...query, flags: {}, ranges: [{ column: 'end_ms', min: dayMs(2) }] } as const
     const less = await findPage(context.ingest, ranged, { offset: 0, limit: 2 }, { ...few, rowsReadMax: 3 })
     assert.deepEqual([less.ids, less.isCut, less.next?.id], [[], true, idAt(2)])
-    const tenOf20 = { ...limits, rowsMax: 10 }
-    assert.equal(await countRecords(context.ingest, { ...query, flags: {} }, tenOf20), 12, 'parts of three rows')
   })
 
   test('a changed record moves in the list', async () => {
@@ -218,15 +215,12 @@ describe('query plans', () => {
   test('every order walks its index, without sorting and without scanning a table', async () => {
     const { reader, statements } = recordReads(context.ingest)
     const after = { value: 500, number: 500, id: '500' }
-    // A part is a small share of the table, as in a large store. Of a large share, PostgreSQL scans the table.
-    const smallParts = { ...limits, rowsPerScan: 100, rowsMax: 300 }
     const orders: OrderColumn[] = ['number', 'volume', 'liquidity', 'volume_24h', 'start_ms', 'end_ms', 'created_ms']
     for (const order of [...orders, 'updated_ms', 'closed_ms'] as OrderColumn[]) {
       for (const ascending of [true, false]) {
         const query = { kind: 'market', order, ascending } as const
         await findPage(reader, query, { offset: 0, limit: 20, after })
         await findPage(reader, { ...query, flags: { archived: false } }, { offset: 0, limit: 20 })
-        await countRecords(reader, query, smallParts)
       }
     }
     await checkPlans(context, statements, (plan) => {

@@ -76,30 +76,11 @@ export async function findPage(
   page: PageRequest,
   limits = defaultLimits,
 ): Promise<ListPage> {
-  const { query: resolved, named } = await resolveQuery(state, query, limits)
-  return named ? sortNamed(state, resolved, named, page) : walk(state, resolved, page, limits)
-}
-
-/** How many records the list has. A walk that is cut counts the records before the cut. */
-export async function countRecords(state: StateReader, query: ListQuery, limits = defaultLimits): Promise<number> {
-  const { query: resolved, named } = await resolveQuery(state, query, limits)
-  if (named) return (await readNamed(state, resolved, named)).length
-  const { index, filters, rowsMax } = planWalk(resolved, limits)
-  let count = 0
-  for await (const { part } of scanIndex(state, index, undefined, rowsMax, limits)) {
-    const sql = `select count(*) as count from market_list where ${index.where}${part.sql}${filters.sql}`
-    const row = await state.get<{ count: number }>(sql, ...index.values, ...part.values, ...filters.values)
-    count += row?.count ?? 0
-  }
-  return count
-}
-
-/** Finds the records of a list that names them or has a rare tag; any other list is walked. */
-async function resolveQuery(state: StateReader, query: ListQuery, { rareTagMax }: ListLimits) {
   const named = await findNamed(state, query)
-  if (named) return { query, named }
-  const open = { ...query, closed: query.closed ?? false }
-  return { query: open, named: query.tagIds && (await findTagged(state, query.kind, query.tagIds, rareTagMax)) }
+  if (named) return sortNamed(state, query, named, page)
+  const openOrClosed = { ...query, closed: query.closed ?? false }
+  const tagged = query.tagIds && (await findTagged(state, query.kind, query.tagIds, limits.rareTagMax))
+  return tagged ? sortNamed(state, openOrClosed, tagged, page) : walk(state, openOrClosed, page, limits)
 }
 
 interface Condition {
@@ -276,10 +257,8 @@ function walkSql({ kind, order, ascending, closed = false, ranges = [] }: ListQu
     return { sql: ` and (${columns}) ${operator} (${placeholders(values)})`, values }
   }
   const direction = ascending ? '' : ' desc'
-  const where = `kind = ? and closed = ?${orderRange.sql}`
   return {
-    where,
-    select: `select ${order} as value, number, id from market_list where ${where}`,
+    select: `select ${order} as value, number, id from market_list where kind = ? and closed = ?${orderRange.sql}`,
     values: [kind, Number(closed), ...orderRange.values] as Value[],
     otherRanges: rangeConditions(ranges.filter(({ column }) => column !== order)),
     orderBy: ` order by ${columns.replaceAll(',', `${direction},`)}${direction}`,
