@@ -2,7 +2,9 @@
 // (behaviour/markets.md#lists).
 import { type Extensions, extensions } from '#api/contract/extensions.ts'
 import type { Parsed } from '#api/contract/kit.ts'
+import type { Fault } from '#core/fault.ts'
 import { createHandler } from '#http/handler.ts'
+import type { StateReader } from '#storage/state.ts'
 import type { MarketsContext } from '../context.ts'
 import { composeEvents } from '../lists/event-documents.ts'
 import { amountRange, toQuery } from '../lists/list-input.ts'
@@ -15,8 +17,8 @@ const marketsMax = 2000
 type EventFilters = Omit<Parsed<Extensions['markets.events']>, 'limit' | 'offset'>
 
 const eventList: RecordList<EventFilters> = {
-  toQuery: (state, input) =>
-    toQuery(state, 'event', input, [
+  toQuery: (input) =>
+    toQuery('event', input, [
       amountRange('volume', input.volume_min, input.volume_max),
       amountRange('liquidity', input.liquidity_min, input.liquidity_max),
     ]),
@@ -36,10 +38,9 @@ export const eventsKeyset = createHandler(
   },
 )
 
-async function readEvents({ ingest }: MarketsContext, ids: readonly string[]): Promise<Uint8Array> {
-  const texts = await ingest.snapshot((reader) => composeEvents(reader, ids, marketsMax))
-  if (!texts) throw tooLarge()
+async function readEvents(reader: StateReader, ids: readonly string[]): Promise<Uint8Array | Fault> {
+  const texts = await composeEvents(reader, ids, marketsMax)
+  if (!texts) return tooLarge()
   const bytes = joinRecords(texts.map((text) => Buffer.from(text)))
-  if (bytes.byteLength > bytesMax) throw tooLarge()
-  return bytes
+  return bytes.byteLength > bytesMax ? tooLarge() : bytes
 }

@@ -2,22 +2,25 @@
 // (behaviour/markets.md#lists).
 import { type Extensions, extensions } from '#api/contract/extensions.ts'
 import type { Parsed } from '#api/contract/kit.ts'
+import type { Fault } from '#core/fault.ts'
 import { createHandler } from '#http/handler.ts'
+import { nextEventLoopTurn } from '#runtime/clock.ts'
+import type { StateReader } from '#storage/state.ts'
 import type { MarketsContext } from '../context.ts'
 import { amountRange, toQuery } from '../lists/list-input.ts'
 import { type RecordList, readCursorPage, readOffsetPage } from '../lists/list-pages.ts'
 import { bytesMax, joinRecords, respondWith, tooLarge, wrapRecords } from '../lists/respond.ts'
 import { withoutTags } from '../records/documents.ts'
-import { findMarketResponse } from '../records/market-response.ts'
+import { beingWritten, composeUnwritten } from '../records/market-response.ts'
 
 type MarketFilters = Omit<Parsed<Extensions['markets.list']>, 'limit' | 'offset'>
 
 const marketList: RecordList<MarketFilters> = {
-  toQuery: async (state, input) => ({
-    ...(await toQuery(state, 'market', input, [
+  toQuery: (input) => ({
+    ...toQuery('market', input, [
       amountRange('volume', input.volume_num_min, input.volume_num_max),
       amountRange('liquidity', input.liquidity_num_min, input.liquidity_num_max),
-    ])),
+    ]),
     conditionIds: input.condition_ids,
     tokenIds: input.clob_token_ids,
   }),
@@ -41,30 +44,26 @@ export const listKeyset = createHandler(
 const documentsPerQuery = 50
 
 async function readDocuments(
-  context: MarketsContext,
+  reader: StateReader,
   ids: readonly string[],
   { include_tag: tags }: MarketFilters,
-): Promise<Uint8Array> {
+): Promise<Uint8Array | Fault> {
   const records: Uint8Array[] = []
   let byteCount = 0
   for (let from = 0; from < ids.length; from += documentsPerQuery) {
     const part = ids.slice(from, from + documentsPerQuery)
-    const rows = await context.ingest.recent.all<{ id: string; body: Uint8Array; tags_at: number }>(
+    const rows = await reader.all<{ id: string; body: Uint8Array; tags_at: number }>(
       `select market_id as id, body, tags_at from market_documents where market_id in (${part.map(() => '?').join()})`,
       ...part,
     )
     const documents = new Map(rows.map((row) => [row.id, row]))
     for (const id of part) {
-      const row = documents.get(id)
       // A bulk write postpones documents; such a document is composed for the request.
-      const bytes = row
-        ? tags
-          ? row.body
-          : withoutTags(row.body, row.tags_at)
-        : (await findMarketResponse(context, { id }, tags))?.bytes
-      if (bytes === undefined) continue
+      const document = documents.get(id) ?? (await composeUnwritten(reader, id, nextEventLoopTurn))
+      if (!document) return beingWritten()
+      const bytes = tags ? document.body : withoutTags(document.body, document.tags_at)
       byteCount += bytes.byteLength
-      if (byteCount > bytesMax) throw tooLarge()
+      if (byteCount > bytesMax) return tooLarge()
       records.push(bytes)
     }
   }

@@ -3,7 +3,7 @@
 import { extensions } from '#api/contract/extensions.ts'
 import { createHandler } from '#http/handler.ts'
 import type { MarketsContext } from '../context.ts'
-import { getFeedCoverage } from '../feeds/feed-coverage.ts'
+import { readWithCoverage } from '../feeds/feed-coverage.ts'
 import { orderOf } from '../lists/list-input.ts'
 import { findPage } from '../lists/list-query.ts'
 import { bytesMax, joinRecords, respondWith, tooLarge } from '../lists/respond.ts'
@@ -13,15 +13,16 @@ import { currentRecords, loadRecordGraph } from '../records/record-graph.ts'
 export const series = createHandler(
   extensions['markets.series'],
   async ({ limit, offset, slug, closed, ...input }, context: MarketsContext, request) => {
-    const read = await getFeedCoverage(context)
     const query = { kind: 'series', ...orderOf(input), slugs: slug, closed } as const
-    const { ids } = await findPage(context.ingest.recent, query, { offset, limit })
-    const names = ids.map((id) => ['series', id] as const)
-    const graph = await context.ingest.snapshot((reader) => loadRecordGraph(currentRecords(reader), names))
-    const written = new Map()
-    const texts = ids.map((id) => writeRecord(graph, 'series', id, written)).filter((text) => text !== undefined)
+    const { coverage, result: texts } = await readWithCoverage(context, async (reader) => {
+      const { ids } = await findPage(reader, query, { offset, limit })
+      const names = ids.map((id) => ['series', id] as const)
+      const graph = await loadRecordGraph(currentRecords(reader), names)
+      const written = new Map()
+      return ids.map((id) => writeRecord(graph, 'series', id, written)).filter((text) => text !== undefined)
+    })
     const bytes = joinRecords(texts.map((text) => Buffer.from(text)))
     if (bytes.byteLength > bytesMax) throw tooLarge()
-    return respondWith(context, request, read, bytes)
+    return respondWith(context, request, coverage, bytes)
   },
 )

@@ -2,7 +2,7 @@
 import { extensions } from '#api/contract/extensions.ts'
 import { createHandler } from '#http/handler.ts'
 import type { MarketsContext } from '../context.ts'
-import { getFeedCoverage } from '../feeds/feed-coverage.ts'
+import { readWithCoverage } from '../feeds/feed-coverage.ts'
 import { orderOf } from '../lists/list-input.ts'
 import { findPage } from '../lists/list-query.ts'
 import { joinRecords, respondWith } from '../lists/respond.ts'
@@ -11,9 +11,10 @@ import { readTags } from '../lists/tag-records.ts'
 export const tags = createHandler(
   extensions['markets.tags'],
   async ({ limit, offset, ...input }, context: MarketsContext, request) => {
-    const { recent } = context.ingest
-    const read = await getFeedCoverage(context)
-    const { ids } = await findPage(recent, { kind: 'tag', ...orderOf(input) }, { offset, limit })
-    return respondWith(context, request, read, joinRecords(await readTags(recent, ids)))
+    const { coverage, result: records } = await readWithCoverage(context, async (reader) => {
+      const { ids } = await findPage(reader, { kind: 'tag', ...orderOf(input) }, { offset, limit })
+      return readTags(reader, ids)
+    })
+    return respondWith(context, request, coverage, joinRecords(records))
   },
 )

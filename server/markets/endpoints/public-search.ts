@@ -3,7 +3,7 @@ import { extensions } from '#api/contract/extensions.ts'
 import { createHandler } from '#http/handler.ts'
 import type { StateReader } from '#storage/state.ts'
 import type { MarketsContext } from '../context.ts'
-import { getFeedCoverage } from '../feeds/feed-coverage.ts'
+import { readWithCoverage } from '../feeds/feed-coverage.ts'
 import { composeEvents } from '../lists/event-documents.ts'
 import { bytesMax, joinRecords, respondWith, tooLarge } from '../lists/respond.ts'
 import { readTags } from '../lists/tag-records.ts'
@@ -18,10 +18,9 @@ const marketsMax = 2000
 export const publicSearch = createHandler(
   extensions['markets.publicSearch'],
   async ({ q, query = '', limit_per_type: limit, page }, context: MarketsContext, request) => {
-    const read = await getFeedCoverage(context)
     const words = searchWords(q ?? query)
-    const marketIds = await findBestMatches(context.ingest.recent, words, matchesMax)
-    const { events, tags, total } = await context.ingest.snapshot(async (reader) => {
+    const { coverage, result } = await readWithCoverage(context, async (reader) => {
+      const marketIds = await findBestMatches(reader, words, matchesMax)
       const eventIds = await findLinked(reader, 'market', marketIds, 'event')
       const shown = eventIds.slice((page - 1) * limit, page * limit)
       return {
@@ -30,6 +29,7 @@ export const publicSearch = createHandler(
         total: eventIds.length,
       }
     })
+    const { events, tags, total } = result
     if (!events) throw tooLarge('limit_per_type')
     const pagination = JSON.stringify({ hasMore: page * limit < total, totalResults: total })
     const bytes = Buffer.concat([
@@ -40,7 +40,7 @@ export const publicSearch = createHandler(
       Buffer.from(`,"pagination":${pagination}}`),
     ])
     if (bytes.byteLength > bytesMax) throw tooLarge('limit_per_type')
-    return respondWith(context, request, read, bytes)
+    return respondWith(context, request, coverage, bytes)
   },
 )
 

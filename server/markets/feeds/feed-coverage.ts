@@ -4,7 +4,7 @@ import type { Awaitable } from '#core/awaitable.ts'
 import { Fault } from '#core/fault.ts'
 import type { Confidence } from '#http/handler.ts'
 import type { MarketFeed } from '#runtime/settings/markets.ts'
-import type { State } from '#storage/state.ts'
+import type { State, StateReader } from '#storage/state.ts'
 import type { MarketsContext } from '../context.ts'
 import type { MarketKey } from '../records/kinds.ts'
 import { isRejected } from '../records/rejects.ts'
@@ -45,6 +45,25 @@ export function getFeedCoverage({ ingest, settings, markets }: MarketsContext): 
   if (feeds.length === 0) return withoutFeeds
   return markets.coverage(ingest, 'feeds', async () => computeFeedCoverage(feeds, await readFeedStates(ingest)))
 }
+
+/**
+ * Reads records and the coverage that a response reports with them, both in one snapshot, possibly of a replica. Of two
+ * servers, one could have a finished pass and the other not yet its records (storage/state.ts, rule 8).
+ *
+ * `work` returns its faults instead of throwing them, because a replica whose snapshot throws counts as failed.
+ */
+export const readWithCoverage = <T>(
+  { ingest, settings: { markets } }: Pick<MarketsContext, 'ingest' | 'settings'>,
+  work: (reader: StateReader) => Promise<T>,
+): Promise<{ readonly coverage: FeedCoverage; readonly result: T }> =>
+  ingest.recent.snapshot(
+    async () => true,
+    async (reader) => {
+      const { feeds } = markets
+      const coverage = feeds.length === 0 ? withoutFeeds : computeFeedCoverage(feeds, await readFeedStates(reader))
+      return { coverage, result: await work(reader) }
+    },
+  )
 
 export const toConfidence = ({ coverage, asOf }: FeedCoverage): Confidence => ({
   coverage,

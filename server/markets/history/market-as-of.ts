@@ -27,20 +27,26 @@ const usualReadsMax = 100_000
 /** The cost of looking up a record, in versions. */
 const recordReads = 10
 
+export interface AsOfOptions {
+  readonly readsMax?: number
+  /** How to yield to the event loop (event-loop-yielder.ts). */
+  readonly yieldOnce?: (() => Promise<void>) | undefined
+}
+
 export async function marketAsOf(
   reader: StateReader,
   key: MarketKey,
   asOfMs: number,
-  readsMax = usualReadsMax,
+  { readsMax = usualReadsMax, yieldOnce = yieldInOrder }: AsOfOptions = {},
 ): Promise<PastMarket | undefined> {
   await refuseDeleted(reader, asOfMs)
   const until = await lastVersionAt(reader, asOfMs)
-  const records = recordsAsOf(reader, until, readsMax)
+  const records = recordsAsOf(reader, until, readsMax, yieldOnce)
   const id =
     typeof key === 'string'
       ? ((await findMarketIdAsOf(reader, records, key, until)) ?? (await findMarketId(reader, key)))
       : key.id
-  const graph = id === undefined ? undefined : await loadRecordGraph(records, marketNames([id]), yieldInOrder)
+  const graph = id === undefined ? undefined : await loadRecordGraph(records, marketNames([id]), yieldOnce)
   // Versions may have been deleted meanwhile (1).
   await refuseDeleted(reader, asOfMs)
   if (!graph || id === undefined) return undefined
@@ -67,8 +73,8 @@ async function refuseDeleted(reader: StateReader, asOfMs: number): Promise<void>
 }
 
 /** Records as they were after the version `seq`. */
-function recordsAsOf(reader: StateReader, seq: number, readsMax: number): RecordSource {
-  const yielder = new EventLoopYielder(yieldInOrder)
+function recordsAsOf(reader: StateReader, seq: number, readsMax: number, yieldOnce: () => Promise<void>): RecordSource {
+  const yielder = new EventLoopYielder(yieldOnce)
   let reads = 0
   const spend = async (more: number): Promise<void> => {
     reads += more

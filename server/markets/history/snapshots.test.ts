@@ -76,12 +76,12 @@ describe('a request about the past', () => {
   test('400: is refused beyond the limit of reads, with advice', async () => {
     await using context = await openContext()
     await trades(context, 60)
-    await assert.rejects(marketAsOf(context.ingest, 'm-1', testNowMs, 100), {
+    await assert.rejects(marketAsOf(context.ingest, 'm-1', testNowMs, { readsMax: 100 }), {
       code: 'markets.too_many_changes',
       status: 400,
       publicMessage: /Request a later time/,
     })
-    assert.ok(await marketAsOf(context.ingest, 'm-1', testNowMs + 50_000, 100))
+    assert.ok(await marketAsOf(context.ingest, 'm-1', testNowMs + 50_000, { readsMax: 100 }))
   })
 
   test('yields to the event loop while it reads', async () => {

@@ -3,7 +3,6 @@ import type { Extensions } from '#api/contract/extensions.ts'
 import type { Parsed } from '#api/contract/kit.ts'
 import type { ListOrder } from '#api/contract/wire/market-lists.ts'
 import { invalid } from '#core/fault.ts'
-import type { StateReader } from '#storage/state.ts'
 import { sourceMs } from '../feeds/source-time.ts'
 import type { ListPosition, ListQuery, OrderColumn, ValueRange } from './list-query.ts'
 import { toThousandths } from './list-rows.ts'
@@ -41,13 +40,8 @@ export const orderOf = ({ order, ascending }: Pick<FilterInput, 'order' | 'ascen
   ascending,
 })
 
-export async function toQuery(
-  state: StateReader,
-  kind: 'market' | 'event',
-  input: FilterInput,
-  amountRanges: readonly ValueRange[],
-): Promise<ListQuery> {
-  const { id, slug, active, closed, archived, featured } = input
+export function toQuery(kind: 'market' | 'event', input: FilterInput, amountRanges: readonly ValueRange[]): ListQuery {
+  const { id, slug, active, closed, archived, featured, tag_id, tag_slug } = input
   const ranges = [
     { column: 'start_ms', ...timeRange(input, 'start_date_min', 'start_date_max') },
     { column: 'end_ms', ...timeRange(input, 'end_date_min', 'end_date_max') },
@@ -61,16 +55,9 @@ export async function toQuery(
     ranges: ranges.filter(({ min, max }) => min !== undefined || max !== undefined),
     ids: id,
     slugs: slug,
-    tagIds: await tagIdsOf(state, input),
+    tagIds: tag_id,
+    tagSlug: tag_slug,
   }
-}
-
-/** The tags that the request names; undefined if it names none. */
-async function tagIdsOf(state: StateReader, { tag_id, tag_slug }: FilterInput): Promise<readonly string[] | undefined> {
-  if (tag_slug === undefined) return tag_id
-  const sql = "select id from market_records where kind = 'tag' and slug = ? order by id limit 100"
-  const ids = (await state.all<{ id: string }>(sql, tag_slug)).map(({ id }) => id)
-  return tag_id === undefined ? ids : ids.filter((id) => tag_id.includes(id))
 }
 
 type TimeName = 'start_date_min' | 'start_date_max' | 'end_date_min' | 'end_date_max'

@@ -30,6 +30,8 @@ export interface ListQuery {
   readonly tokenIds?: readonly string[] | undefined
   /** Records with one of these tags; a market also has the tags of its events. */
   readonly tagIds?: readonly string[] | undefined
+  /** The same for tags that have this slug. */
+  readonly tagSlug?: string | undefined
 }
 
 export interface ValueRange {
@@ -72,15 +74,24 @@ const defaultLimits: ListLimits = { rareTagMax: 2000, rowsPerScan: 5000, rowsMax
 
 export async function findPage(
   state: StateReader,
-  query: ListQuery,
+  requested: ListQuery,
   page: PageRequest,
   limits = defaultLimits,
 ): Promise<ListPage> {
+  const query = { ...requested, tagIds: await findTagIds(state, requested) }
   const named = await findNamed(state, query)
   if (named) return sortNamed(state, query, named, page)
   const openOrClosed = { ...query, closed: query.closed ?? false }
   const tagged = query.tagIds && (await findTagged(state, query.kind, query.tagIds, limits.rareTagMax))
   return tagged ? sortNamed(state, openOrClosed, tagged, page) : walk(state, openOrClosed, page, limits)
+}
+
+/** The tags that the request names; undefined if it names none. */
+async function findTagIds(state: StateReader, { tagIds, tagSlug }: ListQuery): Promise<ListQuery['tagIds']> {
+  if (tagSlug === undefined) return tagIds
+  const sql = "select id from market_records where kind = 'tag' and slug = ? order by id limit 100"
+  const ids = (await state.all<{ id: string }>(sql, tagSlug)).map(({ id }) => id)
+  return tagIds ? ids.filter((id) => tagIds.includes(id)) : ids
 }
 
 interface Condition {

@@ -7,7 +7,7 @@ import { type Awaitable, whenReady } from '#core/awaitable.ts'
 import { Fault } from '#core/fault.ts'
 import { httpDate } from '#http/etag.ts'
 import type { HandlerResult } from '#http/handler.ts'
-import type { State, StateReader } from '#storage/state.ts'
+import type { StateReader } from '#storage/state.ts'
 import type { MarketsContext } from '../context.ts'
 import { marketAsOf } from '../history/market-as-of.ts'
 import { readLogHead } from '../history/versions.ts'
@@ -90,7 +90,8 @@ async function readForms(
   const isRecent = replicaRow !== undefined && markets.responses.isRecent(replicaRow.revision ?? -1)
   const row = isRecent ? replicaRow : await read(ingest)
   if (!row) return undefined
-  const whole = row.body === null ? await buildUnwritten(ingest, row.id) : row
+  const whole = row.body === null ? await composeUnwritten(ingest, row.id) : row
+  if (!whole) throw beingWritten()
   const forms = buildForms(whole, isSlug ? key : whole.slug, settings.markets.maxAgeSeconds)
   if (whole === row) markets.responses.keep(cacheKey, forms, whole.revision, settings.markets.cacheMegabytes * 2 ** 20)
   return forms
@@ -98,22 +99,30 @@ async function readForms(
 
 type UnwrittenRow = { readonly [name in keyof DocumentRow]: name extends 'id' ? string : null }
 
-/** As of the newest entry of the log, which is one moment of the store whatever is committed while it is put together. */
-async function buildUnwritten(state: State, id: string): Promise<DocumentRow> {
-  const { atMs } = await readLogHead(state)
-  const market = await marketAsOf(state, { id }, atMs).catch((error: unknown) => {
+/**
+ * The document of a market that a bulk write has stored without one. Undefined if it has too many related records to be
+ * composed for one request. It is composed as of the newest version, so it is consistent, whatever is committed meanwhile.
+ */
+export async function composeUnwritten(
+  reader: StateReader,
+  id: string,
+  yieldOnce?: () => Promise<void>,
+): Promise<DocumentRow | undefined> {
+  const { atMs } = await readLogHead(reader)
+  const market = await marketAsOf(reader, { id }, atMs, { yieldOnce }).catch((error: unknown) => {
     if (error instanceof Fault && error.code === 'markets.too_many_changes') return undefined
     throw error
   })
-  if (!market) throw new Fault('markets.not_covered', beingWrittenFault)
-  return { ...market, tags_at: market.tagsAt, body_gzip: null, modified_ms: atMs, vanished_ms: null, revision: -1 }
+  return (
+    market && { ...market, tags_at: market.tagsAt, body_gzip: null, modified_ms: atMs, vanished_ms: null, revision: -1 }
+  )
 }
 
-/** The market has too many related records to build the response for one request. */
-const beingWrittenFault = {
-  message: 'This market has been stored, and its response is being prepared.',
-  retryAfterMs: 10_000,
-}
+export const beingWritten = (): Fault =>
+  new Fault('markets.not_covered', {
+    message: 'This market has been stored, and its response is being prepared.',
+    retryAfterMs: 10_000,
+  })
 
 function buildForms(row: DocumentRow, requestedSlug: string, maxAgeSeconds: number): ResponseForms {
   const { body, body_gzip: bodyGzip, tags_at: tagsAt, etag } = row

@@ -10,7 +10,7 @@ import { createHandler } from '#http/handler.ts'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 import type { StateReader } from '#storage/state.ts'
 import type { MarketsContext } from '../context.ts'
-import { getFeedCoverage, toConfidence } from '../feeds/feed-coverage.ts'
+import { readWithCoverage, toConfidence } from '../feeds/feed-coverage.ts'
 import type { StoredRecord } from '../records/documents.ts'
 import { isOpen, openRank, splitAndCutWords } from './search-rows.ts'
 
@@ -128,11 +128,10 @@ const toFoundMarket = (id: string, fields: StoredRecord['fields']): FoundMarket 
     ...Object.fromEntries(shownFields.flatMap((name) => (fields[name] === undefined ? [] : [[name, fields[name]]]))),
   }) as FoundMarket
 
-/** Search results may be slightly outdated, so the search reads from `state.recent`. */
 export const search = createHandler(
   extensions['markets.search'],
   async ({ q = '', limit }, context: MarketsContext) => {
-    const confidence = toConfidence(await getFeedCoverage(context))
-    return { is: 'body', body: { markets: await searchMarkets(context.ingest.recent, q, limit) }, confidence }
+    const { coverage, result: markets } = await readWithCoverage(context, (reader) => searchMarkets(reader, q, limit))
+    return { is: 'body', body: { markets }, confidence: toConfidence(coverage) }
   },
 )
