@@ -50,12 +50,12 @@ export class BeaconError extends Error {
 /** Responses of a node contradict each other or the consensus rules. Nothing of the epoch is stored. */
 export class ContradictionError extends BeaconError {
   override readonly name = 'ContradictionError'
-  /** The full difference. If two nodes return the same one, it is accepted. Undefined: it is never accepted. */
-  readonly remainder: string | undefined
+  /** All unexplained balances, as text. If two nodes have the same ones, they are accepted. Undefined: never accepted. */
+  readonly differences: string | undefined
 
-  constructor(message: string, remainder?: string) {
+  constructor(message: string, differences?: string) {
     super(message)
-    this.remainder = remainder
+    this.differences = differences
   }
 }
 

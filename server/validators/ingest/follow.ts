@@ -11,7 +11,7 @@
 // 6. Stored epochs can be read again and replaced (repair.ts), or read again for added validators (fill-past.ts).
 // 7. States of epochs that are not final are recorded at every step, because many nodes delete them at finality.
 //    Epochs whose states no node has are computed from blocks if possible. Otherwise they are skipped, and can be
-//    filled later (behaviour/validators.md#nodes-that-prune-states).
+//    filled later (gaps/missing-states.ts).
 import type { Network } from '#api/contract/wire/validators.ts'
 import type { Range } from '#core/ranges.ts'
 import { type Beacon, UnknownForkError } from '#sources/beacon/client.ts'
@@ -23,10 +23,12 @@ import { readWatchNames } from '../registry/watch-names.ts'
 import { type BatchMember, inBatches } from './batches.ts'
 import { createEpochProcessor, type EpochProcessor } from './epochs/epoch-processor.ts'
 import { releaseBuffers, segmentColumns } from './epochs/processed-segment.ts'
-import { computeEpochs, createFillGaps, type FillGaps, fillEpochs } from './fill-gaps.ts'
+import { createFillGaps, type FillGaps } from './fill-gaps.ts'
 import { fillPast, type PastStep } from './fill-past.ts'
+import { fillEpochs } from './gaps/fill-epochs.ts'
+import { MissingStates } from './gaps/missing-states.ts'
 import { countEpochs } from './gaps.ts'
-import { type IngestProgress, type IngestStep, type SkippedEpochs, summarizeStep } from './ingest-progress.ts'
+import { type IngestProgress, type IngestStep, summarizeStep } from './ingest-progress.ts'
 import {
   commitSegments,
   configuredStart,
@@ -40,14 +42,10 @@ import {
   segmentEnd,
 } from './ingest-source.ts'
 import type { ExecutionSource } from './read/execution.ts'
-import { isStatesNotFound } from './read/states-not-found.ts'
 import { type Repaired, repairEpochs } from './repair.ts'
 import { summarizeDays } from './summarize-days.ts'
 import { logUnknownWatched } from './unknown-watched.ts'
 import { createWatchListUpdater } from './watch-list-updater.ts'
-
-/** Searches for readable epochs in one catch-up. The next one continues. */
-const skipsMax = 8
 
 export class Follower {
   readonly network: Network
@@ -57,10 +55,7 @@ export class Follower {
   #running: Promise<IngestProgress> | undefined
   #unknownLoggedFor: readonly string[] | undefined
   #watchChanges = 0
-  #skipped: SkippedEpochs | undefined
-  #lastGap: SkippedEpochs | undefined
-  /** Before this epoch, each epoch is processed on its own, to store as many as possible before a gap. */
-  #singleUntil = 0
+  readonly #missingStates: MissingStates
   /** Fills gaps, up to a limit. Returns whether there may be more that can be filled. */
   readonly fillGaps: FillGaps
 
@@ -78,6 +73,7 @@ export class Follower {
     const updateWatchList = createWatchListUpdater(context, network, processor)
     this.network = network
     this.#source = { context, network, processor, time, recordHead, updateWatchList }
+    this.#missingStates = new MissingStates(this.#source)
     this.fillGaps = createFillGaps(this.#source)
   }
 
@@ -96,7 +92,7 @@ export class Follower {
     const until = Math.min(finalizedEpoch - 1, readableUntil(rules))
     let next = await this.#startEpoch(finalizedEpoch)
     // The records before skipped epochs are kept: these epochs may be computed from them.
-    await this.#source.recordHead(this.#skipped?.from ?? next, signal)
+    await this.#source.recordHead(this.#missingStates.skipped?.from ?? next, signal)
     let written = 0
     const onCommit = (batch: readonly BatchMember[]) => {
       for (const { epochs, segment } of batch) {
@@ -104,27 +100,22 @@ export class Follower {
         written += epochs.until - epochs.from
         onStep({ until: next, finalizedEpoch, written, ...summarizeStep(segment) })
       }
-      this.#logSkipped()
+      this.#missingStates.reportGap()
     }
-    for (let skips = 0; next < until && !signal.aborted; ) {
+    this.#missingStates.beginRun()
+    while (next < until && !signal.aborted) {
       try {
         await this.#ingest({ from: next, until }, signal, onCommit)
       } catch (error) {
         this.#resume = undefined
-        if (!isStatesNotFound(error) || skips === skipsMax) throw error
-        const end = this.#segmentEnd(next, until)
-        if (end - next > 1) {
-          this.#singleUntil = end
-          continue
-        }
-        skips += 1
-        next = await this.#skip({ from: next, until }, error.message, signal)
+        const at = { epochs: { from: next, until }, segmentEnd: this.#segmentEnd(next, until), signal }
+        next = await this.#missingStates.continueAfter(error, at)
       }
     }
     if (!signal.aborted) await summarizeDays(this.#source, next, signal)
     if (rules.unknownFork && finalizedEpoch >= rules.unknownFork.epoch)
       throw new UnknownForkError(rules.unknownFork, `${this.network}: `)
-    const [skipped, lastGap] = [this.#skipped, this.#lastGap]
+    const { skipped, lastGap } = this.#missingStates
     return { until: next, finalizedEpoch, written, ...(skipped && { skipped }), ...(lastGap && { lastGap }) }
   }
 
@@ -143,46 +134,6 @@ export class Follower {
       next = epochs.until
       await this.#source.recordHead(next, signal)
     }
-  }
-
-  /**
-   * Returns the epoch to continue with after an unreadable one: the same one if it was computed, otherwise the first
-   * readable one, or the end of the range.
-   */
-  async #skip({ from, until }: Range, reason: string, signal: AbortSignal): Promise<number> {
-    const readable = await this.#source.processor.firstReadable({ from: from + 1, until }, signal)
-    const before = this.#skipped?.until === from || this.#skipped?.from === from ? this.#skipped : undefined
-    let problem: string | undefined
-    if (readable !== undefined) {
-      const gap = { from: before?.from ?? from, until: readable }
-      problem = await computeEpochs(this.#source, gap, signal)
-      if (problem === undefined) {
-        this.#skipped = undefined
-        return gap.from
-      }
-    }
-    // The range ends before the finalized epoch.
-    const range = { from, finalizedEpoch: until + 1, ...before, until: readable ?? until }
-    this.#skipped = problem === undefined ? range : { ...range, problem }
-    if (!before) {
-      const message =
-        'no beacon node has the states of this epoch; ingest continues with the first epoch that it can read'
-      this.#source.context.log.warn({ network: this.network, epoch: from, reason }, message)
-    }
-    return readable ?? until
-  }
-
-  /** Logs skipped epochs when the first epoch after them was stored. */
-  #logSkipped(): void {
-    if (!this.#skipped) return
-    const { from, until, problem } = this.#skipped
-    this.#lastGap = this.#skipped
-    this.#skipped = undefined
-    const message = `epochs are missing because no beacon node has their states; to read them, add an archive node to validators.networks.${this.network}.beacon.urls`
-    this.#source.context.log.warn(
-      { network: this.network, fromEpoch: from, untilEpoch: until, reason: problem },
-      message,
-    )
   }
 
   /** How many epochs are missing before the end of the coverage. */
@@ -243,13 +194,12 @@ export class Follower {
   /** The end of the coverage, or of skipped epochs that cannot be computed, or the start of the first run. */
   async #startEpoch(finalizedEpoch: number): Promise<number> {
     const start = (await coverageEnd(this.#source)) || configuredStart(this.#source, finalizedEpoch)
-    const { from, until, problem } = this.#skipped ?? {}
-    return from === start && until !== undefined && problem !== undefined ? until : start
+    return this.#missingStates.startAfter(start)
   }
 
   /** The end of the segment that contains `from`, at most `until`. */
   #segmentEnd(from: number, until: number): number {
-    if (from < this.#singleUntil) return from + 1
+    if (this.#missingStates.isSingle(from)) return from + 1
     return segmentEnd(this.#source.time, from, until)
   }
 

@@ -1,12 +1,15 @@
-// Reads and processes the epochs of a segment into columns that can be stored. It accesses nodes and the records of
-// states on disk, but no store. In a server it therefore runs on a thread of its own (processor-thread.ts,
-// decisions/decode-epochs-on-a-separate-thread.md).
+// Reads and processes the epochs of a segment into columns that can be stored. The ingest of a network calls it
+// (../follow.ts). It accesses nodes and the records of states on disk, but no database. In a server it therefore runs on
+// a thread of its own (processor-thread.ts, decisions/decode-epochs-on-a-separate-thread.md).
 //
 // 1. Segments are requested in order, one at a time. A request that starts where the last segment ended confirms the
 //    last segment. A request with the same start repeats it from the same initial state.
 // 2. For a request that starts anywhere else, the previous epoch is processed first, with the stored scores.
+// 3. If responses contradict each other, other ways to process the segment are tried (`waysToProcessSegment`). If no node
+//    and no record has the states of an epoch, the error is a StatesNotFoundError. Then the caller calls `firstReadable`
+//    and `computeEpochs`, or skips the epoch (ARCHITECTURE.md, "Follow a missing state").
 import type { Range } from '#core/ranges.ts'
-import { type Beacon, BeaconError, ContradictionError, type SingleBeacon } from '#sources/beacon/client.ts'
+import { type Beacon, BeaconError, ContradictionError } from '#sources/beacon/client.ts'
 import type { Chain } from '#sources/beacon/endpoint.ts'
 import { createBeaconQueries } from '../read/beacon-queries.ts'
 import { NodeComparison } from '../read/compare-nodes.ts'
@@ -14,12 +17,16 @@ import { EpochReader } from '../read/epoch-reader.ts'
 import type { ExecutionSource } from '../read/execution.ts'
 import { describeAnswers, findFirstReadable, type HeadRecording, recordHead } from '../read/head-recorder.ts'
 import type { StateRecords } from '../read/state-records.ts'
-import { isStatesNotFound, StatesNotFoundError } from '../read/states-not-found.ts'
+import { isStatesNotFound } from '../read/states-not-found.ts'
 import { ReplayError } from '../replay/chain-replay.ts'
 import { createEpochAudit } from './audit.ts'
-import type { AcceptRemainder } from './process-epoch.ts'
 import type { ProcessedSegment, SegmentRequest } from './processed-segment.ts'
-import { SegmentProcessor, type SegmentSource, warmUpMax } from './segment-processor.ts'
+import { SegmentProcessor, warmUpMax } from './segment-processor.ts'
+import type { ProcessWay, SegmentAttempt, SegmentContext } from './ways/segment-way.ts'
+import { withAnyNode } from './ways/with-any-node.ts'
+import { withOneNode } from './ways/with-one-node.ts'
+import { withoutComputedEpochs } from './ways/without-computed-epochs.ts'
+import { withoutWrongRecords } from './ways/without-wrong-records.ts'
 
 export interface EpochProcessor {
   /** The next segment can be processed while this one is written. */
@@ -56,6 +63,14 @@ export interface EpochProcessorOptions {
   readonly records?: StateRecords | undefined
 }
 
+/** Tried in this order. Each file begins with when the way applies, what it proves and what it costs. */
+const waysToProcessSegment: readonly ProcessWay[] = [
+  withAnyNode, // requests go to any node, and records are used instead of requests
+  withoutComputedEpochs, // contradiction: an epoch that was computed from blocks becomes one without states
+  withOneNode, // contradiction: each node alone, with as few records as possible
+  withoutWrongRecords, // contradiction of records that no node can replace: they are deleted
+]
+
 /** A processor on the current thread. */
 export function createEpochProcessor(
   beacon: Beacon,
@@ -64,118 +79,14 @@ export function createEpochProcessor(
   const comparison = comparesNodes && beacon.each().length > 1 ? new NodeComparison() : undefined
   const audit = auditValidators > 0 ? createEpochAudit(beacon, auditValidators) : undefined
   const segments = new SegmentProcessor({ watch, execution, audit })
-  /** Unexplained balance differences that two nodes agree on. */
-  const agreed = new Set<string>()
-  let hasGivenUpRecords = false
-  /** Why epochs that were computed from blocks were not accepted. */
-  let computedProblem: string | undefined
-
   const readRules = async (signal: AbortSignal) => (await beacon.chain(signal)).rules
-
-  /**
-   * If responses contradict each other, reads each node separately and uses the first one without contradiction. Records
-   * of states are used only if a node does not have the states: one of them may be what is wrong.
-   */
-  async function processWithAnyNode(request: SegmentRequest, signal: AbortSignal): Promise<ProcessedSegment> {
-    const nodes = beacon.each()
-    const accept: AcceptRemainder = (remainder) => agreed.has(remainder)
-    let contradiction: ContradictionError
-    try {
-      return await processFrom({ beacon, records, accept }, request, signal)
-    } catch (error) {
-      if (!(error instanceof ContradictionError)) throw error
-      if (segments.isComputed(request.from)) {
-        computedProblem = error.message
-        throw new StatesNotFoundError(`epoch ${request.from} was computed from blocks, but ${error.message}`)
-      }
-      segments.startAgain(request.from)
-      const [only, second] = nodes
-      contradiction = only && !second ? withNodeName(error, only.name) : error
-      if (!second && !records) throw contradiction
-    }
-    return processWithOneNode(nodes, request, contradiction, signal)
-  }
-
-  async function processFrom(
-    source: SegmentSource,
-    request: SegmentRequest,
-    signal: AbortSignal,
-  ): Promise<ProcessedSegment> {
-    const segment = await segments.process(request, source, await beacon.chain(signal), signal)
-    segments.continueWith({ beacon, records })
-    hasGivenUpRecords = false
-    return segment
-  }
-
-  async function processWithOneNode(
-    nodes: readonly SingleBeacon[],
-    request: SegmentRequest,
-    first: ContradictionError,
-    signal: AbortSignal,
-  ): Promise<ProcessedSegment> {
-    const contradictions: { readonly node: SingleBeacon; readonly error: ContradictionError }[] = []
-    let isOfRecordsOnly = true
-    let failure: unknown
-    const trusted = nodes.filter(({ isDistrusted }) => !isDistrusted())
-    const all = records
-    // Most nodes have the states since finality, so that the records of these epochs are not needed.
-    const lastRecord = all && Math.max(request.from, ((await readFinalizedEpoch(signal)) ?? 0) - 1)
-    const sources = (trusted.length > 0 ? trusted : nodes).flatMap((node) => [
-      { node, records: undefined },
-      ...(all ? [all.upTo(lastRecord ?? 0), all].map((records) => ({ node, records })) : []),
-    ])
-    for (const { node, records } of sources) {
-      // If two nodes agree on a difference, the rules are probably incomplete, not the nodes wrong.
-      const accept: AcceptRemainder = (remainder) => {
-        const isSame = ({ node: other, error }: (typeof contradictions)[number]) =>
-          other !== node && error.remainder === remainder
-        if (contradictions.some(isSame)) agreed.add(remainder)
-        return agreed.has(remainder)
-      }
-      try {
-        const segment = await processFrom({ beacon: node.beacon, records, accept }, request, signal)
-        // Those that were not used may be what was wrong. They are recorded again.
-        if (records !== all) await all?.remove({ from: (lastRecord ?? 0) + 1, until: request.until + 2 })
-        const isAgreed = ({ remainder }: ContradictionError) => remainder !== undefined && agreed.has(remainder)
-        for (const { node: other, error } of contradictions)
-          if (other !== node && !isAgreed(error)) other.distrust(error.message)
-        const settled = contradictions.map(({ error }) =>
-          isAgreed(error)
-            ? `${error.message}; ${node.name} returns the same, so it was stored`
-            : `${error.message}; used ${node.name}`,
-        )
-        return { ...segment, settled }
-      } catch (error) {
-        signal.throwIfAborted()
-        segments.startAgain(request.from)
-        if (!(error instanceof BeaconError)) throw error
-        const isContradiction = error instanceof ContradictionError
-        if (isContradiction) contradictions.push({ node, error: withNodeName(error, node.name) })
-        if (isContradiction ? !records : !isStatesNotFound(error)) isOfRecordsOnly = false
-        failure = error
-      }
-    }
-    const last = contradictions.at(-1)?.error
-    if (all && last && isOfRecordsOnly && (await giveUpRecords(all, request)))
-      throw new StatesNotFoundError(`no node has the states any more, and the recorded ones are wrong: ${last.message}`)
-    throw last ?? (isStatesNotFound(failure) ? first : failure)
-  }
-
-  /**
-   * Deletes the records of an epoch that contradict the blocks, so that ingest can continue after it. Only once in a
-   * row: if the next epochs are contradictory as well, a node is wrong. False: the contradiction stops ingest.
-   */
-  async function giveUpRecords(records: StateRecords, { from, until }: SegmentRequest): Promise<boolean> {
-    if (hasGivenUpRecords) return false
-    // A range is first divided into single epochs.
-    if (until - from > 1) return true
-    hasGivenUpRecords = true
-    await records.remove({ from: from + 1, until: until + 2 })
-    return true
-  }
-
-  async function readFinalizedEpoch(signal: AbortSignal): Promise<number | undefined> {
-    return createBeaconQueries(beacon, await readRules(signal), signal).finalizedEpoch('head')
+  const readFinalizedEpoch = async (signal: AbortSignal) =>
+    createBeaconQueries(beacon, await readRules(signal), signal).finalizedEpoch('head')
+  const context: SegmentContext = {
+    ...{ beacon, records, segments, readFinalizedEpoch },
+    agreedDifferences: new Set(),
+    hasGivenUpRecords: false,
+    computedProblem: undefined,
   }
 
   return {
@@ -199,9 +110,9 @@ export function createEpochProcessor(
     async computeEpochs(epochs, signal) {
       if (segments.isComputed(epochs.from)) {
         segments.dropComputed()
-        return computedProblem ?? 'the computed epochs could not be processed'
+        return context.computedProblem ?? 'the computed epochs could not be processed'
       }
-      computedProblem = undefined
+      context.computedProblem = undefined
       const reader = new EpochReader(beacon, await readRules(signal), records).withSignal(signal)
       try {
         segments.addComputed(await reader.computeEpochs(epochs), reader)
@@ -212,7 +123,7 @@ export function createEpochProcessor(
       return undefined
     },
     async processSegment(request, signal) {
-      const segment = await processWithAnyNode(request, signal)
+      const segment = await processSegment(context, request, signal)
       if (!comparison) return segment
       const last = request.until - 1
       return { ...segment, notCompared: await comparison.compare(beacon.each(), await readRules(signal), last, signal) }
@@ -220,5 +131,23 @@ export function createEpochProcessor(
   }
 }
 
-const withNodeName = (error: ContradictionError, node: string): ContradictionError =>
-  new ContradictionError(`${error.message}; node ${node}`, error.remainder)
+async function processSegment(
+  context: SegmentContext,
+  request: SegmentRequest,
+  signal: AbortSignal,
+): Promise<ProcessedSegment> {
+  const attempt: SegmentAttempt = { request, signal, contradiction: undefined, failures: [] }
+  for (const processWay of waysToProcessSegment) {
+    const segment = await processWay(context, attempt)
+    if (segment) return segment
+  }
+  throw errorOf(attempt)
+}
+
+/** The last contradiction of a single node, or why the last node could not be read. */
+function errorOf({ contradiction, failures }: SegmentAttempt): BeaconError {
+  const lastContradiction = failures.findLast(({ error }) => error instanceof ContradictionError)
+  const lastFailure = failures.findLast(() => true)
+  const failure = lastContradiction ?? (isStatesNotFound(lastFailure?.error) ? undefined : lastFailure)
+  return failure?.error ?? (contradiction as ContradictionError)
+}

@@ -39,10 +39,10 @@ export interface Carry {
 
 export type ProcessedEpoch = Readonly<ReturnType<typeof processEpoch>>
 
-/** Whether another node returned the same unexplained balances. */
-export type AcceptRemainder = (remainder: string) => boolean
+/** Whether another node has the same unexplained balances. `differences`: all of them, as text. */
+export type AcceptDifferences = (differences: string) => boolean
 
-const acceptNone: AcceptRemainder = () => false
+const acceptNone: AcceptDifferences = () => false
 
 /**
  * Adds the epoch to the sums. Without `before`, only the carry of the result is valid (unless it is epoch 0), and the
@@ -53,7 +53,10 @@ export function processEpoch(
   data: EpochData,
   before: Carry | undefined,
   sums: Sums,
-  { startScores = new Map(), accept = acceptNone }: { startScores?: Scores | undefined; accept?: AcceptRemainder } = {},
+  {
+    startScores = new Map(),
+    accept = acceptNone,
+  }: { startScores?: Scores | undefined; accept?: AcceptDifferences } = {},
 ) {
   const { epoch, now, next } = data
   const { stakes, votes, after, earnings } = accountForBalances(rules, data, before, accept)
@@ -94,7 +97,7 @@ export function accountForBalances(
   rules: ConsensusRules,
   data: AccountedEpoch,
   before: Carry | undefined,
-  accept: AcceptRemainder,
+  accept: AcceptDifferences,
 ) {
   const { epoch, now, next } = data
   verifyRegistry(data)

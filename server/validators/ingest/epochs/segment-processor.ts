@@ -21,14 +21,14 @@ import { appendScores } from './inactivity-scores.ts'
 import { MissedDutyCollector } from './missed-duties.ts'
 import { PayloadSeats, seatsOf } from './payload-seats.ts'
 import { findPayloadVotes } from './payload-votes.ts'
-import { type AcceptRemainder, accountForBalances, type Carry, processEpoch } from './process-epoch.ts'
+import { type AcceptDifferences, accountForBalances, type Carry, processEpoch } from './process-epoch.ts'
 import type { ProcessedSegment, SegmentRequest } from './processed-segment.ts'
 import { Sums } from './sums.ts'
 
 export interface SegmentSource {
   readonly beacon: Beacon
   readonly records: RecordReader | undefined
-  readonly accept: AcceptRemainder
+  readonly accept: AcceptDifferences
 }
 
 export interface SegmentProcessorOptions {

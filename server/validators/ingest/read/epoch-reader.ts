@@ -15,7 +15,7 @@ import { type FullState, ReplayError } from '../replay/chain-replay.ts'
 import { fillGap } from '../replay/fill-gap.ts'
 import { computedEpochsMax } from '../replay/gap-limit.ts'
 import { type BeaconQueries, type BlockLink, createBeaconQueries } from './beacon-queries.ts'
-import { createBoundaries } from './boundaries.ts'
+import { Boundaries } from './boundaries.ts'
 import type { EpochData } from './epoch.ts'
 import { EpochDuties } from './epoch-duties.ts'
 import { LinkedBlocks, verifyLink, verifyProposers } from './linked-blocks.ts'
@@ -33,7 +33,7 @@ export class EpochReader {
   readonly #source: { readonly rules: ConsensusRules; queries: BeaconQueries }
   readonly #blocks: LinkedBlocks
   readonly #payloads: PayloadReader
-  readonly #boundaries: ReturnType<typeof createBoundaries>
+  readonly #boundaries: Boundaries
   readonly #duties: EpochDuties
   /** The finalized epoch, as of each epoch. */
   readonly #finalized = new Map<number, number>()
@@ -44,7 +44,7 @@ export class EpochReader {
     this.#source = { rules, queries: createBeaconQueries(beacon, rules) }
     this.#blocks = new LinkedBlocks(this.#source)
     this.#payloads = new PayloadReader(this.#source, this.#blocks)
-    this.#boundaries = createBoundaries(this.#source, this.#blocks)
+    this.#boundaries = new Boundaries(this.#source, this.#blocks)
     this.#duties = new EpochDuties(this.#source, this.#blocks)
   }
 
@@ -193,7 +193,7 @@ export class EpochReader {
     const anchor = chain.findLast((block) => block !== undefined && block.slot <= first)
     const record = anchor && (await this.#records.read(epoch, anchor.root))
     if (!record) return
-    if (!this.#boundaries.known(epoch)) this.#boundaries.set(epoch, record.boundary)
+    this.#boundaries.addRecord(epoch, record.boundary)
     this.#duties.addRecord(record)
     this.#finalized.set(epoch, record.finalizedEpoch)
   }

@@ -87,7 +87,7 @@ export function verifyBalances(
   rules: ConsensusRules,
   states: EpochStates,
   earnings: Earnings & { readonly builders?: readonly string[] },
-  isAccepted: (remainder: string) => boolean,
+  isAccepted: (differences: string) => boolean,
 ): void {
   const { epoch, now, next } = states
   const allowed = earnings.hasPendingQueues ? 0 : Math.min(unexplainedWithoutQueuesMax, Math.ceil(now.count / 8))
@@ -105,11 +105,11 @@ export function verifyBalances(
     }),
     ...unexplained.map(([index, gwei]) => `the balance of validator ${index} differs by ${gwei} gwei`),
   ]
-  const remainder = `epoch ${epoch}: ${differences.join('; ')}`
-  if (isAccepted(remainder)) return
+  const allDifferences = `epoch ${epoch}: ${differences.join('; ')}`
+  if (isAccepted(allDifferences)) return
   const more = differences.length > shownMax ? ` and ${differences.length - shownMax} more` : ''
   const shown = `${differences.slice(0, shownMax).join('; ')}${more}`
-  throw new ContradictionError(`epoch ${epoch}: ${describeUnfollowed(rules, states)}: ${shown}`, remainder)
+  throw new ContradictionError(`epoch ${epoch}: ${describeUnfollowed(rules, states)}: ${shown}`, allDifferences)
 }
 
 /** Without any block, there are no links that would show that blocks are missing (linked-blocks.ts). */

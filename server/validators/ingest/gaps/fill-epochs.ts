@@ -1,0 +1,78 @@
+// Reads the missing epochs of a range and stores them, for filling gaps and for repairs
+// (behaviour/validators.md#fill-gaps). Writes duties, missed duties, coverage and the ranges of watched validators only,
+// because registry and scores are about the present.
+import type { Network } from '#api/contract/wire/validators.ts'
+import type { Range } from '#core/ranges.ts'
+import { BeaconError } from '#sources/beacon/client.ts'
+import type { ScoreHistory } from '../../duties/score-history.ts'
+import { hasLeft, keptThrough } from '../../duties/watch-ranges.ts'
+import { releaseBuffers, segmentColumns } from '../epochs/processed-segment.ts'
+import { countEpochs, missingEpochs } from '../gaps.ts'
+import {
+  commitSegments,
+  coverageEnd,
+  type IngestSource,
+  mergeAllDays,
+  prepareIngest,
+  segmentEnd,
+} from '../ingest-source.ts'
+import { omitsStored } from '../pick-validators.ts'
+import { isStatesNotFound } from '../read/states-not-found.ts'
+
+/** Reports after each segment how many epochs are left to read. */
+export type OnStep = (left: number) => void
+
+/** Returns which states no node has. Undefined: the epochs were stored. */
+export async function fillUnlessNotFound(
+  source: IngestSource,
+  epochs: Range,
+  signal: AbortSignal,
+  onStep: OnStep,
+): Promise<string | undefined> {
+  try {
+    await fillEpochs(source, epochs, signal, onStep)
+    return undefined
+  } catch (error) {
+    if (!isStatesNotFound(error)) throw error
+    return error.message
+  }
+}
+
+/** Reads the missing epochs of a range. Reports after each segment how many are left. Returns how many were read. */
+export async function fillEpochs(
+  source: IngestSource,
+  epochs: Range,
+  signal: AbortSignal,
+  onStep: OnStep,
+): Promise<number> {
+  const { context, network, processor, time } = source
+  await prepareIngest(source, signal)
+  const missing = await missingEpochs(context.duties, network, epochs)
+  if (await hasLeft(context.duties, network, epochs)) throw validatorsHaveLeft(network)
+  const all = countEpochs(missing)
+  let left = all
+  for (const gap of missing) {
+    let scores: ScoreHistory = new Map()
+    for (let from = gap.from; from < gap.until && !signal.aborted; ) {
+      const range = { from, until: segmentEnd(time, from, gap.until) }
+      const segment = await processor.processSegment({ ...range, scores }, signal)
+      // The list may have changed since the last epoch was stored with it.
+      if (omitsStored(segment, await keptThrough(context.duties, network, range))) throw validatorsHaveLeft(network)
+      await commitSegments(source, [{ epochs: range, segment }])
+      releaseBuffers(segmentColumns(segment))
+      scores = segment.scores
+      from = range.until
+      left -= range.until - range.from
+      onStep(left)
+      await source.recordHead(await coverageEnd(source), signal)
+    }
+  }
+  await mergeAllDays(source, signal)
+  return all - left
+}
+
+const validatorsHaveLeft = (network: Network): BeaconError =>
+  new BeaconError(
+    `${network}: some validators that are stored in these epochs are no longer on the watch list; filling the gaps now would omit them. ` +
+      `Put them back on validators.networks.${network}.watch`,
+  )
