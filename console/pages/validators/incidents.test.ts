@@ -31,7 +31,7 @@ test('an attestation in the first block after its slot is not the validator’s 
   assert.equal(faultOf({ delay: 3, bestDelay: 3, nextBlockMissing: true }), 'none')
   assert.equal(faultOf({ delay: 5, bestDelay: 3, nextBlockMissing: true }), 'both')
   assert.equal(faultOf({ ...missed }), 'validator')
-  assert.equal(faultOf({ ...missed, bestDelay: 2, nextBlockMissing: true }), 'both')
+  assert.equal(faultOf({ ...missed, bestDelay: 2, nextBlockMissing: true }), 'validator')
   assert.equal(faultOf({ ...missed, bestDelay: null, nextBlockMissing: true }), 'none')
 })
 

@@ -1,5 +1,5 @@
-// The incidents of a day and their texts. An attestation is included in the next slot at the earliest. If that slot has no
-// block, the delay is not the validator's fault.
+// The incidents of a day, whose fault they are, and their texts, for the table of a day and for the verdict
+// (behaviour/validators.md#whose-fault-a-missed-duty-is).
 import type { ExplainedEpoch } from '#api/contract/wire/validators-explain.ts'
 
 /** The worst first. `name` has its noun in the singular, `colour` is that of its epoch in the picture of a day. */
@@ -52,7 +52,7 @@ export interface Incident {
   readonly kind: IncidentKind
   /** Inclusion delay in slots, or the number of missed signatures. */
   readonly amount: number | null
-  /** Who caused it. `none`: a slot had no block. `both`: such a slot and the validator. `costless`: nothing was lost. */
+  /** Who caused it. `none`: slots had no block. `both`: such a slot and the validator. `costless`: nothing was lost. */
   readonly fault: 'validator' | 'none' | 'both' | 'builder' | 'costless'
 }
 
@@ -79,15 +79,17 @@ export function incidentsOf({ epoch, vote, ...rest }: ExplainedEpoch): Incident[
   return incidents
 }
 
+/** Of a missed or late attestation. */
 function faultOf({ delay, bestDelay, nextBlockMissing }: NonNullable<ExplainedEpoch['vote']>): Incident['fault'] {
   if (bestDelay === null || delay === bestDelay) return 'none'
-  return nextBlockMissing ? 'both' : 'validator'
+  // A missing block explains why an attestation was late, but not why it was never included.
+  return nextBlockMissing && delay !== null ? 'both' : 'validator'
 }
 
 export const faultLabels: Readonly<Record<Incident['fault'], string>> = {
   validator: 'the validator, as far as known',
   none: 'not the validator: there was no earlier block to include the attestation',
-  both: 'partly the validator: the next slot had no block, but a later block could have included the attestation',
+  both: 'partly the validator: the next slot had no block, but an earlier block could have included the attestation',
   builder: 'the builder, not the validator',
   costless: 'not known; votes of payload committees are neither rewarded nor penalized',
 }

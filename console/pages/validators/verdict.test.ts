@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ExplainedEpoch } from '#api/contract/wire/validators-explain.ts'
+import { incidentsOf } from './incidents.ts'
 import { type DayFault, faultOfDay, verdictText } from './verdict.ts'
 
 type Vote = NonNullable<ExplainedEpoch['vote']>
@@ -22,6 +23,7 @@ const faultOf = (epochs: readonly Partial<ExplainedEpoch>[], epochsKnown = true)
 const late = { vote: vote({ delay: 3 }) }
 const lateWithoutBlocks = { vote: vote({ delay: 3, bestDelay: 3, nextBlockMissing: true }) }
 const laterThanNeeded = { vote: vote({ delay: 3, bestDelay: 2, nextBlockMissing: true }) }
+const withoutAnyBlock = { vote: vote({ included: false, delay: null, bestDelay: null, nextBlockMissing: true }) }
 const neverIncluded = { vote: vote({ included: false, delay: null, bestDelay: 2, nextBlockMissing: true }) }
 
 test('a day is the fault of the validator only if every incident that lowers the rating is', () => {
@@ -31,6 +33,15 @@ test('a day is the fault of the validator only if every incident that lowers the
   assert.equal(faultOf([laterThanNeeded]), 'partly')
   assert.equal(faultOf([{ withheldPayloads: [5] }]), 'others')
   assert.equal(faultOf([neverIncluded]), 'own', 'a later block could have included it')
+})
+
+test('the verdict and the table of a day agree on a single incident', () => {
+  const table = { validator: 'own', both: 'partly', none: 'others', builder: 'others', costless: 'unknown' }
+  for (const incident of [late, lateWithoutBlocks, laterThanNeeded, neverIncluded, withoutAnyBlock]) {
+    const [shown] = incidentsOf(epoch(incident))
+    assert(shown)
+    assert.equal(faultOf([incident]), table[shown.fault], JSON.stringify(incident))
+  }
 })
 
 test('missed sync signatures do not lower the rating, so they do not explain it', () => {

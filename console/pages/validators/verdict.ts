@@ -1,5 +1,5 @@
 // A verdict about a validator in one sentence: its rating, how many days were bad, and how many of them were its fault, as
-// far as the stored duties tell (behaviour/validators.md).
+// far as the stored duties tell (behaviour/validators.md#whose-fault-a-missed-duty-is).
 import type { ExplainedDay } from '#api/contract/wire/validators-explain.ts'
 import { type Incident, incidentsOf } from './incidents.ts'
 
@@ -23,11 +23,8 @@ export function faultOfDay(day: Pick<ExplainedDay, 'epochs' | 'epochsKnown'>): D
   if (!day.epochsKnown || incidents.length === 0) return 'unknown'
   const excused = incidents.filter(({ fault }) => fault === 'none' || fault === 'builder').length
   if (excused === incidents.length) return 'others'
-  return excused > 0 || incidents.some(isShared) ? 'partly' : 'own'
+  return excused > 0 || incidents.some(({ fault }) => fault === 'both') ? 'partly' : 'own'
 }
-
-/** A missing block explains why an attestation was late, but not why it was never included. */
-const isShared = ({ fault, kind }: Incident): boolean => fault === 'both' && kind !== 'missed'
 
 export const faultTexts: Readonly<Record<DayFault, string>> = {
   own: 'its fault',
