@@ -1,5 +1,6 @@
-// Since Gloas: verifies the balances and payments of builders from one state to the next. They determine which
-// withdrawals a block deducts.
+// Compares the balances and payments of builders in the next state with those that the blocks lead to, since Gloas. The
+// verification of an epoch reports what differs. Builders matter for validators, because what builders are owed
+// determines which withdrawals a block deducts.
 import { type ConsensusRules, firstSlotAt } from '#sources/beacon/consensus.ts'
 import { indicesOfKeys } from '#sources/beacon/validator-keys.ts'
 import type { EpochStates } from '../read/epoch.ts'
@@ -12,7 +13,7 @@ import type { Votes } from './votes.ts'
 
 export interface BuilderCheck {
   /** Effects of the blocks between the two states. */
-  readonly after: readonly BlockEffects[]
+  readonly effectsBetween: readonly BlockEffects[]
   readonly withdrawals: ReadonlyMap<number, BlockWithdrawals>
   /** Of the votes of the previous epoch and of this one. */
   readonly sameSlot: readonly (Votes['sameSlot'] | undefined)[]
@@ -32,7 +33,7 @@ export function findBuilderDifferences(rules: ConsensusRules, states: EpochState
     if (isFork) onboardBuilders(rules, replay, removedAtFork(rules, states), next.payloads)
   }
   let isEnded = false
-  for (const { slot } of check.after) {
+  for (const { slot } of check.effectsBetween) {
     const block = blocks.find((other) => other.slot === slot)
     if (slot === nextEpochSlot) {
       endEpoch()
@@ -55,8 +56,8 @@ export function findBuilderDifferences(rules: ConsensusRules, states: EpochState
 function removedAtFork(rules: ConsensusRules, { epoch, now, next, blocks }: EpochStates): OnboardedDeposit[] {
   const all = (queue: Uint8Array | undefined) =>
     readQueuedDeposits(queue ?? new Uint8Array(0), Number.POSITIVE_INFINITY)
-  const first = firstSlotAt(rules, epoch)
-  const added = blocks.filter(({ bid, slot }) => !bid && slot > first).flatMap(depositRequests)
+  const firstSlot = firstSlotAt(rules, epoch)
+  const added = blocks.filter(({ bid, slot }) => !bid && slot > firstSlot).flatMap(depositRequests)
   const candidates = [...all(now.pending?.deposits), ...all(Buffer.concat(added))]
   const keyOf = ({ bytes }: OnboardedDeposit) => Buffer.from(bytes).toString('latin1')
   const left = new Set(all(next.pending?.deposits).map(keyOf))

@@ -1,5 +1,6 @@
-// Since Gloas, blocks do not contain the withdrawals that they deduct. They come from the envelopes of payloads
-// (read/payloads.ts). If a node does not have an envelope, all withdrawals of the epoch are computed from its first state.
+// Completes the withdrawals that the blocks of an epoch deduct from balances, since Gloas. Blocks do not contain them, so
+// they come from the envelopes of payloads (read/payloads.ts). If a node does not have an envelope, all withdrawals of the
+// epoch are computed from its first state.
 import type { Block } from '#sources/beacon/block.ts'
 import { withdrawalsFrom } from '#sources/beacon/block-ssz.ts'
 import { type ConsensusRules, firstSlotAt } from '#sources/beacon/consensus.ts'
@@ -11,20 +12,20 @@ import type { BlockEffects } from './block-effects.ts'
 import type { BlockWithdrawals } from './deductions.ts'
 
 /**
- * By slot, for all blocks since Gloas between the two states. `after`: effects of these blocks. Throws a
+ * By slot, for all blocks since Gloas between the two states. `effectsBetween`: of these blocks. Throws a
  * StatesNotFoundError if they are not known, or the failure of the requests for envelopes.
  */
 export function completeWithdrawals(
   rules: ConsensusRules,
   data: Pick<EpochData, 'epoch' | 'now' | 'next' | 'blocks' | 'withdrawals' | 'envelopeSearch'>,
-  after: readonly BlockEffects[],
+  effectsBetween: readonly BlockEffects[],
 ): ReadonlyMap<number, BlockWithdrawals> {
   const known = data.withdrawals ?? new Map<number, BlockWithdrawals>()
   const bySlot = new Map(data.blocks.map((block) => [block.slot, block]))
-  const blocks = after.flatMap(({ slot }) => bySlot.get(slot) ?? [])
+  const blocks = effectsBetween.flatMap(({ slot }) => bySlot.get(slot) ?? [])
   const missing = blocks.find(({ bid, slot }) => bid && !known.has(slot))
   if (!missing) return known
-  const computed = computeWithdrawals(rules, data, after, blocks)
+  const computed = computeWithdrawals(rules, data, effectsBetween, blocks)
   const unknown = blocks.find(({ bid, slot }) => bid && !computed.has(slot) && !known.has(slot))
   if (unknown)
     throw (data.envelopeSearch ?? new StateSearch()).error(
@@ -36,26 +37,26 @@ export function completeWithdrawals(
 function computeWithdrawals(
   rules: ConsensusRules,
   { epoch, now, next }: Pick<EpochData, 'epoch' | 'now' | 'next'>,
-  after: readonly BlockEffects[],
+  effectsBetween: readonly BlockEffects[],
   blocks: readonly Block[],
 ): Map<number, BlockWithdrawals> {
   const computed = new Map<number, BlockWithdrawals>()
-  const nextFirst = firstSlotAt(rules, epoch + 1)
+  const nextEpochSlot = firstSlotAt(rules, epoch + 1)
   if (now.payloads && next.payloads) {
     // The transition to the next epoch is not replayed, so what it needs does not matter.
     const transition = { slashings: new Float64Array(rules.slashingsVector), depositBalanceToConsume: 0 }
     const state = new ReplayedValidators(rules, epoch, now, next, transition)
     const context = { finalizedEpoch: now.payloads.finalizedEpoch, sameSlot: [] }
-    for (const [at, effects] of after.entries()) {
+    for (const [at, effects] of effectsBetween.entries()) {
       const block = blocks[at]
-      if (!block || block.slot === nextFirst) break
+      if (!block || block.slot === nextEpochSlot) break
       const withdrawals = state.applyBlock(block, effects, context)
       if (withdrawals) computed.set(block.slot, withdrawals)
     }
   }
   // The next state has the list of its own block, or an earlier one if that block deducts nothing.
   const last = blocks.at(-1)
-  if (last?.slot === nextFirst && next.payloads && last.bid)
-    computed.set(nextFirst, withdrawalsFrom(new View(next.payloads.expectedWithdrawals)))
+  if (last?.slot === nextEpochSlot && next.payloads && last.bid)
+    computed.set(nextEpochSlot, withdrawalsFrom(new View(next.payloads.expectedWithdrawals)))
   return computed
 }

@@ -23,13 +23,14 @@ export interface Earnings {
   /** Gwei by validator. */
   readonly earned: Float64Array
   readonly unexplainedBalanceChanges: UnexplainedBalanceChanges
-  /** Balances when the chain updated effective balances, between the two epochs. */
-  readonly balancesAtAdjustment: Float64Array
+  /** Balances when the chain updated effective balances, at the end of the epoch. */
+  readonly balancesAtUpdate: Float64Array
   /**
-   * Balances above 32 ETH that went into the queue, by validator. `balancesAtAdjustment` is without them, but the chain may have
-   * queued them after the adjustment: in the first block of the next epoch, or by the Electra upgrade.
+   * By validator, gwei: when a validator becomes compounding, the chain takes its balance above 32 ETH away and puts it
+   * into the queue of deposits. `balancesAtUpdate` is without this excess, but the chain may have taken it after the
+   * update: in the first block of the next epoch, or with the Electra upgrade.
    */
-  readonly queued: ReadonlyMap<number, number>
+  readonly queuedExcess: ReadonlyMap<number, number>
   /** Validators whose balance differs from the replay, with the difference in gwei. */
   readonly unexplained: ReadonlyMap<number, number>
   /** Both states list their pending queues, so that every deposit is known. */
@@ -37,56 +38,56 @@ export interface Earnings {
 }
 
 /**
- * `voteRewards`: for the votes of the previous epoch. `after`: effects of the blocks after the first state.
+ * `voteRewards`: for the votes of the previous epoch. `effectsBetween`: of the blocks between the two states.
  * `withdrawals`: since Gloas, what these blocks deduct, by slot.
  */
 export function computeEarnings(
   rules: ConsensusRules,
   data: EpochStates,
   voteRewards: VoteRewards | undefined,
-  after: readonly BlockEffects[],
+  effectsBetween: readonly BlockEffects[],
   withdrawals: ReadonlyMap<number, BlockWithdrawals>,
 ): Earnings {
   const { epoch, now, next } = data
   const nextEpochSlot = firstSlotAt(rules, epoch + 1)
   const bySlot = new Map(data.blocks.map((block) => [block.slot, block]))
-  const blocks = after.flatMap(({ slot }) => bySlot.get(slot) ?? [])
+  const blocks = effectsBetween.flatMap(({ slot }) => bySlot.get(slot) ?? [])
   const hasPendingQueues = now.pending !== undefined && next.pending !== undefined
   const change = now.pending && next.pending ? pendingChange(now.pending, next.pending) : noChange
   const transfers = new BalanceTransfers(data, blocks, change)
   const replay = new BalanceReplay(next.count, now.balance)
   const slashed = new Set<number>()
   const processEpochEnd = () => {
-    transfers.queue(replay)
+    transfers.queueExcess(replay)
     replay.applyVoteRewards(voteRewards)
     transfers.applyQueues(replay, rules.increment, slashed)
     return replay.balance.slice()
   }
-  let balancesAtAdjustment: Float64Array | undefined
-  for (const effects of after) {
-    if (effects.slot === nextEpochSlot) balancesAtAdjustment = processEpochEnd()
+  let balancesAtUpdate: Float64Array | undefined
+  for (const effects of effectsBetween) {
+    if (effects.slot === nextEpochSlot) balancesAtUpdate = processEpochEnd()
     for (const { validator } of effects.slashed) slashed.add(validator)
     const block = bySlot.get(effects.slot)
     const deducted = block?.bid ? withdrawals.get(effects.slot) : block?.payload
     replay.applyBlock(effects, deducted?.withdrawals ?? [])
     if (block) transfers.deposit(replay, block)
   }
-  balancesAtAdjustment ??= processEpochEnd()
+  balancesAtUpdate ??= processEpochEnd()
   const { balance, earned } = replay
   const unexplained = new Map<number, number>()
   for (let index = 0; index < next.count; index++) {
-    const rest = (next.balance[index] as number) - (balance[index] as number)
-    if (rest === 0) continue
-    balancesAtAdjustment[index] = (balancesAtAdjustment[index] as number) + rest
-    if (rest < 0 && next.slashed[index] === 1) earned[index] = (earned[index] as number) + rest
-    else unexplained.set(index, rest)
+    const difference = (next.balance[index] as number) - (balance[index] as number)
+    if (difference === 0) continue
+    balancesAtUpdate[index] = (balancesAtUpdate[index] as number) + difference
+    if (difference < 0 && next.slashed[index] === 1) earned[index] = (earned[index] as number) + difference
+    else unexplained.set(index, difference)
   }
   const unexplainedBalanceChanges = transfers.total(unexplained)
   return {
     earned,
     unexplainedBalanceChanges,
-    balancesAtAdjustment,
-    queued: transfers.queued,
+    balancesAtUpdate,
+    queuedExcess: transfers.queuedExcess,
     unexplained,
     hasPendingQueues,
   }
@@ -100,7 +101,8 @@ class BalanceTransfers {
   readonly #indices: ReadonlyMap<string, number>
   readonly #data: EpochStates
   readonly #byValidator = new Map<number, number>()
-  readonly queued = new Map<number, number>()
+  /** Gwei by validator, see Earnings. */
+  readonly queuedExcess = new Map<number, number>()
   /** Deposits of blocks, which Electra puts into the queue. */
   readonly #blockDeposits: string[]
 
@@ -116,8 +118,11 @@ class BalanceTransfers {
     )
   }
 
-  /** When a validator becomes compounding, its balance above 32 ETH goes into the queue. */
-  queue(replay: BalanceReplay): void {
+  /**
+   * When a validator becomes compounding, its balance above 32 ETH goes into the queue. Such an entry has no slot, as some
+   * deposits of blocks, which are told apart by their key and amount.
+   */
+  queueExcess(replay: BalanceReplay): void {
     for (const { pubkey, gwei, slot } of this.#change.queued) {
       if (slot !== 0) continue
       const at = this.#blockDeposits.indexOf(`${pubkey} ${gwei}`)
@@ -125,7 +130,7 @@ class BalanceTransfers {
       if (at >= 0) this.#blockDeposits.splice(at, 1)
       else if (validator !== undefined) {
         this.#transfer(replay, validator, 0 - gwei)
-        this.queued.set(validator, gwei)
+        this.queuedExcess.set(validator, gwei)
       }
     }
   }

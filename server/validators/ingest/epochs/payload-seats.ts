@@ -13,21 +13,21 @@ const epochsMax = 16
 
 export class PayloadSeats {
   /** By epoch, what its seats depend on: the effective balances an epoch earlier, and the mix. */
-  readonly #known = new Map<number, { readonly increments: Uint32Array; readonly mix: Uint8Array | undefined }>()
+  readonly #seatSources = new Map<number, { readonly increments: Uint32Array; readonly mix: Uint8Array | undefined }>()
 
   /** By slot. Undefined before Gloas, and if they are not known. Call it for one epoch after the other. */
   of(rules: ConsensusRules, { epoch, now, committees, blocks }: SeatSource): Uint32Array | undefined {
-    const known = this.#known.get(epoch)
+    const source = this.#seatSources.get(epoch)
     const hasSeats = isFrom(rules, 'gloas', epoch)
     const listed = hasSeats ? seatsOf(rules, now.payloads, 'now') : undefined
-    for (const at of this.#known.keys()) if (at <= epoch - epochsMax || at > epoch) this.#known.delete(at)
+    for (const at of this.#seatSources.keys()) if (at <= epoch - epochsMax || at > epoch) this.#seatSources.delete(at)
     // A node that offers whole states keeps doing so.
     if (!listed && isFrom(rules, 'gloas', epoch + 1))
-      this.#known.set(epoch + 1, { increments: now.increments, mix: mixFromBlocks(rules, epoch + 1, blocks) })
-    if (listed || !hasSeats || !known?.mix) return listed
+      this.#seatSources.set(epoch + 1, { increments: now.increments, mix: mixFromBlocks(rules, epoch + 1, blocks) })
+    if (listed || !hasSeats || !source?.mix) return listed
     // The first epoch of the fork is drawn when it begins.
-    const increments = epoch === rules.forkEpochs.gloas ? now.increments : known.increments
-    return computePayloadCommittees(rules, committees, increments, known.mix)
+    const increments = epoch === rules.forkEpochs.gloas ? now.increments : source.increments
+    return computePayloadCommittees(rules, committees, increments, source.mix)
   }
 }
 

@@ -59,7 +59,7 @@ export function processEpoch(
   }: { startScores?: Scores | undefined; accept?: AcceptDifferences } = {},
 ) {
   const { epoch, now, next } = data
-  const { stakes, votes, after, earnings } = accountForBalances(rules, data, before, accept)
+  const { stakes, votes, effectsBetween, earnings } = accountForBalances(rules, data, before, accept)
   const { voteRewards, scores } = computeVoteRewards(rules, votes, {
     stake: stakes[1],
     isSlashed: findSlashed(rules, data, stakes[1]),
@@ -70,7 +70,7 @@ export function processEpoch(
   const nextEpochSlot = firstSlotAt(rules, epoch + 1)
   const effects = [
     ...(before?.effectsOfNextEpochStart ? [before.effectsOfNextEpochStart] : []),
-    ...after.filter(({ slot }) => slot < nextEpochSlot),
+    ...effectsBetween.filter(({ slot }) => slot < nextEpochSlot),
   ]
 
   const proposals = findProposals(rules, data, votes, stakes[1])
@@ -80,7 +80,7 @@ export function processEpoch(
   const { earned, unexplainedBalanceChanges } = earnings
   for (let index = 0; index < earned.length; index++) sums.add('earnings', index, earned[index] as number)
   markActive(sums, data, epoch)
-  const effectsOfNextEpochStart = after.find(({ slot }) => slot === nextEpochSlot)
+  const effectsOfNextEpochStart = effectsBetween.find(({ slot }) => slot === nextEpochSlot)
   const { proposerGwei, sameSlot } = votes
   const carry: Carry = { epoch, proposerGwei, voteRewards, scores, effectsOfNextEpochStart, sameSlot }
   return { carry, unexplainedBalanceChanges, voteRewards, effects, votes, proposals }
@@ -104,33 +104,42 @@ export function accountForBalances(
   const stakes = [computeStake(rules, epoch, now), computeStake(rules, epoch + 1, next)] as const
   const votes = tallyVotes(rules, data.committees, data.blocks, stakes, data.parent)
   const gweiOf = (slot: number) => (before?.proposerGwei.get(slot) ?? 0) + (votes.proposerGwei.get(slot) ?? 0)
-  const after = effectsAfterFirst(rules, data, stakes, gweiOf)
-  const withdrawals = completeWithdrawals(rules, data, after)
-  const earnings = computeEarnings(rules, data, epoch > 0 ? before?.voteRewards : undefined, after, withdrawals)
+  const effectsBetween = computeEffectsBetween(rules, data, stakes, gweiOf)
+  const withdrawals = completeWithdrawals(rules, data, effectsBetween)
+  const earnings = computeEarnings(
+    rules,
+    data,
+    epoch > 0 ? before?.voteRewards : undefined,
+    effectsBetween,
+    withdrawals,
+  )
   // Balances cannot be verified without the carry of the previous epoch.
   if (before || epoch === 0) {
     const sameSlot = [before?.sameSlot, votes.sameSlot]
-    const builders = findBuilderDifferences(rules, data, { after, withdrawals, sameSlot, stake: stakes[0] })
+    const builders = findBuilderDifferences(rules, data, { effectsBetween, withdrawals, sameSlot, stake: stakes[0] })
     verifyBalances(rules, data, { ...earnings, builders }, accept)
   }
-  return { stakes, votes, after, earnings }
+  return { stakes, votes, effectsBetween, earnings }
 }
 
-/** Effects of the blocks between the two states: slots first + 1 up to the first slot of the next epoch. */
-function effectsAfterFirst(
+/**
+ * Effects of the blocks between the two states. A state includes the block of its slot, so these are the blocks after the
+ * first slot of the epoch, up to and with the first slot of the next one.
+ */
+function computeEffectsBetween(
   rules: ConsensusRules,
   { epoch, blocks, now, sync }: AccountedEpoch,
   stakes: readonly [Stake, Stake],
   gweiOf: (slot: number) => number,
 ): BlockEffects[] {
-  const first = firstSlotAt(rules, epoch)
-  const last = firstSlotAt(rules, epoch + 1)
+  const firstSlot = firstSlotAt(rules, epoch)
+  const nextEpochSlot = firstSlotAt(rules, epoch + 1)
   const wasSlashed = new Set<number>()
   for (let index = 0; index < now.count; index++) if (now.slashed[index] === 1) wasSlashed.add(index)
   return blocks
-    .filter(({ slot }) => slot > first && slot <= last)
+    .filter(({ slot }) => slot > firstSlot && slot <= nextEpochSlot)
     .map((block) => {
-      const isNext = block.slot === last
+      const isNext = block.slot === nextEpochSlot
       const [stake, committee] = isNext ? [stakes[1], sync.next] : [stakes[0], sync.now]
       return computeEffects(rules, block, stake, committee, gweiOf(block.slot), wasSlashed)
     })
@@ -214,21 +223,21 @@ function addVoteRewards(
 
 function addBlocks(
   sums: Sums,
-  { proposers, blocks, execution: known }: EpochData,
+  { proposers, blocks, execution: knownRewards }: EpochData,
   effects: readonly BlockEffects[],
   proposals: readonly Proposal[],
-  first: number,
+  firstSlot: number,
 ): void {
   const bySlot = new Map(blocks.map((block) => [block.slot, block]))
   const proposalAt = new Map(proposals.map((proposal) => [proposal.slot, proposal]))
-  const execution = known && withPaidBids(known, proposals)
+  const execution = knownRewards && withPaidBids(knownRewards, proposals)
   const mean = meanOf(effects.map(proposerReward))
   const executionMean = meanOf(effects.flatMap(({ slot }) => execution?.get(slot) ?? []).map(executionSum))
   for (let at = 0; at < proposers.length; at++) {
     const proposer = proposers[at] as number
     if (proposer < 0) continue
     sums.add('proposer_duties', proposer, 1)
-    const block = bySlot.get(first + at)
+    const block = bySlot.get(firstSlot + at)
     if (!block) {
       sums.add('missed_block_reward', proposer, mean)
       if (execution) sums.add('missed_execution_reward', proposer, executionMean)

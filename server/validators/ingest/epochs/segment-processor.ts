@@ -116,7 +116,7 @@ export class SegmentProcessor {
   }
 
   async process(
-    { from, until, scores: stored }: SegmentRequest,
+    { from, until, scores: storedScores }: SegmentRequest,
     { beacon, records, accept }: SegmentSource,
     chain: Chain,
     signal: AbortSignal,
@@ -124,7 +124,7 @@ export class SegmentProcessor {
     if (this.#rules !== chain.rules) this.#applyRules(chain.rules, from)
     this.#reader ??= new EpochReader(beacon, chain.rules, records)
     const reader = this.#reader.withSignal(signal)
-    const start = this.#starts.find(({ at }) => at === from) ?? (await this.#startAt(reader, chain, from, stored))
+    const start = this.#starts.find(({ at }) => at === from) ?? (await this.#startAt(reader, chain, from, storedScores))
     // The previous segment has been written: release the memory of its start.
     this.#starts = [start]
     for (const epoch of this.#computed.keys()) if (epoch < from) this.#computed.delete(epoch)

@@ -96,8 +96,8 @@ export class EpochDuties {
   async syncCommittee(epoch: number, validators: Validators, blocks?: readonly Block[]): Promise<Uint32Array> {
     const { queries, rules } = this.#source
     const period = this.#periodOf(epoch)
-    const known = this.#syncCommittees.get(period)
-    if (known) return known
+    const ofPeriod = this.#syncCommittees.get(period)
+    if (ofPeriod) return ofPeriod
     const ofFirstBlock = async () => {
       const [block] = blocks ?? (await this.#blocks.of(epoch))
       return block && queries.syncCommittee(block.slot, epoch)

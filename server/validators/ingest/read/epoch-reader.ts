@@ -35,7 +35,7 @@ export class EpochReader {
   readonly #payloads: PayloadReader
   readonly #boundaries: Boundaries
   readonly #duties: EpochDuties
-  /** The finalized epoch, as of each epoch. */
+  /** From records: the finalized epoch, as of each epoch. */
   readonly #finalized = new Map<number, number>()
 
   constructor(beacon: Beacon, rules: ConsensusRules, records?: RecordReader) {
@@ -101,9 +101,9 @@ export class EpochReader {
     const after = await this.#source.queries.block(end)
     const last = this.#blocks.lastUpTo(epoch)
     await this.#applyRecord(epoch + 1, [last, after])
-    const known = this.#boundaries.known(epoch + 1)
-    if (known?.awaitsRewards) return undefined
-    const next = known?.validators ?? (await this.#boundaries.validatorsAt(end))
+    const boundary = this.#boundaries.known(epoch + 1)
+    if (boundary?.awaitsRewards) return undefined
+    const next = boundary?.validators ?? (await this.#boundaries.validatorsAt(end))
     if (!next) return undefined
     this.#boundaries.set(epoch + 1, { validators: next, awaitsRewards: false })
     const header = after && (await this.#source.queries.header(end))
@@ -125,8 +125,8 @@ export class EpochReader {
 
   /** Reads what only states contain. The first slot of the epoch must not be after the newest block. */
   async readStateParts(epoch: number): Promise<EpochStateParts> {
-    const first = firstSlotAt(this.#source.rules, epoch)
-    const state = await new StateSearch().result(this.#source.queries.transitionState(first))
+    const firstSlot = firstSlotAt(this.#source.rules, epoch)
+    const state = await new StateSearch().result(this.#source.queries.transitionState(firstSlot))
     if (state) {
       const { validators, transition } = state
       this.#boundaries.set(epoch, { validators, awaitsRewards: false, transition })
@@ -172,7 +172,7 @@ export class EpochReader {
     return epochs.map((data) => ({ ...data, boundary: { validators: data.next, awaitsRewards: false } }))
   }
 
-  /** A record of another fork is not used, so there may be newer ones. */
+  /** The newest recorded full state before an epoch. A record of another fork is not used, even if it is newer. */
   async #fullRecordBefore(until: number): Promise<FullState | undefined> {
     const epochs = (await this.#records?.epochs()) ?? []
     for (const epoch of epochs.filter((at) => at > 0 && at < until).reverse()) {
@@ -186,11 +186,14 @@ export class EpochReader {
     return undefined
   }
 
-  /** `chain`: blocks around the first slot of the epoch. Those at and before it must not have gaps. */
+  /**
+   * Uses the record of the epoch, if there is one for this chain, instead of requests for its states. `chain`: blocks around
+   * the first slot of the epoch. Those at and before it must not have gaps.
+   */
   async #applyRecord(epoch: number, chain: readonly (BlockLink | undefined)[]): Promise<void> {
     if (!this.#records || this.#finalized.has(epoch)) return
-    const first = firstSlotAt(this.#source.rules, epoch)
-    const anchor = chain.findLast((block) => block !== undefined && block.slot <= first)
+    const firstSlot = firstSlotAt(this.#source.rules, epoch)
+    const anchor = chain.findLast((block) => block !== undefined && block.slot <= firstSlot)
     const record = anchor && (await this.#records.read(epoch, anchor.root))
     if (!record) return
     this.#boundaries.addRecord(epoch, record.boundary)
@@ -208,11 +211,11 @@ export class EpochReader {
 
   /** Finality does not change within an epoch, so any slot with a state can be used. */
   async #finalizedAt(epoch: number): Promise<number> {
-    const known = this.#finalized.get(epoch)
-    if (known !== undefined) return known
-    const first = firstSlotAt(this.#source.rules, epoch)
+    const recorded = this.#finalized.get(epoch)
+    if (recorded !== undefined) return recorded
+    const firstSlot = firstSlotAt(this.#source.rules, epoch)
     const search = new StateSearch()
-    for (let slot = first; slot < first + this.#source.rules.slotsPerEpoch; slot++) {
+    for (let slot = firstSlot; slot < firstSlot + this.#source.rules.slotsPerEpoch; slot++) {
       const finalized = await search.result(this.#source.queries.finalizedEpoch(slot))
       if (finalized !== undefined) return finalized
     }

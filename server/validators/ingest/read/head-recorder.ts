@@ -21,9 +21,9 @@ export interface HeadRecording {
   readonly failure: string | undefined
 }
 
-/** Fourteen hours of mainnet without finality. */
+/** Records of this many epochs are kept: fourteen hours of mainnet without finality. */
 const epochsMaxDefault = 128
-/** The last ones may be of another fork. */
+/** Records before a gap that are kept, to compute the gap from one of them. The newest may be of another fork. */
 const keptBeforeGap = 5
 
 export interface HeadRecords {
@@ -88,15 +88,18 @@ export async function recordHead(
   return { recorded, dropped, failure: failures[0] }
 }
 
-/** If an epoch has no record, there is a gap, which is computed from a record before it. */
+/**
+ * Deletes the records before an epoch, except for those that gaps are computed from. If one of the next epochs has no
+ * record, there is a gap after it, which is computed from the last records before it.
+ */
 async function removeBefore(records: StateRecords, epoch: number, gaps: readonly Range[]): Promise<void> {
   const epochs = await records.epochs()
   const lastBefore = (until: number) => epochs.filter((at) => at < until).slice(-keptBeforeGap)
   const isComplete = Array.from({ length: keptBeforeGap }, (_, at) => epoch + at).every((at) => epochs.includes(at))
-  const first = isComplete ? epoch : (lastBefore(epoch)[0] ?? epoch)
+  const keepFrom = isComplete ? epoch : (lastBefore(epoch)[0] ?? epoch)
   // The last epoch of a gap is processed with the states of the two epochs after it.
   const isOfGap = (at: number) => gaps.some(({ from, until }) => at >= (lastBefore(from)[0] ?? from) && at <= until + 1)
-  await records.removeBefore(first, new Set(epochs.filter(isOfGap)))
+  await records.removeBefore(keepFrom, new Set(epochs.filter(isOfGap)))
 }
 
 /** Returns the deleted epochs. */
@@ -180,8 +183,8 @@ async function nodeHasStates(
   if (isDistrusted())
     throw new BeaconError(`it is unknown whether ${name} has the states of epoch ${epoch}: it contradicted itself`)
   const queries = createBeaconQueries(beacon, rules, signal)
-  const first = firstSlotAt(rules, epoch)
-  for (let slot = first; slot < first + rules.slotsPerEpoch; slot++) {
+  const firstSlot = firstSlotAt(rules, epoch)
+  for (let slot = firstSlot; slot < firstSlot + rules.slotsPerEpoch; slot++) {
     if ((await queries.finalizedEpoch(slot)) !== undefined) return true
     // Some nodes have no states of empty slots. This slot has a block, so its state was deleted.
     if (await queries.header(slot)) return false

@@ -1,4 +1,4 @@
-// The blocks of epochs. Every block contains the root of its parent, and roots are computed from the blocks. This detects
+// Reads the blocks of epochs and checks that they form one chain. Every block contains the root of its parent, and roots are computed from the blocks. This detects
 // altered and missing blocks (behaviour/validators.md#verification).
 import type { Block } from '#sources/beacon/block.ts'
 import { BeaconError, ContradictionError } from '#sources/beacon/client.ts'
@@ -23,8 +23,8 @@ export class LinkedBlocks {
 
   /** Keeps only what is needed to read this epoch and the next two. */
   forget(epoch: number): void {
-    const known = this.#known()
-    this.#forgotten = known.findLast(({ slot }) => slot < firstSlotAt(this.#source.rules, epoch)) ?? this.#forgotten
+    this.#forgotten =
+      this.#keptBlocks().findLast(({ slot }) => slot < firstSlotAt(this.#source.rules, epoch)) ?? this.#forgotten
     for (const at of this.#blocks.keys()) if (at < epoch || at > epoch + 2) this.#blocks.delete(at)
     for (const at of this.#lastBlocks.keys()) if (at < epoch - 1) this.#lastBlocks.delete(at)
   }
@@ -34,13 +34,13 @@ export class LinkedBlocks {
     return this.#lastBlocks.get(epoch)
   }
 
-  #known(): Block[] {
+  #keptBlocks(): Block[] {
     return [...this.#blocks.values()].flat().sort((a, b) => a.slot - b.slot)
   }
 
   /** Undefined: the parent is the genesis block. */
   async parentOf(block: Block): Promise<Block | undefined> {
-    const known = [this.#forgotten, ...this.#known()].find((other) => other?.root === block.parentRoot)
+    const known = [this.#forgotten, ...this.#keptBlocks()].find((other) => other?.root === block.parentRoot)
     if (known) return known
     const lowest = Math.max(1, block.slot - searchEpochs * this.#source.rules.slotsPerEpoch)
     for (let slot = block.slot - 1; slot >= lowest; slot--) {
@@ -61,7 +61,7 @@ export class LinkedBlocks {
 
   /** Undefined: there is none yet. */
   async findChild(block: Block): Promise<Block | undefined> {
-    const known = this.#known().find(({ parentRoot }) => parentRoot === block.root)
+    const known = this.#keptBlocks().find(({ parentRoot }) => parentRoot === block.root)
     if (known) return known
     const end = block.slot + 1 + searchEpochs * this.#source.rules.slotsPerEpoch
     for (let slot = block.slot + 1; slot < end; slot++) {

@@ -1,5 +1,6 @@
-// Stores on disk what only states contain about an epoch, from when it begins until it is final. Most nodes delete their
-// states at that time (behaviour/validators.md#nodes-that-prune-states).
+// Stores on disk what only beacon states contain about an epoch, from the start of the epoch until it is final and
+// stored. Most nodes delete their states at finality, and ingest then uses these records
+// (behaviour/validators.md#nodes-that-prune-states).
 //
 // 1. A record is found by its epoch and by the root of its anchor block. The chain up to that block determines
 //    everything in the record, so a record of another fork is never used.
@@ -149,13 +150,13 @@ export class StateRecords {
   /** Appends new keys. If the file has other keys, it is replaced: its records are of another fork, or damaged. */
   async #writeKeys(pubkeys: Uint8Array): Promise<void> {
     const path = join(this.#dir, keysFile)
-    const known = (await readOptional(path)) ?? Buffer.alloc(0)
-    const shared = Math.min(known.length, pubkeys.length)
-    if (known.compare(pubkeys, 0, shared, 0, shared) !== 0) {
+    const stored = (await readOptional(path)) ?? Buffer.alloc(0)
+    const shared = Math.min(stored.length, pubkeys.length)
+    if (stored.compare(pubkeys, 0, shared, 0, shared) !== 0) {
       this.#intact.clear()
       return this.#replace(keysFile, [pubkeys])
     }
-    if (known.length >= pubkeys.length) return
+    if (stored.length >= pubkeys.length) return
     await using file = await open(path, 'a', 0o600)
     await file.appendFile(pubkeys.subarray(shared))
     await file.sync()
@@ -192,8 +193,8 @@ const hashOf = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes)
 function verifiedBody(file: Buffer): Buffer | undefined {
   const bodyAt = formatName.length + hashSize
   const body = file.subarray(bodyAt)
-  const isKnown = file.toString('latin1', 0, formatName.length) === formatName
-  return isKnown && hashOf(body).equals(file.subarray(formatName.length, bodyAt)) ? body : undefined
+  const isThisVersion = file.toString('latin1', 0, formatName.length) === formatName
+  return isThisVersion && hashOf(body).equals(file.subarray(formatName.length, bodyAt)) ? body : undefined
 }
 
 /** Copies the keys into arrays of their own, or into those of an earlier record. */

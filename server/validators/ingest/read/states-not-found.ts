@@ -1,4 +1,5 @@
-// The search for a state or an envelope in several ways, and the error for epochs that cannot be read any more: nodes delete old states.
+// The error for epochs whose states no node has any more, and the search that decides whether this is the case: it tries
+// several requests for the same state or envelope, and remembers whether one of them failed.
 import { BeaconError, ServerStatusError } from '#sources/beacon/client.ts'
 
 const statesNotFound = 'StatesNotFoundError'

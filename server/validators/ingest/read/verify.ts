@@ -100,7 +100,7 @@ export function verifyBalances(
     ...builders,
     ...mismatched.map((index) => {
       const [before, after] = [now, next].map(({ increments }) => (increments[index] as number) * rules.increment)
-      const balance = earnings.balancesAtAdjustment[index]
+      const balance = earnings.balancesAtUpdate[index]
       return `the effective balance of validator ${index} is ${after} gwei, which does not follow from ${before} gwei and a balance of ${balance} gwei`
     }),
     ...unexplained.map(([index, gwei]) => `the balance of validator ${index} differs by ${gwei} gwei`),
@@ -129,7 +129,7 @@ function describeUnfollowed(rules: ConsensusRules, { epoch, blocks }: EpochState
 function findWrongEffectiveBalances(
   rules: ConsensusRules,
   { epoch, now, next }: EpochStates,
-  { balancesAtAdjustment, queued }: Earnings,
+  { balancesAtUpdate, queuedExcess }: Earnings,
 ): number[] {
   const { increment, hysteresis, effectiveMax } = rules
   const step = Math.floor(increment / hysteresis.quotient)
@@ -143,15 +143,15 @@ function findWrongEffectiveBalances(
     const after = (next.increments[index] as number) * increment
     if (balance + down >= before && before + up >= balance) return before === after
     const whole = balance - (balance % increment)
-    // Credentials may change before or after the adjustment within the epoch.
+    // Credentials may change before or after the chain updates effective balances.
     const maxOf = (validators: Validators) =>
       isElectra && isCompounding(validators, index) ? effectiveMax.electra : effectiveMax.phase0
     return after === Math.min(whole, maxOf(now)) || after === Math.min(whole, maxOf(next))
   }
   for (let index = 0; index < now.count; index++) {
-    const balance = balancesAtAdjustment[index] as number
+    const balance = balancesAtUpdate[index] as number
     if (follows(index, balance)) continue
-    const excess = queued.get(index)
+    const excess = queuedExcess.get(index)
     if (excess !== undefined && follows(index, balance + excess)) continue
     if (isUpgrade && !Number.isFinite(now.activation[index] as number)) continue
     mismatched.push(index)

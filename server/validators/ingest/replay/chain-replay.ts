@@ -1,5 +1,5 @@
-// Computes the validators at the first slot of each epoch from those of the epoch before and the blocks between them.
-// It uses the same code as ingest for votes, rewards and the effects of blocks.
+// Replays a chain for filling gaps (fill-gap.ts): computes the validators at the first slot of each epoch from those of
+// the epoch before and the blocks between them. It uses the same code as ingest for votes, rewards and block effects.
 import { strict as assert } from 'node:assert'
 import type { Block } from '#sources/beacon/block.ts'
 import { type ConsensusRules, firstSlotAt, isFrom } from '#sources/beacon/consensus.ts'
@@ -107,8 +107,8 @@ export function startReplay(
         throw new ReplayError(`epoch ${epoch + 1}: the upgrade to Electra cannot be computed`)
       withdrawals = new Map()
       const ownVotes = tallyVotes(rules, committees, blocks, [stake, stake], parent)
-      const first = firstSlotAt(rules, epoch)
-      for (const block of blocks) if (block.slot > first) applyBlock(block, sync.now, [previousVotes, ownVotes])
+      const firstSlot = firstSlotAt(rules, epoch)
+      for (const block of blocks) if (block.slot > firstSlot) applyBlock(block, sync.now, [previousVotes, ownVotes])
 
       endEpoch(ownVotes)
 

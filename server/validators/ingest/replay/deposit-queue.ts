@@ -6,14 +6,17 @@ import { depositChurn } from './epoch-rules.ts'
 import { readQueuedDeposits } from './execution-requests.ts'
 import type { OnboardedDeposit } from './replayed-builders.ts'
 
-/** What a deposit meets: an exiting validator waits for it, to a withdrawn one it is credited without churn. */
+/**
+ * The validator that a deposit is for. If it is exiting, the deposit waits. If it has been withdrawn, the deposit is
+ * credited without counting against the limit of the epoch (the churn).
+ */
 export type DepositTarget = 'usual' | 'exiting' | 'withdrawn'
 
 export class DepositQueue {
   readonly #rules: ConsensusRules
   #records: Buffer
   #added: Uint8Array[] = []
-  /** Gwei of the churn that earlier epochs left. */
+  /** Gwei that earlier epochs could have applied but did not. */
   #balanceToConsume: number
 
   constructor(rules: ConsensusRules, { buffer, byteOffset, length }: Uint8Array, balanceToConsume: number) {

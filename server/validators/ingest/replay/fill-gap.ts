@@ -1,8 +1,8 @@
 // Computes epochs whose states no node has any more, from the state before them, the blocks, and the state after them.
 //
 // 1. Committees and proposers follow from RANDAO, so blocks are enough.
-// 2. The result is used only if the state that is computed for the end of the gap equals the state that a node has
-//    there: balances to the gwei, effective balances, slashings, scores, queues and finality. So an incomplete rule or
+// 2. The result is used only if the state that is computed for the end of the gap equals the state that a node or
+//    a record has there: balances to the gwei, effective balances, slashings, scores, queues and finality. So an incomplete rule or
 //    an altered block leaves the gap, but never stores a wrong figure.
 
 import type { Block } from '#sources/beacon/block.ts'
@@ -78,23 +78,23 @@ function likelyCauses(rules: ConsensusRules, { before, after }: Gap, blocks: rea
 
 function replayGap(rules: ConsensusRules, gap: Gap, byEpoch: ReadonlyMap<number, readonly Block[]>): EpochData[] {
   const { before, after } = gap
-  const all = [...byEpoch.values()].flat()
-  for (const [at, block] of all.entries()) {
-    const parent = all[at - 1]
+  const allBlocks = [...byEpoch.values()].flat()
+  for (const [at, block] of allBlocks.entries()) {
+    const parent = allBlocks[at - 1]
     if (parent) verifyLink(epochAt(rules, block.slot), parent, block)
   }
-  verifyRegistry({ epoch: before.epoch, now: before.validators, next: after.validators, blocks: all })
-  const duties = gap.duties ?? computeDuties(rules, before, all)
+  verifyRegistry({ epoch: before.epoch, now: before.validators, next: after.validators, blocks: allBlocks })
+  const duties = gap.duties ?? computeDuties(rules, before, allBlocks)
   const blocksOf = (epoch: number) => byEpoch.get(epoch) ?? []
   const blocksFrom = (epoch: number) => {
-    const first = firstSlotAt(rules, epoch)
-    const parent = all.findLast(({ slot }) => slot < first)
+    const firstSlot = firstSlotAt(rules, epoch)
+    const parent = allBlocks.findLast(({ slot }) => slot < firstSlot)
     return { blocks: blocksOf(epoch), nextBlocks: blocksOf(epoch + 1), parent }
   }
-  const previous = before.epoch - 1
+  const previousEpoch = before.epoch - 1
   const replay = startReplay(rules, before, after.validators, {
-    ...blocksFrom(previous),
-    committees: duties.committees(previous, before.validators),
+    ...blocksFrom(previousEpoch),
+    committees: duties.committees(previousEpoch, before.validators),
   })
   const epochs: Omit<EpochData, 'finalizedEpoch'>[] = []
   /** At the first slot of the epoch after `before.epoch`, and of each further one. */
@@ -109,7 +109,8 @@ function replayGap(rules: ConsensusRules, gap: Gap, byEpoch: ReadonlyMap<number,
     const { validators: next, withdrawals } = replay.applyEpoch({ ...blocksFrom(epoch), committees, sync })
     finalizedEpochs.push(replay.finalizedEpoch())
     const { blocks, nextBlocks, parent } = blocksFrom(epoch)
-    const child = nextBlocks.length === 0 ? all.find(({ slot }) => slot >= firstSlotAt(rules, epoch + 2)) : undefined
+    const child =
+      nextBlocks.length === 0 ? allBlocks.find(({ slot }) => slot >= firstSlotAt(rules, epoch + 2)) : undefined
     const links = { parent, child, withdrawals }
     epochs.push({ epoch, blocks: [...blocks, ...nextBlocks], proposers, committees, sync, now, next, ...links })
     previousValidators = now
@@ -151,8 +152,8 @@ function findDifference(replay: ChainReplay, computed: Validators, { validators,
   const { deposits, consolidations } = computed.pending ?? emptyPendingQueues
   if (Buffer.compare(deposits, validators.pending.deposits) !== 0) return 'the queue of pending deposits differs'
   // On real chains, new consolidations take effect much later than the end of the gap, so a missing one does not matter.
-  const known = validators.pending.consolidations.subarray(0, consolidations.length)
-  if (Buffer.compare(consolidations, known) !== 0) return 'the queue of pending consolidations differs'
+  const oldest = validators.pending.consolidations.subarray(0, consolidations.length)
+  if (Buffer.compare(consolidations, oldest) !== 0) return 'the queue of pending consolidations differs'
   const [builders] = replay.builderDifferences(validators.payloads)
   if (builders) return builders
   if (replay.finalizedEpoch() !== finalizedEpoch)

@@ -59,7 +59,7 @@ export class ReplayedBuilders {
   }
 
   /** Whether the later state has a builder with this key. */
-  isLater(pubkey: string): boolean {
+  existsLater(pubkey: string): boolean {
     return this.#later?.has(pubkey) !== false
   }
 
@@ -92,16 +92,16 @@ export class ReplayedBuilders {
   #deposit(request: View, epoch: number): void {
     if (request.bytes[pubkeySize] !== builderPrefix) return
     const [pubkey, amount] = [request.hex(0, pubkeySize), request.u64(80)]
-    const known = this.builders.find((builder) => builder.pubkey === pubkey)
-    if (known) {
+    const existing = this.builders.find((builder) => builder.pubkey === pubkey)
+    if (existing) {
       // It has exited and its balance was paid out: the deposit is paid out after the same delay.
-      if (Number.isFinite(known.withdrawable) && known.balance === 0)
-        known.withdrawable = epoch + this.#rules.builderExitEpochs
-      known.balance += amount
+      if (Number.isFinite(existing.withdrawable) && existing.balance === 0)
+        existing.withdrawable = epoch + this.#rules.builderExitEpochs
+      existing.balance += amount
       this.#created.get(pubkey)?.push(amount)
       return
     }
-    if (!this.isLater(pubkey)) return
+    if (!this.existsLater(pubkey)) return
     this.#created.set(pubkey, [amount])
     this.addBuilder({ pubkey, address: request.hex(pubkeySize + 12, 20), balance: amount, depositEpoch: epoch }, epoch)
   }
@@ -168,9 +168,9 @@ export class ReplayedBuilders {
    * The first deposits of a new builder may have had invalid signatures, so that the chain dropped them. Nothing else
    * changes the balance of a new builder.
    */
-  #dropUnsigned(theirs: readonly Builder[]): void {
+  #dropUnsigned(nodeBuilders: readonly Builder[]): void {
     if (this.#created.size === 0) return
-    const balances = new Map(theirs.map(({ pubkey, balance }) => [pubkey, balance]))
+    const balances = new Map(nodeBuilders.map(({ pubkey, balance }) => [pubkey, balance]))
     for (const builder of this.builders) {
       const deposits = this.#created.get(builder.pubkey) ?? []
       const expected = balances.get(builder.pubkey)
@@ -188,11 +188,11 @@ export class ReplayedBuilders {
       builder
         ? `the key ${builder.pubkey}, ${builder.balance} gwei and the withdrawable epoch ${builder.withdrawable}`
         : 'no entry'
-    const theirs = buildersIn(state)
-    this.#dropUnsigned(theirs)
-    const differing = Array.from({ length: Math.max(theirs.length, this.builders.length) }, (_, index) => index)
-      .filter((index) => !isEqual(this.builders[index], theirs[index]))
-      .map((index) => `builder ${index} has ${describe(theirs[index])}, not ${describe(this.builders[index])}`)
+    const nodeBuilders = buildersIn(state)
+    this.#dropUnsigned(nodeBuilders)
+    const differing = Array.from({ length: Math.max(nodeBuilders.length, this.builders.length) }, (_, index) => index)
+      .filter((index) => !isEqual(this.builders[index], nodeBuilders[index]))
+      .map((index) => `builder ${index} has ${describe(nodeBuilders[index])}, not ${describe(this.builders[index])}`)
     const isSame = (a: readonly BuilderWithdrawal[], b: readonly BuilderWithdrawal[]) =>
       a.length === b.length &&
       a.every(({ builder, amount }, at) => builder === b[at]?.builder && amount === b[at].amount)
@@ -225,21 +225,22 @@ export function onboardBuilders(
   expected?: PayloadState,
 ): void {
   const balances = new Map((expected ? buildersIn(expected) : []).map(({ pubkey, balance }) => [pubkey, balance]))
-  const ofBuilders = removed.filter(({ pubkey }) => replay.isLater(pubkey))
+  const ofBuilders = removed.filter(({ pubkey }) => replay.existsLater(pubkey))
   const onboarded = Array.from(
     Map.groupBy(ofBuilders, ({ pubkey }) => pubkey),
     ([pubkey, deposits]) => {
       const total = (from: OnboardedDeposit) =>
         deposits.slice(deposits.indexOf(from)).reduce((sum, { gwei }) => sum + gwei, 0)
       const candidates = deposits.filter(({ bytes }) => bytes[pubkeySize] === builderPrefix)
-      const first = candidates.find((deposit) => total(deposit) === balances.get(pubkey)) ?? candidates[0]
-      return first ? [{ first, balance: total(first) }] : []
+      const firstValid = candidates.find((deposit) => total(deposit) === balances.get(pubkey)) ?? candidates[0]
+      return firstValid ? [{ firstValid, balance: total(firstValid) }] : []
     },
   ).flat()
-  for (const { first, balance } of onboarded.sort((a, b) => removed.indexOf(a.first) - removed.indexOf(b.first))) {
-    const depositEpoch = epochAt(rules, first.slot)
-    const address = new View(first.bytes).hex(pubkeySize + 12, 20)
-    replay.addBuilder({ pubkey: first.pubkey, address, balance, depositEpoch }, depositEpoch)
+  const inQueueOrder = onboarded.sort((a, b) => removed.indexOf(a.firstValid) - removed.indexOf(b.firstValid))
+  for (const { firstValid, balance } of inQueueOrder) {
+    const depositEpoch = epochAt(rules, firstValid.slot)
+    const address = new View(firstValid.bytes).hex(pubkeySize + 12, 20)
+    replay.addBuilder({ pubkey: firstValid.pubkey, address, balance, depositEpoch }, depositEpoch)
   }
 }
 

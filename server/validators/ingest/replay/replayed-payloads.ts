@@ -77,7 +77,7 @@ export class ReplayedPayloads {
     const [keptKeys, removedKeys] = [new Set<string>(), new Set<string>()]
     for (const deposit of queue) {
       const { pubkey, bytes } = deposit
-      const isBuilder = builders.isLater(pubkey)
+      const isBuilder = builders.existsLater(pubkey)
       const isForBuilder = bytes[pubkeySize] === builderPrefix || (isBuilder && removedKeys.has(pubkey))
       const isForNewValidator = !isBuilder && keptKeys.has(pubkey)
       const isKept = isValidator(pubkey) || !isForBuilder || isForNewValidator

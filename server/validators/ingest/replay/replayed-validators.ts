@@ -78,7 +78,7 @@ export class ReplayedValidators implements SweptValidators {
     this.payloads = replayPayloads(rules, epoch, before, after, transition.sweep)
   }
 
-  /** The next block or transition changes the result. */
+  /** The present validators. The arrays change with the next block or transition; see `takeSnapshot`. */
   current(): Validators {
     const count = this.#count
     const { pubkeys, eligible, activation, exit, withdrawable } = this.#after
