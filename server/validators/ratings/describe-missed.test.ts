@@ -9,15 +9,15 @@ const describeVote = (vote: { delay: number | null; bestDelay: number | null }) 
   return describeMissed({ ...nothing, vote: { slot: 7, ...vote, ...flags } }, [])
 }
 
-test('a missing block excuses a late vote, but not one that was never included although a later block could', () => {
+test('the messages about a vote state whether blocks were missing, not whose fault it is', () => {
   assert.deepEqual(describeVote({ delay: 3, bestDelay: 3 }), [
     'the vote of slot 7 was included after 3 slots; there was no earlier block',
   ])
   assert.deepEqual(describeVote({ delay: 3, bestDelay: 2 }), [
     'the vote of slot 7 was included after 3 slots; 2 was the best possible delay',
   ])
-  assert.deepEqual(describeVote({ delay: null, bestDelay: 2 }), ['the vote of slot 7 is missing'])
-  assert.deepEqual(describeVote({ delay: null, bestDelay: null }), [
-    'the vote of slot 7 is missing; there was no block to include it',
+  assert.deepEqual(describeVote({ delay: null, bestDelay: 1 }), ['the vote of slot 7 is missing'])
+  assert.deepEqual(describeVote({ delay: null, bestDelay: 2 }), [
+    'the vote of slot 7 is missing; the next slot had no block',
   ])
 })

@@ -72,8 +72,7 @@ export function describeMissed(
 function describeVote(vote: Vote): string[] {
   const { slot, delay, bestDelay, targetCorrect, headCorrect, nextBlockMissing } = vote
   const name = `the vote of slot ${slot}`
-  if (delay === null) return [`${name} is missing${bestDelay === null ? '; there was no block to include it' : ''}`]
-  // behaviour/validators.md#whose-fault-a-missed-duty-is
+  if (delay === null) return [`${name} is missing${nextBlockMissing ? '; the next slot had no block' : ''}`]
   const excuse = !nextBlockMissing
     ? ''
     : delay === bestDelay
