@@ -1,58 +1,33 @@
-// Composition root: opens the databases, creates the HTTP server and starts the ingesters. On close, everything is
-// stopped in reverse order.
+// Starts a server: opens the databases, creates the HTTP server and starts the ingesters. On close, everything is stopped in
+// reverse order. Each step is a file in start/.
 
 import { startHistoryRecorder } from '#admin/history.ts'
 import { createProgressBoard } from '#admin/progress.ts'
-import { consoleRoutes } from '#admin/routes.ts'
-import { openapi } from '#api/contract/openapi.ts'
-import { chainFindings } from '#explorer/funding/index/start-chains.ts'
-import { labelExportRoute } from '#explorer/labels/lists/downloads.ts'
-import { prepareLists } from '#explorer/labels/lists/prepare-lists.ts'
-import { rateFindings, startRates } from '#fx/rates/poll-rates.ts'
 import { getReceiptSigner } from '#fx/receipts/receipt-key.ts'
-import { openAuthorizer } from '#http/authorize.ts'
-import { createBadKeyThrottle } from '#http/bad-key-throttle.ts'
-import { documentRoute } from '#http/document-route.ts'
-import {
-  createHealthMonitor,
-  findingsOf,
-  healthRoutes,
-  isReady,
-  oncePerSecond,
-  type Readiness,
-  sharedLimitsFinding,
-  storeChecks,
-} from '#http/health.ts'
 import { type HttpServer, startHttpServer } from '#http/http-server.ts'
 import { createApp } from '#http/pipeline.ts'
 import { watchOpenFiles } from '#http/watch-open-files.ts'
-import { runInOneProcess } from '#ingest/lease.ts'
-import { leasedDuties, leasedState } from '#ingest/leased-stores.ts'
-import { marketFindings } from '#markets/feeds/start-markets.ts'
-import { coverageRoute, recentCoverage } from '#operations/coverage.ts'
-import { openMcpRoute } from '#operations/mcp/mcp-route.ts'
-import { readMirrorStatus } from '#operations/mirror/mirror.ts'
+import { recentCoverage } from '#operations/coverage.ts'
 import { startProgressLog } from '#operations/progress-log.ts'
-import { startRetention } from '#operations/retention.ts'
 import { startOperations } from '#operations/start.ts'
 import { type Clock, systemClock } from '#runtime/clock.ts'
 import type { Log } from '#runtime/log.ts'
-import { type Metrics, openMetrics } from '#runtime/metrics.ts'
+import { openMetrics } from '#runtime/metrics.ts'
 import { openFilesReader } from '#runtime/open-files.ts'
 import { type Random, systemRandom } from '#runtime/random.ts'
 import type { Settings } from '#runtime/settings.ts'
-import { openStores, type Stores } from '#storage/open.ts'
-import { type ReportTime, timedDuties, timedState } from '#storage/timed.ts'
-import { WriteHealth, writeOutcome } from '#storage/write-health.ts'
-import { dutiesOnThreads } from '#validators/duties/store.ts'
+import type { Stores } from '#storage/open.ts'
 import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
-import { beaconFindings } from '#validators/ingest/start.ts'
-import type { StoreOperation } from './background/ingest-thread.ts'
 import { createNoticeReader } from './background/notices.ts'
 import { createIngest } from './background/start-ingest.ts'
 import { type AppContext, createContext } from './context.ts'
 import { endpoints } from './endpoints.ts'
 import { extensions } from './extensions.ts'
+import { createHealth } from './start/create-health.ts'
+import { createRoutes } from './start/create-routes.ts'
+import { Loops } from './start/loops.ts'
+import { openAuthorization } from './start/open-authorization.ts'
+import { type Databases, openDatabases } from './start/open-databases.ts'
 
 export interface StartOptions {
   readonly settings: Settings
@@ -84,156 +59,58 @@ export interface RunningServer {
 }
 
 export async function startServer(options: StartOptions): Promise<RunningServer> {
-  const { log, clock = systemClock, random = systemRandom } = options
+  const { dataDir, log, clock = systemClock, random = systemRandom, version = 'unknown' } = options
+  const hasExtensions = options.extensions !== 'none'
   // Closed in reverse order, either when a later step fails or when the server closes.
   await using resources = new AsyncDisposableStack()
-  const metrics = openMetrics({ version: options.version ?? 'unknown' })
-  const stores = await openStores(options.dataDir, {
-    ...options.settings.store,
-    checkpointsOnThread: true,
-    onUpgrade: (message) => {
-      log.warn({}, message)
-      options.onUpgrade?.(message)
-    },
-  })
-  resources.defer(() => stores.close())
-  options.signal?.throwIfAborted()
-  await options.checkData?.(stores)
-  const writeHealth = new WriteHealth(clock)
-  const onStored = ({ store, operation, tookMs, outcome }: StoreOperation) => {
-    metrics.stored(store, operation, tookMs)
-    if (operation === 'write') writeHealth.recordWrite(store, outcome)
-  }
-  const recordOperation: ReportTime = (store, operation, tookMs, error) =>
-    onStored({ store, operation, tookMs, outcome: writeOutcome(error) })
-  const state = leasedState(timedState(stores.state, clock, recordOperation))
-  const ownIngest = () => leasedState(timedState(stores.ingest, clock, recordOperation, 'ingest'))
-  const ingest = stores.ingest === stores.state ? state : ownIngest()
-  const threads = dutiesOnThreads(stores.duties, { dir: options.dataDir, options: options.settings.store })
-  resources.defer(() => threads.close())
-  const duties = leasedDuties(timedDuties(threads, clock, recordOperation))
-  const parts = { state, ingest, duties, clock, random, log }
-  await options.prepare?.(createContext({ ...parts, settings: options.settings }))
-  // Genesis and slot times come from the beacon nodes.
-  options.signal?.throwIfAborted()
-  const settings = await withChainTimes({ ...parts, settings: options.settings })
-  options.signal?.throwIfAborted()
-  const context = createContext({ ...parts, settings })
-  // A thread reads one list over one or two connections.
-  const listStore = { ...settings.store, stateConnections: 2 }
-  context.explorer.listsOnThread = { dir: options.dataDir, options: listStore }
+  const metrics = openMetrics({ version })
+  const { databases, writeHealth, onStored } = resources.use(await openDatabases(options, clock, metrics))
+  const context = await createServerContext(options, { ...databases, clock, random, log })
+  const { settings } = context
   const demoKey = await options.createDemoKey?.(context)
   // Create the key now, so that operators can record its public key before the first quote.
   if (settings.groups.fx.enabled) await getReceiptSigner(context)
+  const authorization = resources.use(await openAuthorization(context, metrics))
 
-  const badKeyThrottle = createBadKeyThrottle(settings)
-  let hasSharedLimits = true
-  const authorizer = await openAuthorizer(
-    context,
-    (code) => metrics.limited(code),
-    badKeyThrottle,
-    (is) => {
-      hasSharedLimits = is
-      metrics.setLimitsShared(is)
-    },
-  )
-  resources.defer(() => authorizer.close())
-  const stop = new AbortController()
   const progressBoard = createProgressBoard(clock)
-  let url: string | undefined
   const notify = createNoticeReader(metrics, progressBoard)
-  const hasExtensions = options.extensions !== 'none'
-  const ingesters = await createIngest(context, {
-    ...{ dataDir: options.dataDir, notify, onStored },
-    hasAlerts: hasExtensions,
-  })
-  const operations = {
-    dataDir: options.dataDir,
-    version: options.version ?? 'unknown',
-    url: () => url,
-    ingestCalls: ingesters.calls,
-  }
-  resources.use(await startOperations(context, operations))
-  const loops: Promise<void>[] = []
-  resources.defer(async () => {
-    stop.abort()
-    await Promise.all(loops)
-  })
-  const runCheck = createHealthMonitor(context)
-  const healthChecks = {
-    ...storeChecks(context, writeHealth),
-    limits: async () => (settings.limits === '' ? [] : [sharedLimitsFinding(hasSharedLimits)]),
-    ingest: () => ingesters.findings(),
-    rates: () => rateFindings(context),
-    chains: () => chainFindings(context),
-    markets: () => marketFindings(context),
-    beacon: () => beaconFindings(context),
-  }
+  const ingest = await createIngest(context, { dataDir, notify, onStored, hasAlerts: hasExtensions })
+  let httpServer: HttpServer | undefined
+  const url = () => httpServer?.url
+  resources.use(await startOperations(context, { dataDir, version, url, ingestCalls: ingest.calls }))
+  const loops = resources.use(new Loops())
+
   const coverage = recentCoverage(context)
-  const readiness: Readiness = {
-    stopping: false,
-    findings: oncePerSecond(clock, () => findingsOf(runCheck, healthChecks)),
-    reportReady: metrics.ready,
-  }
   const history = settings.console.enabled ? startHistoryRecorder({ clock, metrics, coverage }) : undefined
   resources.defer(() => history?.stop())
   resources.defer(startProgressLog(context, coverage))
-  const app = createApp(context, [...endpoints, ...(hasExtensions ? extensions : [])], authorizer, metrics)
-  const openapiRoute = documentRoute(app, '/openapi.json', () =>
-    openapi({ serverUrl: settings.server.publicUrl || withoutWildcard(httpServer.url) }),
-  )
+
+  const { hasSharedLimits } = authorization
+  const health = createHealth(context, { metrics, writeHealth, ingest, hasSharedLimits, coverage })
+  const handlers = hasExtensions ? [...endpoints, ...extensions] : endpoints
+  const app = createApp(context, handlers, authorization.authorizer, metrics)
+  const listeningUrl = () => url() ?? ''
+  const routes = await createRoutes(context, app, {
+    ...{ version, listeningUrl, health, authorization, coverage, progressBoard, history, demoKey },
+  })
   options.signal?.throwIfAborted()
-  const httpServer: HttpServer = await startHttpServer(app, [
-    ...healthRoutes(
-      readiness,
-      oncePerSecond(clock, async () => {
-        const [findings, report, mirror] = await Promise.all([
-          readiness.findings(),
-          runCheck('coverage', coverage),
-          runCheck('mirror', () => readMirrorStatus(context)),
-        ])
-        metrics.ready(!readiness.stopping && isReady(findings))
-        // Without a report, export no stream metrics: old values would look current.
-        metrics.setStreams(report?.streams ?? [])
-        metrics.setMirror(mirror ?? [])
-        return { type: metrics.contentType, text: await metrics.text() }
-      }),
-    ),
-    openapiRoute,
-    labelExportRoute(context),
-    coverageRoute(coverage),
-    ...(settings.mcp.enabled ? [await openMcpRoute(app, options.version ?? 'unknown')] : []),
-    ...consoleRoutes(context, {
-      version: options.version ?? 'unknown',
-      readiness,
-      board: progressBoard,
-      coverage,
-      history,
-      authorizer,
-      badKeyThrottle,
-      demoKey,
-    }),
-  ])
-  url = httpServer.url
-  resources.defer(() => httpServer.close())
+  const listening = await startHttpServer(app, routes.all)
+  httpServer = listening
+  resources.defer(() => listening.close())
   resources.defer(watchOpenFiles(app, await openFilesReader()))
   resources.defer(async () => {
-    readiness.stopping = true
-    httpServer.drain()
+    health.readiness.stopping = true
+    listening.drain()
     await clock.sleep(settings.server.stopDelayMs)
   })
-  log.info({ url: httpServer.url }, 'listening')
-  // After the server listens: their first work would delay it.
-  loops.push(prepareLists(context, stop.signal), openapiRoute.prepare())
-  loops.push(ingesters.run(stop.signal))
-  if (settings.ingest.enabled)
-    for (const [name, work] of Object.entries(ownLoops(context, metrics)))
-      loops.push(runInOneProcess(context, { name, work, reportHolding: (is) => metrics.leased(name, is) }, stop.signal))
+  log.info({ url: listening.url }, 'listening')
+  loops.start(context, ingest, metrics)
+  loops.add(routes.openapi.prepare())
 
   const openResources = resources.move()
   return {
-    url: httpServer.url,
-    listener: httpServer.listener,
+    url: listening.url,
+    listener: listening.listener,
     context,
     async close() {
       await openResources.disposeAsync()
@@ -242,14 +119,17 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   }
 }
 
-/** Callers cannot connect to the address of a server that listens on all of them. */
-const withoutWildcard = (url: string): string => url.replace(/\/\/(0\.0\.0\.0|\[::\])(?=:)/, '//localhost')
+type ContextParts = Databases & Pick<AppContext, 'clock' | 'random' | 'log'>
 
-/** What is small and concerns only what requests write, or what quotes read. Other ingesters: background/ingesters.ts. */
-const ownLoops = (
-  context: AppContext,
-  metrics: Metrics,
-): Readonly<Record<string, (signal: AbortSignal) => Promise<void>>> => ({
-  rates: (signal) => startRates(context, signal, (notice) => metrics.ingested(notice.source, notice.is)),
-  retention: (signal) => startRetention(context, signal),
-})
+/** Asks the beacon nodes for genesis and slot times, which are part of the settings of a context. */
+async function createServerContext(options: StartOptions, parts: ContextParts): Promise<AppContext> {
+  await options.prepare?.(createContext({ ...parts, settings: options.settings }))
+  options.signal?.throwIfAborted()
+  const settings = await withChainTimes({ ...parts, settings: options.settings })
+  options.signal?.throwIfAborted()
+  const context = createContext({ ...parts, settings })
+  // A thread reads one list over one or two connections.
+  const listStore = { ...settings.store, stateConnections: 2 }
+  context.explorer.listsOnThread = { dir: options.dataDir, options: listStore }
+  return context
+}

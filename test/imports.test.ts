@@ -35,6 +35,7 @@ const layers: readonly [prefix: string, layer: string][] = [
   ['server/extensions.ts', 'endpoints'],
   ['server/context.ts', 'context'],
   ['server/app.ts', 'app'],
+  ['server/start/', 'app'],
   ['cli/', 'cli'],
   ['conformance/', 'conformance'],
   ['console/vite.config.ts', 'console build'],

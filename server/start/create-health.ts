@@ -1,0 +1,69 @@
+// What /readyz and /metrics report: whether each part of a server works, and what it has read.
+import { chainFindings } from '#explorer/funding/index/start-chains.ts'
+import { rateFindings } from '#fx/rates/poll-rates.ts'
+import {
+  createHealthMonitor,
+  findingsOf,
+  healthRoutes,
+  isReady,
+  oncePerSecond,
+  type Readiness,
+  sharedLimitsFinding,
+  storeChecks,
+} from '#http/health.ts'
+import type { ExtraRoute } from '#http/routes.ts'
+import { marketFindings } from '#markets/feeds/start-markets.ts'
+import type { Coverage } from '#operations/coverage.ts'
+import { readMirrorStatus } from '#operations/mirror/mirror.ts'
+import type { Metrics } from '#runtime/metrics.ts'
+import type { WriteHealth } from '#storage/write-health.ts'
+import { beaconFindings } from '#validators/ingest/start.ts'
+import type { Ingest } from '../background/start-ingest.ts'
+import type { AppContext } from '../context.ts'
+
+export interface HealthParts {
+  readonly metrics: Metrics
+  readonly writeHealth: WriteHealth
+  readonly ingest: Ingest
+  readonly hasSharedLimits: () => boolean
+  readonly coverage: () => Promise<Coverage>
+}
+
+export interface Health {
+  readonly readiness: Readiness
+  /** /healthz, /readyz and /metrics. */
+  readonly routes: readonly ExtraRoute[]
+}
+
+export function createHealth(context: AppContext, parts: HealthParts): Health {
+  const { clock, settings } = context
+  const { metrics, coverage } = parts
+  const runCheck = createHealthMonitor(context)
+  const checks = {
+    ...storeChecks(context, parts.writeHealth),
+    limits: async () => (settings.limits === '' ? [] : [sharedLimitsFinding(parts.hasSharedLimits())]),
+    ingest: () => parts.ingest.findings(),
+    rates: () => rateFindings(context),
+    chains: () => chainFindings(context),
+    markets: () => marketFindings(context),
+    beacon: () => beaconFindings(context),
+  }
+  const readiness: Readiness = {
+    stopping: false,
+    findings: oncePerSecond(clock, () => findingsOf(runCheck, checks)),
+    reportReady: metrics.ready,
+  }
+  const readMetrics = oncePerSecond(clock, async () => {
+    const [findings, report, mirror] = await Promise.all([
+      readiness.findings(),
+      runCheck('coverage', coverage),
+      runCheck('mirror', () => readMirrorStatus(context)),
+    ])
+    metrics.ready(!readiness.stopping && isReady(findings))
+    // Without a report, export no stream metrics: old values would look current.
+    metrics.setStreams(report?.streams ?? [])
+    metrics.setMirror(mirror ?? [])
+    return { type: metrics.contentType, text: await metrics.text() }
+  })
+  return { readiness, routes: healthRoutes(readiness, readMetrics) }
+}
