@@ -241,10 +241,6 @@ describe('the package', () => {
       const published = JSON.parse(await readFile(join(cwd, 'package.json'), 'utf8'))
       assert.equal(published.version, manifest.version)
       assert.deepEqual(published.publishConfig, { access: 'public', provenance: true })
-      assert.deepEqual(published.repository, {
-        ...manifest.repository,
-        ...(folder !== '.' && { directory: folder }),
-      })
       assert.equal(await readFile(join(cwd, 'LICENSE'), 'utf8'), await readFile(join(root, 'LICENSE'), 'utf8'))
     })
   }

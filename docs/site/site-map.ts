@@ -84,6 +84,7 @@ export const sidebar: readonly { readonly title: string; readonly entries: reado
     title: 'Project',
     entries: [
       ['Decisions', 'decisions/README.md'],
+      ['Known limits', 'known-limits.md'],
       ['Changelog', '../CHANGELOG.md'],
     ],
   },

@@ -1,7 +1,7 @@
 // Endpoint of group C beyond the specification: the present duties of one validator
 // (behaviour/validators.md#current-duties).
 import { Count, DateTime, endpoint, every, Flag, nullable, oneOf, recordList, type Static, Type } from '../kit.ts'
-import { IndexOrPubkey, network } from './validators.ts'
+import { IndexOrPubkey, network, oneValidatorFaults } from './validators.ts'
 import { metadataDescriptions } from './validators-descriptions.ts'
 
 export const CurrentAttestation = Type.Object({
@@ -76,7 +76,7 @@ export const duties = endpoint('validators.duties', {
       description: 'Whether it is in the sync committee of the current epoch; null: not known.',
     },
   }),
-  faults: ['record.not_found', 'validators.not_covered', 'validators.not_read', 'validators.not_watched'],
+  faults: oneValidatorFaults,
   example: {
     input: { validator_index_or_pubkey: '12' },
     reply: {

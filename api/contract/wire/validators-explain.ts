@@ -15,7 +15,7 @@ import {
   Type,
   Whole,
 } from '../kit.ts'
-import { daysOfOne, network, pageLinks } from './validators.ts'
+import { daysOfOne, daysOfOneFaults, network, pageLinks } from './validators.ts'
 import {
   figureDescriptions,
   metadataDescriptions,
@@ -153,13 +153,7 @@ export const explain = endpoint('validators.explain', {
     ...pageLinks,
     results: Type.Array(ExplainedDay, { description: 'Days with duties, in ascending order.' }),
   }),
-  faults: [
-    'record.not_found',
-    'validators.not_covered',
-    'validators.not_read',
-    'validators.not_watched',
-    'validators.windows_changed',
-  ],
+  faults: daysOfOneFaults,
   example: {
     input: { validator_index_or_pubkey: '12' },
     reply: {

@@ -4,7 +4,7 @@ import { Address, Count, endpoint, integer, many, nullable, oneOf, Text, Type, w
 import {
   AggregatePage,
   aggregateEffectiveness,
-  effectiveness,
+  daysOfOneFaults,
   IndexOrPubkey,
   network,
   pageSizeMax,
@@ -74,7 +74,7 @@ export const effectivenessV0 = endpoint('validators.effectivenessV0', {
     'The records and pages of `validators.aggregateEffectiveness` for one validator. `validators.effectiveness` is the newer version.',
   input: Type.Object({ network, validator_index_or_pubkey: IndexOrPubkey, ...windows }),
   reply: AggregatePage,
-  faults: effectiveness.faults,
+  faults: daysOfOneFaults,
   example: {
     input: { validator_index_or_pubkey: '12', size: 1 },
     reply: {

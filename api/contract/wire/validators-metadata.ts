@@ -1,6 +1,6 @@
 // Group C of the specification: metadata of a validator.
 import { Count, endpoint, every, nullable, type Static, Text, Type, Whole } from '../kit.ts'
-import { IndexOrPubkey, network } from './validators.ts'
+import { IndexOrPubkey, network, oneValidatorFaults } from './validators.ts'
 import { metadataDescriptions } from './validators-descriptions.ts'
 
 export const ValidatorMetadata = Type.Object({
@@ -22,7 +22,7 @@ export const metadata = endpoint('validators.metadata', {
   notes: 'Unknown strings and far-future epochs are null; unknown lists are empty.',
   input: Type.Object({ network, validator_index_or_pubkey: IndexOrPubkey }),
   reply: ValidatorMetadata,
-  faults: ['record.not_found', 'validators.not_covered', 'validators.not_read', 'validators.not_watched'],
+  faults: oneValidatorFaults,
   example: {
     input: { validator_index_or_pubkey: '12' },
     reply: {

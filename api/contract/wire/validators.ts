@@ -238,6 +238,17 @@ export const daysOfOne = (what: string, limitMax: number) => ({
   utc: boolean(false, 'UTC days instead of chain days.'),
 })
 
+/** Errors about one validator, whose identity and duties may not have been read. */
+export const oneValidatorFaults = [
+  'record.not_found',
+  'validators.not_covered',
+  'validators.not_read',
+  'validators.not_watched',
+] as const
+
+/** Errors of endpoints that return pages of days of one validator. */
+export const daysOfOneFaults = [...oneValidatorFaults, 'validators.windows_changed'] as const
+
 export const effectiveness = endpoint('validators.effectiveness', {
   summary: 'Effectiveness of one validator over time.',
   notes:
@@ -254,13 +265,7 @@ export const effectiveness = endpoint('validators.effectiveness', {
     granularity: choice(['hour', 'day', 'week', 'month', 'quarter', 'year', 'all'], 'day', 'Window of one record.'),
   }),
   reply: EffectivenessPage,
-  faults: [
-    'record.not_found',
-    'validators.not_covered',
-    'validators.not_read',
-    'validators.not_watched',
-    'validators.windows_changed',
-  ],
+  faults: daysOfOneFaults,
   example: {
     input: { validator_index_or_pubkey: '12', limit: 1 },
     reply: {
