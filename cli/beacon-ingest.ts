@@ -32,11 +32,11 @@ async function watchServer(options: BeaconCommand): Promise<boolean> {
   const signal = isOnce ? new AbortController().signal : stopSignal(clock)
   if (!options.json) note(`${network}: the running server ingests it; showing its progress`)
   const startMs = clock.monotonicMs()
-  const first = request.result
+  const statusAtStart = request.result
   // A poll that was already running may have started before the newest epoch became final.
-  const polls = first.polls + (first.isReading ? 2 : 1)
-  let last = first
-  while (!signal.aborted && !(isOnce && last.polls >= polls)) {
+  const pollsNeeded = statusAtStart.polls + (statusAtStart.isReading ? 2 : 1)
+  let last = statusAtStart
+  while (!signal.aborted && !(isOnce && last.polls >= pollsNeeded)) {
     await clock.sleep(pollIntervalMs, signal)
     const reply = await callControl(dataDir, 'ingestStatus', { network })
     if (!reply) throw new CommandFailure('control.failed', 'The server has stopped; what it had read is kept.')
@@ -48,7 +48,7 @@ async function watchServer(options: BeaconCommand): Promise<boolean> {
     last = now
   }
   const tookMs = clock.monotonicMs() - startMs
-  printIngestReport(options, { ...last, written: Math.max(0, last.until - first.until) }, tookMs)
+  printIngestReport(options, { ...last, written: Math.max(0, last.until - statusAtStart.until) }, tookMs)
   return true
 }
 

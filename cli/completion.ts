@@ -60,7 +60,7 @@ const textsOf = (words: readonly Word[]): string => words.map(({ text }) => text
 
 /** `case` statements that bash and zsh share. `at` is the position, `previous` the word before the cursor. */
 function casesOf(positions: readonly Position[]): { readonly step: string; readonly propose: string } {
-  const known = positions.filter(({ path }) => path !== '').map(({ path }) => `"${path}"`)
+  const paths = positions.filter(({ path }) => path !== '').map(({ path }) => `"${path}"`)
   const values = positions.flatMap(({ path, values }) =>
     [...values].map(([option, choices]) => `    "${path}|${option}") found="${choices.join(' ')}"; return ;;`),
   )
@@ -69,7 +69,7 @@ function casesOf(positions: readonly Position[]): { readonly step: string; reado
       `    "${path}") case "$current" in -*) found="${textsOf(options)}" ;; *) found="${textsOf(words)}" ;; esac ;;`,
   )
   return {
-    step: `    case "\${at:+$at }$word" in ${known.join('|')}) at="\${at:+$at }$word" ;; esac`,
+    step: `    case "\${at:+$at }$word" in ${paths.join('|')}) at="\${at:+$at }$word" ;; esac`,
     propose: `_tetrad_propose() {
   case "$at|$previous" in
 ${values.join('\n')}
@@ -115,7 +115,7 @@ if [ "$funcstack[1]" = "_tetrad" ]; then _tetrad "$@"; else compdef _tetrad tetr
 const quoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
 
 function fishScript(positions: readonly Position[]): string {
-  const known = positions.filter(({ path }) => path !== '').map(({ path }) => quoted(path))
+  const paths = positions.filter(({ path }) => path !== '').map(({ path }) => quoted(path))
   const lines = positions.flatMap(({ path, words, options, values }) => {
     const at = `complete -c tetrad -n ${quoted(`__tetrad_at ${quoted(path)}`)}`
     return [
@@ -132,7 +132,7 @@ function __tetrad_at
   set -l at
   for word in (commandline -opc)[2..-1]
     set -l next (string trim -- "$at $word")
-    contains -- $next ${known.join(' ')}; and set at $next
+    contains -- $next ${paths.join(' ')}; and set at $next
   end
   test "$at" = "$argv[1]"
 end

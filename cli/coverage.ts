@@ -110,8 +110,8 @@ function printStreams(streams: readonly ShownStream[]): void {
   }
   const broken = streams.find(({ chain, status }) => chain !== undefined && status === 'gaps')
   const isUnreadable = broken?.gaps.some(({ reason }) => reason !== undefined)
-  const first = isUnreadable ? 'First add a node that can trace the blocks (explorer.chains[].rpc). ' : ''
-  if (broken) note(`${first}Fill the gaps with: tetrad repair --chain ${broken.chain}`)
+  const nodeHint = isUnreadable ? 'First add a node that can trace the blocks (explorer.chains[].rpc). ' : ''
+  if (broken) note(`${nodeHint}Fill the gaps with: tetrad repair --chain ${broken.chain}`)
   const network = streams.find(
     ({ group, status, gapsCount }) => group === 'validators' && gapsCount > 0 && status !== 'not syncing',
   )

@@ -12,12 +12,14 @@ export async function forget(
   signal: AbortSignal,
 ): Promise<void> {
   const { forgetFrom, findForgetStart } = await import('#explorer/funding/index/forget.ts')
-  const first = await findForgetStart(state, node, from, { signal })
+  const startBlock = await findForgetStart(state, node, from, { signal })
   const chain = node.chain.id
   const where =
-    first < from ? `block ${first} on (the newest stored funding before block ${from})` : `block ${first} on`
+    startBlock < from
+      ? `block ${startBlock} on (the newest stored funding before block ${from})`
+      : `block ${startBlock} on`
   if (!yes) await confirm(`Remove everything of chain ${chain} from ${where}?`, signal)
-  const { blocks, rows } = await forgetFrom(state, chain, first)
+  const { blocks, rows } = await forgetFrom(state, chain, startBlock)
   note(`chain ${chain}: ${counted(blocks, 'block')} and ${counted(rows, 'first funding')} from ${where} removed.`)
 }
 

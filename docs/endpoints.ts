@@ -40,10 +40,10 @@ const index = (all: readonly Endpoint[]): string =>
     'Generated from the contract by `npm run docs`. See also [errors](../errors.md) and the\n[client](../client.md).',
     table(
       ['spec', 'endpoint', 'route', 'what it returns'],
-      all.map(({ spec, id, method, path, select, summary }) => [
+      all.map(({ spec, id, method, path, selectedBy, summary }) => [
         spec,
         `[${id}](${id}.md)`,
-        `\`${method} ${path}\`${select ? ` \`${select.module}\` \`${select.action}\`` : ''}`,
+        `\`${method} ${path}\`${selectedBy ? ` \`${selectedBy.module}\` \`${selectedBy.action}\`` : ''}`,
         summary,
       ]),
     ),
@@ -101,7 +101,18 @@ function limitsText({ perSecond, perSecondBelow }: Pick<Endpoint, 'perSecond' | 
   return `of the plan, and ${perSecond} calls per second ${plans}`
 }
 
-function facts({ id, group, spec, method, path, select, auth, plan, urlBytesMax, ...limits }: Endpoint): string[][] {
+function facts({
+  id,
+  group,
+  spec,
+  method,
+  path,
+  selectedBy,
+  auth,
+  plan,
+  urlBytesMax,
+  ...limits
+}: Endpoint): string[][] {
   const key = {
     apikey: 'query parameter `apikey`',
     bearer: 'header `authorization: Bearer <key>`',
@@ -113,7 +124,7 @@ function facts({ id, group, spec, method, path, select, auth, plan, urlBytesMax,
   return [
     ['Specification', spec === 'beyond' ? 'none: an extension' : spec],
     ['Route', `\`${method} ${path}\``],
-    ...(select ? [['Selected by', `\`module=${select.module}\` and \`action=${select.action}\``]] : []),
+    ...(selectedBy ? [['Selected by', `\`module=${selectedBy.module}\` and \`action=${selectedBy.action}\``]] : []),
     ...(auth === 'apikey' ? [['Also', 'POST with the same parameters as a form']] : []),
     ['Key', key[auth]],
     ['Plan', plan === 'free' ? 'any' : plan === 'enterprise' ? 'enterprise' : `${plan} or higher`],

@@ -172,7 +172,7 @@ function requestsOf(
     count += 1
     const key = withKey ? (keys[count % keys.length] ?? '') : ''
     let path = endpoint.path
-    const query = new URLSearchParams(endpoint.select ?? {})
+    const query = new URLSearchParams(endpoint.selectedBy ?? {})
     const headers: Record<string, string> = {}
     for (const [name] of inputs) {
       const changed = changes[name]

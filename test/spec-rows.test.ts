@@ -147,11 +147,11 @@ describe('records, spec section 2', () => {
 
 /** The parameters of an endpoint as rows, including the key and the fixed parameters of its route. */
 function parametersOf(endpoint: Endpoint): ParameterRow[] {
-  const { spec, auth, select, input } = endpoint
+  const { spec, auth, selectedBy, input } = endpoint
   const rows: ParameterRow[] = []
   if (auth === 'apikey') rows.push({ spec, name: 'apikey', in: 'query', type: 'string', required: 'yes' })
   if (auth === 'bearer') rows.push({ spec, name: 'authorization', in: 'header', type: 'string', required: 'yes' })
-  for (const [name, value] of Object.entries(select ?? {})) {
+  for (const [name, value] of Object.entries(selectedBy ?? {})) {
     rows.push({ spec, name, in: 'query', type: 'string', required: 'yes', default: value })
   }
   for (const [name, schema] of Object.entries(input.properties as Record<string, TSchema>)) {

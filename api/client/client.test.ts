@@ -19,7 +19,7 @@ const quoteInput = contract['fx.createQuote'].example.input as InputOf<'fx.creat
 describe('requests', () => {
   for (const id of Object.keys(contract) as EndpointId[]) {
     test(`${id}: sends the example input as the contract describes and returns the reply`, async () => {
-      const { example, path, method, auth, select } = contract[id] as (typeof contract)['explorer.fundedBy']
+      const { example, path, method, auth, selectedBy } = contract[id] as (typeof contract)['explorer.fundedBy']
       await using server = await serveScript({ body: example.reply })
       const { client } = clientOf(server)
       const reply = await client.call(id, example.input as never)
@@ -34,8 +34,8 @@ describe('requests', () => {
       assert.equal(request?.method, method)
       assert.equal(url.searchParams.get('apikey'), auth === 'apikey' ? key : null)
       assert.equal(request?.headers.authorization, auth === 'apikey' ? undefined : `Bearer ${key}`)
-      assert.equal(url.searchParams.get('module'), select?.module ?? null)
-      assert.equal(url.searchParams.get('action'), select?.action ?? null)
+      assert.equal(url.searchParams.get('module'), selectedBy?.module ?? null)
+      assert.equal(url.searchParams.get('action'), selectedBy?.action ?? null)
     })
   }
 

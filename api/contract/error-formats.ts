@@ -21,8 +21,8 @@ export interface RaisedFault {
   readonly status: number
   readonly publicMessage: string
   readonly problems: readonly Problem[]
-  /** Values for the texts: the limit that was reached, the plan that is needed. */
-  readonly terms: Readonly<Record<string, string | number>>
+  /** Values that the texts of a format name: the limit that was reached, the plan that is needed. */
+  readonly textValues: Readonly<Record<string, string | number>>
 }
 
 export interface RenderedError {
@@ -46,7 +46,7 @@ const notFound: RaisedFault = {
   status: 404,
   publicMessage: 'Not found.',
   problems: [],
-  terms: {},
+  textValues: {},
 }
 
 /** Texts that are not the message of the fault. */
@@ -70,7 +70,7 @@ const explorerTexts: Texts = {
   'explorer.chain_unsupported': 'Missing or unsupported chainid parameter',
 }
 
-function explorerText({ code, publicMessage, problems: [problem], terms: { limit, plan } }: RaisedFault): string {
+function explorerText({ code, publicMessage, problems: [problem], textValues: { limit, plan } }: RaisedFault): string {
   if (code === 'limit.second') return `Max calls per sec rate limit reached (${limit}/sec)`
   if (code === 'plan.too_low')
     return `This endpoint needs the ${plan} plan${plan === plans.at(-1) ? '' : ' or a higher one'}`

@@ -32,7 +32,7 @@ export function faultsOf(endpoint: Endpoint): readonly FaultCode[] {
 export const failuresOf = (endpoint: Endpoint): readonly FailureExample[] =>
   faultsOf(endpoint).map((code) => failureExample(endpoint, code))
 
-type FailingRoute = Pick<Route, 'group' | 'path' | 'plan' | 'perSecond' | 'select'>
+type FailingRoute = Pick<Route, 'group' | 'path' | 'plan' | 'perSecond' | 'selectedBy'>
 
 export function failureExample(route: FailingRoute, code: FaultCode): FailureExample {
   const { plan, perSecond = 3 } = route
@@ -42,15 +42,15 @@ export function failureExample(route: FailingRoute, code: FaultCode): FailureExa
     status,
     publicMessage: message,
     problems: code === 'input.invalid' ? [exampleProblems[route.group](route)] : [],
-    terms: { limit: perSecond, plan },
+    textValues: { limit: perSecond, plan },
   })
   return { code, ...rendered }
 }
 
 /** A problem that calls of the group can have. */
 const exampleProblems: Readonly<Record<Group, (route: FailingRoute) => Problem>> = {
-  explorer: ({ select }) =>
-    select?.action === 'getlabelmasterlist'
+  explorer: ({ selectedBy }) =>
+    selectedBy?.action === 'getlabelmasterlist'
       ? { at: ['query', 'format'], message: 'must be one of csv, json' }
       : { at: ['query', 'address'], message: 'is required' },
   fx: () => ({ at: ['body', 'tenor'], message: 'must be one of instant, hourly, daily', value: 'weekly' }),

@@ -91,8 +91,8 @@ function samplesOf({ id, example, auth }: Endpoint, baseUrl: string): SchemaObje
 }
 
 function describe(endpoint: Endpoint): string {
-  const { id, select, notes, plan, auth } = endpoint
-  const choice = select ? ` (\`module=${select.module}\`, \`action=${select.action}\`)` : ''
+  const { id, selectedBy, notes, plan, auth } = endpoint
+  const choice = selectedBy ? ` (\`module=${selectedBy.module}\`, \`action=${selectedBy.action}\`)` : ''
   const need =
     plan === 'free' ? 'Any plan.' : plan === 'enterprise' ? 'Enterprise plan only.' : `Plan ${plan} or higher.`
   const form = auth === 'apikey' ? ' The parameters may also be sent by POST as a form.' : ''
@@ -113,9 +113,9 @@ interface Parameter {
  */
 function parametersOf(there: Endpoint[], components: Components): Parameter[] {
   const united = new Map<string, Parameter>()
-  const selects = there.flatMap(({ select }) => (select ? [select] : []))
+  const selectors = there.flatMap(({ selectedBy }) => (selectedBy ? [selectedBy] : []))
   for (const name of ['module', 'action'] as const) {
-    const values = [...new Set(selects.map((select) => select[name]))]
+    const values = [...new Set(selectors.map((selector) => selector[name]))]
     if (values.length === 0) continue
     const schema = { type: 'string', enum: values, ...(values.length === 1 && { default: values[0] }) }
     united.set(name, { name, in: 'query', required: true, description: `Chooses the ${name}.`, schema })

@@ -23,7 +23,7 @@ type Inputs = Readonly<Record<string, unknown>>
 /** The base URL of this endpoint, without a trailing slash. */
 export function baseOf(id: AnyId, { baseUrl, baseUrls = {} }: Addresses): string {
   const route = allRoutes[id]
-  const labels = route.select?.module === 'nametag' ? baseUrls.explorerMetadata : undefined
+  const labels = route.selectedBy?.module === 'nametag' ? baseUrls.explorerMetadata : undefined
   const chosen = labels ?? baseUrls[route.group] ?? baseUrl
   if (chosen === undefined) throw new TypeError(`${id}: no base URL: set baseUrl, or baseUrls.${route.group}`)
   if (!URL.canParse(chosen)) throw new TypeError(`${id}: the base URL is not valid: use the form https://host`)
@@ -59,7 +59,7 @@ export function toRequest(
 }
 
 function queryPairs(route: Route, input: Inputs): string[] {
-  const chosen = Object.entries({ ...route.select, ...input })
+  const chosen = Object.entries({ ...route.selectedBy, ...input })
   return chosen
     .filter(([name, value]) => isGiven(value) && inputLocation(route, name) === 'query')
     .map(([name, value]) => pair(name, value))

@@ -22,8 +22,8 @@ export interface Route {
   readonly plan: Plan
   /** Needs an admin key (behaviour/http.md#admin-keys). */
   readonly admin?: boolean
-  /** Query values that select this endpoint among those with the same path. */
-  readonly select?: { readonly module: string; readonly action: string }
+  /** Query values that selectedBy this endpoint among those with the same path. */
+  readonly selectedBy?: { readonly module: string; readonly action: string }
   /** Input name → request header. */
   readonly headers?: Readonly<Record<string, string>>
   /** Limit of calls per second on every plan (spec section 8). */
@@ -46,15 +46,15 @@ const markets = { group: 'markets', method: 'GET', auth: 'open', plan: 'free' } 
 const labelList = { module: 'nametag', action: 'getlabelmasterlist' } as const
 
 export const routes = {
-  'explorer.labelListV2': { ...explorer, spec: '4.1', path: '/v2/api', plan: 'enterprise', select: labelList },
-  'explorer.labelListV1': { ...explorer, spec: '4.2', path: '/v1/api.ashx', plan: 'enterprise', select: labelList },
+  'explorer.labelListV2': { ...explorer, spec: '4.1', path: '/v2/api', plan: 'enterprise', selectedBy: labelList },
+  'explorer.labelListV1': { ...explorer, spec: '4.2', path: '/v1/api.ashx', plan: 'enterprise', selectedBy: labelList },
   'explorer.fundedBy': {
     ...explorer,
     spec: '4.3',
     path: '/v2/api',
     plan: 'standard',
     perSecond: 2,
-    select: { module: 'account', action: 'fundedby' },
+    selectedBy: { module: 'account', action: 'fundedby' },
   },
   'fx.createQuote': {
     ...fx,
@@ -93,7 +93,7 @@ export const extensionRoutes = {
     spec,
     path: '/v2/api',
     plan: 'free',
-    select: { module: 'getapilimit', action: 'getapilimit' },
+    selectedBy: { module: 'getapilimit', action: 'getapilimit' },
   },
   'explorer.addressTag': {
     ...explorer,
@@ -101,7 +101,7 @@ export const extensionRoutes = {
     path: '/v2/api',
     plan: 'standard',
     perSecond: 10,
-    select: { module: 'nametag', action: 'getaddresstag' },
+    selectedBy: { module: 'nametag', action: 'getaddresstag' },
   },
   'fx.currencies': { ...fx, spec, path: '/v1/exchange/fx/currencies' },
   'fx.rates': { ...fx, spec, path: '/v1/exchange/fx/rates', perSecond: 10 },

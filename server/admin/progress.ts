@@ -18,8 +18,8 @@ function createStreamProgress(unit: ProgressView['unit'], clock: Clock, sinceMs:
 
   /** Keeps the last sample before the window, as the starting point. */
   function dropOld(atMs: number): void {
-    const first = samples.findLastIndex((sample) => sample.atMs <= atMs - windowMs)
-    if (first > 0) samples = samples.slice(first)
+    const startIndex = samples.findLastIndex((sample) => sample.atMs <= atMs - windowMs)
+    if (startIndex > 0) samples = samples.slice(startIndex)
   }
 
   const progress = {

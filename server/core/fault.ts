@@ -12,7 +12,7 @@ export interface FaultOptions {
   readonly detail?: string
   readonly problems?: readonly Problem[]
   readonly retryAfterMs?: number
-  readonly terms?: RaisedFault['terms']
+  readonly textValues?: RaisedFault['textValues']
   /** Additional response headers, such as `allow`. */
   readonly headers?: Readonly<Record<string, string>>
   readonly cause?: unknown
@@ -23,7 +23,7 @@ export class Fault extends Error implements RaisedFault {
   readonly publicMessage: string
   readonly problems: readonly Problem[]
   readonly retryAfterMs: number | undefined
-  readonly terms: RaisedFault['terms']
+  readonly textValues: RaisedFault['textValues']
   readonly headers: Readonly<Record<string, string>>
 
   constructor(code: FaultCode, options: FaultOptions = {}) {
@@ -35,7 +35,7 @@ export class Fault extends Error implements RaisedFault {
     this.publicMessage = message
     this.problems = problems
     this.retryAfterMs = options.retryAfterMs
-    this.terms = options.terms ?? {}
+    this.textValues = options.textValues ?? {}
     this.headers = options.headers ?? {}
   }
 

@@ -14,8 +14,8 @@ describe('200', () => {
     [new Fault('key.missing'), 'Missing/Invalid API Key'],
     [new Fault('key.invalid'), 'Invalid API Key'],
     [new Fault('key.throttled'), 'Too many invalid api key attempts, please try again later'],
-    [new Fault('limit.second', { terms: { limit: 2 } }), 'Max calls per sec rate limit reached (2/sec)'],
-    [new Fault('limit.second', { terms: { limit: 30 } }), 'Max calls per sec rate limit reached (30/sec)'],
+    [new Fault('limit.second', { textValues: { limit: 2 } }), 'Max calls per sec rate limit reached (2/sec)'],
+    [new Fault('limit.second', { textValues: { limit: 30 } }), 'Max calls per sec rate limit reached (30/sec)'],
     [new Fault('limit.day'), 'Max daily rate limit reached'],
     [new Fault('explorer.module'), 'Error! Missing Or invalid Module name'],
     [new Fault('explorer.action'), 'Error! Missing Or invalid Action name'],
@@ -32,7 +32,10 @@ describe('200', () => {
   }
 
   test('200: a plan error names the required plan', () =>
-    assert.match(JSON.stringify(bodyFor('plan.too_low', { terms: { plan: 'enterprise' } })), /the enterprise plan/))
+    assert.match(
+      JSON.stringify(bodyFor('plan.too_low', { textValues: { plan: 'enterprise' } })),
+      /the enterprise plan/,
+    ))
 
   test('200: nothing found is an empty list with its own message', () => {
     const nothing = { status: 200, body: { status: '0', message: 'No data found', result: [] } }

@@ -28,9 +28,9 @@ function weightsIn(header: string): ReadonlyMap<string, number> {
     const part = text.slice(from, comma < 0 ? text.length : comma)
     const end = part.indexOf(';')
     const name = (end < 0 ? part : part.slice(0, end)).trim()
-    const known = name === 'x-gzip' ? 'gzip' : name
+    const encoding = name === 'x-gzip' ? 'gzip' : name
     const weight = end < 0 ? 1 : weightIn(part.slice(end + 1))
-    weights.set(known, Math.min(weight, weights.get(known) ?? 1))
+    weights.set(encoding, Math.min(weight, weights.get(encoding) ?? 1))
     from += part.length + 1
   }
   return weights

@@ -1,39 +1,46 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { aliases } from './aliases.ts'
+import { createAliases } from './aliases.ts'
 
 const none = { paths: {}, requestHeaders: {}, responseFields: {}, hiddenFields: [] }
 
 test('behaviour/http.md#aliases: a path alias keeps its placeholders and the query', () => {
-  const { path } = aliases({ ...none, paths: { '/gamma/{slug}': '/markets/slug/{slug}', '/api': '/v2/api' } })
-  assert.equal(path('/gamma/a-b?include_tag=false'), '/markets/slug/a-b?include_tag=false')
-  assert.equal(path('/api?module=account'), '/v2/api?module=account')
-  assert.equal(path('/apix'), '/apix')
-  assert.equal(path('/gamma/a/b'), '/gamma/a/b')
+  const { resolvePath } = createAliases({
+    ...none,
+    paths: { '/gamma/{slug}': '/markets/slug/{slug}', '/api': '/v2/api' },
+  })
+  assert.equal(resolvePath('/gamma/a-b?include_tag=false'), '/markets/slug/a-b?include_tag=false')
+  assert.equal(resolvePath('/api?module=account'), '/v2/api?module=account')
+  assert.equal(resolvePath('/apix'), '/apix')
+  assert.equal(resolvePath('/gamma/a/b'), '/gamma/a/b')
 })
 
 test('behaviour/http.md#aliases: a header alias never overrides the header itself', () => {
-  const { requestHeaders } = aliases({ ...none, requestHeaders: { 'X-Old-Network': 'X-Validator-Network' } })
+  const { addHeaders } = createAliases({ ...none, requestHeaders: { 'X-Old-Network': 'X-Validator-Network' } })
   const one: Record<string, string> = { 'x-old-network': 'hoodi' }
-  requestHeaders(one)
+  addHeaders(one)
   assert.equal(one['x-validator-network'], 'hoodi')
   const both: Record<string, string> = { 'x-old-network': 'hoodi', 'x-validator-network': 'holesky' }
-  requestHeaders(both)
+  addHeaders(both)
   assert.equal(both['x-validator-network'], 'holesky')
 })
 
 test('behaviour/http.md#aliases: response fields are renamed only as keys; everything else stays byte for byte', () => {
-  const { responseFields } = aliases({ ...none, responseFields: { oracleBond: 'vendorBond', id: 'ID' } })
-  assert.ok(responseFields)
+  const { changeFields } = createAliases({ ...none, responseFields: { oracleBond: 'vendorBond', id: 'ID' } })
+  assert.ok(changeFields)
   assert.equal(
-    responseFields('{"id": "id", "oracleBond":"\\"oracleBond\\":1","n":12345678901234567890,"a":["id","oracleBond"]}'),
+    changeFields('{"id": "id", "oracleBond":"\\"oracleBond\\":1","n":12345678901234567890,"a":["id","oracleBond"]}'),
     '{"ID": "id", "vendorBond":"\\"oracleBond\\":1","n":12345678901234567890,"a":["id","oracleBond"]}',
   )
 })
 
 test('behaviour/http.md#aliases: hidden fields are left out with their values; the rest stays byte for byte', () => {
-  const { responseFields: change } = aliases({ ...none, hiddenFields: ['h', 'g'], responseFields: { a: 'b', h: 'x' } })
+  const { changeFields: change } = createAliases({
+    ...none,
+    hiddenFields: ['h', 'g'],
+    responseFields: { a: 'b', h: 'x' },
+  })
   assert.ok(change)
   for (const [text, expected] of [
     ['{"a": 1, "h": 2, "c": 3}', '{"b": 1, "c": 3}'],
@@ -50,7 +57,7 @@ test('behaviour/http.md#aliases: hidden fields are left out with their values; t
 })
 
 test('strings of any length, with any number of escapes, are not too long to rename and hide fields', () => {
-  const { responseFields: change } = aliases({ ...none, hiddenFields: ['h'], responseFields: { a: 'b' } })
+  const { changeFields: change } = createAliases({ ...none, hiddenFields: ['h'], responseFields: { a: 'b' } })
   for (const part of ['x', '\\n', '\\\\', '\\"']) {
     const long = `"${part.repeat(12_000_000)}"`
     assert.ok(change?.(`{"a":${long},"h":${long}}`) === `{"b":${long}}`, part)
@@ -67,7 +74,7 @@ test('hidden fields: the text without them is the JSON without them, for any JSO
       fc.dictionary(names, tie('value')),
     ),
   }))
-  const { responseFields: change } = aliases({ ...none, hiddenFields: ['h', 'g'] })
+  const { changeFields: change } = createAliases({ ...none, hiddenFields: ['h', 'g'] })
   const prune = (_: string, member: unknown): unknown =>
     typeof member === 'object' && member !== null && !Array.isArray(member)
       ? Object.fromEntries(Object.entries(member).filter(([name]) => name !== 'h' && name !== 'g'))
@@ -81,7 +88,7 @@ test('hidden fields: the text without them is the JSON without them, for any JSO
 })
 
 test('without aliases nothing is changed', () => {
-  const table = aliases(none)
-  assert.equal(table.path('/x?y'), '/x?y')
-  assert.equal(table.responseFields, undefined)
+  const table = createAliases(none)
+  assert.equal(table.resolvePath('/x?y'), '/x?y')
+  assert.equal(table.changeFields, undefined)
 })

@@ -1,11 +1,15 @@
-// Translates configured aliases of paths, request headers and response fields, and leaves hidden fields out
-// (behaviour/http.md#aliases). All other code uses the names of the specification.
+// Lets an operator rename parts of the interface for existing clients (behaviour/http.md#aliases): translates aliases of
+// paths and headers in requests to the names of the specification, and fields of responses to their aliases. Hidden
+// fields are removed. All other code uses the names of the specification.
 import { hash } from 'node:crypto'
 import { endOfString } from '#api/contract/end-of-string.ts'
 
 export interface AliasTables {
+  /** Alias → path of the specification. */
   readonly paths: Readonly<Record<string, string>>
+  /** Alias → header of the specification. */
   readonly requestHeaders: Readonly<Record<string, string>>
+  /** Field of the specification → alias. */
   readonly responseFields: Readonly<Record<string, string>>
   readonly hiddenFields: readonly string[]
 }
@@ -14,36 +18,37 @@ export interface AliasTables {
 export const changesResponses = ({ responseFields, hiddenFields }: AliasTables): boolean =>
   hiddenFields.length > 0 || Object.keys(responseFields).length > 0
 
-export type Aliases = ReturnType<typeof aliases>
+export type Aliases = ReturnType<typeof createAliases>
 
-export function aliases(tables: AliasTables) {
-  const paths = Object.entries(tables.paths).map(([from, to]) => ({ from: pathPattern(from), to }))
-  const headers = Object.entries(tables.requestHeaders).map(
-    ([from, to]) => [from.toLowerCase(), to.toLowerCase()] as const,
+export function createAliases(tables: AliasTables) {
+  const pathAliases = Object.entries(tables.paths).map(([alias, path]) => ({ pattern: pathPattern(alias), path }))
+  const headerAliases = Object.entries(tables.requestHeaders).map(
+    ([alias, header]) => [alias.toLowerCase(), header.toLowerCase()] as const,
   )
-  const names = new Map(Object.entries(tables.responseFields))
-  const hidden = new Set(tables.hiddenFields)
+  const fieldAliases = new Map(Object.entries(tables.responseFields))
+  const hiddenFields = new Set(tables.hiddenFields)
   return {
     /** Replaces an alias in the path of a URL. */
-    path: paths.length === 0 ? (url: string) => url : (url: string) => rewrite(paths, url),
+    resolvePath: pathAliases.length === 0 ? (url: string) => url : (url: string) => replacePath(pathAliases, url),
     /** Adds the headers for which an alias was sent. */
-    requestHeaders(sent: Record<string, string | string[] | undefined>): void {
-      for (const [from, to] of headers) if (sent[from] !== undefined) sent[to] ??= sent[from]
+    addHeaders(sent: Record<string, string | string[] | undefined>): void {
+      for (const [alias, header] of headerAliases) if (sent[alias] !== undefined) sent[header] ??= sent[alias]
     },
     /** Renames and removes members of objects in a JSON text; undefined if there is nothing to change. */
-    responseFields: changesResponses(tables)
-      ? (json: string): string => renameKeys(removeMembers(json, hidden), names)
+    changeFields: changesResponses(tables)
+      ? (json: string): string => renameMembers(removeMembers(json, hiddenFields), fieldAliases)
       : undefined,
     conditions: changesResponses(tables) ? aliasedConditions(tables) : undefined,
   }
 }
 
 /**
- * Etags of changed responses end with a mark of the aliases, and dates are not used: with other aliases, a record that
- * did not change has other bytes. Handlers know only the etag of the record.
+ * Conditional requests about responses with aliases. With other aliases, a record that did not change has other bytes, so
+ * the etag of a response is that of its record with a suffix for the aliases, and dates are not used. Handlers know only
+ * the etag of the record.
  */
 function aliasedConditions({ responseFields, hiddenFields }: AliasTables) {
-  const mark = `-${hash('sha256', JSON.stringify([responseFields, hiddenFields]), 'base64url').slice(0, 8)}"`
+  const suffix = `-${hash('sha256', JSON.stringify([responseFields, hiddenFields]), 'base64url').slice(0, 8)}"`
   return {
     /** Replaces etags of responses with these aliases by those of the records, and removes all others. */
     read(headers: Record<string, string | undefined>): void {
@@ -51,12 +56,12 @@ function aliasedConditions({ responseFields, hiddenFields }: AliasTables) {
       const noneMatch = headers['if-none-match']
       if (noneMatch === undefined || noneMatch.trim() === '*') return
       const kept = [...noneMatch.matchAll(/"[^"]*"/g)].flatMap(([tag]) =>
-        tag.endsWith(mark) ? [`${tag.slice(0, -mark.length)}"`] : [],
+        tag.endsWith(suffix) ? [`${tag.slice(0, -suffix.length)}"`] : [],
       )
       headers['if-none-match'] = kept.join(', ')
     },
     write({ etag, 'last-modified': _, ...headers }: Record<string, string>): Record<string, string> {
-      return etag === undefined ? headers : { ...headers, etag: `${etag.slice(0, -1)}${mark}` }
+      return etag === undefined ? headers : { ...headers, etag: `${etag.slice(0, -1)}${suffix}` }
     },
   }
 }
@@ -68,14 +73,14 @@ export function pathPattern(template: string): RegExp {
   return new RegExp(`^${sources.join('')}$`)
 }
 
-function rewrite(paths: readonly { from: RegExp; to: string }[], url: string): string {
-  const mark = url.indexOf('?')
-  const path = mark < 0 ? url : url.slice(0, mark)
-  for (const { from, to } of paths) {
-    const match = from.exec(path)
+function replacePath(aliases: readonly { pattern: RegExp; path: string }[], url: string): string {
+  const queryStart = url.indexOf('?')
+  const sentPath = queryStart < 0 ? url : url.slice(0, queryStart)
+  for (const { pattern, path } of aliases) {
+    const match = pattern.exec(sentPath)
     if (match) {
-      const target = to.replace(/\{(\w+)\}/g, (_, name: string) => match.groups?.[name] ?? '')
-      return mark < 0 ? target : target + url.slice(mark)
+      const target = path.replace(/\{(\w+)\}/g, (_, name: string) => match.groups?.[name] ?? '')
+      return queryStart < 0 ? target : target + url.slice(queryStart)
     }
   }
   return url
@@ -102,28 +107,28 @@ function findString(json: string, from: number): FoundString | undefined {
 }
 
 /** Works on the text, so that numbers, order and spacing do not change. */
-function renameKeys(json: string, names: ReadonlyMap<string, string>): string {
-  if (names.size === 0) return json
+function renameMembers(json: string, fieldAliases: ReadonlyMap<string, string>): string {
+  if (fieldAliases.size === 0) return json
   const parts: string[] = []
   let from = 0
   for (let found = findString(json, 0); found; found = findString(json, found.end)) {
-    const name = found.valueStart === undefined ? undefined : names.get(found.text)
-    if (name === undefined) continue
-    parts.push(json.slice(from, found.start), JSON.stringify(name))
+    const alias = found.valueStart === undefined ? undefined : fieldAliases.get(found.text)
+    if (alias === undefined) continue
+    parts.push(json.slice(from, found.start), JSON.stringify(alias))
     from = found.end
   }
   return parts.join('') + json.slice(from)
 }
 
-/** Works on the text, as `renameKeys` does. With a member goes the comma after it, or before it if it is the last one. */
-function removeMembers(json: string, hidden: ReadonlySet<string>): string {
-  if (hidden.size === 0) return json
+/** Works on the text, as `renameMembers` does. Also removes the comma after a member, or before it if it is the last one. */
+function removeMembers(json: string, hiddenFields: ReadonlySet<string>): string {
+  if (hiddenFields.size === 0) return json
   const kept: string[] = []
   let from = 0
   let next = 0
   for (let found = findString(json, next); found; found = findString(json, next)) {
     next = found.end
-    if (found.valueStart === undefined || !hidden.has(found.text)) continue
+    if (found.valueStart === undefined || !hiddenFields.has(found.text)) continue
     kept.push(json.slice(from, found.start))
     from = endOfValue(json, found.valueStart)
     const comma = /\s*,\s*/y

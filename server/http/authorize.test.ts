@@ -103,7 +103,14 @@ describe('key', () => {
       const fault = await attempt(authorizer, quote, bearing(key))
       assert.ok(fault instanceof Fault, key)
       faults.push(
-        JSON.stringify([fault.code, fault.publicMessage, fault.message, fault.problems, fault.terms, fault.headers]),
+        JSON.stringify([
+          fault.code,
+          fault.publicMessage,
+          fault.message,
+          fault.problems,
+          fault.textValues,
+          fault.headers,
+        ]),
       )
       const everything = `${fault.stack}${JSON.stringify(fault)}`
       assert.ok(!everything.includes(key) && !everything.includes(wrongSecret), 'the fault repeats the key')
@@ -200,7 +207,7 @@ describe('open group', () => {
     assert.deepEqual(await authorizer.authorize(market, { ...from(testAddress), query: { apikey: '' } }), anonymous)
     const refused = await attempt(authorizer, market, from(testAddress))
     assert.ok(refused instanceof Fault)
-    assert.deepEqual([refused.code, refused.terms, refused.retryAfterMs], ['limit.second', { limit: 2 }, 1000])
+    assert.deepEqual([refused.code, refused.textValues, refused.retryAfterMs], ['limit.second', { limit: 2 }, 1000])
     assert.equal(await codeOf(authorizer, market, from('203.0.113.8')), 'accepted')
     // All IPv6 addresses of a /64 network are one caller.
     for (const where of ['2001:db8::1', '2001:db8::2'])
@@ -271,7 +278,10 @@ describe('group, plan, check of the handler', () => {
       const outcome = await attempt(authorizer, handler, querying(key))
       if (needed === '') assert.ok(!(outcome instanceof Fault), plan)
       else
-        assert.deepEqual(outcome instanceof Fault && [outcome.code, outcome.terms], ['plan.too_low', { plan: needed }])
+        assert.deepEqual(outcome instanceof Fault && [outcome.code, outcome.textValues], [
+          'plan.too_low',
+          { plan: needed },
+        ])
     }
     await authorizer.close()
   })

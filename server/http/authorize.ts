@@ -59,7 +59,7 @@ export async function openAuthorizer(
     if (key && !key.groups.includes(endpoint.group)) throw refuse(new Fault('key.group'), caller, endpoint)
     if (endpoint.admin && !key?.admin) throw refuse(new Fault('key.group', notAdmin), caller, endpoint)
     if (plans.indexOf(caller.plan) < plans.indexOf(endpoint.plan)) {
-      throw refuse(new Fault('plan.too_low', { terms: { plan: endpoint.plan } }), caller, endpoint)
+      throw refuse(new Fault('plan.too_low', { textValues: { plan: endpoint.plan } }), caller, endpoint)
     }
     handler.checkQuery?.(credentials.query, context)
     // Checks and counts in one step, so that concurrent calls cannot exceed a limit.

@@ -20,6 +20,6 @@ export function networkOf(address: string): string {
     while (groups.length + lastCount < 8) groups.push('0')
     groups.push(...last)
   }
-  const first = groups.slice(0, 4).map((group) => group.replace(/^0+(?=.)/, ''))
-  return `${first.join(':')}::/64`
+  const networkGroups = groups.slice(0, 4).map((group) => group.replace(/^0+(?=.)/, ''))
+  return `${networkGroups.join(':')}::/64`
 }

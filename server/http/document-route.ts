@@ -18,7 +18,7 @@ export function documentRoute({ aliases }: Pick<App, 'aliases'>, path: string, m
   function getFile(): SharedFile {
     if (!file) {
       const text = JSON.stringify(make())
-      file = createSharedFile(Buffer.from(aliases.responseFields?.(text) ?? text), jsonType)
+      file = createSharedFile(Buffer.from(aliases.changeFields?.(text) ?? text), jsonType)
     }
     return file
   }

@@ -32,13 +32,13 @@ function methodsOf(handler: Handler): readonly string[] {
 /** Uses the query only if it selects the endpoint, because it is parsed when it is first used. */
 export function choose(group: HandlerGroup, request: { readonly query: RawQuery }): Handler {
   const [first] = group.handlers
-  if (!first.endpoint.select) return first
+  if (!first.endpoint.selectedBy) return first
   const { query } = request
   const [module, action] = [lowerText(query.module), lowerText(query.action)]
-  const inModule = ({ endpoint }: Handler) => endpoint.select?.module === module
-  const chosen = group.handlers.find((handler) => inModule(handler) && handler.endpoint.select?.action === action)
+  const inModule = ({ endpoint }: Handler) => endpoint.selectedBy?.module === module
+  const chosen = group.handlers.find((handler) => inModule(handler) && handler.endpoint.selectedBy?.action === action)
   if (chosen) return chosen
-  // Groups that select by parameters have a fault for each of them.
+  // Groups that selectedBy by parameters have a fault for each of them.
   throw new Fault(`${first.endpoint.group}.${group.handlers.some(inModule) ? 'action' : 'module'}` as FaultCode)
 }
 

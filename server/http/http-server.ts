@@ -199,13 +199,13 @@ const unknownProxy =
  * in full.
  */
 function translateUrl(app: App, routes: readonly HttpRoute[], raw: IncomingMessage): boolean {
-  app.aliases.requestHeaders(raw.headers)
+  app.aliases.addHeaders(raw.headers)
   const { url = '/' } = raw
   const { urlBytesMax } = app.context.settings.server
-  const path = url.length <= urlBytesMax ? undefined : app.aliases.path(pathOfUrl(raw).slice(0, urlBytesMax))
+  const path = url.length <= urlBytesMax ? undefined : app.aliases.resolvePath(pathOfUrl(raw).slice(0, urlBytesMax))
   const isTooLong =
     path !== undefined && !routes.some((route) => url.length <= route.urlBytesMax && route.pattern.test(path))
-  raw.url = isTooLong ? path.slice(0, keptPathChars) : app.aliases.path(url)
+  raw.url = isTooLong ? path.slice(0, keptPathChars) : app.aliases.resolvePath(url)
   return isTooLong
 }
 

@@ -56,7 +56,7 @@ function createCallerWindows() {
 }
 
 export const dayLimitFault = ({ perDay }: LimitedCaller, nowMs: number): Fault =>
-  new Fault('limit.day', { terms: { limit: perDay }, retryAfterMs: dayMs - (nowMs % dayMs) })
+  new Fault('limit.day', { textValues: { limit: perDay }, retryAfterMs: dayMs - (nowMs % dayMs) })
 
 /** Reports the limit with the longer wait: that of the caller, or that of the endpoint. */
 export function secondLimitFault(
@@ -65,5 +65,5 @@ export function secondLimitFault(
   { waitMs, endpointWaitMs }: { readonly waitMs: number; readonly endpointWaitMs: number },
 ): Fault {
   const limit = endpointWaitMs >= waitMs ? endpointPerSecond : perSecond
-  return new Fault('limit.second', { terms: { limit }, retryAfterMs: Math.max(waitMs, endpointWaitMs) })
+  return new Fault('limit.second', { textValues: { limit }, retryAfterMs: Math.max(waitMs, endpointWaitMs) })
 }

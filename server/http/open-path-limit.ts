@@ -19,7 +19,7 @@ export function createOpenPathLimit({ settings, clock }: Pick<Context, 'settings
     const windows = byPath.getOrInsertComputed(path, () => new SlidingWindows(windowMs, networksMax))
     const nowMs = clock.monotonicMs()
     const retryAfterMs = windows.waitMs(caller, limit, nowMs)
-    if (retryAfterMs > 0) throw new Fault('limit.second', { terms: { limit }, retryAfterMs })
+    if (retryAfterMs > 0) throw new Fault('limit.second', { textValues: { limit }, retryAfterMs })
     windows.add(caller, nowMs)
   }
 }

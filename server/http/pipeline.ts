@@ -5,7 +5,7 @@ import type { Endpoint } from '#api/contract/kit.ts'
 import { type Awaitable, whenReady } from '#core/awaitable.ts'
 import { Fault } from '#core/fault.ts'
 import { failureFields } from '#runtime/failure-fields.ts'
-import { type Aliases, aliases } from './aliases.ts'
+import { type Aliases, createAliases } from './aliases.ts'
 import { type Authorizer, requiresKey } from './authorize.ts'
 import type { Context } from './context.ts'
 import { CallerGone, type Deadline, type Deadlines, type OnCallerGone, openDeadlines } from './deadline.ts'
@@ -62,7 +62,7 @@ export function createApp<C extends Context>(
     handlerGroups: groupHandlersByRoute(handlers),
     authorizer,
     deadlines: openDeadlines(context.clock, context.settings.server.responseTimeoutMs),
-    aliases: aliases(context.settings.aliases),
+    aliases: createAliases(context.settings.aliases),
     openPathLimit: createOpenPathLimit(context),
     meter,
     compiled: new Map(handlers.map((handler) => [handler, compile(handler, context)])),
@@ -219,16 +219,16 @@ const reasonMax = 500
 const outcomeLabelOf = ({ is }: HandlerResult<unknown>): string =>
   is === 'nothing' ? 'not_found' : is === 'unchanged' ? is : 'ok'
 
-/** Renames fields in JSON by the configured aliases. Compressed and other bodies stay unchanged. */
+/** Renames and removes fields in JSON by the configured aliases. Compressed and other bodies stay unchanged. */
 export function applyFieldAliases(app: App, response: ApiResponse): ApiResponse {
-  const { responseFields: rename, conditions } = app.aliases
-  if (!rename || !conditions) return response
+  const { changeFields, conditions } = app.aliases
+  if (!changeFields || !conditions) return response
   const changed = { ...response, headers: conditions.write(response.headers) }
   if (response.status === 304 || !isPlainJson(response)) return changed
   const { chunks } = response
-  if (chunks) return { ...changed, chunks: (signal) => mapChunks(chunks(signal), rename) }
+  if (chunks) return { ...changed, chunks: (signal) => mapChunks(chunks(signal), changeFields) }
   const text = typeof response.body === 'string' ? response.body : new TextDecoder().decode(response.body)
-  return { ...changed, body: rename(text), isShared: false }
+  return { ...changed, body: changeFields(text), isShared: false }
 }
 
 const isPlainJson = ({ headers }: ApiResponse): boolean =>

@@ -19,7 +19,7 @@ export interface QueryRules {
 /** The values of all `texts` by name: a string, or a list if a name repeats. Throws a Fault if a limit is exceeded. */
 export function readQuery(texts: readonly string[], { listsMax, anyCase }: QueryRules): RawQuery {
   const values: Record<string, string | string[]> = Object.create(null)
-  let names = 0
+  let namesCount = 0
   for (const text of texts) {
     for (let from = 0; from < text.length; ) {
       if (text.charCodeAt(from) === ampersand) {
@@ -36,8 +36,8 @@ export function readQuery(texts: readonly string[], { listsMax, anyCase }: Query
       const value = equals < 0 ? '' : decodeComponent(pair.slice(equals + 1))
       const present = values[name]
       if (present === undefined) {
-        names += 1
-        if (names > namesMax) throw tooManyNames()
+        namesCount += 1
+        if (namesCount > namesMax) throw tooManyNames()
         values[name] = value
       } else if (typeof present === 'string') {
         values[name] = [present, value]

@@ -36,7 +36,7 @@ async function collectHeaders(requireKey: boolean) {
       for (let times = 0; times < 2; times++) {
         const response = await respond(app, group, {
           ...{ requestId: 'a', address: '192.0.2.1', origin: '', hostname: '', path: endpoint.path, params: {} },
-          ...{ query: { ...endpoint.select }, headers: {}, contentType: 'application/json', body: bytes },
+          ...{ query: { ...endpoint.selectedBy }, headers: {}, contentType: 'application/json', body: bytes },
         })
         const { 'cache-control': cacheControl = '', vary = '' } = response.headers
         collected.push({ id: endpoint.id, auth: endpoint.auth, group: endpoint.group, cacheControl, vary })

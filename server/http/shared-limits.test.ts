@@ -64,7 +64,7 @@ const patientClock: Clock = {
 
 /** The result in one line. */
 const outcomeOf = (fault: Fault | undefined): string =>
-  fault ? `${fault.code} ${fault.terms.limit} ${fault.retryAfterMs}` : 'accepted'
+  fault ? `${fault.code} ${fault.textValues.limit} ${fault.retryAfterMs}` : 'accepted'
 
 describe('limits in Redis', { skip: noRedis }, () => {
   test('Redis and a single process decide the same calls equally, including waits and texts', async () => {

@@ -57,8 +57,8 @@ export async function openSharedLimits(context: Context, usage: UsageCounter, op
     const { perSecond: endpointPerSecond = 0 } = endpoint
     if (perSecond === 0 && endpointPerSecond === 0 && perDay === 0) return local.consume(caller, endpoint)
     const decide = (day: number, restored: 0 | 1) => {
-      const known = usage.acceptedOn(day, keyId)
-      const values = [perSecond, endpointPerSecond, perDay, day, known, restored].map(String)
+      const acceptedCalls = usage.acceptedOn(day, keyId)
+      const values = [perSecond, endpointPerSecond, perDay, day, acceptedCalls, restored].map(String)
       return redis.run(decision, redisKeysOf(caller, endpoint), values)
     }
     let reply = await decide(dayOf(clock.now()), 0)

@@ -7,8 +7,8 @@ import { compareEach, randomBelow, SourceUnavailable, sampleOf } from './verific
 const population = (size: number, seed: string) => {
   const random = seededRandom(seed)
   return {
-    first: async (limit: number) => Array.from({ length: Math.min(limit, size) }, (_, at) => at),
-    any: async () => (size === 0 ? undefined : randomBelow({ random }, size)),
+    takeFirst: async (limit: number) => Array.from({ length: Math.min(limit, size) }, (_, at) => at),
+    drawOne: async () => (size === 0 ? undefined : randomBelow({ random }, size)),
     keyOf: String,
   }
 }

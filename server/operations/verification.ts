@@ -36,19 +36,19 @@ const drawsPerItem = 4
 
 export interface Population<T> {
   /** The first `limit` items. */
-  readonly first: (limit: number) => Promise<readonly T[]>
+  readonly takeFirst: (limit: number) => Promise<readonly T[]>
   /** A random item; undefined: there are none. */
-  readonly any: () => Promise<T | undefined>
+  readonly drawOne: () => Promise<T | undefined>
   readonly keyOf: (item: T) => string
 }
 
 /** At most `count` distinct items: all of them if there are so few, otherwise a random sample. */
-export async function sampleOf<T>(count: number, { first, any, keyOf }: Population<T>): Promise<readonly T[]> {
-  const all = await first(count + 1)
+export async function sampleOf<T>(count: number, { takeFirst, drawOne, keyOf }: Population<T>): Promise<readonly T[]> {
+  const all = await takeFirst(count + 1)
   if (all.length <= count) return all
   const drawn = new Map<string, T>()
   for (let draws = 0; draws < drawsPerItem * count && drawn.size < count; draws++) {
-    const item = await any()
+    const item = await drawOne()
     if (item === undefined) break
     drawn.set(keyOf(item), item)
   }

@@ -24,11 +24,11 @@ export const fundingVerification: Verification = {
     const nodes = context.settings.explorer.chains.flatMap(({ id }) => findNode(context, id) ?? [])
     if (nodes.length === 0) return nothingToVerify('no chain has a node')
     const items = await sampleOf(count, {
-      first: async (limit) => {
+      takeFirst: async (limit) => {
         const found = await Promise.all(nodes.map((node) => fundingsFrom(context, node, new Uint8Array(20), limit)))
         return found.flat().slice(0, limit)
       },
-      any: async () => {
+      drawOne: async () => {
         const node = nodes[randomBelow(context, nodes.length)] as ChainNode
         const from = (bytes: Uint8Array) => fundingsFrom(context, node, bytes, 1)
         return (await from(context.random.bytes(20)))[0] ?? (await from(new Uint8Array(20)))[0]

@@ -15,8 +15,8 @@ export const quotePriceVerification: Verification = {
         ...[id, limit],
       )
     const items = await sampleOf(count, {
-      first: (limit) => from('', limit),
-      any: async () => (await from(context.random.uuid(), 1))[0] ?? (await from('', 1))[0],
+      takeFirst: (limit) => from('', limit),
+      drawOne: async () => (await from(context.random.uuid(), 1))[0] ?? (await from('', 1))[0],
       keyOf: ({ id }) => id,
     })
     return compareEach(items, async ({ id, reply }) => {

@@ -75,9 +75,9 @@ export const registryVerification: Verification = {
     )
     if (readNetworks.length === 0) return nothingToVerify('no network has a beacon node')
     const items = await sampleOf(count, {
-      first: async (limit) =>
+      takeFirst: async (limit) =>
         (await Promise.all(readNetworks.map((one) => findKnown(context, one, 0, limit)))).flat().slice(0, limit),
-      any: async () => {
+      drawOne: async () => {
         const network = readNetworks[randomBelow(context, readNetworks.length)] as Network
         const last = await context.ingest.get<{ last: number | null }>(
           'select max(validator_index) as last from validators where network = ?',

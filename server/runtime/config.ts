@@ -262,12 +262,14 @@ function suggestName(at: readonly string[]): string | undefined {
 }
 
 function suggestVariable(name: string): string | undefined {
-  const known = [...leaves.map(({ variable }) => variable), ...otherVariables]
+  const variables = [...leaves.map(({ variable }) => variable), ...otherVariables]
   const closest = findClosest(
     name.slice(prefix.length),
-    known.map((one) => one.slice(prefix.length)),
+    variables.map((variable) => variable.slice(prefix.length)),
   )
-  return closest ? prefix + closest : only(known.filter((one) => one.endsWith(name.slice(prefix.length - 1))))
+  return closest
+    ? prefix + closest
+    : only(variables.filter((variable) => variable.endsWith(name.slice(prefix.length - 1))))
 }
 
 const only = <T>(list: readonly T[]): T | undefined => (list.length === 1 ? list[0] : undefined)

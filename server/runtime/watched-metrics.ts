@@ -103,7 +103,7 @@ export function createWatchedMetrics(registry: Registry) {
 /** A gauge whose values of one network are replaced together, so that values of former pools disappear. */
 function networkGauge(registry: Registry, name: string, help: string, labelNames: readonly string[]) {
   const gauge = new Gauge({ name, help, labelNames: ['network', ...labelNames], registers: [registry] })
-  const known = new Map<string, readonly Record<string, string>[]>()
+  const labelsByNetwork = new Map<string, readonly Record<string, string>[]>()
   return {
     /** The rows have the labels. Without a value, there is no series. */
     replace<Row extends object>(
@@ -111,20 +111,20 @@ function networkGauge(registry: Registry, name: string, help: string, labelNames
       rows: readonly Row[],
       toValue: (row: Row) => number | undefined,
     ): void {
-      for (const labels of known.get(network) ?? []) gauge.remove(labels)
+      for (const labels of labelsByNetwork.get(network) ?? []) gauge.remove(labels)
       const current = rows.map((row) => {
         const labels = Object.fromEntries(labelNames.map((label) => [label, row[label as never] as string]))
         return { labels: { network, ...labels }, value: toValue(row) }
       })
       for (const { labels, value } of current) if (value !== undefined) gauge.set(labels, value)
-      known.set(
+      labelsByNetwork.set(
         network,
         current.map(({ labels }) => labels),
       )
     },
     clear(): void {
       gauge.reset()
-      known.clear()
+      labelsByNetwork.clear()
     },
   }
 }

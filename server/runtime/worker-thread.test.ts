@@ -27,7 +27,7 @@ const code = `
     gone: async () => { const value = kept; try { return { value, transfer: [kept.buffer] } } finally { setTimeout(() => {}, 0) } },
     left: async () => ({ value: kept.length }),
     fail: async () => { throw Object.assign(new TypeError('no such thing'), { name: 'OddError' }) },
-    refuse: async () => { throw new Fault('store.unavailable', { message: 'not now', detail: 'the file is busy', retryAfterMs: 500, terms: { limit: 5 }, headers: { 'x-tetrad-coverage': 'none' }, cause: new Error('SQLITE_BUSY') }) },
+    refuse: async () => { throw new Fault('store.unavailable', { message: 'not now', detail: 'the file is busy', retryAfterMs: 500, textValues: { limit: 5 }, headers: { 'x-tetrad-coverage': 'none' }, cause: new Error('SQLITE_BUSY') }) },
     refuseShortly: async () => { throw new Fault('record.not_found') },
     take: async ({ column }) => ({ value: column.length }),
     wait: (_, signal) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
@@ -74,15 +74,15 @@ test('faults stay faults, with everything that callers see', async () => {
   await using thread = await open()
   const fault = await thread.call('refuse', undefined).catch((error: unknown) => error)
   assert.ok(fault instanceof Fault)
-  const { code, publicMessage, message, retryAfterMs, terms, headers } = fault
+  const { code, publicMessage, message, retryAfterMs, textValues, headers } = fault
   assert.deepEqual(
-    { code, publicMessage, message, retryAfterMs, terms, headers },
+    { code, publicMessage, message, retryAfterMs, textValues, headers },
     {
       code: 'store.unavailable',
       publicMessage: 'not now',
       message: 'store.unavailable: the file is busy',
       retryAfterMs: 500,
-      terms: { limit: 5 },
+      textValues: { limit: 5 },
       headers: { 'x-tetrad-coverage': 'none' },
     },
   )

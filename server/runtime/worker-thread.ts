@@ -58,7 +58,7 @@ interface SerializedError {
   readonly message: string
   readonly stack: string | undefined
   /** Of a fault. */
-  readonly fault?: Pick<Fault, 'code' | 'publicMessage' | 'problems' | 'retryAfterMs' | 'terms' | 'headers'> & {
+  readonly fault?: Pick<Fault, 'code' | 'publicMessage' | 'problems' | 'retryAfterMs' | 'textValues' | 'headers'> & {
     readonly hasCause: boolean
   }
 }
@@ -217,9 +217,9 @@ function lowerPriority(): void {
 function serializeError(error: unknown): SerializedError {
   const { name, message, stack } = error instanceof Error ? error : new Error(String(error))
   if (!(error instanceof Fault)) return { name, message, stack }
-  const { code, publicMessage, problems, retryAfterMs, terms, headers } = error
+  const { code, publicMessage, problems, retryAfterMs, textValues, headers } = error
   const hasCause = error.cause !== undefined
-  return { name, message, stack, fault: { code, publicMessage, problems, retryAfterMs, terms, headers, hasCause } }
+  return { name, message, stack, fault: { code, publicMessage, problems, retryAfterMs, textValues, headers, hasCause } }
 }
 
 function errorOf({ name, message, stack, fault }: SerializedError): Error {

@@ -217,15 +217,17 @@ export class BeaconApi {
 
   async #duties(kind: string, epoch: number, body: string): Promise<NodeReply> {
     const { plan } = this.#network
-    const first = epoch * plan.slotsPerEpoch
-    if (!(await this.#view.hasState(first))) return this.#notFound('pruned duties', first)
+    const firstSlot = epoch * plan.slotsPerEpoch
+    if (!(await this.#view.hasState(firstSlot))) return this.#notFound('pruned duties', firstSlot)
     const record = await this.#network.epoch(epoch)
     if (!record) return this.#notFound('duties', epoch)
     // Attester duties are fixed one epoch earlier than proposer duties.
     const more = {
       execution_optimistic: false,
       ...(kind !== 'sync' && {
-        dependent_root: await this.#view.rootUpTo((kind === 'proposer' ? first : first - plan.slotsPerEpoch) - 1),
+        dependent_root: await this.#view.rootUpTo(
+          (kind === 'proposer' ? firstSlot : firstSlot - plan.slotsPerEpoch) - 1,
+        ),
       }),
     }
     if (kind === 'proposer') return { json: proposerDutiesJson(record), more }

@@ -108,7 +108,7 @@ function priceWithinLimits(mid: Mid, requested: RequestedAmount, offer: Offer): 
     const [min, max] = [formatDecimal(offer.min), formatDecimal(offer.max)]
     throw new Fault('fx.amount_range', {
       message: `The amount is outside the range offered for this pair: ${min} to ${max} ${offer.from.code}.`,
-      terms: { min, max, currency: offer.from.code },
+      textValues: { min, max, currency: offer.from.code },
     })
   }
   return price

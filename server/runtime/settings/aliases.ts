@@ -27,16 +27,16 @@ function validateAlias(from: string, to: string): string | undefined {
   }
   // Matching a pattern with two of them could take seconds for a long path.
   if (from.split('/').some((segment) => namesIn(segment).length > 1)) return `has two names in one segment of ${from}`
-  const known = namesIn(from)
-  const twice = known.find((name, at) => known.indexOf(name) !== at)
+  const placeholders = namesIn(from)
+  const twice = placeholders.find((name, at) => placeholders.indexOf(name) !== at)
   if (twice !== undefined) return `has {${twice}} twice in ${from}`
-  if (known.some((name) => /^\d/.test(name))) return `has a name in ${from} that starts with a digit`
-  const unknown = namesIn(to).find((name) => !known.includes(name))
-  if (unknown === undefined)
+  if (placeholders.some((name) => /^\d/.test(name))) return `has a name in ${from} that starts with a digit`
+  const unknownName = namesIn(to).find((name) => !placeholders.includes(name))
+  if (unknownName === undefined)
     return matchesServedPath(to) ? undefined : `leads to ${to}, which is not a path of this server`
   const available =
-    known.length === 0 ? `${from} has no names` : `${from} has ${known.map((name) => `{${name}}`).join()}`
-  return `uses {${unknown}}, but ${available}; use the same names on both sides`
+    placeholders.length === 0 ? `${from} has no names` : `${from} has ${placeholders.map((name) => `{${name}}`).join()}`
+  return `uses {${unknownName}}, but ${available}; use the same names on both sides`
 }
 
 /** A placeholder matches any segment or part of one. */

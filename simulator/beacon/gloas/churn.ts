@@ -49,8 +49,8 @@ interface Reserved {
 }
 
 function reserve(chain: ChainState, last: Reserved, gwei: bigint, now: number, perEpoch: bigint): Reserved {
-  const first = now + 1 + chain.constants.activationDelay
-  const [epoch, left] = last.epoch < first ? [first, perEpoch] : [last.epoch, last.gwei]
+  const earliestEpoch = now + 1 + chain.constants.activationDelay
+  const [epoch, left] = last.epoch < earliestEpoch ? [earliestEpoch, perEpoch] : [last.epoch, last.gwei]
   if (gwei <= left) return { epoch, gwei: left - gwei }
   const more = (gwei - left - 1n) / perEpoch + 1n
   return { epoch: epoch + Number(more), gwei: left + more * perEpoch - gwei }

@@ -113,8 +113,8 @@ function attestation(
   share: number,
 ) {
   const { members, perSlot, firstSlot } = committeesOf(slot)
-  const first = (slot - firstSlot) * perSlot
-  const seats = members.slice(first, first + perSlot).reduce((sum, { length }) => sum + length, 0)
+  const firstCommittee = (slot - firstSlot) * perSlot
+  const seats = members.slice(firstCommittee, firstCommittee + perSlot).reduce((sum, { length }) => sum + length, 0)
   const bits = Array.from({ length: seats }, (_, seat) => (seat * 7 + includedAt) % 100 < share * 100)
   const epoch = Math.floor(slot / slotsPerEpoch)
   return {

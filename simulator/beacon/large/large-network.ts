@@ -70,8 +70,8 @@ export class LargeNetwork {
     for (const epoch of this.#epochs.keys()) if (epoch < kept) this.#epochs.delete(epoch)
     for (const slot of this.#blocks.keys()) if (slot < kept * this.plan.slotsPerEpoch) this.#blocks.delete(slot)
     for (; this.#end < until; this.#end++) {
-      const first = this.#end * this.plan.slotsPerEpoch
-      for (let slot = first; slot < first + this.plan.slotsPerEpoch; slot++) this.#addBlock(slot)
+      const firstSlot = this.#end * this.plan.slotsPerEpoch
+      for (let slot = firstSlot; slot < firstSlot + this.plan.slotsPerEpoch; slot++) this.#addBlock(slot)
       if (!this.#balances.has(this.#end)) this.#balances.set(this.#end, this.#balancesAfter(this.#end - 1))
     }
   }
@@ -141,9 +141,9 @@ export class LargeNetwork {
   /** The balances at the first slot of the next epoch. */
   #balancesAfter(epoch: number): Balances {
     const { slotsPerEpoch } = this.plan
-    const first = epoch * slotsPerEpoch
+    const firstSlot = epoch * slotsPerEpoch
     const now = this.#balances.get(epoch) as Balances
-    const between = Array.from({ length: slotsPerEpoch }, (_, at) => first + 1 + at)
+    const between = Array.from({ length: slotsPerEpoch }, (_, at) => firstSlot + 1 + at)
     const deducted = new Map(
       between.map((slot) => [slot, deducts(this.plan, slot) ? withdrawalsAt(this.plan, slot) : []]),
     )
@@ -151,7 +151,10 @@ export class LargeNetwork {
     const sums = new Sums()
     const data = {
       epoch,
-      blocks: Array.from({ length: 2 * slotsPerEpoch }, (_, at) => (this.#blocks.get(first + at) as LargeBlock).block),
+      blocks: Array.from(
+        { length: 2 * slotsPerEpoch },
+        (_, at) => (this.#blocks.get(firstSlot + at) as LargeBlock).block,
+      ),
       ...this.#epoch(epoch),
       sync: { now: this.syncSeats, next: this.syncSeats },
       now: validators,

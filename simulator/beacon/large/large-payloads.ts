@@ -44,8 +44,8 @@ export const paymentFor = ({ builders }: LargePlan, slot: number): BuilderPaymen
 
 /** Withheld payloads of the epoch before that of the slot and of its own epoch, up to the slot. */
 export function unpaidSlots(plan: LargePlan, slot: number): number[] {
-  const first = (Math.floor(slot / plan.slotsPerEpoch) - 1) * plan.slotsPerEpoch
-  return Array.from({ length: slot - first + 1 }, (_, at) => first + at).filter((at) => isWithheld(plan, at))
+  const firstSlot = (Math.floor(slot / plan.slotsPerEpoch) - 1) * plan.slotsPerEpoch
+  return Array.from({ length: slot - firstSlot + 1 }, (_, at) => firstSlot + at).filter((at) => isWithheld(plan, at))
 }
 
 /** What builders owe when the block of this slot is processed. */

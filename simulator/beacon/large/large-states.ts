@@ -119,7 +119,7 @@ function gloasSnapshot(
   { epoch, parentRoot, payloadCommittees, builderBalances }: StateInput,
 ): GloasFields {
   const slot = epoch * plan.slotsPerEpoch
-  const first = slot - plan.slotsPerEpoch
+  const firstSlot = slot - plan.slotsPerEpoch
   const quorum = (BigInt(plan.count) * BigInt(plan.ether * rules.increment)) / BigInt(plan.slotsPerEpoch)
   const pending = new Map([...unpaidSlots(plan, slot), slot].map((at) => [at, paymentFor(plan, at)]))
   return {
@@ -127,8 +127,8 @@ function gloasSnapshot(
     nextBuilder: 0,
     availability: Array.from({ length: rules.historicalRoots }, (_, at) => deducts(plan, at + 1)),
     payments: Array.from({ length: 2 * plan.slotsPerEpoch }, (_, at) => {
-      const payment = pending.get(first + at)
-      return payment && { ...payment, slot: first + at, proposer: 0, weight: first + at < slot ? quorum : 0n }
+      const payment = pending.get(firstSlot + at)
+      return payment && { ...payment, slot: firstSlot + at, proposer: 0, weight: firstSlot + at < slot ? quorum : 0n }
     }),
     builderWithdrawals: [],
     bid: bidAt(plan, slot, parentRoot),
