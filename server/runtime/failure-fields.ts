@@ -8,7 +8,7 @@ import { Fault } from '#core/fault.ts'
 export function failureFields(error: unknown): { error: string; location: string } {
   if (!(error instanceof Error)) return { error: String(error), location: 'unknown' }
   const location =
-    /\/((?:api|shared|server|simulator|cli)\/[\w./-]{1,200}\.ts:\d+)/.exec(error.stack ?? '')?.[1] ?? 'unknown'
+    /^.*\/((?:api|shared|server|simulator|cli)\/[\w./-]{1,200}\.ts:\d+)/m.exec(error.stack ?? '')?.[1] ?? 'unknown'
   if (error instanceof Fault) return { error: error.message, location }
   return { error: `${error.name}: ${error.message}`.replaceAll(/(\/[\w.@-]+){2,}/g, '…'), location }
 }
