@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { builtinModules } from 'node:module'
-import { dirname, join, normalize, relative, sep } from 'node:path'
+import { basename, dirname, join, normalize, relative, sep } from 'node:path'
 import { test } from 'node:test'
 
 const root = normalize(join(import.meta.dirname, '..'))
@@ -216,6 +216,16 @@ test('the core never imports an extension, neither its values nor its types', ()
     edges.filter(({ from, to }) => isCore(from) && isExtension(to)).map(({ from, to }) => `${from} → ${to}`),
     [],
   )
+})
+
+test('every extension has a line in the README of its group and in ARCHITECTURE.md', () => {
+  const folders = new Set(files.filter(isExtension).map((file) => file.split('/').slice(0, 4).join('/')))
+  const architecture = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8')
+  for (const folder of folders) {
+    const readme = readFileSync(join(root, dirname(folder), 'README.md'), 'utf8')
+    assert.ok(readme.includes(`\n| \`${basename(folder)}/\` |`), `${folder} in the README of its group`)
+    assert.ok(architecture.includes(`| \`${folder.replace('server/', '')}\` |`), `${folder} in ARCHITECTURE.md`)
+  }
 })
 
 /** Folders whose parts still import each other in a circle. */
