@@ -48,7 +48,7 @@ export function describeFailure(error: unknown): FailureReport {
 function toReport(error: unknown): FailureReport {
   if (error instanceof CommandFailure) return { code: error.code, message: error.message }
   if (error instanceof Fault) return { code: error.code, message: error.message.slice(`${error.code}: `.length) }
-  if (error instanceof TetradError) return { code: 'ask.refused', message: error.message }
+  if (error instanceof TetradError) return { code: error.fault ?? 'ask.refused', message: error.message }
   if (error instanceof Error && error.name === 'ConfigError') return { code: 'config.invalid', message: error.message }
   return describeSystemError(error as NodeJS.ErrnoException)
 }

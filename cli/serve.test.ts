@@ -66,7 +66,7 @@ describe('a running server', () => {
     )
 
     const known = await runCommand([...call, '--json'], { cwd: dir, env: { TETRAD_KEY: key } })
-    assert.deepEqual([known.code, JSON.parse(known.stderr).error.code], [1, 'ask.refused'])
+    assert.deepEqual([known.code, JSON.parse(known.stderr).error.code], [1, 'validators.not_read'])
     assert.match(known.stderr, /validators\.metadata: This server does not read this network/)
 
     await runCommand(['keys', 'revoke', id], { cwd: dir })

@@ -19,7 +19,7 @@ export interface GoldenResponse {
   readonly stage: string
   readonly request: string
   readonly status: number
-  /** Only those that begin with x-tetrad-. */
+  /** Only those that begin with x-tetrad-, without the code of an error: status and body show it. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
@@ -86,7 +86,7 @@ async function fetchResponse(
   network: Network,
 ): Promise<GoldenResponse> {
   const { status, headers, body } = await server.get(path, network)
-  const kept = Object.entries(headers).filter(([name]) => name.startsWith('x-tetrad-'))
+  const kept = Object.entries(headers).filter(([name]) => name.startsWith('x-tetrad-') && name !== 'x-tetrad-fault')
   return { stage, request: `${network} ${path}`, status, headers: Object.fromEntries(kept.sort()), body }
 }
 

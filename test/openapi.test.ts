@@ -161,7 +161,7 @@ describe('failures', () => {
 
     test(`${group}: the client retries exactly the faults that are temporary`, () => {
       for (const { code, status, body } of failuresOf(contract[endpoint])) {
-        const at = { group, endpoint, status, requestId: undefined, retryAfterMs: undefined }
+        const at = { group, endpoint, status, fault: undefined, requestId: undefined, retryAfterMs: undefined }
         assert.equal(toGroupError(at, body)?.retryable, faults[code].retry === 'later', code)
         assert.equal(toGroupError(at, body)?.notFound, code === 'record.not_found', code)
       }

@@ -108,21 +108,22 @@ describe('requests', () => {
 })
 
 describe('errors', () => {
-  const at = { 'x-request-id': 'r-1' }
+  const at = { 'x-request-id': 'r-1', 'x-tetrad-fault': 'input.invalid' }
 
   test('group A: status 0 is an ExplorerError although the HTTP status is 200', async () => {
     const body = { status: '0', message: 'NOTOK', result: 'Error! Invalid address format' }
     await using server = await serveScript({ headers: at, body })
     const error = await failureOf(clientOf(server).client.explorer.fundedBy({ address: '0x' }))
     assert.ok(error instanceof ExplorerError)
-    const { result, group, endpoint, status, requestId, retryable, notFound } = error
+    const { result, group, endpoint, status, fault, requestId, retryable, notFound } = error
     assert.deepStrictEqual(
-      { result, group, endpoint, status, requestId, retryable, notFound },
+      { result, group, endpoint, status, fault, requestId, retryable, notFound },
       {
         result: 'Error! Invalid address format',
         group: 'explorer',
         endpoint: 'explorer.fundedBy',
         status: 200,
+        fault: 'input.invalid',
         requestId: 'r-1',
         retryable: false,
         notFound: false,

@@ -19,6 +19,7 @@ import { type WatchMethods, watchMethods } from './watch.ts'
 
 export type { CallOptions, InputOf, ReplyOf } from './calls.ts'
 export {
+  type ErrorCode,
   ExplorerError,
   FxError,
   MarketsError,

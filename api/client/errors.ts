@@ -1,8 +1,12 @@
 // The errors that the client throws: one class per group, because each group has its own error format, and one for
 // connection problems. No message contains a key, although group A's key is in the URL.
+import type { FaultCode } from '../contract/faults.ts'
 import type { AnyId, Group } from '../contract/routes.ts'
 import type { FxFailure } from '../contract/wire/fx.ts'
 import type { ValidatorsFailure } from '../contract/wire/validators.ts'
+
+/** A code of the error table, or one of a newer server. */
+export type ErrorCode = FaultCode | (string & Record<never, never>)
 
 /** What every error has. */
 export interface FailureContext {
@@ -10,6 +14,8 @@ export interface FailureContext {
   readonly endpoint: AnyId
   /** HTTP status; 0 without a response. Group A fails with 200 (behaviour/explorer.md#error-responses). */
   readonly status: number
+  /** The code of the error (docs/errors.md). Undefined without a response, and from servers that do not send it. */
+  readonly fault: ErrorCode | undefined
   /** The server logs the request under this id. */
   readonly requestId: string | undefined
   /** How long the server asks the caller to wait. */
@@ -21,6 +27,7 @@ export class TetradError extends Error implements FailureContext {
   readonly group: Group
   readonly endpoint: AnyId
   readonly status: number
+  readonly fault: ErrorCode | undefined
   readonly requestId: string | undefined
   readonly retryAfterMs: number | undefined
   /** The same call may succeed later. */
@@ -37,6 +44,7 @@ export class TetradError extends Error implements FailureContext {
     this.group = context.group
     this.endpoint = context.endpoint
     this.status = context.status
+    this.fault = context.fault
     this.requestId = context.requestId
     this.retryAfterMs = context.retryAfterMs
     this.retryable = traits.retryable ?? retryableStatuses.has(context.status)

@@ -122,6 +122,7 @@ describe('confidence', () => {
         {
           endpoint: 'validators.aggregateEffectiveness',
           status: 500,
+          fault: undefined,
           requestId: undefined,
           asOf: undefined,
           finality: undefined,
@@ -132,6 +133,7 @@ describe('confidence', () => {
         {
           endpoint: 'validators.aggregateEffectiveness',
           status: 200,
+          fault: undefined,
           requestId: 'r-2',
           asOf: '489374',
           finality: 'finalized',

@@ -8,12 +8,21 @@
 import { parseJson } from '../contract/json.ts'
 import type { HttpCall } from '../contract/request.ts'
 import { type AnyId, allRoutes } from '../contract/routes.ts'
-import { type FailureContext, noDataFound, type TetradError, TransportError, toGroupError } from './errors.ts'
+import {
+  type ErrorCode,
+  type FailureContext,
+  noDataFound,
+  type TetradError,
+  TransportError,
+  toGroupError,
+} from './errors.ts'
 
 /** Metadata of a response. */
 export interface ResponseMeta {
   readonly endpoint: AnyId
   readonly status: number
+  /** The code of an error. */
+  readonly fault: ErrorCode | undefined
   readonly requestId: string | undefined
   /** Block, epoch or time that the response is based on. */
   readonly asOf: string | undefined
@@ -159,6 +168,7 @@ export const contextOf = (id: AnyId, status: number, headers = new Headers(), no
   group: allRoutes[id].group,
   endpoint: id,
   status,
+  fault: headers.get('x-tetrad-fault') ?? undefined,
   requestId: headers.get('x-request-id') ?? undefined,
   retryAfterMs: retryAfterMs(headers.get('retry-after'), nowMs),
 })

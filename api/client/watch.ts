@@ -29,7 +29,7 @@ export interface WatchMethods {
 }
 
 const eventCharsMax = 4_194_304
-const failureAt = (status: number) => contextOf('markets.changeStream', status)
+const failureAt = (status: number, headers?: Headers) => contextOf('markets.changeStream', status, headers)
 
 export function watchMethods(
   requestFor: (input: object) => HttpCall,
@@ -103,7 +103,7 @@ async function* openStream(
     )
     if (response.status !== 200 || !response.body) {
       await response.body?.cancel()
-      throw new TransportError(failureAt(response.status), 'network', `HTTP ${response.status}`)
+      throw new TransportError(failureAt(response.status, response.headers), 'network', `HTTP ${response.status}`)
     }
     yield* eventsIn(response.body.getReader(), idleMs)
   } finally {

@@ -9,6 +9,10 @@ const header = (description: string, schema: SchemaObject = { type: 'string' }) 
 export const headers = {
   'x-request-id': header('Id of the request in the log; a caller may choose it.'),
   'retry-after': header('Seconds to wait before the next attempt.', { type: 'integer', minimum: 1 }),
+  'x-tetrad-fault': header('Code of the error, such as `input.invalid`; only in errors.', {
+    type: 'string',
+    examples: ['input.invalid'],
+  }),
   'x-tetrad-as-of': header('Block, epoch or time that the response is based on.'),
   'x-tetrad-finality': header('Whether the data can still change.', {
     type: 'string',
@@ -79,7 +83,7 @@ function success(
   // Replies that are computed from stored duties have the version of the method.
   if (there.some((endpoint) => endpoint.faults.includes('validators.windows_changed'))) names.push('x-tetrad-method')
   if (isCacheable) names.push('etag')
-  if (failures.length > 0) names.push('retry-after')
+  if (failures.length > 0) names.push('x-tetrad-fault', 'retry-after')
   return {
     description: failures.length > 0 ? 'Success, or an error in the same envelope.' : 'Success.',
     ...withHeaders(names),
@@ -101,8 +105,11 @@ function byStatus(there: readonly Endpoint[]): Map<number, readonly FailureExamp
 const failureSchema = ([first]: readonly Endpoint[], components: Components): SchemaObject =>
   components.use(failureSchemas[(first as Endpoint).group])
 
-const failureHeaders = (status: number): readonly HeaderName[] =>
-  status === 429 || status === 503 ? ['retry-after'] : status === 405 ? ['allow'] : []
+const failureHeaders = (status: number): readonly HeaderName[] => [
+  'x-tetrad-fault',
+  ...(status === 429 || status === 503 ? (['retry-after'] as const) : []),
+  ...(status === 405 ? (['allow'] as const) : []),
+]
 
 const examplesOf = (failures: readonly FailureExample[]): SchemaObject =>
   Object.fromEntries(failures.map(({ code, body }) => [code, { summary: faults[code].message, value: body }]))

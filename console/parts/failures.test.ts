@@ -16,6 +16,7 @@ function errorOf(id: (typeof endpoints)[number], code: FaultCode): unknown {
     endpoint: id,
     group: endpoint.group,
     status,
+    fault: undefined,
     requestId: undefined,
     retryAfterMs: undefined,
   }
@@ -35,6 +36,7 @@ test('parameters are named in words', () => {
   const context = {
     endpoint: 'validators.metadata',
     status: 422,
+    fault: undefined,
     requestId: undefined,
     retryAfterMs: undefined,
   } as const

@@ -351,7 +351,7 @@ describe('limits', () => {
       heard += bytes
     })
     await new Promise((resolve) => socket.on('close', resolve))
-    assert.match(heard, /^HTTP\/1\.1 400 /)
+    assert.match(heard, /^HTTP\/1\.1 400 [\s\S]*\r\nx-tetrad-fault: request\.malformed\r\n/)
   })
 
   test('a caller that disconnects is counted as client_gone and not logged as a failure', async () => {
@@ -429,6 +429,7 @@ describe('headers', () => {
     await using server = await openTestServer()
     const read = await fetch(`${server.url}/markets/slug/a`, { headers: { origin: 'https://other.example' } })
     assert.equal(read.headers.get('access-control-allow-origin'), '*')
+    assert.match(read.headers.get('access-control-expose-headers') ?? '', /\bx-tetrad-fault\b/)
     const before = await fetch(`${server.url}/v0/eth/validators/1`, {
       method: 'OPTIONS',
       headers: { origin: 'https://x' },
@@ -502,7 +503,9 @@ describe('errors', () => {
     const response = await fetch(`${server.url}/v0/eth/validators/1`)
     assert.equal(response.status, 401)
     assert.equal(response.headers.get('www-authenticate'), 'Bearer')
-    assert.deepEqual(server.counted, ['validators.metadata key.missing'])
+    assert.equal(response.headers.get('x-tetrad-fault'), 'key.missing')
+    assert.equal((await fetch(`${server.url}/nowhere`)).headers.get('x-tetrad-fault'), 'route.unknown')
+    assert.deepEqual(server.counted, ['validators.metadata key.missing', 'none route.unknown'])
   })
 
   test('the body of a caller without a key is not checked', async () => {

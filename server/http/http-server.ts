@@ -215,6 +215,9 @@ function refuse(exchange: Exchange, fault: Fault): void {
   send(exchange, refusal(app, { requestId: id, path: pathOfUrl(raw), address }, fault))
 }
 
+/** Not in the table of faults, because no endpoint is involved. */
+const malformedCode = 'request.malformed'
+
 /** For invalid HTTP, too large heads and too slow callers. */
 function refuseConnection(
   connections: Connections,
@@ -229,11 +232,11 @@ function refuseConnection(
       : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
         ? ['408 Request Timeout', 'The request took too long to arrive.']
         : ['400 Bad Request', 'This is not a valid HTTP request.']
-  const body = JSON.stringify({ error: { code: 'request.malformed', message } })
+  const body = JSON.stringify({ error: { code: malformedCode, message } })
   // Earlier requests of the connection are answered first.
   connections.endInTurn(socket, () =>
     socket.end(
-      `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nx-request-id: ${ids.next()}\r\nconnection: close\r\n\r\n${body}`,
+      `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nx-request-id: ${ids.next()}\r\nx-tetrad-fault: ${malformedCode}\r\nconnection: close\r\n\r\n${body}`,
     ),
   )
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { contract } from '#api/contract/contract.ts'
+import { errorFormatOf } from '#api/contract/error-formats.ts'
 import { Fault, invalid } from '#core/fault.ts'
 import { defaultErrorFormat } from './pipeline.ts'
 import { render, renderFault, serializer } from './render.ts'
@@ -43,6 +44,16 @@ test('an error does not repeat a key that was sent in another parameter', () => 
 test('fields that are not in the contract are not sent', () => {
   const record = { ...contract['validators.metadata'].example.reply, secret: 'x' }
   assert.doesNotMatch(serializer(contract['validators.metadata'])(record), /secret/)
+})
+
+test('behaviour/http.md#errors: every error has its code in a header, also "not found" and group A with status 200', () => {
+  for (const format of [defaultErrorFormat, ...Object.values(contract).map(errorFormatOf)])
+    assert.equal(renderFault(format, new Fault('limit.day'), 'x').headers['x-tetrad-fault'], 'limit.day')
+  for (const endpoint of Object.values(contract)) {
+    const handler = { endpoint, errorFormat: errorFormatOf(endpoint), handle: () => Promise.reject() }
+    const { headers } = render(handler, { write: () => '{}', requiresKey: false }, { is: 'nothing' })
+    assert.equal(headers['x-tetrad-fault'], 'record.not_found', endpoint.id)
+  }
 })
 
 test('temporary errors have retry-after in whole seconds, at least 1', () => {

@@ -65,7 +65,10 @@ export function render(handler: Handler, rendering: Rendering, result: HandlerRe
     case 'unchanged':
       return { status: 304, headers: limitCaching(handler, rendering, { ...result.headers }), body: '' }
     case 'nothing':
-      return renderJson(handler.errorFormat.renderNotFound(), addConfidence({}, result.confidence))
+      return renderJson(
+        handler.errorFormat.renderNotFound(),
+        addConfidence({ 'x-tetrad-fault': 'record.not_found' }, result.confidence),
+      )
   }
 }
 
@@ -93,7 +96,11 @@ function renderBytes(
 }
 
 export function renderFault(errorFormat: ErrorFormat, fault: Fault, auth: string): ApiResponse {
-  const headers: Record<string, string> = { ...fault.headers, ...retryHeaders(fault.retryAfterMs) }
+  const headers: Record<string, string> = {
+    'x-tetrad-fault': fault.code,
+    ...fault.headers,
+    ...retryHeaders(fault.retryAfterMs),
+  }
   if (fault.status === 401 && auth === 'bearer') headers['www-authenticate'] = 'Bearer'
   return renderJson(errorFormat.renderFault(fault), headers)
 }
