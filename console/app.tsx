@@ -1,8 +1,9 @@
 // The layout around every page: navigation, key and session, and the page itself. The code of a page loads on first use.
-import { type ComponentType, useEffect, useLayoutEffect, useState } from 'preact/compat'
+import { type ComponentType, useLayoutEffect } from 'preact/compat'
 import { DemoBanner } from './parts/demo.tsx'
 import { ErrorBoundary } from './parts/error-boundary.tsx'
 import { KeyButton } from './parts/key-button.tsx'
+import { lazyComponent } from './parts/lazy.tsx'
 import { PageNotLoaded } from './parts/page-not-loaded.tsx'
 import { Rail } from './parts/rail.tsx'
 import { SignInHelp } from './parts/sign-in-help.tsx'
@@ -23,27 +24,10 @@ interface PageEntry {
   readonly keepsState?: true
 }
 
-// `lazy` and `Suspense` of Preact lose elements of what is shown instead of a page that could not be loaded.
-function lazyPage(title: string, load: () => Promise<Page>): PageEntry {
-  let loaded: Page | undefined
-  function LazyPage(props: PageProps) {
-    const [Page, setPage] = useState(() => loaded)
-    const [hasFailed, setFailed] = useState(false)
-    useEffect(() => {
-      if (loaded) return
-      load().then(
-        (page) => {
-          loaded = page
-          setPage(() => page)
-        },
-        () => setFailed(true),
-      )
-    }, [])
-    if (hasFailed) return <PageNotLoaded />
-    return Page ? <Page {...props} /> : <p className="busy">Loading…</p>
-  }
-  return { title, Page: LazyPage }
-}
+const lazyPage = (title: string, load: () => Promise<Page>): PageEntry => ({
+  title,
+  Page: lazyComponent({ load, waiting: <p className="busy">Loading…</p>, failed: () => <PageNotLoaded /> }),
+})
 
 const pages: Readonly<Record<PageName, PageEntry>> = {
   home: { ...lazyPage('Home', () => import('./pages/home.tsx').then(({ Home }) => Home)), isHidden: true },

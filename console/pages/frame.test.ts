@@ -17,10 +17,10 @@ describe('every page', { skip: noBrowser }, () => {
 
   const openMenu = (page: Page) => page.getByRole('button', { name: 'Menu' }).click()
 
-  test('the scripts that every page needs have at most 40 kB, compressed', async () => {
+  test('the scripts and styles that every page needs have at most 40 kB, compressed', async () => {
     const html = await (await fetch(browser.demo.url)).text()
-    const paths = Array.from(html.matchAll(/"(\/assets\/[^"]+\.js)"/g), ([, path = '']) => path)
-    assert.ok(paths.length >= 3)
+    const paths = Array.from(html.matchAll(/"(\/assets\/[^"]+\.(?:js|css))"/g), ([, path = '']) => path)
+    assert.deepEqual([...new Set(paths.map((path) => path.split('.').at(-1)))].toSorted(), ['css', 'js'])
     let bytes = 0
     for (const path of paths)
       bytes += gzipSync(await (await fetch(new URL(path, browser.demo.url))).arrayBuffer()).length

@@ -2,7 +2,9 @@
 import { useState } from 'preact/compat'
 import { useConsoleContext } from '../session.tsx'
 import { shortenHex } from './format.ts'
-import { KeyDialog } from './key-dialog.tsx'
+import { lazyDialog } from './lazy-dialog.tsx'
+
+const KeyDialog = lazyDialog(() => import('./key-dialog.tsx').then(({ KeyDialog }) => KeyDialog))
 
 const idOf = (key: string): string => key.split(':')[1] ?? '?'
 

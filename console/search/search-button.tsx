@@ -1,9 +1,18 @@
 // Opens the search of the whole console, also with the keys "/" and Ctrl+K (on a Mac, Cmd+K).
 import { useEffect, useState } from 'preact/compat'
-import { SearchDialog } from './search-dialog.tsx'
+import { lazyDialog } from '../parts/lazy-dialog.tsx'
+
+const loadDialog = () => import('./search-dialog.tsx').then(({ SearchDialog }) => SearchDialog)
+const SearchDialog = lazyDialog(loadDialog)
+const preloadAfterMs = 500
 
 export function SearchButton() {
   const [isOpen, setOpen] = useState(false)
+  // After the page, so that the first key that is typed reaches the dialog. If it fails, opening tries again.
+  useEffect(() => {
+    const timer = setTimeout(() => loadDialog().catch(() => undefined), preloadAfterMs)
+    return () => clearTimeout(timer)
+  }, [])
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const { key, target, ctrlKey, metaKey, altKey } = event
