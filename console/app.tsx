@@ -1,5 +1,5 @@
 // The layout around every page: navigation, key and session, and the page itself. The code of a page loads on first use.
-import { type ComponentType, useLayoutEffect } from 'preact/compat'
+import { type ComponentType, Fragment, useLayoutEffect } from 'preact/compat'
 import { DemoBanner } from './parts/demo.tsx'
 import { ErrorBoundary } from './parts/error-boundary.tsx'
 import { KeyButton } from './parts/key-button.tsx'
@@ -81,16 +81,18 @@ export function App() {
       <Rail path={path} isHome={route.page === 'home'}>
         <nav aria-label="Pages">
           {navigationOf(route).map(({ title: label, href, isCurrent, isApart }) => (
-            <a
-              key={href}
-              href={href}
-              className={isApart ? 'apart' : undefined}
-              aria-current={isCurrent ? 'page' : undefined}
-            >
-              {label}
-            </a>
+            <Fragment key={href}>
+              {isApart && (
+                <>
+                  <a href="/docs/">Documentation</a>
+                  <span className="apart">Operator</span>
+                </>
+              )}
+              <a href={href} aria-current={isCurrent ? 'page' : undefined}>
+                {label}
+              </a>
+            </Fragment>
           ))}
-          <a href="/docs/">Documentation</a>
         </nav>
         <div className="foot">
           <SessionStatus />

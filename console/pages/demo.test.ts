@@ -22,7 +22,7 @@ describe('the demo in the console', { skip: noBrowser }, () => {
       await page.getByRole('heading', { level: 1 }).waitFor()
       await page
         .getByRole('note')
-        .getByText(/^Demo data\..* Time is compressed: /)
+        .getByText(/^Demo data\. Everything is generated, and time is compressed\./)
         .waitFor()
     }
     await browser.accessible(page)

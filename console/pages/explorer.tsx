@@ -1,6 +1,7 @@
 // The explorer page: first funding and funding trail of an address, search of labels by name, entities, transactions.
 import { useState } from 'preact/compat'
 import { Choice, Form, Submit, TextField } from '../parts/controls.tsx'
+import { CopyButton } from '../parts/copy-button.tsx'
 import { shortenHex } from '../parts/format.ts'
 import { useChainName, useChains } from '../parts/use-chains.ts'
 import { go, hrefOf, type PageProps } from '../route.ts'
@@ -33,9 +34,20 @@ function Chain({ route }: PageProps) {
   const isAddress = addressPattern.test(address)
   return (
     <>
-      <h1>Explorer</h1>
-      <p className="lead">Find the first funding of an address and trace it back to a known entity.</p>
-      <SearchForm key={`${chain}/${text}/${search}`} chain={chain} chains={chains ?? []} text={text || search} />
+      {isAddress ? (
+        <AddressHeading chain={chain} address={address} />
+      ) : (
+        <>
+          <h1>Explorer</h1>
+          <p className="lead">Find the first funding of an address and trace it back to a known entity.</p>
+        </>
+      )}
+      <SearchForm
+        key={`${chain}/${text}/${search}`}
+        chain={chain}
+        chains={chains ?? []}
+        text={isAddress ? '' : text || search}
+      />
       {isAddress ? (
         <Address chain={chain} address={address} depth={depthIn(route.query)} />
       ) : text !== '' ? (
@@ -51,6 +63,23 @@ function Chain({ route }: PageProps) {
           <Labels chain={chain} filter={route.query.get('filter') ?? ''} page={Number(route.query.get('page')) || 0} />
         </>
       )}
+    </>
+  )
+}
+
+function AddressHeading({ chain, address }: Pick<AddressProps, 'chain' | 'address'>) {
+  const chainName = useChainName()
+  return (
+    <>
+      <p className="small">
+        <a href={hrefOf('explorer', [chain])}>Explorer</a> / {chainName(chain)}
+      </p>
+      <div className="item">
+        <h1>
+          Address <span className="mono">{address}</span>
+        </h1>
+        <CopyButton text={address} name="address" />
+      </div>
     </>
   )
 }

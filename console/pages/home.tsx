@@ -1,6 +1,7 @@
 // The start page for visitors: what this server offers, with a live example of each interface.
 import type { Group } from '#api/contract/routes.ts'
 import { hrefOf } from '../route.ts'
+import { openSearch } from '../search/search-button.tsx'
 import { useConsoleContext } from '../session.tsx'
 import { ExplorerExample, FxExample, MarketsExample, ValidatorsExample } from './home/examples.tsx'
 
@@ -47,6 +48,9 @@ export function Home() {
       <p className="lead">
         Computed by this server from its own nodes and feeds. Each answer says how complete and how final it is.
       </p>
+      <button type="button" className="find big-find" onClick={openSearch}>
+        Search an address, validator, pool, market or the documentation <kbd>/</kbd>
+      </button>
       <div className="cards quad">
         {shown.map((group) => (
           <OfferCard key={group} group={group} hasExample={isReady} {...offers[group]} />

@@ -237,7 +237,7 @@ describe('Validators page', { skip: noBrowser }, () => {
     ])
     assert.deepEqual(await incidentOf(9), [
       '157Builder did not deliver the payload of the proposed block in timethe builder, not the validator',
-      '157builder 0not part of the chain0.044 ETHyes',
+      '157builder 0not part of the chain0.044000000 ETHyes',
     ])
   })
 

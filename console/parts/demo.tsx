@@ -6,9 +6,8 @@ export function DemoBanner() {
   if (session.demoKey === undefined) return null
   return (
     <div className="demo" role="note">
-      <strong>Demo data.</strong> All names, prices and ratings are generated. Time is compressed: on mainnet, a slot
-      lasts 90 minutes and a day has 4 epochs. To use your own data, run <code className="nowrap">npx tetrad init</code>
-      .
+      <strong>Demo data.</strong> Everything is generated, and <a href="/docs/try">time is compressed</a>. For your own
+      data, run <code className="nowrap">npx tetrad init</code>.
     </div>
   )
 }

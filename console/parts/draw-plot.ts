@@ -206,6 +206,7 @@ function drawPoints({ ctx, data, valToPos }: UPlot, lines: readonly Line[], ink:
       const x = data[0][index]
       if (value == null || x === undefined) continue
       const colour = pointColour(value)
+      if (colour === undefined) continue
       const fill = resolved.get(colour) ?? resolveColour(colour)
       resolved.set(colour, fill)
       ctx.fillStyle = fill

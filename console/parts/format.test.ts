@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { divideIntegers, subtractDecimals } from './format.ts'
+import { alignDecimals, divideIntegers, gwei, subtractDecimals } from './format.ts'
 
 test('subtracting decimals is exact', () => {
   // 1000.200041 − 0.200041; 919.54 − 0.183908; beyond the digits of a float
@@ -30,4 +30,13 @@ test('subtracting a fee from amount plus fee returns the amount', () => {
       assert.equal(subtractDecimals(text(left + fee), text(fee)), short)
     }),
   )
+})
+
+test('amounts of a column have the same number of decimals', () => {
+  assert.deepEqual(
+    [1_500_000_000, 0, -20].map((amount) => gwei(amount, 9)),
+    ['1.500000000 ETH', '0.000000000 ETH', '−0.000000020 ETH'],
+  )
+  assert.deepEqual(alignDecimals(['1000', '920.94', '0.000001']), ['1000.000000', '920.940000', '0.000001'])
+  assert.deepEqual(alignDecimals(['1', '20']), ['1', '20'])
 })

@@ -3,8 +3,8 @@
 /** The first and last digits: `0xababab…ababab`. Show the full text in a title or behind a link. */
 export const shortenHex = (hex: string): string => (hex.length > 14 ? `${hex.slice(0, 8)}…${hex.slice(-6)}` : hex)
 
-/** An integer amount in units of 10^decimals, cut to at most `places` decimals. */
-export function formatUnits(amount: string | bigint | number, decimals = 18, places = 6): string {
+/** An integer amount in units of 10^decimals, cut to at most `places` decimals, and with at least `placesMin`. */
+export function formatUnits(amount: string | bigint | number, decimals = 18, places = 6, placesMin = 0): string {
   const digits = BigInt(amount)
   const sign = digits < 0n ? '−' : ''
   const text = (digits < 0n ? -digits : digits).toString().padStart(decimals + 1, '0')
@@ -13,6 +13,7 @@ export function formatUnits(amount: string | bigint | number, decimals = 18, pla
     .slice(text.length - decimals)
     .slice(0, places)
     .replace(/0+$/, '')
+    .padEnd(placesMin, '0')
   return `${sign}${whole}${part === '' ? '' : `.${part}`}`
 }
 
@@ -40,7 +41,19 @@ export function divideIntegers(numerator: string, denominator: string, digits = 
 }
 
 export const ether = (wei: string | bigint): string => `${formatUnits(wei)} ETH`
-export const gwei = (amount: string | bigint | number, places = 6): string => `${formatUnits(amount, 9, places)} ETH`
+/** Always with `places` decimals, so that amounts below each other line up. */
+export const gwei = (amount: string | bigint | number, places = 6): string =>
+  `${formatUnits(amount, 9, places, places)} ETH`
+
+/** Decimal texts with as many decimals as the longest of them needs. Keeps every digit. */
+export function alignDecimals(texts: readonly string[]): readonly string[] {
+  const placesOf = (text: string): number => text.split('.')[1]?.length ?? 0
+  const places = Math.max(0, ...texts.map(placesOf))
+  return texts.map((text) => {
+    const missing = '0'.repeat(places - placesOf(text))
+    return missing === '' || text.includes('.') ? `${text}${missing}` : `${text}.${missing}`
+  })
+}
 
 export const formatCount = (value: number | bigint): string => value.toLocaleString('en')
 export const formatPercent = (share: number, places = 2): string => `${(share * 100).toFixed(places)} %`

@@ -12,7 +12,7 @@ export interface Line {
   /** Draw steps: a value holds until the next one. */
   readonly steps?: boolean
   /** The colour of the point of a value, such as `var(--bad)`. Default: that of the line. */
-  readonly pointColour?: (value: number) => string
+  readonly pointColour?: (value: number) => string | undefined
 }
 
 /** A vertical line with a text. */

@@ -3,13 +3,14 @@ import { levelOf } from './rating-scale.ts'
 
 interface RatingProps {
   readonly value: number | null | undefined
-  /** Default: at most two decimals. */
-  readonly text?: string
 }
 
-export const formatRating = (value: number | null | undefined): string =>
-  value == null ? '–' : value.toLocaleString('en', { maximumFractionDigits: 2 })
+const placesMax = 2
 
-export const Rating = ({ value, text = formatRating(value) }: RatingProps) => (
-  <span className={`badge rating ${levelOf(value).name}`}>{text}</span>
+/** Two decimals, so that ratings below each other line up. The axis of a plot needs fewer. */
+export const formatRating = (value: number | null | undefined, places = placesMax): string =>
+  value == null ? '–' : value.toFixed(Math.min(places, placesMax))
+
+export const Rating = ({ value }: RatingProps) => (
+  <span className={`badge rating ${levelOf(value).name}`}>{formatRating(value)}</span>
 )

@@ -1,6 +1,5 @@
-// Copies a text that the page shows only in part. Browsers have no clipboard for pages over plain HTTP from another machine;
-// the full text is then shown.
-import { useState } from 'preact/compat'
+// A long hexadecimal text in short, with a button that copies all of it. If it cannot be copied, all of it is shown.
+import { CopyButton, canCopy } from './copy-button.tsx'
 import { shortenHex } from './format.ts'
 
 interface ShortHexProps {
@@ -10,25 +9,13 @@ interface ShortHexProps {
 }
 
 export function ShortHex({ hex, name }: ShortHexProps) {
-  const [isCopied, setCopied] = useState(false)
-  if (!navigator.clipboard) return <span className="mono">{hex}</span>
-  const copy = async () => {
-    await navigator.clipboard.writeText(hex)
-    setCopied(true)
-  }
+  if (!canCopy()) return <span className="mono">{hex}</span>
   return (
     <>
       <span className="mono" title={hex}>
         {shortenHex(hex)}
       </span>{' '}
-      <button
-        type="button"
-        className="plain"
-        aria-label={`${isCopied ? 'Copied' : 'Copy'} ${name}`}
-        onClick={() => void copy()}
-      >
-        {isCopied ? 'Copied' : 'Copy'}
-      </button>
+      <CopyButton text={hex} name={name} />
     </>
   )
 }

@@ -5,6 +5,10 @@ import { lazyDialog } from '../parts/lazy-dialog.tsx'
 const loadDialog = () => import('./search-dialog.tsx').then(({ SearchDialog }) => SearchDialog)
 const SearchDialog = lazyDialog(loadDialog)
 const preloadAfterMs = 500
+const openEvent = 'tetrad-open-search'
+
+/** For other buttons. */
+export const openSearch = (): void => void window.dispatchEvent(new Event(openEvent))
 
 export function SearchButton() {
   const [isOpen, setOpen] = useState(false)
@@ -23,8 +27,13 @@ export function SearchButton() {
       event.preventDefault()
       setOpen(true)
     }
+    const onOpen = () => setOpen(true)
     window.addEventListener('keydown', onKey)
-    return () => window.removeEventListener('keydown', onKey)
+    window.addEventListener(openEvent, onOpen)
+    return () => {
+      window.removeEventListener('keydown', onKey)
+      window.removeEventListener(openEvent, onOpen)
+    }
   }, [])
   return (
     <>

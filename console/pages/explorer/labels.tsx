@@ -70,15 +70,8 @@ function Browse({
         className="stacked"
         rows={rows}
         columns={[
-          [
-            'Name',
-            ({ labelslug, labelname }) => (
-              <>
-                <a href={hrefOf('explorer', ['entity', labelslug])}>{labelname}</a>
-                <div className="soft small">{labelslug}</div>
-              </>
-            ),
-          ],
+          ['Name', ({ labelslug, labelname }) => <a href={hrefOf('explorer', ['entity', labelslug])}>{labelname}</a>],
+          ['Slug', ({ labelslug }) => labelslug, 'mono soft'],
           ['Description', ({ shortdescription, notes }) => <Described text={shortdescription} notes={notes} />],
           ['Updated', ({ lastupdatedtimestamp }) => formatTime(lastupdatedtimestamp).slice(0, 10), 'nowrap'],
         ]}
@@ -92,12 +85,15 @@ function Browse({
         <span className="soft" role="status">
           {matches.length === 0
             ? 'No entities match. Use fewer words.'
-            : `Page ${page + 1} of ${pages}, ${formatCount(matches.length)} of ${formatCount(labels.length)} entities`}
+            : `Page ${page + 1} of ${pages}, ${countOf(matches.length, labels.length)}`}
         </span>
       </Pager>
     </>
   )
 }
+
+const countOf = (matches: number, all: number): string =>
+  matches === all ? `${formatCount(all)} entities` : `${formatCount(matches)} of ${formatCount(all)} entities`
 
 /** The list has entities only. A chain may have many labelled addresses and no entity. */
 function NoEntities({ chain }: { readonly chain: string }) {
@@ -139,7 +135,7 @@ function Downloads({ chain }: { readonly chain: string }) {
   })
   return (
     <div className="downloads">
-      Download
+      <span className="soft small">Download</span>
       {(['csv', 'json'] as const).map((format) => (
         <button key={format} type="button" onClick={() => download.mutate(format)}>
           {format.toUpperCase()}

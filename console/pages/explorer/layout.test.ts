@@ -4,17 +4,17 @@ import fc from 'fast-check'
 import { layoutTrail, nodeHeight } from './layout.ts'
 
 test('three columns: rows alternate their direction, and labels next to a turn point inwards', () => {
-  // 3 × 208 + 2 × 120 = 864 is the minimum for three columns.
-  const layout = layoutTrail(7, 864)
+  // 3 × 208 + 2 × 108 = 840 is the minimum for three columns.
+  const layout = layoutTrail(7, 840)
   assert.equal(layout.columns, 3)
   assert.deepEqual(
     layout.points.map(({ x, y }) => [x, y]),
     [
       [0, 0],
-      [328, 0],
-      [656, 0],
-      [656, 128],
-      [328, 128],
+      [316, 0],
+      [632, 0],
+      [632, 128],
+      [316, 128],
       [0, 128],
       [0, 256],
     ],
@@ -25,11 +25,16 @@ test('three columns: rows alternate their direction, and labels next to a turn p
     ['middle', 'middle', 'end', 'middle', 'middle', 'start'],
   )
   // Arrows point from funder to funded address: right to left in the first row, left to right in the second.
-  assert.deepEqual([layout.connectors[0]?.from.x, layout.connectors[0]?.to.x], [328, 208])
-  assert.deepEqual([layout.connectors[3]?.from.x, layout.connectors[3]?.to.x], [536, 656])
+  assert.deepEqual([layout.connectors[0]?.from.x, layout.connectors[0]?.to.x], [316, 208])
+  assert.deepEqual([layout.connectors[3]?.from.x, layout.connectors[3]?.to.x], [524, 632])
 })
 
-test('one pixel less than the minimum for three columns gives two', () => assert.equal(layoutTrail(7, 863).columns, 2))
+test('one pixel less than the minimum for three columns gives two', () => assert.equal(layoutTrail(7, 839).columns, 2))
+
+test('nodes grow with the space that is left, up to a limit', () => {
+  assert.equal(layoutTrail(3, 900).nodeWidth, (900 - 2 * 108) / 3)
+  assert.equal(layoutTrail(3, 1400).nodeWidth, 270)
+})
 
 test('a narrow screen has one column of its full width', () => {
   const layout = layoutTrail(3, 300)

@@ -15,16 +15,17 @@ export interface Connector {
 }
 
 export const nodeHeight = 66
-const nodeWidth = 208
+const nodeWidth = { min: 208, max: 270 } as const
 const singleColumnWidthMax = 340
-const gap = { x: 120, xMax: 200, y: 62 } as const
+const gap = { x: 108, xMax: 200, y: 62 } as const
 /** Distance between a line and the text next to it. */
 const labelOffset = 12
 
 export function layoutTrail(count: number, widthMax: number) {
-  const fitting = Math.max(1, Math.floor((widthMax + gap.x) / (nodeWidth + gap.x)))
+  const fitting = Math.max(1, Math.floor((widthMax + gap.x) / (nodeWidth.min + gap.x)))
   const columns = Math.max(1, Math.min(count, fitting))
-  const width = columns === 1 ? Math.max(1, Math.min(widthMax, singleColumnWidthMax)) : nodeWidth
+  const widest = columns === 1 ? singleColumnWidthMax : nodeWidth.max
+  const width = Math.max(1, Math.min(widest, (widthMax - (columns - 1) * gap.x) / columns))
   const between = columns === 1 ? 0 : Math.min(gap.xMax, (widthMax - columns * width) / (columns - 1))
   const columnOf = (index: number): number => {
     const along = index % columns

@@ -97,7 +97,7 @@ export function Suggestions({ chain }: { readonly chain: string }) {
   )
   if (examples.length === 0) return null
   return (
-    <p>
+    <p className="examples small">
       Examples: <Links of={examples.slice(0, examplesMax)} />.
     </p>
   )

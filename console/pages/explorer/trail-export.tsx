@@ -14,7 +14,7 @@ export function TrailExport({ trail }: { readonly trail: Trail }) {
   }
   return (
     <div className="downloads">
-      <span className="soft small">Download:</span>
+      <span className="soft small">Download</span>
       <button type="button" onClick={() => download('svg', 'image/svg+xml', drawnSvg())}>
         SVG
       </button>

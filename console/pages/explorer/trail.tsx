@@ -31,10 +31,6 @@ interface TrailProps {
 export function Trail({ chain, depth, query }: TrailProps) {
   return (
     <Card id="trail-title" title="Funding trail">
-      <p className="soft">
-        Who funded this address first, who funded the funder, and so on, back to a labelled address. Arrows show where
-        the coins went. Select an address to open it.
-      </p>
       <QueryResult
         of={query}
         waiting="Searching the trail. The first search takes longer…"
@@ -55,12 +51,15 @@ interface TrailResultProps {
 function TrailResult({ trail, meta, depth }: TrailResultProps) {
   return (
     <>
+      <p className="conclusion">{describeEnd(trail)}</p>
       <TrailDiagram trail={trail} />
-      <p>{describeEnd(trail)}</p>
       <ContinueTrail trail={trail} depth={depth} />
-      {trail.hops.length > 0 && <TrailExport trail={trail} />}
+      <p className="small soft">
+        Each arrow is the first funding of the address that it points to. Select an address to open it.
+      </p>
       {trail.hops.length > 0 && <Hops trail={trail} />}
-      <p className="small">
+      {trail.hops.length > 0 && <TrailExport trail={trail} />}
+      <p className="small spaced">
         <Confidence meta={meta} />
       </p>
     </>

@@ -8,8 +8,7 @@ import { focusCard } from '../../parts/focus-card.ts'
 import { formatDuration, formatTime, subtractDecimals } from '../../parts/format.ts'
 
 /** The amount that the recipient gets: `to.amount` is before the fee. */
-export const netAmount = ({ to, fee }: Pick<Quote, 'to' | 'fee'>): string =>
-  `${subtractDecimals(to.amount, fee)} ${to.currency}`
+export const netAmount = ({ to, fee }: Pick<Quote, 'to' | 'fee'>): string => subtractDecimals(to.amount, fee)
 
 interface QuoteCardProps {
   readonly quote: Quote
@@ -31,7 +30,9 @@ export function QuoteCard({ quote, children }: QuoteCardProps) {
         </div>
         <div>
           <dt>You receive</dt>
-          <dd className="big">{netAmount(quote)}</dd>
+          <dd className="big">
+            {netAmount(quote)} {to.currency}
+          </dd>
         </div>
       </dl>
       {children}

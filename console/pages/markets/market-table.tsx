@@ -20,23 +20,35 @@ export function MarketTable<M extends ListedMarket>({ name, markets, statusOf }:
   return (
     <Table
       name={name}
-      className="stacked"
+      className="stacked compact"
       rows={markets}
       columns={[
         ['Market', ({ slug = '', question }) => <a href={hrefOf('markets', [slug])}>{question || slug}</a>],
-        ['Status', statusOf],
-        ['Prices', formatPrices],
+        ['Prices', (market) => <Prices market={market} />],
         ['Volume', formatVolume, 'num'],
         ['Ends', ({ endDate }) => endDate && formatTime(endDate).slice(0, 10), 'nowrap'],
+        ['Status', statusOf],
       ]}
     />
   )
 }
 
-const formatPrices = (market: ListedMarket): string =>
-  outcomesOf(market)
-    .map(({ name, price }) => `${name} ${price === undefined ? '–' : formatPercent(Number(price), 1)}`)
-    .join(', ')
+/** Outcomes beyond these are on the page of the market. */
+const outcomesMax = 3
+
+function Prices({ market }: { readonly market: ListedMarket }) {
+  const outcomes = outcomesOf(market)
+  return (
+    <span className="prices">
+      {outcomes.slice(0, outcomesMax).map(({ name, price }) => (
+        <span key={name}>
+          {name} <b>{price === undefined ? '–' : formatPercent(Number(price), 1)}</b>
+        </span>
+      ))}
+      {outcomes.length > outcomesMax && <span className="soft">and {outcomes.length - outcomesMax} more</span>}
+    </span>
+  )
+}
 
 /** Short, with the exact figure in its title. */
 function formatVolume(market: ListedMarket): ReactNode {

@@ -1,6 +1,7 @@
 // The outcomes of a market and their prices as bars.
 import type { Market } from '#api/contract/wire/markets.ts'
 import { formatPercent, outcomesOf } from './market-values.ts'
+import './outcomes.css'
 
 export function Outcomes({ market }: { readonly market: Market }) {
   const outcomes = outcomesOf(market)

@@ -48,10 +48,12 @@ export function CompareValidators({ indices, network, networkChoice, onChoose, c
       {indices.length > 0 ? (
         children(subjects)
       ) : (
-        <p className="note">
-          No validators selected. Add one above, or select some{' '}
-          <a href={hrefOf('validators', [], { network })}>from a pool</a>.
-        </p>
+        <div className="card empty">
+          <p>No validators selected. Add one above, or select some in the list of a pool.</p>
+          <p>
+            <a href={hrefOf('validators', [], { network })}>Choose a pool</a>
+          </p>
+        </div>
       )}
     </>
   )

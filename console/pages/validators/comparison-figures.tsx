@@ -7,7 +7,7 @@ import { formatRating, Rating } from '../../parts/rating.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { hrefOf } from '../../route.ts'
 import { type ChainClock, unixOf } from './chain-clock.ts'
-import { decimal, none, share, slots } from './figures.tsx'
+import { decimal, none, share, slots } from './format-figures.ts'
 import { alignRecords, assignRecords, type ComparedRecord, type Subject, subjectNames } from './side-by-side.ts'
 
 /** What the plot can show. The first one is the default. */
@@ -56,8 +56,7 @@ export function ComparisonPlot({ subjects, records, measure, clock, windows }: L
 
 type Value = number | bigint | null | undefined
 const formatCountOrDash = (value: Value): string => (value == null ? none : formatCount(value))
-const formatAmountOrDash = (value: Value): string => (value == null ? none : formatUnits(value, 9, 9))
-const formatRatingOrDash = (value: number | null | undefined): string => value?.toFixed(2) ?? none
+const formatAmountOrDash = (value: Value): string => (value == null ? none : formatUnits(value, 9, 9, 9))
 
 interface TotalsRow extends ComparedRecord {
   readonly name: string
@@ -65,14 +64,8 @@ interface TotalsRow extends ComparedRecord {
 }
 
 const totalsColumns: readonly Column<TotalsRow>[] = [
-  [
-    'Effectiveness',
-    ({ validatorEffectiveness }) => (
-      <Rating value={validatorEffectiveness} text={formatRatingOrDash(validatorEffectiveness)} />
-    ),
-    'num',
-  ],
-  ['Attester', ({ attesterEffectiveness }) => formatRatingOrDash(attesterEffectiveness), 'num'],
+  ['Effectiveness', ({ validatorEffectiveness }) => <Rating value={validatorEffectiveness} />, 'num'],
+  ['Attester', ({ attesterEffectiveness }) => formatRating(attesterEffectiveness), 'num'],
   ['Uptime', ({ uptime }) => share(uptime), 'num'],
   ['Correctness', ({ avgCorrectness }) => share(avgCorrectness), 'num'],
   ['Delay, slots', ({ avgInclusionDelay }) => decimal(avgInclusionDelay), 'num'],

@@ -4,7 +4,7 @@ import type { InputOf, ReplyOf } from '#api/client/client.ts'
 import type { Network } from '#api/contract/wire/validators.ts'
 import type { EntityKind, RatedEntity } from '#api/contract/wire/validators-entities.ts'
 import { Card } from '../../parts/card.tsx'
-import { Choice, Tabs } from '../../parts/controls.tsx'
+import { Tabs } from '../../parts/controls.tsx'
 import { formatCount, gwei } from '../../parts/format.ts'
 import { Pager } from '../../parts/pager.tsx'
 import { QueryResult } from '../../parts/query-result.tsx'
@@ -14,7 +14,7 @@ import { Sparkline } from '../../parts/sparkline.tsx'
 import { type Sorting, Table } from '../../parts/table.tsx'
 import { go, hrefOf } from '../../route.ts'
 import { useEndpoint } from '../../use-endpoint.ts'
-import { none, share } from './figures.tsx'
+import { none, share } from './format-figures.ts'
 import { SelectBox } from './select-box.tsx'
 import { entitiesMax } from './side-by-side.ts'
 
@@ -75,10 +75,16 @@ export function EntityList({ title, network, kind, q, aside }: EntityListProps) 
     setOffset(0)
   }
   return (
-    <Card id={`${kind}s`} title={title} aside={aside}>
-      <div className="row view">
-        <Choice label="Period" value={period} options={periods} labels={periodLabels} onChoose={setPeriod} />
-      </div>
+    <Card
+      id={`${kind}s`}
+      title={title}
+      aside={
+        <div className="row">
+          <Tabs name="Period" value={period} options={periods} labels={periodLabels} onChoose={setPeriod} />
+          {aside}
+        </div>
+      }
+    >
       <QueryResult of={query}>
         {({ reply }) => (
           <>
@@ -131,9 +137,8 @@ function PeriodNote({ reply }: { readonly reply: ReplyOf<'validators.entities'> 
     return <p className="note">Ratings of pools and operators appear when the first chain day is over.</p>
   return (
     <p className="small soft">
-      {startDate} to {endDate}. Network: effectiveness {formatRating(network.validatorEffectiveness)}, uptime{' '}
-      {share(network.uptime)}. Percentile: the share of the network’s validators that are less effective than a
-      validator of this row, mean of the days; 50 is average. Earnings are per validator.
+      {startDate} to {endDate}. Whole network: effectiveness {formatRating(network.validatorEffectiveness)}, uptime{' '}
+      {share(network.uptime)}.
     </p>
   )
 }
@@ -161,10 +166,22 @@ function EntityTable({ title, network, kind, entities, sorting }: EntityTablePro
         rows={entities}
         sorting={sorting}
         columns={[
-          ['Compare', ({ name }) => <SelectBox {...{ name, selected, onSelect: setSelected, max: entitiesMax }} />],
-          ['Name', ({ name }) => <a href={hrefOf('validators', [], { network, q: name })}>{name}</a>],
-          ['Validators', ({ validators }) => (validators === null ? none : formatCount(validators)), 'num'],
+          [
+            'Name',
+            ({ name }) => (
+              <>
+                <SelectBox {...{ name, selected, onSelect: setSelected, max: entitiesMax }} />{' '}
+                <a href={hrefOf('validators', [], { network, q: name })}>{name}</a>
+              </>
+            ),
+          ],
           ['Effectiveness', ({ validatorEffectiveness }) => <Rating value={validatorEffectiveness} />, 'num'],
+          [
+            'By day',
+            ({ name, history }) => (
+              <Sparkline label={`Effectiveness of ${name} by day`} values={history} range={range} />
+            ),
+          ],
           ['Percentile', ({ networkPercentile }) => percentile(networkPercentile), 'num'],
           ['Uptime', ({ uptime }) => share(uptime), 'num'],
           [
@@ -172,18 +189,16 @@ function EntityTable({ title, network, kind, entities, sorting }: EntityTablePro
             ({ earningsPerDay }) => (earningsPerDay === null ? none : gwei(Math.round(earningsPerDay), 5)),
             'num',
           ],
-          [
-            'Effectiveness by day',
-            ({ name, history }) => (
-              <Sparkline label={`Effectiveness of ${name} by day`} values={history} range={range} />
-            ),
-          ],
+          ['Validators', ({ validators }) => (validators === null ? none : formatCount(validators)), 'num'],
         ]}
       />
+      <p className="small soft wide">
+        Percentile: the percentage of the network’s validators that are less effective, mean of the days; 50 is average.
+        Earnings are per validator.
+      </p>
       <p className="row pager">
         <button
           type="button"
-          className="main"
           disabled={selected.length < 2}
           onClick={() => go('validators', ['compare'], { network, [kind]: selected })}
         >

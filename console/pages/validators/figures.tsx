@@ -1,4 +1,4 @@
-// Key figures with a short explanation each, and formats for figures that may be missing.
+// Key figures with a short explanation each.
 
 import type { ReactNode } from 'preact/compat'
 import { formatRating } from '../../parts/rating.tsx'
@@ -7,9 +7,15 @@ import { levelOf } from '../../parts/rating-scale.ts'
 /** Name → value and explanation. */
 type NamedFigures = Readonly<Record<string, readonly [value: ReactNode, hint: ReactNode]>>
 
-export function Figures({ of }: { readonly of: NamedFigures }) {
+interface FiguresProps {
+  readonly of: NamedFigures
+  /** For values with many digits. */
+  readonly isWide?: boolean
+}
+
+export function Figures({ of, isWide = false }: FiguresProps) {
   return (
-    <dl className="figures">
+    <dl className={isWide ? 'figures wide' : 'figures'}>
       {Object.entries(of).map(([name, [value, hint]]) => (
         <div key={name}>
           <dt>{name}</dt>
@@ -22,18 +28,8 @@ export function Figures({ of }: { readonly of: NamedFigures }) {
 }
 
 /** A rating in the size of a figure, with its colour in front. */
-export const RatedFigure = ({ value }: { readonly value: Value }) => (
+export const RatedFigure = ({ value }: { readonly value: number | null | undefined }) => (
   <>
     {value != null && <span className={`swatch ${levelOf(value).name}`} />} {formatRating(value)}
   </>
 )
-
-type Value = number | null | undefined
-
-export const none = '–'
-const formatOrNone = (value: Value, places: number, factor = 1, unit = ''): string =>
-  value == null ? none : `${(value * factor).toLocaleString('en', { maximumFractionDigits: places })}${unit}`
-
-export const share = (value: Value): string => formatOrNone(value, 2, 100, ' %')
-export const decimal = (value: Value): string => formatOrNone(value, 3)
-export const slots = (value: Value): string => formatOrNone(value, 3, 1, ' slots')

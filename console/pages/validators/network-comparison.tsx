@@ -5,7 +5,8 @@ import { gwei } from '../../parts/format.ts'
 import { QueryResult } from '../../parts/query-result.tsx'
 import { formatRating } from '../../parts/rating.tsx'
 import { percentile } from './entities.tsx'
-import { Figures, none, RatedFigure, share } from './figures.tsx'
+import { Figures, RatedFigure } from './figures.tsx'
+import { none, share } from './format-figures.ts'
 import { type MemberBatch, useDailyFigures, useRatedMembers } from './rated-members.ts'
 
 interface NetworkComparisonProps {

@@ -7,11 +7,12 @@ import { formatTime } from '../../parts/format.ts'
 import { type Line, Plot } from '../../parts/plot.tsx'
 import { QueryResult } from '../../parts/query-result.tsx'
 import { formatRating } from '../../parts/rating.tsx'
-import { colourOf, levelOf } from '../../parts/rating-scale.ts'
+import { colourOf, levelOf, ratingLevels } from '../../parts/rating-scale.ts'
 import { go } from '../../route.ts'
 import { useEndpoint } from '../../use-endpoint.ts'
 import { ViewControls } from './controls.tsx'
-import { decimal, Figures, RatedFigure, share, slots } from './figures.tsx'
+import { Figures, RatedFigure } from './figures.tsx'
+import { decimal, share, slots } from './format-figures.ts'
 import { boundsOf, type PlotName, plotNames, queryOf, type ValidatorsView, zoomInto } from './view.ts'
 
 /** The maximum of one response. */
@@ -117,7 +118,11 @@ const plots = {
   delay: { label: 'Inclusion delay', format: slots, lines: { 'Inclusion delay': 'avgInclusionDelay' } },
 } as const satisfies Record<PlotName, object>
 
-const ratingColour = (value: number): string => colourOf(levelOf(value))
+/** Only days with a lower rating get a point. */
+const ratingColour = (value: number): string | undefined => {
+  const level = levelOf(value)
+  return level === ratingLevels[0] ? undefined : colourOf(level)
+}
 
 interface WindowsProps {
   /** Newest first. */

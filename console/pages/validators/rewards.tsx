@@ -11,6 +11,7 @@ import { QueryResult } from '../../parts/query-result.tsx'
 import { go } from '../../route.ts'
 import { useEndpoint } from '../../use-endpoint.ts'
 import { type ChainClock, unixOf } from './chain-clock.ts'
+import { Figures } from './figures.tsx'
 import { rewardStatement, type StatementPart, scaleOf } from './reward-statement.ts'
 import { type PartName, partNames, queryOf, type ValidatorsView } from './view.ts'
 
@@ -46,6 +47,11 @@ export function Rewards({ index, view, days, clock }: RewardsProps) {
       <p className="small soft">
         Chain days {days.startDay} to {days.endDay}. Amounts are always summed by chain days.
       </p>
+      <QueryResult of={total}>
+        {({ reply: { data } }) =>
+          data[0] ? <RewardTotals record={data[0]} /> : <p className="note">No duties in these days.</p>
+        }
+      </QueryResult>
       <Tabs
         name="Plotted amounts"
         value={view.part}
@@ -56,11 +62,7 @@ export function Rewards({ index, view, days, clock }: RewardsProps) {
       <QueryResult of={windows}>
         {({ reply }) => <AmountPlot records={reply.data} part={view.part} clock={clock} windows={granularity} />}
       </QueryResult>
-      <QueryResult of={total}>
-        {({ reply: { data } }) =>
-          data[0] ? <RewardTables record={data[0]} /> : <p className="note">No duties in these days.</p>
-        }
-      </QueryResult>
+      {total.data?.reply.data[0] && <RewardTables record={total.data.reply.data[0]} />}
     </Card>
   )
 }
@@ -102,6 +104,19 @@ function AmountPlot({ records, part, clock, windows }: AmountPlotProps) {
   )
 }
 
+function RewardTotals({ record }: { readonly record: AggregateRecord }) {
+  const { earnings, all } = rewardStatement(record)
+  return (
+    <Figures
+      isWide
+      of={{
+        'Balance change': [amount(earnings), 'without deposits and withdrawals'],
+        'Including fees and MEV': [amount(all), 'balance change and execution rewards'],
+      }}
+    />
+  )
+}
+
 function RewardTables({ record }: { readonly record: AggregateRecord }) {
   const statement = rewardStatement(record)
   const counts = countFields.map(([name, field]) => [name, formatCountOrUnknown(record[field])])
@@ -112,10 +127,6 @@ function RewardTables({ record }: { readonly record: AggregateRecord }) {
           <PartTable key={name} title={partLabels[name]} part={statement[name]} />
         ))}
       </div>
-      <Facts
-        className="totals"
-        of={{ 'Balance change': amount(statement.earnings), 'Including fees and MEV': amount(statement.all) }}
-      />
       <details>
         <summary>Show counts</summary>
         <Facts className="counts" of={Object.fromEntries(counts)} />
@@ -138,7 +149,7 @@ function PartTable({ title, part }: { readonly title: string; readonly part: Sta
           {part.items.map(({ name, gwei: value }) => (
             <tr key={name}>
               <th scope="row">{name}</th>
-              <td className="num">{amount(value)}</td>
+              <td className={value === 0n ? 'num soft' : 'num'}>{amount(value)}</td>
             </tr>
           ))}
         </tbody>
