@@ -22,7 +22,7 @@ export function addCoverage(program: Command): void {
   program
     .command('coverage')
     .description(
-      'Show how fresh and complete the data of each chain, network, rate source and feed is. Exits with 1 if something is stale or missing.',
+      'Show how fresh the data of each chain, network, rate source and feed is, how much was read, and where it has gaps. Exits with 1 if something is stale or missing.',
     )
     .option('--chain <id>', 'only this chain')
     .action(async (_: unknown, command: Command) => {
@@ -122,17 +122,17 @@ function summary(streams: readonly Stream[]): string {
   const needingAttention = streams.filter(needsAttention).length
   const catching = streams.filter(({ status }) => status === 'catching up').length
   const waiting = streams.filter(isWaiting).length
-  const incomplete = streams.filter(({ status, complete }) => status === 'not syncing' && !complete).length - waiting
+  const withGaps = streams.filter(({ status, gapless }) => status === 'not syncing' && !gapless).length - waiting
   const ageless = streams.filter(({ status, fresh }) => status === 'healthy' && fresh === null).length
   const also = [
     ...(catching > 0 ? [`${catching} catching up`] : []),
-    ...(incomplete > 0 ? [`${incomplete} incomplete and without a source`] : []),
+    ...(withGaps > 0 ? [`${withGaps} with gaps and without a source`] : []),
     ...(waiting > 0 ? [`${waiting} without a rate yet`] : []),
     ...(ageless > 0 ? [`${ageless} of unknown age`] : []),
   ]
   if (needingAttention > 0)
-    return `${needingAttention} of ${streams.length} stale or incomplete${also.map((text) => `, ${text}`).join('')}.`
-  if (also.length === 0) return 'Fresh and complete.'
+    return `${needingAttention} of ${streams.length} stale or with gaps${also.map((text) => `, ${text}`).join('')}.`
+  if (also.length === 0) return 'Fresh and without gaps.'
   if (ageless > 0 && also.length === 1) return 'Complete. Age unknown: no server that reads the chain is running.'
   return `No stream is ${ageless > 0 ? 'known to be ' : ''}stale; ${also.join(', ')}.`
 }

@@ -175,7 +175,7 @@ test('coverage lists gaps and exits with 1; repair fills them', async () => {
     [filled.code, JSON.parse(filled.stdout)[0].gaps, JSON.parse(filled.stdout)[0].read],
     [0, [], final + 1],
   )
-  assert.match((await at.run('coverage')).stdout, /100\.00 %.*Fresh and complete/s)
+  assert.match((await at.run('coverage')).stdout, /100\.00 %.*Fresh and without gaps/s)
   const unknown = await at.run('coverage', '--chain', '78')
   assert.deepEqual([unknown.code, unknown.stdout], [1, ''])
   assert.match(unknown.stderr, /Chain 78 is not in explorer\.chains \(77\)\./)

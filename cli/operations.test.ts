@@ -62,7 +62,7 @@ describe('next to a running server', () => {
     assert.deepEqual([statuses.get('feed demo'), statuses.get('chain 137')], ['healthy', 'not syncing'])
     const plain = await runCommand(['coverage'], { cwd: home.dir })
     assert.match(plain.stdout, /network mainnet +\d+-\d+ +100\.00 % +- +- +0 +\d/)
-    assert.match(plain.stdout, /\nNo stream is stale; 1 incomplete and without a source\.\n$/)
+    assert.match(plain.stdout, /\nNo stream is stale; 1 with gaps and without a source\.\n$/)
   })
 
   test('fx sources shows the sources of the server, also without a configuration', async () => {

@@ -154,8 +154,8 @@ export interface StreamView {
   readonly remainingSeconds: number | null
   /** Time since the newest data was made, or since the last complete pass of a feed. Null: not known. */
   readonly ageSeconds: number | null
-  /** Nothing is missing. */
-  readonly complete: boolean
+  /** No gap in what was read. How much of all that is: `share`. */
+  readonly gapless: boolean
   /** Not older than allowed. Null: the stream is not syncing. */
   readonly fresh: boolean | null
   /** Of a chain or network with several nodes. While they disagree, nothing is stored. */

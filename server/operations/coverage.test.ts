@@ -32,7 +32,7 @@ describe('coverage', () => {
       await addCoverage(tx, blocksStream('1'), 0, 400)
       await addCoverage(tx, blocksStream('1'), 500, 1000)
     })
-    const { streams, complete } = await coverageReport(context)
+    const { streams, gapless } = await coverageReport(context)
     const [one, other] = streams
     assert.deepEqual(one, {
       group: 'explorer',
@@ -48,13 +48,13 @@ describe('coverage', () => {
       perSecond: null,
       remainingSeconds: null,
       ageSeconds: null,
-      complete: false,
+      gapless: false,
       fresh: null,
       status: 'gaps',
     })
     // A chain in probe mode needs no index.
-    assert.deepEqual([other?.name, other?.complete, other?.status], ['chain 137', true, 'on demand'])
-    assert.equal(complete, false)
+    assert.deepEqual([other?.name, other?.gapless, other?.status], ['chain 137', true, 'on demand'])
+    assert.equal(gapless, false)
   })
 
   test('a block that is left out is a gap with its reason, although the index makes progress', async () => {
@@ -98,9 +98,9 @@ describe('coverage', () => {
     ])
   })
 
-  test('an indexed chain is not complete before anything was read', async () => {
+  test('an indexed chain is not gapless before anything was read', async () => {
     await using context = await openContext({ explorer: { chains } })
-    assert.equal((await coverageReport(context)).streams[0]?.complete, false)
+    assert.equal((await coverageReport(context)).streams[0]?.gapless, false)
   })
 
   test('the age of a chain is the time since its head was confirmed, by any process', async () => {
@@ -135,9 +135,9 @@ describe('coverage', () => {
     const byName = async () => new Map((await coverageReport(context)).streams.map((one) => [one.name, one]))
     const mainnet = (await byName()).get('network mainnet')
     const ageSeconds = context.clock.now() / 1000 - genesisUnix - until * 384
-    assert.deepEqual([mainnet?.fresh, mainnet?.complete, mainnet?.ageSeconds], [true, true, Math.round(ageSeconds)])
+    assert.deepEqual([mainnet?.fresh, mainnet?.gapless, mainnet?.ageSeconds], [true, true, Math.round(ageSeconds)])
     const hoodi = (await byName()).get('network hoodi')
-    assert.deepEqual([hoodi?.fresh, hoodi?.complete, hoodi?.gaps], [null, false, [{ from: 20, until: 30 }]])
+    assert.deepEqual([hoodi?.fresh, hoodi?.gapless, hoodi?.gaps], [null, false, [{ from: 20, until: 30 }]])
     assert.equal((await byName()).has('network holesky'), false)
     context.clock.advance(8 * 384_000)
     assert.equal((await byName()).get('network mainnet')?.fresh, false)
@@ -220,7 +220,7 @@ describe('coverage', () => {
     assert.deepEqual(await rate(), [null, null])
   })
 
-  test('a network reports the epochs that added validators still lack, and stays complete', async () => {
+  test('a network reports the epochs that added validators still lack, and stays gapless', async () => {
     await using context = await openContext({
       validators: { networks: { hoodi: { epochsPerDay: 10, watchPastDays: 2 } } },
     })
@@ -237,14 +237,14 @@ describe('coverage', () => {
     })
     const [hoodi] = (await coverageReport(context)).streams.filter(({ name }) => name === 'network hoodi')
     // Validator 3 lacks epochs 30 to 49, validator 4 lacks 30 to 39 and 45 to 54.
-    assert.deepEqual([hoodi?.missingPast, hoodi?.complete], [{ validators: 2, epochs: 25 }, true])
+    assert.deepEqual([hoodi?.missingPast, hoodi?.gapless], [{ validators: 2, epochs: 25 }, true])
   })
 
   test('a push source is not syncing before its first rate, and stale if the rate is too old', async () => {
     await using context = await openContext({ fx: { sources: [{ id: 'desk', kind: 'push' }] } })
     const rates = async () => (await coverageReport(context)).streams.find(({ name }) => name === 'rates desk')
     const before = await rates()
-    assert.deepEqual([before?.status, before?.fresh, before?.complete], ['not syncing', null, false])
+    assert.deepEqual([before?.status, before?.fresh, before?.gapless], ['not syncing', null, false])
     await pushRate(context, { pair: 'EUR/USD', rate: '1.08' })
     assert.equal((await rates())?.status, 'healthy')
     context.clock.advance(900_001)
@@ -260,7 +260,7 @@ describe('coverage', () => {
     const unread = await byName()
     for (const name of ['rates desk', 'feed main'])
       assert.deepEqual(
-        [unread.get(name)?.complete, unread.get(name)?.fresh, unread.get(name)?.ageSeconds],
+        [unread.get(name)?.gapless, unread.get(name)?.fresh, unread.get(name)?.ageSeconds],
         [false, false, null],
       )
     const nowMs = context.clock.now()
@@ -272,7 +272,7 @@ describe('coverage', () => {
     context.clock.advance(59_000)
     await storeRates(context.state, 'desk', [rate], context.clock.now())
     for (const one of (await byName()).values())
-      if (one.group !== 'explorer') assert.deepEqual([one.complete, one.fresh, one.ageSeconds], [true, true, 59])
+      if (one.group !== 'explorer') assert.deepEqual([one.gapless, one.fresh, one.ageSeconds], [true, true, 59])
     context.clock.advance(2_000)
     assert.equal((await byName()).get('rates desk')?.fresh, false)
     assert.equal((await byName()).get('feed main')?.fresh, true)
@@ -338,7 +338,7 @@ describe('coverage', () => {
     assert.equal(await status(), 'stale')
   })
 
-  test('a feed that omits markets or has records that cannot be stored is not complete', async () => {
+  test('a feed that omits markets or has records that cannot be stored is not gapless', async () => {
     await using context = await openContext({ markets: { feeds: [feed] } })
     const nowMs = context.clock.now()
     const storeAbsent = (absent: number) =>
@@ -347,7 +347,7 @@ describe('coverage', () => {
       )
     const report = async () => {
       const one = (await coverageReport(context)).streams.find(({ group }) => group === 'markets')
-      return [one?.complete, one?.status, one?.problem?.split(',')[0]]
+      return [one?.gapless, one?.status, one?.problem?.split(',')[0]]
     }
     await storeAbsent(0)
     assert.deepEqual(await report(), [true, 'healthy', undefined])
@@ -366,7 +366,7 @@ describe('coverage', () => {
       await addCoverage(tx, blocksStream('137'), 0, 50)
     })
     const one = (await coverageReport(context)).streams.find(({ name }) => name === 'chain 137')
-    assert.deepEqual([one?.status, one?.gapsCount, one?.complete], ['not syncing', 1, false])
+    assert.deepEqual([one?.status, one?.gapsCount, one?.gapless], ['not syncing', 1, false])
   })
 
   test('a disabled group is left out', async () => {

@@ -32,7 +32,8 @@ export interface Stream extends StreamView {
 
 export interface Coverage {
   readonly at: string
-  readonly complete: boolean
+  /** No stream has a gap in what was read. How much of the chain that is: `share` of the streams. */
+  readonly gapless: boolean
   readonly fresh: boolean
   readonly streams: readonly Stream[]
 }
@@ -49,7 +50,7 @@ export async function coverageReport(context: AppContext): Promise<Coverage> {
   ]
   return {
     at: new Date(context.clock.now()).toISOString(),
-    complete: streams.every(({ complete }) => complete),
+    gapless: streams.every(({ gapless }) => gapless),
     fresh: streams.every(({ fresh }) => fresh !== false),
     streams,
   }
@@ -92,8 +93,8 @@ type StreamWithoutStatus = Omit<Stream, 'status'>
 
 /** For streams that are meant to be kept up to date. */
 function withStatus(stream: StreamWithoutStatus, isProgressing: boolean): Stream {
-  const { complete, fresh } = stream
-  if (complete && fresh !== false) return { ...stream, status: 'healthy' }
+  const { gapless, fresh } = stream
+  if (gapless && fresh !== false) return { ...stream, status: 'healthy' }
   if (isProgressing) return { ...stream, status: 'catching up' }
   return { ...stream, status: fresh === false ? 'stale' : 'gaps' }
 }
@@ -131,7 +132,7 @@ async function chainStreams(context: AppContext): Promise<Stream[]> {
       }),
       ageSeconds: hasNode && confirmedMs > 0 ? Math.round((context.clock.now() - confirmedMs) / 1000) : null,
       // A chain that is searched on request needs no index.
-      complete: isRead || (mode === 'probe' && position.gapsCount === 0),
+      gapless: isRead || (mode === 'probe' && position.gapsCount === 0),
       // Not known before the index has reached the head for the first time.
       fresh: hasNode && mode !== 'probe' && isKnown ? isHeadConfirmed(context, chainCoverage) : null,
       ...chainNodes(problems),
@@ -177,7 +178,7 @@ async function networkStreams(context: AppContext): Promise<Stream[]> {
       }),
       ageSeconds,
       // Unless `fromEpoch` is set, epochs before the first stored one are no gap, but may still be read.
-      complete: position.gapsCount === 0 && covered.length > 0 && health.fillingEpochs === 0,
+      gapless: position.gapsCount === 0 && covered.length > 0 && health.fillingEpochs === 0,
       fresh: isFollowed ? health.isFresh : null,
       ...(health.nodes && { nodes: health.nodes }),
       ...joinProblems([context.validators.ingestStatuses.get(network)?.lastError]),
@@ -204,7 +205,7 @@ async function rateStreams(context: AppContext): Promise<Stream[]> {
       ...unordered,
       ageSeconds:
         rates.length > 0 ? Math.max(0, Math.round(Math.min(...rates.map(({ ageMs }) => ageMs)) / 1000)) : null,
-      complete: rates.length > 0,
+      gapless: rates.length > 0,
       fresh: rates.some(({ status }) => status === 'used' || status === 'outlier'),
       ...joinProblems([...unused.map(({ base, quote, status }) => `${base}/${quote}: ${status}`), ...reasons]),
     }
@@ -227,7 +228,7 @@ async function feedStreams({ ingest, settings, clock }: AppContext): Promise<Str
       name: `feed ${id}`,
       ...unordered,
       ageSeconds: doneAtMs === null ? null : Math.round((nowMs - doneAtMs) / 1000),
-      complete: fullAtMs !== null && !problem,
+      gapless: fullAtMs !== null && !problem,
       fresh: isReadRecently(feedState, staleMs, nowMs),
       ...joinProblems([problem?.message]),
     }

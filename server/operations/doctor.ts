@@ -106,7 +106,7 @@ function aboutProbedChain(
 
 /** Missing data of a stream that is not syncing is only a warning: it has no source by configuration. */
 function aboutStream(stream: Stream): DoctorFinding {
-  const { group, name, gapsCount, gaps, complete, share, from, until, ageSeconds, status } = stream
+  const { group, name, gapsCount, gaps, gapless, share, from, until, ageSeconds, status } = stream
   const age = ageSeconds === null ? '' : `, ${formatAgeOf(ageSeconds * 1000)}`
   const [first] = gaps
   const more = gapsCount > 1 ? ` (first of ${gapsCount} gaps)` : ''
@@ -137,7 +137,7 @@ function aboutStream(stream: Stream): DoctorFinding {
       return warnFinding(name, `catching up${progress}${age}`, 'wait, then check again')
     }
     case 'not syncing':
-      if (complete) break
+      if (gapless) break
       return warnFinding(
         name,
         `${missing}, and there is no source to read them from; responses report the gap`,
@@ -147,7 +147,7 @@ function aboutStream(stream: Stream): DoctorFinding {
       )
   }
   const upTo = until === null || total === 0 ? '' : ` up to ${until - 1}`
-  return okFinding(name, `${status === 'not syncing' ? 'not syncing; the stored data is ' : ''}complete${upTo}${age}`)
+  return okFinding(name, `${status === 'not syncing' ? 'not syncing; the stored data has ' : ''}no gaps${upTo}${age}`)
 }
 
 async function indexFindings(context: AppContext): Promise<DoctorFinding[]> {

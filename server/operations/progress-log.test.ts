@@ -10,7 +10,7 @@ import { progressText, rateText } from './progress-text.ts'
 const chain: StreamView = {
   ...{ group: 'explorer', name: 'chain 1', from: 0, until: 1000, read: 241, gaps: [], gapsCount: 1 },
   ...{ target: 1000, share: 0.241, remaining: 759, perSecond: null, remainingSeconds: null },
-  ...{ ageSeconds: null, complete: false, fresh: false, status: 'catching up' },
+  ...{ ageSeconds: null, gapless: false, fresh: false, status: 'catching up' },
 }
 
 test('a stream that is behind is logged when its rate is known, every ten minutes, and when it has caught up', async () => {
@@ -18,7 +18,7 @@ test('a stream that is behind is logged when its rate is known, every ten minute
   const lines: string[] = []
   const log = openLog('info', (line) => lines.push(line))
   let stream = chain
-  const coverage = async () => ({ at: '', complete: false, fresh: false, streams: [stream] }) satisfies Coverage
+  const coverage = async () => ({ at: '', gapless: false, fresh: false, streams: [stream] }) satisfies Coverage
   const stop = startProgressLog({ clock: context.clock, log }, coverage)
   const passMinutes = async (count: number) => {
     for (let minutes = 0; minutes < count; minutes++) {

@@ -94,7 +94,7 @@ test('every stream is exported with age, gaps and status, and removed when it is
     name: 'chain 1',
     ageSeconds: null,
     gapsCount: 2,
-    complete: false,
+    gapless: false,
     fresh: null,
     status: 'catching up',
   } as const
@@ -103,7 +103,7 @@ test('every stream is exported with age, gaps and status, and removed when it is
     name: 'rates desk',
     ageSeconds: 3,
     gapsCount: 0,
-    complete: true,
+    gapless: true,
     fresh: true,
     status: 'healthy',
   } as const
@@ -112,8 +112,8 @@ test('every stream is exported with age, gaps and status, and removed when it is
     'tetrad_stream_age_seconds{group="fx",stream="rates desk"} 3',
     'tetrad_stream_gaps{group="explorer",stream="chain 1"} 2',
     'tetrad_stream_gaps{group="fx",stream="rates desk"} 0',
-    'tetrad_stream_complete{group="explorer",stream="chain 1"} 0',
-    'tetrad_stream_complete{group="fx",stream="rates desk"} 1',
+    'tetrad_stream_gapless{group="explorer",stream="chain 1"} 0',
+    'tetrad_stream_gapless{group="fx",stream="rates desk"} 1',
     'tetrad_stream_fresh{group="fx",stream="rates desk"} 1',
     'tetrad_stream_catching_up{group="explorer",stream="chain 1"} 1',
     'tetrad_stream_catching_up{group="fx",stream="rates desk"} 0',

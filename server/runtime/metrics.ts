@@ -23,7 +23,7 @@ export interface Totals {
 
 type StreamMetrics = Pick<
   StreamView,
-  'group' | 'name' | 'ageSeconds' | 'gapsCount' | 'complete' | 'fresh' | 'status' | 'nodes'
+  'group' | 'name' | 'ageSeconds' | 'gapsCount' | 'gapless' | 'fresh' | 'status' | 'nodes'
 >
 
 /** One network in one table of the ClickHouse mirror. */
@@ -125,17 +125,17 @@ function streamGauges(registry: Registry): (streams: readonly StreamMetrics[]) =
     new Gauge({ name: `tetrad_stream_${name}`, help, labelNames: ['group', 'stream'], registers: [registry] })
   const age = gauge('age_seconds', 'Age of the newest data of a stream, if known.')
   const gaps = gauge('gaps', 'Number of ranges of a stream that have not been read.')
-  const complete = gauge('complete', '1 if a stream has no gaps, otherwise 0.')
+  const gapless = gauge('gapless', '1 if there is no gap in what was read of a stream, otherwise 0.')
   const fresh = gauge('fresh', '1 if a stream is up to date, 0 if it is stale; only for streams that are synced.')
   const nodesDisagree = gauge('nodes_disagree', '1 if the nodes of a stream return different answers, otherwise 0.')
   const catchingUp = gauge('catching_up', '1 if a stream is behind and makes progress, otherwise 0.')
   return (streams) => {
     // Drop streams that are no longer configured.
-    for (const metric of [age, gaps, complete, fresh, catchingUp, nodesDisagree]) metric.reset()
+    for (const metric of [age, gaps, gapless, fresh, catchingUp, nodesDisagree]) metric.reset()
     for (const { group, name, ageSeconds, gapsCount, ...is } of streams.slice(0, labelSetsMax)) {
       if (ageSeconds !== null) age.labels(group, name).set(ageSeconds)
       gaps.labels(group, name).set(gapsCount)
-      complete.labels(group, name).set(is.complete ? 1 : 0)
+      gapless.labels(group, name).set(is.gapless ? 1 : 0)
       if (is.fresh !== null) fresh.labels(group, name).set(is.fresh ? 1 : 0)
       if (is.nodes) nodesDisagree.labels(group, name).set(is.nodes === 'disagree' ? 1 : 0)
       catchingUp.labels(group, name).set(is.status === 'catching up' ? 1 : 0)

@@ -1,7 +1,7 @@
 // The quotes of all keys, newest first, for the operator.
 import { keepPreviousData, useQuery } from '@tanstack/preact-query'
 import { useState } from 'preact/compat'
-import type { QuoteList as QuoteListReply } from '#api/console.ts'
+import type { QuoteList as QuoteListReply } from '#shared/console-calls.ts'
 import { operator } from '../../operator.ts'
 import { Card } from '../../parts/card.tsx'
 import { alignDecimals, formatTime } from '../../parts/format.ts'

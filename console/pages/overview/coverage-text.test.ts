@@ -6,7 +6,7 @@ import { coverageText, rateText } from './coverage-text.ts'
 const network: StreamView = {
   ...{ group: 'validators', name: 'network mainnet', from: 100, until: 600, read: 500, gaps: [], gapsCount: 0 },
   ...{ target: 2100, share: 0.25, remaining: 1500, perSecond: 5, remainingSeconds: 300 },
-  ...{ ageSeconds: 900, complete: true, fresh: false, status: 'catching up' },
+  ...{ ageSeconds: 900, gapless: true, fresh: false, status: 'catching up' },
 }
 
 test('the share is that of the target, although everything up to the newest epoch is read', () => {

@@ -6,7 +6,7 @@ import { findProblems, isReady } from './problems.ts'
 const healthy: StreamView = {
   ...{ group: 'validators', name: 'network mainnet', from: 0, until: 100, read: 100, gaps: [], gapsCount: 0 },
   ...{ target: 100, share: 1, remaining: 0, perSecond: null, remainingSeconds: null },
-  ...{ ageSeconds: 900, complete: true, fresh: true, status: 'healthy' },
+  ...{ ageSeconds: 900, gapless: true, fresh: true, status: 'healthy' },
 }
 const chain: StreamView = { ...healthy, group: 'explorer', name: 'chain 1' }
 const passed = { name: 'server', ok: true, message: 'running' }
@@ -22,7 +22,7 @@ test('a server whose checks pass and whose streams are healthy or searched on re
 })
 
 test('each problem has a sentence and a remedy, the worst first', () => {
-  const gap = { read: 40, gaps: [{ from: 40, until: 100 }], gapsCount: 1, complete: false }
+  const gap = { read: 40, gaps: [{ from: 40, until: 100 }], gapsCount: 1, gapless: false }
   assert.deepEqual(
     problemsOf([
       { ...healthy, status: 'catching up' },

@@ -19,8 +19,8 @@ export function useStreamName(): (stream: StreamView) => string {
 }
 
 /** Data without a node or source cannot become old: it is what was imported. */
-const badgeOf = ({ status, complete }: StreamView): readonly [tone: string, label: string] => {
-  if (status === 'not syncing') return ['', complete ? 'complete' : 'incomplete']
+const badgeOf = ({ status, gapless }: StreamView): readonly [tone: string, label: string] => {
+  if (status === 'not syncing') return ['', gapless ? 'no gaps' : 'gaps']
   return [tones[status], status === 'healthy' ? 'up to date' : status]
 }
 

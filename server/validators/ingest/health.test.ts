@@ -236,9 +236,9 @@ test('epochs from `fromEpoch` to the first stored one are missing, if the operat
     const missing = `3 epochs behind; epochs ${fromEpoch} to ${first.from - 1} are missing: `
     const [status, ok, message] = await readReports(context)
     assert.deepEqual([status, ok, String(message).startsWith(missing)], ['gaps', true, true], String(message))
-    const { complete, streams } = await coverageReport(context)
+    const { gapless, streams } = await coverageReport(context)
     const network = streams.find(({ group }) => group === 'validators')
-    assert.deepEqual([complete, network?.complete], [false, false])
+    assert.deepEqual([gapless, network?.gapless], [false, false])
     assert.deepEqual([network?.from, network?.gaps], [fromEpoch, [{ from: fromEpoch, until: first.from }]])
   }
   // It has more than requested.
