@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cellsOf, formatTally, incidentsOf } from './incidents.ts'
+import { colourOfStyle, smallestDistance, themes } from '#test/colour-vision.ts'
+import { cells, cellsOf, formatTally, incidentsOf } from './incidents.ts'
 
 const fine = {
   epoch: 100,
@@ -92,3 +93,16 @@ test('a cell shows the worst incident of its epoch; one that is not the validato
   const incidents = [late, excused, both, several, outside].flatMap(incidentsOf)
   assert.deepEqual(cellsOf(incidents, { from: 100, until: 105 }), ['late', 'excused', 'wrongHead', 'noBlock', 'fine'])
 })
+
+/** Small squares that are apart. Those of one colour mean the same loss; the table below them names each. */
+const distanceMin = 10
+
+for (const theme of themes)
+  test(`the colours of incidents differ for every kind of vision in the ${theme} theme`, () => {
+    const styles = [...new Set(Object.values(cells).map(({ colour }) => colour))]
+    for (const [at, one] of styles.entries())
+      for (const other of styles.slice(0, at)) {
+        const found = smallestDistance(colourOfStyle(theme, one), colourOfStyle(theme, other))
+        assert.ok(found >= distanceMin, `${one} and ${other}: ${found.toFixed(1)}`)
+      }
+  })

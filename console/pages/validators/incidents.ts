@@ -13,12 +13,12 @@ const incidentKinds = {
   },
   wrongTarget: {
     name: 'attestation with a wrong target',
-    colour: 'var(--c4)',
+    colour: 'var(--rating-4)',
     text: () => 'Attestation has a wrong target',
   },
   late: {
     name: 'late attestation',
-    colour: 'var(--c8)',
+    colour: 'var(--rating-3)',
     text: (slots: number | null) => `Attestation was included after ${slots} slots (best: 1)`,
   },
   wrongHead: { name: 'attestation with a wrong head', colour: 'var(--c7)', text: () => 'Attestation has a wrong head' },
