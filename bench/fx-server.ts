@@ -1,6 +1,6 @@
 // The server that bench/fx.ts measures: one push source, one key, one rate that stays fresh.
 import { complete } from '#core/schema-check.ts'
-import { pushRate } from '#fx/rates/push-rate.ts'
+import { pushRate } from '#fx/extensions/push-rate/push-rate.ts'
 import { openLog } from '#runtime/log.ts'
 import { SettingsSchema } from '#runtime/settings.ts'
 import { startServer } from '#server/app.ts'

@@ -2,7 +2,7 @@
 // `node servers-one.ts <state> <redis> <folder>`. With `fill` as the last argument, it fills the state and exits.
 import { contract } from '#api/contract/contract.ts'
 import { complete } from '#core/schema-check.ts'
-import { pushRate } from '#fx/rates/push-rate.ts'
+import { pushRate } from '#fx/extensions/push-rate/push-rate.ts'
 import { openLog } from '#runtime/log.ts'
 import { SettingsSchema } from '#runtime/settings.ts'
 import { startServer } from '#server/app.ts'

@@ -44,14 +44,15 @@ export function addSigned(fx: Command): void {
 }
 
 async function receipt(id: string, options: CommonOptions): Promise<void> {
-  const { readReceipt } = await import('#fx/endpoints/receipt.ts')
+  const { readReceipt } = await import('#fx/extensions/receipts/receipt.ts')
   const signed = await withState(options, 'found', (state) => readReceipt(state, id))
   if (!signed) throw unknownQuote(id)
   printResult(options, signed, stringifyJson(signed, 2))
 }
 
 async function rotateKey(options: CommonOptions): Promise<void> {
-  const { readPublicKeys, rotateReceiptKey } = await import('#fx/receipts/receipt-key.ts')
+  const { readPublicKeys } = await import('#fx/extensions/receipts/receipt-key.ts')
+  const { rotateReceiptKey } = await import('#fx/receipts/receipt-key.ts')
   const { createFxCaches } = await import('#fx/context.ts')
   const keys = await withState(options, 'found', async (state) => {
     const context = { state, clock, random, fx: createFxCaches() }
@@ -67,7 +68,7 @@ async function verifyReceipt(
   file: string,
   options: CommonOptions & { publicKey?: readonly string[]; quote?: string },
 ): Promise<void> {
-  const { checkReceipt } = await import('#fx/receipts/check-receipt.ts')
+  const { checkReceipt } = await import('#fx/extensions/receipts/check-receipt.ts')
   const document = await readJson(file)
   const reply = options.quote === undefined ? undefined : withoutLineEnd(await readBytes(options.quote))
   const checks = checkReceipt(document, { publicKeys: options.publicKey, reply })
@@ -91,7 +92,7 @@ interface CheckOptions extends CommonOptions {
 }
 
 async function checkSignature(fileOrId: string, options: CheckOptions): Promise<void> {
-  const { examineSignature } = await import('#fx/endpoints/check-signature.ts')
+  const { examineSignature } = await import('#fx/extensions/signature-check/check-signature.ts')
   if (options.signer !== undefined && !/^0x[0-9a-fA-F]{40}$/.test(options.signer)) {
     throw new CommandFailure('signer.unreadable', '--signer must be 0x followed by 40 hexadecimal digits.')
   }

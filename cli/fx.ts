@@ -98,7 +98,7 @@ async function setRate(
   rate: string,
   options: CommonOptions & { source?: string; at?: string },
 ): Promise<void> {
-  const { pushRate } = await import('#fx/rates/push-rate.ts')
+  const { pushRate } = await import('#fx/extensions/push-rate/push-rate.ts')
   await requirePushSource(options)
   const stored = await withView(options, (view) => {
     const atMs = options.at === undefined ? undefined : parsePastTime(options.at, view.clock.now(), '--at')
@@ -114,7 +114,7 @@ async function setRate(
 async function requirePushSource(options: CommonOptions): Promise<void> {
   const { sources: configured } = (await configOf(options)).settings.fx
   if (configured.some(({ kind }) => kind === 'push')) return
-  const { noPushSourceText } = await import('#fx/rates/push-rate.ts')
+  const { noPushSourceText } = await import('#fx/extensions/push-rate/push-rate.ts')
   const response = configured.length === 0 ? await queryServer<SourcesReport>(options, 'rates') : undefined
   const sources = response ? response.result.sources.map(({ source: id, kind }) => ({ id, kind })) : configured
   throw new CommandFailure('fx.no_push_source', `Cannot set a rate: ${noPushSourceText(sources)} (${docsPage('fx')}).`)

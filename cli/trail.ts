@@ -44,7 +44,7 @@ function parseAddress(text: string): string {
 
 async function printTrail(address: string, options: TrailOptions): Promise<void> {
   const [{ followTrail }, { createExplorerCaches }, { settings }] = await Promise.all([
-    import('#explorer/trail/follow-trail.ts'),
+    import('#explorer/extensions/trail/follow-trail.ts'),
     import('#explorer/context.ts'),
     configOf(options),
   ])

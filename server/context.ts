@@ -1,21 +1,23 @@
 // The context of a server or a command: databases, settings, clock, log, and the caches of all groups.
 import { createExplorerCaches, type ExplorerContext } from '#explorer/context.ts'
+import { createLabelSearchCache, type LabelSearchContext } from '#explorer/extensions/label-search/context.ts'
 import { createFxCaches, type FxContext } from '#fx/context.ts'
 import type { Context } from '#http/context.ts'
 import { createStreamProgress } from '#ingest/stream-progress.ts'
 import { createMarketsCaches, type MarketsContext } from '#markets/context.ts'
 import { createValidatorsCaches, type ValidatorsContext } from '#validators/context.ts'
 
-export type AppContext = Context & ExplorerContext & FxContext & ValidatorsContext & MarketsContext
+export type AppContext = Context & ExplorerContext & LabelSearchContext & FxContext & ValidatorsContext & MarketsContext
 
 /** Of the thread of the ingesters, which does not open what requests write. */
-export type IngestContext = Omit<AppContext, 'state' | 'fx'>
+export type IngestContext = Omit<AppContext, 'state' | 'fx' | 'labelSearch'>
 
 /** With empty caches. */
 export const createContext = ({ state, ...parts }: Context): AppContext => ({
   ...createIngestContext(parts),
   state,
   fx: createFxCaches(),
+  labelSearch: createLabelSearchCache(),
 })
 
 export const createIngestContext = ({

@@ -308,8 +308,8 @@ export interface EntityView {
     readonly labels: readonly StoredLabel[]
   }[]
   readonly hasMoreAddresses: boolean
-  /** Addresses that these addresses funded first, newest first. */
-  readonly funded: readonly StoredFunding[]
+  /** Addresses that these addresses funded first, newest first. Null: the server has no `explorer.reverseLookups`. */
+  readonly funded: readonly StoredFunding[] | null
   readonly hasMoreFunded: boolean
 }
 

@@ -47,8 +47,12 @@ export async function startDemo(nodes: DemoNodes = openNodesThread(demoSeed)): P
   const feed = await startRateFeed(demoSeed)
   const validators = await startDemoValidators(demoSeed, nodes)
   const { markets } = await nodes.urls()
-  const settings = { ...demoFxSettings(feed.url), ...demoMarketSettings(markets), ...validators.settings }
-  const settingsOver = (base: Settings) => mergeSections(base, settings)
+  const sections = { ...demoFxSettings(feed.url), ...demoMarketSettings(markets), ...validators.settings }
+  const settings = { ...sections, explorer: { reverseLookups: true } }
+  const settingsOver = (base: Settings) => ({
+    ...mergeSections(base, sections),
+    explorer: { ...base.explorer, ...settings.explorer },
+  })
   return {
     settings,
     settingsOver,

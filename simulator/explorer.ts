@@ -4,6 +4,7 @@
 
 import { fillDefaults } from '#core/schema-check.ts'
 import { createExplorerCaches, type ExplorerContext } from '#explorer/context.ts'
+import { syncReverseIndexes } from '#explorer/extensions/reverse-lookups/reverse-lookups.ts'
 import { confirmedForever, confirmHead } from '#explorer/funding/chain-coverage.ts'
 import { catchUpIndex, fillFinalBlocks } from '#explorer/funding/index/index-chain.ts'
 import { HistoryWriter } from '#explorer/labels/history.ts'
@@ -30,6 +31,7 @@ export const polygonSample = { chainid: '137', address: '0x93cf2f4c5e12c07339f96
 export async function loadExplorer(context: ExplorerContext, seed: string, urls: ChainUrls): Promise<void> {
   await writeLabels(context, seed)
   for (const plan of plans) await readChain(context, plan, urls[plan.id])
+  await syncReverseIndexes(context.ingest, true)
 }
 
 const plans = [completeChain, chainWithGap]

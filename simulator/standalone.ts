@@ -28,7 +28,7 @@ export async function startStandaloneSimulator(clock: Clock = systemClock) {
   })
   const resources = opened.move()
   return {
-    settings: { explorer: { chains: [{ id: chain.id, name: 'Ethereum', rpc: [{ url }] }] }, ...demo.settings },
+    settings: { ...demo.settings, explorer: { chains: [{ id: chain.id, name: 'Ethereum', rpc: [{ url }] }] } },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }

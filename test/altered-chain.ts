@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { Fault } from '#core/fault.ts'
 import type { ExplorerContext } from '#explorer/context.ts'
-import { findFirstFunding } from '#explorer/endpoints/funded-by.ts'
+import { findFirstFunding } from '#explorer/funding/find-first-funding.ts'
 import { type Funding, findFunding } from '#explorer/funding/fundings.ts'
 import { catchUpIndex } from '#explorer/funding/index/index-chain.ts'
 import { findUnfinalizedFunding } from '#explorer/funding/index/unfinalized.ts'

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { decimal, fractionOf } from '#core/decimal.ts'
-import { findFirstFunding } from '#explorer/endpoints/funded-by.ts'
+import { findFirstFunding } from '#explorer/funding/find-first-funding.ts'
 import { findFunding } from '#explorer/funding/fundings.ts'
 import { NodesDisagree } from '#explorer/funding/index/compare-nodes.ts'
 import { catchUpIndex } from '#explorer/funding/index/index-chain.ts'

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { syncReverseIndexes } from '#explorer/extensions/reverse-lookups/reverse-lookups.ts'
 import { type Funding, putFundings } from '#explorer/funding/fundings.ts'
 import { addUnfinalizedBlock, putUnfinalizedFundings } from '#explorer/funding/index/unfinalized.ts'
 import { HistoryWriter } from '#explorer/labels/history.ts'
@@ -27,6 +28,7 @@ const chains = [
 async function openExplorer(settings: object = {}) {
   const site = await openConsole({ explorer: { chains }, ...settings })
   const { context } = site
+  await syncReverseIndexes(context.ingest, true)
   const keyFor = async (more: Partial<NewKey> = {}) => {
     const key = { name: 'test', plan: 'standard', ...more } as const
     return (await createKey(context.state, key, context.clock, context.random)).key
@@ -85,14 +87,14 @@ describe('GET /console/explorer/entities/{slug}', () => {
       { chainid: '1', address: address(2), labels: [{ ...tagged, name: 'Harbour: cold' }] },
     ])
     assert.deepEqual(
-      entity.funded.map((funding) => [funding.address, funding.fundingAddress, funding.label?.name]),
+      entity.funded?.map((funding) => [funding.address, funding.fundingAddress, funding.label?.name]),
       [
         [address(3), address(2), 'Other'],
         [address(12), address(1), undefined],
         [address(10), address(1), undefined],
       ],
     )
-    assert.deepEqual(entity.funded[2], {
+    assert.deepEqual(entity.funded?.[2], {
       ...{ chainid: '1', address: address(10), block: 100, timeStamp: '1700000100', fundingAddress: address(1) },
       ...{ fundingTxn: hash(100), value: '1000000000000000000', finality: 'finalized' },
       funderLabel: {
@@ -124,11 +126,28 @@ describe('GET /console/explorer/entities/{slug}', () => {
     })
     const entity = (await site.get('entities/large')).json<EntityView>()
     assert.deepEqual(
-      [entity.addresses.length, entity.hasMoreAddresses, entity.funded.length, entity.hasMoreFunded],
+      [entity.addresses.length, entity.hasMoreAddresses, entity.funded?.length, entity.hasMoreFunded],
       [50, true, 25, true],
     )
-    assert.deepEqual([entity.funded[0]?.block, entity.funded[24]?.block], [51, 27])
+    assert.deepEqual([entity.funded?.[0]?.block, entity.funded?.[24]?.block], [51, 27])
   })
+})
+
+test('without the indexes of reverse lookups, fundings are not searched', async () => {
+  await using site = await openExplorer()
+  await site.context.ingest.write(async (tx) => {
+    const history = new HistoryWriter(tx, { by: 'test', via: 'test', atMs: testNowMs })
+    await putLabels(history, [{ chain: '1', slug: 'harbour', name: 'Harbour' }])
+    await putTags(history, [{ chain: '1', address: address(1), source: 'desk', entity: 'harbour', name: 'Hot' }])
+    await putFundings(tx, [fundingOf(10, 1, 100)])
+  })
+  const funded = async () => (await site.get('entities/harbour')).json<EntityView>().funded?.length
+  const transaction = async () => (await site.get(`transactions/${hash(100)}`)).status
+  assert.deepEqual([await funded(), await transaction()], [1, 200])
+  await syncReverseIndexes(site.context.ingest, false)
+  assert.deepEqual([await funded(), await transaction()], [undefined, 404])
+  await syncReverseIndexes(site.context.ingest, true)
+  assert.deepEqual([await funded(), await transaction()], [1, 200])
 })
 
 describe('GET /console/explorer/transactions/{hash}', () => {

@@ -4,12 +4,17 @@
 import { extensions } from '#api/contract/extensions.ts'
 import { Fault, invalid } from '#core/fault.ts'
 import { toFundingRecord } from '#explorer/endpoints/funded-by.ts'
+import {
+  findFundingsOfTx,
+  findFundingsPaidBy,
+  hasReverseIndexes,
+} from '#explorer/extensions/reverse-lookups/reverse-lookups.ts'
+import { findLabel, toLabel } from '#explorer/extensions/trail/follow-trail.ts'
 import { getChainCoverage, isHeadConfirmed, toConfidence } from '#explorer/funding/chain-coverage.ts'
-import { type Funding, findFunding, findFundingsOfTx, findFundingsPaidBy } from '#explorer/funding/fundings.ts'
+import { type Funding, findFunding } from '#explorer/funding/fundings.ts'
 import { findUnfinalizedFunding, findUnfinalizedFundingsOfTx } from '#explorer/funding/index/unfinalized.ts'
 import { findLabels, type Label } from '#explorer/labels/labels.ts'
 import { countTaggedAddresses, type Tag, tagsOfEntity } from '#explorer/labels/tags.ts'
-import { findLabel, toLabel } from '#explorer/trail/follow-trail.ts'
 import type { Authorizer } from '#http/authorize.ts'
 import type { ApiRequest } from '#http/pipeline.ts'
 import { jsonResponse } from '#http/render.ts'
@@ -47,6 +52,7 @@ async function findEntity(context: AppContext, slug: string): Promise<EntityView
   const chains: EntityView['chains'][number][] = []
   const addresses: EntityView['addresses'][number][] = []
   const fundings: Funding[] = []
+  const hasLookups = await hasReverseIndexes(context.ingest)
   let hasMoreAddresses = false
   for (const label of labels) {
     chains.push({ ...toChainView(label), coverage: await readCoverage(context, label.chain) })
@@ -54,7 +60,7 @@ async function findEntity(context: AppContext, slug: string): Promise<EntityView
     hasMoreAddresses ||= tags.length > labelsMax
     for (const [address, tagsOfAddress] of Map.groupBy(tags.slice(0, labelsMax), (tag) => tag.address)) {
       addresses.push({ chainid: label.chain, address, labels: tagsOfAddress.sort(byConfidence).map(toStoredLabel) })
-      fundings.push(...(await findFundingsPaidBy(context.ingest, label.chain, address, fundedMax + 1)))
+      if (hasLookups) fundings.push(...(await findFundingsPaidBy(context.ingest, label.chain, address, fundedMax + 1)))
     }
   }
   const newest = fundings.sort((a, b) => b.timeUnix - a.timeUnix || (a.address < b.address ? -1 : 1))
@@ -63,7 +69,9 @@ async function findEntity(context: AppContext, slug: string): Promise<EntityView
     chains,
     addresses,
     hasMoreAddresses,
-    funded: await Promise.all(newest.slice(0, fundedMax).map((funding) => toStoredFunding(context, funding))),
+    funded: hasLookups
+      ? await Promise.all(newest.slice(0, fundedMax).map((funding) => toStoredFunding(context, funding)))
+      : null,
     hasMoreFunded: newest.length > fundedMax,
   }
 }
@@ -98,7 +106,7 @@ async function findTransaction(context: AppContext, hash: string): Promise<Trans
   const { ingest } = context
   // Read the unfinalized rows first: a block may become final between the two reads.
   const unfinalized = await findUnfinalizedFundingsOfTx(ingest, hash, fundingsMax)
-  const finalized = await findFundingsOfTx(ingest, hash, fundingsMax + 1)
+  const finalized = (await hasReverseIndexes(ingest)) ? await findFundingsOfTx(ingest, hash, fundingsMax + 1) : []
   const views = finalized.slice(0, fundingsMax).map((funding) => toStoredFunding(context, funding))
   for (const funding of unfinalized)
     if (await isFirst(context, funding)) views.push(toStoredFunding(context, funding, 'head'))

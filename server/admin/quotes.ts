@@ -4,7 +4,7 @@
 import { parseJson } from '#api/contract/json.ts'
 import type { Quote } from '#api/contract/wire/fx.ts'
 import { Fault } from '#core/fault.ts'
-import { readReceipt } from '#fx/endpoints/receipt.ts'
+import { readReceipt } from '#fx/extensions/receipts/receipt.ts'
 import { readQuote } from '#fx/pricing/quotes.ts'
 import type { ApiRequest } from '#http/pipeline.ts'
 import type { ExtraRoute } from '#http/routes.ts'

@@ -1,6 +1,7 @@
 // The ingesters that run apart from HTTP: on a thread of their own in a server, on the same thread in most tests. Each of
 // them runs in one of the processes that share a database (behaviour/operations.md#leases).
 import type { Network } from '#api/contract/wire/validators.ts'
+import { syncReverseIndexes } from '#explorer/extensions/reverse-lookups/reverse-lookups.ts'
 import type { IndexProgress } from '#explorer/funding/index/index-chain.ts'
 import { startChains } from '#explorer/funding/index/start-chains.ts'
 import { runInOneProcess } from '#ingest/lease.ts'
@@ -45,12 +46,13 @@ function ingesters(
   return {
     markets: (signal) => startMarkets(context, signal, (report) => notify({ is: 'feed', report })),
     history: (signal) => startMarketRetention(context, signal),
-    chains: (signal) => {
+    chains: async (signal) => {
+      await syncReverseIndexes(context.ingest, context.settings.explorer.reverseLookups)
       const onProgress = (chain: string) => {
         notify({ is: 'chain started', chain })
         return (progress: IndexProgress) => notify({ is: 'chain', chain, progress })
       }
-      return startChains(context, signal, { onProgress, onTroubles })
+      await startChains(context, signal, { onProgress, onTroubles })
     },
     beacon: async (signal) => {
       const alerts = hasAlerts ? createAlerts(context, watchedNotices(notify)) : undefined

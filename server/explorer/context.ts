@@ -8,7 +8,6 @@ import type { FundingResult } from './funding/probe/probe.ts'
 import type { ListHead } from './labels/labels.ts'
 import type { CachedList } from './labels/lists/finished-lists.ts'
 import type { StateLocation } from './labels/lists/write-list.ts'
-import type { LabelTable } from './labels/search-table.ts'
 import type { ChainNode } from './nodes.ts'
 
 /** The group uses what ingesters write. Only the secret of download links is in the state (labels/lists/link-secret.ts). */
@@ -38,6 +37,5 @@ export const createExplorerCaches = () => ({
   lists: new Map<string, CachedList>(),
   /** Where a thread finds the labels. Undefined: lists are written in this thread, as in commands and most tests. */
   listsOnThread: undefined as StateLocation | undefined,
-  labelTable: undefined as Promise<LabelTable> | undefined,
   linkSecret: undefined as Uint8Array | undefined,
 })

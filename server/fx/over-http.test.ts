@@ -16,7 +16,7 @@ import { createKey, type NewKey, rotateKey } from '#storage/keys.ts'
 import { openState } from '#storage/open.ts'
 import { settingsWith } from '#test/context.ts'
 import { onlyInLongRun } from '#test/long.ts'
-import { checkReceipt } from './receipts/check-receipt.ts'
+import { checkReceipt } from './extensions/receipts/check-receipt.ts'
 
 const file = fileURLToPath(import.meta.url)
 const [, , role, folder = ''] = process.argv

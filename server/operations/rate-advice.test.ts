@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { pushRate } from '#fx/rates/push-rate.ts'
+import { pushRate } from '#fx/extensions/push-rate/push-rate.ts'
 import { storeRates } from '#fx/rates/rate-store.ts'
 import { writeStatus } from '#fx/rates/source-health.ts'
 import { openContext, type TestContext } from '#test/context.ts'

@@ -1,8 +1,8 @@
 // Verifies quotes against the rates they were priced with, and rates against their sources.
 
-import { readReceipt } from '#fx/endpoints/receipt.ts'
+import { checkReceipt } from '#fx/extensions/receipts/check-receipt.ts'
+import { readReceipt } from '#fx/extensions/receipts/receipt.ts'
 import { verifySources } from '#fx/rates/verify-sources.ts'
-import { checkReceipt } from '#fx/receipts/check-receipt.ts'
 import { compareEach, nothingToVerify, optionalNotes, sampleOf, type Verification } from './verification.ts'
 
 export const quotePriceVerification: Verification = {

@@ -1,4 +1,5 @@
 // The work of a server that runs until it stops: preparing files, ingesters, rates, retention.
+import { refreshTable } from '#explorer/extensions/label-search/refresh-table.ts'
 import { prepareLists } from '#explorer/labels/lists/prepare-lists.ts'
 import { startRates } from '#fx/rates/poll-rates.ts'
 import { runInOneProcess } from '#ingest/lease.ts'
@@ -14,11 +15,12 @@ export class Loops implements AsyncDisposable {
 
   /** Call this after the server listens: the first work of the loops would delay it. */
   start(context: AppContext, ingest: Ingest, metrics: Metrics): void {
-    this.#running.push(prepareLists(context, this.#stop.signal), ingest.run(this.#stop.signal))
+    const { signal } = this.#stop
+    this.#running.push(prepareLists(context, signal), refreshTable(context, signal), ingest.run(signal))
     if (!context.settings.ingest.enabled) return
     for (const [name, work] of Object.entries(ownLoops(context, metrics))) {
       const reportHolding = (holds: boolean | undefined) => metrics.leased(name, holds)
-      this.#running.push(runInOneProcess(context, { name, work, reportHolding }, this.#stop.signal))
+      this.#running.push(runInOneProcess(context, { name, work, reportHolding }, signal))
     }
   }
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { Fault } from '#core/fault.ts'
-import { findFirstFunding } from '#explorer/endpoints/funded-by.ts'
+import { findFirstFunding } from '#explorer/funding/find-first-funding.ts'
 import { findFunding } from '#explorer/funding/fundings.ts'
 import { catchUpIndex } from '#explorer/funding/index/index-chain.ts'
 import { openNode } from '#explorer/nodes.ts'

@@ -65,12 +65,17 @@ function EntityDetails({ entity }: { readonly entity: EntityView }) {
           Addresses whose earliest known transfer came from one of the addresses above, newest first.{' '}
           <CoverageText chains={chains} />
         </p>
-        {funded.length === 0 ? (
+        {funded === null ? (
+          <p className="note">
+            Not available. Set <code>explorer.reverseLookups: true</code> in <code>tetrad.yaml</code> and restart the
+            server.
+          </p>
+        ) : funded.length === 0 ? (
           <p className="note">No funded addresses are stored.</p>
         ) : (
           <FundingTable name="Addresses that this entity funded" fundings={funded} hasTransactions />
         )}
-        {hasMoreFunded && <p className="soft small">Only the newest {funded.length} are shown.</p>}
+        {funded && hasMoreFunded && <p className="soft small">Only the newest {funded.length} are shown.</p>}
       </Card>
     </>
   )

@@ -24,7 +24,8 @@ export function Transaction({ hash }: { readonly hash: string }) {
         notFound={
           <>
             This transaction is not stored. The server stores a transaction if it was the first to fund an address, and
-            if its block has been read or the address has been searched.
+            if its block has been read or the address has been searched. Transactions of finalized blocks are found only
+            if the server has <code>explorer.reverseLookups: true</code>.
           </>
         }
       >

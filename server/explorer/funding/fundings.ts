@@ -1,5 +1,5 @@
-// Stores one first funding per chain and address (behaviour/explorer.md#what-counts-as-funding). All reads and writes
-// of the fundings table go through this file.
+// Stores one first funding per chain and address (behaviour/explorer.md#what-counts-as-funding). All writes of the
+// fundings table go through this file, and its reads, except those of extensions.
 //
 // 1. The earliest by block, transaction and position wins. Rows may arrive in any order and more than once, so several
 //    processes may index the same blocks.
@@ -82,19 +82,6 @@ const toFunding = ({ address, funder, tx, valueWei, ...row }: StoredFunding): Fu
   tx: toHex(tx),
   valueWei: BigInt(valueWei),
 })
-
-/** The newest fundings that an address paid. */
-export function findFundingsPaidBy(state: StateReader, chain: string, funder: string, rowsMax: number) {
-  const from = 'fundings where chain = ? and funder = ? order by block desc limit ?'
-  return selectFundings(state, from, chain, toBytes(funder, 20), rowsMax)
-}
-
-/** The fundings of a transaction, on any chain. */
-export function findFundingsOfTx(state: StateReader, hash: string, rowsMax: number): Promise<Funding[]> {
-  const tx = toBytes(hash, 32)
-  const from = 'fundings where substr(tx, 1, 8) = ? and tx = ? order by chain, position limit ?'
-  return selectFundings(state, from, tx.subarray(0, 8), tx, rowsMax)
-}
 
 /** Stores a funding that a search has proven to be the first. False if an earlier one is stored. */
 export async function putProven(tx: StateWriter, funding: Funding): Promise<boolean> {

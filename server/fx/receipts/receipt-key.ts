@@ -1,11 +1,8 @@
-// The keys that sign receipts, and the extension endpoint that publishes their public keys (behaviour/fx.md#receipt-keys).
-// The first key is created when a server first needs one, later ones by the operator. All are stored with the quotes.
+// The keys that sign the receipts of quotes (behaviour/fx.md#receipt-keys). The first key is created when a server first needs one, later ones by the operator. All are stored with the quotes.
 //
 // 1. Exactly one key signs. The private part of a retired key is deleted, and no quote is stored with it (quotes.ts, 2).
 // 2. Public keys are never deleted, so that every receipt can be checked.
 import type { KeyObject } from 'node:crypto'
-import { extensions } from '#api/contract/extensions.ts'
-import { createHandler } from '#http/handler.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'
 import type { FxContext } from '../context.ts'
 import { fingerprintOf, privateKeyOf, publicBytesOf, seedBytes } from './ed25519.ts'
@@ -69,37 +66,4 @@ function toKey({ seed, createdMs }: KeyRow): ReceiptKey {
   return { id: fingerprintOf(publicBytes), key, publicKey: base64Url(publicBytes), createdMs }
 }
 
-const base64Url = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64url')
-
-/** Limit of the response; far more than rotations can be expected. */
-const retiredKeysMax = 1000
-
-async function readRetiredKeys(state: StateReader) {
-  const rows = await state.all<{ keyId: string; bytes: Uint8Array; createdMs: number; retiredMs: number }>(
-    `select id as "keyId", public_key as "bytes", created_ms as "createdMs", retired_ms as "retiredMs"
-     from fx_receipt_keys where retired_ms is not null order by retired_ms desc, id limit ?`,
-    retiredKeysMax,
-  )
-  return rows.map(({ keyId, bytes, createdMs, retiredMs }) => ({
-    keyId,
-    publicKey: base64Url(bytes),
-    createdAt: new Date(createdMs).toISOString(),
-    retiredAt: new Date(retiredMs).toISOString(),
-  }))
-}
-
-export async function readPublicKeys(context: KeyContext) {
-  const { id, publicKey, createdMs } = await getReceiptSigner(context)
-  return {
-    algorithm: 'Ed25519' as const,
-    keyId: id,
-    publicKey,
-    createdAt: new Date(createdMs).toISOString(),
-    past: await readRetiredKeys(context.state),
-  }
-}
-
-export const receiptKey = createHandler(extensions['fx.receiptKey'], async (_, context: FxContext) => ({
-  is: 'body',
-  body: await readPublicKeys(context),
-}))
+export const base64Url = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64url')

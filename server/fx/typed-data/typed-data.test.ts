@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { getAddress, type Hex, hashTypedData as hashByViem } from 'viem'
 import { parseJson, stringifyJson } from '#api/contract/json.ts'
 import type { TypedData } from '#api/contract/wire/fx.ts'
-import { hashTypedData } from './hash-typed-data.ts'
+import { hashTypedData } from '../extensions/signature-check/hash-typed-data.ts'
 import { buildTypedData, type Permit, toBytes32, toSignableAddress } from './typed-data.ts'
 
 const permit: Permit = {

@@ -80,6 +80,11 @@ export const explorerSettings = section(
       },
       'The index: reading every block ahead of time.',
     ),
+    reverseLookups: boolean(
+      false,
+      'Whether the console shows whom an entity funded, and the fundings of a transaction. It needs two indexes, which are ' +
+        'created at the next start and make writing fundings on SQLite several times as slow.',
+    ),
     unavailableChains: withDefault(
       Type.Array(Type.String(), {
         description: 'Chains whose label list is "temporarily unavailable" (spec section 8).',

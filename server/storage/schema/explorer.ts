@@ -112,6 +112,7 @@ const fundingTables = ({ bytes, strict, clustered }: StateDialect): readonly str
   return [
     // The earliest known transfer to each address, from finalized blocks. Written by the indexer and by funding
     // searches.
+    // A setting adds two indexes (explorer/extensions/reverse-lookups).
     `create table fundings (
     chain text not null,
     address ${bytes} not null,
@@ -119,10 +120,6 @@ const fundingTables = ({ bytes, strict, clustered }: StateDialect): readonly str
     proven bigint not null default 0, -- 1: a search proved that it is the first; 0: only complete coverage proves it
     primary key (chain, address)
   ) ${clustered}`,
-    // For the console: whom an address funded, newest first, and the fundings of a transaction. Eight bytes of a hash
-    // are enough to find it and keep the index small.
-    'create index fundings_by_funder on fundings (chain, funder, block)',
-    'create index fundings_by_tx on fundings (substr(tx, 1, 8))',
     // The end of each chain, as the nodes report it.
     `create table chain_heads (
     chain text primary key,

@@ -1,10 +1,7 @@
 // Builds and compresses the download files after a change, so that the first download does not wait for it
-// (decisions/build-label-files-ahead-in-memory.md). Each process builds its own files in memory. The table of the label
-// search is brought up to date in the same way.
-
+// (decisions/build-label-files-ahead-in-memory.md). Each process builds its own files in memory.
 import { errorMessage } from '#core/error-message.ts'
 import type { ExplorerContext } from '#explorer/context.ts'
-import { createTableRefresher } from '../search-table.ts'
 import { getListHead, listsMax, prepareEncodings } from './finished-lists.ts'
 import { exportForms } from './signed-link.ts'
 
@@ -16,12 +13,10 @@ export async function prepareLists(context: ExplorerContext, signal: AbortSignal
   if (!settings.groups.explorer.enabled) return
   const chains = settings.explorer.chains.map(({ id }) => id)
   const prepareChanged = createListPreparer(context, chains, signal)
-  const refreshTable = createTableRefresher(context)
   let lastReason = ''
   while (!signal.aborted) {
     try {
       await prepareChanged()
-      await refreshTable()
       lastReason = ''
     } catch (error) {
       // Requests for the list report the error too, so log it once.

@@ -1,0 +1,35 @@
+// Extension: the served chains and the state of their nodes (behaviour/explorer.md#served-chains). It reports what is
+// known about the nodes and calls none of them.
+import { extensions } from '#api/contract/extensions.ts'
+import type { ServedChain } from '#api/contract/wire/explorer-extensions.ts'
+import { createHandler } from '#http/handler.ts'
+import type { ExplorerContext } from '../../context.ts'
+import { getIndexProblems } from '../../funding/index/problems.ts'
+import { findNode, nodeHealth } from '../../nodes.ts'
+
+export const chainList = createHandler(
+  extensions['explorer.chainList'],
+  async (_, context: ExplorerContext, { origin }) => {
+    const result = context.settings.explorer.chains.map(({ id, name }) => ({
+      chainname: name,
+      chainid: id,
+      blockexplorer: '',
+      apiurl: `${origin}/v2/api?chainid=${id}`,
+      ...statusOf(context, id),
+    }))
+    const comments = 'Status: 0 offline, 1 ok, 2 degraded.'
+    return { is: 'body', body: { comments, totalcount: result.length, result } }
+  },
+)
+
+/** No details: the list is public. */
+function statusOf(context: ExplorerContext, chain: string): Pick<ServedChain, 'status' | 'comment'> {
+  const node = findNode(context, chain)
+  const nodes = node ? nodeHealth(context, node) : []
+  const failing = nodes.filter(({ trouble }) => trouble !== undefined)
+  if (nodes.length === 0) return { status: 0, comment: 'No node is configured.' }
+  if (failing.length === nodes.length) return { status: 0, comment: 'No node responds.' }
+  if (getIndexProblems(context, chain).stopped !== undefined) return { status: 2, comment: 'The index has stopped.' }
+  if (failing.length > 0) return { status: 2, comment: 'Some nodes do not respond.' }
+  return { status: 1, comment: '' }
+}
