@@ -10,15 +10,13 @@ import { silentLog } from '#runtime/log.ts'
 import { createContext } from '#server/context.ts'
 import { openStores } from '#storage/open.ts'
 import { dutiesOnThreads } from '#validators/duties/store.ts'
-import { aggregateEffectiveness } from '#validators/endpoints/aggregate-effectiveness.ts'
 import { BreakingProxy } from './breaking-proxy.ts'
 import { seededRandom, settingsWith, type TestContext, testNowMs } from './context.ts'
+import { readEarnings, shortDays, writeEarnings } from './earnings-of-validator.ts'
 import { ManualClock } from './manual-clock.ts'
 import { noPostgres, startPostgres } from './postgres.ts'
 import { ownFolder } from './programs.ts'
-import { callHandler, perfect, writeEpochs } from './validators-world.ts'
 
-const network = 'hoodi'
 const attemptsMax = 500
 
 test('4.1, 4.2, 4.5 and 4.6 read from a replica that keeps up, never older data than the server has noticed', {
@@ -30,7 +28,7 @@ test('4.1, 4.2, 4.5 and 4.6 read from a replica that keeps up, never older data 
   const url = await server.schema()
   const replicaUrl = url.replace(`:${server.port}/`, `:${await proxy.listen()}/`)
   const store = { state: url, stateReplicas: [replicaUrl], stateConnections: 2 }
-  const settings = settingsWith({ store, validators: { networks: { hoodi: { epochsPerHour: 2, epochsPerDay: 4 } } } })
+  const settings = settingsWith({ store, validators: shortDays })
   await using resources = new AsyncDisposableStack()
   const dir = await ownFolder('replica-reads')
   resources.defer(() => rm(dir, { recursive: true, force: true }))
@@ -75,26 +73,10 @@ test('4.1, 4.2, 4.5 and 4.6 read from a replica that keeps up, never older data 
     const list = await getFinishedList({ ...context, explorer }, '1', 'json')
     return JSON.parse(Buffer.from(list?.file.plain.bytes ?? []).toString()).length as number
   }
-  const write = (from: number, until: number) =>
-    writeEpochs(
-      context,
-      network,
-      { from, until },
-      Array.from({ length: until - from }, (_, at) => ({ ...perfect, epoch: from + at, validator: 5, earnings: 1 })),
-    )
-  const earnings = async () => {
-    const { body, confidence } = await callHandler(aggregateEffectiveness, context, {
-      network,
-      indices: [5],
-      granularity: 'all',
-      include: ['earnings'],
-      groupBy: 'timeWindow',
-    })
-    return [body.data[0]?.earnings, confidence?.asOf]
-  }
+  const earnings = () => readEarnings(context)
 
   await put(0, 10)
-  await write(0, 8)
+  await writeEarnings(context, 0, 8, 1)
   await waitUntilReplicaReads('labels', entries)
   assert.equal(await entries(), 10)
   await waitUntilReplicaReads('duty_days', earnings)
@@ -103,7 +85,7 @@ test('4.1, 4.2, 4.5 and 4.6 read from a replica that keeps up, never older data 
   await standby.sql('select pg_wal_replay_pause()')
   await put(10, 20)
   const before = duties.version()
-  await write(8, 12)
+  await writeEarnings(context, 8, 12, 1)
   assert.equal(await replicaReads('labels', async () => assert.equal(await entries(), 20)), false)
   for (let attempt = 0; duties.version() === before; attempt++) {
     assert.ok(attempt < attemptsMax, 'the version of the duties has not changed')

@@ -1,5 +1,5 @@
-// What whole-system runs of one server (whole-system.ts) and of several (whole-system-cluster.ts) have in common: time,
-// faults of sources, and the comparison with a clean server at the end.
+// Drives whole-system runs of one server (whole-system.ts) and of several (whole-system-cluster.ts): time, events and faults
+// of sources. At the end, their data is compared with that of a clean server (whole-system-clean-server.ts).
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,12 +7,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { callControl } from '#runtime/control-socket.ts'
 import { systemRandom } from '#runtime/random.ts'
 import { createKey } from '#storage/keys.ts'
-import { openState, openStores, type StateAndIngest, type Stores } from '#storage/open.ts'
+import { openStores, type StateAndIngest, type Stores } from '#storage/open.ts'
 import { DrivenClock } from './driven-clock.ts'
 import { type HostProcess, ignoreDeath, keepHost, takeHost } from './host-process.ts'
 import { firstFunding } from './simulator/first-funding.ts'
 import type { GateMode } from './source-gate.ts'
-import { copyEmptyStores } from './template.ts'
+import { readEverything } from './whole-system-clean-server.ts'
 import { type CommonEvent, eventText } from './whole-system-events.ts'
 import { dutyResponses, failingChecks, request } from './whole-system-requests.ts'
 import { alterNext, fullPassSteps, type SourceName, type Sources, sourceNames, stepMs } from './whole-system-sources.ts'
@@ -95,7 +95,7 @@ export abstract class SystemRun<E extends { readonly is: string }> {
     await this.writes.check()
     const responses = await Promise.all(this.running.map(({ url }) => dutyResponses(url, this.admin)))
     for (const server of this.servers) await this.stop(server)
-    await this.#compare(responses)
+    await this.#compareWithCleanServer(responses)
   }
 
   async close(): Promise<void> {
@@ -314,6 +314,22 @@ export abstract class SystemRun<E extends { readonly is: string }> {
     }
   }
 
+  /** `responses`: those about duties, of each server. */
+  async #compareWithCleanServer(responses: readonly (readonly string[])[]): Promise<void> {
+    const [{ host } = assert.fail('no server')] = this.servers
+    const clean = await readEverything({
+      ...{ dataDir: join(this.dir, 'clean'), logFile: this.#logFile, clock: this.clock, host },
+      settings: settingsOf(this.sources.patientSettings),
+      until: (what, isTrue, detail) => this.until(what, isTrue, detail),
+      settle: () => this.settle([host]),
+    })
+    for (const actual of responses) assert.deepEqual(actual, clean.dutyResponses, 'responses about duties')
+    await using stores = new AsyncDisposableStack()
+    const opened = [await this.openStores(), await openStores(clean.dataDir)] as const
+    for (const store of opened) stores.defer(() => store.close())
+    await assertSameTables(...opened)
+  }
+
   /** Ends all faults and waits until nothing is reported any more. */
   async #recover(): Promise<void> {
     await this.endAllFaults()
@@ -338,36 +354,6 @@ export abstract class SystemRun<E extends { readonly is: string }> {
       oldest = Number((await state.get<{ oldest: number }>(query))?.oldest)
     })
     return oldest === this.sources.now()
-  }
-
-  /** What was read from the sources equals what a clean server reads now. `responses`: of each server. */
-  async #compare(responses: readonly (readonly string[])[]): Promise<void> {
-    const dataDir = join(this.dir, 'clean')
-    await copyEmptyStores(dataDir)
-    const state = await openState(dataDir)
-    const { key } = await createKey(state, { name: 'clean', plan: 'enterprise' }, this.clock, systemRandom)
-    await state.close()
-    const settings = settingsOf(this.sources.patientSettings)
-    const [{ host } = assert.fail('no server')] = this.servers
-    const { url } = await host.call('start', { name: 'clean', dataDir, logFile: this.#logFile, settings })
-    let unread: readonly object[] = []
-    const hasRead = async () => {
-      unread = await failingChecks(url)
-      if (unread.length > 0) return false
-      const { text } = await request(`${url}/coverage`)
-      const { streams } = JSON.parse(text) as { streams: { name: string; status: string }[] }
-      unread = streams.filter(({ name, status }) => status !== 'healthy' && !name.includes('desk'))
-      return unread.length === 0
-    }
-    await this.until('the clean server has read everything', hasRead, () => JSON.stringify(unread))
-    await this.settle([host])
-    const expected = await dutyResponses(url, key)
-    for (const actual of responses) assert.deepEqual(actual, expected, 'responses about duties')
-    await host.call('stop', { name: 'clean' })
-    await using stores = new AsyncDisposableStack()
-    const [actual, clean] = [await this.openStores(), await openStores(dataDir)]
-    for (const opened of [actual, clean]) stores.defer(() => opened.close())
-    await assertSameTables(actual, clean)
   }
 }
 
