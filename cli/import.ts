@@ -3,9 +3,9 @@
 // Invalid records are written to a rejects file.
 import { type FileHandle, open } from 'node:fs/promises'
 import { type Command, Option } from 'commander'
-import type { ImportTotals } from '#markets/records/import.ts'
 import type { SplitRecord } from '#markets/records/json-splitter.ts'
-import type { Reject } from '#markets/records/put-markets.ts'
+import type { Reject } from '#markets/write/accept-records.ts'
+import type { ImportTotals } from '#markets/write/import-markets.ts'
 import { renamePath } from '#runtime/path-error.ts'
 import type { State } from '#storage/state.ts'
 import { withIngest } from './data.ts'
@@ -92,7 +92,7 @@ async function importFile(
   signal: AbortSignal,
 ): Promise<ImportTotals> {
   const [{ importMarkets }, { Renames }] = await Promise.all([
-    import('#markets/records/import.ts'),
+    import('#markets/write/import-markets.ts'),
     import('#markets/records/decompose.ts'),
   ])
   const name = file === '-' ? 'stdin' : file

@@ -101,7 +101,7 @@ async function readFeedOnce(
 }
 
 async function drift(options: CommonOptions): Promise<void> {
-  const { listDrift } = await import('#markets/records/drift.ts')
+  const { listDrift } = await import('#markets/write/drift.ts')
   const rows = await withIngest(options, 'found', listDrift)
   if (options.json)
     return printJson(rows.map(({ firstMs, lastMs, ...row }) => ({ ...row, ...formatTimes(firstMs, lastMs) })))
@@ -114,7 +114,7 @@ async function drift(options: CommonOptions): Promise<void> {
 }
 
 async function rejects(options: ListOptions): Promise<void> {
-  const { listRejects } = await import('#markets/records/rejects.ts')
+  const { listRejects } = await import('#markets/read/rejected-records.ts')
   const rows = await withIngest(options, 'found', (ingest) => listRejects(ingest, options.max))
   if (options.json)
     return printJson(rows.map(({ firstMs, lastMs, ...row }) => ({ ...row, ...formatTimes(firstMs, lastMs) })))

@@ -5,12 +5,20 @@ import { createFxCaches, type FxContext } from '#fx/context.ts'
 import type { Context } from '#http/context.ts'
 import { createStreamProgress } from '#ingest/stream-progress.ts'
 import { createMarketsCaches, type MarketsContext } from '#markets/context.ts'
+import type { ChangesContext } from '#markets/extensions/changes/context.ts'
+import { StreamSlots } from '#markets/extensions/changes/stream-slots.ts'
 import { createValidatorsCaches, type ValidatorsContext } from '#validators/context.ts'
 
-export type AppContext = Context & ExplorerContext & LabelSearchContext & FxContext & ValidatorsContext & MarketsContext
+export type AppContext = Context &
+  ExplorerContext &
+  LabelSearchContext &
+  FxContext &
+  ValidatorsContext &
+  MarketsContext &
+  ChangesContext
 
 /** Of the thread of the ingesters, which does not open what requests write. */
-export type IngestContext = Omit<AppContext, 'state' | 'fx' | 'labelSearch'>
+export type IngestContext = Omit<AppContext, 'state' | 'fx' | 'labelSearch' | 'changeStreams'>
 
 /** With empty caches. */
 export const createContext = ({ state, ...parts }: Context): AppContext => ({
@@ -18,6 +26,7 @@ export const createContext = ({ state, ...parts }: Context): AppContext => ({
   state,
   fx: createFxCaches(),
   labelSearch: createLabelSearchCache(),
+  changeStreams: new StreamSlots(),
 })
 
 export const createIngestContext = ({

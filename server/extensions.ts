@@ -16,12 +16,13 @@ import { receipt } from '#fx/extensions/receipts/receipt.ts'
 import { receiptKey } from '#fx/extensions/receipts/receipt-key.ts'
 import { checkSignature } from '#fx/extensions/signature-check/check-signature.ts'
 import type { Handler } from '#http/handler.ts'
-import { byId } from '#markets/endpoints/by-id.ts'
-import { changes, changesBySlug } from '#markets/endpoints/list-changes.ts'
-import { events, eventsKeyset } from '#markets/endpoints/list-events.ts'
-import { list, listKeyset } from '#markets/endpoints/list-markets.ts'
-import { series } from '#markets/endpoints/list-series.ts'
-import { tags } from '#markets/endpoints/list-tags.ts'
+import { changes, changesBySlug } from '#markets/extensions/changes/list-changes.ts'
+import { changeStream } from '#markets/extensions/changes/stream-changes.ts'
+import { byId } from '#markets/extensions/lists/by-id.ts'
+import { events, eventsKeyset } from '#markets/extensions/lists/list-events.ts'
+import { list, listKeyset } from '#markets/extensions/lists/list-markets.ts'
+import { series } from '#markets/extensions/lists/list-series.ts'
+import { tags } from '#markets/extensions/lists/list-tags.ts'
 import {
   eventById,
   eventBySlug,
@@ -30,10 +31,9 @@ import {
   seriesById,
   tagById,
   tagBySlug,
-} from '#markets/endpoints/one-record.ts'
-import { publicSearch } from '#markets/endpoints/public-search.ts'
-import { changeStream } from '#markets/endpoints/stream-changes.ts'
-import { search } from '#markets/search/search.ts'
+} from '#markets/extensions/lists/one-record.ts'
+import { publicSearch } from '#markets/extensions/search/public-search.ts'
+import { search } from '#markets/extensions/search/search.ts'
 import { duties } from '#validators/endpoints/duties.ts'
 import { effectivenessV0 } from '#validators/endpoints/effectiveness-v0.ts'
 import { entities } from '#validators/endpoints/entities.ts'

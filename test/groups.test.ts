@@ -18,12 +18,12 @@ test('the group of a test file follows from the helpers it imports', () => {
 test('every file is in exactly one batch, and the longest start first', () => {
   const files = Array.from({ length: 40 }, (_, index) => `server/core/${index}.test.ts`)
   const inGroup = (group: TestGroup, list: readonly string[]) => batchesOf(new Map([[group, list]]))
-  const unit = inGroup('unit', [...files, 'server/markets/feeds/source-time.test.ts'])
+  const unit = inGroup('unit', [...files, 'server/markets/records/source-time.test.ts'])
   assert.deepEqual(
     unit.flatMap((batch) => batch.files).sort(),
-    [...files, 'server/markets/feeds/source-time.test.ts'].sort(),
+    [...files, 'server/markets/records/source-time.test.ts'].sort(),
   )
-  assert.deepEqual(unit.at(-1)?.files, ['server/markets/feeds/source-time.test.ts'])
+  assert.deepEqual(unit.at(-1)?.files, ['server/markets/records/source-time.test.ts'])
   assert.deepEqual(
     batchesOf(
       new Map<TestGroup, string[]>([

@@ -30,7 +30,7 @@ const aloneFiles: ReadonlySet<string> = new Set([
   // Builds both packages before its first test. The tests of other files would wait for them.
   'test/package.test.ts',
   // Sets the time zone of the process.
-  'server/markets/feeds/source-time.test.ts',
+  'server/markets/records/source-time.test.ts',
 ])
 
 /**

@@ -229,7 +229,7 @@ test('every extension has a line in the README of its group and in ARCHITECTURE.
 })
 
 /** Folders whose parts still import each other in a circle. */
-const cyclesLeft = new Set(['server/explorer', 'server/markets', 'server/validators', 'server/validators/ingest'])
+const cyclesLeft = new Set(['server/explorer', 'server/validators', 'server/validators/ingest'])
 
 test('the parts of a folder of a group do not import each other in a circle', () => {
   const folders = new Set<string>()
@@ -303,7 +303,7 @@ test('time, randomness, the environment and outgoing calls are accessed in runti
 const modulesWithState: Record<string, string> = {
   'server/core/closed-hours.ts': 'formats of time zones, which take longer to create than to use',
   'server/fx/typed-data/typed-data.ts': 'results of a pure function',
-  'server/markets/event-loop-yielder.ts': 'a process has one event loop',
+  'server/runtime/event-loop-yielder.ts': 'a process has one event loop',
   'server/sources/beacon/block-type.ts': 'results of a pure function',
   'server/sources/evm/decoder.ts': 'a thread without data of its own, which all nodes share',
   'server/validators/duties/chunk.ts': 'the result of a pure function',

@@ -4,7 +4,7 @@
 import { HistoryWriter } from '#explorer/labels/history.ts'
 import { putLabels } from '#explorer/labels/labels.ts'
 import { rotateReceiptKey } from '#fx/receipts/receipt-key.ts'
-import { putMarkets } from '#markets/records/put-markets.ts'
+import { putMarkets } from '#markets/write/put-markets.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { systemRandom } from '#runtime/random.ts'
 import { editKey, revokeKey, rotateKey } from '#storage/keys.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { createClient } from '#api/client/client.ts'
-import { putMarkets } from '#markets/records/put-markets.ts'
+import { putMarkets } from '#markets/write/put-markets.ts'
 import { type Browser, noBrowser, openBrowser } from '#test/browser.ts'
 
 describe('Markets page', { skip: noBrowser }, () => {

@@ -1,10 +1,9 @@
 // In-memory state of the markets group.
 import type { Context } from '#http/context.ts'
 import { cacheUntilVersionChanges } from '#storage/version-cache.ts'
-import { StreamSlots } from './endpoints/stream-slots.ts'
-import type { FeedCoverage } from './feeds/feed-coverage.ts'
-import type { ResponseForms } from './records/market-response.ts'
-import { ResponseCache } from './records/response-cache.ts'
+import type { FeedCoverage } from './read/feed-coverage.ts'
+import type { ResponseForms } from './read/market-response.ts'
+import { ResponseCache } from './read/response-cache.ts'
 
 /** The group uses only what ingesters write. */
 export type MarketsContext = Omit<Context, 'state' | 'duties'> & {
@@ -15,5 +14,4 @@ export const createMarketsCaches = () => ({
   coverage: cacheUntilVersionChanges<FeedCoverage>('markets'),
   /** By slug or id. */
   responses: new ResponseCache<ResponseForms>(),
-  streamSlots: new StreamSlots(),
 })

@@ -5,7 +5,7 @@ import { chainStream, confirmationMaxMs } from '#explorer/funding/chain-coverage
 import { reportIndexProblems } from '#explorer/funding/index/start-chains.ts'
 import { rateFindings } from '#fx/rates/poll-rates.ts'
 import { isContradictory, readSourceHealth } from '#fx/rates/source-health.ts'
-import { findFeedProblem, readFeedStates } from '#markets/feeds/feed-state.ts'
+import { findFeedProblem, readFeedStates } from '#markets/read/feed-state.ts'
 import type { AppContext } from '#server/context.ts'
 import { listKeys } from '#storage/keys.ts'
 import { queryDuties } from '#validators/duties/store.ts'

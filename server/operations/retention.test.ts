@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { putMarkets } from '#markets/records/put-markets.ts'
+import { putMarkets } from '#markets/write/put-markets.ts'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 import { openContext, type TestContext } from '#test/context.ts'
 import { dropIdempotencyKeys, dropQuotes, startMarketRetention, startRetention } from './retention.ts'

@@ -5,7 +5,7 @@ import { errorMessage } from '#core/error-message.ts'
 import { deleteExpiredIdempotencyKeys } from '#fx/pricing/quotes.ts'
 import type { Context } from '#http/context.ts'
 import { poll } from '#ingest/poll.ts'
-import { dropVersionsBefore } from '#markets/history/versions.ts'
+import { dropVersionsBefore } from '#markets/write/version-writer.ts'
 
 const dayMs = 86_400_000
 /** The longest tenor is a day, and the quote may be replayed for another. */

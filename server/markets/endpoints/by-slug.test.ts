@@ -11,7 +11,7 @@ import { stateWith } from '#test/authorization.ts'
 import { openContext, type TestContext, testNowMs, testRequestInfo } from '#test/context.ts'
 import { createMarketsCaches } from '../context.ts'
 import type { MarketRecord } from '../records/normalize.ts'
-import { putMarkets } from '../records/put-markets.ts'
+import { putMarkets } from '../write/put-markets.ts'
 import { bySlug } from './by-slug.ts'
 
 const market = (id: string, fields: object, links = {}): MarketRecord => ({

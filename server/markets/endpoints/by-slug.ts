@@ -11,13 +11,13 @@ import { changesResponses } from '#http/aliases.ts'
 import { isUnchanged } from '#http/etag.ts'
 import type { Handler, HandlerResult, RequestInfo } from '#http/handler.ts'
 import type { MarketsContext } from '../context.ts'
-import { type FeedCoverage, getFeedCoverage, notFoundOrNotCovered } from '../feeds/feed-coverage.ts'
-import { marketAsOf } from '../history/market-as-of.ts'
-import { readLogHead } from '../history/versions.ts'
+import { type FeedCoverage, getFeedCoverage, notFoundOrNotCovered } from '../read/feed-coverage.ts'
+import { marketAsOf } from '../read/market-as-of.ts'
+import { findMarketResponse, type MarketResponse } from '../read/market-response.ts'
+import { isRejected } from '../read/rejected-records.ts'
+import { readHistoryHead } from '../read/versions.ts'
 import { withoutTags } from '../records/documents.ts'
 import type { MarketKey } from '../records/kinds.ts'
-import { findMarketResponse, type MarketResponse } from '../records/market-response.ts'
-import { isRejected } from '../records/rejects.ts'
 
 /** A past response does not change, but the operator may shorten the history, so caches must not keep it for ever. */
 const pastAgeSeconds = 3600
@@ -79,7 +79,7 @@ async function respondAsOf(
   tags: boolean,
   asOfMs: number,
 ): Promise<HandlerResult<never>> {
-  const { atMs: settledMs } = await readLogHead(context.ingest)
+  const { atMs: settledMs } = await readHistoryHead(context.ingest)
   refuseFuture(asOfMs, context.clock.now(), settledMs)
   const past = await marketAsOf(context.ingest, key, asOfMs)
   if (!past) return notFoundOrNotCovered(context.ingest, read, key)
@@ -92,7 +92,7 @@ async function respondAsOf(
   return { is: 'bytes', bytes, headers, confidence: { asOf: new Date(asOfMs).toISOString() } }
 }
 
-/** The version log may be ahead of a clock that was set back. */
+/** The newest version may be ahead of a clock that was set back. */
 function refuseFuture(asOfMs: number, nowMs: number, newestMs: number): void {
   if (asOfMs <= Math.max(nowMs, newestMs)) return
   throw invalid(['query', 'asOf'], `must not be in the future; the server time is ${new Date(nowMs).toISOString()}`)

@@ -10,8 +10,8 @@ import { silentLog } from '#runtime/log.ts'
 import { type RunningServer, startServer } from '#server/app.ts'
 import { settingsWith } from '#test/context.ts'
 import { inject } from '#test/inject.ts'
-import { dropVersionsBefore } from '../history/versions.ts'
-import { putMarkets } from '../records/put-markets.ts'
+import { putMarkets } from '../write/put-markets.ts'
+import { dropVersionsBefore } from '../write/version-writer.ts'
 
 const firstMs = Date.UTC(2026, 10, 1)
 let dir: string

@@ -5,7 +5,7 @@ import type { MarketFeed } from '#runtime/settings/markets.ts'
 import { openContext, type TestContext, testRequestInfo } from '#test/context.ts'
 import { type Scripted, serveScript } from '#test/scripted-server.ts'
 import { bySlug } from '../endpoints/by-slug.ts'
-import { listRejects } from '../records/rejects.ts'
+import { listRejects } from '../read/rejected-records.ts'
 import { parseFeedPage } from './feed-page.ts'
 import { readFeed } from './read-feed.ts'
 

@@ -2,9 +2,8 @@
 import { stringifyJson } from '#api/contract/json.ts'
 import { valueAtPath } from '#core/value-at-path.ts'
 import type { MarketFeed } from '#runtime/settings/markets.ts'
-import { sourceMs } from './source-time.ts'
-
-export type Pass = 'full' | 'recent'
+import type { Pass } from '../read/feed-state.ts'
+import { sourceMs } from '../records/source-time.ts'
 
 export interface FeedPage {
   readonly records: readonly unknown[]
@@ -81,8 +80,8 @@ export function continuesPage(feed: MarketFeed, { records }: FeedPage, previous:
 
 /** Whether the previous page has all records of this one. */
 export function isPartOf(feed: MarketFeed, { records }: FeedPage, previous: FeedPage | undefined): boolean {
-  const known = new Set(previous?.records.map((record) => recordKey(record, feed)))
-  return records.every((record) => known.has(recordKey(record, feed)))
+  const previousKeys = new Set(previous?.records.map((record) => recordKey(record, feed)))
+  return records.every((record) => previousKeys.has(recordKey(record, feed)))
 }
 
 /** What identifies a record: its id under the name that the source uses; without one, the whole record. */
@@ -94,9 +93,9 @@ export function recordKey(record: unknown, feed: MarketFeed): string {
 
 /** Two answers to the same request: all their records. They end the pass only if both do. */
 export function mergePages(one: FeedPage, other: FeedPage): FeedPage {
-  const known = new Set(one.records.map((record) => stringifyJson(record)))
+  const texts = new Set(one.records.map((record) => stringifyJson(record)))
   return {
-    records: [...one.records, ...other.records.filter((record) => !known.has(stringifyJson(record)))],
+    records: [...one.records, ...other.records.filter((record) => !texts.has(stringifyJson(record)))],
     next: other.next ?? one.next,
     newestMs: newestOf([one.newestMs, other.newestMs]),
   }

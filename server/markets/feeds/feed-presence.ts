@@ -2,7 +2,7 @@
 // time it was last seen (behaviour/markets.md#vanished-markets). The mark is removed when a feed lists it again.
 import { replaceOnConflict } from '#storage/put-row.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'
-import { openVersionLog } from '../history/versions.ts'
+import { openVersionWriter } from '../write/version-writer.ts'
 
 /** Records that the feed lists these markets, and removes "vanished" marks. */
 export async function recordPresence(
@@ -39,15 +39,15 @@ export async function countAbsent(
   fullPass: number,
   shareMax: number,
 ): Promise<number> {
-  const row = await tx.get<{ known: number; shown: number }>(
-    `select count(*) as known, coalesce(sum(case when s.full_pass = ? then 1 else 0 end), 0) as shown
+  const row = await tx.get<{ total: number; shown: number }>(
+    `select count(*) as total, coalesce(sum(case when s.full_pass = ? then 1 else 0 end), 0) as shown
      from market_feed_presence s join market_documents d on d.market_id = s.market_id
      where s.source = ? and d.vanished_ms is null`,
     ...[fullPass, source],
   )
-  const { known = 0, shown = 0 } = row ?? {}
-  const absent = known - shown
-  const isPlausible = absent <= known * shareMax || (absent <= absentMin && shown > 0)
+  const { total = 0, shown = 0 } = row ?? {}
+  const absent = total - shown
+  const isPlausible = absent <= total * shareMax || (absent <= absentMin && shown > 0)
   return isPlausible ? 0 : absent
 }
 
@@ -95,7 +95,7 @@ async function logPresenceChange(
   nowMs: number,
 ) {
   if (ids.length === 0) return
-  const log = await openVersionLog(tx, nowMs)
-  for (const id of ids) log.append('market', id, changeType)
-  await log.close(true)
+  const versions = await openVersionWriter(tx, nowMs)
+  for (const id of ids) versions.append('market', id, changeType)
+  await versions.close(true)
 }

@@ -5,7 +5,7 @@ import type { MarketFeed } from '#runtime/settings/markets.ts'
 import { stateWith } from '#test/authorization.ts'
 import { openContext, type TestContext, testNowMs } from '#test/context.ts'
 import { serveScript } from '#test/scripted-server.ts'
-import { readFeedState } from './feed-state.ts'
+import { readFeedState } from '../read/feed-state.ts'
 import { type PassOptions, readFeed } from './read-feed.ts'
 
 /** Events of 20 markets, 22 records each; one market has no slug. */

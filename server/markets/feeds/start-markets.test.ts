@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { stateWith } from '#test/authorization.ts'
 import { openContext, testNowMs } from '#test/context.ts'
 import { serveScript } from '#test/scripted-server.ts'
-import { putMarkets } from '../records/put-markets.ts'
+import { putMarkets } from '../write/put-markets.ts'
 import { startMarkets } from './start-markets.ts'
 
 test('writing deferred documents is retried after a failure, and feeds are read meanwhile', async () => {

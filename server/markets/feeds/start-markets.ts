@@ -6,8 +6,8 @@ import type { Finding } from '#http/health.ts'
 import { logOutcome, type PollOutcome, poll } from '#ingest/poll.ts'
 import type { MarketFeed } from '#runtime/settings/markets.ts'
 import type { MarketsContext } from '../context.ts'
-import { writeDeferred } from '../records/rebuild.ts'
-import { findFeedProblem, isReadRecently, readFeedStates, sizeText } from './feed-state.ts'
+import { findFeedProblem, isReadRecently, readFeedStates, sizeText } from '../read/feed-state.ts'
+import { writeDeferred } from '../write/deferred-documents.ts'
 import { type PassReport, readFeed } from './read-feed.ts'
 
 /** A pass over a large source takes hours. Each request has its own timeout. */

@@ -4,14 +4,14 @@ import { stringifyJson } from '#api/contract/json.ts'
 import type { MarketFeed } from '#runtime/settings/markets.ts'
 import { fetchJson } from '#sources/http-client.ts'
 import type { MarketsContext } from '../context.ts'
-import { diffRecords } from '../history/versions.ts'
+import { currentRecords } from '../read/current-records.ts'
+import { readFeedState } from '../read/feed-state.ts'
 import { decompose, Renames } from '../records/decompose.ts'
+import { diffRecords } from '../records/diff-records.ts'
+import { mergeRecord } from '../records/merge-record.ts'
 import { type MarketRecord, normalizeRecord } from '../records/normalize.ts'
-import { mergeRecord } from '../records/put-markets.ts'
-import { currentRecords } from '../records/record-graph.ts'
+import { sourceMs } from '../records/source-time.ts'
 import { pageUrl, parseFeedPage } from './feed-page.ts'
-import { readFeedState } from './feed-state.ts'
-import { sourceMs } from './source-time.ts'
 
 interface FeedVerification {
   same: number
@@ -37,8 +37,8 @@ export async function verifyFeed(
   const tally: FeedVerification = { same: 0, changed: 0, differing: [] }
   for (let taken = 0; taken < count && page.length > 0; taken++) {
     const [value] = page.splice(draw(page.length), 1)
-    const stated = decompose(value, feed.record, renames).filter(({ partial }) => partial !== true)
-    for (const record of stated) await compareRecord(context, feed, record, tally)
+    const listed = decompose(value, feed.record, renames).filter(({ partial }) => partial !== true)
+    for (const record of listed) await compareRecord(context, feed, record, tally)
   }
   return tally
 }
@@ -54,8 +54,8 @@ async function readRandomPage(
   }
   if (feed.paging.kind === 'offset') {
     const sql = 'select count(*) as count from market_feed_presence where source = ?'
-    const known = await ingest.get<{ count: number }>(sql, feed.id)
-    return (await fetchPage(String(draw(Math.max(1, known?.count ?? 0))))).records
+    const presence = await ingest.get<{ count: number }>(sql, feed.id)
+    return (await fetchPage(String(draw(Math.max(1, presence?.count ?? 0))))).records
   }
   let page = await fetchPage('')
   for (let pages = draw(pagesMax); pages > 0 && page.next !== undefined; pages--) page = await fetchPage(page.next)
@@ -72,11 +72,11 @@ async function compareRecord(
   const normalized = normalizeRecord(record)
   // It was rejected; `tetrad markets rejects` lists it.
   if (normalized.problems.length > 0) return
-  const statedMs = sourceMs(normalized.fields.updatedAt)
+  const listedMs = sourceMs(normalized.fields.updatedAt)
   const stored = await currentRecords(ingest).record(kind, id)
   if (!stored) {
     const readUntilMs = (await readFeedState(ingest, feed.id))?.readUntilMs ?? null
-    if (readUntilMs === null || statedMs === undefined || statedMs > readUntilMs) tally.changed += 1
+    if (readUntilMs === null || listedMs === undefined || listedMs > readUntilMs) tally.changed += 1
     else tally.differing.push(`${kind} ${id}: listed by feed ${feed.id}, but not stored`)
     return
   }
@@ -84,8 +84,8 @@ async function compareRecord(
   if (!difference) {
     tally.same += 1
   } else if (
-    statedMs === undefined ||
-    statedMs !== sourceMs(stored.fields.updatedAt) ||
+    listedMs === undefined ||
+    listedMs !== sourceMs(stored.fields.updatedAt) ||
     (await isInOtherFeed(ingest, feed, id))
   ) {
     tally.changed += 1

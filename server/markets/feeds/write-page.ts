@@ -5,24 +5,21 @@ import type { MarketFeed } from '#runtime/settings/markets.ts'
 import { cleanUrl } from '#sources/http-client.ts'
 import type { State, StateWriter } from '#storage/state.ts'
 import type { MarketsContext } from '../context.ts'
+import type { FeedState } from '../read/feed-state.ts'
 import { decompose, type Renames } from '../records/decompose.ts'
 import type { MarketRecord } from '../records/normalize.ts'
-import { type PutReport, putMarkets, type Reject } from '../records/put-markets.ts'
-import { writeDeferred } from '../records/rebuild.ts'
-import { dropResolvedRejects, dropUnseenRejects, storeRejects } from '../records/rejects.ts'
-import { partSizes, WritePart } from '../records/write-parts.ts'
+import type { Reject } from '../write/accept-records.ts'
+import { writeDeferred } from '../write/deferred-documents.ts'
+import { type PutReport, putMarkets } from '../write/put-markets.ts'
+import { dropResolvedRejects, dropUnseenRejects, storeRejects } from '../write/rejects.ts'
+import { partSizes, WritePart } from '../write/write-parts.ts'
 import { lockMs, refuseIfTakenOver } from './feed-lock.ts'
-import type { changedRecordsIn, FeedPage } from './feed-page.ts'
 import { countAbsent, markVanished, recordPresence } from './feed-presence.ts'
-import { afterLastPage, afterPage, type FeedState, type PassEnd, storeFeedState } from './feed-state.ts'
+import { afterLastPage, afterPage, storeFeedState } from './feed-progress.ts'
+import type { PageOfPass } from './page-reader.ts'
 import type { PassOptions } from './read-feed.ts'
 
-export interface PageOfPass extends FeedPage {
-  readonly changedRecords: ReturnType<typeof changedRecordsIn>
-  /** How many records are new in this pass. */
-  readonly newCount: number
-  readonly end: PassEnd | undefined
-}
+export type WrittenPage = Awaited<ReturnType<typeof writePage>>
 
 /** The records of a page in parts. */
 function splitPage(

@@ -3,7 +3,7 @@
 // must not make a market unavailable.
 import { parseJson } from '#api/contract/json.ts'
 import type { TSchema } from '#api/contract/kit.ts'
-import { sourceMs } from '../feeds/source-time.ts'
+import { sourceMs } from './source-time.ts'
 
 /** The parts of a schema that decide how a value is converted. */
 export interface ValueSchema {

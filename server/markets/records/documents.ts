@@ -48,7 +48,7 @@ export function writeMarket(graph: RecordGraph, id: string, written: WrittenText
   return { body, tagsAt: tags === '' ? -1 : Buffer.byteLength(head) + 1, etag: etagOf(body) }
 }
 
-/** An event with its markets, which come last. The graph has them without their events (lists/event-documents.ts). */
+/** An event with its markets, which come last. The graph has them without their events (extensions/lists/event-documents.ts). */
 export function writeEvent(graph: RecordGraph, id: string, written: WrittenTexts): string | undefined {
   const event = graph.record('event', id)
   if (!event) return undefined

@@ -133,10 +133,10 @@ export class JsonSplitter {
       } else if (this.#depth === 0 && (inList ? byte === comma || byte === closeList : byte === newline)) {
         // A value without brackets ends at the separator.
         this.#keep(chunk, from, at)
-        const first = this.#count === 0
+        const isFirstRecord = this.#count === 0
         this.#endRecord()
         if (byte === closeList) return this.#switchMode('after', at)
-        if (!inList && first) return this.#switchMode('lines', at)
+        if (!inList && isFirstRecord) return this.#switchMode('lines', at)
       }
     }
     if (this.#begun) this.#keep(chunk, from, chunk.length)

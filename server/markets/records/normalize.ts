@@ -4,11 +4,10 @@
 import type { TSchema } from '#api/contract/kit.ts'
 import type { Problem } from '#core/fault.ts'
 import { convertValue, type ValueSchema } from './convert-value.ts'
-import type { FieldProblem } from './drift.ts'
 import { type KindName, kinds, ownFields } from './kinds.ts'
 
 /** Ids of other records by field, in the order of the response; null: the source has none. */
-type StatedLinks = Readonly<Record<string, readonly string[] | null>>
+type RecordLinks = Readonly<Record<string, readonly string[] | null>>
 
 export interface MarketRecord {
   readonly kind: KindName
@@ -16,7 +15,7 @@ export interface MarketRecord {
   /** Own values by field; `id` is optional. */
   readonly fields: Readonly<Record<string, unknown>>
   /** Missing fields stay unchanged. */
-  readonly links?: StatedLinks
+  readonly links?: RecordLinks
   /** Part of another record: missing fields stay unchanged (behaviour/markets.md#partial-records). */
   readonly partial?: boolean
   /** File and line, or URL and page. */
@@ -29,7 +28,7 @@ export interface NormalizedRecord {
   readonly fields: Readonly<Record<string, unknown>>
   /** Own fields that are present without a usable value. */
   readonly emptied: readonly string[]
-  readonly links: StatedLinks
+  readonly links: RecordLinks
   /** Unknown fields and unusable values; stored, but not served. */
   readonly extraFields: Readonly<Record<string, unknown>> | undefined
   /** Values that differ from the contract. */
@@ -41,17 +40,17 @@ export interface NormalizedRecord {
 /** Fields are in the order of the contract, so the same content gives the same text. */
 export function normalizeRecord(record: MarketRecord): NormalizedRecord {
   const { kind, id, links = {} } = record
-  const stated: Record<string, unknown> = { ...record.fields, id: record.fields.id ?? id }
+  const given: Record<string, unknown> = { ...record.fields, id: record.fields.id ?? id }
   const fields: Record<string, unknown> = {}
   const emptied: string[] = []
   const drift: FieldProblem[] = []
   const properties = kinds[kind].schema.properties as Record<string, TSchema>
   for (const name of ownFields[kind]) {
-    const value = readValue(properties[name] as TSchema, stated[name], name, drift)
+    const value = readValue(properties[name] as TSchema, given[name], name, drift)
     if (value !== undefined) fields[name] = value
-    else if (stated[name] !== undefined) emptied.push(name)
+    else if (given[name] !== undefined) emptied.push(name)
   }
-  for (const [name, value] of Object.entries(stated)) {
+  for (const [name, value] of Object.entries(given)) {
     if (ownFields[kind].has(name) || isNullish(value)) continue
     drift.push({ field: name, value, problem: Object.hasOwn(properties, name) ? 'left out' : 'unknown' })
   }
@@ -119,10 +118,10 @@ function missingSlug({ kind, partial, problems = [] }: MarketRecord, slug: unkno
   return [{ at: ['slug'], message: 'is required' }]
 }
 
-function invalidLinks(kind: KindName, links: StatedLinks): Problem[] {
-  const known = kinds[kind].links
+function invalidLinks(kind: KindName, links: RecordLinks): Problem[] {
+  const linksOfKind = kinds[kind].links
   return Object.entries(links).flatMap(([name, ids]) => {
-    const link = known[name]
+    const link = linksOfKind[name]
     if (!link) return [{ at: [name], message: 'is not a link of this kind' }]
     return link.one && ids && ids.length > 1 ? [{ at: [name], message: 'must name at most one record' }] : []
   })
@@ -145,4 +144,14 @@ function parseJsonList(text: string): unknown[] {
   } catch {
     return []
   }
+}
+
+/** `unknown`: not in the contract. `converted`: served in the contract's type. `left out`: cannot be used, not served. */
+export type DriftProblem = 'unknown' | 'converted' | 'left out'
+
+/** A value that differs from the contract; `field` is `name.member` inside an object. */
+export interface FieldProblem {
+  readonly field: string
+  readonly value: unknown
+  readonly problem: DriftProblem
 }

@@ -87,7 +87,7 @@ const documentTables = ({ bytes, strict, clustered }: StateDialect): readonly st
   ) ${clustered}`,
 ]
 
-/** The columns by which lists are ordered; each has an index (markets/lists/list-query.ts). */
+/** The columns by which lists are ordered; each has an index (markets/extensions/lists/list-query.ts). */
 export const listOrderColumns = [
   'number',
   'volume',

@@ -1,0 +1,44 @@
+// Composes events with their complete markets for a request. The markets are loaded without their events, because each
+// would repeat the event that contains it.
+import { selectIn } from '#storage/select-in.ts'
+import type { StateReader } from '#storage/state.ts'
+import { currentRecords } from '../../read/current-records.ts'
+import { type StoredRecord, type WrittenTexts, writeEvent } from '../../records/documents.ts'
+import { eventMarkets } from '../../records/kinds.ts'
+import { loadRecordGraph, marketNames, parseStoredRecord, type RecordSource } from '../../records/record-graph.ts'
+
+/** Undefined if the events have more than `marketsMax` markets together. Events that are not stored are left out. */
+export async function composeEvents(
+  reader: StateReader,
+  ids: readonly string[],
+  marketsMax: number,
+): Promise<string[] | undefined> {
+  const records = currentRecords(reader)
+  const marketIds = new Set<string>()
+  for (const id of ids) {
+    for (const market of await records.referring(eventMarkets, id)) marketIds.add(market.id)
+    if (marketIds.size > marketsMax) return undefined
+  }
+  const source = withMarkets(records, await loadMarkets(reader, [...marketIds]))
+  const eventNames = ids.map((id) => ['event', id] as const)
+  const graph = await loadRecordGraph(source, [...eventNames, ...marketNames([...marketIds])])
+  const written: WrittenTexts = new Map()
+  return ids.map((id) => writeEvent(graph, id, written)).filter((text) => text !== undefined)
+}
+
+async function loadMarkets(reader: StateReader, ids: readonly string[]): Promise<Map<string, StoredRecord>> {
+  const markets = new Map<string, StoredRecord>()
+  const sql = "select id, fields, links from market_records where kind = 'market' and id in"
+  const rows = await selectIn<{ id: string; fields: string; links: string }>(reader, sql, [], ids)
+  for (const row of rows) {
+    const { fields, links } = parseStoredRecord(row)
+    const { events: _events, ...otherLinks } = links
+    markets.set(row.id, { fields, links: otherLinks })
+  }
+  return markets
+}
+
+const withMarkets = (records: RecordSource, markets: ReadonlyMap<string, StoredRecord>): RecordSource => ({
+  record: async (kind, id) => (kind === 'market' ? markets.get(id) : records.record(kind, id)),
+  referring: records.referring,
+})

@@ -1,0 +1,71 @@
+// `GET /markets` and `GET /markets/keyset`, endpoints beyond the specification: lists of the documents of 4.8
+// (behaviour/markets.md#lists).
+import { type Extensions, extensions } from '#api/contract/extensions.ts'
+import type { Parsed } from '#api/contract/kit.ts'
+import type { Fault } from '#core/fault.ts'
+import { createHandler } from '#http/handler.ts'
+import { nextEventLoopTurn } from '#runtime/clock.ts'
+import type { StateReader } from '#storage/state.ts'
+import type { MarketsContext } from '../../context.ts'
+import { beingWritten, composeUnwritten } from '../../read/market-response.ts'
+import { withoutTags } from '../../records/documents.ts'
+import { amountRange, toQuery } from './list-input.ts'
+import { type RecordList, readCursorPage, readOffsetPage } from './list-pages.ts'
+import { bytesMax, joinRecords, respondWith, tooLarge, wrapRecords } from './respond.ts'
+
+type MarketFilters = Omit<Parsed<Extensions['markets.list']>, 'limit' | 'offset'>
+
+const marketList: RecordList<MarketFilters> = {
+  toQuery: (input) => ({
+    ...toQuery('market', input, [
+      amountRange('volume', input.volume_num_min, input.volume_num_max),
+      amountRange('liquidity', input.liquidity_num_min, input.liquidity_num_max),
+    ]),
+    conditionIds: input.condition_ids,
+    tokenIds: input.clob_token_ids,
+  }),
+  readRecords: readDocuments,
+}
+
+export const list = createHandler(extensions['markets.list'], async (input, context: MarketsContext, request) => {
+  const { coverage, records } = await readOffsetPage(context, marketList, input)
+  return respondWith(context, request, coverage, records)
+})
+
+export const listKeyset = createHandler(
+  extensions['markets.listKeyset'],
+  async (input, context: MarketsContext, request) => {
+    const { coverage, cursor, records } = await readCursorPage(context, marketList, input)
+    return respondWith(context, request, coverage, wrapRecords('markets', records, cursor))
+  },
+)
+
+/** Documents in one statement. */
+const documentsPerQuery = 50
+
+async function readDocuments(
+  reader: StateReader,
+  ids: readonly string[],
+  { include_tag: tags }: MarketFilters,
+): Promise<Uint8Array | Fault> {
+  const records: Uint8Array[] = []
+  let byteCount = 0
+  for (let from = 0; from < ids.length; from += documentsPerQuery) {
+    const part = ids.slice(from, from + documentsPerQuery)
+    const rows = await reader.all<{ id: string; body: Uint8Array; tags_at: number }>(
+      `select market_id as id, body, tags_at from market_documents where market_id in (${part.map(() => '?').join()})`,
+      ...part,
+    )
+    const documents = new Map(rows.map((row) => [row.id, row]))
+    for (const id of part) {
+      // A bulk write postpones documents; such a document is composed for the request.
+      const document = documents.get(id) ?? (await composeUnwritten(reader, id, nextEventLoopTurn))
+      if (!document) return beingWritten()
+      const bytes = tags ? document.body : withoutTags(document.body, document.tags_at)
+      byteCount += bytes.byteLength
+      if (byteCount > bytesMax) return tooLarge()
+      records.push(bytes)
+    }
+  }
+  return joinRecords(records)
+}

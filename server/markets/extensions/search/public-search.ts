@@ -1,0 +1,89 @@
+// `GET /public-search`, an endpoint beyond the specification: events and tags by words (behaviour/markets.md#search).
+import { extensions } from '#api/contract/extensions.ts'
+import { createHandler } from '#http/handler.ts'
+import type { StateReader } from '#storage/state.ts'
+import type { MarketsContext } from '../../context.ts'
+import { readWithCoverage } from '../../read/feed-coverage.ts'
+import { splitAndCutWords } from '../../write/search-rows.ts'
+import { composeEvents } from '../lists/event-documents.ts'
+import { bytesMax, joinRecords, respondWith, tooLarge } from '../lists/respond.ts'
+import { readTags } from '../lists/tag-records.ts'
+import { findBestMatches, searchWords } from './search.ts'
+
+/** Markets whose events are found. */
+const matchesMax = 500
+/** Markets of all events of a page. */
+const marketsMax = 2000
+
+export const publicSearch = createHandler(
+  extensions['markets.publicSearch'],
+  async ({ q, query = '', limit_per_type: limit, page }, context: MarketsContext, request) => {
+    const words = searchWords(q ?? query)
+    const { coverage, result } = await readWithCoverage(context, async (reader) => {
+      const marketIds = await findBestMatches(reader, words, matchesMax)
+      const eventIds = await findLinked(reader, 'market', marketIds, 'event')
+      const shown = eventIds.slice((page - 1) * limit, page * limit)
+      return {
+        events: await composeEvents(reader, shown, marketsMax),
+        tags: await findTags(reader, words, { marketIds, eventIds, limit }),
+        total: eventIds.length,
+      }
+    })
+    const { events, tags, total } = result
+    if (!events) throw tooLarge('limit_per_type')
+    const pagination = JSON.stringify({ hasMore: page * limit < total, totalResults: total })
+    const bytes = Buffer.concat([
+      Buffer.from('{"events":'),
+      joinRecords(events.map((text) => Buffer.from(text))),
+      Buffer.from(',"tags":'),
+      joinRecords(tags),
+      Buffer.from(`,"pagination":${pagination}}`),
+    ])
+    if (bytes.byteLength > bytesMax) throw tooLarge('limit_per_type')
+    return respondWith(context, request, coverage, bytes)
+  },
+)
+
+/** The records of a kind to which these records link: each once, in the order of the records. */
+async function findLinked(
+  reader: StateReader,
+  fromKind: 'market' | 'event',
+  ids: readonly string[],
+  toKind: 'event' | 'tag',
+): Promise<string[]> {
+  if (ids.length === 0) return []
+  const rows = await reader.all<{ from_id: string; to_id: string }>(
+    `select from_id, to_id from market_links
+     where from_kind = ? and from_id in (${ids.map(() => '?').join()}) and to_kind = ? order by to_id`,
+    ...[fromKind, ...ids, toKind],
+  )
+  const linked = Map.groupBy(rows, ({ from_id }) => from_id)
+  return [...new Set(ids.flatMap((id) => (linked.get(id) ?? []).map(({ to_id }) => to_id)))]
+}
+
+interface Found {
+  readonly marketIds: readonly string[]
+  readonly eventIds: readonly string[]
+  readonly limit: number
+}
+
+/** The tags of the found records that contain all words. */
+async function findTags(
+  reader: StateReader,
+  words: readonly string[],
+  { marketIds, eventIds, limit }: Found,
+): Promise<Uint8Array[]> {
+  if (words.length === 0) return []
+  const ids = new Set([
+    ...(await findLinked(reader, 'market', marketIds, 'tag')),
+    ...(await findLinked(reader, 'event', eventIds.slice(0, matchesMax), 'tag')),
+  ])
+  const tags = await readTags(reader, [...ids])
+  return tags.filter((tag) => hasAllWords(tag, words)).slice(0, limit)
+}
+
+function hasAllWords(tag: Uint8Array, words: readonly string[]): boolean {
+  const { label = '', slug = '' } = JSON.parse(Buffer.from(tag).toString()) as { label?: string; slug?: string }
+  const tagWords = splitAndCutWords(`${label} ${slug}`)
+  return words.every((word) => tagWords.some((start) => start.startsWith(word)))
+}

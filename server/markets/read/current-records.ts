@@ -1,0 +1,87 @@
+// The current records, for documents: read one by one for a request, or with a few queries for many documents.
+import type { StateReader } from '#storage/state.ts'
+import type { RecordReference, StoredRecord } from '../records/documents.ts'
+import { type KindName, kinds } from '../records/kinds.ts'
+import {
+  linkTargets,
+  parseStoredRecord,
+  type RecordName,
+  type RecordSource,
+  recordsMax,
+} from '../records/record-graph.ts'
+
+export const currentRecords = (reader: StateReader): RecordSource => ({
+  async record(kind, id) {
+    const sql = 'select fields, links from market_records where kind = ? and id = ?'
+    const row = await reader.get<{ fields: string; links: string }>(sql, kind, id)
+    return row && parseStoredRecord(row)
+  },
+  referring: ({ from, to }, id) =>
+    reader.all<{ id: string; slug: string | null; title: string | null }>(
+      `select r.id, r.slug, r.title from market_links l
+       join market_records r on r.kind = l.from_kind and r.id = l.from_id
+       where l.to_kind = ? and l.to_id = ? and l.from_kind = ?
+       order by length(r.id), r.id`,
+      to,
+      id,
+      from,
+    ),
+})
+
+/** Names per query. The documents of one transaction on SQLite show fewer records. */
+const namesPerQuery = 2000
+
+/** The current records that the documents of these records show, read with a few queries for all of them. */
+export async function readCurrentRecords(reader: StateReader, starts: readonly RecordName[]): Promise<RecordSource> {
+  const records = new Map<string, StoredRecord | undefined>()
+  const referring = new Map<string, readonly RecordReference[]>()
+  let names = starts
+  while (names.length > 0) {
+    const next = new Map<string, RecordName>()
+    for (let from = 0; from < names.length; from += namesPerQuery) {
+      const part = names.slice(from, from + namesPerQuery)
+      for (const [kind, id] of part) records.set(`${kind}/${id}`, undefined)
+      if (records.size > recordsMax) throw new Error(`more than ${recordsMax} records in one set of documents`)
+      for (const { kind, id, ...row } of await selectRecords(reader, part)) {
+        const record = parseStoredRecord(row)
+        records.set(`${kind}/${id}`, record)
+        for (const [name, target] of linkTargets(kind, record.links)) next.set(name, target)
+      }
+      for (const [name, shown] of await selectReferring(reader, part)) referring.set(name, shown)
+    }
+    names = [...next].flatMap(([name, target]) => (records.has(name) ? [] : [target]))
+  }
+  return {
+    record: async (kind, id) => records.get(`${kind}/${id}`),
+    referring: async ({ from, to }, id) => referring.get(`${from}>${to}/${id}`) ?? [],
+  }
+}
+
+const selectRecords = (reader: StateReader, names: readonly RecordName[]) =>
+  reader.all<{ kind: KindName; id: string; fields: string; links: string }>(
+    `select r.kind, r.id, r.fields, r.links from json_each(?) as k
+     join market_records r on r.kind = k.value ->> 0 and r.id = k.value ->> 1`,
+    JSON.stringify(names),
+  )
+
+/** All references to these records, by reference and record. */
+async function selectReferring(
+  reader: StateReader,
+  names: readonly RecordName[],
+): Promise<ReadonlyMap<string, readonly RecordReference[]>> {
+  const keys = names.flatMap(([kind, id]) =>
+    Object.values(kinds[kind].references).map(({ from }) => [kind, id, from] as const),
+  )
+  if (keys.length === 0) return new Map()
+  const rows = await reader.all<RecordReference & { to: string; target: string; from: string }>(
+    `select l.to_kind as "to", l.to_id as "target", l.from_kind as "from", r.id, r.slug, r.title from json_each(?) as k
+     join market_links l on l.to_kind = k.value ->> 0 and l.to_id = k.value ->> 1 and l.from_kind = k.value ->> 2
+     join market_records r on r.kind = l.from_kind and r.id = l.from_id
+     order by length(r.id), r.id`,
+    JSON.stringify(keys),
+  )
+  const referring = new Map<string, RecordReference[]>()
+  for (const { to, target, from, ...shown } of rows)
+    referring.getOrInsertComputed(`${from}>${to}/${target}`, () => []).push(shown)
+  return referring
+}

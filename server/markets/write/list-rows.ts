@@ -1,0 +1,109 @@
+// Writes the values by which lists filter and order markets, events, series and tags (behaviour/markets.md#lists). They are
+// written in the transaction that writes the record, so that both agree.
+import { hash } from 'node:crypto'
+import { replaceOnConflict } from '#storage/put-row.ts'
+import type { StateWriter } from '#storage/state.ts'
+import type { StoredRecord } from '../records/documents.ts'
+import type { KindName } from '../records/kinds.ts'
+import { sourceMs } from '../records/source-time.ts'
+
+type Fields = StoredRecord['fields']
+
+/** Stored for a value that is absent. It is lower than any value. */
+export const noValue = Number.MIN_SAFE_INTEGER
+
+const amountMax = 9e15
+const listedKinds: ReadonlySet<KindName> = new Set(['market', 'event', 'series', 'tag'])
+
+/** Amounts are stored and compared in thousandths. */
+export const toThousandths = (amount: number): number =>
+  Math.round(Math.min(Math.max(amount * 1000, -amountMax), amountMax))
+
+function amountOf(value: unknown): number {
+  const amount = value === undefined || value === '' ? Number.NaN : Number(value)
+  return Number.isNaN(amount) ? noValue : toThousandths(amount)
+}
+
+const timeOf = (value: unknown): number => sourceMs(value) ?? noValue
+
+/** Other ids get a number from their hash, above the numeric ones, so that they have an order in which ids rarely tie. */
+function numberOf(id: string): number {
+  if (/^(0|[1-9]\d{0,14})$/.test(id)) return Number(id)
+  return 1e15 + Number.parseInt(hash('sha256', id).slice(0, 12), 16)
+}
+
+const columns = {
+  active: (fields: Fields) => Number(fields.active !== false),
+  closed: (fields: Fields) => Number(fields.closed === true),
+  archived: (fields: Fields) => Number(fields.archived === true),
+  featured: (fields: Fields) => Number(fields.featured === true),
+  volume: (fields: Fields) => amountOf(fields.volumeNum ?? fields.volume),
+  liquidity: (fields: Fields) => amountOf(fields.liquidityNum ?? fields.liquidity),
+  volume_24h: (fields: Fields) => amountOf(fields.volume24hr),
+  start_ms: (fields: Fields) => timeOf(fields.startDate),
+  end_ms: (fields: Fields) => timeOf(fields.endDate),
+  created_ms: (fields: Fields) => timeOf(fields.createdAt),
+  updated_ms: (fields: Fields) => timeOf(fields.updatedAt),
+  closed_ms: (fields: Fields) => timeOf(fields.closedTime),
+} as const
+
+const names = Object.keys(columns)
+const valuesOf = (fields: Fields): number[] => Object.values(columns).map((read) => read(fields))
+
+/** A changed record. `old` is undefined for a new one. */
+interface ListedChange {
+  readonly kind: KindName
+  readonly id: string
+  readonly old: Fields | undefined
+  readonly next: Fields
+}
+
+/** Call this in the transaction that writes the records. Each record is given once. */
+export async function putListRows(tx: StateWriter, changes: readonly ListedChange[]): Promise<void> {
+  const listed = changes.filter(({ kind }) => listedKinds.has(kind))
+  const rows = listed.flatMap(({ kind, id, old, next }) => {
+    const values = valuesOf(next)
+    return old && valuesOf(old).join() === values.join() ? [] : [[kind, id, numberOf(id), ...values]]
+  })
+  const onConflict = replaceOnConflict(['kind', 'id'], names)
+  await tx.insertMany('market_list', ['kind', 'id', 'number', ...names], rows, onConflict)
+  await putKeys(
+    tx,
+    listed.filter(({ kind }) => kind === 'market'),
+  )
+}
+
+/** A token list with more entries is not a list of outcomes. */
+const tokensMax = 100
+
+/** The condition and the tokens of a market, by which callers look it up. */
+function keysOf(fields: Fields | undefined): (readonly ['condition' | 'token', string])[] {
+  const condition = typeof fields?.conditionId === 'string' && fields.conditionId !== '' ? [fields.conditionId] : []
+  const tokens = [...new Set(parseTokens(fields?.clobTokenIds))].slice(0, tokensMax)
+  return [
+    ...condition.map((value) => ['condition', value] as const),
+    ...tokens.map((value) => ['token', value] as const),
+  ]
+}
+
+/** JSON in a string; token ids have more digits than a number can hold, so only texts are used. */
+function parseTokens(text: unknown): string[] {
+  if (typeof text !== 'string' || !text.startsWith('[')) return []
+  try {
+    return (JSON.parse(text) as unknown[]).filter((token) => typeof token === 'string' && token !== '') as string[]
+  } catch {
+    return []
+  }
+}
+
+async function putKeys(tx: StateWriter, markets: readonly ListedChange[]): Promise<void> {
+  const columns = ['name', 'value', 'market_id']
+  const missingIn = (fields: Fields | undefined, keys: ReturnType<typeof keysOf>, id: string) => {
+    const existing = new Set(keysOf(fields).map((key) => key.join()))
+    return keys.filter((key) => !existing.has(key.join())).map((key) => [...key, id])
+  }
+  const removed = markets.flatMap(({ id, old, next }) => missingIn(next, keysOf(old), id))
+  const added = markets.flatMap(({ id, old, next }) => missingIn(old, keysOf(next), id))
+  await tx.deleteMany('market_keys', columns, removed)
+  await tx.insertMany('market_keys', columns, added)
+}

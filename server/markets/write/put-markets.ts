@@ -1,0 +1,161 @@
+// Stores market records and writes the documents of all affected markets in one transaction. Imports, feeds and the demo
+// use it. Each part has its own file: which records are accepted (accept-records.ts), how they are merged
+// (records/merge-record.ts), their rows (record-set.ts), versions, snapshots, drift, and the affected documents.
+//
+// 1. A record is stored once. Storing it again replaces its values and the links it lists, but a partial record only adds
+//    to it (behaviour/markets.md#partial-records). Storing the same content changes nothing.
+// 2. At commit, the document of every market that shows a changed record has been rewritten, so readers never see a
+//    partial update. With `isDeferred`, or beyond `documentsMax`, documents of other markets may follow later; each one
+//    is always consistent.
+// 3. Only affected documents are written: those of markets that link to a changed record, directly or indirectly, and,
+//    if the reference of a record changed, those that show the reference.
+// 4. A record with an older `updatedAt` than the stored one changes nothing (behaviour/markets.md#partial-records). A
+//    stored time in the future is wrong; any record replaces it.
+import { stringifyJson } from '#api/contract/json.ts'
+import type { StateWriter } from '#storage/state.ts'
+import { diffRecords } from '../records/diff-records.ts'
+import type { StoredRecord } from '../records/documents.ts'
+import type { KindName } from '../records/kinds.ts'
+import { isOlder, mergeExtraFields, mergeRecord, textOrNull } from '../records/merge-record.ts'
+import { type MarketRecord, type NormalizedRecord, parsePastSlugs } from '../records/normalize.ts'
+import { type AcceptedRecord, acceptRecords, type Reject } from './accept-records.ts'
+import { findMarketsShowing, TouchedRecords, touchReferences } from './affected-markets.ts'
+import { deferDocuments } from './deferred-documents.ts'
+import { DriftCount } from './drift.ts'
+import { RecordSet, type RowOfRecord } from './record-set.ts'
+import { putSnapshots, type Snapshot, snapshotEvery } from './snapshots.ts'
+import { openVersionWriter, type VersionWriter } from './version-writer.ts'
+import { writeDocuments } from './write-documents.ts'
+
+export interface PutReport {
+  /** New or changed records. */
+  readonly changed: number
+  /** New or changed documents. */
+  readonly written: number
+  /** Records older than the stored ones. */
+  readonly stale: number
+  /** Records that cannot be stored; the others were stored. */
+  readonly rejects: readonly Reject[]
+}
+
+export interface PutOptions {
+  /** The source under which drift is counted. */
+  readonly source?: string
+  /**
+   * Write only the documents of markets that changed and were stored before, and leave the others to `writeDeferred`. For
+   * bulk writes: otherwise the documents of a series with a thousand events are written a thousand times.
+   */
+  readonly isDeferred?: boolean
+  /** If more documents are affected, does the same as `isDeferred` and writes at most this many. */
+  readonly documentsMax?: number
+}
+
+const unlimited = 2 ** 31
+
+/** What one transaction changes. */
+interface PutBatch {
+  readonly nowMs: number
+  readonly records: RecordSet
+  readonly versions: VersionWriter
+  readonly touched: TouchedRecords
+  readonly drift: DriftCount
+  /** Ids of changed markets that were stored before. */
+  readonly updatedMarkets: string[]
+  readonly snapshots: Snapshot[]
+}
+
+type Outcome = 'same' | 'stale' | 'changed'
+
+export async function putMarkets(
+  tx: StateWriter,
+  records: Iterable<MarketRecord>,
+  nowMs: number,
+  { source = 'import', isDeferred = false, documentsMax = unlimited }: PutOptions = {},
+): Promise<PutReport> {
+  const { accepted, rejects } = acceptRecords(records)
+  const batch: PutBatch = {
+    nowMs,
+    records: await RecordSet.read(tx, namesOf(accepted)),
+    versions: await openVersionWriter(tx, nowMs),
+    touched: new TouchedRecords(),
+    drift: new DriftCount(),
+    updatedMarkets: [],
+    snapshots: [],
+  }
+  const outcomes = accepted.map(({ record, normalized }) => putRecord(batch, record, normalized))
+  await batch.records.write(tx)
+  await putSnapshots(tx, batch.snapshots)
+  await batch.drift.store(tx, source, nowMs)
+  const written = await writeAffectedDocuments(tx, batch, isDeferred, documentsMax)
+  await batch.versions.close(written > 0)
+  const count = (outcome: Outcome) => outcomes.filter((one) => one === outcome).length
+  return { changed: count('changed'), written, stale: count('stale'), rejects }
+}
+
+/** Each record of the batch once. */
+const namesOf = (accepted: readonly AcceptedRecord[]): (readonly [KindName, string])[] => [
+  ...new Map(accepted.map(({ record: { kind, id } }) => [`${kind}/${id}`, [kind, id] as const])).values(),
+]
+
+async function writeAffectedDocuments(
+  tx: StateWriter,
+  { touched, updatedMarkets, versions }: PutBatch,
+  isDeferred: boolean,
+  documentsMax: number,
+): Promise<number> {
+  const affected = isDeferred ? undefined : await findMarketsShowing(tx, touched, documentsMax)
+  if (!affected) await deferDocuments(tx, touched)
+  return writeDocuments(tx, affected ?? updatedMarkets.slice(0, documentsMax), versions.atMs)
+}
+
+/** Changes one record in memory; `putMarkets` writes all of them. */
+function putRecord(batch: PutBatch, record: MarketRecord, normalized: NormalizedRecord): Outcome {
+  const { kind, id } = record
+  const stored = batch.records.get(kind, id)
+  if (stored && isOlder(normalized.fields.updatedAt, stored.record.fields.updatedAt, batch.nowMs)) return 'stale'
+  const next = toRow(stored, record, normalized)
+  const isChanged = !stored || stored.row.fields !== next.row.fields || stored.row.links !== next.row.links
+  if (!isChanged && stored.row.extra_fields === next.row.extra_fields) return 'same'
+  batch.drift.add(kind, normalized.drift)
+  if (isChanged) addVersion(batch, kind, id, stored, next)
+  else batch.records.put(kind, id, next)
+  return 'changed'
+}
+
+/** The merged record and its row. */
+function toRow(stored: RowOfRecord | undefined, record: MarketRecord, normalized: NormalizedRecord): RowOfRecord {
+  const merged: StoredRecord = mergeRecord(stored?.record, record, normalized)
+  const { fields, links } = merged
+  return {
+    record: merged,
+    row: {
+      slug: textOrNull(fields.slug),
+      title: textOrNull(fields.question ?? fields.title),
+      fields: stringifyJson(fields),
+      links: JSON.stringify(links),
+      extra_fields: mergeExtraFields(stored?.row.extra_fields, record, normalized),
+      changes_since_snapshot: stored?.row.changes_since_snapshot ?? 0,
+    },
+  }
+}
+
+/** A new or changed record: its version, every hundredth time a snapshot, its slugs, and what shows it. */
+function addVersion(
+  { records, versions, touched, updatedMarkets, snapshots }: PutBatch,
+  kind: KindName,
+  id: string,
+  stored: RowOfRecord | undefined,
+  next: RowOfRecord,
+): void {
+  const { row, record } = next
+  const changeCount = row.changes_since_snapshot + (stored ? 1 : 0)
+  const isSnapshotDue = changeCount >= snapshotEvery
+  records.put(kind, id, { record, row: { ...row, changes_since_snapshot: isSnapshotDue ? 0 : changeCount } })
+  touched.add(kind, id)
+  if (stored) versions.append(kind, id, 'changed', diffRecords(kind, stored.record, record))
+  else versions.append(kind, id, 'created')
+  if (stored && kind === 'market') updatedMarkets.push(id)
+  if (isSnapshotDue) snapshots.push({ kind, id, seq: versions.seq(), fields: row.fields, links: row.links })
+  if (kind === 'market') records.putSlugs(id, row.slug, parsePastSlugs(record.fields.pastSlugs), versions.seq())
+  touchReferences(touched, kind, stored, next)
+}

@@ -1,0 +1,152 @@
+// The stored records of a batch: read with one query, changed in memory, and written with one statement per table.
+import { replaceOnConflict } from '#storage/put-row.ts'
+import type { StateWriter } from '#storage/state.ts'
+import { slugRanks } from '../read/slug-precedence.ts'
+import type { StoredRecord } from '../records/documents.ts'
+import { type KindName, kinds } from '../records/kinds.ts'
+import { linkTargets, parseStoredRecord, type RecordName } from '../records/record-graph.ts'
+import { putListRows } from './list-rows.ts'
+
+export interface RecordRow {
+  readonly slug: string | null
+  readonly title: string | null
+  readonly fields: string
+  readonly links: string
+  readonly extra_fields: string | null
+  readonly changes_since_snapshot: number
+}
+
+/** A record with its row. */
+export interface RowOfRecord {
+  readonly row: RecordRow
+  readonly record: StoredRecord
+}
+
+interface Entry {
+  readonly kind: KindName
+  readonly id: string
+  readonly stored: RowOfRecord | undefined
+  current: RowOfRecord | undefined
+}
+
+interface Slug {
+  rank: number
+  readonly storedRank: number | undefined
+  readonly sinceSeq: number
+}
+
+const rowColumns = ['slug', 'title', 'fields', 'links', 'extra_fields', 'changes_since_snapshot'] as const
+const linkColumns = ['to_kind', 'to_id', 'from_kind', 'from_id'] as const
+const addLinks = `on conflict (${linkColumns.join(', ')}) do nothing`
+
+export class RecordSet {
+  readonly #entries = new Map<string, Entry>()
+  /** By market, then by slug. */
+  readonly #slugs = new Map<string, Map<string, Slug>>()
+  readonly #formerLinks = new Map<string, readonly string[]>()
+
+  static async read(tx: StateWriter, names: readonly RecordName[]): Promise<RecordSet> {
+    const set = new RecordSet()
+    const rows = await tx.all<RecordRow & { kind: KindName; id: string }>(
+      `select r.kind, r.id, ${rowColumns.map((column) => `r.${column}`).join(', ')} from json_each(?) as k
+       join market_records r on r.kind = k.value ->> 0 and r.id = k.value ->> 1`,
+      JSON.stringify(names),
+    )
+    for (const { kind, id, ...row } of rows) {
+      const stored = { row, record: parseStoredRecord(row) }
+      set.#entries.set(`${kind}/${id}`, { kind, id, stored, current: stored })
+    }
+    const marketIds = rows.filter(({ kind }) => kind === 'market').map(({ id }) => id)
+    if (marketIds.length > 0) await set.#readSlugs(tx, marketIds)
+    return set
+  }
+
+  async #readSlugs(tx: StateWriter, marketIds: readonly string[]): Promise<void> {
+    const rows = await tx.all<{ slug: string; id: string; rank: number }>(
+      'select slug, market_id as id, rank from market_slugs where market_id in (select atom from json_each(?))',
+      JSON.stringify(marketIds),
+    )
+    for (const { slug, id, rank } of rows) this.#slugsOf(id).set(slug, { rank, storedRank: rank, sinceSeq: 0 })
+  }
+
+  readonly #slugsOf = (marketId: string): Map<string, Slug> =>
+    this.#slugs.getOrInsertComputed(marketId, () => new Map())
+
+  get(kind: KindName, id: string): RowOfRecord | undefined {
+    return this.#entries.get(`${kind}/${id}`)?.current
+  }
+
+  put(kind: KindName, id: string, next: RowOfRecord): void {
+    const entry = this.#entries.getOrInsertComputed(`${kind}/${id}`, () => {
+      return { kind, id, stored: undefined, current: undefined }
+    })
+    this.#noteFormerLinks(kind, id, entry.current?.record.links ?? {}, next.record.links)
+    entry.current = next
+  }
+
+  /** Links that other records show, and that this one no longer has. */
+  #noteFormerLinks(kind: KindName, id: string, before: StoredRecord['links'], now: StoredRecord['links']): void {
+    const through = kinds[kind].shownThrough ?? ''
+    const to = kinds[kind].links[through]?.to
+    if (!to) return
+    for (const target of before[through] ?? [])
+      if (!now[through]?.includes(target)) this.#formerLinks.set(`${to}/${target}<${id}`, [to, target, kind, id])
+  }
+
+  /** A market keeps its earlier slugs, even if the source does not list them (behaviour/markets.md#past-slugs). */
+  putSlugs(id: string, slug: string | null, past: readonly string[], seq: number): void {
+    const slugs = this.#slugsOf(id)
+    const put = (name: string, rank: number) => {
+      slugs.getOrInsertComputed(name, () => ({ rank, storedRank: undefined, sinceSeq: seq })).rank = rank
+    }
+    for (const earlier of slugs.keys()) put(earlier, slugRanks.former)
+    for (const listed of past) put(listed, slugRanks.listed)
+    if (slug !== null) put(slug, slugRanks.present)
+  }
+
+  /** Writes what differs from the stored records. */
+  async write(tx: StateWriter): Promise<void> {
+    const changed = [...this.#entries.values()].flatMap(({ current, stored, ...name }) =>
+      current && current !== stored ? [{ ...name, current, stored }] : [],
+    )
+    const columns = ['kind', 'id', ...rowColumns]
+    const rows = changed.map(({ kind, id, current }) => [kind, id, ...rowColumns.map((column) => current.row[column])])
+    await tx.insertMany('market_records', columns, rows, replaceOnConflict(['kind', 'id'], columns))
+    const links = changed.map(({ kind, id, current, stored }) => {
+      const before = linkTargets(kind, stored?.record.links ?? {})
+      const now = linkTargets(kind, current.record.links)
+      const rowsOf = (targets: ReadonlyMap<string, RecordName>, others: ReadonlyMap<string, RecordName>) =>
+        [...targets].flatMap(([name, target]) => (others.has(name) ? [] : [[...target, kind, id]]))
+      return { removed: rowsOf(before, now), added: rowsOf(now, before) }
+    })
+    await tx.deleteMany(
+      'market_links',
+      linkColumns,
+      links.flatMap(({ removed }) => removed),
+    )
+    await tx.insertMany(
+      'market_links',
+      linkColumns,
+      links.flatMap(({ added }) => added),
+      addLinks,
+    )
+    await tx.insertMany('market_former_links', linkColumns, [...this.#formerLinks.values()], addLinks)
+    await this.#writeSlugs(tx)
+    await putListRows(
+      tx,
+      changed.map(({ kind, id, stored, current }) => ({
+        ...{ kind, id, old: stored?.record.fields, next: current.record.fields },
+      })),
+    )
+  }
+
+  async #writeSlugs(tx: StateWriter): Promise<void> {
+    const rows = [...this.#slugs].flatMap(([id, slugs]) =>
+      [...slugs].flatMap(([slug, { rank, storedRank, sinceSeq }]) =>
+        rank === storedRank ? [] : [[slug, id, rank, sinceSeq]],
+      ),
+    )
+    const setRank = 'on conflict (slug, market_id) do update set rank = excluded.rank'
+    await tx.insertMany('market_slugs', ['slug', 'market_id', 'rank', 'since_seq'], rows, setRank)
+  }
+}

@@ -1,0 +1,46 @@
+// Divides bulk writes of market records into transactions. On SQLite other writers wait for each of them, so they are
+// short. On PostgreSQL each statement is a round trip, so they have many rows
+// (decisions/pass-many-rows-as-arrays.md).
+import type { State } from '#storage/state.ts'
+import type { MarketRecord } from '../records/normalize.ts'
+
+interface PartSizes {
+  /** Approximate number of records, and of markets among them. */
+  readonly records: number
+  readonly markets: number
+  /** Documents that are written with the records. A new event of a series changes the documents of all its markets. */
+  readonly documents: number
+  /** Deferred documents. Ten take about 8 ms. */
+  readonly deferred: number
+  /** Deferred records that are replaced by those that show them, and how many these may be. */
+  readonly raised: number
+  readonly parents: number
+}
+
+/** Rows of one transaction. */
+export const partSizes: Readonly<Record<State['engine'], PartSizes>> = {
+  sqlite: { records: 100, markets: 25, documents: 25, deferred: 10, raised: 200, parents: 500 },
+  postgres: { records: 20_000, markets: 1000, documents: 1000, deferred: 1000, raised: 2000, parents: 10_000 },
+}
+
+/** The records of the next transaction. Those of one source record stay together. */
+export class WritePart {
+  readonly records: MarketRecord[] = []
+  readonly #sizes: PartSizes
+  #markets = 0
+
+  constructor(engine: State['engine']) {
+    this.#sizes = partSizes[engine]
+  }
+
+  add(records: Iterable<MarketRecord>): void {
+    for (const record of records) {
+      this.records.push(record)
+      if (record.kind === 'market') this.#markets += 1
+    }
+  }
+
+  get isFull(): boolean {
+    return this.records.length >= this.#sizes.records || this.#markets >= this.#sizes.markets
+  }
+}
