@@ -32,6 +32,7 @@ import {
   tagById,
   tagBySlug,
 } from '#markets/extensions/lists/one-record.ts'
+import { pricesHistory } from '#markets/extensions/prices/prices-history.ts'
 import { publicSearch } from '#markets/extensions/search/public-search.ts'
 import { search } from '#markets/extensions/search/search.ts'
 import { duties } from '#validators/endpoints/duties.ts'
@@ -91,6 +92,7 @@ export const extensions: readonly Handler<Endpoint, AppContext>[] = [
   seriesById, //       GET  /series/{id}
   search, //           GET  /markets/search
   publicSearch, //     GET  /public-search
+  pricesHistory, //    GET  /prices-history
   changesBySlug, //    GET  /markets/slug/{slug}/changes
   changes, //          GET  /markets/changes
   changeStream, //     GET  /markets/changes/stream

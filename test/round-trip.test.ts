@@ -174,6 +174,10 @@ const calls: Record<AnyId, () => Promise<unknown>> = {
   'markets.series': () => client.markets.series({ limit: 2 }),
   'markets.publicSearch': () => client.markets.publicSearch({ q: 'harbour bridge' }),
   'markets.seriesById': async () => client.markets.seriesById({ id: (await findEvent()).seriesId }),
+  'markets.pricesHistory': async () => {
+    const [{ id = '' } = {}] = await client.markets.list({ limit: 1 })
+    return client.markets.pricesHistory({ market: id })
+  },
   'markets.search': () => client.markets.search({ q: 'harbour bridge' }),
   'markets.changesBySlug': () => client.markets.changesBySlug({ slug: world.samples.slug }),
   'markets.changes': () => client.markets.changes(),

@@ -12,6 +12,7 @@ import { checkSignature } from './wire/fx-signature-check.ts'
 import { labelSearch } from './wire/label-search.ts'
 import { changeStream, changes, changesBySlug } from './wire/market-changes.ts'
 import * as marketLists from './wire/market-lists.ts'
+import { pricesHistory } from './wire/market-prices.ts'
 import { publicSearch, search } from './wire/market-search.ts'
 import { byId } from './wire/markets.ts'
 import { trail } from './wire/trail.ts'
@@ -67,6 +68,7 @@ export const extensions = {
   'markets.seriesById': marketLists.seriesById,
   'markets.search': search,
   'markets.publicSearch': publicSearch,
+  'markets.pricesHistory': pricesHistory,
   'markets.changesBySlug': changesBySlug,
   'markets.changes': changes,
   'markets.changeStream': changeStream,

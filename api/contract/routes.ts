@@ -152,6 +152,7 @@ export const extensionRoutes = {
   'markets.seriesById': { ...markets, spec, path: '/series/{id}' },
   'markets.search': { ...markets, spec, path: '/markets/search', perSecond: 10 },
   'markets.publicSearch': { ...markets, spec, path: '/public-search', perSecond: 10 },
+  'markets.pricesHistory': { ...markets, spec, path: '/prices-history', perSecond: 10 },
   'markets.changesBySlug': { ...markets, spec, path: '/markets/slug/{slug}/changes' },
   'markets.changes': { ...markets, spec, path: '/markets/changes' },
   'markets.changeStream': {

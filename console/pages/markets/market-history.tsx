@@ -10,6 +10,8 @@ import { formatShort } from '../../parts/plot-format.ts'
 import { navigate } from '../../route.ts'
 import { eventsOf, momentsOf, type PlotName, plotNames, toPlotData } from './history.ts'
 import { hrefWith, type MarketAddress } from './market-href.ts'
+import { prependPrices } from './older-prices.ts'
+import { useOlderPrices } from './use-older-prices.ts'
 
 const plotLabels: Readonly<Record<PlotName, string>> = {
   prices: 'Prices',
@@ -29,9 +31,10 @@ interface MarketHistoryProps extends MarketAddress {
 
 export function MarketHistory({ slug, market, changes, query, onOlder, isLoading }: MarketHistoryProps) {
   const name = plotNames.find((plotName) => plotName === query.get('plot')) ?? 'prices'
+  const olderPrices = useOlderPrices(market, name === 'prices' && onOlder !== undefined)
   const plot = useMemo(
-    () => toPlotData(name, market, momentsOf(market, changes, Date.now() / 1000)),
-    [name, market, changes],
+    () => prependPrices(toPlotData(name, market, momentsOf(market, changes, Date.now() / 1000)), olderPrices),
+    [name, market, changes, olderPrices],
   )
   const events = useMemo(() => eventsOf(market, changes), [market, changes])
   const timeAt = (index: number): string => new Date((plot.xs[index] ?? 0) * 1000).toISOString()

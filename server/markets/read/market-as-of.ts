@@ -55,7 +55,7 @@ export async function marketAsOf(
 }
 
 /** The number of the last version at this time, even if that version has been deleted. */
-async function lastVersionAt(reader: StateReader, asOfMs: number): Promise<number> {
+export async function lastVersionAt(reader: StateReader, asOfMs: number): Promise<number> {
   // Before the query, so that it does not count a version that is committed after it.
   const { seq } = await readHistoryHead(reader)
   const sql = 'select seq from market_versions where at_ms > ? order by at_ms, seq limit 1'
@@ -161,7 +161,7 @@ async function findMarketIdAsOf(
 }
 
 /** Reads the current state first, so that a commit in between is undone. */
-async function wasVanished(reader: StateReader, id: string, seq: number): Promise<boolean> {
+export async function wasVanished(reader: StateReader, id: string, seq: number): Promise<boolean> {
   const current = 'select vanished_ms as "vanishedMs" from market_documents where market_id = ?'
   const document = await reader.get<{ vanishedMs: number | null }>(current, id)
   const next = await reader.get<{ change_type: string }>(
