@@ -34,7 +34,7 @@ export interface SearchResult extends SearchSection {
 }
 
 const stopWords = new Set(
-  'a an and are as at be by can do does for from happen happens how i if in is it its my not of on or our that the then this to was we what when where which who why will with you your'.split(
+  'a an and are as at be by can do does for from get gets happen happens how i if in is it its many mean means my not of on or our that the then this to too was we what when where which who why will with you your'.split(
     ' ',
   ),
 )
@@ -55,6 +55,9 @@ const synonyms: Readonly<Record<string, string>> = {
   caddy: 'proxy',
   reverse: 'proxy',
   setup: 'install',
+  certificate: 'proxy tls https',
+  ssl: 'proxy tls https',
+  slashing: 'slashed',
   websocket: 'stream events',
 }
 
