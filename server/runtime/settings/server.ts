@@ -33,7 +33,7 @@ export const serverSettings = section(
     port: integer(8080, 0, 65535, 'Port to listen on; 0: any free port.'),
     publicUrl: text(
       '',
-      'Scheme and host of links. Empty: the Host header if it is an IP address, localhost or the host name of a group, otherwise the address of this server.',
+      'Scheme and host of links, without a path. Empty: the Host header if it is an IP address, localhost or the host name of a group, otherwise the address of this server.',
       { pattern: '^$|^https?://[^/]+$' },
     ),
     proxyHops: integer(
