@@ -60,7 +60,7 @@ const script = `
   import { createClient, FxError, signable } from '@tetrad/api'
   const client = createClient({ baseUrl: process.argv[2], key: 'tetrad:a:b', retries: 1, sleep: async () => {} })
   const days = []
-  for await (const { day, earnings } of client.records('validators.aggregateEffectiveness', { indices: [1] })) days.push(day, String(earnings))
+  for await (const { day, earnings } of client.validators.aggregateEffectiveness({ indices: [1] }).records()) days.push(day, String(earnings))
   const failed = await client.fx.createQuote({}).catch((error) => error)
   const late = await client.markets.bySlug({ slug: 'a' }, { timeoutMs: 50, retries: 0 }).catch((error) => error)
   console.log(JSON.stringify({ days, code: failed instanceof FxError && failed.code, late: late.reason, signable: typeof signable }))
@@ -164,7 +164,7 @@ const calls = `
   const question: string | undefined = market.question
   const quote = await client.fx.createQuote({ from: { currency: 'USDC', amount: '1' }, to: { currency: 'EURC' }, tenor: 'instant' })
   const fee: string = quote.fee
-  for await (const record of client.records('validators.aggregateEffectiveness', { indices: [1], from: 12 })) {
+  for await (const record of client.validators.aggregateEffectiveness({ indices: [1], from: 12 }).records()) {
     const earnings: number | bigint | null | undefined = record.earnings
     console.log(earnings, question, fee, FxError)
   }
@@ -175,14 +175,19 @@ const calls = `
   // @ts-expect-error: not a tenor
   await client.fx.createQuote({ from: { currency: 'USDC' }, to: { currency: 'EURC' }, tenor: 'weekly' })
   // @ts-expect-error: no such endpoint
-  await client.call('markets.byName', {})
+  await client.markets.byName({})
   // What may be left out may also be undefined: options, inputs, and members of inputs.
   const unset = undefined as string | undefined
   const none = { retries: undefined, timeoutMs: undefined, signal: undefined, onResponse: undefined }
   createClient({ baseUrl: unset, key: unset, baseUrls: { fx: unset }, waitMaxMs: undefined, fetch: undefined, ...none })
   await client.fx.createQuote({ from: { currency: 'USDC', amount: unset }, to: { currency: 'EURC', amount: unset },
     tenor: 'instant', type: undefined, recipientAddress: unset, idempotencyKey: unset }, none)
-  client.records('validators.effectiveness', { validator_index_or_pubkey: 12, limit: undefined }, { ...none, pagesMax: undefined })
+  client.validators.effectiveness({ validator_index_or_pubkey: 12, limit: undefined }, none).records({ pagesMax: undefined })
+  const { reply, meta } = await client.call('markets.byId', { id: '1' }).withMeta()
+  const coverage: string | undefined = meta.coverage
+  for await (const { record, meta: ofPage } of client.markets.tags().records().withMeta()) console.log(record.slug, ofPage.asOf, reply.slug, coverage)
+  // @ts-expect-error: no pages
+  client.markets.bySlug({ slug: 'a' }).pages()
   client.markets.watchChanges({ slugs: undefined }, { signal: undefined, failuresMax: undefined, idleMs: undefined })
   // @ts-expect-error: what is needed must be there
   await client.markets.bySlug({ slug: unset })

@@ -3,6 +3,7 @@
 // client/calls.ts derives them; build.test.ts compares both.
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { pagedEndpoints } from './client/pages.ts'
 import { allEndpoints } from './contract/extensions.ts'
 import type { Endpoint } from './contract/kit.ts'
 import { allRoutes, type Group, groups } from './contract/routes.ts'
@@ -115,7 +116,7 @@ function writeCalls(writer: TypeWriter, endpoints: readonly Endpoint[]): string 
     `export interface ${name} {\n${endpoints.map(({ id }) => `  '${id}': ${pascal(id)}${suffix}\n`).join('')}}\n`
   return [
     `import type { ${[...writer.used].sort().join(', ')} } from '../contract/records.js'\n`,
-    "import type { AnyId } from '../contract/routes.js'\nimport type { SendOptions } from './send.js'\n",
+    "import type { AnyId } from '../contract/routes.js'\nimport type { Call, PagedCall } from './call.js'\nimport type { RecordOf } from './pages.js'\nimport type { SendOptions } from './send.js'\n",
     'export type CallOptions = SendOptions\n',
     ...inputs,
     ...replies,
@@ -149,7 +150,9 @@ function writeMethods(group: Group, endpoints: readonly Endpoint[]): string {
     .map(({ id, summary, input }) => {
       const names = Object.keys((input as Schema).properties ?? {})
       const mark = names.every((name) => hasNoNeed(input as Schema, name)) ? '?' : ''
-      const types = `(input${mark}: ${pascal(id)}Input, options?: CallOptions) => Promise<${pascal(id)}Reply>`
+      const reply = `${pascal(id)}Reply`
+      const call = id in pagedEndpoints ? `PagedCall<${reply}, RecordOf<'${id}'>>` : `Call<${reply}>`
+      const types = `(input${mark}: ${pascal(id)}Input, options?: CallOptions) => ${call}`
       return `  /** ${summary} */\n  readonly ${id.slice(group.length + 1)}: ${types}\n`
     })
   return `export interface ${capital(group)}Methods {\n${methods.join('')}}\n`

@@ -57,7 +57,7 @@ const server = ['app', 'background', 'endpoints', 'context', 'operations', 'admi
 const allowedImports: Record<string, readonly string[]> = {
   contract: [],
   client: ['contract'],
-  'api build': ['contract'],
+  'api build': ['client', 'contract'],
   shared: api,
   core: ['shared', ...api],
   runtime: base,

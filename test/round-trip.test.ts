@@ -258,7 +258,7 @@ describe('round trip', () => {
     const whole = await client.validators.aggregateEffectiveness({ ...input, size: 1000 })
     assert.ok(whole.total > 5)
     const walked: unknown[] = []
-    for await (const record of client.records('validators.aggregateEffectiveness', { ...input, size: 2 }))
+    for await (const record of client.call('validators.aggregateEffectiveness', { ...input, size: 2 }).records())
       walked.push(record)
     assert.deepEqual(walked, whole.data)
     assert.equal(walked.length, whole.total)
@@ -269,7 +269,8 @@ describe('round trip', () => {
     const whole = await client.validators.effectiveness({ ...input, limit: 1000 })
     assert.equal(whole.pages, 1)
     const walked: unknown[] = []
-    for await (const record of client.records('validators.effectiveness', { ...input, limit: 7 })) walked.push(record)
+    for await (const record of client.call('validators.effectiveness', { ...input, limit: 7 }).records())
+      walked.push(record)
     assert.deepEqual(walked, whole.results)
     const stored = await storedRows(world.server.context, 'mainnet', 'days')
     const expected = stored.filter(({ validator }) => validator === Number(input.validator_index_or_pubkey))
@@ -281,12 +282,12 @@ describe('round trip', () => {
     assert.ok((await client.markets.list({ order: 'endDate', limit: 500 })).length > 20)
     await expectSameRecords(
       () => client.markets.list({ order: 'endDate', limit: 500 }),
-      () => Array.fromAsync(client.records('markets.listKeyset', { order: 'endDate', limit: 20 })),
+      () => Array.fromAsync(client.call('markets.listKeyset', { order: 'endDate', limit: 20 }).records()),
       'markets',
     )
     await expectSameRecords(
       () => client.markets.events({ limit: 100 }),
-      () => Array.fromAsync(client.records('markets.eventsKeyset', { limit: 5 })),
+      () => Array.fromAsync(client.call('markets.eventsKeyset', { limit: 5 }).records()),
       'events',
     )
   })
@@ -324,7 +325,7 @@ describe('round trip', () => {
           assert.ok(whole.length > of[0] && whole.length < of[1], `${id}: ${whole.length} records`)
           return whole
         },
-        () => Array.fromAsync(client.records(id as PagedId, small)),
+        () => Array.fromAsync(client.call(id as PagedId, small).records()),
         id,
       )
     }

@@ -4,6 +4,8 @@ import type { Contract } from '../contract/contract.ts'
 import type { Extensions } from '../contract/extensions.ts'
 import type { Endpoint, Input, Reply } from '../contract/kit.ts'
 import type { AnyId, Group } from '../contract/routes.ts'
+import type { Call, PagedCall } from './call.ts'
+import type { PagedId, RecordOf } from './pages.ts'
 import type { SendOptions } from './send.ts'
 
 /** Inputs that are text on the wire, but may be passed as numbers. */
@@ -26,8 +28,10 @@ export type CallOptions = SendOptions
 
 type Method<Id extends AnyId> =
   Record<never, never> extends InputOf<Id>
-    ? (input?: InputOf<Id>, options?: CallOptions) => Promise<ReplyOf<Id>>
-    : (input: InputOf<Id>, options?: CallOptions) => Promise<ReplyOf<Id>>
+    ? (input?: InputOf<Id>, options?: CallOptions) => CallOf<Id>
+    : (input: InputOf<Id>, options?: CallOptions) => CallOf<Id>
+
+type CallOf<Id extends AnyId> = Id extends PagedId ? PagedCall<ReplyOf<Id>, RecordOf<Id>> : Call<ReplyOf<Id>>
 
 /** Has an iterator instead of a method. */
 export type Streamed = 'markets.changeStream'

@@ -3,6 +3,7 @@
 
 import { type Addresses, baseOf, toRequest } from '../contract/request.ts'
 import { type AnyId, allRoutes, type Group, groups } from '../contract/routes.ts'
+import { type Call, createCall, createPagedCall, type PagedCall } from './call.ts'
 import type {
   CallOptions,
   ExplorerMethods,
@@ -12,11 +13,12 @@ import type {
   ReplyOf,
   ValidatorsMethods,
 } from './calls.ts'
-import { type PageMethods, pageMethods } from './pages.ts'
+import { type PagedId, pagedEndpoints, type RecordOf } from './pages.ts'
 import { type CallEndpoint, type ClientEnvironment, type SendOptions, send } from './send.ts'
 import { signQuote } from './sign-quote.ts'
 import { type WatchMethods, watchMethods } from './watch.ts'
 
+export type { Call, Iteration, PagedCall, RecordWithMeta, ReplyWithMeta } from './call.ts'
 export type { CallOptions, InputOf, ReplyOf } from './calls.ts'
 export {
   type ErrorCode,
@@ -40,9 +42,10 @@ export interface ClientOptions extends Addresses, SendOptions, EnvironmentOption
   readonly key?: string | undefined
 }
 
-export interface Client extends PageMethods {
-  /** Calls any endpoint by its id. The methods below use it. */
-  call<Id extends AnyId>(id: Id, input: InputOf<Id>, options?: CallOptions): Promise<ReplyOf<Id>>
+export interface Client {
+  /** Calls any endpoint by its id, as the methods below do. */
+  call<Id extends PagedId>(id: Id, input: InputOf<Id>, options?: CallOptions): PagedCall<ReplyOf<Id>, RecordOf<Id>>
+  call<Id extends AnyId>(id: Id, input: InputOf<Id>, options?: CallOptions): Call<ReplyOf<Id>>
   readonly explorer: ExplorerMethods
   readonly fx: FxMethods & { readonly signQuote: typeof signQuote }
   readonly validators: ValidatorsMethods
@@ -60,23 +63,29 @@ export function createClient(options: ClientOptions): Client {
     waitMaxMs: options.waitMaxMs ?? 30_000,
   }
   const scrub = scrubber(key)
-  const callEndpoint: CallEndpoint = (id, input, call, query) => {
+  // Inputs that cannot be sent are rejections, not exceptions.
+  const callEndpoint: CallEndpoint = async (id, input, call, query) => {
     const outgoing = toRequest(id, baseOf(id, options), input, key, query)
     return send(id, outgoing, environment, sendOptions(call, options), scrub)
+  }
+  const startCall = (id: AnyId, input: object = {}, call: CallOptions = {}) => {
+    const sent = { ...input }
+    const answer = callEndpoint(id, sent, call)
+    return id in pagedEndpoints
+      ? createPagedCall(id as PagedId, sent, answer, (page) => callEndpoint(id, page.input, call, page.query))
+      : createCall(answer)
   }
   const methods: Record<string, Record<string, unknown>> = Object.fromEntries(groups.map((group) => [group, {}]))
   for (const id of Object.keys(allRoutes) as AnyId[]) {
     if (allRoutes[id].stream) continue
     const [group, name] = id.split('.') as [Group, string]
-    const method = async (input = {}, call: CallOptions = {}) => callEndpoint(id, input, call)
-    Object.assign(methods[group] as object, { [name]: method })
+    Object.assign(methods[group] as object, { [name]: startCall.bind(undefined, id) })
   }
-  const call = async (id: AnyId, input: object, options: CallOptions = {}) => callEndpoint(id, { ...input }, options)
   Object.assign(methods.fx as object, { signQuote })
   const address = (input: object) =>
     toRequest('markets.changeStream', baseOf('markets.changeStream', options), { ...input }, key)
   Object.assign(methods.markets as object, watchMethods(address, callEndpoint, environment, scrub))
-  return { call, ...pageMethods(callEndpoint), ...methods } as unknown as Client
+  return { call: startCall, ...methods } as unknown as Client
 }
 
 /** Options of the call override those of the client. */

@@ -24,7 +24,10 @@ describe('pages', () => {
   test('4.5: iterates over all pages by `next`, with the path of the base URL and the network header', async () => {
     await using server = await twoPages(() => '/v0/eth/validators/effectiveness?indices=1%2C2&size=1&from=1')
     const { client } = clientOf(server, { baseUrl: `${server.url}/under` })
-    const days = await Array.fromAsync(client.records('validators.aggregateEffectiveness', input), ({ day }) => day)
+    const days = await Array.fromAsync(
+      client.call('validators.aggregateEffectiveness', input).records(),
+      ({ day }) => day,
+    )
     assert.deepStrictEqual(days, [2, 1])
     const [first, second] = server.requests
     assert.equal(first?.url, '/under/v0/eth/validators/effectiveness?indices=1,2')
@@ -36,7 +39,7 @@ describe('pages', () => {
     test(`a link to ${elsewhere} is requested at the base URL of the client (behaviour/http.md#client-pages)`, async () => {
       await using server = await twoPages(() => elsewhere)
       const { client } = clientOf(server)
-      const pages = await Array.fromAsync(client.pages('validators.aggregateEffectiveness', input))
+      const pages = await Array.fromAsync(client.call('validators.aggregateEffectiveness', input).pages())
       assert.equal(pages.length, 2)
       assert.equal(server.requests[1]?.url, '/v0/eth/validators/effectiveness?from=1')
     })
@@ -50,10 +53,10 @@ describe('pages', () => {
     )
     const { client } = clientOf(server)
     const input = { validator_index_or_pubkey: 12, limit: 1 }
-    const days = await Array.fromAsync(client.records('validators.effectiveness', input), ({ day }) => day)
+    const days = await Array.fromAsync(client.call('validators.effectiveness', input).records(), ({ day }) => day)
     assert.deepStrictEqual(days, [1, 2])
     assert.equal(server.requests[1]?.url, '/v1/eth/validators/12/effectiveness?limit=1&offset=1')
-    const pages = await Array.fromAsync(client.pages('validators.effectiveness', input))
+    const pages = await Array.fromAsync(client.call('validators.effectiveness', input).pages())
     assert.equal(pages.length, 1)
   })
 
@@ -62,14 +65,14 @@ describe('pages', () => {
     await using endless = await serveScript(() => ({ body: { data: [], next: `/x?from=${from++}` } }))
     const { client } = clientOf(endless)
     const options = { pagesMax: 3 }
-    const all = Array.fromAsync(client.pages('validators.aggregateEffectiveness', input, options))
+    const all = Array.fromAsync(client.call('validators.aggregateEffectiveness', input).pages(options))
     assert.match((await failureOf(all)).message, /more than 3 pages/)
     assert.equal(endless.requests.length, 3)
     await using stuck = await serveScript({ body: { data: [], next: '/x?from=1' } })
-    const same = Array.fromAsync(clientOf(stuck).client.pages('validators.aggregateEffectiveness', input))
+    const same = Array.fromAsync(clientOf(stuck).client.call('validators.aggregateEffectiveness', input).pages())
     assert.match((await failureOf(same)).message, /is one that was read before/)
     await using odd = await serveScript({ body: { data: [] } })
-    const unread = Array.fromAsync(clientOf(odd).client.pages('validators.aggregateEffectiveness', input))
+    const unread = Array.fromAsync(clientOf(odd).client.call('validators.aggregateEffectiveness', input).pages())
     assert.match((await failureOf(unread)).message, /is not valid/)
   })
 
@@ -77,20 +80,23 @@ describe('pages', () => {
     const page = (id: string, next_cursor?: string) => ({ body: { markets: [{ id }], next_cursor } })
     await using server = await serveScript(page('1', 'a'), page('2'), page('1', 'a'), page('1', 'a'), page('1', 'a'))
     const { client } = clientOf(server)
-    const ids = await Array.fromAsync(client.records('markets.listKeyset', { order: 'volume' }), ({ id }) => id)
+    const ids = await Array.fromAsync(client.call('markets.listKeyset', { order: 'volume' }).records(), ({ id }) => id)
     assert.deepEqual(ids, ['1', '2'])
     const urls = server.requests.map(({ url }) => url)
     assert.deepEqual(urls, ['/markets/keyset?order=volume', '/markets/keyset?order=volume&after_cursor=a'])
-    const repeated = Array.fromAsync(client.records('markets.listKeyset', {}))
+    const repeated = Array.fromAsync(client.call('markets.listKeyset', {}).records())
     assert.match((await failureOf(repeated)).message, /is one that was read before/)
-    const limited = Array.fromAsync(client.records('markets.listKeyset', {}, { pagesMax: 1 }))
+    const limited = Array.fromAsync(client.call('markets.listKeyset', {}).records({ pagesMax: 1 }))
     assert.match((await failureOf(limited)).message, /more than 1 pages/)
   })
 
   test('quotes: the next request has the cursor in `before`, and null ends the list', async () => {
     const page = (id: string, next: string | null) => ({ body: { quotes: [{ id }], next } })
     await using server = await serveScript(page('c', 'c'), page('b', null))
-    const quotes = await Array.fromAsync(clientOf(server).client.records('fx.quotes', { limit: 1 }), ({ id }) => id)
+    const quotes = await Array.fromAsync(
+      clientOf(server).client.call('fx.quotes', { limit: 1 }).records(),
+      ({ id }) => id,
+    )
     assert.deepEqual(quotes, ['c', 'b'])
     assert.deepEqual(urlsOf(server), ['/v1/exchange/fx/quotes?limit=1', '/v1/exchange/fx/quotes?limit=1&before=c'])
   })
@@ -98,7 +104,7 @@ describe('pages', () => {
   test('lists with an offset: it grows by the number of records, from the given one, until a page is empty', async () => {
     await using server = await serveScript({ body: [{ id: '1' }, { id: '2' }] }, { body: [{ id: '3' }] }, { body: [] })
     const { client } = clientOf(server)
-    const ids = await Array.fromAsync(client.records('markets.tags', { limit: 2, offset: 4 }), ({ id }) => id)
+    const ids = await Array.fromAsync(client.call('markets.tags', { limit: 2, offset: 4 }).records(), ({ id }) => id)
     assert.deepEqual(ids, ['1', '2', '3'])
     assert.deepEqual(
       urlsOf(server),
@@ -112,7 +118,7 @@ describe('pages', () => {
     })
     await using server = await serveScript(page('1', true), page('2', false))
     const { client } = clientOf(server)
-    const ids = await Array.fromAsync(client.records('markets.publicSearch', { q: 'rain' }), ({ id }) => id)
+    const ids = await Array.fromAsync(client.call('markets.publicSearch', { q: 'rain' }).records(), ({ id }) => id)
     assert.deepEqual(ids, ['1', '2'])
     assert.deepEqual(urlsOf(server), ['/public-search?q=rain', '/public-search?q=rain&page=2'])
   })
@@ -121,7 +127,7 @@ describe('pages', () => {
     const page = (cursor: string, more: boolean) => ({ body: { changes: [{ cursor }], next: cursor, more } })
     await using server = await serveScript(page('7', true), page('8', false))
     const { client } = clientOf(server)
-    const cursors = await Array.fromAsync(client.records('markets.changes', {}), ({ cursor }) => cursor)
+    const cursors = await Array.fromAsync(client.call('markets.changes', {}).records(), ({ cursor }) => cursor)
     assert.deepEqual(cursors, ['7', '8'])
     assert.deepEqual(urlsOf(server), ['/markets/changes', '/markets/changes?after=7'])
   })
@@ -132,30 +138,33 @@ describe('pages', () => {
     await using cursors = await serveScript((request) => ({
       body: { markets: [{ id: '1' }], next_cursor: next(request) },
     }))
-    const byCursor = Array.fromAsync(clientOf(cursors).client.pages('markets.listKeyset', {}))
+    const byCursor = Array.fromAsync(clientOf(cursors).client.call('markets.listKeyset', {}).pages())
     assert.match((await failureOf(byCursor)).message, /is one that was read before/)
     assert.equal(cursors.requests.length, 4)
     await using links = await serveScript((request) => ({ body: { data: [], next: `/x?from=${next(request)}` } }))
-    const byLink = Array.fromAsync(clientOf(links).client.pages('validators.aggregateEffectiveness', input))
+    const byLink = Array.fromAsync(clientOf(links).client.call('validators.aggregateEffectiveness', input).pages())
     assert.match((await failureOf(byLink)).message, /is one that was read before/)
     assert.equal(links.requests.length, 4)
   })
 
   test('a server that ignores offset or page repeats its records, which is an error; no records end a search', async () => {
     await using offsets = await serveScript({ body: [{ id: '1' }, { id: '2' }] })
-    const byOffset = Array.fromAsync(clientOf(offsets).client.records('markets.tags', {}))
+    const byOffset = Array.fromAsync(clientOf(offsets).client.call('markets.tags', {}).records())
     assert.match((await failureOf(byOffset)).message, /records of the one before/)
     const pagination = { hasMore: true, totalResults: 9 }
     await using numbers = await serveScript({ body: { events: [{ id: '1' }], tags: [], pagination } })
-    const byNumber = Array.fromAsync(clientOf(numbers).client.records('markets.publicSearch', { q: 'rain' }))
+    const byNumber = Array.fromAsync(clientOf(numbers).client.call('markets.publicSearch', { q: 'rain' }).records())
     assert.match((await failureOf(byNumber)).message, /records of the one before/)
     await using empty = await serveScript({ body: { events: [], tags: [], pagination } })
-    assert.deepEqual(await Array.fromAsync(clientOf(empty).client.records('markets.publicSearch', { q: 'rain' })), [])
+    assert.deepEqual(
+      await Array.fromAsync(clientOf(empty).client.call('markets.publicSearch', { q: 'rain' }).records()),
+      [],
+    )
   })
 
   test('a page without its list of records is an error', async () => {
     await using server = await serveScript({ body: { next: null } })
-    const all = Array.fromAsync(clientOf(server).client.records('validators.list', {}))
+    const all = Array.fromAsync(clientOf(server).client.call('validators.list', {}).records())
     assert.match((await failureOf(all)).message, /no list of records/)
   })
 

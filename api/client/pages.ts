@@ -1,12 +1,12 @@
-// Iterators over every endpoint that returns pages (behaviour/http.md#client-pages). Of a link to the next page only the
+// How the pages of every endpoint that has them are read (behaviour/http.md#client-pages). Of a link to the next page only the
 // query is used, with the base URL of the client. So no link can send the key to another host, and proxies may change host
 // and path.
 
 import { stringifyJson } from '../contract/json.ts'
 import type { AnyId } from '../contract/routes.ts'
-import type { InputOf, ReplyOf } from './calls.ts'
+import type { ReplyOf } from './calls.ts'
 import { TransportError } from './errors.ts'
-import { type CallEndpoint, contextOf, type SendOptions } from './send.ts'
+import { type Answer, contextOf } from './send.ts'
 
 /** How the next page is requested. Undefined and null in a reply mean that there is none. */
 type NextPage =
@@ -55,16 +55,9 @@ type ListIn<Reply, Member> = Member extends keyof Reply ? Reply[Member] : Reply
 export type RecordOf<Id extends PagedId> =
   ListIn<ReplyOf<Id>, Paged[Id]['records']> extends readonly (infer Item)[] ? Item : never
 
-export interface PageOptions extends SendOptions {
+export interface PageOptions {
   /** The iterator throws after this number of pages; default 10 000. */
   readonly pagesMax?: number | undefined
-}
-
-export interface PageMethods {
-  /** The replies of a paged endpoint, page by page. The input is that of the first page. */
-  pages<Id extends PagedId>(id: Id, input: InputOf<Id>, options?: PageOptions): AsyncGenerator<ReplyOf<Id>>
-  /** The records of all pages of a paged endpoint. */
-  records<Id extends PagedId>(id: Id, input: InputOf<Id>, options?: PageOptions): AsyncGenerator<RecordOf<Id>>
 }
 
 export interface PageRequest {
@@ -77,33 +70,25 @@ type Members = Readonly<Record<string, unknown>>
 
 const pagesMaxDefault = 10_000
 
-export const pageMethods = (callEndpoint: CallEndpoint): PageMethods => ({
-  pages: (id, input, options = {}) => readPages(callEndpoint, id, { ...input }, options) as AsyncGenerator<never>,
-  async *records(id, input, options = {}) {
-    for await (const page of readPages(callEndpoint, id, { ...input }, options))
-      yield* recordsOf(id, page) as readonly never[]
-  },
-})
-
-async function* readPages(
-  callEndpoint: CallEndpoint,
+/** Every page from the first one on. `requestPage` requests one. */
+export async function* readPages(
   id: PagedId,
   input: Members,
-  options: PageOptions,
-): AsyncGenerator<unknown> {
-  const pagesMax = options.pagesMax ?? pagesMaxDefault
+  requestPage: (request: PageRequest) => Promise<Answer>,
+  { pagesMax = pagesMaxDefault }: PageOptions,
+): AsyncGenerator<Answer, void, undefined> {
   let request: PageRequest | undefined = { input }
   const requested = new Set<string>()
   let previous = ''
   for (let count = 1; count <= pagesMax; count++) {
-    const reply: unknown = await callEndpoint(id, request.input, options, request.query)
-    const content = contentOf(id, reply)
+    const answer: Answer = await requestPage(request)
+    const content = contentOf(id, answer.reply)
     if (content !== undefined && content === previous)
       throw unreadable(id, 'the page has the records of the one before')
-    yield reply
+    yield answer
     previous = content ?? ''
     requested.add(positionOf(request))
-    request = nextRequest(id, request, reply)
+    request = nextRequest(id, request, answer.reply)
     if (!request) return
     if (requested.has(positionOf(request))) throw unreadable(id, 'the next page is one that was read before')
   }

@@ -61,7 +61,13 @@ export type CallEndpoint = (
   input: Readonly<Record<string, unknown>>,
   options: SendOptions,
   query?: URLSearchParams,
-) => Promise<unknown>
+) => Promise<Answer>
+
+/** A successful response. */
+export interface Answer {
+  readonly reply: unknown
+  readonly meta: ResponseMeta
+}
 
 /** Endpoints that return a list: "No data found" is an empty list, not an error (behaviour/http.md#client-errors). */
 const lists: ReadonlySet<AnyId> = new Set(['explorer.labelListV2', 'explorer.labelListV1'])
@@ -77,7 +83,7 @@ export async function send(
   environment: ClientEnvironment,
   options: SendOptions,
   scrub: (text: string) => string,
-): Promise<unknown> {
+): Promise<Answer> {
   const retries = Math.min(options.retries ?? 2, retriesMax)
   for (let attempt = 1; ; attempt++) {
     try {
@@ -109,7 +115,7 @@ async function attemptOnce(
   { timeoutMs = 30_000, signal, onResponse }: SendOptions,
   scrub: (text: string) => string,
   attempt: number,
-): Promise<unknown> {
+): Promise<Answer> {
   signal?.throwIfAborted()
   const stop = new AbortController()
   const follow = () => stop.abort(signal?.reason)
@@ -135,8 +141,9 @@ async function attemptOnce(
     signal?.removeEventListener('abort', follow)
   }
   const context = contextOf(id, response.status, response.headers, environment.now())
-  onResponse?.(metaOf(context, response.headers, attempt))
-  return parseReply(id, context, text, scrub)
+  const meta = metaOf(context, response.headers, attempt)
+  onResponse?.(meta)
+  return { reply: parseReply(id, context, text, scrub), meta }
 }
 
 function parseReply(id: AnyId, context: FailureContext, text: string, scrub: (text: string) => string): unknown {

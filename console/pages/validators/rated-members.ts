@@ -98,8 +98,7 @@ export function useDailyFigures(
       const lines = new Map(
         indices.map((index) => [index, Array.from({ length: last + 1 - first }, (): number | null => null)]),
       )
-      const records = client.records(
-        'validators.aggregateEffectiveness',
+      const call = client.validators.aggregateEffectiveness(
         {
           network,
           indices: [...indices],
@@ -110,7 +109,7 @@ export function useDailyFigures(
         },
         { signal },
       )
-      for await (const { validatorIndex = -1, day, validatorEffectiveness } of records) {
+      for await (const { validatorIndex = -1, day, validatorEffectiveness } of call.records()) {
         const line = lines.get(validatorIndex)
         if (line && day !== undefined) line[Number(day) - first] = validatorEffectiveness ?? null
       }
