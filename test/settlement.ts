@@ -2,7 +2,7 @@
 // contract computes the witness hash in Solidity, independently of the server's typed data.
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { createPublicClient, getAddress, type Hex, http, toFunctionSelector } from 'viem'
+import { createPublicClient, encodeDeployData, getAddress, type Hex, http, toFunctionSelector } from 'viem'
 import type { TypedData } from '#api/contract/wire/fx.ts'
 import { compile, type RealEvm } from './real-evm.ts'
 
@@ -155,6 +155,11 @@ export async function openSettlement(evm: RealEvm, decimals: { readonly given: n
     taken,
     spender,
     deploy,
+    /** The code that deploys a contract, with its arguments. */
+    initCode: (name: string, ...args: unknown[]): Hex => {
+      const { abi = [], bytecode = '0x' } = contracts[name] ?? {}
+      return encodeDeployData({ abi, bytecode, args })
+    },
     call,
     balanceOf: async (token: string, owner: string) =>
       BigInt((await read('Token', token, 'balanceOf', [owner])) as bigint),

@@ -21,7 +21,8 @@ export type ChainFinding = Static<typeof ChainFinding>
 
 export const SignatureDiagnosis = Type.Object({
   verdict: oneOf(['good', 'bad', 'unknown'], {
-    description: '`unknown`: the request names no signer. Compare `signer` with the address you expect.',
+    description:
+      '`unknown`: the request names no signer; compare `signer` with the address you expect. Or it is a signature of a wallet that is not deployed yet (ERC-6492), and no node was asked.',
   }),
   signer: nullable({ ...Address, description: 'The signer, assuming that this quote was signed.' }),
   digest: { ...Hash, description: 'The digest to sign.' },
@@ -42,7 +43,7 @@ export const checkSignature = endpoint('fx.checkSignature', {
   input: Type.Object({
     id: quoteId,
     signature: PatternText('^0x([0-9a-fA-F]{2})*$', 'be 0x and hexadecimal bytes of two digits each', {
-      maxLength: 8192,
+      maxLength: 32_768,
       description: 'The signature from the wallet.',
     }),
     signer: Type.Optional({ ...Address, description: 'The expected signer.' }),

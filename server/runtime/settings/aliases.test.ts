@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { allRoutes } from '#api/contract/routes.ts'
+import { settingsWith } from '#test/context.ts'
+import { readYaml } from '../config/yaml.ts'
 import { aliasProblems } from './aliases.ts'
 
 const message = (from: string, to: string) => aliasProblems({ paths: { [from]: to } })[0]?.message
@@ -39,4 +43,13 @@ test('every invalid alias is reported with its path', () => {
       ['aliases', 'paths', '/d'],
     ],
   )
+})
+
+test('examples/stablefx-aliases.yaml is valid, and has an alias for every path of FX', () => {
+  const text = readFileSync(new URL('../../../examples/stablefx-aliases.yaml', import.meta.url), 'utf8')
+  const { paths } = settingsWith(readYaml(text).value as object).aliases
+  assert.deepEqual(aliasProblems({ paths }), [])
+  const ofFx = Object.values(allRoutes).flatMap(({ path }) => (path.startsWith('/v1/exchange/fx/') ? [path] : []))
+  assert.deepEqual(new Set(Object.values(paths)), new Set(ofFx))
+  for (const [from, to] of Object.entries(paths)) assert.equal(from.replace('/stablefx/', '/fx/'), to)
 })

@@ -2,7 +2,7 @@
 // Permit2 on a real EVM.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { Hex } from 'viem'
+import { encodeAbiParameters, getContractAddress, type Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { signQuote } from '#api/client/client.ts'
 import { parseJson } from '#api/contract/json.ts'
@@ -119,5 +119,67 @@ describe('a signer with code', { skip: missing }, () => {
       assert.deepEqual([diagnosis.verdict, diagnosis.chain.signature], [verdict, verdict === 'good'])
       assert.equal(await chain.settle(quote.typedData, lent.address, signature), outcome)
     }
+  })
+
+  describe('a wallet that is not deployed yet (ERC-6492)', () => {
+    /** Deploys its calldata with CREATE2 and the salt 0. */
+    const factoryCode = '0x36600060003760003660006000f560005260206000f3'
+    const factory: Hex = `0x${'fa'.repeat(20)}`
+
+    async function planWallet(by: Hex) {
+      await evm.request('hardhat_setCode', factory, factoryCode)
+      const bytecode = chain.initCode('Wallet', by)
+      const address = getContractAddress({ opcode: 'CREATE2', from: factory, salt: `0x${'00'.repeat(32)}`, bytecode })
+      const types = [{ type: 'address' }, { type: 'bytes' }, { type: 'bytes' }]
+      const wrap = (signature: string) =>
+        `${encodeAbiParameters(types, [factory, bytecode, signature as Hex])}${'6492'.repeat(16)}`
+      return { address, bytecode, wrap }
+    }
+
+    test('good before and after its deployment, and Permit2 settles the inner signature', async () => {
+      const [operator] = evm.rich
+      const { address, bytecode, wrap } = await planWallet(owner.address)
+      const quote = await requestQuote('110')
+      const signature = await signQuote(quote, owner)
+      assert.deepEqual(await examine(quote, wrap(signature), address), {
+        verdict: 'good',
+        findings: 0,
+        chain: { signature: true, contract: false, balance: false, allowance: false, nonce: true },
+      })
+      assert.equal(await evm.request('eth_getCode', address, 'latest'), '0x', 'nothing was deployed')
+      await operator.sendTransaction({ to: factory, data: bytecode, gas: 1_000_000n } as never)
+      await evm.mine()
+      await chain.call(operator, 'Token', chain.given, 'mint', [address, plenty])
+      await chain.call(operator, 'Wallet', address, 'approve', [chain.given, permit2, plenty])
+      const deployed = await examine(quote, wrap(signature), address)
+      assert.deepEqual([deployed.verdict, deployed.chain], ['good', { ...allOk, contract: true }])
+      assert.notEqual(await chain.settle(quote.typedData, address, wrap(signature) as Hex), 'settled')
+      assert.equal(await chain.settle(quote.typedData, address, signature), 'settled')
+    })
+
+    test('bad: another key, another wallet, another form, or no deployment', async () => {
+      const { address, wrap } = await planWallet(otherAccount.address)
+      const quote = await requestQuote('111')
+      const verdictOf = async (signature: string, signer: string) => {
+        const { verdict, chain: onChain } = await examine(quote, signature, signer)
+        return [verdict, onChain.signature]
+      }
+      const [right, wrong] = [await signQuote(quote, otherAccount), await signQuote(quote, owner)]
+      assert.deepEqual(await verdictOf(wrap(right), address), ['good', true])
+      assert.deepEqual(await verdictOf(wrap(wrong), address), ['bad', false])
+      assert.deepEqual(await verdictOf(wrap(right), lent.address), ['bad', false])
+      assert.deepEqual(await verdictOf(`${right}${'6492'.repeat(16)}`, address), ['bad', false])
+      await evm.request('hardhat_setCode', factory, '0x60006000fd')
+      assert.deepEqual(await verdictOf(wrap(right), address), ['bad', false])
+    })
+
+    test('unknown without a node', async () => {
+      const { address, wrap } = await planWallet(owner.address)
+      const quote = await requestQuote('112')
+      const input = { signature: wrap(await signQuote(quote, owner)), signer: address, signed: undefined }
+      const { verdict, findings } = await examineSignature(quote, input, '', systemClock)
+      assert.equal(verdict, 'unknown')
+      assert.match(findings[0]?.message ?? '', /ERC-6492/)
+    })
   })
 })

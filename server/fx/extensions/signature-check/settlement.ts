@@ -1,9 +1,11 @@
 // Checks on the chain whether a signed quote can be settled: the Permit2 contract exists, the signer has the tokens and
-// has approved Permit2, the nonce is unused, and a contract signer accepts the signature. Read-only.
+// has approved Permit2, the nonce is unused, and a contract signer accepts the signature, also one that is not deployed yet
+// (ERC-6492). Read-only.
 import type { TypedData } from '#api/contract/wire/fx.ts'
 import type { ChainFinding } from '#api/contract/wire/fx-signature-check.ts'
 import type { Clock } from '#runtime/clock.ts'
 import { openRpc, type RpcCall } from '#sources/evm/rpc.ts'
+import { isPredeploySignature, parsePredeploySignature, predeployCheckCode } from './predeploy-signature.ts'
 
 export interface SettlementInput {
   readonly typedData: TypedData
@@ -43,7 +45,9 @@ export async function readSettlementFindings(
     ...(permit2Code === '0x'
       ? [{ name: 'contract' as const, ok: false, message: `there is no contract at ${domain.verifyingContract}` }]
       : []),
-    ...contractSignerFinding(signerCode, signatureResult),
+    ...(isPredeploySignature(input.signature)
+      ? predeployFindings(signerCode, signatureResult)
+      : contractSignerFinding(signerCode, signatureResult)),
     ...tokenFindings(input.typedData, decodeUint256(balance), decodeUint256(allowance)),
     nonceFinding(input.typedData, decodeUint256(bitmap)),
   ]
@@ -66,8 +70,18 @@ function settlementCalls({ typedData, signer, signature, digest }: SettlementInp
     call(token, `${selectors.balanceOf}${abiWord(signer)}`),
     call(token, `${selectors.allowance}${abiWord(signer)}${abiWord(permit2)}`),
     call(permit2, `${selectors.nonceBitmap}${abiWord(signer)}${abiWord(BigInt(message.nonce) >> 8n)}`),
-    call(signer, `${selectors.isValidSignature}${abiWord(digest)}${abiWord(64n)}${abiBytes(signature)}`),
+    signatureCall(signer, digest, signature),
   ]
+}
+
+function signatureCall(signer: string, digest: string, signature: string): RpcCall {
+  const dataFor = (bytes: string) =>
+    `0x${selectors.isValidSignature}${abiWord(digest)}${abiWord(64n)}${abiBytes(bytes)}`
+  const predeploy = isPredeploySignature(signature) ? parsePredeploySignature(signature) : undefined
+  const transaction = predeploy
+    ? { data: predeployCheckCode(predeploy, signer, selectors.isValidSignature, dataFor(predeploy.signature)) }
+    : { to: signer, data: dataFor(signature) }
+  return { method: 'eth_call', params: [transaction, 'latest'] }
 }
 
 const abiWord = (value: string | bigint): string => BigInt(value).toString(16).padStart(64, '0')
@@ -89,6 +103,22 @@ function contractSignerFinding(code: string | undefined, signatureResult: string
     ? 'the signer is a contract and accepts the signature (EIP-1271)'
     : 'the signer is a contract and rejects the signature (EIP-1271)'
   return [{ name: 'signature', ok, message }]
+}
+
+/** The wallet decides. Permit2 does not know ERC-6492: it needs the deployed wallet and the inner signature. */
+function predeployFindings(code: string | undefined, signatureResult: string | undefined): ChainFinding[] {
+  const ok = decodeUint256(signatureResult) === 1n
+  const isDeployed = code !== undefined && code !== '0x'
+  const message = ok
+    ? 'the signer accepts the signature once it is deployed (ERC-6492)'
+    : 'the signer rejects the signature, or is not deployed by the call in it (ERC-6492)'
+  const todo = isDeployed
+    ? 'the signer is deployed: settle with the inner signature, because Permit2 does not accept the form of ERC-6492'
+    : 'the signer is not deployed: deploy it before settlement, and settle with the inner signature'
+  return [
+    { name: 'signature', ok, message },
+    ...(ok ? [{ name: 'contract' as const, ok: isDeployed, message: todo }] : []),
+  ]
 }
 
 function tokenFindings(

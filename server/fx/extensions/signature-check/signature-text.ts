@@ -1,6 +1,7 @@
 // Parses the text of a signature. The contract accepts 65 bytes with v 27 or 28, or 64 bytes in the compact form of
 // EIP-2098. Anything else gives a finding, even if it can still be parsed. Pure.
 import type { SignatureFinding } from '#api/contract/wire/fx-signature-check.ts'
+import { isPredeploySignature } from './predeploy-signature.ts'
 import type { Signature } from './recover-address.ts'
 
 export interface ParsedSignature {
@@ -16,6 +17,10 @@ export function parseSignature(text: string): ParsedSignature {
     findings: [{ field: 'signature', message }],
   })
   if (!/^0x([0-9a-fA-F]{2})+$/.test(text)) return invalid('is not 0x followed by hexadecimal bytes')
+  if (isPredeploySignature(text))
+    return invalid(
+      'is of a wallet that is not deployed yet (ERC-6492); the check needs `signer` and a node (fx.rpcUrl)',
+    )
   const r = BigInt(`0x${hex.slice(0, 64)}`)
   if (hex.length === 128) {
     const word = BigInt(`0x${hex.slice(64)}`)
