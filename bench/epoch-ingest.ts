@@ -13,7 +13,7 @@ import { createValidatorsCaches } from '#validators/context.ts'
 import { dutiesOnThreads } from '#validators/duties/store.ts'
 import { openEpochProcessors } from '#validators/ingest/epochs/open-processors.ts'
 import { Follower } from '#validators/ingest/follow.ts'
-import { readProcessorStart } from '#validators/ingest/start.ts'
+import { readProcessorStart } from '#validators/ingest/thread/read-processor-start.ts'
 
 export interface EpochFigures {
   readonly epochs: number

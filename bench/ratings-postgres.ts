@@ -4,7 +4,7 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { chownSync, existsSync, globSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { amounts, counts, type Measure, measures } from '#validators/ratings/measures.ts'
+import { amounts, counts, type Measure, measures } from '#validators/method/measures.ts'
 
 export interface SumQuery {
   readonly validators: readonly number[]

@@ -1,7 +1,7 @@
 // The data and queries of bench/ratings.ts: half days of all validators of a network.
 import { createSeededRandom } from '#simulator/seeded-random.ts'
 import type { Segment } from '#validators/duties/write.ts'
-import { type Measure, measures } from '#validators/ratings/measures.ts'
+import { type Measure, measures } from '#validators/method/measures.ts'
 
 /** A deterministic number from 0 to 999. */
 function draw(validator: number, part: number, salt: number): number {

@@ -27,8 +27,8 @@ import {
   queryDuties,
   updateDuties,
 } from '#validators/duties/store.ts'
-import { type Measure, measures } from '#validators/ratings/measures.ts'
-import { aggregateFigures, figures, inputsFor } from '#validators/ratings/method.ts'
+import { type Measure, measures } from '#validators/method/measures.ts'
+import { aggregateFigures, figures, inputsFor } from '#validators/method/method.ts'
 import { putValidators } from '#validators/registry/registry.ts'
 import { openPostgres } from './ratings-postgres.ts'
 import { type BenchQuery, benchQueries, entryOf, median, sumsOf, timed, validatorsPerCall } from './ratings-rows.ts'

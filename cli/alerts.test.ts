@@ -9,7 +9,7 @@ import { testSecret, testWebhook } from '#test/alerts-network.ts'
 import { openFolder, runCommand } from '#test/run-command.ts'
 import { serveScript } from '#test/scripted-server.ts'
 import { copyEmptyStores } from '#test/template.ts'
-import { recordAttempt, storeDeliveries } from '#validators/alerts/deliveries.ts'
+import { recordAttempt, storeDeliveries } from '#validators/extensions/alerts/deliveries.ts'
 
 async function openScene(url = 'http://127.0.0.1:1/') {
   const folder = await openFolder()

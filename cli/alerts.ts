@@ -29,7 +29,7 @@ export function addAlerts(validators: Command): void {
 }
 
 async function list(options: ListOptions): Promise<void> {
-  const { listDeliveries } = await import('#validators/alerts/deliveries.ts')
+  const { listDeliveries } = await import('#validators/extensions/alerts/deliveries.ts')
   const deliveries = await withIngest(options, 'found', (ingest) => listDeliveries(ingest, options.limit))
   if (options.json)
     return printJson(deliveries.map(({ body, ...delivery }) => ({ ...delivery, body: JSON.parse(body) })))
@@ -53,8 +53,8 @@ async function sendTest(id: string, options: CommonOptions): Promise<void> {
     throw new CommandFailure('webhook.unknown', `There is no webhook ${id}. ${todo}.`)
   }
   const [{ postDelivery }, { testBody }, { FetchError, cleanUrl }] = await Promise.all([
-    import('#validators/alerts/send.ts'),
-    import('#validators/alerts/delivery-body.ts'),
+    import('#validators/extensions/alerts/send.ts'),
+    import('#validators/extensions/alerts/delivery-body.ts'),
     import('#sources/http-client.ts'),
   ])
   const [nowMs, deliveryId] = [clock.now(), random.uuid()]

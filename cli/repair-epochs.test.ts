@@ -20,10 +20,10 @@ import { coveredEpochs } from '#validators/duties/coverage.ts'
 import { levels } from '#validators/duties/layout.ts'
 import { packCells } from '#validators/duties/pack-chunk.ts'
 import { dutiesOnThreads } from '#validators/duties/store.ts'
-import { storeGapReasons } from '#validators/ingest/gap-reasons.ts'
+import { storeGapReasons } from '#validators/ingest/gaps/explain-gaps.ts'
 import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
 import { startBeacon } from '#validators/ingest/start.ts'
-import { measures } from '#validators/ratings/measures.ts'
+import { measures } from '#validators/method/measures.ts'
 
 async function openScene({ fromEpoch = 0 } = {}) {
   /** Slots whose blocks the node does not return. */

@@ -104,7 +104,7 @@ async function queryExplain(options: CommonOptions, given: object): Promise<Expl
     input,
     runInProcess: async (context) => {
       const [{ explainForOperator }, { withChainTimes }] = await Promise.all([
-        import('#validators/explain-for-operator.ts'),
+        import('#validators/extensions/explain/explain-for-operator.ts'),
         import('#validators/ingest/read/chain-identity.ts'),
       ])
       return explainForOperator({ ...context, settings: await withChainTimes(context) }, input)

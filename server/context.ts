@@ -8,17 +8,19 @@ import { createMarketsCaches, type MarketsContext } from '#markets/context.ts'
 import type { ChangesContext } from '#markets/extensions/changes/context.ts'
 import { StreamSlots } from '#markets/extensions/changes/stream-slots.ts'
 import { createValidatorsCaches, type ValidatorsContext } from '#validators/context.ts'
+import { createOperatorsCaches, type OperatorsContext } from '#validators/extensions/operators/context.ts'
 
 export type AppContext = Context &
   ExplorerContext &
   LabelSearchContext &
   FxContext &
   ValidatorsContext &
+  OperatorsContext &
   MarketsContext &
   ChangesContext
 
 /** Of the thread of the ingesters, which does not open what requests write. */
-export type IngestContext = Omit<AppContext, 'state' | 'fx' | 'labelSearch' | 'changeStreams'>
+export type IngestContext = Omit<AppContext, 'state' | 'fx' | 'labelSearch' | 'changeStreams' | 'operators'>
 
 /** With empty caches. */
 export const createContext = ({ state, ...parts }: Context): AppContext => ({
@@ -27,6 +29,7 @@ export const createContext = ({ state, ...parts }: Context): AppContext => ({
   fx: createFxCaches(),
   labelSearch: createLabelSearchCache(),
   changeStreams: new StreamSlots(),
+  operators: createOperatorsCaches(),
 })
 
 export const createIngestContext = ({

@@ -22,7 +22,7 @@ import { aggregateEffectiveness } from '#validators/endpoints/aggregate-effectiv
 import { effectiveness } from '#validators/endpoints/effectiveness.ts'
 import { metadata } from '#validators/endpoints/metadata.ts'
 import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
-import { type Measure, measures } from '#validators/ratings/measures.ts'
+import { type Measure, measures } from '#validators/method/measures.ts'
 import type { Truth } from './beacon/truth.ts'
 import { demoSeed } from './demo-seed.ts'
 import { demoAccounts, demoChains } from './explorer/chains.ts'

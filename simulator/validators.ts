@@ -3,6 +3,7 @@
 // imported from a file (behaviour/operations.md#demo-links-between-groups).
 import type { Network } from '#api/contract/wire/validators.ts'
 import { chainDays, type Epoch } from '#core/chain-time.ts'
+import { countIn } from '#core/ranges.ts'
 import type { Settings } from '#runtime/settings.ts'
 import type { AppContext } from '#server/context.ts'
 import { coveredEpochs } from '#validators/duties/coverage.ts'
@@ -13,11 +14,11 @@ import { openDepositReader } from '#validators/ingest/deposits/follow-deposits.t
 import type { EpochProcessor } from '#validators/ingest/epochs/epoch-processor.ts'
 import { openEpochProcessors } from '#validators/ingest/epochs/open-processors.ts'
 import { Follower } from '#validators/ingest/follow.ts'
-import { countEpochs, missingEpochs } from '#validators/ingest/gaps.ts'
-import type { IngestStep } from '#validators/ingest/ingest-progress.ts'
+import { missingEpochs } from '#validators/ingest/gaps/find-gaps.ts'
 import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
-import { readProcessorStart } from '#validators/ingest/start.ts'
-import { readGroups } from '#validators/ingest/summary-groups.ts'
+import type { IngestStep } from '#validators/ingest/status/ingest-progress.ts'
+import { readProcessorStart } from '#validators/ingest/thread/read-processor-start.ts'
+import { readSummaryEntities } from '#validators/ingest/write/read-summary-entities.ts'
 import { importEntities, parseEntityRecords } from '#validators/registry/entities.ts'
 import { demoAccounts } from './explorer/chains.ts'
 import type { DemoNodes, NodeUrls } from './nodes.ts'
@@ -106,7 +107,7 @@ const settingsFor = ({ mainnet, hoodi, execution }: NodeUrls) => ({
 export async function loadedShare({ duties }: Pick<AppContext, 'duties'>): Promise<number> {
   const until = (await coveredEpochs(duties, 'mainnet')).at(-1)?.until ?? 0
   if (until === 0) return 0
-  return 1 - countEpochs(await missingEpochs(duties, 'mainnet', { from: 0, until })) / until
+  return 1 - countIn(await missingEpochs(duties, 'mainnet', { from: 0, until })) / until
 }
 
 const checkEveryMs = 500
@@ -172,7 +173,10 @@ async function withRecentDays(
 
 /** The ingest would do this a few days at a time. */
 async function summarizeAllDays({ ingest, duties, settings }: AppContext, signal: AbortSignal): Promise<void> {
-  const [time, groups] = [plainTime(settings.validators.networks.mainnet), await readGroups(ingest, 'mainnet')]
+  const [time, entities] = [
+    plainTime(settings.validators.networks.mainnet),
+    await readSummaryEntities(ingest, 'mainnet'),
+  ]
   const until = (await coveredEpochs(duties, 'mainnet')).at(-1)?.until ?? 0
-  await summarizeDuties(duties, { network: 'mainnet', time, until, groups, daysMax: daysBefore }, signal)
+  await summarizeDuties(duties, { network: 'mainnet', time, until, entities, daysMax: daysBefore }, signal)
 }

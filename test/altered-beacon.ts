@@ -17,7 +17,7 @@ import { createEpochProcessor } from '#validators/ingest/epochs/epoch-processor.
 import { Follower } from '#validators/ingest/follow.ts'
 import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
 import { StateRecords } from '#validators/ingest/read/state-records.ts'
-import { measures } from '#validators/ratings/measures.ts'
+import { measures } from '#validators/method/measures.ts'
 import type { Answer, AnswerAlterer } from './altered-answer.ts'
 import type { AlteredRun } from './altered-seeds.ts'
 import { type AnswerRequest, type AnswerServer, serveAnswers } from './altering-proxy.ts'

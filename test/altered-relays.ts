@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { createSeededRandom } from '#simulator/seeded-random.ts'
 import { FetchError } from '#sources/http-client.ts'
-import { openRelays } from '#validators/alerts/relays.ts'
+import { openRelays } from '#validators/extensions/alerts/relays.ts'
 import type { AlterationReport } from './altered-answer.ts'
 import type { AlteredRun } from './altered-seeds.ts'
 import { type AnswerRequest, serveAnswers } from './altering-proxy.ts'

@@ -1,6 +1,6 @@
 // Every measure of every validator and epoch of the recorded chain that crosses the fork to Gloas, from its truth and
 // from the JSON of its blocks, without the code of the server.
-import { type Measure, measures } from '#validators/ratings/measures.ts'
+import { type Measure, measures } from '#validators/method/measures.ts'
 import { exchangesOf } from './beacon-replay.ts'
 import { type GloasRow, type GloasSlot, type GloasTruth, gloasRecording } from './gloas-recording.ts'
 import type { Row } from './validators-reference.ts'

@@ -3,7 +3,7 @@ import type { Network } from '#api/contract/wire/validators.ts'
 import type { ValidatorsContext } from '#validators/context.ts'
 import { openEpochProcessor } from '#validators/ingest/epochs/open-processors.ts'
 import { Follower } from '#validators/ingest/follow.ts'
-import { readProcessorStart } from '#validators/ingest/start.ts'
+import { readProcessorStart } from '#validators/ingest/thread/read-processor-start.ts'
 
 export const openFollower = async (context: ValidatorsContext, network: Network, dataDir?: string): Promise<Follower> =>
   new Follower(context, network, openEpochProcessor(await readProcessorStart(context, network, dataDir), context.clock))

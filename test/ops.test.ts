@@ -9,7 +9,7 @@ import { allRoutes } from '#api/contract/routes.ts'
 import { openMetrics } from '#runtime/metrics.ts'
 import { watchedDuties } from '#runtime/watched-duties.ts'
 import { queueNames } from '#runtime/watched-metrics.ts'
-import { watchedStatuses } from '#validators/alerts/series.ts'
+import { watchedStatuses } from '#validators/extensions/alerts/series.ts'
 import { type DemoServer, openDemoServer } from './demo-server.ts'
 
 const root = normalize(join(import.meta.dirname, '..'))

@@ -4,7 +4,7 @@ import { chainDays, type DayCalendar, type Epoch, utcDays } from '#core/chain-ti
 import { coveredEpochs } from '#validators/duties/coverage.ts'
 import { partsIn, plainTime } from '#validators/duties/layout.ts'
 import { queryDuties } from '#validators/duties/store.ts'
-import { type Measure, measures } from '#validators/ratings/measures.ts'
+import { type Measure, measures } from '#validators/method/measures.ts'
 import type { TestContext } from './context.ts'
 
 export type StoredRow = { readonly validator: number; readonly day: number; readonly hour: number } & Readonly<

@@ -1,6 +1,6 @@
 // The expected sums of a simulated network.
 import type { Truth, TruthRow } from '#simulator/beacon/truth.ts'
-import { measures } from '#validators/ratings/measures.ts'
+import { measures } from '#validators/method/measures.ts'
 
 /** The sums of these epochs, by validator. */
 export function sumTruth(truth: Truth, from: number, until: number): Map<number, TruthRow> {

@@ -13,7 +13,7 @@ import { openState } from '#storage/open.ts'
 import { createValidatorsCaches } from '#validators/context.ts'
 import { openEpochProcessors } from '#validators/ingest/epochs/open-processors.ts'
 import { Follower } from '#validators/ingest/follow.ts'
-import { readProcessorStart } from '#validators/ingest/start.ts'
+import { readProcessorStart } from '#validators/ingest/thread/read-processor-start.ts'
 import { settingsWith } from './context.ts'
 import { inject } from './inject.ts'
 import {

@@ -2,7 +2,7 @@
 // measure varies, and validators start and exit.
 import type { Epochs } from '#core/chain-time.ts'
 import type { SeededRandom } from '#simulator/seeded-random.ts'
-import { amounts, type Measure, measures } from '#validators/ratings/measures.ts'
+import { amounts, type Measure, measures } from '#validators/method/measures.ts'
 import type { Row } from './validators-reference.ts'
 
 export interface TestValidator {

@@ -1,7 +1,7 @@
 // A simple reference for the endpoints of group C: computes ratings over every single epoch, without a database and
 // with its own calendar.
 import type { ChainTime } from '#core/chain-time.ts'
-import type { Measure } from '#validators/ratings/measures.ts'
+import type { Measure } from '#validators/method/measures.ts'
 
 export type Row = { epoch: number; validator: number } & Record<Measure, number>
 

@@ -13,7 +13,7 @@ import { coveredEpochs } from '#validators/duties/coverage.ts'
 import { plainTime, segmentAt } from '#validators/duties/layout.ts'
 import { type MissedField, missedFields } from '#validators/duties/missed.ts'
 import { updateDuties } from '#validators/duties/store.ts'
-import { type Measure, measures } from '#validators/ratings/measures.ts'
+import { type Measure, measures } from '#validators/method/measures.ts'
 import { putValidators, toBytes } from '#validators/registry/registry.ts'
 import { type TestContext, testRequestInfo } from './context.ts'
 

@@ -5,7 +5,7 @@ import type { IndexProgress as ChainProgress } from '#explorer/funding/index/ind
 import type { FeedReport } from '#markets/feeds/start-markets.ts'
 import type { Clock } from '#runtime/clock.ts'
 import type { ProgressView, StreamView } from '#shared/console-calls.ts'
-import type { IngestProgress as NetworkProgress } from '#validators/ingest/ingest-progress.ts'
+import type { IngestProgress as NetworkProgress } from '#validators/ingest/status/ingest-progress.ts'
 
 /** Speed is averaged over the last minute. */
 const windowMs = 60_000

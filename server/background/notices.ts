@@ -5,7 +5,7 @@ import type { IndexProgress } from '#explorer/funding/index/index-chain.ts'
 import type { FeedReport } from '#markets/feeds/start-markets.ts'
 import type { Metrics } from '#runtime/metrics.ts'
 import type { WatchedMetrics } from '#runtime/watched-metrics.ts'
-import type { IngestStep } from '#validators/ingest/ingest-progress.ts'
+import type { IngestStep } from '#validators/ingest/status/ingest-progress.ts'
 import type { IngestContext } from '../context.ts'
 
 export type Notice =

@@ -41,6 +41,10 @@ export function holes(merged: readonly Range[], span: Range): Range[] {
   return missing
 }
 
+/** How many integers the ranges contain. */
+export const countIn = (merged: readonly Range[]): number =>
+  merged.reduce((sum, { from, until }) => sum + until - from, 0)
+
 /** `complete`, `none`, or `100-199,300-399` with both ends included (behaviour/http.md#confidence-headers). */
 export function describeCoverage(merged: readonly Range[], span: Range): string {
   if (holes(merged, span).length === 0) return 'complete'

@@ -21,9 +21,9 @@ import { findFeedProblem, isReadRecently, newFeedState, readFeedStates } from '#
 import type { FxSource } from '#runtime/settings/fx.ts'
 import type { AppContext } from '#server/context.ts'
 import type { StreamView } from '#shared/console-calls.ts'
-import { type MissingPast, readMissingPast } from '#validators/ingest/fill-past.ts'
-import { findGapReason, readGapReasons } from '#validators/ingest/gap-reasons.ts'
-import { networkStream, readNetworkHealth } from '#validators/ingest/health.ts'
+import { type MissingPast, readMissingPast } from '#validators/ingest/past/fill-past.ts'
+import { findGapReason, readGapReasons } from '#validators/ingest/gaps/explain-gaps.ts'
+import { networkStream, readNetworkHealth } from '#validators/ingest/status/health.ts'
 
 export interface Stream extends StreamView {
   /** Of a network, while earlier epochs are read for validators that were added to the watch list. */

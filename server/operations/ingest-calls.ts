@@ -3,7 +3,7 @@
 import type { IngestContext } from '#server/context.ts'
 import { copyStores } from '#storage/backup.ts'
 import { storeCommandAudit } from '#validators/ingest/epochs/audit.ts'
-import { readIngestStatus, startOrReadRepair } from '#validators/ingest/ingest-status.ts'
+import { readIngestStatus, startOrReadRepair } from '#validators/ingest/status/ingest-status.ts'
 
 export const ingestCallNames = ['copyStores', 'ingestStatus', 'repairEpochs', 'storeAudit'] as const
 

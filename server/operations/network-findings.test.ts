@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { openContext, settingsWith } from '#test/context.ts'
 import { perfect, register, writeEpochs } from '#test/validators-world.ts'
-import { registerRun } from '#validators/ingest/ingest-status.ts'
+import { registerRun } from '#validators/ingest/status/ingest-status.ts'
 import { storeDiagnoses } from './doctor.ts'
 import { networkFindings } from './network-findings.ts'
 

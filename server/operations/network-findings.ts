@@ -2,8 +2,8 @@
 // are not valid, and watch list entries that match no validator.
 import { networks } from '#api/contract/wire/validators.ts'
 import type { AppContext } from '#server/context.ts'
-import { networkStream, readNetworkHealth } from '#validators/ingest/health.ts'
-import { findUnknownWatched, unknownWatchedShownMax } from '#validators/ingest/unknown-watched.ts'
+import { networkStream, readNetworkHealth } from '#validators/ingest/status/health.ts'
+import { findUnknownWatched, unknownWatchedShownMax } from '#validators/ingest/watch/unknown-watched.ts'
 import { readWatchNames } from '#validators/registry/watch-names.ts'
 import { type DoctorFinding, failFinding, warnFinding } from './diagnosis.ts'
 

@@ -3,7 +3,7 @@
 import { sourcesReport } from '#fx/rates/source-health.ts'
 import { startControlServer } from '#runtime/control-socket.ts'
 import type { AppContext } from '#server/context.ts'
-import { explainForOperator } from '#validators/explain-for-operator.ts'
+import { explainForOperator } from '#validators/extensions/explain/explain-for-operator.ts'
 import { coverageReport } from './coverage.ts'
 import { type IngestCalls, ingestCalls } from './ingest-calls.ts'
 import { limitsFindings } from './machine.ts'

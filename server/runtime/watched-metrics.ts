@@ -1,4 +1,4 @@
-// Metrics of watched validators and of webhooks. The caller bounds the number of series (validators/alerts/series.ts).
+// Metrics of watched validators and of webhooks. The caller bounds the number of series (validators/extensions/alerts/series.ts).
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { WatchedDuty } from './watched-duties.ts'
 

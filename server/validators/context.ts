@@ -4,13 +4,12 @@ import type { Range } from '#core/ranges.ts'
 import type { Context } from '#http/context.ts'
 import type { StreamProgress } from '#ingest/stream-progress.ts'
 import { cacheUntilVersionChanges } from '#storage/version-cache.ts'
-import type { MissingPast } from './ingest/fill-past.ts'
-import type { IngestRun, IngestStatus } from './ingest/ingest-status.ts'
-import type { HeadPayload } from './provisional/head-payload.ts'
-import type { HeadView } from './provisional/head-processor.ts'
-import type { NetworkCoverage } from './ratings/coverage.ts'
-import type { EntityRatings } from './ratings/entity-ratings.ts'
+import type { MissingPast } from './ingest/past/fill-past.ts'
+import type { HeadPayload } from './ingest/provisional/head-payload.ts'
+import type { HeadView } from './ingest/provisional/head-processor.ts'
+import type { IngestRun, IngestStatus } from './ingest/status/ingest-status.ts'
 import type { ReadWatchFile } from './registry/watch-names.ts'
+import type { NetworkCoverage } from './requests/coverage.ts'
 
 export const createValidatorsCaches = () => ({
   /** Networks that this thread ingests. */
@@ -33,8 +32,6 @@ export const createValidatorsCaches = () => ({
   missingPast: cacheUntilVersionChanges<MissingPast>(),
   /** By network. */
   watchFiles: new Map<Network, ReadWatchFile>(),
-  /** By network, kind, period and version of the entities. */
-  entityRatings: cacheUntilVersionChanges<EntityRatings>(),
 })
 
 /** The group does not use what requests write. */

@@ -18,7 +18,7 @@ import { openDepositReader } from '#validators/ingest/deposits/follow-deposits.t
 import { Follower } from '#validators/ingest/follow.ts'
 import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
 import { createExecutionSource } from '#validators/ingest/read/execution.ts'
-import { measures } from '#validators/ratings/measures.ts'
+import { measures } from '#validators/method/measures.ts'
 import { createSeededRandom, type SeededRandom } from '../seeded-random.ts'
 import { openExecution } from './execution.ts'
 import { type BeaconNodeOptions, openNode } from './node.ts'

@@ -1,6 +1,6 @@
 // The expected result of ingesting a simulated network: the measures of every validator by epoch (docs/methodology.md),
 // and which kinds of events happened.
-import type { Measure } from '#validators/ratings/measures.ts'
+import type { Measure } from '#validators/method/measures.ts'
 import type { BuilderIndex } from './gloas/gloas-records.ts'
 
 export type TruthRow = Partial<Record<Measure, number>>

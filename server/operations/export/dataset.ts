@@ -3,7 +3,7 @@
 // 1. Amounts and rates are text or whole numbers, never floating-point numbers.
 // 2. Only a few batches are in memory at a time, however many rows a dataset has.
 // 3. Rows of one table are read in one snapshot (tables.ts). Duties are read in one snapshot per batch (duties.ts).
-import { amounts, counts } from '#validators/ratings/measures.ts'
+import { amounts, counts } from '#validators/method/measures.ts'
 
 export type DatasetName = 'duties' | TableName
 export type TableName = 'fundings' | 'labels' | 'markets' | 'quotes'

@@ -8,7 +8,7 @@ import { coveredEpochs } from '#validators/duties/coverage.ts'
 import { type DayPart, partsIn } from '#validators/duties/layout.ts'
 import { storedTime } from '#validators/duties/networks.ts'
 import { queryDuties } from '#validators/duties/store.ts'
-import { type Measure, measures } from '#validators/ratings/measures.ts'
+import { type Measure, measures } from '#validators/method/measures.ts'
 import { type Dataset, datasetColumns, type Row, type TimeRange } from './dataset.ts'
 
 const dayMs = 86_400_000

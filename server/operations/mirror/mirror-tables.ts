@@ -14,7 +14,7 @@ import {
   utcDays,
 } from '#core/chain-time.ts'
 import type { RecordQuery } from '#validators/duties/record-query.ts'
-import { amounts, counts } from '#validators/ratings/measures.ts'
+import { amounts, counts } from '#validators/method/measures.ts'
 
 /** A unit is a UTC day or a chain hour, by number. */
 export interface MirrorTable {

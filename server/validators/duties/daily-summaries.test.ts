@@ -7,14 +7,14 @@ import { openContext, type TestContext } from '#test/context.ts'
 import { drawDuties, drawValidators } from '#test/validators-acting.ts'
 import { figuresOf, type Row } from '#test/validators-reference.ts'
 import { writeEpochs } from '#test/validators-world.ts'
-import { measures } from '../ratings/measures.ts'
+import { measures } from '../method/measures.ts'
 import {
   type DaySummary,
   percentiles,
   readSummaries,
+  type SummaryEntities,
   type SummaryKind,
   summarizeDays,
-  type ValidatorGroups,
 } from './daily-summaries.ts'
 import { plainTime } from './layout.ts'
 import { mergeDuties, summarizeDuties } from './store.ts'
@@ -29,25 +29,25 @@ const rows = drawDuties(createSeededRandom('summaries duties'), simulatedValidat
 const indices = simulatedValidators.map(({ index }) => index)
 
 /** The first four and the next three validators; an operator runs some of both. */
-const groupsWith = (version: number, pools: readonly (readonly number[])[]): ValidatorGroups => {
+const entitiesWith = (version: number, pools: readonly (readonly number[])[]): SummaryEntities => {
   const lists = [...pools, indices.slice(2, 6)]
   return {
     version,
-    groups: lists.map((_, at) =>
+    list: lists.map((_, at) =>
       at < pools.length ? { kind: 'pool', name: `pool ${at}` } : { kind: 'operator', name: 'operator' },
     ),
     validators: Int32Array.from(lists.flat()),
-    groupIndices: Int32Array.from(lists.flatMap((list, at) => list.map(() => at))),
+    entityIndices: Int32Array.from(lists.flatMap((list, at) => list.map(() => at))),
   }
 }
-const groups = groupsWith(1, [indices.slice(0, 4), indices.slice(4, 7)])
+const entities = entitiesWith(1, [indices.slice(0, 4), indices.slice(4, 7)])
 
 const openNetwork = () => openContext({ validators: { networks: { mainnet: windows } } })
 
 const timeOf = (context: TestContext) => plainTime(context.settings.validators.networks[network])
 
-const summarize = (context: TestContext, validatorGroups: ValidatorGroups, daysMax = 100, until = 64) =>
-  summarizeDuties(context.duties, { network, time: timeOf(context), until, groups: validatorGroups, daysMax }, signal)
+const summarize = (context: TestContext, summaryEntities: SummaryEntities, daysMax = 100, until = 64) =>
+  summarizeDuties(context.duties, { network, time: timeOf(context), until, entities: summaryEntities, daysMax }, signal)
 
 const read = (context: TestContext, kind: SummaryKind = 'network', name = '') =>
   readSummaries(context.duties, { network, kind, names: [name], days: { from: 0, until: 100 } })
@@ -95,7 +95,7 @@ describe('the summary of a day', () => {
   test('has the sums and score distributions of the network, each pool and each operator', async () => {
     await using context = await openNetwork()
     await writeEpochs(context, network, epochs, rows)
-    assert.equal(await summarize(context, groups), 20)
+    assert.equal(await summarize(context, entities), 20)
     const days = await read(context)
     // The day of epoch 63 is not over.
     assert.deepEqual(
@@ -115,20 +115,20 @@ describe('the summary of a day', () => {
   test('is the same after days were merged, and is created once', async () => {
     await using context = await openNetwork()
     await writeEpochs(context, network, epochs, rows)
-    await summarize(context, groups)
+    await summarize(context, entities)
     const before = await read(context)
     await mergeDuties(context.duties, { network, time: timeOf(context), until: 64 }, signal)
-    assert.equal(await summarize(context, groups), 0)
+    assert.equal(await summarize(context, entities), 0)
     await context.dutiesState.write((tx) => tx.run('delete from duty_summary_days'))
-    assert.equal(await summarize(context, groups), 20)
+    assert.equal(await summarize(context, entities), 20)
     assert.deepEqual(await read(context), before)
   })
 
   test('is created again after pools changed, in batches of days, newest first', async () => {
     await using context = await openNetwork()
     await writeEpochs(context, network, epochs, rows)
-    await summarize(context, groups)
-    const changed = groupsWith(2, [indices.slice(0, 2)])
+    await summarize(context, entities)
+    const changed = entitiesWith(2, [indices.slice(0, 2)])
     assert.equal(await summarize(context, changed, 5), 5)
     const newest = await read(context, 'pool', 'pool 0')
     for (const day of newest) assertDay(context, day, day.day > 15 ? indices.slice(0, 2) : indices.slice(0, 4))
@@ -142,9 +142,9 @@ describe('the summary of a day', () => {
     const outside = { from: 4, until: 10 }
     await writeEpochs(context, network, outside, rows)
     await writeEpochs(context, network, { from: 11, until: 64 }, rows)
-    await summarize(context, groups)
+    await summarize(context, entities)
     await writeEpochs(context, network, { from: 10, until: 11 }, rows)
-    assert.equal(await summarize(context, groups), 1)
+    assert.equal(await summarize(context, entities), 1)
     for (const day of await read(context)) assertDay(context, day, indices)
   })
 
@@ -162,11 +162,11 @@ describe('the summary of a day', () => {
         return ingest.write(work, options)
       },
     }
-    const input = { network, time: timeOf(context), until: 12, groups, daysMax: 1 } as const
+    const input = { network, time: timeOf(context), until: 12, entities, daysMax: 1 } as const
     // The newest day that is over has the epochs 9 to 11.
     assert.equal(await summarizeDays(filledMeanwhile, input), 0)
     assert.deepEqual(await read(context), [])
-    assert.equal(await summarize(context, groups, 1, 12), 1)
+    assert.equal(await summarize(context, entities, 1, 12), 1)
     const [day] = await read(context)
     assert.equal(day?.day, 3)
     assertDay(context, day, indices)

@@ -5,7 +5,7 @@
 // 1. A day is summarized when it is over. A later change of the day (a filled gap, a repair) deletes its entry in
 //    duty_summary_days (past-changes.ts), and the day is summarized again. If the day changes while its summary is
 //    computed, the summary is not written.
-// 2. Pools and operators are imported and can change. duty_summary_days has the version of the groups that were used;
+// 2. Pools and operators are imported and can change. duty_summary_days has the version of these entities that was used;
 //    days with another version are summarized again.
 
 import type { Network } from '#api/contract/wire/validators.ts'
@@ -14,8 +14,8 @@ import type { Range } from '#core/ranges.ts'
 import { recordFrom } from '#core/record-from.ts'
 import { putRow } from '#storage/put-row.ts'
 import type { State, StateReader } from '#storage/state.ts'
-import { type Measure, measures } from '../ratings/measures.ts'
-import type { Score } from '../ratings/method.ts'
+import { type Measure, measures } from '../method/measures.ts'
+import type { Score } from '../method/method.ts'
 import { addChunk, ChunkReader } from './chunk.ts'
 import { Cells } from './chunk-format.ts'
 import { coveredEpochs } from './coverage.ts'
@@ -31,14 +31,14 @@ import { sumRecords } from './sum-records.ts'
 export const summaryKinds = ['network', 'pool', 'operator'] as const
 export type SummaryKind = (typeof summaryKinds)[number]
 
-/** Pools and operators with their validators. */
-export interface ValidatorGroups {
-  /** Changes whenever a group changes. */
+/** The entities that get a summary, pools and operators, with their validators. */
+export interface SummaryEntities {
+  /** Changes whenever an entity changes. */
   readonly version: number
-  readonly groups: readonly { readonly kind: Exclude<SummaryKind, 'network'>; readonly name: string }[]
-  /** Pairs: a validator and the index of its group in `groups`. */
+  readonly list: readonly { readonly kind: Exclude<SummaryKind, 'network'>; readonly name: string }[]
+  /** Pairs: entry n of both columns is a validator and the index of its entity in `list`. */
   readonly validators: Int32Array
-  readonly groupIndices: Int32Array
+  readonly entityIndices: Int32Array
 }
 
 export const percentiles = [1, 5, 10, 25, 50, 75, 90, 95, 99] as const
@@ -107,12 +107,12 @@ export interface SummarizeInput {
   readonly time: ChainTime
   /** All epochs before this one have been read, or are gaps. */
   readonly until: number
-  readonly groups: ValidatorGroups
+  readonly entities: SummaryEntities
   /** At most this many days, newest first. */
   readonly daysMax: number
 }
 
-/** Past days without a summary by this version of the groups, newest first. */
+/** Past days without a summary by this version of the entities, newest first. */
 export async function daysToSummarize(
   reader: StateReader,
   { network, time, until, version }: Pick<SummarizeInput, 'network' | 'time' | 'until'> & { readonly version: number },
@@ -132,8 +132,8 @@ export async function summarizeDays(
   input: SummarizeInput,
   signal?: AbortSignal,
 ): Promise<number> {
-  const { network, groups, daysMax } = input
-  const days = await state.snapshot((reader) => daysToSummarize(reader, { ...input, version: groups.version }))
+  const { network, entities, daysMax } = input
+  const days = await state.snapshot((reader) => daysToSummarize(reader, { ...input, version: entities.version }))
   let count = 0
   for (const day of days.slice(0, daysMax)) {
     if (signal?.aborted) break
@@ -154,7 +154,7 @@ export async function summarizeDays(
         const columns = ['network', 'day', 'kind', 'name', 'validators', 'data']
         const values = rows.map((row) => [id, day, row.kind, row.name, row.validators, row.data])
         await tx.insertMany('duty_summaries', columns, values)
-        await putRow(tx, 'duty_summary_days', ['network', 'day'], { network: id, day, version: groups.version })
+        await putRow(tx, 'duty_summary_days', ['network', 'day'], { network: id, day, version: entities.version })
         return true
       },
       { lock: 'duties' },
@@ -173,13 +173,13 @@ const revisionOf = (reader: StateReader, { network, time }: SummarizeInput, day:
 /** Validators per query. */
 const validatorsAtOnce = 4096
 
-async function summaryRows(reader: StateReader, { network, time, groups }: SummarizeInput, day: number) {
+async function summaryRows(reader: StateReader, { network, time, entities }: SummarizeInput, day: number) {
   const parts = partsIn(time, chainDays(time).epochsOf(day as ChainDay))
   const lists = await Promise.all(parts.map(({ number: part }) => validatorsIn(reader, { network, part })))
   const validators = Int32Array.from(new Set(lists.flatMap((list) => [...list]))).sort()
-  const networkSums = new GroupSums()
-  const groupSums = groups.groups.map(() => new GroupSums())
-  const groupsOf = Map.groupBy(groups.validators.keys(), (at) => groups.validators[at] as number)
+  const ofNetwork = new SummaryBuilder()
+  const ofEntities = entities.list.map(() => new SummaryBuilder())
+  const pairsOf = Map.groupBy(entities.validators.keys(), (at) => entities.validators[at] as number)
   for (let at = 0; at < validators.length; at += validatorsAtOnce) {
     const query = {
       network,
@@ -192,21 +192,22 @@ async function summaryRows(reader: StateReader, { network, time, groups }: Summa
     }
     const records = await sumRecords(reader, { query, wanted: { measures, scores: scoreNames } })
     for (let record = 0; record < records.validator.length; record++) {
-      networkSums.add(records, record)
-      for (const pair of groupsOf.get(records.validator[record] as number) ?? [])
-        groupSums[groups.groupIndices[pair] as number]?.add(records, record)
+      ofNetwork.add(records, record)
+      for (const pair of pairsOf.get(records.validator[record] as number) ?? [])
+        ofEntities[entities.entityIndices[pair] as number]?.add(records, record)
     }
   }
   return [
-    { kind: 0, name: '', ...networkSums.finish() },
-    ...groupSums.flatMap((sums, groupIndex) => {
-      const { kind, name } = groups.groups[groupIndex] as ValidatorGroups['groups'][number]
-      return sums.count === 0 ? [] : [{ kind: summaryKinds.indexOf(kind), name, ...sums.finish() }]
+    { kind: 0, name: '', ...ofNetwork.finish() },
+    ...ofEntities.flatMap((summary, at) => {
+      const { kind, name } = entities.list[at] as SummaryEntities['list'][number]
+      return summary.count === 0 ? [] : [{ kind: summaryKinds.indexOf(kind), name, ...summary.finish() }]
     }),
   ]
 }
 
-class GroupSums {
+/** Adds up the validators of one day and one entity, or of the whole network. */
+class SummaryBuilder {
   count = 0
   readonly #sums = new Float64Array(measures.length)
   readonly #scores: number[][] = scoreNames.map(() => [])

@@ -3,7 +3,7 @@ import type { Network } from '#api/contract/wire/validators.ts'
 import { type ChainHour, type ChainTime, chainDays, type Epoch, epochsOfHour } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
 import type { Duties } from '#storage/duties.ts'
-import type { Measure } from '../ratings/measures.ts'
+import type { Measure } from '../method/measures.ts'
 import { plainTime } from './layout.ts'
 import { queryDuties } from './store.ts'
 

@@ -2,7 +2,7 @@
 import type { Network } from '#api/contract/wire/validators.ts'
 import { Fault } from '#core/fault.ts'
 import type { StateReader } from '#storage/state.ts'
-import { measures } from '../ratings/measures.ts'
+import { measures } from '../method/measures.ts'
 import { ChunkReader } from './chunk.ts'
 import { coveredEpochs } from './coverage.ts'
 import { isDamaged, repairCommand, storedEpochsOf } from './damage.ts'

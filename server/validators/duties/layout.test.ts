@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { networks } from '#api/contract/wire/validators.ts'
 import { type ChainTime, chainDays, type Epoch, hourOf, utcDays } from '#core/chain-time.ts'
-import { measures } from '../ratings/measures.ts'
+import { measures } from '../method/measures.ts'
 import { Cells } from './chunk-format.ts'
 import {
   columnsFor,

@@ -26,7 +26,7 @@ import {
   utcDays,
 } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
-import { type Measure, measures, penalties, rewards } from '../ratings/measures.ts'
+import { type Measure, measures, penalties, rewards } from '../method/measures.ts'
 import type { Cells } from './chunk-format.ts'
 
 /** Stored as the index in the contract's list, from 1: append new networks to that list. */

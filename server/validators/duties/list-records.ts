@@ -1,6 +1,6 @@
 // Counts and pages records from presence (presence.ts), without reading their figures.
 import type { StateReader } from '#storage/state.ts'
-import { measures } from '../ratings/measures.ts'
+import { measures } from '../method/measures.ts'
 import { ChunkReader } from './chunk.ts'
 import { type DayPart, groupOf, groupsOf, levels, networkId, presenceLevel, rowId } from './layout.ts'
 import { addValidator, emptySet, membersOf, unpackSet } from './presence.ts'

@@ -9,7 +9,7 @@
 import type { Network } from '#api/contract/wire/validators.ts'
 import type { ChainTime, Epoch } from '#core/chain-time.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'
-import { measures } from '../ratings/measures.ts'
+import { measures } from '../method/measures.ts'
 import { addCells, addChunk, ChunkReader } from './chunk.ts'
 import { Cells } from './chunk-format.ts'
 import { ignoreDamage } from './damage.ts'

@@ -1,7 +1,7 @@
 // The arithmetic of sumRecords: adds rows to sums by window, and computes scores.
 import { recordFrom } from '#core/record-from.ts'
-import { measures } from '../ratings/measures.ts'
-import { addScores, type Score, type ScoreTotals, scoreMeasures } from '../ratings/method.ts'
+import { measures } from '../method/measures.ts'
+import { addScores, type Score, type ScoreTotals, scoreMeasures } from '../method/method.ts'
 import { ChunkReader } from './chunk.ts'
 import { columnsFor, countsToMeasures, toMeasures } from './layout.ts'
 import type { Grain, RecordQuery, Source } from './record-query.ts'

@@ -1,8 +1,8 @@
 // The sums of records as columns: one number per record in each.
 import { strict as assert } from 'node:assert'
 import { recordFrom } from '#core/record-from.ts'
-import type { Measure } from '../ratings/measures.ts'
-import type { Score, ScoreTotals } from '../ratings/method.ts'
+import type { Measure } from '../method/measures.ts'
+import type { Score, ScoreTotals } from '../method/method.ts'
 import type { RecordQuery } from './record-query.ts'
 
 export interface SumInput {

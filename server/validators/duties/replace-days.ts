@@ -8,7 +8,7 @@
 //    transaction deletes it.
 import type { Range } from '#core/ranges.ts'
 import type { StateWriter } from '#storage/state.ts'
-import { executionAmounts, measures } from '../ratings/measures.ts'
+import { executionAmounts, measures } from '../method/measures.ts'
 import { addCells, addChunk, ChunkReader } from './chunk.ts'
 import { Cells } from './chunk-format.ts'
 import { isDamaged, repairCommand, storedEpochsOf } from './damage.ts'

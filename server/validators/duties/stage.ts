@@ -5,7 +5,7 @@
 // 2. The repair drops its stage at the end. If the process ends first, nothing stored has changed.
 import type { ChainTime, Epochs } from '#core/chain-time.ts'
 import type { StateWriter } from '#storage/state.ts'
-import { measures } from '../ratings/measures.ts'
+import { measures } from '../method/measures.ts'
 import type { AuditLine, UnexplainedChange } from './audits.ts'
 import { Cells } from './chunk-format.ts'
 import type { CommitSegment } from './commit.ts'

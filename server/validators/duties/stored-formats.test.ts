@@ -5,7 +5,7 @@ import type { Epoch } from '#core/chain-time.ts'
 import { openContext, type TestContext } from '#test/context.ts'
 import { storedRows } from '#test/stored-duties.ts'
 import { writeEpochs } from '#test/validators-world.ts'
-import type { Measure } from '../ratings/measures.ts'
+import type { Measure } from '../method/measures.ts'
 import { readSummaries } from './daily-summaries.ts'
 import { plainTime } from './layout.ts'
 import { listMissedDuties, type MissedDuty, writeMissedDuties } from './missed.ts'
@@ -113,16 +113,16 @@ test('the packed rows of every table have the bytes and ids that version 0.1.0 s
   const epochs = { from: dayEpoch as Epoch, until: until as Epoch }
   await dutiesState.write((tx) => writeMissedDuties(tx, network, time, [{ epochs, missed: missed as never }]))
   await mergeDuties(duties, { network, time, until }, signal)
-  const groups = {
+  const entities = {
     version: 1,
-    groups: [
+    list: [
       { kind: 'pool', name: 'a pool' },
       { kind: 'operator', name: 'an operator' },
     ] as const,
     validators: Int32Array.of(validator, validator),
-    groupIndices: Int32Array.of(0, 1),
+    entityIndices: Int32Array.of(0, 1),
   }
-  await summarizeDuties(duties, { network, time, until, groups, daysMax: 1 }, signal)
+  await summarizeDuties(duties, { network, time, until, entities, daysMax: 1 }, signal)
 
   assert.deepEqual(
     await packedRows(context),

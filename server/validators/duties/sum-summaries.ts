@@ -3,8 +3,8 @@
 import { recordFrom } from '#core/record-from.ts'
 import { percentileOf } from '#shared/percentile.ts'
 import type { StateReader } from '#storage/state.ts'
-import { measures } from '../ratings/measures.ts'
-import type { Score, ScoreTotals } from '../ratings/method.ts'
+import { measures } from '../method/measures.ts'
+import type { Score, ScoreTotals } from '../method/method.ts'
 import { percentiles, type SummariesQuery, type SummaryRow, selectSummaries, unpackSummary } from './daily-summaries.ts'
 
 export type SummarySums = ReturnType<typeof emptySums>

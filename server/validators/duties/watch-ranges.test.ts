@@ -1,4 +1,4 @@
-// Changes of a watch list: an added validator has no earlier epochs until they are read again (../ingest/fill-past.ts), a
+// Changes of a watch list: an added validator has no earlier epochs until they are read again (../ingest/past/fill-past.ts), a
 // removed one no later epochs, and the coverage of responses shows both.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

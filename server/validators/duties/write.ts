@@ -9,7 +9,7 @@ import type { Network } from '#api/contract/wire/validators.ts'
 import type { ChainTime, Epochs } from '#core/chain-time.ts'
 import { type Range, within } from '#core/ranges.ts'
 import type { StateWriter } from '#storage/state.ts'
-import { type Measure, measures } from '../ratings/measures.ts'
+import { type Measure, measures } from '../method/measures.ts'
 import { addChunk, ChunkReader } from './chunk.ts'
 import { Cells } from './chunk-format.ts'
 import {

@@ -4,6 +4,9 @@ import { contract } from '#api/contract/contract.ts'
 import type { Reply } from '#api/contract/kit.ts'
 import { createHandler, type HandlerResult } from '#http/handler.ts'
 import type { ValidatorsContext } from '../context.ts'
+import { methodHeaders } from '../method/method.ts'
+import { indicesOf } from '../registry/registry.ts'
+import { readWatchNames } from '../registry/watch-names.ts'
 import {
   type AggregateQuery,
   type AggregateRequest,
@@ -11,14 +14,11 @@ import {
   partialDays,
   planAggregate,
   readAggregatePage,
-} from '../ratings/aggregate-page.ts'
-import { getHourlyCoverage, getKeptEpochs, getRowCoverage, withStableCoverage } from '../ratings/coverage.ts'
-import { methodHeaders } from '../ratings/method.ts'
-import { toPath } from '../ratings/page-links.ts'
-import { chainTimeOf, invalidInput, requestedEpochs, servedEpochs, toConfidence } from '../ratings/requested-epochs.ts'
-import { refuseUnread } from '../registry/refuse-unless-unknown.ts'
-import { indicesOf } from '../registry/registry.ts'
-import { readWatchNames } from '../registry/watch-names.ts'
+} from '../requests/aggregate-page.ts'
+import { getHourlyCoverage, getKeptEpochs, getRowCoverage, withStableCoverage } from '../requests/coverage.ts'
+import { toPath } from '../requests/page-links.ts'
+import { refuseUnread } from '../requests/refuse-unless-unknown.ts'
+import { chainTimeOf, invalidInput, requestedEpochs, servedEpochs, toConfidence } from '../requests/requested-epochs.ts'
 
 const endpoint = contract['validators.aggregateEffectiveness']
 

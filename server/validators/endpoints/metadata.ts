@@ -3,11 +3,11 @@ import { contract } from '#api/contract/contract.ts'
 import type { ValidatorMetadata } from '#api/contract/wire/validators-metadata.ts'
 import { createHandler } from '#http/handler.ts'
 import type { ValidatorsContext } from '../context.ts'
-import { provisionalEntry, provisionalEpochsOf, withProvisional } from '../provisional/provisional-epochs.ts'
-import { getNetworkCoverage } from '../ratings/coverage.ts'
-import { allEpochs, toConfidence, withFinality } from '../ratings/requested-epochs.ts'
-import { refuseUnlessUnknown } from '../registry/refuse-unless-unknown.ts'
 import { findIndex, type RegistryEntry, readValidator } from '../registry/registry.ts'
+import { getNetworkCoverage } from '../requests/coverage.ts'
+import { provisionalEntry, provisionalEpochsOf, withProvisional } from '../requests/provisional-epochs.ts'
+import { refuseUnlessUnknown } from '../requests/refuse-unless-unknown.ts'
+import { allEpochs, toConfidence, withFinality } from '../requests/requested-epochs.ts'
 
 export const metadata = createHandler(contract['validators.metadata'], async (input, context: ValidatorsContext) => {
   const { ingest } = context

@@ -3,49 +3,49 @@
 // 1. Rows, coverage and the state for the next epoch are committed in one transaction. A process that is killed at any
 //    point continues after a restart, with the same rows as if it had not been killed.
 // 2. The epochs of a segment (behaviour/validators.md#days-and-hours) are added up before they are written. At the
-//    head, each epoch is written at once. Small segments share a transaction (batches.ts).
+//    head, each epoch is written at once. Small segments share a transaction (write/batches.ts).
 // 3. The registry is written before the rows that need it. Writing it again changes nothing.
 // 4. Concurrent calls of catchUp share one run and its result.
-// 5. Gaps before the end of the coverage can be filled (fill-gaps.ts). The caller ensures that this,
+// 5. Gaps before the end of the coverage can be filled (gaps/fill-gaps.ts). The caller ensures that this,
 //    fillPast, repair and catchUp never run at the same time.
-// 6. Stored epochs can be read again and replaced (repair.ts), or read again for added validators (fill-past.ts).
+// 6. Stored epochs can be read again and replaced (repair/repair-epochs.ts), or read again for added validators
+//    (past/fill-past.ts).
 // 7. States of epochs that are not final are recorded at every step, because many nodes delete them at finality.
 //    Epochs whose states no node has are computed from blocks if possible. Otherwise they are skipped, and can be
 //    filled later (gaps/missing-states.ts).
 import type { Network } from '#api/contract/wire/validators.ts'
-import type { Range } from '#core/ranges.ts'
+import { countIn, type Range } from '#core/ranges.ts'
 import { type Beacon, UnknownForkError } from '#sources/beacon/client.ts'
 import { readableUntil } from '#sources/beacon/consensus.ts'
 import { readScores, type ScoreHistory } from '../duties/score-history.ts'
 import type { WatchChange } from '../duties/watch-ranges.ts'
 import { syncRegistry } from '../registry/sync-registry.ts'
 import { readWatchNames } from '../registry/watch-names.ts'
-import { type BatchMember, inBatches } from './batches.ts'
 import { createEpochProcessor, type EpochProcessor } from './epochs/epoch-processor.ts'
 import { releaseBuffers, segmentColumns } from './epochs/processed-segment.ts'
-import { createFillGaps, type FillGaps } from './fill-gaps.ts'
-import { fillPast, type PastStep } from './fill-past.ts'
 import { fillEpochs } from './gaps/fill-epochs.ts'
+import { createFillGaps, type FillGaps } from './gaps/fill-gaps.ts'
+import { findGaps } from './gaps/find-gaps.ts'
 import { MissingStates } from './gaps/missing-states.ts'
-import { countEpochs } from './gaps.ts'
-import { type IngestProgress, type IngestStep, summarizeStep } from './ingest-progress.ts'
+import { createStateRecorder } from './gaps/record-states.ts'
+import { fillPast, type PastStep } from './past/fill-past.ts'
+import type { ExecutionSource } from './read/execution.ts'
+import { type Repaired, repairEpochs } from './repair/repair-epochs.ts'
+import { type IngestProgress, type IngestStep, summarizeStep } from './status/ingest-progress.ts'
+import { logUnknownWatched } from './watch/unknown-watched.ts'
+import { createWatchListUpdater } from './watch/watch-list-updater.ts'
+import { type BatchMember, inBatches } from './write/batches.ts'
 import {
   commitSegments,
   configuredStart,
   coverageEnd,
-  createHeadRecorder,
-  findGaps,
   type IngestSource,
   mergeAllDays,
   mergeDays,
   prepareIngest,
   segmentEnd,
-} from './ingest-source.ts'
-import type { ExecutionSource } from './read/execution.ts'
-import { type Repaired, repairEpochs } from './repair.ts'
-import { summarizeDays } from './summarize-days.ts'
-import { logUnknownWatched } from './unknown-watched.ts'
-import { createWatchListUpdater } from './watch-list-updater.ts'
+} from './write/ingest-source.ts'
+import { summarizeDays } from './write/summarize-days.ts'
 
 export class Follower {
   readonly network: Network
@@ -69,7 +69,7 @@ export class Follower {
     const time = context.settings.validators.networks[network]
     const options = { watch: time.watch, auditValidators: time.beacon.auditValidators, execution }
     const processor = 'processSegment' in source ? source : createEpochProcessor(source, options)
-    const recordHead = createHeadRecorder({ context, network, processor, time })
+    const recordHead = createStateRecorder({ context, network, processor, time })
     const updateWatchList = createWatchListUpdater(context, network, processor)
     this.network = network
     this.#source = { context, network, processor, time, recordHead, updateWatchList }
@@ -138,7 +138,7 @@ export class Follower {
 
   /** How many epochs are missing before the end of the coverage. */
   async countMissing(): Promise<number> {
-    return countEpochs(await findGaps(this.#source))
+    return countIn(await findGaps(this.#source))
   }
 
   /** Reads the missing epochs of a range. Reports after each segment how many are left. Returns how many were read. */

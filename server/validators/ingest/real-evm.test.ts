@@ -10,8 +10,9 @@ import { openRpc, type Rpc, type RpcCall } from '#sources/evm/rpc.ts'
 import type { TestContext } from '#test/context.ts'
 import { openContext } from '#test/context.ts'
 import { compile, evmChainId, evmMissing, openEvm, type RealEvm } from '#test/real-evm.ts'
+import { linkDeposits } from '../registry/link-deposits.ts'
 import { putValidators, readValidator } from '../registry/registry.ts'
-import { createDepositReader, linkDeposits } from './deposits/deposits.ts'
+import { createDepositReader } from './deposits/deposits.ts'
 import { createExecutionSource } from './read/execution.ts'
 
 const skip = (await evmMissing()) ?? false

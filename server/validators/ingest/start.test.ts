@@ -15,9 +15,9 @@ import { simulateNetwork } from '#test/simulator/simulate-network.ts'
 import { waitForMoment, waitUntil } from '#test/wait-until.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
 import { effectiveness } from '../endpoints/effectiveness.ts'
-import { findRun } from './ingest-status.ts'
 import { withChainTimes } from './read/chain-identity.ts'
 import { beaconFindings, startBeacon } from './start.ts'
+import { findRun } from './status/ingest-status.ts'
 
 test('a server with a beacon node ingests it, reports its progress, and stops on request', async () => {
   await using node = await openReplay()

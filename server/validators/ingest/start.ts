@@ -1,6 +1,5 @@
 // Starts the ingest loops of a server: one for each network with a beacon node, all of them on one thread, and one for
 // the deposits of each network with an execution node. Also reports their health to /readyz.
-import { join } from 'node:path'
 import { type Network, networks } from '#api/contract/wire/validators.ts'
 import { errorMessage } from '#core/error-message.ts'
 import type { Finding } from '#http/health.ts'
@@ -9,22 +8,21 @@ import { recordStep } from '#ingest/stream-progress.ts'
 import { listenToEvents } from '#sources/beacon/events.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { auditTotals } from '../duties/audits.ts'
-import { headPayloadAfter } from '../provisional/head-payload.ts'
-import type { HeadProcessor } from '../provisional/head-processor.ts'
-import { createProvisionalFollower } from '../provisional/provisional-follower.ts'
-import { readWatchNames } from '../registry/watch-names.ts'
 import { followDeposits } from './deposits/follow-deposits.ts'
 import type { EpochProcessor } from './epochs/epoch-processor.ts'
-import { type EpochProcessorStart, openEpochProcessors } from './epochs/open-processors.ts'
+import { openEpochProcessors } from './epochs/open-processors.ts'
 import { Follower } from './follow.ts'
-import { createGapFiller } from './gap-filler.ts'
-import { missingTodo } from './gap-reasons.ts'
-import { describeMissing, networkStream, readNetworkHealth } from './health.ts'
-import type { IngestProgress, IngestStep } from './ingest-progress.ts'
-import { type IngestRun, type RepairRequest, registerRun, unregisterRun } from './ingest-status.ts'
-import { failureKindOf, outcomeLogger, unknownForkLogger } from './log-outcomes.ts'
-import { createPastFiller } from './past-filler.ts'
-import { requiredChain } from './read/chain-identity.ts'
+import { missingTodo } from './gaps/explain-gaps.ts'
+import { createFillGapsSchedule } from './gaps/schedule-fill-gaps.ts'
+import { createFillPastSchedule } from './past/schedule-fill-past.ts'
+import { headPayloadAfter } from './provisional/head-payload.ts'
+import type { HeadProcessor } from './provisional/head-processor.ts'
+import { createProvisionalFollower } from './provisional/provisional-follower.ts'
+import { describeMissing, networkStream, readNetworkHealth } from './status/health.ts'
+import type { IngestProgress, IngestStep } from './status/ingest-progress.ts'
+import { type IngestRun, type RepairRequest, registerRun, unregisterRun } from './status/ingest-status.ts'
+import { failureKindOf, outcomeLogger, unknownForkLogger } from './status/log-outcomes.ts'
+import { readProcessorStart } from './thread/read-processor-start.ts'
 
 /** The first catch-up may take days. Single requests have their own time limit. */
 const attemptMs = 7 * 86_400_000
@@ -63,23 +61,6 @@ export async function startBeacon(
   )
 }
 
-/** `dataDir`: where states are recorded. Undefined: they are not. */
-export async function readProcessorStart(
-  context: Pick<ValidatorsContext, 'duties' | 'settings' | 'validators'>,
-  network: Network,
-  dataDir?: string,
-) {
-  const { beacon, execution } = context.settings.validators.networks[network]
-  const { names } = await readWatchNames(context, network)
-  const start: EpochProcessorStart = {
-    network,
-    settings: { beacon, execution, watch: [...names] },
-    identity: await requiredChain(context, network),
-    recordsDir: dataDir === undefined ? undefined : join(dataDir, 'beacon', network),
-  }
-  return start
-}
-
 async function followNetwork(
   context: ValidatorsContext,
   network: Network,
@@ -110,8 +91,14 @@ async function followNetwork(
   recordStep(context, networkStream(network))
   const report = outcomeLogger(context, network, 'beacon node')
   const warnOfFork = unknownForkLogger(context, network)
-  const fillGaps = createGapFiller(context, follower, (left) => run.recordFill(left))
-  const fillPast = createPastFiller(context, follower, () => recordStep(context, networkStream(network)))
+  const fillGaps = createFillGapsSchedule(context, follower, {
+    onStored: (left) => {
+      run.recordFill(left)
+      recordStep(context, networkStream(network))
+    },
+    onEnd: () => run.recordFill(0),
+  })
+  const fillPast = createFillPastSchedule(context, follower, () => recordStep(context, networkStream(network)))
   const polling = poll(
     context,
     {

@@ -19,11 +19,11 @@ import { everythingStored } from '#test/stored-duties.ts'
 import { waitUntil } from '#test/wait-until.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
 import { Follower } from './follow.ts'
-import { findRun } from './ingest-status.ts'
 import { withChainTimes } from './read/chain-identity.ts'
 import { recordHead } from './read/head-recorder.ts'
 import { StateRecords } from './read/state-records.ts'
 import { beaconFindings, startBeacon } from './start.ts'
+import { findRun } from './status/ingest-status.ts'
 
 const epochs = 14
 const slotsPerEpoch = 4

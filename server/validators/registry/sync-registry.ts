@@ -14,7 +14,7 @@ import {
 } from '#sources/beacon/validator-keys.ts'
 import type { Validators } from '#sources/beacon/validators.ts'
 import type { State } from '#storage/state.ts'
-import { linkDeposits } from '../ingest/deposits/deposits.ts'
+import { linkDeposits } from './link-deposits.ts'
 import { putValidators, toHex, type ValidatorEntry } from './registry.ts'
 
 /** Rows per transaction, so that other writes and requests can run in between. */

@@ -13,7 +13,8 @@ import { headerCall, hexOf } from '#sources/evm/blocks.ts'
 import { CallFault, type Rpc, type RpcCall } from '#sources/evm/rpc.ts'
 import { cursorOf, moveCursor } from '#storage/coverage.ts'
 import type { State } from '#storage/state.ts'
-import { toBytes } from '#validators/registry/registry.ts'
+import { linkDepositsOf } from '../../registry/link-deposits.ts'
+import { toBytes } from '../../registry/registry.ts'
 import { type Deposit, decodeDeposit, depositTopic, validateLogs } from './deposit-logs.ts'
 
 const blocksAtFirst = 10_000
@@ -128,11 +129,8 @@ export function createDepositReader(state: State, network: Network, rpc: Rpc, co
         on conflict (network, pubkey, address) do nothing`
         for (const { pubkey, transaction, number } of deposits)
           await tx.run(insertSender, network, pubkey, senders.get(transaction) as Uint8Array, number)
-        if (deposits.length > 0) {
-          const keys = deposits.map(({ pubkey }) => pubkey)
-          const isOfKeys = `d.pubkey in (${keys.map(() => '?').join()})`
-          await tx.run(`${insertLinks} and ${isOfKeys} ${ignoreExisting}`, network, ...keys)
-        }
+        const keys = deposits.map(({ pubkey }) => pubkey)
+        await linkDepositsOf(tx, network, keys)
         for (const name of ['block', 'count', 'last'] as const) await moveCursor(tx, streams[name], cursor[name])
       },
       { lock: 'registry' },
@@ -155,17 +153,4 @@ export function createDepositReader(state: State, network: Network, rpc: Rpc, co
       return { untilBlock: cursor.block, deposits: cursor.count }
     },
   }
-}
-
-const insertLinks = `insert into validator_deposits (network, validator_index, address, deposit_index)
-  select v.network, v.validator_index, d.address, d.deposit_index
-  from validators v join deposit_senders d on d.network = v.network and d.pubkey = v.pubkey where v.network = ?`
-const ignoreExisting = 'on conflict (network, validator_index, address) do nothing'
-
-/** Links new validators of the registry to deposits that were read before. */
-export async function linkDeposits(state: State, network: Network, { from, until }: Range): Promise<void> {
-  const any = await state.get('select 1 as any_row from deposit_senders where network = ? limit 1', network)
-  if (!any) return
-  const sql = `${insertLinks} and v.validator_index >= ? and v.validator_index < ? ${ignoreExisting}`
-  await state.write((tx) => tx.run(sql, network, from, until), { lock: 'registry' })
 }

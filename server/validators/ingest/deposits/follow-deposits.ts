@@ -5,7 +5,7 @@ import type { Chain } from '#sources/beacon/endpoint.ts'
 import { openRpc } from '#sources/evm/rpc.ts'
 import type { ValidatorsContext } from '../../context.ts'
 import type { EpochProcessor } from '../epochs/epoch-processor.ts'
-import { outcomeLogger } from '../log-outcomes.ts'
+import { outcomeLogger } from '../status/log-outcomes.ts'
 import { createDepositReader } from './deposits.ts'
 
 const everyMs = 60_000

@@ -11,7 +11,7 @@
 import { slashedIn } from '#sources/beacon/block.ts'
 import { type ConsensusRules, epochAt, firstSlotAt } from '#sources/beacon/consensus.ts'
 import { isActiveAt } from '#sources/beacon/validators.ts'
-import type { Measure } from '#validators/ratings/measures.ts'
+import type { Measure } from '#validators/method/measures.ts'
 import type { EpochData, ExecutionRewards } from '../read/epoch.ts'
 import { verifyBalances, verifyRegistry } from '../read/verify.ts'
 import { type BlockEffects, computeEffects, isSlashable, proposerReward } from './block-effects.ts'

@@ -2,7 +2,7 @@
 // thread that writes duties.
 import type { Network } from '#api/contract/wire/validators.ts'
 import { serveThread, threadStart } from '#runtime/worker-thread.ts'
-import type { HeadRequest, LocalHeadProcessor } from '../../provisional/head-processor.ts'
+import type { HeadRequest, LocalHeadProcessor } from '../provisional/head-processor.ts'
 import {
   type EpochProcessorStart,
   openEpochProcessor,

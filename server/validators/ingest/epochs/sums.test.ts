@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { counts, measures } from '#validators/ratings/measures.ts'
+import { counts, measures } from '#validators/method/measures.ts'
 import { Sums } from './sums.ts'
 
 const some = [2, 3, 30]

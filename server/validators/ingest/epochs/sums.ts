@@ -2,7 +2,7 @@
 // is one array per measure, so memory does not grow with the number of epochs.
 import { recordFrom } from '#core/record-from.ts'
 import type { Segment, SumColumns } from '#validators/duties/write.ts'
-import { counts, type Measure, measures } from '#validators/ratings/measures.ts'
+import { counts, type Measure, measures } from '#validators/method/measures.ts'
 
 export class Sums {
   #count = 0

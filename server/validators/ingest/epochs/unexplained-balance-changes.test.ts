@@ -10,8 +10,8 @@ import { openNodeOfRun } from '#test/client-of-run.ts'
 import { openContext } from '#test/context.ts'
 import { type CompletedNetwork, simulateNetwork } from '#test/simulator/simulate-network.ts'
 import { Follower } from '../follow.ts'
-import type { IngestStep } from '../ingest-progress.ts'
 import { withChainTimes } from '../read/chain-identity.ts'
+import type { IngestStep } from '../status/ingest-progress.ts'
 
 async function ingest(world: CompletedNetwork) {
   await using node = await openNodeOfRun(world)

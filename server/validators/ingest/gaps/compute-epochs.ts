@@ -1,6 +1,6 @@
 // Computes missing epochs from blocks, for ingest at the head and for filling gaps, and logs it.
 import type { Range } from '#core/ranges.ts'
-import type { IngestSource } from '../ingest-source.ts'
+import type { IngestSource } from '../write/ingest-source.ts'
 
 /** `until`: an epoch that can be read. Returns why it is not possible. Undefined: the next segments use the result. */
 export async function computeEpochs(

@@ -1,7 +1,7 @@
 // What the ways to continue after a missing state have in common (missing-states.ts has the list).
 import type { Range } from '#core/ranges.ts'
-import type { SkippedEpochs } from '../ingest-progress.ts'
-import type { IngestSource } from '../ingest-source.ts'
+import type { SkippedEpochs } from '../status/ingest-progress.ts'
+import type { IngestSource } from '../write/ingest-source.ts'
 
 /** What the ingest of a network keeps from one missing state to the next. */
 export interface MissingStatesContext {

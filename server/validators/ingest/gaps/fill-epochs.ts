@@ -2,12 +2,12 @@
 // (behaviour/validators.md#fill-gaps). Writes duties, missed duties, coverage and the ranges of watched validators only,
 // because registry and scores are about the present.
 import type { Network } from '#api/contract/wire/validators.ts'
-import type { Range } from '#core/ranges.ts'
+import { countIn, type Range } from '#core/ranges.ts'
 import { BeaconError } from '#sources/beacon/client.ts'
 import type { ScoreHistory } from '../../duties/score-history.ts'
 import { hasLeft, keptThrough } from '../../duties/watch-ranges.ts'
 import { releaseBuffers, segmentColumns } from '../epochs/processed-segment.ts'
-import { countEpochs, missingEpochs } from '../gaps.ts'
+import { isStatesNotFound } from '../read/states-not-found.ts'
 import {
   commitSegments,
   coverageEnd,
@@ -15,9 +15,9 @@ import {
   mergeAllDays,
   prepareIngest,
   segmentEnd,
-} from '../ingest-source.ts'
-import { omitsStored } from '../pick-validators.ts'
-import { isStatesNotFound } from '../read/states-not-found.ts'
+} from '../write/ingest-source.ts'
+import { omitsStored } from '../write/pick-validators.ts'
+import { missingEpochs } from './find-gaps.ts'
 
 /** Reports after each segment how many epochs are left to read. */
 export type OnStep = (left: number) => void
@@ -49,7 +49,7 @@ export async function fillEpochs(
   await prepareIngest(source, signal)
   const missing = await missingEpochs(context.duties, network, epochs)
   if (await hasLeft(context.duties, network, epochs)) throw validatorsHaveLeft(network)
-  const all = countEpochs(missing)
+  const all = countIn(missing)
   let left = all
   for (const gap of missing) {
     let scores: ScoreHistory = new Map()

@@ -1,9 +1,9 @@
 // Decides how ingest continues when no node and no record has the states of an epoch, and keeps which epochs it skipped.
 // behaviour/validators.md#nodes-that-prune-states has the rules.
 import type { Range } from '#core/ranges.ts'
-import type { SkippedEpochs } from '../ingest-progress.ts'
-import type { IngestSource } from '../ingest-source.ts'
 import { isStatesNotFound } from '../read/states-not-found.ts'
+import type { SkippedEpochs } from '../status/ingest-progress.ts'
+import type { IngestSource } from '../write/ingest-source.ts'
 import { computeSkipped } from './compute-skipped.ts'
 import type { ContinueWay, MissingStatesContext, MissingStatesEvent } from './continue-way.ts'
 import { divideSegment } from './divide-segment.ts'

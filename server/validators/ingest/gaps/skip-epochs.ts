@@ -1,5 +1,5 @@
 // When: always. Ingest continues with the first epoch that can be read, or waits for one.
-// Proves: nothing. The epochs before it are a gap, which is reported and tried again every hour (../fill-gaps.ts).
+// Proves: nothing. The epochs before it are a gap, which is reported and tried again every hour (fill-gaps.ts).
 // Costs: the figures of these epochs, until the gap is filled.
 import { type ContinueWay, skippedBefore } from './continue-way.ts'
 

@@ -12,7 +12,7 @@ import { emptyDuties } from '#test/stored-duties.ts'
 import { coveredEpochs } from '../../duties/coverage.ts'
 import { createEpochProcessor } from '../epochs/epoch-processor.ts'
 import { Follower } from '../follow.ts'
-import type { IngestStep } from '../ingest-progress.ts'
+import type { IngestStep } from '../status/ingest-progress.ts'
 import { withChainTimes } from './chain-identity.ts'
 
 const network = 'hoodi'

@@ -1,0 +1,50 @@
+// The fee recipient of a payload that its proposer built itself, since Gloas: from the envelope of the payload, or from the
+// execution node, by the hash in the block.
+import type { Network } from '#api/contract/wire/validators.ts'
+import type { Block } from '#sources/beacon/block.ts'
+import type { Beacon } from '#sources/beacon/client.ts'
+import { payloadStatus } from '#sources/beacon/payload-status.ts'
+import { openRpc, type RpcCall } from '#sources/evm/rpc.ts'
+import type { ValidatorsContext } from '../../context.ts'
+import { createBeaconQueries } from '../../ingest/read/beacon-queries.ts'
+import { LinkedBlocks } from '../../ingest/read/linked-blocks.ts'
+import { StateSearch } from '../../ingest/read/states-not-found.ts'
+
+/** Lower-case. Undefined: the payload is not known, for example because it was never published. */
+export type ReadFeeRecipient = (block: Block, signal?: AbortSignal) => Promise<string | undefined>
+
+export function createFeeRecipientReader(
+  { settings, clock }: Pick<ValidatorsContext, 'settings' | 'clock'>,
+  network: Network,
+  beacon: Beacon,
+): ReadFeeRecipient {
+  const { chainId, rpc: nodes } = settings.validators.networks[network].execution
+  const rpc = nodes.length > 0 ? openRpc({ chain: chainId, rpc: nodes, clock }) : undefined
+  return async (block, signal) => {
+    const { rules } = await beacon.chain(signal)
+    const queries = createBeaconQueries(beacon, rules, signal)
+    const envelope = await new StateSearch().result(queries.envelope(block))
+    if (envelope) return envelope.payload.feeRecipient
+    if (!rpc) return undefined
+    // An execution node does not have payloads that are not part of the chain.
+    const child = await new LinkedBlocks({ rules, queries }).findChild(block)
+    if (payloadStatus(block, child) !== 'full') return undefined
+    const [outcome] = await rpc.call([blockCall(block.bid?.blockHash ?? '')], signal ? { signal } : {})
+    return outcome?.is === 'result' ? (outcome.result as ExecutedBlock).miner.toLowerCase() : undefined
+  }
+}
+
+interface ExecutedBlock {
+  readonly hash: string
+  readonly miner: string
+}
+
+const blockCall = (blockHash: string): RpcCall => ({
+  method: 'eth_getBlockByHash',
+  params: [blockHash, false],
+  validate: (result) => {
+    const { hash, miner } = (result ?? {}) as Partial<ExecutedBlock>
+    if (typeof hash !== 'string' || hash.toLowerCase() !== blockHash.toLowerCase()) return 'the block has another hash'
+    return typeof miner === 'string' && /^0x[0-9a-f]{40}$/i.test(miner) ? undefined : 'the block is incomplete'
+  },
+})

@@ -1,0 +1,118 @@
+// Sends pending deliveries to one webhook. Each webhook has a sender of its own, so that one that hangs delays no other.
+//
+// 1. The result of an attempt is stored after it. A process that ends between both sends the delivery again, with the
+//    same id, so that the receiver can ignore it.
+// 2. An attempt counts as delivered if the status is 200 to 299. All other results are retried, up to `attemptsMax`
+//    attempts and `giveUpMs` after the event was found.
+// 3. Deliveries of one webhook are sent one after the other, the oldest first, at most `deliveriesPerPass` in a pass.
+import type { WebhookSettings } from '#runtime/settings/webhooks.ts'
+import { cleanUrl, FetchError, fetchStatus } from '#sources/http-client.ts'
+import type { ValidatorsContext } from '../../context.ts'
+import {
+  type AttemptResult,
+  type Delivery,
+  dueDeliveries,
+  giveUpMs,
+  pendingExceptFor,
+  recordAttempt,
+} from './deliveries.ts'
+import { signatureHeaders } from './signature.ts'
+
+const secondMs = 1000
+const minuteMs = 60 * secondMs
+/** After the first failure, the second, and so on. */
+export const retryWaitsMs = [
+  10 * secondMs,
+  minuteMs,
+  5 * minuteMs,
+  15 * minuteMs,
+  30 * minuteMs,
+  60 * minuteMs,
+  120 * minuteMs,
+]
+export const attemptsMax = retryWaitsMs.length + 1
+export const deliveriesPerPass = 100
+
+export type ReportAttempt = (webhook: string, outcome: 'ok' | 'retried' | 'failed') => void
+type SendContext = Pick<ValidatorsContext, 'ingest' | 'clock' | 'log'>
+
+/** Sends the deliveries that are due. Returns how many attempts were made. */
+export async function sendDueDeliveries(
+  context: SendContext,
+  webhook: WebhookSettings,
+  signal: AbortSignal,
+  report: ReportAttempt = () => {},
+): Promise<number> {
+  const due = await dueDeliveries(context.ingest, webhook.id, context.clock.now(), deliveriesPerPass)
+  for (const [attempts, delivery] of due.entries()) {
+    const result = await attempt(context, webhook, delivery, signal)
+    if (!result) return attempts
+    await recordResult(context, delivery, result, report)
+  }
+  return due.length
+}
+
+/** Gives up the deliveries of webhooks that have no sender any more. */
+export async function failRemovedWebhooks(
+  context: SendContext & Pick<ValidatorsContext, 'settings'>,
+  report: ReportAttempt = () => {},
+): Promise<void> {
+  const { ingest, settings, clock } = context
+  const ids = settings.validators.webhooks.map(({ id }) => id)
+  const error = 'the webhook is no longer in the settings'
+  for (const delivery of await pendingExceptFor(ingest, ids, deliveriesPerPass))
+    await recordResult(context, delivery, { is: 'failed', atMs: clock.now(), error }, report)
+}
+
+async function recordResult(
+  { ingest, log }: SendContext,
+  delivery: Delivery,
+  result: AttemptResult,
+  report: ReportAttempt,
+): Promise<void> {
+  await recordAttempt(ingest, delivery, result)
+  const { webhook, id, event, network, epoch, validators } = delivery
+  const fields = { webhook, delivery: id, event, network, epoch, validators, attempts: delivery.attempts + 1 }
+  if (result.is === 'delivered') log.info(fields, 'webhook delivered')
+  else if (result.is === 'retry') log.warn({ ...fields, reason: result.error }, 'webhook not delivered; will retry')
+  else log.error({ ...fields, reason: result.error }, 'webhook not delivered; gave up')
+  report(webhook, result.is === 'delivered' ? 'ok' : result.is === 'retry' ? 'retried' : 'failed')
+}
+
+/** Undefined: stopped, so that nothing is known about the result. */
+async function attempt(
+  { clock }: SendContext,
+  webhook: WebhookSettings,
+  delivery: Delivery,
+  signal: AbortSignal,
+): Promise<AttemptResult | undefined> {
+  const failed = (error: string): AttemptResult => ({ is: 'failed', atMs: clock.now(), error })
+  const giveUpAtMs = delivery.createdMs + giveUpMs
+  if (clock.now() > giveUpAtMs) return failed('it could not be sent in time')
+  try {
+    await postDelivery(webhook, { ...delivery, nowMs: clock.now() }, signal)
+    return { is: 'delivered', atMs: clock.now(), error: null }
+  } catch (error) {
+    if (signal.aborted) return undefined
+    if (!(error instanceof FetchError)) throw error
+    const waitMs = retryWaitsMs[delivery.attempts]
+    const nextAttemptMs = clock.now() + Math.max(waitMs ?? 0, error.retryAfterMs ?? 0)
+    if (waitMs === undefined || nextAttemptMs > giveUpAtMs) return failed(error.message)
+    return { is: 'retry', nextAttemptMs, error: error.message }
+  }
+}
+
+/** Throws a FetchError unless the receiver accepts the delivery. */
+export const postDelivery = (
+  { url, secret, timeoutMs }: Pick<WebhookSettings, 'url' | 'secret' | 'timeoutMs'>,
+  delivery: { readonly id: string; readonly body: string; readonly nowMs: number },
+  signal?: AbortSignal,
+): Promise<number> =>
+  fetchStatus(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...signatureHeaders(secret, delivery) },
+    body: delivery.body,
+    timeoutMs,
+    label: cleanUrl(url),
+    ...(signal && { signal }),
+  })

@@ -1,0 +1,215 @@
+// Starts the alerts of a server: one loop per network with a watch list examines new epochs and updates the metrics, and
+// one loop per webhook sends what it has to get. They run under the lease of the beacon ingester, so that only one of
+// several servers sends.
+import { type Network, networks } from '#api/contract/wire/validators.ts'
+import { logOutcome, poll, WakeSignal } from '#ingest/poll.ts'
+import { hasWatchList } from '#runtime/settings/validators.ts'
+import type { WebhookSettings } from '#runtime/settings/webhooks.ts'
+import type { WatchedMetrics } from '#runtime/watched-metrics.ts'
+import { openBeacon } from '#sources/beacon/client.ts'
+import type { ValidatorsContext } from '../../context.ts'
+import { coveredEpochs } from '../../duties/coverage.ts'
+import { plainTime } from '../../duties/layout.ts'
+import type { MissedDuty } from '../../duties/missed.ts'
+import { requiredChain } from '../../ingest/read/chain-identity.ts'
+import { createBlockCheck } from './check-blocks.ts'
+import { lastCompleteHour, readDayFigures } from './day-figures.ts'
+import { type ExaminedEpochs, examineEpochs } from './examine-epochs.ts'
+import { examineHead } from './examine-head.ts'
+import { createDepositQueue, type QueueEpoch, type ReadDepositQueue, registryQueues } from './queues.ts'
+import { deliveriesPerPass, failRemovedWebhooks, sendDueDeliveries } from './send.ts'
+import { assignSeries, countMissed, countStatuses } from './series.ts'
+import { createUpcomingProposals, type ReadUpcoming } from './upcoming-proposals.ts'
+import { readWatchedValidators, type WatchedValidator } from './watched-validators.ts'
+
+const examineEveryMs = 12_000
+const examineTimeoutMs = 600_000
+const sendEveryMs = 5000
+const failRemovedEveryMs = 3_600_000
+const minuteMs = 60_000
+const backoffMaxMs = 60_000
+
+export interface Alerts {
+  /** Call this when epochs of the network were stored. */
+  wake(network: Network): void
+  /** Runs until the signal aborts. Resolves at once if no network has a watch list. */
+  run(signal: AbortSignal): Promise<void>
+}
+
+export function createAlerts(context: ValidatorsContext, metrics: WatchedMetrics): Alerts {
+  const { groups, validators } = context.settings
+  const isWatched = (network: Network) => {
+    const settings = validators.networks[network]
+    return groups.validators.enabled && settings.beacon.urls.length > 0 && hasWatchList(settings)
+  }
+  const examineWakes = new Map(networks.filter(isWatched).map((network) => [network, new WakeSignal()]))
+  return {
+    wake: (network) => examineWakes.get(network)?.wake(),
+    async run(signal) {
+      if (examineWakes.size === 0) {
+        if (validators.webhooks.length > 0)
+          context.log.warn({}, 'webhooks get no events: set validators.networks.<name>.watch and beacon.urls')
+        return
+      }
+      const sendWakes = new Map(validators.webhooks.map((webhook) => [webhook, new WakeSignal()]))
+      const wakeSenders = () => {
+        for (const wake of sendWakes.values()) wake.wake()
+      }
+      const examining = [...examineWakes].map(([network, wake]) =>
+        examineNetwork(context, metrics, network, { wake, wakeSenders }, signal),
+      )
+      const sending = [...sendWakes].map(([webhook, wake]) => sendToWebhook(context, metrics, webhook, wake, signal))
+      try {
+        await Promise.all([...examining, ...sending, failRemoved(context, metrics, signal)])
+      } finally {
+        metrics.clear()
+      }
+    },
+  }
+}
+
+async function examineNetwork(
+  context: ValidatorsContext,
+  metrics: WatchedMetrics,
+  network: Network,
+  { wake, wakeSenders }: { readonly wake: WakeSignal; readonly wakeSenders: () => void },
+  signal: AbortSignal,
+): Promise<void> {
+  const { settings, clock } = context
+  const time = settings.validators.networks[network]
+  const { urls, timeoutMs } = time.beacon
+  const identity = await requiredChain(context, network)
+  const beacon = openBeacon({ network, urls, timeoutMs, clock, identity })
+  const checkBlocks = createBlockCheck(context, network, beacon)
+  const figures = createNetworkFigures(context, metrics, network)
+  const readUpcoming = createUpcomingProposals(beacon, time, clock)
+  const readDepositQueue = createDepositQueue(beacon, time, clock, time.watch)
+  await poll(
+    context,
+    {
+      everyMs: examineEveryMs,
+      timeoutMs: examineTimeoutMs,
+      backoffMaxMs,
+      wakeSignal: wake,
+      work: async (stop) => {
+        for (;;) {
+          const examined = await examineEpochs(context, network, { checkBlocks, signal: stop })
+          if (!examined) break
+          figures.addExamined(examined)
+          if (examined.deliveries > 0) wakeSenders()
+        }
+        await figures.update(readUpcoming, stop)
+        const head = await examineHead(context, network, figures.watched(), stop)
+        if (head && head.deliveries > 0) wakeSenders()
+        figures.setHead(head?.missed)
+        await figures.updateQueues(readDepositQueue, stop)
+      },
+      report: (outcome) => logOutcome(context, outcome, { network }, pollTexts('alerts')),
+    },
+    signal,
+  )
+}
+
+/** Keeps the metrics of a network up to date. */
+export function createNetworkFigures(
+  context: Pick<ValidatorsContext, 'ingest' | 'duties' | 'settings'>,
+  metrics: WatchedMetrics,
+  network: Network,
+) {
+  const { duties, settings } = context
+  const time = plainTime(settings.validators.networks[network])
+  let watched: ReadonlyMap<number, WatchedValidator> = new Map()
+  let dayHour = -1
+  const readUntil = async () => (await coveredEpochs(duties, network)).at(-1)?.until ?? 0
+  return {
+    /** As of the last update. */
+    watched: () => watched,
+
+    /** Undefined: nothing is known about the head. */
+    setHead(missed: readonly MissedDuty[] | undefined): void {
+      const counts = missed ? countMissed(watched, missed) : []
+      metrics.setHead(
+        network,
+        counts.filter(({ duty }) => duty === 'attestation' || duty === 'block'),
+      )
+    },
+
+    addExamined({ missed, epochs, blockProblems, ...examined }: ExaminedEpochs): void {
+      watched = examined.watched
+      metrics.addMissed(network, countMissed(watched, missed, blockProblems))
+      metrics.setExamined(network, epochs.until - 1)
+      metrics.setStatuses(network, countStatuses(watched, epochs.until - 1))
+    },
+
+    async update(readUpcoming: ReadUpcoming, signal: AbortSignal): Promise<void> {
+      const until = await readUntil()
+      if (watched.size === 0) {
+        watched = await readWatchedValidators(context, network)
+        // Prometheus does not count the first value of a series as an increase, so that it must be 0.
+        metrics.addMissed(network, countMissed(watched, []))
+        metrics.setStatuses(network, countStatuses(watched, until - 1))
+      }
+      const lastHour = lastCompleteHour(time, until)
+      if (lastHour > dayHour && watched.size > 0) {
+        metrics.setDay(network, await readDayFigures(duties, { network, time, watched, lastHour }, signal))
+        dayHour = lastHour
+      }
+      const proposals = await readUpcoming(signal)
+      const seriesOf = assignSeries(watched)
+      const due = Map.groupBy(
+        (proposals ?? []).filter(({ validator }) => watched.has(validator)),
+        ({ validator }) => seriesOf(validator),
+      )
+      const all = new Set([...watched.keys()].map(seriesOf))
+      const counts = [...all].map((series) => ({ ...series, count: due.get(series)?.length ?? 0 }))
+      metrics.setUpcoming(network, proposals ? counts : [])
+    },
+
+    async updateQueues(readDepositQueue: ReadDepositQueue, signal: AbortSignal): Promise<void> {
+      const until = await readUntil()
+      const epoch = await readDepositQueue(signal)
+      const queued: QueueEpoch[] =
+        epoch === undefined ? [] : [{ pool: 'none', operator: 'none', queue: 'deposit', epoch }]
+      metrics.setQueues(network, [...registryQueues(watched, until - 1), ...queued])
+    },
+  }
+}
+
+const sendToWebhook = (
+  context: ValidatorsContext,
+  metrics: WatchedMetrics,
+  webhook: WebhookSettings,
+  wakeSignal: WakeSignal,
+  signal: AbortSignal,
+): Promise<void> =>
+  poll(
+    context,
+    {
+      everyMs: sendEveryMs,
+      // Longer than a pass takes if the receiver hangs.
+      timeoutMs: deliveriesPerPass * webhook.timeoutMs + minuteMs,
+      backoffMaxMs,
+      wakeSignal,
+      work: async (stop) => {
+        const attempts = await sendDueDeliveries(context, webhook, stop, metrics.addDelivery)
+        if (attempts === deliveriesPerPass) wakeSignal.wake()
+      },
+      report: (outcome) => logOutcome(context, outcome, { webhook: webhook.id }, pollTexts('webhook')),
+    },
+    signal,
+  )
+
+const failRemoved = (context: ValidatorsContext, metrics: WatchedMetrics, signal: AbortSignal): Promise<void> =>
+  poll(
+    context,
+    {
+      everyMs: failRemovedEveryMs,
+      timeoutMs: minuteMs,
+      backoffMaxMs,
+      work: () => failRemovedWebhooks(context, metrics.addDelivery),
+      report: (outcome) => logOutcome(context, outcome, {}, pollTexts('removed webhooks')),
+    },
+    signal,
+  )
+
+const pollTexts = (what: string) => ({ failed: `${what}: failed; will retry`, recovered: `${what}: working again` })

@@ -1,0 +1,137 @@
+// Why gaps could not be filled, and where operators see it.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { coverageReport, coverageRoute, recentCoverage } from '#operations/coverage.ts'
+import { storeDiagnoses } from '#operations/doctor.ts'
+import { type Log, silentLog } from '#runtime/log.ts'
+import { addCoverage } from '#storage/coverage.ts'
+import { openContext, type TestContext, testNowMs } from '#test/context.ts'
+import { ManualClock } from '#test/manual-clock.ts'
+import type { EpochProcessor } from '../epochs/epoch-processor.ts'
+import { Follower } from '../follow.ts'
+import { StatesNotFoundError } from '../read/states-not-found.ts'
+import type { SkippedEpochs } from '../status/ingest-progress.ts'
+import { readGapReasons, storeGapReasons } from './explain-gaps.ts'
+import { createFillGapsSchedule } from './schedule-fill-gaps.ts'
+
+const signal = new AbortController().signal
+
+/** The epochs 110 to 119 are missing. */
+async function openWithGap(): Promise<TestContext> {
+  const beacon = { urls: ['http://beacon.test'], fromEpoch: 100 }
+  const context = await openContext({ validators: { networks: { mainnet: { beacon } } } })
+  const { genesisUnix } = context.settings.validators.networks.mainnet
+  const until = Math.floor((context.clock.now() / 1000 - genesisUnix) / 384) - 3
+  await context.dutiesState.write(async (tx) => {
+    await addCoverage(tx, 'duties/mainnet', 100, 110)
+    await addCoverage(tx, 'duties/mainnet', 120, until)
+  })
+  return context
+}
+
+/** Nodes without states, and blocks from which nothing can be computed. */
+function createFailingProcessor() {
+  let attempts = 0
+  const processor: Partial<EpochProcessor> = {
+    processSegment: () => assert.fail(),
+    firstReadable: async () => undefined,
+    describeAnswers: async (epoch) => `node has no state of epoch ${epoch} (status 404)`,
+    computeEpochs: async () => `problem ${++attempts}`,
+  }
+  return { processor: processor as EpochProcessor, attempts: () => attempts }
+}
+
+test('a failed computation is repeated with every attempt to fill the gap, at most 24 times by one process', async () => {
+  await using context = await openWithGap()
+  const { processor, attempts } = createFailingProcessor()
+  const follower = new Follower(context, 'mainnet', processor)
+  const reasonAfter = async (problem: string) => {
+    assert.equal(await follower.fillGaps(signal), false)
+    const reason = `node has no state of epoch 110 (status 404); ${problem}`
+    assert.deepEqual(await readGapReasons(context.ingest, 'mainnet'), [{ from: 110, until: 120, reason }])
+  }
+  for (let attempt = 1; attempt <= 24; attempt++) await reasonAfter(`problem ${attempt}`)
+  await reasonAfter('problem 24')
+  assert.equal(attempts(), 24)
+})
+
+test('if an attempt fails, the failure is the reason', async () => {
+  await using context = await openWithGap()
+  const { processor } = createFailingProcessor()
+  const failing = { ...processor, firstReadable: () => Promise.reject(new Error('http://10.0.0.8 did not respond')) }
+  await assert.rejects(new Follower(context, 'mainnet', failing).fillGaps(signal), /did not respond/)
+  const [gap] = await readGapReasons(context.ingest, 'mainnet')
+  assert.deepEqual(gap, { from: 110, until: 120, reason: 'http://10.0.0.8 did not respond' })
+})
+
+test('a gap that turns out to be unreadable does not keep an earlier one from being filled', async () => {
+  await using context = await openWithGap()
+  await context.dutiesState.write((tx) => addCoverage(tx, 'duties/mainnet', 112, 115))
+  const attempts: number[] = []
+  const missing: Partial<EpochProcessor> = {
+    ...createFailingProcessor().processor,
+    chain: async () => ({ identity: context.settings.validators.networks.mainnet }) as never,
+    firstReadable: async ({ from }) => from,
+    processSegment: async ({ from }) => {
+      attempts.push(from)
+      throw new StatesNotFoundError('no state before it')
+    },
+  }
+  assert.equal(await new Follower(context, 'mainnet', missing as EpochProcessor).fillGaps(signal), false)
+  assert.deepEqual(attempts, [115, 110])
+  assert.deepEqual(
+    (await readGapReasons(context.ingest, 'mainnet')).map(({ from, until }) => [from, until]),
+    [
+      [110, 112],
+      [115, 120],
+    ],
+  )
+})
+
+test('gaps are filled at the start, when a new one is left, every hour, and as long as some can be filled', async () => {
+  const clock = new ManualClock(testNowMs)
+  const warnings: string[] = []
+  const log: Log = { ...silentLog, warn: (_, message) => void warnings.push(message), child: () => log }
+  let [calls, mayContinue, fails] = [0, false, false]
+  const fillGaps = async () => {
+    calls += 1
+    if (fails) throw new Error('no node')
+    return mayContinue
+  }
+  const fill = createFillGapsSchedule(
+    { clock, log } as never,
+    { network: 'mainnet', fillGaps },
+    { onStored: () => {}, onEnd: () => {} },
+  )
+  const callsAfter = async (waitMs: number, lastGap?: SkippedEpochs) => {
+    clock.advance(waitMs)
+    const before = calls
+    await fill(lastGap ? { lastGap } : {}, signal)
+    return calls - before
+  }
+  const gap = { from: 110, until: 120, finalizedEpoch: 121 }
+  const hourMs = 3_600_000
+  assert.deepEqual([await callsAfter(0), await callsAfter(hourMs - 1)], [1, 0])
+  assert.deepEqual([await callsAfter(0, gap), await callsAfter(hourMs - 1, gap)], [1, 0])
+  mayContinue = true
+  assert.deepEqual([await callsAfter(1, gap), await callsAfter(0, gap), await callsAfter(0, gap)], [1, 1, 1])
+  fails = true
+  assert.deepEqual([await callsAfter(0, gap), await callsAfter(hourMs - 1, gap), await callsAfter(1, gap)], [1, 0, 1])
+  assert.deepEqual(new Set(warnings), new Set(['missing epochs could not be read; retrying in an hour']))
+})
+
+test('the reason is in the coverage report and the doctor, but not in the public report', async () => {
+  await using context = await openWithGap()
+  const reason =
+    'http://10.0.0.7:5052 has no state of epoch 110 (status 404); no full state before epoch 110 was recorded'
+  await storeGapReasons(context.ingest, 'mainnet', [{ from: 108, until: 120, reason }], context.clock.now())
+  const { streams } = await coverageReport(context)
+  assert.deepEqual(streams.find(({ name }) => name === 'network mainnet')?.gaps, [{ from: 110, until: 120, reason }])
+  const findings = await storeDiagnoses(context, 0)
+  const { message = '', todo } = findings.find(({ name }) => name === 'network mainnet') ?? {}
+  assert(message.startsWith('epochs 110 to 119 are missing, ') && message.endsWith(` old: ${reason}`), message)
+  assert.match(todo ?? '', /^add an archive node to validators\.networks\.mainnet\.beacon\.urls/)
+  const { body } = await coverageRoute(recentCoverage(context)).read({} as never)
+  assert.doesNotMatch(String(body), /10\.0\.0\.7/)
+  assert.match(String(body), /"gaps":\[\{"from":110,"until":120\}\]/)
+})

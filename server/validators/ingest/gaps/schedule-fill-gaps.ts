@@ -1,0 +1,40 @@
+// When a running server fills gaps (fill-gaps.ts): at the start, when a new gap is left, and then every hour.
+import { errorMessage } from '#core/error-message.ts'
+import type { ValidatorsContext } from '../../context.ts'
+import type { Follower } from '../follow.ts'
+import type { IngestProgress, SkippedEpochs } from '../status/ingest-progress.ts'
+
+/** Missing epochs are tried again after this time: a node may have them by then. */
+const fillEveryMs = 3_600_000
+
+/**
+ * As long as some gaps can be filled, it continues with every poll. `onStored` is called after each stored segment with
+ * the number of epochs that are being read and are not stored yet, `onEnd` when a run has ended.
+ */
+export function createFillGapsSchedule(
+  { clock, log }: Pick<ValidatorsContext, 'clock' | 'log'>,
+  follower: Pick<Follower, 'network' | 'fillGaps'>,
+  { onStored, onEnd }: { readonly onStored: (left: number) => void; readonly onEnd: () => void },
+): (progress: Pick<IngestProgress, 'lastGap'>, signal: AbortSignal) => Promise<void> {
+  const { network } = follower
+  let dueMs = clock.monotonicMs()
+  let knownGap: SkippedEpochs | undefined
+  return async ({ lastGap }, signal) => {
+    if (clock.monotonicMs() < dueMs && lastGap === knownGap) return
+    knownGap = lastGap
+    let mayContinue = false
+    try {
+      mayContinue = await follower.fillGaps(signal, (left) => {
+        if (left === 0) log.info({ network }, 'missing epochs stored')
+        else log.debug({ network, epochsLeft: left }, 'missing epochs stored')
+        onStored(left)
+      })
+    } catch (error) {
+      if (signal.aborted) throw error
+      log.warn({ network, reason: errorMessage(error) }, 'missing epochs could not be read; retrying in an hour')
+    } finally {
+      onEnd()
+    }
+    dueMs = mayContinue ? clock.monotonicMs() : clock.monotonicMs() + fillEveryMs
+  }
+}

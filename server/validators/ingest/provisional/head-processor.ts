@@ -1,0 +1,192 @@
+// Computes the epochs between the stored ones and the head of the chain, which are not final yet
+// (behaviour/validators.md#provisional-figures). It has its own connections and readers, so that the finalized epochs
+// are read as without it. In a server it runs on the thread that processes epochs.
+//
+// 1. An epoch can be computed when the head is two epochs later: votes are in the blocks of an epoch and of the next
+//    one, and their rewards depend on the checkpoint after both.
+// 2. The anchor of an epoch is the first block at or after the first slot two epochs later. The chain up to it determines
+//    all figures of the epoch: since Gloas, a block decides whether the payload of its parent is part of the chain, and
+//    the parent may be of an earlier epoch. After a reorganization, epochs with another anchor are computed again.
+// 3. One node is read at a time. Nodes may have different heads, which is no contradiction.
+import { type Beacon, BeaconError } from '#sources/beacon/client.ts'
+import { type ConsensusRules, epochAt, firstSlotAt, readableUntil } from '#sources/beacon/consensus.ts'
+import type { MissedDutyColumns } from '../../duties/missed.ts'
+import type { ScoreHistory } from '../../duties/score-history.ts'
+import { packFigures } from '../../duties/stage.ts'
+import type { RegistryChanges } from '../../registry/sync-registry.ts'
+import { createEpochProcessor, type EpochProcessor } from '../epochs/epoch-processor.ts'
+import { type BeaconQueries, type BlockHeader, createBeaconQueries } from '../read/beacon-queries.ts'
+import type { ExecutionSource } from '../read/execution.ts'
+import { healthyFirst } from '../read/head-recorder.ts'
+import type { StateRecords } from '../read/state-records.ts'
+import { type CurrentDuties, createCurrentDutiesReader, type ReadCurrentDuties } from './current-duties.ts'
+
+/** One epoch that is not final. Plain values, because it is sent to another thread. */
+export interface ProvisionalEpoch {
+  readonly epoch: number
+  /** Root of the anchor block. */
+  readonly anchor: string
+  /** Packed rows of figures by group of 64 validators. */
+  readonly figures: ReadonlyMap<number, Uint8Array>
+  readonly missed: MissedDutyColumns
+  /** Entries at the end of the epoch that differ from those of the provisional epoch before. */
+  readonly registry: RegistryChanges
+  /** In ascending order. Undefined: all validators have figures. */
+  readonly watched: Int32Array | undefined
+}
+
+export interface HeadRequest {
+  /** The first epoch that is not stored. */
+  readonly next: number
+  /** The stored scores of the epochs before it. */
+  readonly scores: ScoreHistory
+}
+
+/** What is known at the head of the chain. */
+export interface HeadView {
+  /** In order. */
+  readonly epochs: readonly ProvisionalEpoch[]
+  /** Undefined: they could not be read, or there is no provisional epoch. */
+  readonly duties: CurrentDuties | undefined
+}
+
+export interface HeadProcessor {
+  process(request: HeadRequest, signal: AbortSignal): Promise<HeadView>
+}
+
+export interface HeadProcessorOptions {
+  readonly watch: readonly string[]
+  readonly execution: ExecutionSource | undefined
+  readonly records: StateRecords | undefined
+  /** If the chain does not finalize for long, only this many of the newest epochs are computed. */
+  readonly epochsMax?: number
+}
+
+const epochsMaxDefault = 16
+
+/** A processor on the current thread. */
+export type LocalHeadProcessor = ReturnType<typeof createHeadProcessor>
+
+export function createHeadProcessor(beacon: Beacon, initialOptions: HeadProcessorOptions) {
+  const nodes = beacon.each()
+  let options = initialOptions
+  let current: readonly ProvisionalEpoch[] = []
+  /** By epoch: the seats of payload committees, of the two epochs after the computed ones. */
+  const seats = new Map<number, Uint32Array>()
+  let dutiesReader:
+    | { readonly node: Beacon; readonly rules: ConsensusRules; readonly read: ReadCurrentDuties }
+    | undefined
+  /** Continues after the last epoch, as long as the anchor of that epoch is canonical. */
+  let active: { readonly node: Beacon; readonly processor: EpochProcessor } | undefined
+  /** The last successful run: head, first epoch and result. */
+  let lastRun: { readonly root: string; readonly next: number; readonly view: HeadView } | undefined
+
+  async function processFrom(node: Beacon, { next, scores }: HeadRequest, signal: AbortSignal): Promise<HeadView> {
+    const { rules } = await node.chain(signal)
+    const queries = createBeaconQueries(node, rules, signal)
+    const head = await queries.head()
+    if (!head) throw new BeaconError('the node did not return its newest block')
+    if (lastRun?.root === head.root && lastRun.next === next) return lastRun.view
+    const anchorOf = (epoch: number) => findAnchor(queries, firstSlotAt(rules, epoch + 2), head.slot)
+    const until = Math.min(epochAt(rules, head.slot) - 1, readableUntil(rules))
+    const from = Math.max(next, until - (options.epochsMax ?? epochsMaxDefault))
+    await dropOutdated(from, until, anchorOf)
+    if (active?.node !== node) active = undefined
+    for (let epoch = (current.at(-1)?.epoch ?? from - 1) + 1; epoch < until; epoch++) {
+      const anchor = await anchorOf(epoch)
+      if (anchor === undefined) throw new BeaconError(`the node has no block from epoch ${epoch + 2} on`)
+      active ??= { node, processor: createEpochProcessor(node, options) }
+      const segment = await active.processor.processSegment({ from: epoch, until: epoch + 1, scores }, signal)
+      if ((await anchorOf(epoch)) !== anchor)
+        throw new BeaconError(`the chain was reorganized while epoch ${epoch} was read`)
+      const { missed, registry, watched, payloadSeats } = segment
+      seats.clear()
+      if (payloadSeats.now) seats.set(epoch + 1, payloadSeats.now)
+      if (payloadSeats.next) seats.set(epoch + 2, payloadSeats.next)
+      const figures = packFigures(segment)
+      current = [...current, { epoch, anchor, figures, missed, registry, watched: watched?.validators }]
+    }
+    const view = { epochs: current, duties: await readDuties(node, rules, head, signal) }
+    lastRun = { root: head.root, next, view }
+    return view
+  }
+
+  /** A failure does not affect the provisional epochs. */
+  async function readDuties(
+    node: Beacon,
+    rules: ConsensusRules,
+    head: BlockHeader,
+    signal: AbortSignal,
+  ): Promise<CurrentDuties | undefined> {
+    const newest = current.at(-1)
+    // The blocks and duties of an unknown fork cannot be read.
+    if (!newest || epochAt(rules, head.slot) >= readableUntil(rules)) return undefined
+    // A fork may be scheduled while the server runs.
+    if (dutiesReader?.node !== node || dutiesReader.rules !== rules)
+      dutiesReader = { node, rules, read: createCurrentDutiesReader(node, rules) }
+    try {
+      return await dutiesReader.read(head, newest.watched && new Set(newest.watched), seats, signal)
+    } catch (error) {
+      signal.throwIfAborted()
+      dutiesReader = undefined
+      if (!(error instanceof BeaconError)) throw error
+      return undefined
+    }
+  }
+
+  /** Drops epochs that are stored by now, and those that are no longer on the canonical chain. */
+  async function dropOutdated(
+    from: number,
+    until: number,
+    anchorOf: (epoch: number) => Promise<string | undefined>,
+  ): Promise<void> {
+    const kept: ProvisionalEpoch[] = []
+    const isCanonical = async ({ epoch, anchor }: ProvisionalEpoch) =>
+      epoch < until && (await anchorOf(epoch)) === anchor
+    for (const entry of current) {
+      if (entry.epoch < from) continue
+      if (!(await isCanonical(entry))) break
+      kept.push(entry)
+    }
+    // Without its last epoch, the processor has data of another chain, or has to start elsewhere.
+    if (current.at(-1) !== kept.at(-1)) active = undefined
+    current = kept[0]?.epoch === from ? kept : []
+    if (current.length === 0) active = undefined
+  }
+
+  return {
+    /** Replaces the watch list. All epochs are computed again with the next call. */
+    setWatch(watch: readonly string[]): void {
+      options = { ...options, watch }
+      current = []
+      active = undefined
+      lastRun = undefined
+    },
+
+    async process(request: HeadRequest, signal: AbortSignal): Promise<HeadView> {
+      let failure: unknown = new BeaconError('no beacon node can be used')
+      for (const node of healthyFirst(nodes)) {
+        try {
+          return await processFrom(node, request, signal)
+        } catch (error) {
+          signal.throwIfAborted()
+          active = undefined
+          lastRun = undefined
+          if (!(error instanceof BeaconError)) throw error
+          failure = error
+        }
+      }
+      current = []
+      throw failure
+    },
+  }
+}
+
+/** The root of the first block from a slot on. */
+async function findAnchor(queries: BeaconQueries, from: number, lastSlot: number): Promise<string | undefined> {
+  for (let slot = from; slot <= lastSlot; slot++) {
+    const header = await queries.header(slot)
+    if (header) return header.root
+  }
+  return undefined
+}

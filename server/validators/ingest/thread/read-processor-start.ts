@@ -1,0 +1,25 @@
+// Collects what the processors of a network start with: its settings, its watch list, and the chain that its nodes must
+// be on. Processors run on another thread, which has no context (open-processors.ts).
+import { join } from 'node:path'
+import type { Network } from '#api/contract/wire/validators.ts'
+import type { ValidatorsContext } from '../../context.ts'
+import { readWatchNames } from '../../registry/watch-names.ts'
+import type { EpochProcessorStart } from '../epochs/open-processors.ts'
+import { requiredChain } from '../read/chain-identity.ts'
+
+/** `dataDir`: where states are recorded. Undefined: they are not. */
+export async function readProcessorStart(
+  context: Pick<ValidatorsContext, 'duties' | 'settings' | 'validators'>,
+  network: Network,
+  dataDir?: string,
+) {
+  const { beacon, execution } = context.settings.validators.networks[network]
+  const { names } = await readWatchNames(context, network)
+  const start: EpochProcessorStart = {
+    network,
+    settings: { beacon, execution, watch: [...names] },
+    identity: await requiredChain(context, network),
+    recordsDir: dataDir === undefined ? undefined : join(dataDir, 'beacon', network),
+  }
+  return start
+}
