@@ -44,7 +44,7 @@ import { networkOverview, networkStats } from '#validators/extensions/network/ne
 import { entities } from '#validators/extensions/operators/entities.ts'
 import { operator } from '#validators/extensions/operators/operator.ts'
 import { operatorEffectiveness } from '#validators/extensions/operators/operator-effectiveness.ts'
-import { operatorPercentiles, operatorSummary, operators } from '#validators/extensions/operators/operators.ts'
+import { operatorSummary, operators } from '#validators/extensions/operators/operators.ts'
 import type { AppContext } from './context.ts'
 
 /** Endpoints beyond the specification (behaviour/http.md#endpoints-beyond-the-specification). */
@@ -69,7 +69,6 @@ export const extensions: readonly Handler<Endpoint, AppContext>[] = [
   effectivenessV0, //  GET  /v0/eth/validators/{validator_index_or_pubkey}/effectiveness
   find, //             GET  /v1/eth/validators
   operators, //        GET  /v0/eth/operators
-  operatorPercentiles, // GET  /v0/eth/operators/percentiles
   operator, //         GET  /v0/eth/operators/{operator_id}
   operatorSummary, //  GET  /v0/eth/operators/{operator_id}/summary
   operatorEffectiveness, // GET  /v0/eth/operators/{operator_id}/effectiveness

@@ -145,7 +145,6 @@ const calls: Record<AnyId, () => Promise<unknown>> = {
   'validators.effectivenessV0': () =>
     client.validators.effectivenessV0({ validator_index_or_pubkey: world.samples.indices[0] ?? 0 }),
   'validators.operators': () => client.validators.operators({ window: '7d' }),
-  'validators.operatorPercentiles': () => client.validators.operatorPercentiles({}),
   'validators.operator': () => client.validators.operator({ operator_id: world.samples.pools[0] ?? '' }),
   'validators.operatorSummary': () => client.validators.operatorSummary({ operator_id: world.samples.pools[0] ?? '' }),
   'validators.operatorEffectiveness': () =>

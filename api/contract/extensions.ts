@@ -45,7 +45,6 @@ export const extensions = {
   'validators.effectivenessV0': effectivenessV0,
   'validators.find': find,
   'validators.operators': operators.operators,
-  'validators.operatorPercentiles': operators.operatorPercentiles,
   'validators.operator': operators.operator,
   'validators.operatorSummary': operators.operatorSummary,
   'validators.operatorEffectiveness': operators.operatorEffectiveness,

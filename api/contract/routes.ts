@@ -129,7 +129,6 @@ export const extensionRoutes = {
   },
   'validators.find': { ...validators, spec, path: '/v1/eth/validators' },
   'validators.operators': { ...validators, spec, path: '/v0/eth/operators' },
-  'validators.operatorPercentiles': { ...validators, spec, path: '/v0/eth/operators/percentiles' },
   'validators.operator': { ...validators, spec, path: '/v0/eth/operators/{operator_id}' },
   'validators.operatorSummary': { ...validators, spec, path: '/v0/eth/operators/{operator_id}/summary' },
   'validators.operatorEffectiveness': { ...validators, spec, path: '/v0/eth/operators/{operator_id}/effectiveness' },

@@ -77,19 +77,6 @@ export const validatorListChecks: Checks = {
       )
     },
   },
-  'validators.list.percentiles': {
-    rule,
-    requirement: 'the effectiveness of operators is listed for the ranks 0 to 100, and does not fall',
-    async run(server) {
-      const records = await fetchList(server, 'validators.operatorPercentiles', { window: '7d' })
-      if (records.length === 0) throw new Skipped('no operator has figures')
-      const ranks = records.map(({ rank }) => rank)
-      expectSame(ranks, [...Array(101).keys()], 'the ranks are not 0 to 100')
-      const values = records.map(({ value }) => Number(value))
-      const sorted = values.toSorted((a, b) => a - b)
-      expectSame(values, sorted, 'a higher rank has a lower effectiveness')
-    },
-  },
   'validators.list.operator-records': {
     rule,
     requirement: 'records of an operator are listed newest first, and the links lead through them',

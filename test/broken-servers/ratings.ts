@@ -43,8 +43,6 @@ export const ratingDefects: readonly Defect[] = [
   ['version 0 has other figures', listed('version-0'), replaceValue('/v0', 'data.*.earnings', plus(1), isVersion0)],
   ['the smallest operator comes first', listed('operators'), replaceValue('/v0/eth/operators', 'data', reversed)],
   ['the summary has another uptime', listed('operators'), replaceValue('/summary', 'avgUptime', constant(0))],
-  ['a rank is missing', listed('percentiles'), replaceValue('/percentiles', '0.rank', constant(1))],
-  ['percentiles fall', listed('percentiles'), replaceValue('/percentiles', '0.value', constant(100.5))],
   ['any name is an operator', listed('operators'), status(404, 200)],
   ['old records come first', listed('operator-records'), replaceValue('/effectiveness', 'data', reversed)],
   ['records have no next page', listed('operator-records'), replaceValue('/effectiveness', 'next', constant(null))],

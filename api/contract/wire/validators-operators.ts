@@ -126,21 +126,6 @@ export const operators = endpoint('validators.operators', {
   },
 })
 
-export const operatorPercentiles = endpoint('validators.operatorPercentiles', {
-  summary: 'The distribution of the effectiveness of all pools or node operators.',
-  notes: '101 records: for each rank, the effectiveness that this share of the operators does not exceed.',
-  input: Type.Object({ network, window, idType }),
-  reply: Type.Array(
-    Type.Object({
-      timeWindow,
-      rank: Type.Integer({ minimum: 0, maximum: 100, description: 'Percent of the operators.' }),
-      value: { ...Num, description: 'Validator effectiveness, 0 to 100.' },
-    }),
-  ),
-  faults: ['validators.windows_changed'],
-  example: { input: { window: '7d' }, reply: [{ timeWindow: '7d', rank: 50, value: 97.4 }] },
-})
-
 export const operator = endpoint('validators.operator', {
   summary: 'One pool or node operator.',
   notes: 'Whether the imported entities have a pool or node operator of this name. Names match exactly.',

@@ -13,7 +13,7 @@ import { importEntities } from '../../registry/entities.ts'
 import { networkOverview, networkStats } from '../network/network.ts'
 import { operator } from './operator.ts'
 import { operatorEffectiveness } from './operator-effectiveness.ts'
-import { operatorPercentiles, operatorSummary, operators } from './operators.ts'
+import { operatorSummary, operators } from './operators.ts'
 
 const network = 'mainnet'
 const settings = { validators: { networks: { mainnet: { epochsPerHour: 1, epochsPerDay: 3 } } } }
@@ -127,15 +127,6 @@ describe('validators.operators', () => {
         ['South', 'nodeOperator'],
       ],
     )
-  })
-
-  test('200: percentiles ascend from the worst to the best operator', async () => {
-    const { body } = await callHandler(operatorPercentiles, context, { window: '7d' })
-    const { body: all } = await callHandler(operators, context, { window: '7d' })
-    const scores = all.data.flatMap(({ avgValidatorEffectiveness }) => avgValidatorEffectiveness ?? [])
-    assert.equal(body.length, 101)
-    assert.deepEqual([body[0]?.value, body[100]?.value], [Math.min(...scores), Math.max(...scores)])
-    assert.deepEqual([body[50]?.value, body[51]?.value], [Math.min(...scores), Math.max(...scores)])
   })
 })
 
@@ -285,7 +276,6 @@ test('before the first day is over, lists have no figures', async () => {
     ]),
     ['Idle', 'North', 'South'].map((name) => [name, null, null, null]),
   )
-  assert.deepEqual((await callHandler(operatorPercentiles, empty, {})).body, [])
   assert.deepEqual((await callHandler(networkStats, empty, {})).body, [])
   assert.deepEqual((await callHandler(networkOverview, empty, {})).body, [])
   const records = await callHandler(operatorEffectiveness, empty, { operator_id: 'North' })

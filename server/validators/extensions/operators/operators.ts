@@ -41,22 +41,6 @@ export const operatorSummary = createHandler(
   },
 )
 
-export const operatorPercentiles = createHandler(
-  extensions['validators.operatorPercentiles'],
-  async (query, context: OperatorsContext) => {
-    const { summaries, ...rest } = await readSummaries(context, query)
-    const known = summaries.flatMap(({ avgValidatorEffectiveness }) => avgValidatorEffectiveness ?? [])
-    const ranks = known.length === 0 ? [] : Array.from({ length: 101 }, (_, rank) => rank)
-    const sorted = known.sort((a, b) => a - b)
-    const body = ranks.map((rank) => ({
-      timeWindow: query.window,
-      rank,
-      value: sorted[Math.max(0, Math.ceil((rank / 100) * sorted.length) - 1)] as number,
-    }))
-    return { is: 'body', body, ...rest }
-  },
-)
-
 /** Of all pools or operators, by name. */
 async function readSummaries(
   context: OperatorsContext,
