@@ -1,7 +1,7 @@
 // A follower of a network whose processor runs on this thread, and not on one of its own as in a server.
 import type { Network } from '#api/contract/wire/validators.ts'
 import type { ValidatorsContext } from '#validators/context.ts'
-import { openEpochProcessor } from '#validators/ingest/epochs/open-processors.ts'
+import { openEpochProcessor } from '#validators/ingest/thread/open-processors.ts'
 import { Follower } from '#validators/ingest/follow.ts'
 import { readProcessorStart } from '#validators/ingest/thread/read-processor-start.ts'
 

@@ -1,7 +1,7 @@
 // Inactivity scores, stored so that a restart can continue. While the chain finalizes, all of them are zero.
 import type { Network } from '#api/contract/wire/validators.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'
-import type { Scores } from '../ingest/epochs/vote-rewards.ts'
+import type { Scores } from '../ingest/rules/vote-rewards.ts'
 import { networkId } from './layout.ts'
 
 /** By the epoch whose votes last changed them. */

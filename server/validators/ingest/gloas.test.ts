@@ -21,7 +21,7 @@ import { type BeaconQueries, createBeaconQueries } from './read/beacon-queries.t
 import { withChainTimes } from './read/chain-identity.ts'
 import { EpochReader } from './read/epoch-reader.ts'
 import { settleBalances } from './read/settle-balances.ts'
-import { fillGap, type Gap } from './replay/fill-gap.ts'
+import { type Gap, replayGap } from './replay/replay-gap.ts'
 
 /** Epochs whose next epoch is final in the recording. */
 const epochsUntil = 18
@@ -274,7 +274,7 @@ describe('a chain that crosses the fork to Gloas', { skip: skipWithoutGloas }, (
       test(`gaps of ${length} epochs, anywhere on the chain and across the fork`, () =>
         withChain(async ({ rules, gapOf }) => {
           for (let from = 3; from + length + 1 < epochsUntil; from++) {
-            const epochs = await fillGap(rules, await gapOf(from, length))
+            const epochs = await replayGap(rules, await gapOf(from, length))
             assert.equal(epochs.length, length + 1)
             let carry: Carry | undefined
             for (const data of epochs) {
@@ -290,7 +290,7 @@ describe('a chain that crosses the fork to Gloas', { skip: skipWithoutGloas }, (
     test('gaps that cannot be computed name the cause', () =>
       withChain(async ({ rules, gapOf }) => {
         const assertRefused = async (from: number, length: number, cause: RegExp) =>
-          assert.rejects(fillGap(rules, await gapOf(from, length)), cause)
+          assert.rejects(replayGap(rules, await gapOf(from, length)), cause)
         await assertRefused(5, 8, /; slot \d+ requests a partial withdrawal that can be paid in this gap/)
         await assertRefused(2, 1, /; the committees of epochs 0 and 1 depend on RANDAO mixes from before genesis/)
         await assertRefused(7, 8, /: epoch 16: its sync committee is not in the state of epoch 7$/)

@@ -10,7 +10,6 @@ import type { ValidatorsContext } from '../context.ts'
 import { auditTotals } from '../duties/audits.ts'
 import { followDeposits } from './deposits/follow-deposits.ts'
 import type { EpochProcessor } from './epochs/epoch-processor.ts'
-import { openEpochProcessors } from './epochs/open-processors.ts'
 import { Follower } from './follow.ts'
 import { missingTodo } from './gaps/explain-gaps.ts'
 import { createFillGapsSchedule } from './gaps/schedule-fill-gaps.ts'
@@ -22,6 +21,7 @@ import { describeMissing, networkStream, readNetworkHealth } from './status/heal
 import type { IngestProgress, IngestStep } from './status/ingest-progress.ts'
 import { type IngestRun, type RepairRequest, registerRun, unregisterRun } from './status/ingest-status.ts'
 import { failureKindOf, outcomeLogger, unknownForkLogger } from './status/log-outcomes.ts'
+import { openEpochProcessors } from './thread/open-processors.ts'
 import { readProcessorStart } from './thread/read-processor-start.ts'
 
 /** The first catch-up may take days. Single requests have their own time limit. */

@@ -11,7 +11,7 @@ import { storedChain } from '#validators/duties/networks.ts'
 import { EpochReader } from '../read/epoch-reader.ts'
 import { createRewardQueries, type RewardQueries, voteParts } from '../read/reward-queries.ts'
 import { settleBalances } from '../read/settle-balances.ts'
-import { proposerReward } from './block-effects.ts'
+import { proposerReward } from '../rules/block-effects.ts'
 import { type Carry, type ProcessedEpoch, processEpoch } from './process-epoch.ts'
 import { Sums } from './sums.ts'
 

@@ -6,10 +6,10 @@ import { indicesOfKeys } from '#sources/beacon/validator-keys.ts'
 import type { EpochStates } from '../read/epoch.ts'
 import { depositRequests, pubkeysOf, readQueuedDeposits } from '../replay/execution-requests.ts'
 import { type OnboardedDeposit, onboardBuilders, ReplayedBuilders } from '../replay/replayed-builders.ts'
-import type { BlockEffects } from './block-effects.ts'
-import type { BlockWithdrawals } from './deductions.ts'
-import type { Stake } from './stake.ts'
-import type { Votes } from './votes.ts'
+import type { BlockEffects } from '../rules/block-effects.ts'
+import type { BlockWithdrawals } from '../rules/deductions.ts'
+import type { Stake } from '../rules/stake.ts'
+import type { Votes } from '../rules/votes.ts'
 
 export interface BuilderCheck {
   /** Effects of the blocks between the two states. */

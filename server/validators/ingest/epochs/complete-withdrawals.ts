@@ -8,8 +8,8 @@ import { View } from '#sources/beacon/ssz.ts'
 import type { EpochData } from '../read/epoch.ts'
 import { StateSearch } from '../read/states-not-found.ts'
 import { ReplayedValidators } from '../replay/replayed-validators.ts'
-import type { BlockEffects } from './block-effects.ts'
-import type { BlockWithdrawals } from './deductions.ts'
+import type { BlockEffects } from '../rules/block-effects.ts'
+import type { BlockWithdrawals } from '../rules/deductions.ts'
 
 /**
  * By slot, for all blocks since Gloas between the two states. `effectsBetween`: of these blocks. Throws a

@@ -15,9 +15,9 @@ import { type PendingChange, pendingChange } from '#sources/beacon/pending.ts'
 import { indicesOfKeys } from '#sources/beacon/validator-keys.ts'
 import type { UnexplainedBalanceChanges } from '#validators/duties/audits.ts'
 import type { EpochStates } from '../read/epoch.ts'
-import { type BlockEffects, proposerReward } from './block-effects.ts'
-import type { BlockWithdrawals } from './deductions.ts'
-import type { VoteRewards } from './vote-rewards.ts'
+import { type BlockEffects, proposerReward } from '../rules/block-effects.ts'
+import type { BlockWithdrawals } from '../rules/deductions.ts'
+import type { VoteRewards } from '../rules/vote-rewards.ts'
 
 export interface Earnings {
   /** Gwei by validator. */

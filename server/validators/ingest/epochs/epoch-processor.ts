@@ -1,6 +1,6 @@
 // Reads and processes the epochs of a segment into columns that can be stored. The ingest of a network calls it
 // (../follow.ts). It accesses nodes and the records of states on disk, but no database. In a server it therefore runs on
-// a thread of its own (processor-thread.ts, decisions/decode-epochs-on-a-separate-thread.md).
+// a thread of its own (../thread/processor-thread.ts, decisions/decode-epochs-on-a-separate-thread.md).
 //
 // 1. Segments are requested in order, one at a time. A request that starts where the last segment ended confirms the
 //    last segment. A request with the same start repeats it from the same initial state.

@@ -17,10 +17,10 @@ import {
   wrongTarget,
 } from '#validators/duties/missed.ts'
 import type { EpochData } from '../read/epoch.ts'
-import type { BlockEffects } from './block-effects.ts'
-import { isWrongVote, type PayloadVote } from './payload-votes.ts'
+import type { BlockEffects } from '../rules/block-effects.ts'
+import { isWrongVote, type PayloadVote } from '../rules/payload-votes.ts'
+import { flag, type Votes } from '../rules/votes.ts'
 import { isProposerFault, type Proposal } from './proposals.ts'
-import { flag, type Votes } from './votes.ts'
 
 type NewMissedDuty = Pick<MissedDuty, 'validator' | 'epoch' | 'slot'> & Partial<MissedDuty>
 

@@ -13,17 +13,17 @@ import { type ConsensusRules, epochAt, firstSlotAt } from '#sources/beacon/conse
 import { isActiveAt } from '#sources/beacon/validators.ts'
 import type { Measure } from '#validators/method/measures.ts'
 import type { EpochData, ExecutionRewards } from '../read/epoch.ts'
-import { verifyBalances, verifyRegistry } from '../read/verify.ts'
-import { type BlockEffects, computeEffects, isSlashable, proposerReward } from './block-effects.ts'
+import { type BlockEffects, computeEffects, isSlashable, proposerReward } from '../rules/block-effects.ts'
+import { scoresFrom } from '../rules/inactivity-scores.ts'
+import { computeStake, type Stake } from '../rules/stake.ts'
+import { verifyBalances, verifyRegistry } from '../rules/verify.ts'
+import { computeVoteRewards, type Scores, type VoteRewards } from '../rules/vote-rewards.ts'
+import { flag, tallyVotes, type Votes } from '../rules/votes.ts'
 import { findBuilderDifferences } from './builder-differences.ts'
 import { completeWithdrawals } from './complete-withdrawals.ts'
 import { computeEarnings } from './earnings.ts'
-import { scoresFrom } from './inactivity-scores.ts'
 import { findProposals, isProposerFault, type Proposal } from './proposals.ts'
-import { computeStake, type Stake } from './stake.ts'
 import type { Sums } from './sums.ts'
-import { computeVoteRewards, type Scores, type VoteRewards } from './vote-rewards.ts'
-import { flag, tallyVotes, type Votes } from './votes.ts'
 
 /** What the next epoch needs of this one. */
 export interface Carry {

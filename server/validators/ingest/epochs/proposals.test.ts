@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Block } from '#sources/beacon/block.ts'
 import { readRules } from '#sources/beacon/consensus.ts'
+import type { Stake } from '../rules/stake.ts'
+import type { Votes } from '../rules/votes.ts'
 import { findProposals } from './proposals.ts'
-import type { Stake } from './stake.ts'
-import type { Votes } from './votes.ts'
 
 const rules = readRules({ SLOTS_PER_EPOCH: '8', FULU_FORK_EPOCH: '0', GLOAS_FORK_EPOCH: '0' })
 const epoch = 3

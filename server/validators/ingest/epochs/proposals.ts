@@ -5,8 +5,8 @@ import { type ConsensusRules, epochAt } from '#sources/beacon/consensus.ts'
 import { type PayloadStatus, payloadStatus } from '#sources/beacon/payload-status.ts'
 import { chainOf, type EpochData } from '../read/epoch.ts'
 import { quorumGwei } from '../replay/replayed-builders.ts'
-import type { Stake } from './stake.ts'
-import type { Votes } from './votes.ts'
+import type { Stake } from '../rules/stake.ts'
+import type { Votes } from '../rules/votes.ts'
 
 export interface Proposal {
   readonly slot: number

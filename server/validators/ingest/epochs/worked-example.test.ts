@@ -5,11 +5,11 @@ import { test } from 'node:test'
 import { readRules } from '#sources/beacon/consensus.ts'
 import type { Validators } from '#sources/beacon/validators.ts'
 import type { Measure } from '../../method/measures.ts'
+import { computeStake } from '../rules/stake.ts'
+import { computeVoteRewards } from '../rules/vote-rewards.ts'
+import { flag, type Votes } from '../rules/votes.ts'
 import { addVotes } from './process-epoch.ts'
-import { computeStake } from './stake.ts'
 import { Sums } from './sums.ts'
-import { computeVoteRewards } from './vote-rewards.ts'
-import { flag, type Votes } from './votes.ts'
 
 const page = await readFile(new URL('../../../../docs/methodology.md', import.meta.url), 'utf8')
 

@@ -1,5 +1,5 @@
 // When: a state before the gap was recorded, and a node or a record has one after it.
-// Proves: the epochs are exact: the computed state must equal the state after them (../replay/fill-gap.ts).
+// Proves: the epochs are exact: the computed state must equal the state after them (../replay/replay-gap.ts).
 // Costs: all blocks of the gap with each attempt, so there are at most 24 attempts for each gap and process.
 import { computeEpochs } from './compute-epochs.ts'
 import { fillUnlessNotFound } from './fill-epochs.ts'

@@ -1,5 +1,5 @@
 // When: a state before the missing ones was recorded, and a node or a record has one after them.
-// Proves: the epochs are exact: the computed state must equal the state after them (../replay/fill-gap.ts).
+// Proves: the epochs are exact: the computed state must equal the state after them (../replay/replay-gap.ts).
 // Costs: all blocks between the two states, and 20 MB of memory for each epoch with a million validators.
 import { computeEpochs } from './compute-epochs.ts'
 import { type ContinueWay, skippedBefore } from './continue-way.ts'

@@ -2,7 +2,7 @@
 // epoch whose state is missing later can then be computed from blocks and recorded states, instead of leaving a gap
 // (behaviour/validators.md#nodes-that-prune-states).
 import type { Range } from '#core/ranges.ts'
-import { computedEpochsMax } from '../replay/gap-limit.ts'
+import { computedEpochsMax } from '../replay/computed-epochs-max.ts'
 import type { IngestSource } from '../write/ingest-source.ts'
 import { findGaps } from './find-gaps.ts'
 

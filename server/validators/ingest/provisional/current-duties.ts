@@ -11,9 +11,9 @@ import type { Committees } from '#sources/beacon/committees.ts'
 import { type ConsensusRules, epochAt, firstSlotAt } from '#sources/beacon/consensus.ts'
 import { type PayloadStatus, payloadStatus } from '#sources/beacon/payload-status.ts'
 import { dueMs } from '#sources/beacon/slot-timing.ts'
-import { findPayloadVotes, type PayloadVote } from '../epochs/payload-votes.ts'
-import { membersOf } from '../epochs/votes.ts'
 import { type BeaconQueries, type BlockHeader, createBeaconQueries } from '../read/beacon-queries.ts'
+import { findPayloadVotes, type PayloadVote } from '../rules/payload-votes.ts'
+import { membersOf } from '../rules/votes.ts'
 
 /** Plain values, because they are sent to another thread. */
 export interface CurrentDuties {

@@ -31,9 +31,9 @@ import { explain } from '../../extensions/explain/explain.ts'
 import { measures } from '../../method/measures.ts'
 import { readValidator } from '../../registry/registry.ts'
 import { provisionalRows } from '../../requests/provisional-epochs.ts'
-import { openHeadProcessor } from '../epochs/open-processors.ts'
 import { withChainTimes } from '../read/chain-identity.ts'
 import { startBeacon } from '../start.ts'
+import { openHeadProcessor } from '../thread/open-processors.ts'
 import { readProcessorStart } from '../thread/read-processor-start.ts'
 import {
   createHeadProcessor,

@@ -12,13 +12,14 @@ import type { Block } from '#sources/beacon/block.ts'
 import { type Beacon, ContradictionError } from '#sources/beacon/client.ts'
 import { type ConsensusRules, firstSlotAt } from '#sources/beacon/consensus.ts'
 import { type FullState, ReplayError } from '../replay/chain-replay.ts'
-import { fillGap } from '../replay/fill-gap.ts'
-import { computedEpochsMax } from '../replay/gap-limit.ts'
+import { computedEpochsMax } from '../replay/computed-epochs-max.ts'
+import { replayGap } from '../replay/replay-gap.ts'
+import { verifyLink, verifyProposers } from '../rules/verify-blocks.ts'
 import { type BeaconQueries, type BlockLink, createBeaconQueries } from './beacon-queries.ts'
 import { Boundaries } from './boundaries.ts'
 import type { EpochData } from './epoch.ts'
 import { EpochDuties } from './epoch-duties.ts'
-import { LinkedBlocks, verifyLink, verifyProposers } from './linked-blocks.ts'
+import { LinkedBlocks } from './linked-blocks.ts'
 import { PayloadReader } from './payloads.ts'
 import type { Boundary, EpochStateParts, RecordReader } from './state-records.ts'
 import { StateSearch } from './states-not-found.ts'
@@ -161,7 +162,7 @@ export class EpochReader {
     for (const epoch of [until, until + 1]) await this.#applyRecord(epoch, chain)
     const after = await this.#boundaries.at(until)
     if (after.awaitsRewards) throw new ReplayError(`the node does not have the full state of epoch ${until}`)
-    const epochs = await fillGap(this.#source.rules, {
+    const epochs = await replayGap(this.#source.rules, {
       before,
       after: { epoch: until, validators: after.validators, finalizedEpoch: await this.#finalizedAt(until) },
       finalizedAfter: await this.#finalizedAt(until + 1),

@@ -1,8 +1,9 @@
-// Reads the blocks of epochs and checks that they form one chain. Every block contains the root of its parent, and roots are computed from the blocks. This detects
-// altered and missing blocks (behaviour/validators.md#verification).
+// Reads the blocks of epochs and checks that they form one chain. Every block contains the root of its parent, and roots
+// are computed from the blocks. This detects altered and missing blocks (behaviour/validators.md#verification).
 import type { Block } from '#sources/beacon/block.ts'
-import { BeaconError, ContradictionError } from '#sources/beacon/client.ts'
-import { type ConsensusRules, epochAt, firstSlotAt } from '#sources/beacon/consensus.ts'
+import { BeaconError } from '#sources/beacon/client.ts'
+import { epochAt, firstSlotAt } from '#sources/beacon/consensus.ts'
+import { verifyLink } from '../rules/verify-blocks.ts'
 import type { BlockLink, QuerySource } from './beacon-queries.ts'
 
 const blocksAtOnce = 8
@@ -136,29 +137,4 @@ export async function findBlockUpTo({ rules, queries }: QuerySource, slot: numbe
     if (header) return { slot: at, root: header.root }
   }
   return undefined
-}
-
-export function verifyLink(epoch: number, before: BlockLink, after: Pick<Block, 'slot' | 'parentRoot'>): void {
-  if (before.root === after.parentRoot) return
-  const cause =
-    after.slot - before.slot > 1
-      ? 'the node lacks blocks between them, or one of the two was altered'
-      : 'one of the two was altered'
-  throw new ContradictionError(
-    `epoch ${epoch}, slot ${after.slot}: the parent root of the block is ${after.parentRoot}, but the root of the block of slot ${before.slot} is ${before.root}: ${cause}`,
-  )
-}
-
-export function verifyProposers(
-  rules: ConsensusRules,
-  epoch: number,
-  blocks: readonly Block[],
-  proposers: ArrayLike<number>,
-): void {
-  const first = firstSlotAt(rules, epoch)
-  const mismatch = blocks.find(({ slot, proposer }) => proposers[slot - first] !== proposer)
-  if (mismatch)
-    throw new ContradictionError(
-      `epoch ${epoch}, slot ${mismatch.slot}: the proposer of the block is validator ${mismatch.proposer}, but the duty is of ${proposers[mismatch.slot - first]}`,
-    )
 }

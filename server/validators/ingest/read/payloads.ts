@@ -3,7 +3,7 @@
 import type { Block, Payload } from '#sources/beacon/block.ts'
 import { type ConsensusRules, firstSlotAt } from '#sources/beacon/consensus.ts'
 import { buildsOnPayload } from '#sources/beacon/payload-status.ts'
-import { type BlockWithdrawals, type Deduction, findDeductions, noWithdrawals } from '../epochs/deductions.ts'
+import { type BlockWithdrawals, type Deduction, findDeductions, noWithdrawals } from '../rules/deductions.ts'
 import type { QuerySource } from './beacon-queries.ts'
 import { chainOf, type EpochLinks } from './epoch.ts'
 import type { LinkedBlocks } from './linked-blocks.ts'

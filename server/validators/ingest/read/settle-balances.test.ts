@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Carry } from '../epochs/process-epoch.ts'
-import type { VoteRewards } from '../epochs/vote-rewards.ts'
+import type { VoteRewards } from '../rules/vote-rewards.ts'
 import type { ReadEpoch } from './epoch-reader.ts'
 import { settleBalances } from './settle-balances.ts'
 

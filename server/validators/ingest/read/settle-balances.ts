@@ -2,7 +2,7 @@
 // (behaviour/validators.md#beacon-states).
 
 import type { Carry } from '../epochs/process-epoch.ts'
-import type { VoteRewards } from '../epochs/vote-rewards.ts'
+import type { VoteRewards } from '../rules/vote-rewards.ts'
 import type { ReadEpoch } from './epoch-reader.ts'
 
 export function settleBalances({ boundary, next }: ReadEpoch, before: Carry | undefined): void {

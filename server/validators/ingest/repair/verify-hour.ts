@@ -12,8 +12,8 @@ import { describeWindowsMismatch, refuseOtherWindows, storedChain } from '../../
 import { validatorsEnd } from '../../duties/units.ts'
 import { keptThrough, type Watched } from '../../duties/watch-ranges.ts'
 import { executionAmounts, type Measure, measures } from '../../method/measures.ts'
-import { openEpochProcessors } from '../epochs/open-processors.ts'
 import type { ProcessedSegment } from '../epochs/processed-segment.ts'
+import { openEpochProcessors } from '../thread/open-processors.ts'
 import { readProcessorStart } from '../thread/read-processor-start.ts'
 
 /** If an execution node was added or removed since, these are not compared. */

@@ -1,7 +1,7 @@
 // The queue of pending deposits while a chain is replayed, since Electra.
 import type { ConsensusRules } from '#sources/beacon/consensus.ts'
 import { depositSize } from '#sources/beacon/pending.ts'
-import type { Stake } from '../epochs/stake.ts'
+import type { Stake } from '../rules/stake.ts'
 import { depositChurn } from './epoch-rules.ts'
 import { readQueuedDeposits } from './execution-requests.ts'
 import type { OnboardedDeposit } from './replayed-builders.ts'

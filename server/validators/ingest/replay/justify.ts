@@ -1,9 +1,9 @@
 // Justification and finality at the end of an epoch, as the consensus specifications define them. They determine which
 // deposits are applied and whether the chain is in an inactivity leak.
 import type { Justification } from '#sources/beacon/transition-state.ts'
-import type { Stake } from '../epochs/stake.ts'
-import { participatingIncrements } from '../epochs/vote-rewards.ts'
-import { flag, type Votes } from '../epochs/votes.ts'
+import type { Stake } from '../rules/stake.ts'
+import { participatingIncrements } from '../rules/vote-rewards.ts'
+import { flag, type Votes } from '../rules/votes.ts'
 
 export interface JustificationInput {
   /** Of the epoch that ends. */

@@ -7,7 +7,7 @@ import type { PayloadState } from '#sources/beacon/payload-state.ts'
 import type { TransitionState } from '#sources/beacon/transition-state.ts'
 import { pubkeySize } from '#sources/beacon/validator-keys.ts'
 import type { Validators } from '#sources/beacon/validators.ts'
-import { type BlockWithdrawals, noWithdrawals } from '../epochs/deductions.ts'
+import { type BlockWithdrawals, noWithdrawals } from '../rules/deductions.ts'
 import { type OnboardedDeposit, onboardBuilders, ReplayedBuilders } from './replayed-builders.ts'
 import { type SweptValidators, WithdrawalSweep } from './withdrawal-sweep.ts'
 

@@ -10,8 +10,8 @@ import { pendingConsolidationsFromJson, pendingDepositsFromJson } from '#sources
 import { bytesType, containerType, listType, uintType } from '#sources/beacon/ssz-type.ts'
 import type { TransitionState } from '#sources/beacon/transition-state.ts'
 import { type Validators, validatorsFromJson } from '#sources/beacon/validators.ts'
-import type { BlockEffects } from '../epochs/block-effects.ts'
-import { computeStake } from '../epochs/stake.ts'
+import type { BlockEffects } from '../rules/block-effects.ts'
+import { computeStake } from '../rules/stake.ts'
 import { ReplayedValidators } from './replayed-validators.ts'
 
 interface StateJson {

@@ -13,10 +13,11 @@ import { consolidationSize, emptyPendingQueues } from '#sources/beacon/pending.t
 import type { TransitionState } from '#sources/beacon/transition-state.ts'
 import { indicesOfKeys, pubkeySize } from '#sources/beacon/validator-keys.ts'
 import { isActiveAt, type Validators } from '#sources/beacon/validators.ts'
-import type { BlockEffects } from '../epochs/block-effects.ts'
-import type { BlockWithdrawals } from '../epochs/deductions.ts'
-import type { Stake } from '../epochs/stake.ts'
-import type { VoteRewards } from '../epochs/vote-rewards.ts'
+import type { BlockEffects } from '../rules/block-effects.ts'
+import type { BlockWithdrawals } from '../rules/deductions.ts'
+import type { Stake } from '../rules/stake.ts'
+import type { VoteRewards } from '../rules/vote-rewards.ts'
+import { computedEpochsMax } from './computed-epochs-max.ts'
 import { DepositQueue, type DepositTarget } from './deposit-queue.ts'
 import { hysteresisBand, slashingPenalties } from './epoch-rules.ts'
 import {
@@ -30,7 +31,6 @@ import {
   type ValidatorRequest,
   withdrawalRequests,
 } from './execution-requests.ts'
-import { computedEpochsMax } from './gap-limit.ts'
 import { credentialsType, ReplayedCredentials } from './replayed-credentials.ts'
 import { type BlockContext, type ReplayedPayloads, replayPayloads } from './replayed-payloads.ts'
 import type { SweptValidators } from './withdrawal-sweep.ts'

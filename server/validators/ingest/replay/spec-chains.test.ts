@@ -12,8 +12,8 @@ import { type Carry, processEpoch } from '../epochs/process-epoch.ts'
 import { Sums } from '../epochs/sums.ts'
 import type { EpochData } from '../read/epoch.ts'
 import type { FullState } from './chain-replay.ts'
-import { fillGap, type Gap } from './fill-gap.ts'
-import { computeDuties } from './gap-duties.ts'
+import { computeDuties } from './compute-duties.ts'
+import { type Gap, replayGap } from './replay-gap.ts'
 
 type AttestationJson = Omit<Attestation, 'bits' | 'committeeBits'> & {
   readonly bits: string
@@ -173,7 +173,7 @@ for (const at of chains.keys()) {
     const truth = figuresOf(epochs, undefined)
     for (let missing = 1; missing <= 12; missing++) {
       const from = first + 1 + ((missing * 5) % (last - first - missing - 1))
-      const filled = await fillGap(rules, gapOf(from, from + missing + 1))
+      const filled = await replayGap(rules, gapOf(from, from + missing + 1))
       assert.equal(filled.length, missing + 1)
       for (const { epoch, next } of filled)
         assertSameState(

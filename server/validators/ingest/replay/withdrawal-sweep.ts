@@ -5,7 +5,7 @@ import type { ConsensusRules } from '#sources/beacon/consensus.ts'
 import { partialWithdrawalSize } from '#sources/beacon/gloas.ts'
 import type { PayloadState } from '#sources/beacon/payload-state.ts'
 import { View } from '#sources/beacon/ssz.ts'
-import type { BlockWithdrawals } from '../epochs/deductions.ts'
+import type { BlockWithdrawals } from '../rules/deductions.ts'
 import type { Builder } from './replayed-builders.ts'
 
 export interface SweptValidators {

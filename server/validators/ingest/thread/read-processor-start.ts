@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import type { Network } from '#api/contract/wire/validators.ts'
 import type { ValidatorsContext } from '../../context.ts'
 import { readWatchNames } from '../../registry/watch-names.ts'
-import type { EpochProcessorStart } from '../epochs/open-processors.ts'
 import { requiredChain } from '../read/chain-identity.ts'
+import type { EpochProcessorStart } from './open-processors.ts'
 
 /** `dataDir`: where states are recorded. Undefined: they are not. */
 export async function readProcessorStart(

@@ -11,13 +11,13 @@ import { type ConsensusRules, epochAt, firstSlotAt } from '#sources/beacon/conse
 import { emptyPendingQueues } from '#sources/beacon/pending.ts'
 import { credentialsSize } from '#sources/beacon/validator-keys.ts'
 import type { Validators } from '#sources/beacon/validators.ts'
-import { scoresFrom } from '../epochs/inactivity-scores.ts'
 import type { EpochData } from '../read/epoch.ts'
-import { verifyLink, verifyProposers } from '../read/linked-blocks.ts'
-import { verifyRegistry } from '../read/verify.ts'
+import { scoresFrom } from '../rules/inactivity-scores.ts'
+import { verifyRegistry } from '../rules/verify.ts'
+import { verifyLink, verifyProposers } from '../rules/verify-blocks.ts'
 import { type ChainReplay, type FullState, ReplayError, startReplay } from './chain-replay.ts'
+import { type ComputedDuties, computeDuties } from './compute-duties.ts'
 import { withdrawalRequests } from './execution-requests.ts'
-import { computeDuties, type GapDuties } from './gap-duties.ts'
 
 export interface Gap {
   /** The last known state before the missing ones, at the first slot of an epoch after the genesis epoch. */
@@ -33,20 +33,20 @@ export interface Gap {
   /** The blocks of an epoch in ascending order. Called for the epochs `before.epoch - 2` to `after.epoch`. */
   readonly readBlocks: (epoch: number) => Promise<readonly Block[]>
   /** Default: computed from RANDAO. */
-  readonly duties?: GapDuties
+  readonly duties?: ComputedDuties
 }
 
 /**
  * All epochs from `before.epoch` to the one before `after.epoch`. Throws a ReplayError that names the first difference if
- * the gap cannot be filled exactly.
+ * the gap cannot be computed exactly.
  */
-export async function fillGap(rules: ConsensusRules, gap: Gap): Promise<EpochData[]> {
+export async function replayGap(rules: ConsensusRules, gap: Gap): Promise<EpochData[]> {
   const { before, after } = gap
   const byEpoch = new Map<number, readonly Block[]>()
   for (let epoch = Math.max(0, before.epoch - 2); epoch <= after.epoch; epoch++)
     byEpoch.set(epoch, await gap.readBlocks(epoch))
   try {
-    return replayGap(rules, gap, byEpoch)
+    return replayEpochs(rules, gap, byEpoch)
   } catch (error) {
     // A BeaconError: what looks like a contradiction of a node may be an incomplete rule.
     if (!(error instanceof ReplayError || error instanceof BeaconError)) throw error
@@ -76,7 +76,7 @@ function likelyCauses(rules: ConsensusRules, { before, after }: Gap, blocks: rea
   return causes
 }
 
-function replayGap(rules: ConsensusRules, gap: Gap, byEpoch: ReadonlyMap<number, readonly Block[]>): EpochData[] {
+function replayEpochs(rules: ConsensusRules, gap: Gap, byEpoch: ReadonlyMap<number, readonly Block[]>): EpochData[] {
   const { before, after } = gap
   const allBlocks = [...byEpoch.values()].flat()
   for (const [at, block] of allBlocks.entries()) {

@@ -9,7 +9,7 @@ import type { Validators } from '#sources/beacon/validators.ts'
 import { type FullState, ReplayError } from './chain-replay.ts'
 
 /** `validators`: those at the first slot of the epoch. */
-export interface GapDuties {
+export interface ComputedDuties {
   committees(epoch: number, validators: Validators): Committees
   /** By slot. `previous`: the validators at the first slot of the previous epoch, if they are known. */
   proposers(epoch: number, validators: Validators, previous: Validators | undefined): ArrayLike<number>
@@ -18,7 +18,7 @@ export interface GapDuties {
 }
 
 /** `blocks`: in ascending order, from two epochs before that of the state on. */
-export function computeDuties(rules: ConsensusRules, before: FullState, blocks: readonly Block[]): GapDuties {
+export function computeDuties(rules: ConsensusRules, before: FullState, blocks: readonly Block[]): ComputedDuties {
   const { syncCommittees } = before.transition
   const mixFor = (epoch: number): Uint8Array => {
     const mix = mixFromBlocks(rules, epoch, blocks)

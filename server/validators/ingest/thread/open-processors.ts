@@ -5,10 +5,10 @@ import type { NetworkSettings } from '#runtime/settings/validators.ts'
 import { openThread } from '#runtime/worker-thread.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
 import type { ChainIdentity } from '#sources/beacon/endpoint.ts'
+import { createEpochProcessor, type EpochProcessor } from '../epochs/epoch-processor.ts'
 import { createHeadProcessor, type HeadProcessor, type LocalHeadProcessor } from '../provisional/head-processor.ts'
 import { openExecution } from '../read/execution.ts'
 import { StateRecords } from '../read/state-records.ts'
-import { createEpochProcessor, type EpochProcessor } from './epoch-processor.ts'
 
 /** Plain values, so that they can be sent to a thread. */
 export interface EpochProcessorStart {

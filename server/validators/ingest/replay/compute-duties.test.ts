@@ -5,7 +5,7 @@ import { readRules } from '#sources/beacon/consensus.ts'
 import { computeProposers } from '#sources/beacon/shuffle.ts'
 import type { Validators } from '#sources/beacon/validators.ts'
 import type { FullState } from './chain-replay.ts'
-import { computeDuties } from './gap-duties.ts'
+import { computeDuties } from './compute-duties.ts'
 
 const forks = { ALTAIR_FORK_EPOCH: '0', ELECTRA_FORK_EPOCH: '0', FULU_FORK_EPOCH: '20' }
 const rules = readRules({ ...forks, SLOTS_PER_EPOCH: '8', EPOCHS_PER_SYNC_COMMITTEE_PERIOD: '8' })

@@ -10,7 +10,7 @@ import { View } from '#sources/beacon/ssz.ts'
 import { stateFromSsz, type Validators } from '#sources/beacon/validators.ts'
 import { exchangesOf } from '#test/beacon-replay.ts'
 import { gloasRecording, gloasTruth, skipWithoutGloas } from '#test/gloas-recording.ts'
-import { PayloadSeats } from './payload-seats.ts'
+import { PayloadSeats } from '../epochs/payload-seats.ts'
 import { findPayloadVotes, isWrongVote, type PayloadVote } from './payload-votes.ts'
 
 /** The first epoch of Gloas, and the first one whose next epoch is not complete. */

@@ -2,6 +2,7 @@
 // thread that writes duties.
 import type { Network } from '#api/contract/wire/validators.ts'
 import { serveThread, threadStart } from '#runtime/worker-thread.ts'
+import { type ProcessedSegment, segmentBuffers } from '../epochs/processed-segment.ts'
 import type { HeadRequest, LocalHeadProcessor } from '../provisional/head-processor.ts'
 import {
   type EpochProcessorStart,
@@ -10,7 +11,6 @@ import {
   type ProcessorCall,
   withWatch,
 } from './open-processors.ts'
-import { type ProcessedSegment, segmentBuffers } from './processed-segment.ts'
 
 /** With the present watch lists, for head processors that are opened later. */
 const starts = new Map(threadStart<readonly EpochProcessorStart[]>().map((start) => [start.network, start]))

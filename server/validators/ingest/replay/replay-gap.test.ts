@@ -18,8 +18,8 @@ import { type Carry, processEpoch } from '../epochs/process-epoch.ts'
 import { Sums } from '../epochs/sums.ts'
 import type { EpochData } from '../read/epoch.ts'
 import { EpochReader } from '../read/epoch-reader.ts'
-import { fillGap, type Gap } from './fill-gap.ts'
-import type { GapDuties } from './gap-duties.ts'
+import type { ComputedDuties } from './compute-duties.ts'
+import { type Gap, replayGap } from './replay-gap.ts'
 
 interface ReadChain {
   readonly rules: ConsensusRules
@@ -39,7 +39,7 @@ async function readChain(network: CompletedNetwork): Promise<ReadChain> {
 }
 
 /** The duties of the simulated chain. */
-const dutiesOf = ({ epochs }: ReadChain): GapDuties => ({
+const dutiesOf = ({ epochs }: ReadChain): ComputedDuties => ({
   committees: (epoch) => (epochs[epoch] as EpochData).committees,
   proposers: (epoch) => (epochs[epoch] as EpochData).proposers,
   syncCommittee: (epoch) => epochs[epoch]?.sync.now ?? (epochs[epoch - 1] as EpochData).sync.next,
@@ -120,7 +120,7 @@ function figuresOf(rules: ConsensusRules, epochs: readonly EpochData[], before: 
 /** Fills a gap and compares all its figures with those from the true states. */
 async function assertFilled(chain: ReadChain, gap: Gap): Promise<readonly EpochData[]> {
   const { from, until } = { from: gap.before.epoch, until: gap.after.epoch }
-  const epochs = await fillGap(chain.rules, gap)
+  const epochs = await replayGap(chain.rules, gap)
   assert.deepEqual(
     epochs.map(({ epoch }) => epoch),
     Array.from({ length: until - from }, (_, at) => from + at),
@@ -229,7 +229,7 @@ test('a gap stays if the chain follows other rules, and the error names the firs
   ]
   for (const other of others) {
     await assert.rejects(
-      fillGap({ ...rules, ...other }, gap),
+      replayGap({ ...rules, ...other }, gap),
       (error: Error) => {
         assert.equal(error.name, 'ReplayError')
         assert.match(
@@ -255,7 +255,7 @@ test('the upgrade to Electra is not computed', async () => {
   })
   const chain = await readChain(network)
   const upgrade = /epoch 5: the upgrade to Electra cannot be computed/
-  await assert.rejects(fillGap(chain.rules, gapOf(network, chain, 3, 6)), upgrade)
+  await assert.rejects(replayGap(chain.rules, gapOf(network, chain, 3, 6)), upgrade)
 })
 
 /** A network, one of its gaps, and the same gap with alterations. */
@@ -307,9 +307,9 @@ test('every altered part of the state after the gap leaves the gap', async () =>
     [{ pending: { deposits: new Uint8Array(192), consolidations: new Uint8Array() } }, /the queue of pending deposits/],
   ]
   for (const [change, message] of alterations)
-    await assert.rejects(fillGap(chain.rules, withAfter({ validators: { ...validators, ...change } })), message)
+    await assert.rejects(replayGap(chain.rules, withAfter({ validators: { ...validators, ...change } })), message)
   const finality = withAfter({ finalizedEpoch: gap.after.finalizedEpoch + 1 })
-  await assert.rejects(fillGap(chain.rules, finality), /the finalized epoch would be \d+, but the node has/)
+  await assert.rejects(replayGap(chain.rules, finality), /the finalized epoch would be \d+, but the node has/)
 })
 
 test('every altered part of a block leaves the gap', async () => {
@@ -341,7 +341,7 @@ test('every altered part of a block leaves the gap', async () => {
   ]
   for (const [change, message] of alterations)
     await assert.rejects(
-      fillGap(chain.rules, withBlock(slot, change)),
+      replayGap(chain.rules, withBlock(slot, change)),
       { name: 'ReplayError', message },
       change.toString(),
     )

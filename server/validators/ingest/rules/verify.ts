@@ -1,5 +1,5 @@
 // Checks the responses about an epoch against each other and against the consensus rules, before the epoch is stored
-// (docs/methodology.md, "What is verified"). The links between blocks are checked in linked-blocks.ts.
+// (docs/methodology.md, "What is verified"). The links between blocks are checked in verify-blocks.ts.
 //
 // 1. The registry never shrinks, and public keys never change. Withdrawal credentials only change as the chain changes
 //    them. Activation, exit and slashing are never reverted.
@@ -15,8 +15,8 @@ import { type ConsensusRules, firstSlotAt, isFrom } from '#sources/beacon/consen
 import { canCredentialsChange, credentialsSize, pubkeySize } from '#sources/beacon/validator-keys.ts'
 import { isActiveAt, type Validators } from '#sources/beacon/validators.ts'
 import type { Earnings } from '../epochs/earnings.ts'
-import type { Stake } from '../epochs/stake.ts'
-import type { EpochStates } from './epoch.ts'
+import type { EpochStates } from '../read/epoch.ts'
+import type { Stake } from './stake.ts'
 
 /**
  * Allowed unexplained balances if a node does not list pending deposits and consolidations. Per epoch, the chain
@@ -112,7 +112,7 @@ export function verifyBalances(
   throw new ContradictionError(`epoch ${epoch}: ${describeUnfollowed(rules, states)}: ${shown}`, allDifferences)
 }
 
-/** Without any block, there are no links that would show that blocks are missing (linked-blocks.ts). */
+/** Without any block, there are no links that would show that blocks are missing (../read/linked-blocks.ts). */
 function describeUnfollowed(rules: ConsensusRules, { epoch, blocks }: EpochStates): string {
   const [first, next, end] = [epoch, epoch + 1, epoch + 2].map((at) => firstSlotAt(rules, at)) as [
     number,

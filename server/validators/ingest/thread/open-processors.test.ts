@@ -8,12 +8,12 @@ import { openReplay, type Replay } from '#test/beacon-replay.ts'
 import { openContext, type TestContext } from '#test/context.ts'
 import { openFollower } from '#test/open-follower.ts'
 import { everythingStored, storedRows } from '#test/stored-duties.ts'
+import type { EpochProcessor } from '../epochs/epoch-processor.ts'
+import { type ProcessedSegment, segmentBuffers } from '../epochs/processed-segment.ts'
 import { Follower } from '../follow.ts'
 import { withChainTimes } from '../read/chain-identity.ts'
-import { readProcessorStart } from '../thread/read-processor-start.ts'
-import type { EpochProcessor } from './epoch-processor.ts'
 import { openEpochProcessors } from './open-processors.ts'
-import { type ProcessedSegment, segmentBuffers } from './processed-segment.ts'
+import { readProcessorStart } from './read-processor-start.ts'
 
 const contextFor = (node: Replay) =>
   openContext({
@@ -96,7 +96,7 @@ test('the buffers of a written segment are released at once', async () => {
 
 test('the thread loads nothing that opens the store', () => {
   const imports = JSON.parse(readFileSync(new URL('../../../../package.json', import.meta.url), 'utf8')).imports
-  const root = new URL('../../../../', import.meta.url)
+  const root = new URL('../../../..', import.meta.url)
   const seen = new Set<string>()
   const visit = (file: URL) => {
     if (seen.has(file.href)) return

@@ -15,9 +15,9 @@ import { ContradictionError } from '#sources/beacon/client.ts'
 import type { Committees } from '#sources/beacon/committees.ts'
 import { type ConsensusRules, epochAt, firstSlotAt, isFrom, isqrt, weights } from '#sources/beacon/consensus.ts'
 import { type PayloadStatus, payloadStatus } from '#sources/beacon/payload-status.ts'
-import { verifyCommittees } from '../read/verify.ts'
 import { type HeadVote, isHeadRight } from './head-vote.ts'
 import { baseReward, floorDivide, type Stake } from './stake.ts'
+import { verifyCommittees } from './verify.ts'
 
 export const flag = { source: 1, target: 2, head: 4 } as const
 
