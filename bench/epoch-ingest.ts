@@ -11,8 +11,8 @@ import { SettingsSchema } from '#runtime/settings.ts'
 import { openStores } from '#storage/open.ts'
 import { createValidatorsCaches } from '#validators/context.ts'
 import { dutiesOnThreads } from '#validators/duties/store.ts'
-import { openEpochProcessors } from '#validators/ingest/thread/open-processors.ts'
 import { Follower } from '#validators/ingest/follow.ts'
+import { openEpochProcessors } from '#validators/ingest/thread/open-processors.ts'
 import { readProcessorStart } from '#validators/ingest/thread/read-processor-start.ts'
 
 export interface EpochFigures {

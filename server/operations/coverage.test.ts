@@ -12,8 +12,8 @@ import { storeRejects } from '#markets/write/rejects.ts'
 import { addCoverage } from '#storage/coverage.ts'
 import { openContext } from '#test/context.ts'
 import { networkId } from '#validators/duties/layout.ts'
-import { networkStream } from '#validators/ingest/status/health.ts'
 import { beaconFindings } from '#validators/ingest/start.ts'
+import { networkStream } from '#validators/ingest/status/health.ts'
 import { coverageReport, coverageRoute, recentCoverage } from './coverage.ts'
 
 const chains = [

@@ -21,8 +21,8 @@ import { findFeedProblem, isReadRecently, newFeedState, readFeedStates } from '#
 import type { FxSource } from '#runtime/settings/fx.ts'
 import type { AppContext } from '#server/context.ts'
 import type { StreamView } from '#shared/console-calls.ts'
-import { type MissingPast, readMissingPast } from '#validators/ingest/past/fill-past.ts'
 import { findGapReason, readGapReasons } from '#validators/ingest/gaps/explain-gaps.ts'
+import { type MissingPast, readMissingPast } from '#validators/ingest/past/fill-past.ts'
 import { networkStream, readNetworkHealth } from '#validators/ingest/status/health.ts'
 
 export interface Stream extends StreamView {

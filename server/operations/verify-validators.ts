@@ -7,8 +7,8 @@ import type { AppContext } from '#server/context.ts'
 import { type Beacon, openBeacon } from '#sources/beacon/client.ts'
 import { dataOf } from '#sources/beacon/endpoint.ts'
 import { requiredChain } from '#validators/ingest/read/chain-identity.ts'
-import { followedNetworks } from '#validators/ingest/start.ts'
 import { storedHours, verifyHour } from '#validators/ingest/repair/verify-hour.ts'
+import { followedNetworks } from '#validators/ingest/start.ts'
 import { readValidator } from '#validators/registry/registry.ts'
 import {
   compareEach,
