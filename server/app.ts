@@ -104,7 +104,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     await clock.sleep(settings.server.stopDelayMs)
   })
   log.info({ url: listening.url }, 'listening')
-  loops.start(context, ingest, metrics)
+  loops.start(context, ingest, metrics, hasExtensions)
   loops.add(routes.openapi.prepare())
 
   const openResources = resources.move()

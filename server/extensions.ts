@@ -1,10 +1,12 @@
-// What the server offers beyond the eight endpoints: the handlers of all extensions. A server can start without them
-// (`extensions` in `StartOptions`). Each extension is a folder `server/<group>/extensions/<name>`.
+// What the server offers beyond the eight endpoints: the handlers and the loops of all extensions. A server can start without
+// them (`extensions` in `StartOptions`). Each extension is a folder `server/<group>/extensions/<name>`. Alerts run with the
+// ingesters (background/ingesters.ts).
 import type { Endpoint } from '#api/contract/kit.ts'
 import { addressTag } from '#explorer/extensions/address-tag/address-tag.ts'
 import { apiLimit } from '#explorer/extensions/api-limit/api-limit.ts'
 import { chainList } from '#explorer/extensions/chain-list/chain-list.ts'
 import { labelSearch } from '#explorer/extensions/label-search/label-search.ts'
+import { refreshTable } from '#explorer/extensions/label-search/refresh-table.ts'
 import { trail } from '#explorer/extensions/trail/trail.ts'
 import { currencies } from '#fx/extensions/lists/currencies.ts'
 import { quote } from '#fx/extensions/lists/quote.ts'
@@ -96,3 +98,6 @@ export const extensions: readonly Handler<Endpoint, AppContext>[] = [
   changes, //          GET  /markets/changes
   changeStream, //     GET  /markets/changes/stream
 ]
+
+/** Work that runs until the signal aborts, on the thread that handles requests. */
+export const extensionLoops: readonly ((context: AppContext, signal: AbortSignal) => Promise<void>)[] = [refreshTable]

@@ -15,6 +15,7 @@ import { openDuties, openIngest, openState } from '#storage/open.ts'
 import type { State, StateWriter, WriteOptions } from '#storage/state.ts'
 import { dutiesOnThisThread } from '#validators/duties/store.ts'
 import { stateWith } from './authorization.ts'
+import { checkColumns } from './check-columns.ts'
 import { ManualClock } from './manual-clock.ts'
 import { openMigratedDatabase } from './postgres.ts'
 import { copyEmptyStores } from './template.ts'
@@ -83,12 +84,12 @@ export async function openContext(
   cleanup.defer(() => dutiesState.close())
   const resources = cleanup.move()
   const clock = new ManualClock(nowMs)
-  const repeated = (store: State) => (process.env.TETRAD_TEST_REPEAT_WRITES ? repeatWrites(store) : store)
-  const usedState = repeated(state)
+  const checked = (store: State) => checkColumns(process.env.TETRAD_TEST_REPEAT_WRITES ? repeatWrites(store) : store)
+  const usedState = checked(state)
   const context = createContext({
     state: usedState,
-    ingest: ingest === state ? usedState : repeated(ingest),
-    duties: dutiesOnThisThread(repeated(dutiesState)),
+    ingest: ingest === state ? usedState : checked(ingest),
+    duties: dutiesOnThisThread(checked(dutiesState)),
     settings,
     clock,
     random: seededRandom('desk'),

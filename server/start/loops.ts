@@ -1,5 +1,4 @@
 // The work of a server that runs until it stops: preparing files, ingesters, rates, retention.
-import { refreshTable } from '#explorer/extensions/label-search/refresh-table.ts'
 import { prepareLists } from '#explorer/labels/lists/prepare-lists.ts'
 import { startRates } from '#fx/rates/poll-rates.ts'
 import { runInOneProcess } from '#ingest/lease.ts'
@@ -7,6 +6,7 @@ import { startRetention } from '#operations/retention.ts'
 import type { Metrics } from '#runtime/metrics.ts'
 import type { Ingest } from '../background/start-ingest.ts'
 import type { AppContext } from '../context.ts'
+import { extensionLoops } from '../extensions.ts'
 
 /** Disposing stops all loops and waits for their end. */
 export class Loops implements AsyncDisposable {
@@ -14,9 +14,10 @@ export class Loops implements AsyncDisposable {
   readonly #running: Promise<void>[] = []
 
   /** Call this after the server listens: the first work of the loops would delay it. */
-  start(context: AppContext, ingest: Ingest, metrics: Metrics): void {
+  start(context: AppContext, ingest: Ingest, metrics: Metrics, hasExtensions: boolean): void {
     const { signal } = this.#stop
-    this.#running.push(prepareLists(context, signal), refreshTable(context, signal), ingest.run(signal))
+    this.#running.push(prepareLists(context, signal), ingest.run(signal))
+    if (hasExtensions) this.#running.push(...extensionLoops.map((run) => run(context, signal)))
     if (!context.settings.ingest.enabled) return
     for (const [name, work] of Object.entries(ownLoops(context, metrics))) {
       const reportHolding = (holds: boolean | undefined) => metrics.leased(name, holds)

@@ -63,7 +63,8 @@ export function openTable(name: TableName, state: State, range: TimeRange): Data
 
 /** Addresses and hashes are stored as bytes, flags as numbers. */
 function toCell({ name, type }: Column, row: StoredRow): Cell {
-  const value = row[name] ?? null
+  // Entities and labels are in one file; each has columns that the other one lacks.
+  const value = (name in row ? row[name] : undefined) ?? null
   if (value instanceof Uint8Array) return toHex(value)
   return type === 'boolean' ? value === 1 : (value as Cell)
 }

@@ -7,6 +7,7 @@
 // 3. `id` is network, unit of time and group of validators in one number (duties/layout.ts). `data` is packed
 //    (duties/chunk-format.ts).
 import type { StateDialect } from '../state.ts'
+import { coverageSchema, cursorsSchema } from './core.ts'
 
 const chunkTables = [
   // One chain hour within one day part, 64 validators. Deleted by age.
@@ -50,11 +51,10 @@ export const dutiesSchema = (dialect: StateDialect): readonly string[] => [
   'create unique index duty_changes_by_revision on duty_changes (network, revision)',
 
   // Stored epochs by stream: `duties/NETWORK`, `hours/NETWORK` and `missed/NETWORK`.
-  `create table coverage (stream text not null, from_at bigint not null, until_at bigint not null,
-    primary key (stream, from_at)) ${dialect.clustered}`,
+  ...coverageSchema(dialect),
 
-  // Named numbers: the progress of `tetrad move`.
-  `create table cursors (stream text primary key, at bigint not null) ${dialect.clustered}`,
+  // The progress of `tetrad move`.
+  ...cursorsSchema(dialect),
 
   // The chain that the figures belong to, and the length of its hours and days. Columns are null until they are known.
   // validators: the number of all validators, if the network has a watch list.
