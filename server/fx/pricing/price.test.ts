@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { decimal, type Fraction, formatDecimal, fractionOf, inverse, toNumber } from '#core/decimal.ts'
 import { Fault } from '#core/fault.ts'
 import { computePrice, decimalPlaces, type Price, type RequestedAmount, toBaseUnits } from './price.ts'
-import type { Terms } from './terms.ts'
+import type { Terms } from './resolve-offer.ts'
 
 const six = { decimals: 6 }
 const eighteen = { decimals: 18 }

@@ -7,7 +7,7 @@
 // 3. The fee is a share of the `to` amount including the fee, so a request by `from` and one by `to` agree.
 import { type Decimal, divide, type Fraction, tenTo, toSignificant, unitsOf } from '#core/decimal.ts'
 import { Fault } from '#core/fault.ts'
-import type { Terms } from './terms.ts'
+import type { Terms } from './resolve-offer.ts'
 
 export const rateFigures = 15
 const amountPlaces = 6

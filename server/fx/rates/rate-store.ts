@@ -8,7 +8,7 @@
 import type { FxSettings } from '#runtime/settings/fx.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'
 import { aheadMaxMs, contradictedMs, type Rate, type StoredRate } from '../pricing/mid.ts'
-import { outlierPpm } from '../pricing/terms.ts'
+import { outlierPpm } from '../pricing/resolve-offer.ts'
 import { type Contradiction, planRates, type RatePlan } from './plan-rates.ts'
 import type { RejectedRate } from './rate-document.ts'
 import { groupStatements } from './statements.ts'

@@ -6,7 +6,7 @@ import { mayPriceTrades, timingOf } from '#runtime/settings/fx-sources.ts'
 import type { State, StateReader } from '#storage/state.ts'
 import type { RatesContext } from '../context.ts'
 import { ageMs, contradictedMs, findMid, isConfirmed, isFresh, type StoredRate } from '../pricing/mid.ts'
-import { outlierPpm } from '../pricing/terms.ts'
+import { outlierPpm } from '../pricing/resolve-offer.ts'
 import type { Contradiction } from './plan-rates.ts'
 import { allContradictions, allLatestRates } from './rate-store.ts'
 

@@ -6,7 +6,7 @@ import { errorMessage } from '#core/error-message.ts'
 import { timeoutSignal } from '#runtime/clock.ts'
 import type { RatesContext } from '../context.ts'
 import { isFresh, type Rate, type StoredRate } from '../pricing/mid.ts'
-import { outlierPpm } from '../pricing/terms.ts'
+import { outlierPpm } from '../pricing/resolve-offer.ts'
 import { allLatestRates, rateHistory } from './rate-store.ts'
 import { openRateReader } from './sources.ts'
 

@@ -8,7 +8,7 @@ import type { FxToken } from '#runtime/settings/fx.ts'
 import type { Mid, Rate } from '../pricing/mid.ts'
 import { decimalPlaces, type Price, type RequestedAmount, rateFigures } from '../pricing/price.ts'
 import type { QuoteInput } from '../pricing/quote-input.ts'
-import type { Offer } from '../pricing/terms.ts'
+import type { Offer } from '../pricing/resolve-offer.ts'
 
 export interface PricedRequest {
   readonly input: QuoteInput

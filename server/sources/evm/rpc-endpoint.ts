@@ -1,8 +1,8 @@
-// One node: its rate limit, its batch size, its health, and whether it is on the right chain.
+// Sends JSON-RPC calls to one node for rpc.ts, which chooses among the nodes of a chain.
 //
-// 1. The node never receives more than `perSecond` calls within a second; every call of a batch counts.
+// 1. The node never receives more than `perSecond` calls within a second (call-quota.ts).
 // 2. A node is used only after it has reported the right chain id. After a failure, the id is checked again.
-// 3. A node that failed is not used for a while, longer each time, and is then tried again. It is never given up.
+// 3. A node that failed is not used for a while (node-backoff.ts).
 // 4. A request that is too large for the node, or takes too long, is repeated with half as many calls (batch-size.ts).
 // 5. Whole blocks are requested four at a time, or more if their results are small: receiving a large response delays
 //    other requests (decisions/decode-large-node-answers-on-a-thread.md).
@@ -12,8 +12,10 @@ import type { RpcSettings } from '#runtime/settings/explorer.ts'
 import { FetchError, type FetchOptions } from '../http-client.ts'
 import type { DecodableCall, RpcOutcome } from './batch-results.ts'
 import { BatchSize } from './batch-size.ts'
+import { CallQuota } from './call-quota.ts'
 import { decodeBatch, inlineBytesMax } from './decoder.ts'
 import { isWholeBlock, type ResultKind } from './large-results.ts'
+import { NodeBackoff } from './node-backoff.ts'
 import { kindOf } from './node-errors.ts'
 
 export interface RpcCall extends DecodableCall {
@@ -39,23 +41,9 @@ const bytesMax = 256 * 1024 * 1024
 const wholeBlocksMin = 4
 /** Of a response with whole blocks. Half of what is decoded on this thread, because sizes vary. */
 const wholeBytesGoal = inlineBytesMax / 2
-const backoffMaxMs = 15_000
-/** A refused connection costs nothing, so it is retried often. */
-const unreachableBackoffMaxMs = 1000
-/** Limit for the retry-after of a node. */
-const requestedBackoffMaxMs = 60_000
 /** With less time than this, a timeout is not a failure of the node. */
 const fairTimeoutMs = 1000
-const secondMs = 1000
-/** A request reaches the node within this time. */
-const transitMaxMs = 250
 const wrongChainBackoffMs = 60_000
-
-/** Calls that count towards the rate limit until `endMs`. */
-interface SentCalls {
-  endMs: number
-  readonly calls: number
-}
 
 export type RpcEndpoint = ReturnType<typeof createRpcEndpoint>
 
@@ -75,33 +63,18 @@ export function createRpcEndpoint({ name, settings, chain, clock, counts, post, 
   const batch = new BatchSize(batchMax)
   /** Blocks, traces and receipts differ in size. */
   const wholeBatches = new Map<ResultKind['as'], BatchSize>()
-  let sentCalls: SentCalls[] = []
+  const quota = new CallQuota(name, perSecond, clock)
+  const backoff = new NodeBackoff(clock, backoffMs)
   let nextId = 1
-  let failures = 0
-  let backoffUntilMs = 0
+  /** Rule 2: since the last failure, the node has reported the right chain id. */
   let isVerified = false
   let isWrongChain = false
-  let trouble: string | undefined
-  let isUnreachable = false
 
-  const backoffRemainingMs = (): number => Math.max(0, backoffUntilMs - clock.monotonicMs())
+  const isRefused = (): boolean => isWrongChain && backoff.remainingMs > 0
 
-  const isRefused = (): boolean => isWrongChain && backoffRemainingMs() > 0
-
-  const nextBackoffMs = (maxMs: number): number => Math.min(backoffMs * 2 ** Math.min(failures, 10), maxMs)
-
-  function backOff(reason: string, forMs = nextBackoffMs(backoffMaxMs)): void {
-    failures += 1
+  function backOff(reason: string, forMs?: number): void {
     isVerified = false
-    backoffUntilMs = clock.monotonicMs() + forMs
-    trouble = reason
-  }
-
-  function backOffAfter({ message, retryAfterMs, failure }: FetchError): void {
-    isUnreachable = failure === 'network'
-    if (isUnreachable) backOff(message, nextBackoffMs(unreachableBackoffMaxMs))
-    else if (retryAfterMs === undefined) backOff(message)
-    else backOff(message, Math.min(retryAfterMs, requestedBackoffMaxMs))
+    backoff.begin(reason, forMs)
   }
 
   function sizeFor(next: RpcCall | undefined): BatchSize {
@@ -166,7 +139,7 @@ export function createRpcEndpoint({ name, settings, chain, clock, counts, post, 
     untilMs: number,
     signal?: AbortSignal,
   ): Promise<{ readonly outcomes: readonly RpcOutcome[]; readonly bytes: number } | undefined> {
-    const sent = await waitForQuota(calls.length, untilMs, signal)
+    const endTransit = await quota.take(calls.length, untilMs, signal)
     const firstId = nextId
     nextId += calls.length
     const requests = calls.map(({ method, params, isTraced }, at) => ({
@@ -177,8 +150,7 @@ export function createRpcEndpoint({ name, settings, chain, clock, counts, post, 
     }))
     const body = JSON.stringify(calls.length === 1 ? requests[0] : requests)
     const response = await sendBody(body, calls.length, untilMs, signal)
-    // The node has received the calls by now.
-    sent.endMs = Math.min(sent.endMs, clock.monotonicMs() + secondMs)
+    endTransit()
     const outcomes = await decodeBatch(response, firstId, calls)
     if (outcomes === 'not JSON') throw new FetchError('text', `${name} did not return JSON`)
     return outcomes === 'batch refused' ? undefined : { outcomes, bytes: response.length }
@@ -215,37 +187,15 @@ export function createRpcEndpoint({ name, settings, chain, clock, counts, post, 
     }
   }
 
-  /**
-   * Waits until the rate limit allows `calls` more, counted by the latest time at which the node may have received
-   * each.
-   */
-  async function waitForQuota(calls: number, untilMs: number, signal?: AbortSignal): Promise<SentCalls> {
-    for (;;) {
-      const nowMs = clock.monotonicMs()
-      const sent = { endMs: nowMs + transitMaxMs + secondMs, calls }
-      if (perSecond === 0) return sent
-      sentCalls = sentCalls.filter(({ endMs }) => endMs > nowMs)
-      const inWindow = sentCalls.reduce((sum, entry) => sum + entry.calls, 0)
-      if (sentCalls.length === 0 || inWindow + calls <= perSecond) {
-        sentCalls.push(sent)
-        return sent
-      }
-      const waitMs = Math.min(...sentCalls.map(({ endMs }) => endMs)) - nowMs
-      if (nowMs + waitMs > untilMs) throw new FetchError('stopped', `the rate limit of ${name} leaves no time`)
-      await clock.sleep(Math.ceil(waitMs), signal)
-      if (signal?.aborted) throw new FetchError('stopped', `the request to ${name} was cancelled`)
-    }
-  }
-
   return {
     name,
-    trouble: () => trouble,
+    trouble: () => backoff.trouble,
     /** The last connection was refused or failed. */
-    isUnreachable: () => isUnreachable,
+    isUnreachable: () => backoff.isUnreachable,
     /** On the wrong chain: do not wait for it. */
     isRefused,
     /** Time until it may be used again; 0: now. */
-    backoffRemainingMs,
+    backoffRemainingMs: () => backoff.remainingMs,
     /** Do not use the node for a while. */
     backOff,
     /** Outcomes in the order of the calls. Throws FetchError if no call reached the node. */
@@ -259,14 +209,15 @@ export function createRpcEndpoint({ name, settings, chain, clock, counts, post, 
           const partOutcomes = await sendSized(part, size, untilMs, signal)
           if (partOutcomes) outcomes.push(...partOutcomes)
         }
-        failures = 0
-        trouble = undefined
-        isUnreachable = false
+        backoff.end()
         return outcomes
       } catch (error) {
         if (!(error instanceof FetchError) || error.failure === 'stopped') throw error
         // Keep the outcomes from before the failure; another node gets the rest.
-        if (!isRefused()) backOffAfter(error)
+        if (!isRefused()) {
+          isVerified = false
+          backoff.beginAfter(error)
+        }
         if (outcomes.length === 0) throw error
         return calls.map((_, at) => outcomes[at] ?? unusableAfter(error))
       }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { openContext, testRequestInfo } from '#test/context.ts'
-import { resolveOffer } from '../../pricing/terms.ts'
+import { resolveOffer } from '../../pricing/resolve-offer.ts'
 import { currencies } from './currencies.ts'
 
 describe('200', () => {

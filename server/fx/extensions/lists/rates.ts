@@ -6,7 +6,7 @@ import { Fault } from '#core/fault.ts'
 import { createHandler } from '#http/handler.ts'
 import { findMid, isFresh, type MidResult } from '../../pricing/mid.ts'
 import { rateFigures } from '../../pricing/price.ts'
-import { outlierPpm } from '../../pricing/terms.ts'
+import { outlierPpm } from '../../pricing/resolve-offer.ts'
 import { allLatestRates } from '../../rates/rate-store.ts'
 
 export const rates = createHandler(extensions['fx.rates'], async (input, { state, settings: { fx }, clock }) => {

@@ -1,6 +1,6 @@
-// The terms for one direction of a pair and one tenor: the tenor's defaults, overridden by the pair's settings.
-// Basis points are converted to parts per million, so that every allowed value is an integer
-// (behaviour/fx.md#basis-points).
+// Decides for a quote whether a pair is offered, and on which terms: spread, fee, collateral and bounds of the amount.
+// They are the defaults of the tenor, unless the settings of the pair say otherwise. Basis points are converted to
+// parts per million, so that every allowed value is an integer (behaviour/fx.md#basis-points).
 import { type Decimal, decimal, unitsOf } from '#core/decimal.ts'
 import type { FxSettings, FxToken } from '#runtime/settings/fx.ts'
 
