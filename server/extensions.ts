@@ -40,6 +40,7 @@ import { search } from '#markets/extensions/search/search.ts'
 import { effectivenessV0 } from '#validators/extensions/effectiveness-v0/effectiveness-v0.ts'
 import { duties } from '#validators/extensions/explain/duties.ts'
 import { explain } from '#validators/extensions/explain/explain.ts'
+import { income } from '#validators/extensions/income/income.ts'
 import { find } from '#validators/extensions/lists/find.ts'
 import { list as validatorList } from '#validators/extensions/lists/list.ts'
 import { networkOverview, networkStats } from '#validators/extensions/network/network.ts'
@@ -70,6 +71,7 @@ export const extensions: readonly Handler<Endpoint, AppContext>[] = [
   validatorList, //    GET  /v0/eth/validators
   effectivenessV0, //  GET  /v0/eth/validators/{validator_index_or_pubkey}/effectiveness
   find, //             GET  /v1/eth/validators
+  income, //           GET  /v1/eth/validators/income
   operators, //        GET  /v0/eth/operators
   operator, //         GET  /v0/eth/operators/{operator_id}
   operatorSummary, //  GET  /v0/eth/operators/{operator_id}/summary

@@ -140,6 +140,7 @@ const calls: Record<AnyId, () => Promise<unknown>> = {
       toDay: world.samples.badDay.day,
     }),
   'validators.find': () => client.validators.find({ pool: world.samples.pools[0] }),
+  'validators.income': () => client.validators.income({ pool: world.samples.pools[0] ?? '' }),
   'validators.list': () =>
     client.validators.list({ operatorsIds: [world.samples.pools[0] ?? ''], idType: 'pool', size: 2 }),
   'validators.effectivenessV0': () =>

@@ -20,6 +20,7 @@ import { duties } from './wire/validators-duties.ts'
 import { entities } from './wire/validators-entities.ts'
 import { explain } from './wire/validators-explain.ts'
 import { find } from './wire/validators-find.ts'
+import { income } from './wire/validators-income.ts'
 import { effectivenessV0, list } from './wire/validators-list.ts'
 import { networkOverview, networkStats } from './wire/validators-network.ts'
 import * as operators from './wire/validators-operators.ts'
@@ -44,6 +45,7 @@ export const extensions = {
   'validators.list': list,
   'validators.effectivenessV0': effectivenessV0,
   'validators.find': find,
+  'validators.income': income,
   'validators.operators': operators.operators,
   'validators.operator': operators.operator,
   'validators.operatorSummary': operators.operatorSummary,

@@ -128,6 +128,7 @@ export const extensionRoutes = {
     path: '/v0/eth/validators/{validator_index_or_pubkey}/effectiveness',
   },
   'validators.find': { ...validators, spec, path: '/v1/eth/validators' },
+  'validators.income': { ...validators, spec, path: '/v1/eth/validators/income' },
   'validators.operators': { ...validators, spec, path: '/v0/eth/operators' },
   'validators.operator': { ...validators, spec, path: '/v0/eth/operators/{operator_id}' },
   'validators.operatorSummary': { ...validators, spec, path: '/v0/eth/operators/{operator_id}/summary' },

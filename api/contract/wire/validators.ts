@@ -34,7 +34,10 @@ export const pageSizeMax = 1000
 export const namedMax = 10_000
 
 export const ValidatorIndex = Type.Integer({ minimum: 0, maximum: 2 ** 40 - 1 })
-const Pubkey = PatternText('^(0x)?[0-9a-fA-F]{96}$', 'be a public key: 96 hexadecimal digits, with or without 0x')
+export const Pubkey = PatternText(
+  '^(0x)?[0-9a-fA-F]{96}$',
+  'be a public key: 96 hexadecimal digits, with or without 0x',
+)
 export const IndexOrPubkey = PatternText(
   '^(\\d{1,12}|(0x)?[0-9a-fA-F]{96})$',
   'be a validator index, or a public key of 96 hexadecimal digits with or without 0x',

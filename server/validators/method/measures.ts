@@ -38,6 +38,12 @@ export const penalties = [
 /** Only known with an execution node. */
 export const executionAmounts = ['missed_execution_reward', 'priority_fee', 'baseline_mev', 'external_reward'] as const
 
+/**
+ * Balance changes that are not earnings. Deposits and consolidations may be negative. They create no row: a validator
+ * without duties has none (behaviour/validators.md#income).
+ */
+export const transfers = ['deposited', 'withdrawn', 'consolidated'] as const
+
 /** In gwei. */
 export const amounts = [
   ...rewards,
@@ -47,7 +53,9 @@ export const amounts = [
   'missed_block_reward',
   ...executionAmounts,
   'earnings',
+  ...transfers,
 ] as const
 
 export const measures = [...counts, ...amounts] as const
 export type Measure = (typeof measures)[number]
+export type Transfer = (typeof transfers)[number]

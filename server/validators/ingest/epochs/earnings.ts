@@ -14,6 +14,7 @@ import { type ConsensusRules, firstSlotAt, isForkFrom } from '#sources/beacon/co
 import { type PendingChange, pendingChange } from '#sources/beacon/pending.ts'
 import { indicesOfKeys } from '#sources/beacon/validator-keys.ts'
 import type { UnexplainedBalanceChanges } from '#validators/duties/audits.ts'
+import type { Transfer } from '#validators/method/measures.ts'
 import type { EpochStates } from '../read/epoch.ts'
 import { type BlockEffects, proposerReward } from '../rules/block-effects.ts'
 import type { BlockWithdrawals } from '../rules/deductions.ts'
@@ -22,6 +23,11 @@ import type { VoteRewards } from '../rules/vote-rewards.ts'
 export interface Earnings {
   /** Gwei by validator. */
   readonly earned: Float64Array
+  /**
+   * Gwei by validator. Earnings, deposits and consolidations minus withdrawals are exactly the balance change from the
+   * first state to the next one. What nothing explains counts as deposited.
+   */
+  readonly transfers: Readonly<Record<Transfer, ReadonlyMap<number, number>>>
   readonly unexplainedBalanceChanges: UnexplainedBalanceChanges
   /** Balances when the chain updated effective balances, at the end of the epoch. */
   readonly balancesAtUpdate: Float64Array
@@ -69,7 +75,9 @@ export function computeEarnings(
     for (const { validator } of effects.slashed) slashed.add(validator)
     const block = bySlot.get(effects.slot)
     const deducted = block?.bid ? withdrawals.get(effects.slot) : block?.payload
-    replay.applyBlock(effects, deducted?.withdrawals ?? [])
+    const blockWithdrawals = deducted?.withdrawals ?? []
+    replay.applyBlock(effects, blockWithdrawals)
+    for (const { validator, amount } of blockWithdrawals) addTo(transfers.withdrawn, validator, amount)
     if (block) transfers.deposit(replay, block)
   }
   balancesAtUpdate ??= processEpochEnd()
@@ -85,6 +93,11 @@ export function computeEarnings(
   const unexplainedBalanceChanges = transfers.total(unexplained)
   return {
     earned,
+    transfers: {
+      deposited: addUp(transfers.deposited, unexplained),
+      withdrawn: transfers.withdrawn,
+      consolidated: transfers.consolidated,
+    },
     unexplainedBalanceChanges,
     balancesAtUpdate,
     queuedExcess: transfers.queuedExcess,
@@ -95,12 +108,24 @@ export function computeEarnings(
 
 const noChange: PendingChange = { deposits: [], queued: [], consolidations: [] }
 
+function addTo(sums: Map<number, number>, validator: number, gwei: number): void {
+  sums.set(validator, (sums.get(validator) ?? 0) + gwei)
+}
+
+function addUp(...parts: readonly ReadonlyMap<number, number>[]): Map<number, number> {
+  const sums = new Map<number, number>()
+  for (const part of parts) for (const [validator, gwei] of part) addTo(sums, validator, gwei)
+  return sums
+}
+
 /** Applies the deposits and consolidations of an epoch, and adds them up. */
 class BalanceTransfers {
   readonly #change: PendingChange
   readonly #indices: ReadonlyMap<string, number>
   readonly #data: EpochStates
-  readonly #byValidator = new Map<number, number>()
+  readonly deposited = new Map<number, number>()
+  readonly consolidated = new Map<number, number>()
+  readonly withdrawn = new Map<number, number>()
   /** Gwei by validator, see Earnings. */
   readonly queuedExcess = new Map<number, number>()
   /** Deposits of blocks, which Electra puts into the queue. */
@@ -129,7 +154,7 @@ class BalanceTransfers {
       const validator = this.#indices.get(pubkey)
       if (at >= 0) this.#blockDeposits.splice(at, 1)
       else if (validator !== undefined) {
-        this.#transfer(replay, validator, 0 - gwei)
+        this.#transfer(replay, this.deposited, validator, 0 - gwei)
         this.queuedExcess.set(validator, gwei)
       }
     }
@@ -138,34 +163,33 @@ class BalanceTransfers {
   /** `slashed`: by the blocks of the epoch. The chain drops a consolidation if its source is slashed. */
   applyQueues(replay: BalanceReplay, increment: number, slashed: ReadonlySet<number>): void {
     const { now } = this.#data
-    for (const { pubkey, gwei } of this.#change.deposits) this.#transfer(replay, this.#indices.get(pubkey), gwei)
+    for (const { pubkey, gwei } of this.#change.deposits)
+      this.#transfer(replay, this.deposited, this.#indices.get(pubkey), gwei)
     for (const { source, target } of this.#change.consolidations) {
       if (!(source < now.count && target < now.count)) continue
       if (now.slashed[source] === 1 || slashed.has(source)) continue
       const effective = (now.increments[source] as number) * increment
       const gwei = Math.min(replay.balance[source] as number, effective)
-      this.#transfer(replay, source, 0 - gwei)
-      this.#transfer(replay, target, gwei)
+      this.#transfer(replay, this.consolidated, source, 0 - gwei)
+      this.#transfer(replay, this.consolidated, target, gwei)
     }
   }
 
   /** Before Electra, the deposits of a block are credited at once; since Electra, they are queued. */
   deposit(replay: BalanceReplay, { fork, deposits }: Block): void {
     if (isForkFrom(fork, 'electra')) return
-    for (const { pubkey, amount } of deposits) this.#transfer(replay, this.#indices.get(pubkey), amount)
+    for (const { pubkey, amount } of deposits) this.#transfer(replay, this.deposited, this.#indices.get(pubkey), amount)
   }
 
   /** `validator` is undefined for a deposit with an invalid signature, which creates no validator. */
-  #transfer(replay: BalanceReplay, validator: number | undefined, gwei: number): void {
+  #transfer(replay: BalanceReplay, sums: Map<number, number>, validator: number | undefined, gwei: number): void {
     if (validator === undefined) return
     replay.balance[validator] = (replay.balance[validator] as number) + gwei
-    this.#byValidator.set(validator, (this.#byValidator.get(validator) ?? 0) + gwei)
+    addTo(sums, validator, gwei)
   }
 
   total(unexplained: ReadonlyMap<number, number>): UnexplainedBalanceChanges {
-    const all = new Map(this.#byValidator)
-    for (const [index, gwei] of unexplained) all.set(index, (all.get(index) ?? 0) + gwei)
-    const sums = [...all.values()].filter((gwei) => gwei !== 0)
+    const sums = [...addUp(this.deposited, this.consolidated, unexplained).values()].filter((gwei) => gwei !== 0)
     return {
       validators: sums.length,
       inGwei: sums.reduce((sum, gwei) => sum + Math.max(0, gwei), 0),

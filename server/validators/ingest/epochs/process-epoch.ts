@@ -11,7 +11,7 @@
 import { slashedIn } from '#sources/beacon/block.ts'
 import { type ConsensusRules, epochAt, firstSlotAt } from '#sources/beacon/consensus.ts'
 import { isActiveAt } from '#sources/beacon/validators.ts'
-import type { Measure } from '#validators/method/measures.ts'
+import type { Measure, Transfer } from '#validators/method/measures.ts'
 import type { EpochData, ExecutionRewards } from '../read/epoch.ts'
 import { type BlockEffects, computeEffects, isSlashable, proposerReward } from '../rules/block-effects.ts'
 import { scoresFrom } from '../rules/inactivity-scores.ts'
@@ -79,6 +79,8 @@ export function processEpoch(
   addBlocks(sums, data, effects, proposals, firstSlotAt(rules, epoch))
   const { earned, unexplainedBalanceChanges } = earnings
   for (let index = 0; index < earned.length; index++) sums.add('earnings', index, earned[index] as number)
+  for (const [name, byValidator] of Object.entries(earnings.transfers) as [Transfer, ReadonlyMap<number, number>][])
+    for (const [index, gwei] of byValidator) sums.addToRow(name, index, gwei)
   markActive(sums, data, epoch)
   const effectsOfNextEpochStart = effectsBetween.find(({ slot }) => slot === nextEpochSlot)
   const { proposerGwei, sameSlot } = votes

@@ -1,0 +1,104 @@
+// The income statement: its days explain the changes of balances to the gwei.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { IncomeDay } from '#api/contract/wire/validators-income.ts'
+import { systemClock } from '#runtime/clock.ts'
+import { presentForks } from '#simulator/beacon/plan.ts'
+import { openBeacon } from '#sources/beacon/client.ts'
+import { openReplay } from '#test/beacon-replay.ts'
+import { openNodeOfRun } from '#test/client-of-run.ts'
+import { openContext, type TestContext } from '#test/context.ts'
+import { type CompletedNetwork, simulateNetwork } from '#test/simulator/simulate-network.ts'
+import { callHandler, invalidInputs } from '#test/validators-world.ts'
+import { Follower } from '#validators/ingest/follow.ts'
+import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
+import { income } from './income.ts'
+
+const epochsPerDay = 4
+
+async function openIngested(url: string): Promise<TestContext> {
+  const beacon = { urls: [url], fromEpoch: 0 }
+  const context = await openContext({
+    validators: { networks: { hoodi: { epochsPerHour: 2, epochsPerDay, beacon } } },
+  })
+  const settings = await withChainTimes({ ...context, clock: systemClock })
+  const client = openBeacon({ network: 'hoodi', urls: [url], timeoutMs: 10_000, clock: systemClock, backoffMs: 1 })
+  await new Follower({ ...context, settings }, 'hoodi', client).catchUp(new AbortController().signal)
+  return Object.assign(context, { settings })
+}
+
+const readIncome = async (context: TestContext, input: object) =>
+  (await callHandler(income, context, { network: 'hoodi', ...input })).body
+
+/** The balance of a validator at the first slot of an epoch. */
+const balanceAt = ({ snapshots, plan }: CompletedNetwork, epoch: number, index: number): number =>
+  Number(snapshots[epoch * plan.slotsPerEpoch]?.validators[index]?.balance ?? 0n)
+
+const isActiveThrough = ({ snapshots, plan }: CompletedNetwork, index: number, { startEpoch, endEpoch }: IncomeDay) => {
+  const validator = snapshots[(endEpoch + 1) * plan.slotsPerEpoch]?.validators[index]
+  return validator !== undefined && validator.activation <= startEpoch && validator.exit > endEpoch
+}
+
+for (const [name, forkEpochs] of [
+  ['since Electra', presentForks],
+  ['before Electra', { altair: 0, bellatrix: 0, capella: 0, deneb: 0 }],
+] as const) {
+  test(`each day of each validator equals the change of its balance: ${name}`, async () => {
+    const world = simulateNetwork(`income/${name}`, {
+      ...{ epochs: 18, missed: 0.05, balanceChanges: 0.5, forkEpochs, hasExecution: false },
+    })
+    await using node = await openNodeOfRun(world)
+    await using context = await openIngested(node.url)
+    const count = world.snapshots.at(-1)?.validators.length ?? 0
+    const seen = { days: 0, deposits: 0, withdrawals: 0, consolidations: 0 }
+    for (let index = 0; index < count; index++) {
+      const { days, total } = await readIncome(context, { indices: [index], utc: false })
+      for (const day of days) {
+        const parts = [day.attestationRewards, day.syncRewards, day.blockRewards, day.penalties, day.adjustment]
+        assert.equal(
+          parts.reduce<number>((sum, gwei) => sum + Number(gwei), 0),
+          day.earnings,
+        )
+        if (!isActiveThrough(world, index, day)) continue
+        const change = balanceAt(world, day.endEpoch + 1, index) - balanceAt(world, day.startEpoch, index)
+        assert.equal(day.balanceChange, change, `validator ${index}, day ${day.day}`)
+        seen.days += 1
+        for (const kind of ['deposits', 'withdrawals', 'consolidations'] as const) if (day[kind] !== 0) seen[kind] += 1
+      }
+      const utc = await readIncome(context, { indices: [index] })
+      assert.deepEqual(utc.total, total)
+    }
+    assert(seen.days > 50 && seen.deposits > 0 && seen.withdrawals > 0, JSON.stringify(seen))
+    assert.equal(seen.consolidations > 0, name === 'since Electra', JSON.stringify(seen))
+  })
+}
+
+test('the days of the recorded chain add up to the recorded balances', async () => {
+  await using node = await openReplay({ derived: false })
+  await using context = await openIngested(node.url)
+  const response = await fetch(`${node.url}/eth/v1/beacon/states/104/validator_balances`)
+  const { data } = (await response.json()) as { data: { index: string; balance: string }[] }
+  for (const { index, balance } of data) {
+    const { total } = await readIncome(context, { indices: [Number(index)] })
+    assert.equal(total.balanceChange, Number(balance) - 32_000_000_000, `validator ${index}`)
+  }
+  const { total, validators } = await readIncome(context, { indices: data.map(({ index }) => Number(index)) })
+  assert.equal(validators, data.length)
+  assert.equal(
+    total.balanceChange,
+    data.reduce((sum, { balance }) => sum + Number(balance) - 32_000_000_000, 0),
+  )
+})
+
+test('validators are named in exactly one way', async () => {
+  await using context = await openContext()
+  const names = ['indices', 'pubkeys', 'pool', 'nodeOperator', 'depositAddress', 'withdrawalAddress']
+  assert.deepEqual(
+    await invalidInputs(readIncome(context, {})),
+    names.map((name) => `query.${name}`),
+  )
+  assert.deepEqual(await invalidInputs(readIncome(context, { indices: [1], pool: 'a' })), [
+    'query.indices',
+    'query.pool',
+  ])
+})
