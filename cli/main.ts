@@ -35,6 +35,7 @@ import { addSimulator } from './simulator.ts'
 import { reportInterrupts } from './stop.ts'
 import { addTrail } from './trail.ts'
 import { addValidators } from './validators.ts'
+import { addIncome } from './validators-income.ts'
 
 const examples = `
 Examples:
@@ -102,6 +103,7 @@ export async function buildProgram(args: readonly string[], json: boolean): Prom
     .description('Explain scores of validators, audit rewards, show alerts.')
   addBeacon(ingest, validators)
   addValidators(validators)
+  addIncome(validators)
   addAlerts(validators)
   addEntities(addImport(program))
   addMarkets(program, ingest)

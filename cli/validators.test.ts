@@ -1,4 +1,4 @@
-// `tetrad validators explain`, with and without a running server.
+// `tetrad validators explain` and `income`, with and without a running server.
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -148,4 +148,35 @@ test('explain names the network of a validator that does not exist', async () =>
   const unknown = await at.run('explain', '999')
   assert.equal(unknown.code, 1)
   assert.match(unknown.stderr, /Validator 999 does not exist on hoodi/)
+})
+
+test('income adds up to the balance, as text, CSV and JSON', async () => {
+  const { code, stdout, stderr } = await at.run('income', '1', '2,3', '--chain-days', '--json')
+  assert.equal(code, 0, stderr)
+  const { validators, days, total, coverage } = JSON.parse(stdout)
+  assert.deepEqual([validators, days.length, coverage], [3, 4, 'complete'])
+  assert.equal(
+    days.reduce((sum: number, day: { earnings: number }) => sum + day.earnings, 0),
+    total.balanceChange,
+  )
+  const csv = await at.run('income', '1', '2,3', '--chain-days', '--csv')
+  const [header, first, ...others] = csv.stdout.trimEnd().split('\n')
+  assert.match(header ?? '', /^date,startEpoch,endEpoch,attestationRewards,.*,balanceChange,priorityFees,mev$/)
+  assert.match(first ?? '', new RegExp(`^${days[0].date},0,3,${days[0].attestationRewards},.*,,$`))
+  assert.equal(others.length, 3)
+  const plain = await at.run('income', '1', '2,3', '--chain-days')
+  assert.match(
+    plain.stdout,
+    /^3 validators, hoodi, in gwei\n\S+ {2}earnings \d+ \(penalties -?\d+\), execution unknown/,
+  )
+})
+
+test('income names its options if validators are missing or unknown', async () => {
+  const none = await at.run('income')
+  assert.notEqual(none.code, 0)
+  assert.match(none.stderr, /name the validators by one of/)
+  const wrong = await at.run('income', 'abc')
+  assert.match(wrong.stderr, /Use indices, such as 12 or 12,13/)
+  const unknown = await at.run('income', '--pool', 'nobody')
+  assert.match(unknown.stderr, /No such validators on hoodi/)
 })

@@ -4,6 +4,7 @@ import { sourcesReport } from '#fx/rates/source-health.ts'
 import { startControlServer } from '#runtime/control-socket.ts'
 import type { AppContext } from '#server/context.ts'
 import { explainForOperator } from '#validators/extensions/explain/explain-for-operator.ts'
+import { incomeForOperator } from '#validators/extensions/income/income-for-operator.ts'
 import { coverageReport } from './coverage.ts'
 import { type IngestCalls, ingestCalls } from './ingest-calls.ts'
 import { limitsFindings } from './machine.ts'
@@ -28,6 +29,7 @@ export async function startOperations(context: AppContext, options: OperationsOp
     rates: () => sourcesReport(context),
     ...(options.ingestCalls ?? ingestCalls(context, options.dataDir)),
     explain: (input) => explainForOperator(context, input),
+    income: (input) => incomeForOperator(context, input),
     doctor: async (input) => {
       const { storeDiagnoses } = await import('./doctor.ts')
       return storeDiagnoses(context, Number((input as { sample?: unknown }).sample ?? 0))

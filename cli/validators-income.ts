@@ -1,0 +1,114 @@
+// `tetrad validators income` prints what validators earned by day, as a table or as CSV. It calls the running server, or
+// opens the databases if none is running. It needs no key.
+import { type Command, InvalidArgumentError } from 'commander'
+import type { ReplyOf } from '#api/client/client.ts'
+import { parseJson } from '#api/contract/json.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
+import { executionIncome, incomeAmounts } from '#api/contract/wire/validators-income.ts'
+import { networkOption } from './beacon.ts'
+import { queryOwner } from './data-owner.ts'
+import { CommandFailure, describeFailure } from './failure.ts'
+import { bold, note, print, printJson } from './print.ts'
+import type { CommonOptions } from './settings.ts'
+
+interface IncomeOptions extends CommonOptions {
+  readonly network: Network
+  readonly pool?: string
+  readonly operator?: string
+  readonly withdrawalAddress?: string
+  readonly depositAddress?: string
+  readonly fromDate?: string
+  readonly toDate?: string
+  readonly chainDays?: true
+  readonly csv?: true
+}
+
+type Income = ReplyOf<'validators.income'> & { readonly coverage?: string }
+
+export function addIncome(validators: Command): void {
+  validators
+    .command('income')
+    .description('Show what validators earned by day, and their deposits and withdrawals, in gwei.')
+    .argument('[indices...]', 'indices of validators', collectIndices)
+    .addOption(networkOption())
+    .option('--pool <name>', 'all validators of a pool')
+    .option('--operator <name>', 'all validators of a node operator')
+    .option('--withdrawal-address <address>', 'all validators with this withdrawal address')
+    .option('--deposit-address <address>', 'all validators with a deposit from this address')
+    .option('--from-date <date>', 'first date, YYYY-MM-DD')
+    .option('--to-date <date>', 'last date, YYYY-MM-DD')
+    .option('--chain-days', 'chain days instead of UTC days')
+    .option('--csv', 'all fields as CSV, one line for each day')
+    .action((indices: readonly number[], _: unknown, command: Command) => income(indices, command.optsWithGlobals()))
+}
+
+function collectIndices(text: string, before: readonly number[] = []): readonly number[] {
+  const parts = text.split(',').filter((part) => part !== '')
+  if (!parts.every((part) => /^\d{1,12}$/.test(part)))
+    throw new InvalidArgumentError('Use indices, such as 12 or 12,13.')
+  return [...before, ...parts.map(Number)]
+}
+
+async function income(indices: readonly number[], options: IncomeOptions): Promise<void> {
+  const { network, pool, operator, withdrawalAddress, depositAddress, fromDate, toDate, chainDays } = options
+  const selection = { pool, nodeOperator: operator, withdrawalAddress, depositAddress }
+  const named = { ...selection, ...(indices.length > 0 && { indices }) }
+  const reply = await queryIncome(options, { network, ...named, fromDate, toDate, utc: !chainDays }).catch(nameOptions)
+  if (!reply) throw new CommandFailure('record.not_found', `No such validators on ${network}.`)
+  if (options.json) return printJson(reply)
+  if (options.csv) return print(incomeCsv(reply).trimEnd())
+  print(`${bold(`${reply.validators} validators`)}, ${network}, in gwei`)
+  for (const day of reply.days) print(`${day.date}  ${amountsText(day)}`)
+  print(`${bold('total')}       ${amountsText(reply.total)}`)
+  if (reply.coverage !== 'complete') note(`Not all of these epochs are stored: ${reply.coverage ?? 'none'}.`)
+}
+
+/** Replaces the field names of the endpoint. */
+function nameOptions(error: unknown): never {
+  const { code, message } = describeFailure(error)
+  const options = message
+    .replaceAll('query.', '')
+    .replaceAll(/\b(from|to)Date\b/g, (_, bound: string) => `--${bound}-date`)
+    .replaceAll('nodeOperator', '--operator')
+  throw new CommandFailure(code, options)
+}
+
+function amountsText(amounts: Income['total']): string {
+  const { earnings, penalties, priorityFees, mev, deposits, withdrawals, consolidations, balanceChange } = amounts
+  const execution = priorityFees === null || mev === null ? 'unknown' : String(Number(priorityFees) + Number(mev))
+  const transfers = [
+    ['deposits', deposits],
+    ['withdrawals', withdrawals],
+    ['consolidations', consolidations],
+  ] as const
+  return [
+    `earnings ${earnings} (penalties ${penalties})`,
+    `execution ${execution}`,
+    ...transfers.filter(([, gwei]) => Number(gwei) !== 0).map(([name, gwei]) => `${name} ${gwei}`),
+    `balance ${balanceChange}`,
+  ].join(', ')
+}
+
+/** An unknown amount is empty. */
+export function incomeCsv({ days }: Pick<Income, 'days'>): string {
+  const columns = ['date', 'startEpoch', 'endEpoch', ...incomeAmounts, ...executionIncome] as const
+  const lines = days.map((day) => columns.map((name) => day[name] ?? '').join(','))
+  return `${[columns.join(','), ...lines].join('\n')}\n`
+}
+
+/** Calls the running server, or opens the databases and uses the chain time that the node reported last. */
+async function queryIncome(options: CommonOptions, given: object): Promise<Income | null> {
+  const input = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+  const text = await queryOwner<string | null>(options, {
+    name: 'income',
+    input,
+    runInProcess: async (context) => {
+      const [{ incomeForOperator }, { withChainTimes }] = await Promise.all([
+        import('#validators/extensions/income/income-for-operator.ts'),
+        import('#validators/ingest/read/chain-identity.ts'),
+      ])
+      return incomeForOperator({ ...context, settings: await withChainTimes(context) }, input)
+    },
+  })
+  return text === null ? null : (parseJson(text) as Income)
+}
