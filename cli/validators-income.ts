@@ -4,7 +4,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import type { ReplyOf } from '#api/client/client.ts'
 import { parseJson } from '#api/contract/json.ts'
 import type { Network } from '#api/contract/wire/validators.ts'
-import { executionIncome, incomeAmounts } from '#api/contract/wire/validators-income.ts'
+import { incomeCsv } from '#shared/income-csv.ts'
 import { networkOption } from './beacon.ts'
 import { queryOwner } from './data-owner.ts'
 import { CommandFailure, describeFailure } from './failure.ts'
@@ -56,7 +56,7 @@ async function income(indices: readonly number[], options: IncomeOptions): Promi
   const reply = await queryIncome(options, { network, ...named, fromDate, toDate, utc: !chainDays }).catch(nameOptions)
   if (!reply) throw new CommandFailure('record.not_found', `No such validators on ${network}.`)
   if (options.json) return printJson(reply)
-  if (options.csv) return print(incomeCsv(reply).trimEnd())
+  if (options.csv) return print(incomeCsv(reply.days).trimEnd())
   print(`${bold(`${reply.validators} validators`)}, ${network}, in gwei`)
   for (const day of reply.days) print(`${day.date}  ${amountsText(day)}`)
   print(`${bold('total')}       ${amountsText(reply.total)}`)
@@ -87,13 +87,6 @@ function amountsText(amounts: Income['total']): string {
     ...transfers.filter(([, gwei]) => Number(gwei) !== 0).map(([name, gwei]) => `${name} ${gwei}`),
     `balance ${balanceChange}`,
   ].join(', ')
-}
-
-/** An unknown amount is empty. */
-export function incomeCsv({ days }: Pick<Income, 'days'>): string {
-  const columns = ['date', 'startEpoch', 'endEpoch', ...incomeAmounts, ...executionIncome] as const
-  const lines = days.map((day) => columns.map((name) => day[name] ?? '').join(','))
-  return `${[columns.join(','), ...lines].join('\n')}\n`
 }
 
 /** Calls the running server, or opens the databases and uses the chain time that the node reported last. */

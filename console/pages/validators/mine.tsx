@@ -15,6 +15,7 @@ import { AlertsCard, eventTexts } from './alerts-card.tsx'
 import { NetworkChoice } from './controls.tsx'
 import { Figures, RatedFigure } from './figures.tsx'
 import { none } from './format-figures.ts'
+import { Income } from './income.tsx'
 import { useWatchList } from './use-watch-list.ts'
 import type { ValidatorsView } from './view.ts'
 import { indicesIn, watchedMax } from './watch-list.ts'
@@ -62,6 +63,7 @@ export function MyValidators({ view }: { readonly view: ValidatorsView }) {
           </QueryResult>
         )}
       </section>
+      {indices.length > 0 && <Income network={network} indices={indices} />}
       <QueryResult of={query} waiting="Loading alerts…">
         {({ webhooks }) => <AlertsCard webhooks={webhooks} />}
       </QueryResult>

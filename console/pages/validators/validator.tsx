@@ -15,6 +15,7 @@ import { NetworkChoice } from './controls.tsx'
 import { CurrentDuties } from './current-duties.tsx'
 import { Day } from './day.tsx'
 import { Identity, ValidatorAddresses } from './identity.tsx'
+import { Income } from './income.tsx'
 import { WatchButton } from './mine.tsx'
 import { NetworkComparison } from './network-comparison.tsx'
 import { OverTime, type OverTimeProps } from './over-time.tsx'
@@ -133,6 +134,7 @@ function History(props: OverTimeProps) {
       <Calendar index={index} view={view} />
       {view.day !== undefined && <Day index={index} view={view} day={view.day} />}
       <RewardsInRange {...props} />
+      <Income network={view.network} indices={[index]} />
     </>
   )
 }
