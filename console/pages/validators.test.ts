@@ -113,6 +113,20 @@ describe('Validators page', { skip: noBrowser }, () => {
     await browser.leave(page)
   })
 
+  test('the income of a validator is shown on demand, and adds up to the change of its balance', async () => {
+    const [index = 0] = members
+    const { days, total } = await client.validators.income({ indices: [index] })
+    const page = await open(`/${index}`)
+    const card = page.getByRole('region', { name: 'Income by day' })
+    assert.equal(await card.getByRole('table').count(), 0)
+    await card.getByRole('button', { name: 'Show income' }).click()
+    await card.getByRole('row', { name: days.at(-1)?.date ?? '' }).waitFor()
+    const change = await card.getByRole('row', { name: 'All days' }).getByRole('cell').last().textContent()
+    assert.equal(Math.round(Number.parseFloat(change ?? '') * 1e9), Number(total.balanceChange))
+    await browser.accessible(page)
+    await browser.leave(page)
+  })
+
   test('My validators lists the watched ones worst first, and keeps the list in the browser', async () => {
     const [first = 0, second = 0, third = 0] = members
     const page = await open('/mine')
