@@ -6,6 +6,7 @@ import { incomeCsv } from '#shared/income-csv.ts'
 import { Card } from '../../parts/card.tsx'
 import { gwei } from '../../parts/format.ts'
 import { QueryResult } from '../../parts/query-result.tsx'
+import { Scroll } from '../../parts/scroll.tsx'
 import { useEndpoint } from '../../use-endpoint.ts'
 
 type Statement = ReplyOf<'validators.income'>
@@ -45,7 +46,7 @@ function IncomeTable({ statement, network }: { readonly statement: Statement; re
           Download {days.length === 1 ? '1 day' : `all ${days.length} days`} as CSV
         </button>
       </div>
-      <div className="scroll">
+      <Scroll name="Income of each day">
         <table>
           <caption>{days.length > shownDays ? `The last ${shownDays} days, newest first` : 'Newest first'}</caption>
           <thead>
@@ -68,7 +69,7 @@ function IncomeTable({ statement, network }: { readonly statement: Statement; re
             <Row name="All days" amounts={total} />
           </tbody>
         </table>
-      </div>
+      </Scroll>
     </>
   )
 }
