@@ -8,10 +8,11 @@ import { chainDays, type DayCalendar, type Epoch, type Epochs, overlap, utcDays 
 import { recordFrom } from '#core/record-from.ts'
 import { createHandler, type HandlerResult } from '#http/handler.ts'
 import type { ValidatorsContext } from '#validators/context.ts'
-import { getKeptEpochs, getRowCoverage, withStableCoverage } from '#validators/requests/coverage.ts'
 import type { Measure } from '#validators/method/measures.ts'
 import { aggregateFigures, type Figure, methodHeaders } from '#validators/method/method.ts'
+import { getKeptEpochs, getRowCoverage, withStableCoverage } from '#validators/requests/coverage.ts'
 import { figuresAt, readRecords } from '#validators/requests/records.ts'
+import { refuseUnread } from '#validators/requests/refuse-unless-unknown.ts'
 import {
   chainTimeOf,
   clipToCovered,
@@ -20,7 +21,6 @@ import {
   toConfidence,
 } from '#validators/requests/requested-epochs.ts'
 import { windowsOver } from '#validators/requests/windows.ts'
-import { refuseUnread } from '#validators/requests/refuse-unless-unknown.ts'
 import { type IncomeQuery, selectValidators } from './select-validators.ts'
 
 const endpoint = extensions['validators.income']

@@ -3,9 +3,9 @@ import type { extensions } from '#api/contract/extensions.ts'
 import type { Parsed } from '#api/contract/kit.ts'
 import { namedMax } from '#api/contract/wire/validators.ts'
 import type { StateReader } from '#storage/state.ts'
-import { invalidInput } from '#validators/requests/requested-epochs.ts'
 import { listIndices } from '#validators/registry/list-indices.ts'
 import { indicesOf } from '#validators/registry/registry.ts'
+import { invalidInput } from '#validators/requests/requested-epochs.ts'
 
 export type IncomeQuery = Parsed<(typeof extensions)['validators.income']>
 
