@@ -80,7 +80,9 @@ export function processEpoch(
   const { earned, unexplainedBalanceChanges } = earnings
   for (let index = 0; index < earned.length; index++) sums.add('earnings', index, earned[index] as number)
   for (const [name, byValidator] of Object.entries(earnings.transfers) as [Transfer, ReadonlyMap<number, number>][])
-    for (const [index, gwei] of byValidator) sums.addToRow(name, index, gwei)
+    // Only in epochs with duties: otherwise it would depend on the other epochs of the segment whether there is a row.
+    for (const [index, gwei] of byValidator)
+      if (index < now.count && isActiveAt(now, index, epoch)) sums.addToRow(name, index, gwei)
   markActive(sums, data, epoch)
   const effectsOfNextEpochStart = effectsBetween.find(({ slot }) => slot === nextEpochSlot)
   const { proposerGwei, sameSlot } = votes
