@@ -4,8 +4,10 @@ import { lazyComponent } from './lazy.tsx'
 import { type DialogProps, Modal } from './modal.tsx'
 import { PageNotLoaded } from './page-not-loaded.tsx'
 
-export const lazyDialog = (load: () => Promise<ComponentType<DialogProps>>): ComponentType<DialogProps> =>
-  lazyComponent({
+export const lazyDialog = <Props extends DialogProps>(
+  load: () => Promise<ComponentType<Props>>,
+): ComponentType<Props> =>
+  lazyComponent<Props>({
     load,
     waiting: null,
     failed: ({ onClose }) => (

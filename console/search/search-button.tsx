@@ -1,5 +1,5 @@
 // Opens the search of the whole console, also with the keys "/" and Ctrl+K (on a Mac, Cmd+K).
-import { useEffect, useState } from 'preact/compat'
+import { useCallback, useEffect, useRef, useState } from 'preact/compat'
 import { lazyDialog } from '../parts/lazy-dialog.tsx'
 
 const loadDialog = () => import('./search-dialog.tsx').then(({ SearchDialog }) => SearchDialog)
@@ -12,7 +12,22 @@ export const openSearch = (): void => void window.dispatchEvent(new Event(openEv
 
 export function SearchButton() {
   const [isOpen, setOpen] = useState(false)
-  // After the page, so that the first key that is typed reaches the dialog. If it fails, opening tries again.
+  /** What was typed since the search was opened, until the dialog is loaded. Undefined: it is not opened, or is loaded. */
+  const typed = useRef<string>()
+  const open = useCallback(() => {
+    typed.current ??= ''
+    setOpen(true)
+  }, [])
+  const takeTyped = () => {
+    const text = typed.current ?? ''
+    typed.current = undefined
+    return text
+  }
+  const close = () => {
+    typed.current = undefined
+    setOpen(false)
+  }
+  // After the page, so that the dialog opens at once. If it fails, opening tries again.
   useEffect(() => {
     const timer = setTimeout(() => loadDialog().catch(() => undefined), preloadAfterMs)
     return () => clearTimeout(timer)
@@ -20,27 +35,31 @@ export function SearchButton() {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const { key, target, ctrlKey, metaKey, altKey } = event
+      if (typed.current !== undefined && key.length === 1 && !ctrlKey && !metaKey) {
+        event.preventDefault()
+        typed.current += key
+        return
+      }
       const isShortcut = key.toLowerCase() === 'k' && (ctrlKey || metaKey) && !altKey
       if (!isShortcut && (key !== '/' || ctrlKey || metaKey || altKey)) return
       // Not behind another dialog. A slash can also be typed into a field.
       if ((target as Element).closest?.(isShortcut ? 'dialog' : 'input, textarea, select, dialog')) return
       event.preventDefault()
-      setOpen(true)
+      open()
     }
-    const onOpen = () => setOpen(true)
     window.addEventListener('keydown', onKey)
-    window.addEventListener(openEvent, onOpen)
+    window.addEventListener(openEvent, open)
     return () => {
       window.removeEventListener('keydown', onKey)
-      window.removeEventListener(openEvent, onOpen)
+      window.removeEventListener(openEvent, open)
     }
-  }, [])
+  }, [open])
   return (
     <>
-      <button type="button" className="find" aria-keyshortcuts="/ Control+K Meta+K" onClick={() => setOpen(true)}>
+      <button type="button" className="find" aria-keyshortcuts="/ Control+K Meta+K" onClick={open}>
         Find anything <kbd>/</kbd>
       </button>
-      {isOpen && <SearchDialog onClose={() => setOpen(false)} />}
+      {isOpen && <SearchDialog onClose={close} takeTyped={takeTyped} />}
     </>
   )
 }

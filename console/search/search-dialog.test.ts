@@ -39,6 +39,26 @@ describe('search', { skip: noBrowser }, () => {
     await browser.leave(page)
   })
 
+  test('what is typed before the dialog is loaded is searched too', async () => {
+    const page = await browser.page('/#/markets', {
+      isNew: true,
+      before: async (opened) => {
+        await opened.route('**/assets/search-dialog-*.js', async (route) => {
+          await new Promise((resolve) => setTimeout(resolve, 1000))
+          await route.continue()
+        })
+      },
+    })
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await page.keyboard.type('/exchange')
+    const box = page.getByRole('dialog', { name: 'Search' }).getByRole('searchbox')
+    assert.equal(await box.inputValue(), 'exchange')
+    await box.press('End')
+    await page.keyboard.type('s')
+    assert.equal(await box.inputValue(), 'exchanges')
+    await browser.leave(page)
+  })
+
   test('counts all matches of all chains and kinds, and shows those of a group on request', async () => {
     const page = await browser.page('/#/markets')
     const entities = new Set(

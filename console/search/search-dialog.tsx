@@ -16,8 +16,13 @@ const debounceMs = 250
 
 type Item = RecentItem & { readonly detail?: string | undefined }
 
-export function SearchDialog({ onClose }: DialogProps) {
-  const [text, setText] = useState('')
+interface SearchDialogProps extends DialogProps {
+  /** What was typed before the dialog was loaded. */
+  readonly takeTyped: () => string
+}
+
+export function SearchDialog({ onClose, takeTyped }: SearchDialogProps) {
+  const [text, setText] = useState(takeTyped)
   const [search, setSearch] = useState('')
   const box = useRef<HTMLDivElement>(null)
   useEffect(() => {
