@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { delimiter, join, normalize } from 'node:path'
 
-const version = '24.22.0'
+const version = '24.21.0'
 const root = normalize(join(import.meta.dirname, '..'))
 const folder = join(root, 'node_modules', '.cache', `node-${version}`)
 const packageName = `node-${process.platform}-${process.arch}`
