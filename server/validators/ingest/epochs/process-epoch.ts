@@ -79,8 +79,8 @@ export function processEpoch(
   addBlocks(sums, data, effects, proposals, firstSlotAt(rules, epoch))
   const { earned, unexplainedBalanceChanges } = earnings
   for (let index = 0; index < earned.length; index++) sums.add('earnings', index, earned[index] as number)
+  // Only in epochs with duties: otherwise it would depend on the other epochs of the segment whether there is a row.
   for (const [name, byValidator] of Object.entries(earnings.transfers) as [Transfer, ReadonlyMap<number, number>][])
-    // Only in epochs with duties: otherwise it would depend on the other epochs of the segment whether there is a row.
     for (const [index, gwei] of byValidator)
       if (index < now.count && isActiveAt(now, index, epoch)) sums.addToRow(name, index, gwei)
   markActive(sums, data, epoch)
