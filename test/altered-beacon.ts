@@ -17,7 +17,6 @@ import { createEpochProcessor } from '#validators/ingest/epochs/epoch-processor.
 import { Follower } from '#validators/ingest/follow.ts'
 import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
 import { StateRecords } from '#validators/ingest/read/state-records.ts'
-import { measures } from '#validators/method/measures.ts'
 import type { Answer, AnswerAlterer } from './altered-answer.ts'
 import type { AlteredRun } from './altered-seeds.ts'
 import { type AnswerRequest, type AnswerServer, serveAnswers } from './altering-proxy.ts'
@@ -28,6 +27,7 @@ import { profiles } from './simulator/profiles.ts'
 import { type CompletedNetwork, simulateNetwork } from './simulator/simulate-network.ts'
 import { emptyDuties, storedRows } from './stored-duties.ts'
 import { sumTruth } from './sum-truth.ts'
+import { truthMeasures } from './truth-measures.ts'
 
 const network = 'hoodi'
 const { signal } = new AbortController()
@@ -208,10 +208,10 @@ class Ingest {
       const stored = covered.filter((range) => range.from < from + epochsPerHour && from < range.until)
       for (const { until } of stored) {
         const truth = sumTruth(this.#world.chain.truth, from, Math.min(until, (hour + 1) * epochsPerHour))
-        const sumOf = (validator: number, name: (typeof measures)[number]) =>
+        const sumOf = (validator: number, name: (typeof truthMeasures)[number]) =>
           hourRows.reduce((sum, row) => sum + (row.validator === validator ? row[name] : 0), 0)
         for (const [validator, sums] of truth)
-          for (const name of measures)
+          for (const name of truthMeasures)
             assert.equal(sumOf(validator, name), sums[name] ?? 0, `${name} of validator ${validator} in hour ${hour}`)
       }
     }

@@ -22,8 +22,8 @@ import { SeededBehaviour } from '#test/simulator/seeded-behaviour.ts'
 import { simulateScenario } from '#test/simulator/simulate-network.ts'
 import { storedRows } from '#test/stored-duties.ts'
 import { sumTruth } from '#test/sum-truth.ts'
+import { truthMeasures } from '#test/truth-measures.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
-import { measures } from '../method/measures.ts'
 import { createEpochProcessor } from './epochs/epoch-processor.ts'
 import { Follower } from './follow.ts'
 import { readGapReasons } from './gaps/explain-gaps.ts'
@@ -195,7 +195,7 @@ async function assertTruth({ chain, context, server: { settings } }: Followed, h
     for (const [validator, sums] of expected) {
       const label = `hour ${hour}, validator ${validator}`
       const hourRows = rows.get(label) ?? []
-      for (const name of measures) {
+      for (const name of truthMeasures) {
         const sum = hourRows.reduce((total, row) => total + row[name], 0)
         assert.equal(sum, sums[name] ?? 0, `${label}: ${name}`)
       }

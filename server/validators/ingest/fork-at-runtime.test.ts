@@ -15,13 +15,13 @@ import { MovingHead } from '#test/simulator/moving-head.ts'
 import { type CompletedNetwork, simulateNetwork } from '#test/simulator/simulate-network.ts'
 import { everythingStored, storedRows } from '#test/stored-duties.ts'
 import { sumTruth } from '#test/sum-truth.ts'
+import { truthMeasures } from '#test/truth-measures.ts'
 import { callHandler } from '#test/validators-world.ts'
 import { waitUntil } from '#test/wait-until.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
 import { effectiveness } from '../endpoints/effectiveness.ts'
 import { duties } from '../extensions/explain/duties.ts'
 import { explain } from '../extensions/explain/explain.ts'
-import { measures } from '../method/measures.ts'
 import { Follower } from './follow.ts'
 import { withChainTimes } from './read/chain-identity.ts'
 import { startBeacon } from './start.ts'
@@ -77,7 +77,7 @@ async function assertStored(context: Awaited<ReturnType<typeof openAt>>, { truth
   const rows = await storedRows(context, network, 'hours')
   const stored = Map.groupBy(rows, ({ validator }) => validator)
   for (const [validator, sums] of sumTruth(truth, 0, until)) {
-    for (const name of measures) {
+    for (const name of truthMeasures) {
       const total = (stored.get(validator) ?? []).reduce((sum, row) => sum + row[name], 0)
       assert.equal(total, sums[name] ?? 0, `validator ${validator}: ${name}`)
     }

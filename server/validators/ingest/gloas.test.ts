@@ -11,9 +11,10 @@ import { openContext, type TestContext } from '#test/context.ts'
 import { type GloasTruth, gloasRecording, gloasTruth, skipWithoutGloas } from '#test/gloas-recording.ts'
 import { gloasRows } from '#test/gloas-rows.ts'
 import { storedRows } from '#test/stored-duties.ts'
+import { truthMeasures } from '#test/truth-measures.ts'
 import type { Row } from '#test/validators-reference.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
-import { type Measure, measures } from '../method/measures.ts'
+import type { Measure } from '../method/measures.ts'
 import { type Carry, type ProcessedEpoch, processEpoch } from './epochs/process-epoch.ts'
 import { Sums } from './epochs/sums.ts'
 import { Follower } from './follow.ts'
@@ -81,7 +82,7 @@ describe('a chain that crosses the fork to Gloas', { skip: skipWithoutGloas }, (
 
   function assertMeasures(sums: Sums, epoch: number): void {
     for (const row of rows.filter((entry) => entry.epoch === epoch)) {
-      for (const name of measures) {
+      for (const name of truthMeasures) {
         const stored = sums.columns[name][row.validator] ?? 0
         assert.equal(stored === 0 ? 0 : stored, row[name] === 0 ? 0 : row[name], label(epoch, row.validator, name))
       }
@@ -148,7 +149,7 @@ describe('a chain that crosses the fork to Gloas', { skip: skipWithoutGloas }, (
         ({ epoch, validator }) => `${Math.floor(epoch / 4)} ${validator}`,
       )
       for (const [key, list] of expected) {
-        for (const name of measures) {
+        for (const name of truthMeasures) {
           const sum = list.reduce((total, row) => total + row[name], 0)
           assert.equal(stored.get(key)?.[name] ?? 0, sum === 0 ? 0 : sum, `${key}: ${name}`)
         }

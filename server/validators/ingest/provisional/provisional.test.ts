@@ -19,6 +19,7 @@ import { openFollower } from '#test/open-follower.ts'
 import { MovingHead } from '#test/simulator/moving-head.ts'
 import { profiles } from '#test/simulator/profiles.ts'
 import { type CompletedNetwork, simulateNetwork } from '#test/simulator/simulate-network.ts'
+import { truthMeasures } from '#test/truth-measures.ts'
 import { callHandler, register } from '#test/validators-world.ts'
 import { waitUntil } from '#test/wait-until.ts'
 import { coveredEpochs } from '../../duties/coverage.ts'
@@ -114,7 +115,7 @@ async function assertFigures(world: World, truth: Truth, until: number): Promise
     const { window, sums } = await figuresOf(world, validator, until)
     for (const [at, day] of window.entries()) {
       const epochs = [0, 1, 2, 3].map((epoch) => 4 * day + epoch).filter((epoch) => epoch < until)
-      for (const name of measures) {
+      for (const name of truthMeasures) {
         if (name === 'execution_unknown') continue
         const expected = epochs.reduce((sum, epoch) => sum + (truth.rows(epoch).get(validator)?.[name] ?? 0), 0)
         assert.equal(sums[name]?.[at], expected, `validator ${validator}, day ${day}: ${name}`)
