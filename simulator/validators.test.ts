@@ -14,6 +14,7 @@ import { ManualClock } from '#test/manual-clock.ts'
 import { openFollower } from '#test/open-follower.ts'
 import { simulateScenario } from '#test/simulator/simulate-network.ts'
 import { storedRows } from '#test/stored-duties.ts'
+import { truthMeasures } from '#test/truth-measures.ts'
 import { callHandler } from '#test/validators-world.ts'
 import { coveredEpochs } from '#validators/duties/coverage.ts'
 import { networkId } from '#validators/duties/layout.ts'
@@ -22,7 +23,7 @@ import { aggregateEffectiveness } from '#validators/endpoints/aggregate-effectiv
 import { effectiveness } from '#validators/endpoints/effectiveness.ts'
 import { metadata } from '#validators/endpoints/metadata.ts'
 import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
-import { type Measure, measures } from '#validators/method/measures.ts'
+import type { Measure } from '#validators/method/measures.ts'
 import type { Truth } from './beacon/truth.ts'
 import { demoSeed } from './demo-seed.ts'
 import { demoAccounts, demoChains } from './explorer/chains.ts'
@@ -61,7 +62,7 @@ function sumByDay(truth: Truth, until: number, perDay: number): Map<string, Part
     for (const [validator, row] of truth.rows(epoch)) {
       const key = `${Math.floor(epoch / perDay)} ${validator}`
       const sum = sums.get(key) ?? {}
-      for (const name of measures) if (row[name]) sum[name] = (sum[name] ?? 0) + row[name]
+      for (const name of truthMeasures) if (row[name]) sum[name] = (sum[name] ?? 0) + row[name]
       sums.set(key, sum)
     }
   }
@@ -126,7 +127,7 @@ describe('validators of the demo', () => {
       for (const row of await daysOf(context, network)) {
         const key = `${row.day} ${row.validator}`
         const expected = truth.get(key)
-        for (const name of measures) assert.equal(row[name], expected?.[name] ?? 0, `${network}, ${key}: ${name}`)
+        for (const name of truthMeasures) assert.equal(row[name], expected?.[name] ?? 0, `${network}, ${key}: ${name}`)
         truth.delete(key)
       }
       assert.deepEqual(

@@ -13,12 +13,12 @@ import { profiles } from '#test/simulator/profiles.ts'
 import { type CompletedNetwork, simulateNetwork } from '#test/simulator/simulate-network.ts'
 import { emptyDuties, storedRows } from '#test/stored-duties.ts'
 import { sumTruth } from '#test/sum-truth.ts'
+import { truthMeasures } from '#test/truth-measures.ts'
 import { coveredEpochs } from '#validators/duties/coverage.ts'
 import { openDepositReader } from '#validators/ingest/deposits/follow-deposits.ts'
 import { Follower } from '#validators/ingest/follow.ts'
 import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
 import { createExecutionSource } from '#validators/ingest/read/execution.ts'
-import { measures } from '#validators/method/measures.ts'
 import { createSeededRandom, type SeededRandom } from '../seeded-random.ts'
 import { openExecution } from './execution.ts'
 import { type BeaconNodeOptions, openNode } from './node.ts'
@@ -105,7 +105,7 @@ async function assertTruth(
     for (const [validator, sums] of truth) {
       const row = remaining.get(`${hour} ${validator}`)
       remaining.delete(`${hour} ${validator}`)
-      for (const name of measures) {
+      for (const name of truthMeasures) {
         // Without a boundary state, the later penalty of a slashed validator may count one epoch later
         // (behaviour/validators.md#earnings).
         if (name === 'earnings' && options.forgetsEmpty && slashed.has(validator)) continue

@@ -10,10 +10,10 @@ import type { DisruptionPlan } from '#test/simulator/seeded-behaviour.ts'
 import { type CompletedNetwork, simulateNetwork, simulateScenario } from '#test/simulator/simulate-network.ts'
 import { emptyDuties, storedRows } from '#test/stored-duties.ts'
 import { sumTruth } from '#test/sum-truth.ts'
+import { truthMeasures } from '#test/truth-measures.ts'
 import { coveredEpochs } from '#validators/duties/coverage.ts'
 import { Follower } from '#validators/ingest/follow.ts'
 import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
-import { measures } from '#validators/method/measures.ts'
 import type { PayloadPlan } from '../behaviour.ts'
 import { type BeaconNodeOptions, openNode } from '../node.ts'
 import { gloasFrom, type NetworkPlan } from '../plan.ts'
@@ -67,7 +67,7 @@ async function assertIngested(world: CompletedNetwork, options: BeaconNodeOption
   for (let epoch = 0; epoch < until; epoch++) {
     for (const [validator, sums] of sumTruth(world.truth, epoch, epoch + 1)) {
       const row = stored.get(`${epoch} ${validator}`)
-      for (const name of measures)
+      for (const name of truthMeasures)
         assert.equal(row?.[name] ?? 0, sums[name] ?? 0, `epoch ${epoch}, validator ${validator}: ${name}`)
       stored.delete(`${epoch} ${validator}`)
     }
