@@ -63,9 +63,10 @@ describe('several servers', { skip: noPostgres }, () => {
       const duties = dutiesOnThisThread(state)
       return createContext({ state, ingest: state, duties, settings, clock, random: systemRandom, log: silentLog })
     }
-    const [one, ...others] = [await open(), ...(await Promise.all(Array.from({ length: count - 1 }, open)))]
-    assert.ok(one)
+    const one = await open()
     await fill(one)
+    // Opened last, so that they have noticed what was filled in.
+    const others = await Promise.all(Array.from({ length: count - 1 }, open))
     return { url, one, others, [Symbol.asyncDispose]: () => resources.disposeAsync() }
   }
 
