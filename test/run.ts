@@ -15,7 +15,7 @@ import { endLine, type Result } from './batch.ts'
 import { consoleBuild } from './console-build.ts'
 import { childrenCpuMs, totalCpuMs } from './cpu-time.ts'
 import { type Batch, batchesOf, batchesOfOtherClients, batchesOnNode24, type Group, groupOf, groups } from './groups.ts'
-import { installNode24 } from './node-24.ts'
+import { installNode24, node24 } from './node-24.ts'
 import { notTestedLine, summaryOf } from './summary.ts'
 import type { DemoReady } from './template.ts'
 
@@ -57,15 +57,13 @@ async function runAll(): Promise<Result[]> {
   }).sort()
   const byGroup = Map.groupBy(files, (file) => groupOf(root, file))
   const chosenFiles = new Map([...byGroup].filter(([group]) => chosen.has(group)))
+  const isComplete = positionals.length === 0
+  if (isComplete) installEvm()
+  if (isComplete || options.long) installNode24()
   const repeated = options.long
-    ? [...batchesOfOtherClients(root, chosenFiles, seed), ...batchesOnNode24(chosenFiles)]
+    ? [...batchesOfOtherClients(root, chosenFiles, seed), ...(existsSync(node24) ? batchesOnNode24(chosenFiles) : [])]
     : []
   const batches = [...batchesOf(chosenFiles), ...repeated]
-  const isComplete = positionals.length === 0
-  if (isComplete) {
-    installEvm()
-    installNode24()
-  }
   const work = makeTemporaryFolder()
   try {
     const checks = runTasks(chosen.has('checks') && isComplete ? checkTasks() : [])
@@ -137,6 +135,7 @@ function leftOut(): string[] {
   return [
     ...missing.map((group) => `group ${group}: ${groups[group]}`),
     ...(positionals.length > 0 ? ['all other files'] : []),
+    ...(options.long && !existsSync(node24) ? ['commands on the oldest Node, which is not installed'] : []),
   ]
 }
 
