@@ -37,7 +37,10 @@ export function openNode(
     /** Blocks with their execution, in the order of `numbers`. `spend` gets the number of calls before they are made. */
     async read(numbers: readonly number[], options?: RpcCallOptions, spend?: (calls: number) => void) {
       await tracker.combined(options)
-      return readFromAny(tracker.blockSources(), numbers, options, spend)
+      const blocks = await readFromAny(tracker.blockSources(), numbers, options, spend)
+      if (blocks.some(({ execution }) => execution.form === 'traced' && execution.contradiction !== undefined))
+        tracker.distrustLogs()
+      return blocks
     },
     /** A block with its execution from each node; a text: why it is not known. Does not wait for nodes that failed. */
     readFromEach: (number: number, options?: RpcCallOptions) => readFromEach(rpc, tracker, number, options),
@@ -48,6 +51,8 @@ export function openNode(
     },
     /** Stops using trace_filter until the capabilities are tested again, because a list was incomplete. */
     distrustTraceFilter: tracker.distrustTraceFilter,
+    /** Stops using logs where traces can be used, because logs contradicted a block. */
+    distrustLogs: tracker.distrustLogs,
     tip: (options?: RpcCallOptions) => readTip(rpc, chain, options),
   }
 }
@@ -62,12 +67,12 @@ async function readFromAny(
   options: RpcCallOptions = {},
   spend: (calls: number) => void = () => {},
 ): Promise<BlockWithExecution[]> {
-  const readFrom = ({ rpc, form }: BlockSource, skipsBackoff: boolean) => {
+  const readFrom = ({ rpc, form, logs }: BlockSource, skipsBackoff: boolean) => {
     const results: Rpc['results'] = (calls, callOptions) => {
       spend(calls.length)
       return rpc.results(calls, callOptions)
     }
-    return readBlocks({ results }, form, numbers, { ...options, skipsBackoff })
+    return readBlocks({ results }, form, numbers, { ...options, logs, skipsBackoff })
   }
   const unavailable: BlockSource[] = []
   let failure: unknown
@@ -88,14 +93,16 @@ async function readFromAny(
 }
 
 async function readFromEach(rpc: Rpc, capabilities: CapabilityTracker, number: number, options: RpcCallOptions = {}) {
-  const sources = capabilities.traceSources()
+  const sources = capabilities.transferSources()
   return Promise.all(
     rpc.health().map(async ({ name, trouble }, index) => {
       const source = sources[index]
       if (!source) return { name, answer: trouble ?? 'it has no traces' }
       try {
-        const [block] = await readBlocks(source.rpc, source.form, [number], { ...options, skipsBackoff: true })
-        return { name, answer: block ?? 'it returned no block' }
+        const { form, logs } = source
+        const [block] = await readBlocks(source.rpc, form, [number], { ...options, logs, skipsBackoff: true })
+        const answer = block?.execution.form === 'receipts' ? 'it has no traces' : block
+        return { name, answer: answer ?? 'it returned no block' }
       } catch (error) {
         options.signal?.throwIfAborted()
         if (!(error instanceof Fault)) throw error

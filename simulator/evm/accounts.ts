@@ -8,6 +8,12 @@ export interface SimulatedAccount {
   readonly code: string
 }
 
+export interface AccountChange {
+  readonly address: string
+  readonly before: SimulatedAccount
+  readonly after: SimulatedAccount
+}
+
 const empty: SimulatedAccount = { nonce: 0n, balance: 0n, code: '0x' }
 
 interface PastAccount {
@@ -52,6 +58,17 @@ export class Accounts {
 
   undoTo(checkpoint: number): void {
     for (const { address, before } of this.#journal.splice(checkpoint).reverse()) this.#now.set(address, before)
+  }
+
+  /** The accounts that differ from what they were at the checkpoint. */
+  changedSince(checkpoint: number): AccountChange[] {
+    const before = new Map<string, SimulatedAccount>()
+    for (const entry of this.#journal.slice(checkpoint)) before.getOrInsert(entry.address, entry.before)
+    return [...before]
+      .map(([address, before]) => ({ address, before, after: this.get(address) }))
+      .filter(({ before, after }) =>
+        (['nonce', 'balance', 'code'] as const).some((name) => before[name] !== after[name]),
+      )
   }
 
   closeBlock(block: number): void {

@@ -4,7 +4,7 @@
 import type { Transfer } from '#explorer/funding/transfers.ts'
 import type { Header } from '#sources/evm/types.ts'
 import { createSeededRandom, type SeededRandom } from '../seeded-random.ts'
-import { Accounts, type SimulatedAccount } from './accounts.ts'
+import { type AccountChange, Accounts, type SimulatedAccount } from './accounts.ts'
 import { Execution, type Frame } from './execute.ts'
 
 export interface SimulatedTransaction {
@@ -30,6 +30,12 @@ export interface SimulatedBlock extends Header {
   readonly transactions: readonly SimulatedTransaction[]
   readonly withdrawals: readonly { readonly address: string; readonly gwei: bigint }[]
   readonly transfers: readonly TrueTransfer[]
+  /** Since Amsterdam: what each transaction changed (index 1, 2, …), and what the withdrawals changed after them. */
+  readonly changes?: readonly IndexedChange[]
+}
+
+export interface IndexedChange extends AccountChange {
+  readonly index: number
 }
 
 export interface SimulatedChainOptions {
@@ -46,6 +52,8 @@ export interface SimulatedChainOptions {
   readonly blockSeconds?: number
   /** Transfers from rich addresses at given blocks, besides the random ones. */
   readonly payments?: readonly Payment[]
+  /** The first block of the Amsterdam fork; default: the chain has no fork. */
+  readonly amsterdamFrom?: number
   /** Addresses of destroyed contracts may send transactions, which is impossible on a real chain. */
   readonly destroyedMaySend?: boolean
 }
@@ -65,6 +73,7 @@ const defaultOptions = {
   rich: 3,
   blockSeconds: 12,
   payments: [],
+  amsterdamFrom: Number.POSITIVE_INFINITY,
   destroyedMaySend: true,
 }
 
@@ -148,17 +157,43 @@ export class SimulatedChain {
     const draws = createSeededRandom(`${this.#options.seed}/${this.blocks.length}/${this.#fork}`)
     const transactions: SimulatedTransaction[] = []
     const transfers: TrueTransfer[] = []
+    const changes: IndexedChange[] = []
+    const recorded = (index: number, change: () => void) => {
+      const checkpoint = this.#accounts.checkpoint()
+      change()
+      changes.push(...this.#accounts.changedSince(checkpoint).map((changed) => ({ ...changed, index })))
+    }
+    const { isAmsterdam } = this
+    const amsterdamMiner = isAmsterdam ? this.#miner(draws) : undefined
+    // Since Amsterdam, fees are paid with each transaction, as in the list of changed accounts.
+    const send = (transaction: () => void) =>
+      recorded(transactions.length + 1, () => {
+        transaction()
+        if (amsterdamMiner) this.#accounts.add(amsterdamMiner, tip)
+      })
     for (const payment of this.#payments.get(this.blocks.length) ?? [])
-      this.#pay(payment, draws, transactions, transfers)
+      send(() => this.#pay(payment, draws, transactions, transfers))
     const count = draws.whole(0, this.#options.busy + 1)
-    for (let at = 0; at < count; at++) this.#transact(draws, transactions, transfers)
-    const miner = draws.happens(0.3) ? draws.pick(this.#addresses) : `0x${'c0'.repeat(20)}`
-    this.#accounts.add(miner, tip * BigInt(transactions.length) + (draws.happens(0.1) ? 2n * ether : 0n))
+    for (let at = 0; at < count; at++) send(() => this.#transact(draws, transactions, transfers))
+    const miner = amsterdamMiner ?? this.#miner(draws)
+    if (!isAmsterdam)
+      this.#accounts.add(miner, tip * BigInt(transactions.length) + (draws.happens(0.1) ? 2n * ether : 0n))
     const withdrawals = draws.happens(0.2)
       ? [{ address: draws.pick(this.#addresses), gwei: BigInt(draws.whole(1, 99)) }]
       : []
-    for (const { address, gwei } of withdrawals) this.#accounts.add(address, gwei * 10n ** 9n)
-    this.#close({ miner, withdrawals, transactions, transfers }, draws)
+    recorded(transactions.length + 1, () => {
+      for (const { address, gwei } of withdrawals) this.#accounts.add(address, gwei * 10n ** 9n)
+    })
+    this.#close({ miner, withdrawals, transactions, transfers, ...(isAmsterdam && { changes }) }, draws)
+  }
+
+  #miner(draws: SeededRandom): string {
+    return draws.happens(0.3) ? draws.pick(this.#addresses) : `0x${'c0'.repeat(20)}`
+  }
+
+  /** Whether the next block is one of the Amsterdam fork. */
+  get isAmsterdam(): boolean {
+    return this.blocks.length >= this.#options.amsterdamFrom
   }
 
   #transact(draws: SeededRandom, transactions: SimulatedTransaction[], transfers: TrueTransfer[]): void {
@@ -202,8 +237,9 @@ export class SimulatedChain {
     const execution = new Execution({
       accounts: this.#accounts,
       random: draws,
-      oldDestruct: this.#oldDestruct,
-      oldNonces: this.#oldNonces,
+      oldDestruct: this.#oldDestruct && !this.isAmsterdam,
+      keepsBalances: this.isAmsterdam,
+      oldNonces: this.#oldNonces && !this.isAmsterdam,
       anyRecipient: () => this.#recipient(draws),
       contract: () => this.#contract(draws),
       unusedAddress: () => this.#fresh(draws),
@@ -270,7 +306,7 @@ export class SimulatedChain {
   }
 
   #close(
-    made: Pick<SimulatedBlock, 'miner' | 'withdrawals' | 'transactions' | 'transfers'>,
+    made: Pick<SimulatedBlock, 'miner' | 'withdrawals' | 'transactions' | 'transfers' | 'changes'>,
     draws: SeededRandom,
   ): void {
     const number = this.blocks.length

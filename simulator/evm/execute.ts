@@ -29,6 +29,8 @@ export interface ExecutionContext {
   destroyed(address: string): void
   /** Before Cancun: self-destruct deletes any contract, not only one of the same transaction. */
   readonly oldDestruct: boolean
+  /** Since Amsterdam: a deleted contract keeps its balance (EIP-8246). */
+  readonly keepsBalances: boolean
   /** Before EIP-161: contracts begin with nonce 0. */
   readonly oldNonces: boolean
 }
@@ -54,7 +56,8 @@ export class Execution {
   run(type: 'CALL' | 'CREATE', from: string, to: string, value: bigint, mustFail: boolean): Frame {
     const frame = this.#enter(type, from, to, value, 0, mustFail)
     for (const address of this.#destroyed) {
-      this.#context.accounts.remove(address)
+      if (this.#context.keepsBalances) this.#context.accounts.set(address, { nonce: 0n, code: '0x' })
+      else this.#context.accounts.remove(address)
       this.#context.destroyed(address)
     }
     return frame
@@ -141,7 +144,7 @@ export class Execution {
     const { from, to, value } = frame
     if (value === 0n) return
     this.#context.accounts.transfer(from, to, value)
-    this.transfers.push({ frame, from, to, value })
+    if (from !== to) this.transfers.push({ frame, from, to, value })
   }
 
   #part(balance: bigint): bigint {

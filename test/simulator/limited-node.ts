@@ -5,6 +5,7 @@ import { flatJson, hex } from '#simulator/evm/encode.ts'
 import type { Frame } from '#simulator/evm/execute.ts'
 import { type JsonRpcRequest, RpcRefusal, SimulatedNode, type TraceFilter } from '#simulator/evm/node.ts'
 import type { NodeErrorKind } from '#sources/evm/node-errors.ts'
+import { accessListJson, amsterdamFields, loggedReceiptsJson } from './amsterdam.ts'
 
 /** The errors of a client. */
 export interface SimulatedDialect {
@@ -18,10 +19,18 @@ export interface SimulatedCapabilities {
   /** Supported trace methods. */
   readonly traces: readonly ('trace_block' | 'debug_traceBlockByNumber' | 'debug_traceTransaction')[]
   readonly receipts?: boolean
+  /** Receipts since Amsterdam without the logs of transfers, and their roots. */
+  readonly omitsTransferLogs?: true
+  /** Supports eth_getBlockAccessList. */
+  readonly accessLists?: boolean
   /** Supports trace_filter over this many blocks at a time. */
   readonly filterBlocks?: number
   /** Blocks that trace_filter omits silently. */
   readonly filterLacks?: (block: number) => boolean
+  /** eth_getLogs supports this many blocks at a time; default: any number. */
+  readonly logBlocks?: number
+  /** Blocks that eth_getLogs omits silently. */
+  readonly logsLack?: (block: number) => boolean
   /** Number of blocks with available state; default: all. */
   readonly stateBlocks?: number
   readonly finalized?: boolean
@@ -38,6 +47,19 @@ export interface SimulatedCapabilities {
   readonly malformed?: (transaction: string, method: string) => boolean
   /** Size of the input of every call in a trace, to make traces as large as real ones. */
   readonly inputBytes?: number
+}
+
+interface LogJson {
+  readonly address: string
+  readonly topics: readonly string[]
+  readonly blockNumber: string
+}
+
+interface LogFilter {
+  readonly fromBlock: string
+  readonly toBlock: string
+  readonly address: string
+  readonly topics: readonly (string | null)[]
 }
 
 interface FlatStep {
@@ -84,13 +106,29 @@ export class LimitedNode extends SimulatedNode {
   }
 
   protected override resultOf(method: string, params: readonly unknown[]): unknown {
-    const { traces, receipts, filterBlocks, filterLacks } = this.capabilities
+    const { traces, receipts, accessLists, filterBlocks, filterLacks } = this.capabilities
     switch (method) {
       case 'eth_chainId':
         return hex(BigInt(this.chainId))
+      case 'eth_getBlockByNumber': {
+        const block = this.findBlock(params[0])
+        const json = super.resultOf(method, params)
+        return block?.changes
+          ? { ...(json as object), ...amsterdamFields(block, this.capabilities.omitsTransferLogs) }
+          : json
+      }
       case 'eth_getBlockReceipts':
-        if (receipts) return super.resultOf(method, params)
+        if (receipts) return this.#receipts(this.blockAt(params[0])) ?? super.resultOf(method, params)
         break
+      case 'eth_getTransactionReceipt': {
+        const json = super.resultOf(method, params) as { transactionIndex: string; blockNumber: string } | null
+        return (json && this.#receipts(this.blockAt(json.blockNumber))?.[Number(json.transactionIndex)]) ?? json
+      }
+      case 'eth_getBlockAccessList':
+        if (accessLists) return accessListJson(this.blockAt(params[0]))
+        break
+      case 'eth_getLogs':
+        return this.#logs(params[0] as LogFilter)
       case 'trace_filter':
         if (filterBlocks) {
           const { after, count, ...filter } = params[0] as TraceFilter
@@ -132,6 +170,25 @@ export class LimitedNode extends SimulatedNode {
     if (stateBlocks !== undefined && this.blockAt(tag).number < this.chain.head.number - stateBlocks)
       throw this.refusal('missing state', -32000, 'missing trie node 0a1b (path ) state is not available')
     return super.accountAt(address, tag)
+  }
+
+  /** Undefined for a block from before Amsterdam. */
+  #receipts(block: SimulatedBlock): readonly { readonly logs: readonly LogJson[] }[] | undefined {
+    return block.changes && loggedReceiptsJson(block, this.capabilities.omitsTransferLogs)
+  }
+
+  #logs({ fromBlock, toBlock, address, topics }: LogFilter): readonly LogJson[] {
+    const { logBlocks = Number.POSITIVE_INFINITY } = this.capabilities
+    const [from, to] = [Number(fromBlock), Number(toBlock)]
+    if (to - from >= logBlocks) throw this.refusal('range too large', -32000, 'block range is too large')
+    return this.chain.blocks
+      .slice(from, to + 1)
+      .flatMap((block) => this.#receipts(block) ?? [])
+      .flatMap(({ logs }) => logs)
+      .filter(
+        (log) => log.address === address && topics.every((topic, at) => topic === null || topic === log.topics[at]),
+      )
+      .filter((log) => !this.capabilities.logsLack?.(Number(log.blockNumber)))
   }
 
   #traces(method: string, what: unknown): unknown {

@@ -2,7 +2,7 @@
 // Pure.
 //
 // 1. Position 0 is the transaction's own value. Internal transfers are counted from 1. Only transfers with value count,
-//    because nodes differ in which other calls they list.
+//    because nodes differ in which other calls they list. A transfer to the sender itself does not count.
 import { Fault } from '#core/fault.ts'
 import type { BlockWithExecution, Receipt, TraceTransfer, Transaction } from '#sources/evm/types.ts'
 import { type Funding, isBefore } from './fundings.ts'
@@ -17,9 +17,9 @@ export function transfersOf({ block, execution }: BlockWithExecution): Transfer[
   const all: Transfer[] = []
   for (const [at, { hash, index }] of transactions.entries()) {
     const transfers =
-      execution.form === 'traced'
-        ? (execution.transfers[at] ?? [])
-        : plainTransfers(transactions[at] as Transaction, execution.receipts[at])
+      execution.form === 'receipts'
+        ? plainTransfers(transactions[at] as Transaction, execution.receipts[at])
+        : (execution.transfers[at] ?? [])
     let internal = 0
     for (const { top, from, to, valueWei } of transfers) {
       const position = top ? 0 : ++internal
@@ -29,12 +29,12 @@ export function transfersOf({ block, execution }: BlockWithExecution): Transfer[
   return all
 }
 
-/** The first transfer to each address. A transfer to the sender itself is no funding. */
+/** The first transfer to each address. */
 export function fundingsOf(chain: string, transfers: Iterable<Transfer>): Funding[] {
   const first = new Map<string, Transfer>()
   for (const transfer of transfers) {
     const known = first.get(transfer.to)
-    if (transfer.from !== transfer.to && (!known || isBefore(transfer, known))) first.set(transfer.to, transfer)
+    if (!known || isBefore(transfer, known)) first.set(transfer.to, transfer)
   }
   const fundings: Funding[] = []
   for (const { from, to, block, txIndex, position, timeUnix, tx, valueWei } of first.values())
@@ -52,5 +52,5 @@ function plainTransfers(tx: Transaction, receipt: Receipt | undefined): TraceTra
     })
   }
   const to = tx.to ?? receipt.contractAddress
-  return receipt.succeeded && to ? [{ top: true, from: tx.from, to, valueWei: tx.valueWei }] : []
+  return receipt.succeeded && to && to !== tx.from ? [{ top: true, from: tx.from, to, valueWei: tx.valueWei }] : []
 }

@@ -3,7 +3,8 @@
 // names the block (`UnreadableBlock`).
 import { Fault } from '#core/fault.ts'
 import type { Range } from '#core/ranges.ts'
-import type { DecodedResults } from './large-results.ts'
+import type { LoggedBlock } from './amsterdam.ts'
+import { type DecodedResults, decodeResult, validateResult } from './large-results.ts'
 import { CallFault, type Rpc, type RpcCall, type RpcCallOptions } from './rpc.ts'
 import {
   completeTraces,
@@ -13,8 +14,17 @@ import {
   traceCall,
   UnreadableBlock,
 } from './trace-recovery.ts'
-import type { Account, Block, BlockWithExecution, ExecutionData, ReadForm } from './types.ts'
-import { validateHeader, validateQuantity, validateTraceList } from './validate.ts'
+import type {
+  Account,
+  Block,
+  BlockWithExecution,
+  ExecutionData,
+  ReadForm,
+  ReceiptForm,
+  TraceForm,
+  TraceTransfer,
+} from './types.ts'
+import { validateHeader, validateQuantity, validateReceipt, validateTraceList } from './validate.ts'
 
 export { toHeader } from './large-results.ts'
 
@@ -60,22 +70,31 @@ export const toAccount = (nonce: unknown, balance: unknown): Account => ({
   balanceWei: BigInt(balance as string),
 })
 
-/** Reads blocks with traces or receipts, in the order of the numbers. */
+export interface ReadOptions extends RpcCallOptions {
+  /** Read blocks after the Amsterdam fork from their logs, with this method. */
+  readonly logs?: ReceiptForm | undefined
+}
+
+/** Reads blocks with logs, traces or receipts, in the order of the numbers. */
 export async function readBlocks(
   rpc: Pick<Rpc, 'results'>,
   form: ReadForm,
   numbers: readonly number[],
-  options: RpcCallOptions = {},
+  { logs, ...options }: ReadOptions = {},
 ): Promise<BlockWithExecution[]> {
   const keepsFailures = { ...options, keepsFailures: true } as const
   const read = await rpc.results(numbers.map(blockCall), keepsFailures)
   const blocks = read.map((block, at) => requireRead(numbers[at] as number, block as DecodedResults['block'] | Fault))
-  const calls = blocks.map((block) => executionCalls(block, form))
+  const calls = blocks.map((block) => (logs && block.amsterdam ? logCalls(block, logs) : executionCalls(block, form)))
   const results = await rpc.results(calls.flat(), keepsFailures)
   const blocksWithExecution: BlockWithExecution[] = []
   for (const [at, block] of blocks.entries()) {
     const ownResults = results.splice(0, calls[at]?.length)
-    blocksWithExecution.push({ block, execution: await readExecution(rpc, form, block, ownResults, options) })
+    const execution =
+      logs && block.amsterdam
+        ? await readLogs(rpc, form, logs, block, ownResults, options)
+        : await readExecution(rpc, form, block, ownResults, options)
+    blocksWithExecution.push({ block, execution })
   }
   return blocksWithExecution
 }
@@ -91,6 +110,85 @@ export const blockCall = (number: number): RpcCall => ({
   method: 'eth_getBlockByNumber',
   params: [hexOf(number), true],
   resultKind: { as: 'block', number },
+})
+
+/** None if the withdrawals of the block are wrong: then the block is not read from its logs. */
+function logCalls(block: Block, form: ReceiptForm): RpcCall[] {
+  return block.amsterdam?.hasValidWithdrawals ? receiptCallsOf(block, form, { isVerified: true }) : []
+}
+
+/**
+ * The receipts of a block after the Amsterdam fork, as the node returns them. `isVerified`: those of the whole block are
+ * verified and decoded to transfers.
+ */
+export function receiptCallsOf(block: Block, form: ReceiptForm, { isVerified = false } = {}): RpcCall[] {
+  const { number, transactions } = block
+  const logged = toLoggedBlock(block)
+  if (transactions.length === 0) return []
+  if (form === 'eth_getTransactionReceipt')
+    return transactions.map(({ hash }) => ({
+      method: form,
+      params: [hash],
+      validate: (raw) => validateReceipt(raw, logged, hash),
+    }))
+  const call = { method: form, params: [hexOf(number)] }
+  return [isVerified ? { ...call, resultKind: { as: 'logs', block: logged } } : call]
+}
+
+export const toLoggedBlock = (block: Block): LoggedBlock => ({
+  ...toTracedBlock(block, block.transactions),
+  receiptsRoot: block.amsterdam?.receiptsRoot ?? '',
+})
+
+/** The transfers of a block from its logs. If they contradict the block, from traces, if the node has them. */
+async function readLogs(
+  rpc: Pick<Rpc, 'results'>,
+  form: ReadForm,
+  logs: ReceiptForm,
+  block: Block,
+  results: readonly unknown[],
+  options: RpcCallOptions,
+): Promise<ExecutionData> {
+  const read = toLogResult(block, logs, results)
+  if ('transfers' in read) return { form: 'logs', transfers: read.transfers }
+  const { contradiction, failure } = read
+  if (isTraceForm(form)) {
+    const traces = await rpc.results(executionCalls(block, form), { ...options, keepsFailures: true })
+    const execution = await readExecution(rpc, form, block, traces, options)
+    return execution.form === 'traced' && contradiction !== undefined ? { ...execution, contradiction } : execution
+  }
+  throw failure ?? new UnreadableBlock(block.number, contradiction ?? 'no logs')
+}
+
+const isTraceForm = (form: ReadForm): form is TraceForm => /trace/.test(form)
+
+type LogResult =
+  | { readonly transfers: readonly (readonly TraceTransfer[])[] }
+  | { readonly contradiction?: string; readonly failure?: Fault }
+
+/** Throws a failure that does not concern the receipts of this block. */
+function toLogResult(block: Block, form: ReceiptForm, results: readonly unknown[]): LogResult {
+  if (!block.amsterdam?.hasValidWithdrawals)
+    return { contradiction: 'the withdrawals do not have the withdrawalsRoot of the block' }
+  if (block.transactions.length === 0) return { transfers: [] }
+  const failure = results.find((result) => result instanceof Fault)
+  if (failure instanceof CallFault && failure.kind === 'invalid') return { contradiction: failure.reason }
+  if (failure instanceof CallFault && (failure.isOfCall || failure.isFinal)) return { failure }
+  if (failure) throw failure
+  if (form === 'eth_getBlockReceipts') return { transfers: results[0] as DecodedResults['logs'] }
+  const kind = { as: 'logs', block: toLoggedBlock(block) } as const
+  const contradiction = validateResult(kind, results)
+  return contradiction === undefined
+    ? { transfers: decodeResult(kind, results) as DecodedResults['logs'] }
+    : { contradiction }
+}
+
+/** The balances that each account had after the transactions of the block, verified. */
+export const accessListCall = ({ number, amsterdam }: Block): RpcCall => ({
+  method: 'eth_getBlockAccessList',
+  params: [hexOf(number)],
+  acceptsError: true,
+  resultKind: { as: 'accessList', hash: amsterdam?.accessListHash ?? '' },
 })
 
 /** None for a block without transactions: some nodes refuse to trace the genesis block. */

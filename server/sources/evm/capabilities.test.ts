@@ -29,14 +29,38 @@ async function detect(capabilities: SimulatedCapabilities, chain = mined(40)) {
 const all: SimulatedCapabilities = {
   traces: ['trace_block', 'debug_traceBlockByNumber', 'debug_traceTransaction'],
   receipts: true,
+  accessLists: true,
   filterBlocks: 1000,
 }
 const probing = { mode: 'probe', finalityBlocks: 0 } as const
 
+function afterAmsterdam(amsterdamFrom = 1): SimulatedChain {
+  const payments = [{ block: 40, account: 0, ether: 1 }]
+  const chain = new SimulatedChain({ seed: 'capabilities', amsterdamFrom, payments })
+  chain.mine(40)
+  return chain
+}
+
 test('a node with all capabilities has no limitations, and the cheapest trace method is chosen', async () => {
-  const can = await detect(all)
-  assert.deepEqual(Object.values(can.has), [true, true, true, true, true, true, true])
+  const can = await detect(all, afterAmsterdam())
+  assert.deepEqual(new Set(Object.values(can.has)), new Set([true]))
   assert.deepEqual([can.traces, can.head, describeLimitations(can, probing)], ['trace_block', 40, []])
+  assert.equal(can.logs, 'eth_getBlockReceipts')
+})
+
+test('logs are used only of a chain whose newest blocks are from after Amsterdam, and only if they are complete', async () => {
+  const logsOf = async (capabilities: SimulatedCapabilities, amsterdamFrom: number) => {
+    const can = await detect(capabilities, afterAmsterdam(amsterdamFrom))
+    return [can.has['transfer logs'], can.has.eth_getBlockAccessList, can.logs]
+  }
+  assert.deepEqual(await logsOf(all, 1000), [false, false, undefined], 'before the fork')
+  assert.deepEqual(await logsOf({ ...all, accessLists: false }, 30), [true, false, 'eth_getBlockReceipts'])
+  const oneByOne: SimulatedCapabilities = { ...all, traces: [], receipts: false }
+  assert.deepEqual(await logsOf(oneByOne, 30), [true, true, 'eth_getTransactionReceipt'])
+  const withoutLogs = await logsOf({ ...all, omitsTransferLogs: true }, 30)
+  assert.deepEqual(withoutLogs, [false, true, undefined], 'EIP-7928 without EIP-7708')
+  const limitation = describeLimitations(await detect({ ...all, traces: [] }, afterAmsterdam()), probing).join()
+  assert.match(limitation, /no traces: blocks from before the Amsterdam fork cannot be indexed/)
 })
 
 test('each missing capability is detected, and its limitation described', async () => {
@@ -109,9 +133,9 @@ test('historical state is not needed for a chain that is only indexed', async ()
 })
 
 test('a method that never responds does not delay the other tests', async () => {
-  const chain = new SimulatedChain({ seed: 'capabilities' })
-  chain.mine(40)
-  for (const slow of ['trace_filter', 'trace_block', 'debug_traceBlockByNumber', 'eth_getBlockReceipts']) {
+  const chain = afterAmsterdam()
+  const methods = ['trace_filter', 'trace_block', 'debug_traceBlockByNumber', 'eth_getBlockReceipts']
+  for (const slow of [...methods, 'eth_getBlockAccessList']) {
     const clock = new ManualClock(0)
     const simulated = new LimitedNode(chain, all)
     const rpc = openRpc({

@@ -1,12 +1,13 @@
 // Detects what a node supports by calling it, and describes the limitations that follow.
 import { recordFrom } from '#core/record-from.ts'
 import type { Clock } from '#runtime/clock.ts'
+import { toLoggedTransfers, validateLoggedReceipts } from './amsterdam.ts'
 import { isNull, type RpcOutcome } from './batch-results.ts'
-import { accountCalls, blockCall, filterCall, headerCall, hexOf } from './blocks.ts'
+import { accountCalls, blockCall, filterCall, headerCall, hexOf, receiptCallsOf, toLoggedBlock } from './blocks.ts'
 import { toHeader } from './large-results.ts'
 import { kindOf } from './node-errors.ts'
 import { isFinalRefusal, isUnknownMethod, type Rpc, type RpcCall, type RpcCallOptions } from './rpc.ts'
-import type { Block, ReadForm, TraceForm, TraceWithBlock } from './types.ts'
+import type { Block, ReadForm, ReceiptForm, TraceForm, TraceWithBlock } from './types.ts'
 import { lower } from './validate.ts'
 
 export const capabilityNames = [
@@ -15,6 +16,8 @@ export const capabilityNames = [
   'debug_traceTransaction',
   'trace_filter',
   'eth_getBlockReceipts',
+  'transfer logs',
+  'eth_getBlockAccessList',
   'historical balance',
   'finalized block',
 ] as const
@@ -24,6 +27,8 @@ export interface Capabilities {
   readonly has: Readonly<Record<Capability, boolean>>
   /** The cheapest supported way to read internal transfers. */
   readonly traces: TraceForm | undefined
+  /** How to read the logs of transfers in blocks after the Amsterdam fork; undefined: they cannot be used. */
+  readonly logs: ReceiptForm | undefined
   /** The cheapest supported way to read a block: with traces if possible, otherwise with receipts. */
   readonly reads: ReadForm
   /** The newest block at the time of detection. */
@@ -80,8 +85,8 @@ export async function detectCapabilities(
     test()(headerCall('finalized')),
   ])
   const sample = await findSample(test(), firstBlock, head)
-  const tracedAt = hexOf(sample?.number ?? Math.max(head, 1))
-  const [receipts, single, byBlock, nested] = await Promise.all([
+  const tracedAt = hexOf(sample?.block.number ?? Math.max(head, 1))
+  const [receipts, single, byBlock, nested, accessList] = await Promise.all([
     test()({ method: 'eth_getBlockReceipts', params: [hexOf(head)] }),
     (sample ? test() : (call: RpcCall) => onceBy(budget())([call]))({
       method: 'debug_traceTransaction',
@@ -90,7 +95,10 @@ export async function detectCapabilities(
     }),
     test()({ method: 'trace_block', params: [tracedAt] }),
     test()({ method: 'debug_traceBlockByNumber', params: [tracedAt], isTraced: true }),
+    sample?.block.amsterdam ? test()({ method: 'eth_getBlockAccessList', params: [tracedAt] }) : [],
   ])
+  const logs = await testLogs(test, sample?.block, formOfReceipts(allSucceeded(receipts)))
+  if (logs === 'no transfer') isClear = false
   // Without a transaction, the form of the traces is not known.
   if (!sample) isClear = false
   const filterOptions = budget()
@@ -116,15 +124,36 @@ export async function detectCapabilities(
     ...traces,
     trace_filter: filterBlocks > 0,
     eth_getBlockReceipts: allSucceeded(receipts),
+    'transfer logs': logs === 'verified',
+    eth_getBlockAccessList: accessList.length > 0 && allSucceeded(accessList),
     'historical balance': allSucceeded(state),
     'finalized block': allSucceeded(finalized),
   }
   return { ...formsOf(has), head, filterBlocks, otherForms, isClear }
 }
 
+/**
+ * Whether the receipts of the block have the root of its header, and their logs have the value of every transaction. `no
+ * transfer`: the block does not show it.
+ */
+async function testLogs(
+  test: () => CallNode,
+  block: Block | undefined,
+  form: ReceiptForm,
+): Promise<'verified' | 'no transfer' | 'unusable'> {
+  if (!block?.amsterdam?.hasValidWithdrawals) return 'unusable'
+  const outcomes = await test()(...receiptCallsOf(block, form))
+  if (!allSucceeded(outcomes)) return 'unusable'
+  const results = outcomes.map((outcome) => (outcome.is === 'result' ? outcome.result : undefined))
+  const receipts = form === 'eth_getBlockReceipts' ? results[0] : results
+  const logged = toLoggedBlock(block)
+  if (validateLoggedReceipts(receipts, logged) !== undefined) return 'unusable'
+  return toLoggedTransfers(receipts, logged).flat().length > 0 ? 'verified' : 'no transfer'
+}
+
 /** A block to try the trace methods with, and one of its transactions. */
 interface Sample {
-  readonly number: number
+  readonly block: Block
   readonly transaction: string
 }
 
@@ -142,10 +171,12 @@ async function findSample(test: CallNode, firstBlock: number, head: number): Pro
   const others = [...new Set([...recent, ...spread])].filter((number) => number >= Math.max(firstBlock, 1))
   for (const numbers of [[head], others]) {
     for (const outcome of await test(...numbers.map(blockCall))) {
-      const { number = 0, transactions = [] } = outcome.is === 'result' ? (outcome.result as Block) : {}
+      if (outcome.is !== 'result') continue
+      const block = outcome.result as Block
       // A node that ignores the tracer lists every step of the EVM. A transfer probably has few.
-      const chosen = transactions.find(({ to, valueWei }) => to !== null && valueWei > 0n) ?? transactions[0]
-      if (chosen) return { number, transaction: chosen.hash }
+      const chosen =
+        block.transactions.find(({ to, valueWei }) => to !== null && valueWei > 0n) ?? block.transactions[0]
+      if (chosen) return { block, transaction: chosen.hash }
     }
   }
   return undefined
@@ -165,11 +196,14 @@ const isFrameList = (raw: unknown): boolean =>
 const isFlatList = (raw: unknown): boolean =>
   Array.isArray(raw) && raw.some((step: Member) => typeof step?.type === 'string' && typeof step.action === 'object')
 
-function formsOf(has: Readonly<Record<Capability, boolean>>): Pick<Capabilities, 'has' | 'traces' | 'reads'> {
+function formsOf(has: Readonly<Record<Capability, boolean>>): Pick<Capabilities, 'has' | 'traces' | 'logs' | 'reads'> {
   const traces = traceForms.find((form) => has[form])
-  const receiptForm = has.eth_getBlockReceipts ? 'eth_getBlockReceipts' : 'eth_getTransactionReceipt'
-  return { has, traces, reads: traces ?? receiptForm }
+  const receiptForm = formOfReceipts(has.eth_getBlockReceipts)
+  return { has, traces, logs: has['transfer logs'] ? receiptForm : undefined, reads: traces ?? receiptForm }
 }
+
+const formOfReceipts = (hasWholeBlocks: boolean): ReceiptForm =>
+  hasWholeBlocks ? 'eth_getBlockReceipts' : 'eth_getTransactionReceipt'
 
 /** What the nodes support together: a call that one refuses goes to the next. */
 export function combineCapabilities(all: readonly Capabilities[]): Capabilities {
@@ -248,11 +282,15 @@ export const indexAdvice = ({ mode }: { readonly mode: 'probe' | 'index' | 'both
 
 /** Describes what does not work because of missing capabilities, and what to do. */
 export function describeLimitations(
-  { has, traces, filterBlocks, otherForms }: Capabilities,
+  { has, traces, logs, filterBlocks, otherForms }: Capabilities,
   chain: { readonly mode: 'probe' | 'index' | 'both'; readonly finalityBlocks: number },
 ): string[] {
   const limitations: string[] = []
-  if (!traces) {
+  if (!traces && logs) {
+    limitations.push(
+      'no traces: blocks from before the Amsterdam fork cannot be indexed, and of a search only plain transfers are found in them; use a node with trace_block or callTracer',
+    )
+  } else if (!traces) {
     const others = otherForms.length > 0 ? ` (no call traces from ${otherForms.join(' and ')})` : ''
     limitations.push(
       `no traces${others}: only plain transfers are found, and the chain cannot be indexed; use a node with trace_block or callTracer`,

@@ -7,7 +7,7 @@ import { Fault } from '#core/fault.ts'
 import type { Clock } from '#runtime/clock.ts'
 import { type Capabilities, combineCapabilities, detectCapabilities, traceForms } from './capabilities.ts'
 import type { Rpc, RpcCallOptions } from './rpc.ts'
-import type { ReadForm } from './types.ts'
+import type { ReadForm, ReceiptForm } from './types.ts'
 
 export interface NodeCapabilities {
   readonly name: string
@@ -16,9 +16,11 @@ export interface NodeCapabilities {
   readonly trouble: string | undefined
 }
 
-/** Nodes that read blocks by the same method. */
+/** Nodes that read blocks by the same methods. */
 export interface BlockSource {
   readonly form: ReadForm
+  /** For blocks after the Amsterdam fork; undefined: `form` for all blocks. */
+  readonly logs: ReceiptForm | undefined
   readonly rpc: Rpc
 }
 
@@ -117,14 +119,19 @@ export function createCapabilityTracker(rpc: Rpc, firstBlock: number, clock: Clo
         ? traceForms
         : ['eth_getBlockReceipts', 'eth_getTransactionReceipt']
       return forms.flatMap((form) => {
-        const indices = entries.filter(({ can }) => can?.reads === form).map(({ index }) => index)
-        return indices.length > 0 ? [{ form, rpc: rpc.of(indices) }] : []
+        const reading = entries.filter(({ can }) => can?.reads === form)
+        return logForms.flatMap((logs) => {
+          const indices = reading.filter(({ can }) => can?.logs === logs).map(({ index }) => index)
+          return indices.length > 0 ? [{ form, logs, rpc: rpc.of(indices) }] : []
+        })
       })
     },
 
-    /** How each node reads blocks with traces; undefined: it has no traces, or has not been tested. */
-    traceSources(): (BlockSource | undefined)[] {
-      return entries.map(({ can, rpc }) => (can?.traces ? { form: can.reads, rpc } : undefined))
+    /** How each node reads internal transfers; undefined: it cannot, or has not been tested. */
+    transferSources(): (BlockSource | undefined)[] {
+      return entries.map(({ can, rpc }) =>
+        can?.traces || can?.logs ? { form: can.reads, logs: can.logs, rpc } : undefined,
+      )
     },
 
     /** The nodes whose trace_filter supports the longest ranges. */
@@ -134,6 +141,15 @@ export function createCapabilityTracker(rpc: Rpc, firstBlock: number, clock: Clo
       return rpc.of(indices)
     },
 
+    /** Nodes with traces do not use logs until the next test, because logs contradicted a block. */
+    distrustLogs(): void {
+      for (const entry of entries) {
+        if (!entry.can?.traces || !entry.can.logs) continue
+        entry.can = { ...entry.can, has: { ...entry.can.has, 'transfer logs': false }, logs: undefined }
+        entry.retryAtMs = clock.monotonicMs() + unclearMaxMs
+      }
+    },
+
     /** Do not use trace_filter of any node until the next test. */
     distrustTraceFilter(): void {
       for (const entry of entries)
@@ -141,6 +157,8 @@ export function createCapabilityTracker(rpc: Rpc, firstBlock: number, clock: Clo
     },
   }
 }
+
+const logForms: readonly (ReceiptForm | undefined)[] = ['eth_getBlockReceipts', 'eth_getTransactionReceipt', undefined]
 
 const noNodeFault = (): Fault =>
   new Fault('explorer.node_unavailable', { detail: 'no node could be tested in time', retryAfterMs: 5000 })

@@ -1,5 +1,14 @@
 // Validates and decodes results that can be large: blocks, traces and receipts. A `ResultKind` is plain data, so that
 // it can be passed to the decoder thread. Pure.
+import {
+  type AccountBalances,
+  type LoggedBlock,
+  toAccountBalances,
+  toAmsterdamHeader,
+  toLoggedTransfers,
+  validateAccessList,
+  validateLoggedReceipts,
+} from './amsterdam.ts'
 import { flatTransfers, nestedTransfers } from './trace-transfers.ts'
 import type { Block, CallFrame, FlatTrace, Header, Receipt, TraceTransfer } from './types.ts'
 import {
@@ -17,6 +26,8 @@ import { type NestedTrace, validateFrame, validateNestedTraces } from './validat
 export type ResultKind =
   | { readonly as: 'block'; readonly number: number }
   | { readonly as: 'flat' | 'nested' | 'receipts'; readonly block: TracedBlock }
+  | { readonly as: 'logs'; readonly block: LoggedBlock }
+  | { readonly as: 'accessList'; readonly hash: string }
   | { readonly as: 'frame'; readonly transaction: TracedTransaction }
   | { readonly as: 'receipt'; readonly block: TracedBlock; readonly hash: string }
 
@@ -35,6 +46,8 @@ export interface DecodedResults {
   readonly flat: readonly (readonly TraceTransfer[])[]
   readonly nested: readonly (readonly TraceTransfer[] | Untraced)[]
   readonly frame: readonly TraceTransfer[]
+  readonly logs: readonly (readonly TraceTransfer[])[]
+  readonly accessList: readonly AccountBalances[]
   readonly receipts: readonly Receipt[]
   readonly receipt: Receipt
 }
@@ -50,6 +63,10 @@ export function validateResult(kind: ResultKind, raw: unknown): string | undefin
       return validateNestedTraces(raw, kind.block)
     case 'frame':
       return validateFrame(raw, kind.transaction)
+    case 'logs':
+      return validateLoggedReceipts(raw, kind.block)
+    case 'accessList':
+      return validateAccessList(raw, kind.hash)
     case 'receipts':
       return validateReceipts(raw, kind.block)
     case 'receipt':
@@ -71,6 +88,10 @@ export function decodeResult(kind: ResultKind, raw: unknown): DecodedResults[Res
       )
     case 'frame':
       return nestedTransfers(raw as CallFrame)
+    case 'logs':
+      return toLoggedTransfers(raw, kind.block)
+    case 'accessList':
+      return toAccountBalances(raw)
     case 'receipts':
       return (raw as unknown[]).map(toReceipt)
     case 'receipt':
@@ -101,8 +122,10 @@ function toBlock(raw: unknown): Block {
     transactions: Record<string, string>[]
     withdrawals?: { address: string; amount: string }[]
   }
+  const amsterdam = toAmsterdamHeader(raw)
   return {
     ...toHeader(raw),
+    ...(amsterdam && { amsterdam }),
     miner: lower(miner),
     transactions: transactions.map((tx) => ({
       hash: lower(tx.hash),

@@ -145,6 +145,6 @@ async function plainTransfers(
     const receipt = receipts[withoutCode.indexOf(tx)] as Receipt | Fault | undefined
     if (!receipt || receipt instanceof Fault || receipt.succeeded === undefined) return { error: 'no trace' }
     const { from, to, valueWei } = tx
-    return receipt.succeeded && valueWei > 0n ? [{ top: true, from, to: to as string, valueWei }] : []
+    return receipt.succeeded && valueWei > 0n && to !== from ? [{ top: true, from, to: to as string, valueWei }] : []
   })
 }

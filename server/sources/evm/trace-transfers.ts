@@ -1,7 +1,8 @@
 // Derives transfers of the chain's coin from both trace formats. Pure.
 //
 // 1. A call, a creation or a self-destruct with value transfers it. A delegate, static or code call transfers nothing:
-//    its value is the caller's, or does not move.
+//    its value is the caller's, or does not move. Neither does a transfer to the sender itself, which has no log either
+//    (amsterdam.ts).
 // 2. A failed step and everything it called have no effect.
 // 3. Transfers are in the order in which they happened.
 // 4. Some nodes write `"error": null` for a successful step.
@@ -68,6 +69,6 @@ export function nestedTransfers(
 
 function toTransfer(from: unknown, to: unknown, value: unknown): Omit<TraceTransfer, 'top'> | undefined {
   if (typeof from !== 'string' || typeof to !== 'string' || typeof value !== 'string') return undefined
-  const valueWei = BigInt(value)
-  return valueWei > 0n ? { from: from.toLowerCase(), to: to.toLowerCase(), valueWei } : undefined
+  const transfer = { from: from.toLowerCase(), to: to.toLowerCase(), valueWei: BigInt(value) }
+  return transfer.valueWei > 0n && transfer.from !== transfer.to ? transfer : undefined
 }

@@ -1,4 +1,5 @@
 // Types for chain data as read from nodes, after validation.
+import type { AmsterdamHeader } from './amsterdam.ts'
 
 /** Methods that return internal transfers, best first. */
 export type TraceForm = 'trace_block' | 'debug_traceBlockByNumber' | 'debug_traceTransaction'
@@ -31,6 +32,8 @@ export interface Block extends Header {
   readonly miner: string
   readonly transactions: readonly Transaction[]
   readonly withdrawals: readonly { readonly address: string; readonly valueWei: bigint }[]
+  /** Of a block after the Amsterdam fork. */
+  readonly amsterdam?: AmsterdamHeader
 }
 
 /** One step of a transaction as `trace_block` lists it: all steps of all transactions in one list, parents first. */
@@ -66,7 +69,7 @@ export interface Receipt {
   readonly contractAddress: string | null
 }
 
-/** A transfer above zero by one step; `top` for the transaction itself. */
+/** A transfer above zero by one step, to another account; `top` for the transaction itself. */
 export interface TraceTransfer {
   readonly top: boolean
   readonly from: string
@@ -75,8 +78,14 @@ export interface TraceTransfer {
 }
 
 export type ExecutionData =
-  /** The transfers of each transaction. */
-  | { readonly form: 'traced'; readonly transfers: readonly (readonly TraceTransfer[])[] }
+  /** The transfers of each transaction. `contradiction`: why its logs, which were read first, are not used. */
+  | {
+      readonly form: 'traced'
+      readonly transfers: readonly (readonly TraceTransfer[])[]
+      readonly contradiction?: string
+    }
+  /** The transfers of each transaction, from verified logs (amsterdam.ts). */
+  | { readonly form: 'logs'; readonly transfers: readonly (readonly TraceTransfer[])[] }
   /** Without internal transfers. */
   | { readonly form: 'receipts'; readonly receipts: readonly Receipt[] }
 

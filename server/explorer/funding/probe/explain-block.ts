@@ -27,7 +27,7 @@ export const firstFundingIn = ({ node, address }: AccountReader, seen: BlockWith
   fundingsOf(node.chain.id, transfersOf(seen)).find((funding) => funding.address === address)
 
 export const outgoingWei = (seen: BlockWithExecution, address: string): bigint =>
-  sumWei(transfersOf(seen).filter(({ from, to }) => from === address && to !== address))
+  sumWei(transfersOf(seen).filter(({ from }) => from === address))
 
 async function verifyChange(
   reader: AccountReader,
@@ -69,7 +69,7 @@ const isPlainChange = (seen: BlockWithExecution, address: string, before: Accoun
 
 /** What is left of the change of the balance without transfers and withdrawals. */
 function unexplainedWei(seen: BlockWithExecution, address: string, before: Account, after: Account): bigint {
-  const incoming = sumWei(transfersOf(seen).filter(({ from, to }) => to === address && from !== address))
+  const incoming = sumWei(transfersOf(seen).filter(({ to }) => to === address))
   const withdrawn = sumWei(seen.block.withdrawals.filter((withdrawal) => withdrawal.address === address))
   return after.balanceWei - before.balanceWei - incoming + outgoingWei(seen, address) - withdrawn
 }

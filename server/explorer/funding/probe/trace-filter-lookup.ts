@@ -8,9 +8,8 @@
 // 3. Not detectable: a missing transaction in which the account passed on all that it got.
 import { indexAdvice } from '#sources/evm/capabilities.ts'
 import { CallFault } from '#sources/evm/rpc.ts'
-import { traceSender, transfersValue } from '#sources/evm/trace-transfers.ts'
-import type { BlockWithExecution, TraceWithBlock } from '#sources/evm/types.ts'
-import { lower } from '#sources/evm/validate.ts'
+import { transfersValue } from '#sources/evm/trace-transfers.ts'
+import type { BlockWithExecution } from '#sources/evm/types.ts'
 import type { Funding } from '../fundings.ts'
 import type { AccountReader } from './account-reader.ts'
 import { type AccountState, findFirstChange, type ReadAccounts } from './account-search.ts'
@@ -66,14 +65,11 @@ async function findListed(reader: AccountReader, after: number, until: number, f
     const end = Math.min(until, at + filterBlocks)
     const list = await reader.listTraces('toAddress', at, end)
     // A block with more traces than fit on a page is read by the lookup.
-    if (list.until <= at || list.traces.some((trace) => isTransferTo(trace, reader.address))) return true
+    if (list.until <= at || list.traces.some(transfersValue)) return true
     at = list.until
   }
   return false
 }
-
-const isTransferTo = (trace: TraceWithBlock, address: string): boolean =>
-  transfersValue(trace) && lower(traceSender(trace)) !== address
 
 interface Page {
   /** The page covers the blocks up to this one; none of them holds a transfer to the account. */

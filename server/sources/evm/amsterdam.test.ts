@@ -1,0 +1,210 @@
+// Blocks after the Amsterdam fork: their logs list the same transfers as their traces, and an answer that contradicts the
+// header is not used.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { systemClock } from '#runtime/clock.ts'
+import { SimulatedChain } from '#simulator/evm/chain.ts'
+import { seedsOf } from '#test/long.ts'
+import { LimitedNode, type SimulatedCapabilities } from '#test/simulator/limited-node.ts'
+import { type AccountBalances, findUnexplainedBalance } from './amsterdam.ts'
+import { accessListCall, readBlocks } from './blocks.ts'
+import { openRpc } from './rpc.ts'
+import { UnreadableBlock } from './trace-recovery.ts'
+import type { Block, BlockWithExecution, ReceiptForm } from './types.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: the cases change answers of any form
+type Any = any
+
+const chainOf = (seed: string | number, amsterdamFrom = 1) => {
+  const chain = new SimulatedChain({ seed: `amsterdam ${seed}`, busy: 8, amsterdamFrom })
+  chain.mine(30)
+  return chain
+}
+
+/** `alter` changes the result of a method. */
+function openNode(
+  chain: SimulatedChain,
+  capabilities: SimulatedCapabilities,
+  alter?: (method: string, result: Any) => void,
+) {
+  const node = new LimitedNode(chain, capabilities)
+  const asked: string[] = []
+  const rpc = openRpc({
+    chain: '1',
+    rpc: [{ url: 'http://simulator/', perSecond: 0, batchMax: 50, timeoutMs: 1000 }],
+    clock: systemClock,
+    backoffMs: 0,
+    post: async (_, { body }) => {
+      const calls = [JSON.parse(body ?? '')].flat() as { id: number; method: string }[]
+      const replies = [JSON.parse((await node.respond(body ?? '')).text)].flat()
+      for (const { id, method } of calls) {
+        asked.push(method)
+        alter?.(method, replies.find((reply) => reply.id === id).result)
+      }
+      return JSON.stringify(replies)
+    },
+  })
+  return { rpc, asked }
+}
+
+const numbers = Array.from({ length: 30 }, (_, at) => at + 1)
+const forms: readonly ReceiptForm[] = ['eth_getBlockReceipts', 'eth_getTransactionReceipt']
+
+const transfersOf = (blocks: readonly BlockWithExecution[]) =>
+  blocks.map(({ execution }) => {
+    assert.ok(execution.form !== 'receipts')
+    return execution.transfers
+  })
+
+const balancesOf = async (rpc: ReturnType<typeof openNode>['rpc'], block: Block) =>
+  ((await rpc.results([accessListCall(block)])) as AccountBalances[][])[0] ?? assert.fail('no access list')
+
+test('logs and traces list the same transfers in the same order, and explain every balance', async (context) => {
+  let count = 0
+  for (const seed of seedsOf(60, 12)) {
+    const chain = chainOf(seed, seed % 3 === 0 ? 15 : 1)
+    const { rpc } = openNode(chain, { traces: ['trace_block'], receipts: true, accessLists: true })
+    const traced = await readBlocks(rpc, 'trace_block', numbers)
+    for (const logs of forms) {
+      const logged = await readBlocks(rpc, 'trace_block', numbers, { logs })
+      assert.deepEqual(transfersOf(logged), transfersOf(traced), `seed ${seed}`)
+      for (const { block, execution } of logged) {
+        assert.equal(execution.form, block.number < (seed % 3 === 0 ? 15 : 1) ? 'traced' : 'logs')
+        if (execution.form !== 'logs') continue
+        count += execution.transfers.flat().length
+        const balances = await balancesOf(rpc, block)
+        assert.equal(findUnexplainedBalance(block, execution.transfers, balances), undefined, `seed ${seed}`)
+      }
+    }
+  }
+  context.diagnostic(`${count} transfers`)
+  assert.ok(count > 500, `${count} transfers`)
+})
+
+describe('an altered answer is noticed', () => {
+  const chain = chainOf('altered')
+  const hasInnerTransfer = ({ transactions, transfers }: (typeof chain.blocks)[number]) =>
+    transactions.length > 2 &&
+    transfers.some(({ position }) => position > 0) &&
+    transfers.some(({ position }) => position === 0)
+  const block = chain.blocks.find((one) => one.number > 0 && hasInnerTransfer(one)) ?? assert.fail('no block')
+  const withWithdrawal = chain.blocks.find(({ withdrawals }) => withdrawals.length > 0) ?? assert.fail('no withdrawal')
+  const at = block.transactions.findIndex(({ frame, value }) => !frame.failed && value > 0n)
+  const system = `0x${'f'.repeat(39)}e`
+  const systemLog = (receipts: Any) =>
+    receipts.flatMap(({ logs }: Any) => logs).find(({ address }: Any) => address === system)
+
+  const receiptCases: readonly (readonly [string, (receipts: Any) => void])[] = [
+    ['another amount', (receipts) => Object.assign(systemLog(receipts), { data: `0x${'1'.padStart(64, '0')}` })],
+    ['another recipient', (receipts) => systemLog(receipts).topics.splice(2, 1, `0x${'1'.padStart(64, '0')}`)],
+    ['another contract', (receipts) => Object.assign(systemLog(receipts), { address: `0x${'1'.repeat(40)}` })],
+    ['a missing log', (receipts) => void receipts[at].logs.shift()],
+    ['a log twice', (receipts) => void receipts[at].logs.push(receipts[at].logs[0])],
+    ['a missing receipt', (receipts) => void receipts.pop()],
+    ['two receipts in another order', (receipts) => void receipts.reverse()],
+    ['another status', (receipts) => Object.assign(receipts[at], { status: '0x0' })],
+    ['other gas', (receipts) => Object.assign(receipts[0], { cumulativeGasUsed: '0x1' })],
+    ['another type', (receipts) => Object.assign(receipts[0], { type: '0x1' })],
+    ['bytes that are none', (receipts) => Object.assign(receipts[at].logs[0], { data: '0x0' })],
+    ['no logs', (receipts) => void delete receipts[0].logs],
+  ]
+  for (const [name, change] of receiptCases)
+    test(`receipts: ${name}`, () => assertNoticed(block.number, 'eth_getBlockReceipts', change))
+  test('one receipt', () =>
+    assertNoticed(
+      block.number,
+      'eth_getTransactionReceipt',
+      (receipt) => {
+        if (Number(receipt.transactionIndex) === at) receipt.logs.shift()
+      },
+      'eth_getTransactionReceipt',
+    ))
+  for (const [name, change] of [
+    ['another receiptsRoot', (json) => Object.assign(json, { receiptsRoot: `0x${'1'.repeat(64)}` })],
+    ['another withdrawal', (json) => Object.assign(json.withdrawals[0], { amount: '0x1' })],
+    ['a missing withdrawal', (json) => void json.withdrawals.pop()],
+    ['another withdrawalsRoot', (json) => Object.assign(json, { withdrawalsRoot: `0x${'1'.repeat(64)}` })],
+  ] satisfies [string, (json: Any) => unknown][])
+    test(`block: ${name}`, () => assertNoticed(withWithdrawal.number, 'eth_getBlockByNumber', change))
+
+  /** With traces, the block is read from them, and the reason is reported. Without, it is not read. */
+  async function assertNoticed(
+    number: number,
+    altered: string,
+    change: (result: Any) => unknown,
+    logs: ReceiptForm = 'eth_getBlockReceipts',
+  ): Promise<void> {
+    const alter = (method: string, result: Any) => {
+      if (method === altered) change(result)
+    }
+    const [truth] = await readBlocks(openNode(chain, { traces: ['trace_block'] }).rpc, 'trace_block', [number])
+    const both = openNode(chain, { traces: ['trace_block'], receipts: true }, alter)
+    const [read] = await readBlocks(both.rpc, 'trace_block', [number], { logs })
+    assert.ok(read?.execution.form === 'traced' && read.execution.contradiction)
+    assert.deepEqual(read.execution.transfers, truth?.execution.form === 'traced' && truth.execution.transfers)
+    const { rpc, asked } = openNode(chain, { traces: [], receipts: true }, alter)
+    await assert.rejects(readBlocks(rpc, logs, [number], { logs }), (error) => error instanceof UnreadableBlock)
+    assert.ok(!asked.some((method) => /trace/.test(method)))
+  }
+
+  for (const [name, change] of [
+    ['another balance', (list) => Object.assign(changedIn(list).balanceChanges[0], { value: '0x1' })],
+    ['a missing account', (list) => void list.splice(list.indexOf(changedIn(list)), 1)],
+    ['another order', (list) => void list.reverse()],
+    [
+      'another nonce',
+      (list) =>
+        void list.find(({ nonceChanges }: Any) => nonceChanges[0]).nonceChanges.push({ index: '0x1', value: '0x9' }),
+    ],
+    ['no index', (list) => void delete changedIn(list).balanceChanges[0].index],
+  ] satisfies [string, (list: Any) => unknown][])
+    test(`access list: ${name}`, async () => {
+      const { rpc } = openNode(chain, { traces: [], receipts: true, accessLists: true }, (method, result) => {
+        if (method === 'eth_getBlockAccessList') change(result)
+      })
+      const [read] = await readBlocks(rpc, 'eth_getBlockReceipts', [block.number], { logs: 'eth_getBlockReceipts' })
+      await assert.rejects(rpc.results([accessListCall((read as BlockWithExecution).block)]), /access list/)
+    })
+})
+
+const changedIn = (list: Any) => list.find(({ balanceChanges }: Any) => balanceChanges.length > 0)
+
+test('a transfer that has no log is noticed in the access list, wherever it is', async () => {
+  const chain = chainOf('unlogged')
+  const { rpc } = openNode(chain, { traces: [], receipts: true, accessLists: true })
+  let noticed = 0
+  let hidden = 0
+  for (const { block, execution } of await readBlocks(rpc, 'eth_getBlockReceipts', numbers, {
+    logs: 'eth_getBlockReceipts',
+  })) {
+    assert.ok(execution.form === 'logs')
+    const balances = await balancesOf(rpc, block)
+    for (const [at, transfers] of execution.transfers.entries())
+      for (const left of transfers) {
+        const without = execution.transfers.with(
+          at,
+          transfers.filter((one) => one !== left),
+        )
+        hidden += 1
+        if (findUnexplainedBalance(block, without, balances)) noticed += 1
+      }
+  }
+  // Not noticed: the sender or the recipient has other transfers in the transaction, and no earlier balance in the block.
+  assert.ok(noticed > hidden / 2 && hidden > 50, `${noticed} of ${hidden}`)
+})
+
+test('withdrawals and fees explain balances, and nothing else does', async () => {
+  const chain = chainOf('income')
+  const { rpc } = openNode(chain, { traces: [], receipts: true, accessLists: true })
+  const read = await readBlocks(rpc, 'eth_getBlockReceipts', numbers, { logs: 'eth_getBlockReceipts' })
+  const { block, execution } = read.find(({ block: { withdrawals } }) => withdrawals.length > 0) ?? assert.fail()
+  assert.ok(execution.form === 'logs')
+  const balances = await balancesOf(rpc, block)
+  const withoutWithdrawals = findUnexplainedBalance({ ...block, withdrawals: [] }, execution.transfers, balances)
+  assert.match(withoutWithdrawals ?? '', new RegExp(`${block.withdrawals[0]?.address} at index`))
+  const busy = read.find(({ block: { transactions } }) => transactions.length > 1) ?? assert.fail()
+  const fees = await balancesOf(rpc, busy.block)
+  assert.ok(busy.execution.form === 'logs')
+  const ofOther = { ...busy.block, miner: `0x${'9'.repeat(40)}` }
+  assert.match(findUnexplainedBalance(ofOther, busy.execution.transfers, fees) ?? '', new RegExp(busy.block.miner))
+})
