@@ -10,7 +10,7 @@ const tablesOf = {
   duties: [
     ...['duty_hours', 'duty_days', 'duty_short_spans', 'duty_long_spans', 'missed_duties', 'duty_presence'],
     ...['duty_units', 'duty_summaries', 'duty_summary_days', 'duty_changes', 'duty_networks', 'inactivity_scores'],
-    ...['reward_audits', 'unexplained_balance_changes', 'watch_ranges'],
+    ...['reward_audits', 'unexplained_balance_changes', 'watch_ranges', 'network_rows'],
   ],
   fundings: ['fundings', 'chain_heads', 'range_boundaries', 'unfinalized_blocks', 'unfinalized_fundings'],
   keys: ['keys', 'key_revision'],

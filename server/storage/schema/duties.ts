@@ -38,12 +38,20 @@ export const dutiesSchema = (dialect: StateDialect): readonly string[] => [
     primary key (network, level, unit)) ${dialect.clustered}`,
 
   // A chain day of a network (kind 0, empty name), a pool (1) or an operator (2): sums and the distribution of scores.
-  // data: duties/daily-summaries.ts.
+  // epochs: how many of the day they cover. method: the number of the method of the scores. data: duties/daily-summaries.ts.
   `create table duty_summaries (network integer not null, day integer not null, kind integer not null, name text not null,
-    validators integer not null, data ${dialect.bytes} not null, primary key (network, kind, name, day)) ${dialect.clustered}`,
+    validators integer not null, epochs integer not null, method integer not null, data ${dialect.bytes} not null,
+    primary key (network, kind, name, day)) ${dialect.clustered}`,
   // Days that have summaries, and the version of pools and operators that was used.
   `create table duty_summary_days (network integer not null, day integer not null, version bigint not null,
     primary key (network, day)) ${dialect.clustered}`,
+
+  // With a watch list: what the validators of a group did in the epochs of a segment, or all of them (group −1). Deleted
+  // when the day has a summary that covers all its epochs, or by age. data: duties/network-rows.ts.
+  `create table network_rows (network integer not null, day integer not null, validator_group integer not null,
+    from_epoch integer not null, until_epoch integer not null, data ${dialect.bytes} not null,
+    primary key (network, day, validator_group, from_epoch)) ${dialect.clustered}`,
+  ...(dialect.bytes === 'bytea' ? ['alter table network_rows alter column data set storage external'] : []),
 
   // Day parts that changed after they were past, for copies outside this database. The revision grows with each change.
   `create table duty_changes (network integer not null, part integer not null, revision bigint not null,

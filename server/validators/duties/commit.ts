@@ -11,13 +11,14 @@ import { type AuditLine, type UnexplainedChange, writeAudits, writeUnexplained }
 import { coveredEpochs, dutiesStream } from './coverage.ts'
 import { coverHours, dropHours } from './hours.ts'
 import { dropMissedDuties, type MissedDutyColumns, writeMissedDuties } from './missed.ts'
+import { type NetworkSegment, writeNetworkRows } from './network-rows.ts'
 import { keepWindows, writeCount } from './networks.ts'
 import { recordPastChange } from './past-changes.ts'
 import { type ScoreHistory, writeScores } from './score-history.ts'
 import { addFilledGap, type WatchChange, type WatchedNow, writeWatched } from './watch-ranges.ts'
 import { type Segment, writeSegments } from './write.ts'
 
-export interface CommitSegment extends Segment {
+export interface CommitSegment extends Segment, NetworkSegment {
   readonly missed: MissedDutyColumns
   readonly audits: readonly AuditLine[]
   readonly unexplained: readonly UnexplainedChange[]
@@ -60,6 +61,7 @@ export async function commitEpochs(tx: StateWriter, commit: EpochCommit): Promis
   await addCoverage(tx, dutiesStream(network), span.from, span.until)
   await coverHours(tx, network, span)
   await writeMissedDuties(tx, network, time, segments)
+  await writeNetworkRows(tx, network, time, segments)
   for (const { audits, unexplained } of segments) {
     await writeAudits(tx, { network, lines: audits })
     await writeUnexplained(tx, network, unexplained)

@@ -5,27 +5,32 @@
 // 1. A day is summarized when it is over. A later change of the day (a filled gap, a repair) deletes its entry in
 //    duty_summary_days (past-changes.ts), and the day is summarized again. If the day changes while its summary is
 //    computed, the summary is not written.
-// 2. Pools and operators are imported and can change. duty_summary_days has the version of these entities that was used;
+// 2. With a watch list, the summary of the network is computed from what all validators did (network-rows.ts). It is
+//    kept if that has been deleted, unless epochs of the day are repaired. A day in which the watch list was added or
+//    removed is in part summarized.
+// 3. Pools and operators are imported and can change. duty_summary_days has the version of these entities that was used;
 //    days with another version are summarized again.
 
 import type { Network } from '#api/contract/wire/validators.ts'
 import { type ChainDay, type ChainTime, chainDays, type Epoch } from '#core/chain-time.ts'
-import type { Range } from '#core/ranges.ts'
+import { countIn, type Range, within } from '#core/ranges.ts'
 import { recordFrom } from '#core/record-from.ts'
 import { putRow } from '#storage/put-row.ts'
-import type { State, StateReader } from '#storage/state.ts'
+import type { State, StateReader, StateWriter } from '#storage/state.ts'
 import { type Measure, measures } from '../method/measures.ts'
-import type { Score } from '../method/method.ts'
+import { methodNumber, type Score } from '../method/method.ts'
 import { addChunk, ChunkReader } from './chunk.ts'
 import { Cells } from './chunk-format.ts'
 import { coveredEpochs } from './coverage.ts'
 import { ignoreDamage } from './damage.ts'
 import { validatorsIn } from './inspect.ts'
 import { networkId, partsIn } from './layout.ts'
+import { countNetworkEpochs, dropNetworkRows, networkRowsKeptDays, readNetworkDay } from './network-rows.ts'
 import { packCells } from './pack-chunk.ts'
 import { lastRevisionOf } from './past-changes.ts'
 import type { RecordSums } from './record-sums.ts'
 import { sumRecords } from './sum-records.ts'
+import { storesEveryone } from './watch-ranges.ts'
 
 /** Stored as their index in this list. */
 export const summaryKinds = ['network', 'pool', 'operator'] as const
@@ -54,6 +59,10 @@ export interface ScoreSpread {
 
 export interface DaySummary {
   readonly day: number
+  /** How many epochs of the day the summary covers. */
+  readonly epochs: number
+  /** The number of the method of the scores. */
+  readonly method: number
   readonly validators: number
   readonly sums: Readonly<Record<Measure, number>>
   /** Undefined: no validator has this score. */
@@ -141,19 +150,27 @@ export async function summarizeDays(
     const summary = await ignoreDamage(
       state.snapshot(async (reader) => ({
         revision: await revisionOf(reader, input, day),
-        rows: await summaryRows(reader, input, day),
+        ...(await summaryRows(reader, input, day)),
       })),
     )
     if (summary === 'damaged') continue
-    const { revision, rows } = summary
+    const { revision, rows, keepsNetwork } = summary
     const isWritten = await state.write(
       async (tx) => {
         if ((await revisionOf(tx, input, day)) !== revision) return false
         const id = networkId(network)
-        await tx.run('delete from duty_summaries where network = ? and day = ?', id, day)
-        const columns = ['network', 'day', 'kind', 'name', 'validators', 'data']
-        const values = rows.map((row) => [id, day, row.kind, row.name, row.validators, row.data])
+        const from = keepsNetwork ? 1 : 0
+        await tx.run('delete from duty_summaries where network = ? and day = ? and kind >= ?', id, day, from)
+        const columns = ['network', 'day', 'kind', 'name', 'validators', 'epochs', 'method', 'data']
+        const values = rows.map(({ kind, name, validators, epochs, data }) => [
+          ...[id, day, kind, name, validators, epochs, methodNumber],
+          data,
+        ])
         await tx.insertMany('duty_summaries', columns, values)
+        const isComplete = rows[0]?.kind === 0 && rows[0].epochs === input.time.epochsPerDay
+        if (isComplete) await dropNetworkRows(tx, network, { from: day, until: day + 1 })
+        const open = chainDays(input.time).dayOf(input.until as Epoch)
+        await dropNetworkRows(tx, network, { from: 0, until: Math.max(0, open - networkRowsKeptDays) })
         await putRow(tx, 'duty_summary_days', ['network', 'day'], { network: id, day, version: entities.version })
         return true
       },
@@ -173,8 +190,18 @@ const revisionOf = (reader: StateReader, { network, time }: SummarizeInput, day:
 /** Validators per query. */
 const validatorsAtOnce = 4096
 
-async function summaryRows(reader: StateReader, { network, time, entities }: SummarizeInput, day: number) {
-  const parts = partsIn(time, chainDays(time).epochsOf(day as ChainDay))
+interface SummaryRows {
+  /** The network first, unless its summary is kept or not known. */
+  readonly rows: readonly (Omit<SummaryRow, 'day' | 'method'> & { readonly kind: number })[]
+  readonly keepsNetwork: boolean
+}
+
+async function summaryRows(reader: StateReader, input: SummarizeInput, day: number): Promise<SummaryRows> {
+  const { network, time, entities } = input
+  const dayEpochs = chainDays(time).epochsOf(day as ChainDay)
+  const covered = within(await coveredEpochs(reader, network), dayEpochs)
+  const epochs = countIn(covered)
+  const parts = partsIn(time, dayEpochs)
   const lists = await Promise.all(parts.map(({ number: part }) => validatorsIn(reader, { network, part })))
   const validators = Int32Array.from(new Set(lists.flatMap((list) => [...list]))).sort()
   const ofNetwork = new SummaryBuilder()
@@ -197,14 +224,33 @@ async function summaryRows(reader: StateReader, { network, time, entities }: Sum
         ofEntities[entities.entityIndices[pair] as number]?.add(records, record)
     }
   }
-  return [
-    { kind: 0, name: '', ...ofNetwork.finish() },
-    ...ofEntities.flatMap((summary, at) => {
-      const { kind, name } = entities.list[at] as SummaryEntities['list'][number]
-      return summary.count === 0 ? [] : [{ kind: summaryKinds.indexOf(kind), name, ...summary.finish() }]
-    }),
-  ]
+  const entityRows = ofEntities.flatMap((summary, at) => {
+    const { kind, name } = entities.list[at] as SummaryEntities['list'][number]
+    return summary.count === 0 ? [] : [{ kind: summaryKinds.indexOf(kind), name, epochs, ...summary.finish() }]
+  })
+  const whole = { kind: 0, name: '' }
+  if (await storesEveryone(reader, network, covered))
+    return { rows: [{ ...whole, epochs, ...ofNetwork.finish() }, ...entityRows], keepsNetwork: false }
+  const known = await countNetworkEpochs(reader, network, day)
+  const keepsNetwork = (await summarizedEpochs(reader, network, day)) >= known
+  if (keepsNetwork) return { rows: entityRows, keepsNetwork }
+  const { validators: count, sums, scores } = await readNetworkDay(reader, network, day)
+  const data = pack(
+    sums,
+    scoreNames.map((name) => spreadOf(scores[name])),
+  )
+  return { rows: [{ ...whole, epochs: known, validators: count, data }, ...entityRows], keepsNetwork }
 }
+
+/** How many epochs of a day the summary of the network covers. */
+async function summarizedEpochs(reader: StateReader, network: Network, day: number): Promise<number> {
+  const days = { from: day, until: day + 1 }
+  const [row] = await selectSummaries(reader, { network, kind: 'network', names: [''], days })
+  return row?.epochs ?? 0
+}
+
+export const dropNetworkSummary = (tx: StateWriter, network: Network, day: number): Promise<unknown> =>
+  tx.run('delete from duty_summaries where network = ? and kind = 0 and day = ?', networkId(network), day)
 
 /** Adds up the validators of one day and one entity, or of the whole network. */
 class SummaryBuilder {
@@ -251,6 +297,8 @@ export interface SummaryRow {
   readonly name: string
   readonly day: number
   readonly validators: number
+  readonly epochs: number
+  readonly method: number
   readonly data: Uint8Array
 }
 
@@ -258,7 +306,7 @@ export interface SummaryRow {
 export const selectSummaries = <R = SummaryRow>(
   duties: StateReader,
   { network, kind, names, days }: SummariesQuery,
-  columns = 'name, day, validators, data',
+  columns = 'name, day, validators, epochs, method, data',
 ): Promise<R[]> =>
   duties.all<R>(
     `select ${columns} from duty_summaries
@@ -274,8 +322,4 @@ export const listSummarizedDays = (
 ): Promise<{ readonly day: number; readonly validators: number }[]> => selectSummaries(duties, query, 'day, validators')
 
 export const readSummaries = async (duties: StateReader, query: SummariesQuery): Promise<DaySummary[]> =>
-  (await selectSummaries(duties, query)).map(({ day, validators, data }) => ({
-    day,
-    validators,
-    ...unpackSummary(data),
-  }))
+  (await selectSummaries(duties, query)).map(({ name: _, data, ...row }) => ({ ...row, ...unpackSummary(data) }))

@@ -19,6 +19,7 @@ import {
   unitIn,
 } from './layout.ts'
 import { missedFields } from './missed.ts'
+import { checkNetworkRow, eachNetworkRow } from './network-rows.ts'
 import { storedTime } from './networks.ts'
 import { membersOf, unpackSet } from './presence.ts'
 import { rowsBetween } from './rows.ts'
@@ -67,7 +68,21 @@ export async function countRows(reader: StateReader, _: undefined): Promise<Reco
     rows[level.table] = await countChunks(reader, level, (data) => figures.open(data))
   rows[missedLevel.table] = await countChunks(reader, missedLevel, (data) => missed.open(data))
   rows[presenceLevel.table] = await countChunks(reader, presenceLevel, unpackSet)
+  rows.network_rows = await checkNetworkRows(reader)
   return rows
+}
+
+async function checkNetworkRows(reader: StateReader): Promise<number> {
+  let count = 0
+  for await (const { network, from, until, group, data } of eachNetworkRow(reader)) {
+    count += 1
+    if (!isDamaged(() => checkNetworkRow(group, data))) continue
+    const remedy = `run \`${repairCommand(network, { from, until })}\`, or restore a backup`
+    throw new Fault('store.unavailable', {
+      detail: `network_rows has a damaged row of ${network} (wrong checksum): ${remedy}`,
+    })
+  }
+  return count
 }
 
 async function countChunks(reader: StateReader, level: Level, check: (data: Uint8Array) => unknown): Promise<number> {

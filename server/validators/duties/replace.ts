@@ -14,6 +14,7 @@ import { writeAudits, writeUnexplained } from './audits.ts'
 import { addChunk, ChunkReader } from './chunk.ts'
 import { Cells } from './chunk-format.ts'
 import { coveredEpochs } from './coverage.ts'
+import { dropNetworkSummary } from './daily-summaries.ts'
 import { isDamaged } from './damage.ts'
 import { hourEpochs } from './hours.ts'
 import {
@@ -28,6 +29,7 @@ import {
   segmentAt,
 } from './layout.ts'
 import { type MissedDuty, missedEpochs, packMissedDuties, unpackMissedDuties } from './missed.ts'
+import { replaceNetworkRows } from './network-rows.ts'
 import { packCells } from './pack-chunk.ts'
 import { recordPastChange } from './past-changes.ts'
 import { emptySet, hasMember, packSet, unpackSet } from './presence.ts'
@@ -35,6 +37,7 @@ import { isSameCell, replaceDays } from './replace-days.ts'
 import { type PackedRow, putRows, rowsByGroup } from './rows.ts'
 import { type StagedSegment, stagedSegments } from './stage.ts'
 import { allUnits, validatorsEnd } from './units.ts'
+import { storesEveryone } from './watch-ranges.ts'
 
 export interface ReplaceInput {
   /** Of the repair that staged the epochs (StageInput). */
@@ -103,6 +106,7 @@ export async function replacePart(
   }
   await replacePresence(tx, replacement)
   await replaceAudits(tx, replacement)
+  await replaceNetwork(tx, replacement)
   await recordPastChange(tx, network, time, part.epochs)
   return Int32Array.from(replacement.changed.keys().filter((validator) => replacement.changed[validator] === 1))
 }
@@ -268,4 +272,14 @@ async function replaceAudits(tx: StateWriter, { network, part, covered, segments
     await writeAudits(tx, { network, lines: audits })
     await writeUnexplained(tx, network, unexplained)
   }
+}
+
+/**
+ * The summary of a network with a watch list cannot be corrected, because what all validators did in the rest of its day
+ * may have been deleted. It is deleted, and computed again from what is known.
+ */
+async function replaceNetwork(tx: StateWriter, { network, time, part, covered, segments }: Replacement): Promise<void> {
+  await replaceNetworkRows(tx, network, time, part.epochs, segments)
+  if (!(await storesEveryone(tx, network, within(covered, part.epochs))))
+    await dropNetworkSummary(tx, network, part.chainDay)
 }

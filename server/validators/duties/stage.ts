@@ -11,10 +11,11 @@ import { Cells } from './chunk-format.ts'
 import type { CommitSegment } from './commit.ts'
 import { levels, segmentAt, toStored } from './layout.ts'
 import { missedDutiesIn, packMissedDuties } from './missed.ts'
+import type { NetworkSegment } from './network-rows.ts'
 import { packCells } from './pack-chunk.ts'
 import { type Segment, SegmentRows } from './write.ts'
 
-export interface StagedSegment {
+export interface StagedSegment extends NetworkSegment {
   readonly epochs: Epochs
   /** Packed rows by group of 64 validators. */
   readonly figures: ReadonlyMap<number, Uint8Array>
@@ -33,13 +34,14 @@ export interface StageInput {
 const stages = new Map<number, Map<number, StagedSegment>>()
 
 export async function stageSegment(_: StateWriter, { id, time, segment }: StageInput): Promise<void> {
-  const { epochs, missed, audits, unexplained } = segment
+  const { epochs, missed, audits, unexplained, network } = segment
   const stage = stages.getOrInsertComputed(id, () => new Map())
   const { part } = segmentAt(time, epochs.from)
   stage.set(epochs.from, {
     epochs,
     audits,
     unexplained,
+    network,
     figures: packFigures(segment),
     missed: packMissedDuties(time, part, missedDutiesIn(missed)),
   })

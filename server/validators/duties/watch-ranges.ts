@@ -116,6 +116,16 @@ export async function addFilledGap(
   await addWatchRanges(tx, network, epochs, added)
 }
 
+/** Whether all validators were stored in all of these epochs. */
+export async function storesEveryone(
+  duties: StateReader,
+  network: Network,
+  epochs: readonly Range[],
+): Promise<boolean> {
+  const kept = await keptEpochs(duties, network, epochs, [everyone])
+  return epochs.every((range) => holes(kept, range).length === 0)
+}
+
 /**
  * The epochs before each present validator was added in which it is not stored, by validator; −1: all validators that
  * are stored in no other range. `startOf`: the first epoch to consider for a validator that was added at an epoch.

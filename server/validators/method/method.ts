@@ -8,8 +8,10 @@
 import type { AggregateField } from '#api/contract/wire/validators.ts'
 import { type Measure, penalties, rewards } from './measures.ts'
 
+export const methodNumber = 1
+
 /** Sent with every response that has figures, so that stored figures can be attributed to a method. */
-export const methodHeaders = { 'x-tetrad-method': '1' } as const
+export const methodHeaders = { 'x-tetrad-method': `${methodNumber}` } as const
 
 // ------------------------------------------------------------------------------------------------------------------- scores
 

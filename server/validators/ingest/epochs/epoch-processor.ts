@@ -59,6 +59,8 @@ export interface EpochProcessorOptions {
   readonly execution?: ExecutionSource | undefined
   /** Whether several nodes are compared with each other. Default: true. */
   readonly comparesNodes?: boolean
+  /** Whether segments have the rows of the network, if there is a watch list. Default: true. */
+  readonly summarizesNetwork?: boolean
   /** Undefined: states are not recorded. */
   readonly records?: StateRecords | undefined
 }
@@ -72,13 +74,18 @@ const waysToProcessSegment: readonly ProcessWay[] = [
 ]
 
 /** A processor on the current thread. */
-export function createEpochProcessor(
-  beacon: Beacon,
-  { watch = [], auditValidators = 0, execution, comparesNodes = true, records }: EpochProcessorOptions = {},
-): EpochProcessor {
+export function createEpochProcessor(beacon: Beacon, options: EpochProcessorOptions = {}): EpochProcessor {
+  const {
+    watch = [],
+    auditValidators = 0,
+    execution,
+    comparesNodes = true,
+    summarizesNetwork = true,
+    records,
+  } = options
   const comparison = comparesNodes && beacon.each().length > 1 ? new NodeComparison() : undefined
   const audit = auditValidators > 0 ? createEpochAudit(beacon, auditValidators) : undefined
-  const segments = new SegmentProcessor({ watch, execution, audit })
+  const segments = new SegmentProcessor({ watch, execution, audit, summarizesNetwork })
   const readRules = async (signal: AbortSignal) => (await beacon.chain(signal)).rules
   const readFinalizedEpoch = async (signal: AbortSignal) =>
     createBeaconQueries(beacon, await readRules(signal), signal).finalizedEpoch('head')

@@ -2,6 +2,7 @@
 // copied, and released when they have been written.
 import type { AuditLine, UnexplainedChange } from '#validators/duties/audits.ts'
 import type { MissedDutyColumns } from '#validators/duties/missed.ts'
+import type { NetworkRows } from '#validators/duties/network-rows.ts'
 import type { ScoreHistory } from '#validators/duties/score-history.ts'
 import type { WatchedNow } from '#validators/duties/watch-ranges.ts'
 import type { Segment } from '#validators/duties/write.ts'
@@ -29,6 +30,8 @@ export interface ProcessedSegment extends Pick<Segment, 'validator' | 'sums'> {
   readonly payloadSeats: { readonly now: Uint32Array | undefined; readonly next: Uint32Array | undefined }
   /** Undefined: there is no watch list. */
   readonly watched: WatchedNow | undefined
+  /** What all validators did, if there is a watch list. */
+  readonly network: NetworkRows | undefined
 }
 
 /** All columns of a segment whose length depends on the size of the network. */

@@ -7,6 +7,7 @@ import type { Chain } from '#sources/beacon/endpoint.ts'
 import { withdrawalAddressOf } from '#sources/beacon/validator-keys.ts'
 import type { Validators } from '#sources/beacon/validators.ts'
 import type { AuditLine, UnexplainedChange } from '#validators/duties/audits.ts'
+import { packNetworkRows } from '#validators/duties/network-rows.ts'
 import type { ScoreHistory } from '#validators/duties/score-history.ts'
 import { toHex } from '#validators/registry/registry.ts'
 import { findRegistryChanges, type RegistrySnapshot, takeRegistrySnapshot } from '#validators/registry/sync-registry.ts'
@@ -36,6 +37,8 @@ export interface SegmentProcessorOptions {
   readonly execution: ExecutionSource | undefined
   /** Undefined: rewards are not compared with those of the node. */
   readonly audit: AuditEpoch | undefined
+  /** Whether segments have the rows of the network, if there is a watch list. */
+  readonly summarizesNetwork: boolean
 }
 
 /** The initial state of a segment. */
@@ -53,6 +56,7 @@ export const warmUpMax = 4
 export class SegmentProcessor {
   readonly #execution: ExecutionSource | undefined
   readonly #audit: AuditEpoch | undefined
+  readonly #summarizesNetwork: boolean
   readonly #sums = new Sums()
   readonly #missedDuties = new MissedDutyCollector()
   readonly #payloadSeats = new PayloadSeats()
@@ -64,10 +68,11 @@ export class SegmentProcessor {
   /** Epochs that were computed from blocks and are not stored yet. */
   readonly #computed = new Map<number, ReadEpoch>()
 
-  constructor({ watch, execution, audit }: SegmentProcessorOptions) {
+  constructor({ watch, execution, audit, summarizesNetwork }: SegmentProcessorOptions) {
     this.#selectWatched = createWatchList(watch)
     this.#execution = execution
     this.#audit = audit
+    this.#summarizesNetwork = summarizesNetwork
   }
 
   setWatch(names: readonly string[]): void {
@@ -166,12 +171,15 @@ export class SegmentProcessor {
     this.#starts = [start, { at: until, carry, scores, knownRegistry: takeRegistrySnapshot(last) }]
     const watched = kept && { validators: listIndices(kept), countBefore, count: kept.length }
     const isKept = (index: number) => kept?.[index] !== 0
+    // Before the columns are reduced to the kept validators.
+    const network =
+      kept && this.#summarizesNetwork ? packNetworkRows(this.#sums.isPresent, this.#sums.columns) : undefined
     const missed = this.#missedDuties.take(isKept)
     const payloadSeats = {
       now: seatsOf(chain.rules, last.payloads, 'now'),
       next: seatsOf(chain.rules, last.payloads, 'next'),
     }
-    const common = { missed, scores, registry, unexplained, audits, watched, payloadSeats }
+    const common = { missed, scores, registry, unexplained, audits, watched, network, payloadSeats }
     return { ...this.#sums.take(isKept), ...common, settled: [] }
   }
 

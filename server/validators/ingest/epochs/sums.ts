@@ -27,6 +27,11 @@ export class Sums {
     return this.#columns
   }
 
+  /** 1 for each validator that has a row. Valid until the next call of `ensureCapacity`. */
+  get isPresent(): Uint8Array {
+    return this.#isPresent
+  }
+
   /** Adds a row for the validator, even if all its measures are zero. */
   mark(validator: number): void {
     this.#isPresent[validator] = 1

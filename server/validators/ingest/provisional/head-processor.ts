@@ -95,7 +95,7 @@ export function createHeadProcessor(beacon: Beacon, initialOptions: HeadProcesso
     for (let epoch = (current.at(-1)?.epoch ?? from - 1) + 1; epoch < until; epoch++) {
       const anchor = await anchorOf(epoch)
       if (anchor === undefined) throw new BeaconError(`the node has no block from epoch ${epoch + 2} on`)
-      active ??= { node, processor: createEpochProcessor(node, options) }
+      active ??= { node, processor: createEpochProcessor(node, { ...options, summarizesNetwork: false }) }
       const segment = await active.processor.processSegment({ from: epoch, until: epoch + 1, scores }, signal)
       if ((await anchorOf(epoch)) !== anchor)
         throw new BeaconError(`the chain was reorganized while epoch ${epoch} was read`)

@@ -82,7 +82,7 @@ export function commitSegments(
 
 export const toCommitSegment = (
   { from, until }: Range,
-  { validator, sums, missed, audits, unexplained, watched }: ProcessedSegment,
+  { validator, sums, missed, audits, unexplained, watched, network }: ProcessedSegment,
 ): CommitSegment => ({
   epochs: { from: from as Epoch, until: until as Epoch },
   validator,
@@ -91,6 +91,7 @@ export const toCommitSegment = (
   audits,
   unexplained,
   watched,
+  network,
 })
 
 /** Merges days that are complete before `until` into spans. */
