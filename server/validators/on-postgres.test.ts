@@ -196,6 +196,7 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
       'duties/networks',
       'duties/stored-formats',
       'duties/watch-ranges',
+      'ingest/network-summary',
     ]
     // These run many seeds, or kill a process at many points. The SQL of explanations is that of `duties/missed`.
     const long = [

@@ -10,7 +10,7 @@ import { type ChainTime, chainDays, type Epoch } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
 import { recordFrom } from '#core/record-from.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'
-import { type Measure, measures } from '../method/measures.ts'
+import { measures } from '../method/measures.ts'
 import { addScores, type Score, type ScoreTotals, scoreMeasures } from '../method/method.ts'
 import { addChunk, ChunkReader, identity } from './chunk.ts'
 import { Cells } from './chunk-format.ts'
@@ -42,7 +42,7 @@ const sumCells = new Cells(1, measures.length)
 export function packNetworkRows(isPresent: Uint8Array, columns: SumColumns): NetworkRows {
   sumCells.clear()
   sumCells.isPresent[0] = 1
-  measures.forEach((name, at) => void sumCells.add(0, at, sumOf(columns[name], isPresent)))
+  measures.forEach((name, at) => void sumCells.add(0, at, sumOf(columns[name])))
   const rows = new Map([[ofAll, packCells(sumCells)]])
   const cells = new Cells(groupSize, scoreMeasures.length)
   for (let from = 0; from < isPresent.length; from += groupSize) {
@@ -52,7 +52,9 @@ export function packNetworkRows(isPresent: Uint8Array, columns: SumColumns): Net
     cells.isPresent.fill(0)
     cells.isPresent.set(present)
     scoreMeasures.forEach((name, at) => {
-      cells.columns[at]?.set(columns[name].subarray(from, from + groupSize))
+      const values = columns[name].subarray(from, from + groupSize)
+      if (isZero(values)) return
+      cells.columns[at]?.set(values)
       cells.isUsed[at] = 1
     })
     rows.set(from / groupSize, packCells(cells))
@@ -60,10 +62,25 @@ export function packNetworkRows(isPresent: Uint8Array, columns: SumColumns): Net
   return rows
 }
 
-function sumOf(column: SumColumns[Measure], isPresent: Uint8Array): number {
+const sumOf = (column: Float64Array | Int32Array): number =>
+  column instanceof Int32Array ? sumInt32(column) : sumFloat64(column)
+
+// One function for each type of array: a common one takes several times as long.
+function sumInt32(column: Int32Array): number {
   let sum = 0
-  for (let at = 0; at < column.length; at++) sum += (column[at] as number) * (isPresent[at] as number)
+  for (let at = 0; at < column.length; at++) sum += column[at] as number
   return sum
+}
+
+function sumFloat64(column: Float64Array): number {
+  let sum = 0
+  for (let at = 0; at < column.length; at++) sum += column[at] as number
+  return sum
+}
+
+function isZero(values: Float64Array | Int32Array): boolean {
+  for (let at = 0; at < values.length; at++) if (values[at] !== 0) return false
+  return true
 }
 
 const dayOf = (time: ChainTime, { from }: Range): number => chainDays(time).dayOf(from as Epoch)
