@@ -68,3 +68,24 @@ test('the source files that ARCHITECTURE.md and CONTRIBUTING.md name exist', () 
   const missing = named.filter((path) => !existing.some((file) => file.endsWith(`/${path}`)))
   assert.deepEqual(missing, [])
 })
+
+test('the decision about locks lists every lock and every row lock that the code takes', () => {
+  const decision = read('docs/decisions/lock-only-what-a-write-names.md')
+  const type = /^export type LockName = (.+)$/m.exec(read('server/storage/state.ts'))?.[1] ?? ''
+  const locks = Array.from(type.matchAll(/['`](\w+(?=[:'`]))/g), ([, name]) => name)
+  const listed = Array.from(decision.matchAll(/^\| `(\w+)(?::<id>)?` \|/gm), ([, name]) => name)
+  assert.ok(locks.includes('chain') && locks.includes('markets'))
+  assert.deepEqual(listed.slice(0, locks.length).sort(), locks.sort())
+  const sources = globSync('server/**/*.ts', { cwd: root }).filter((file) => !file.endsWith('.test.ts'))
+  const code = sources
+    .map(read)
+    .join()
+    .replaceAll(/^\s*(?:\/\/|\/?\*).*$/gm, '')
+  const clauses = code.matchAll(/\bfor (?:no key |key )?(?:update|share)\b(?: skip locked| nowait)?/g)
+  const rowLocks = new Set(Array.from(clauses, ([clause]) => clause))
+  assert.ok(rowLocks.has('for share'))
+  assert.deepEqual(
+    [...rowLocks].filter((clause) => !decision.includes(`\`${clause}\``)),
+    [],
+  )
+})

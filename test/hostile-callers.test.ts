@@ -18,8 +18,10 @@ const [seed] = seedsOf(1000, 1)
 const connections = 12
 const perConnection = 40
 const slowConnections = 30
-/** A step of the server, or a single request, takes at most this many times the reference work of the same process. */
+/** A step of the server takes at most this many times the reference work of the same process. It may include a collection of garbage. */
 const stepReferencesMax = 4
+/** The same for a single request, of which the fastest of several tries counts. */
+const singleReferencesMax = 1
 const heapGrowthMax = 24 * 1024 * 1024
 /** Of the only caller, and of connections that were reset; behaviour/http.md#request-log. */
 const logLinesPerMinuteMax = 210
@@ -99,7 +101,7 @@ describe('hostile callers', () => {
     assert.deepEqual(end.failures, [])
     assert.equal(statuses.get('500') ?? 0, 0)
     assert.ok((statuses.get('200') ?? 0) > 0)
-    assertShort(end.longestStepMs, referenceMs, 'a step')
+    assertShort(end.longestStepMs, stepReferencesMax * referenceMs, 'a step')
     assert.ok(heapBytes - early.heapBytes < heapGrowthMax, `heap ${early.heapBytes} → ${heapBytes}`)
     assert.ok(end.logLines <= minutes * logLinesPerMinuteMax, `${end.logLines} lines of log`)
     assert.ok(end.logBytes <= end.logLines * logBytesPerLineMax, `${end.logBytes} bytes of log`)
@@ -123,13 +125,12 @@ describe('hostile callers', () => {
     const { referenceMs } = await ask('collect')
     const label = `${worst.name}: ${JSON.stringify(worst.start)}`
     t.diagnostic(`worst: ${worst.cpuMs.toFixed(1)} ms of CPU, reference ${referenceMs.toFixed(1)} ms: ${label}`)
-    assertShort(worst.cpuMs, referenceMs, label)
+    assertShort(worst.cpuMs, singleReferencesMax * referenceMs, label)
   })
 })
 
-function assertShort(cpuMs: number, referenceMs: number, label: string): void {
-  const text = `${label} took ${cpuMs} ms of CPU, the reference work ${referenceMs} ms`
-  assert.ok(cpuMs < stepReferencesMax * referenceMs, text)
+function assertShort(cpuMs: number, limitMs: number, label: string): void {
+  assert.ok(cpuMs < limitMs, `${label} took ${cpuMs} ms of CPU, at most ${limitMs} ms are allowed`)
 }
 
 const mebibytes = (bytes: number): string => (bytes / 2 ** 20).toFixed(1)

@@ -1,6 +1,6 @@
-// Divides bulk writes of market records into transactions. On SQLite other writers wait for each of them, so they are
-// short. On PostgreSQL each statement is a round trip, so they have many rows
-// (decisions/pass-many-rows-as-arrays.md).
+// Divides bulk writes of market records into transactions. On SQLite all other writes of ingest wait for each of them, and
+// so do requests that store a funding, so they are short. On PostgreSQL each statement is a round trip, so they have many
+// rows (decisions/pass-many-rows-as-arrays.md).
 import type { State } from '#storage/state.ts'
 import type { MarketRecord } from '../records/normalize.ts'
 
