@@ -21,6 +21,7 @@ export interface FaultOptions {
 export class Fault extends Error implements RaisedFault {
   readonly code: FaultCode
   readonly publicMessage: string
+  readonly detail: string
   readonly problems: readonly Problem[]
   readonly retryAfterMs: number | undefined
   readonly textValues: RaisedFault['textValues']
@@ -29,10 +30,12 @@ export class Fault extends Error implements RaisedFault {
   constructor(code: FaultCode, options: FaultOptions = {}) {
     const { problems = [], message = faults[code].message } = options
     const problemTexts = problems.map(({ at, message: text }) => `${at.join('.')} ${text}`)
-    super(`${code}: ${options.detail ?? (problemTexts.join('; ') || message)}`, { cause: options.cause })
+    const detail = options.detail ?? (problemTexts.join('; ') || message)
+    super(`${code}: ${detail}`, { cause: options.cause })
     this.name = 'Fault'
     this.code = code
     this.publicMessage = message
+    this.detail = detail
     this.problems = problems
     this.retryAfterMs = options.retryAfterMs
     this.textValues = options.textValues ?? {}

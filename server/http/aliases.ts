@@ -38,7 +38,8 @@ export function createAliases(tables: AliasTables) {
     changeFields: changesResponses(tables)
       ? (json: string): string => renameMembers(removeMembers(json, hiddenFields), fieldAliases)
       : undefined,
-    conditions: changesResponses(tables) ? aliasedConditions(tables) : undefined,
+    /** Undefined if responses are not changed. */
+    etags: changesResponses(tables) ? aliasedEtags(tables) : undefined,
   }
 }
 
@@ -47,11 +48,11 @@ export function createAliases(tables: AliasTables) {
  * the etag of a response is that of its record with a suffix for the aliases, and dates are not used. Handlers know only
  * the etag of the record.
  */
-function aliasedConditions({ responseFields, hiddenFields }: AliasTables) {
+function aliasedEtags({ responseFields, hiddenFields }: AliasTables) {
   const suffix = `-${hash('sha256', JSON.stringify([responseFields, hiddenFields]), 'base64url').slice(0, 8)}"`
   return {
     /** Replaces etags of responses with these aliases by those of the records, and removes all others. */
-    read(headers: Record<string, string | undefined>): void {
+    fromRequest(headers: Record<string, string | undefined>): void {
       delete headers['if-modified-since']
       const noneMatch = headers['if-none-match']
       if (noneMatch === undefined || noneMatch.trim() === '*') return
@@ -60,7 +61,8 @@ function aliasedConditions({ responseFields, hiddenFields }: AliasTables) {
       )
       headers['if-none-match'] = kept.join(', ')
     },
-    write({ etag, 'last-modified': _, ...headers }: Record<string, string>): Record<string, string> {
+    /** The headers of a response: its etag gets the suffix. */
+    toResponse({ etag, 'last-modified': _, ...headers }: Record<string, string>): Record<string, string> {
       return etag === undefined ? headers : { ...headers, etag: `${etag.slice(0, -1)}${suffix}` }
     },
   }

@@ -53,7 +53,7 @@ export type HandlerResult<T> =
       readonly confidence?: Confidence
       readonly headers?: Record<string, string>
       /** The bytes are kept anyway, so they take no memory for this response. */
-      readonly isShared?: true
+      readonly isBodyShared?: true
       /** For a result that is returned many times. It is then rendered once. */
       readonly rendered?: RenderedOnce
     }

@@ -40,7 +40,7 @@ export function createHealthMonitor({ clock, log }: Pick<Context, 'clock' | 'log
     try {
       return await withTimeout(clock, checkTimeoutMs, result as Promise<T>)
     } catch (error) {
-      if (logThrottle.due(component) !== undefined)
+      if (logThrottle.countToLog(component) !== undefined)
         log.error({ component, ...failureFields(error) }, 'health check failed')
       return undefined
     }

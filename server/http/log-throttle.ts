@@ -13,7 +13,7 @@ export class LogThrottle {
   }
 
   /** The number of occurrences since the last line, including this one; undefined: do not log. */
-  due(message: string, intervalMs = periodMs): number | undefined {
+  countToLog(message: string, intervalMs = periodMs): number | undefined {
     // Messages that differ only in numbers have the same cause.
     const cause = message.replaceAll(/\d+/g, '#')
     const nowMs = this.#clock.monotonicMs()

@@ -1,6 +1,5 @@
 // The stages of one request: match, authorize, parse, handle, render. Errors are rendered in the format of the group.
 // Independent of node:http.
-import type { ErrorFormat, RaisedFault } from '#api/contract/error-formats.ts'
 import type { Endpoint } from '#api/contract/kit.ts'
 import { type Awaitable, whenReady } from '#core/awaitable.ts'
 import { Fault } from '#core/fault.ts'
@@ -9,12 +8,13 @@ import { type Aliases, createAliases } from './aliases.ts'
 import { type Authorizer, requiresKey } from './authorize.ts'
 import type { Context } from './context.ts'
 import { CallerGone, type Deadline, type Deadlines, type OnCallerGone, openDeadlines } from './deadline.ts'
+import { applyFieldAliases } from './field-aliases.ts'
 import type { Caller, Handler, HandlerResult, RequestInfo } from './handler.ts'
-import { choose, groupHandlersByRoute, type HandlerGroup } from './handler-groups.ts'
-import { createOpenPathLimit, type OpenPathLimit } from './open-path-limit.ts'
+import { createKeylessPathLimit, type KeylessPathLimit } from './keyless-path-limit.ts'
 import { parser, type RequestParts } from './parse.ts'
 import { type ApiResponse, render, renderFault, serializer } from './render.ts'
-import { faultOutcome, isLogged, logRequest, openRequestLog, type RequestLog } from './request-log.ts'
+import { faultOutcome, isLogged, logRequest, openRequestLog, type RequestLog, resultOutcome } from './request-log.ts'
+import { chooseHandler, groupHandlersByRoute, type RouteHandlers } from './route-handlers.ts'
 
 export interface ApiRequest extends RequestParts {
   readonly requestId: string
@@ -28,16 +28,17 @@ export interface ApiRequest extends RequestParts {
 }
 
 export interface RequestMeter {
-  /** Without a duration for requests that reached no endpoint. */
+  /** `tookMs`: undefined if the request was refused before its route was known. */
   request(endpoint: string, outcome: string, tookMs?: number): void
 }
 
 export interface App extends RequestLog {
-  readonly handlerGroups: readonly HandlerGroup[]
+  /** Of the contract. Other paths are in routes.ts. */
+  readonly routes: readonly RouteHandlers[]
   readonly authorizer: Authorizer
   readonly deadlines: Deadlines
   readonly aliases: Aliases
-  readonly openPathLimit: OpenPathLimit
+  readonly limitKeylessPath: KeylessPathLimit
   readonly meter: RequestMeter
   readonly compiled: ReadonlyMap<Handler, CompiledEndpoint>
   /** Aborts when the server closes, to end streams. */
@@ -47,7 +48,7 @@ export interface App extends RequestLog {
 /** Parser and serializer of an endpoint. */
 interface CompiledEndpoint {
   readonly parse: ReturnType<typeof parser>
-  readonly write: ReturnType<typeof serializer>
+  readonly serialize: ReturnType<typeof serializer>
   readonly requiresKey: boolean
 }
 
@@ -59,11 +60,11 @@ export function createApp<C extends Context>(
 ): App {
   return {
     ...openRequestLog(context),
-    handlerGroups: groupHandlersByRoute(handlers),
+    routes: groupHandlersByRoute(handlers),
     authorizer,
     deadlines: openDeadlines(context.clock, context.settings.server.responseTimeoutMs),
     aliases: createAliases(context.settings.aliases),
-    openPathLimit: createOpenPathLimit(context),
+    limitKeylessPath: createKeylessPathLimit(context),
     meter,
     compiled: new Map(handlers.map((handler) => [handler, compile(handler, context)])),
     stopping: new AbortController(),
@@ -72,14 +73,14 @@ export function createApp<C extends Context>(
 
 const compile = ({ endpoint }: Handler, { settings }: Context): CompiledEndpoint => ({
   parse: parser(endpoint),
-  write: serializer(endpoint),
+  serialize: serializer(endpoint),
   requiresKey: requiresKey(endpoint, settings),
 })
 
-/** Returns without a promise if nothing had to be waited for. */
-export function respond(app: App, group: HandlerGroup, request: ApiRequest): Awaitable<ApiResponse> {
-  app.aliases.conditions?.read(request.headers)
-  const call = new EndpointCall(app, group, request)
+/** Not `async`: if no stage has to wait, as for most cached responses, the response is returned without a promise. */
+export function respond(app: App, route: RouteHandlers, request: ApiRequest): Awaitable<ApiResponse> {
+  app.aliases.etags?.fromRequest(request.headers)
+  const call = new EndpointCall(app, route, request)
   try {
     const result = call.start()
     if (!(result instanceof Promise)) return call.succeed(result)
@@ -91,21 +92,21 @@ export function respond(app: App, group: HandlerGroup, request: ApiRequest): Awa
 
 class EndpointCall {
   readonly #app: App
-  readonly #group: HandlerGroup
+  readonly #route: RouteHandlers
   readonly #request: ApiRequest
   readonly #startMs: number
   #handler: Handler | undefined
 
-  constructor(app: App, group: HandlerGroup, request: ApiRequest) {
+  constructor(app: App, route: RouteHandlers, request: ApiRequest) {
     this.#app = app
-    this.#group = group
+    this.#route = route
     this.#request = request
     this.#startMs = app.context.clock.monotonicMs()
   }
 
   start(): Awaitable<HandlerResult<unknown>> {
-    checkGroupServed(this.#app, this.#group, this.#request)
-    const handler = choose(this.#group, this.#request)
+    checkGroupServed(this.#app, this.#route, this.#request)
+    const handler = chooseHandler(this.#route, this.#request)
     this.#handler = handler
     const caller = this.#app.authorizer.authorize(handler, this.#request)
     return whenReady(caller, (authorized) => this.#handle(handler, authorized))
@@ -122,31 +123,34 @@ class EndpointCall {
   succeed(result: HandlerResult<unknown>): ApiResponse {
     const handler = this.#handler as Handler
     const response = render(handler, compiledFor(this.#app, handler), result)
-    return this.#report(response, outcomeLabelOf(result))
+    this.#report(response.status, resultOutcome(result))
+    return applyFieldAliases(this.#app.aliases, response)
   }
 
   fail(error: unknown): ApiResponse {
     const fault = toFault(this.#app, error, this.#request)
-    const outcome = faultOutcome(fault)
-    // Log the private detail with the request, so that operators find the cause.
-    const reason =
-      fault.status >= 500 && outcome === fault.code
-        ? fault.message.slice(fault.code.length + 2, fault.code.length + 2 + reasonMax)
-        : undefined
-    const response = renderFault(this.#group.errorFormat, fault, this.#handler?.endpoint.auth ?? 'open')
-    return this.#report(response, outcome, reason)
+    const response = renderFault(this.#route.errorFormat, fault, this.#handler?.endpoint.auth ?? 'open')
+    this.#report(response.status, faultOutcome(fault), reasonOf(fault))
+    return applyFieldAliases(this.#app.aliases, response)
   }
 
-  #report(response: ApiResponse, outcome: string, reason?: string): ApiResponse {
+  /** To the metrics and the log. */
+  #report(status: number, outcome: string, reason?: string): void {
     const endpoint = this.#handler?.endpoint.id
     const tookMs = this.#app.context.clock.monotonicMs() - this.#startMs
     this.#app.meter.request(endpoint ?? 'none', outcome, tookMs)
-    if (isLogged(this.#app, outcome)) {
-      const entry = { endpoint, status: response.status, outcome, tookMs: Math.round(tookMs * 1000) / 1000 }
-      logRequest(this.#app, this.#request, reason === undefined ? entry : { ...entry, reason })
-    }
-    return applyFieldAliases(this.#app, response)
+    if (!isLogged(this.#app, outcome)) return
+    const entry = { endpoint, status, outcome, tookMs: Math.round(tookMs * 1000) / 1000 }
+    logRequest(this.#app, this.#request, reason === undefined ? entry : { ...entry, reason })
   }
+}
+
+const reasonMax = 500
+
+/** The private detail of a failure of the server, which the log shows with the request. */
+function reasonOf(fault: Fault): string | undefined {
+  if (fault.status < 500 || fault instanceof CallerGone) return undefined
+  return fault.detail.slice(0, reasonMax)
 }
 
 /** `origin` is lazy, because computing it may log a warning; so is `signal`, because most handlers do not use it. */
@@ -178,9 +182,9 @@ class AuthorizedRequest implements RequestInfo {
   }
 }
 
-/** A group can be disabled, or be served only under its own host name (behaviour/http.md#hosts-and-groups). */
-function checkGroupServed(app: App, handlerGroup: HandlerGroup, request: ApiRequest): void {
-  const { endpoint } = handlerGroup.handlers[0]
+/** An interface can be disabled, or be served only under its own host name (behaviour/http.md#hosts-and-groups). */
+function checkGroupServed(app: App, route: RouteHandlers, request: ApiRequest): void {
+  const { endpoint } = route.handlers[0]
   const { enabled, host } = app.context.settings.groups[endpoint.group]
   if (!enabled) throw new Fault('route.disabled')
   if (host !== '' && host.toLowerCase() !== request.hostname.toLowerCase()) throw new Fault('route.unknown')
@@ -192,8 +196,8 @@ function compiledFor(app: App, handler: Handler): CompiledEndpoint {
   return compiled
 }
 
-/** Occur with every call while the database or Redis is down. */
-const failEveryCall: ReadonlySet<string> = new Set(['store.unavailable', 'limit.unavailable'])
+/** While the database or Redis is down, every call gets one of these. They are logged once a minute, with a count. */
+const codesOfOutages: ReadonlySet<string> = new Set(['store.unavailable', 'limit.unavailable'])
 
 /** Errors that are not Faults are bugs: they are logged with details, and the caller gets `server.internal`. */
 export function toFault(
@@ -205,47 +209,10 @@ export function toFault(
     // Do not log "not covered yet" as a failure; the request log has it.
     if (error.status < 500 || error instanceof CallerGone || error.code.endsWith('.not_covered')) return error
     const fields = { requestId: request.requestId, fault: error.message }
-    const count = failEveryCall.has(error.code) ? logThrottle.due(error.message) : 1
+    const count = codesOfOutages.has(error.code) ? logThrottle.countToLog(error.message) : 1
     if (count !== undefined) context.log.warn(count === 1 ? fields : { ...fields, count }, 'request failed')
     return error
   }
   context.log.error({ requestId: request.requestId, path: request.path, ...failureFields(error) }, 'unexpected failure')
   return new Fault('server.internal', { cause: error })
-}
-
-const reasonMax = 500
-
-/** The outcome of a response in the log and in the metrics. */
-const outcomeLabelOf = ({ is }: HandlerResult<unknown>): string =>
-  is === 'nothing' ? 'not_found' : is === 'unchanged' ? is : 'ok'
-
-/** Renames and removes fields in JSON by the configured aliases. Compressed and other bodies stay unchanged. */
-export function applyFieldAliases(app: App, response: ApiResponse): ApiResponse {
-  const { changeFields, conditions } = app.aliases
-  if (!changeFields || !conditions) return response
-  const changed = { ...response, headers: conditions.write(response.headers) }
-  if (response.status === 304 || !isPlainJson(response)) return changed
-  const { chunks } = response
-  if (chunks) return { ...changed, chunks: (signal) => mapChunks(chunks(signal), changeFields) }
-  const text = typeof response.body === 'string' ? response.body : new TextDecoder().decode(response.body)
-  return { ...changed, body: changeFields(text), isShared: false }
-}
-
-const isPlainJson = ({ headers }: ApiResponse): boolean =>
-  headers['content-encoding'] === undefined && /json|event-stream/.test(headers['content-type'] ?? '')
-
-async function* mapChunks(chunks: AsyncIterable<string>, change: (text: string) => string): AsyncGenerator<string> {
-  for await (const chunk of chunks) yield change(chunk)
-}
-
-const formatFaultMessage = ({ publicMessage, problems }: RaisedFault): string =>
-  [publicMessage, ...problems.map((problem) => `${problem.at.join('.')} ${problem.message}.`)].join(' ')
-
-/** For paths that belong to no group. */
-export const defaultErrorFormat: ErrorFormat = {
-  renderFault: (fault) => ({
-    status: fault.status,
-    body: { error: { code: fault.code, message: formatFaultMessage(fault) } },
-  }),
-  renderNotFound: () => ({ status: 404, body: { error: { code: 'record.not_found', message: 'Not found.' } } }),
 }

@@ -132,7 +132,7 @@ function originOf(app: App, raw: IncomingMessage): string {
 
 /** For warnings that any caller can cause: logged once an hour, with a count. */
 export function warnHourly({ context, logThrottle }: App, text: string): void {
-  const count = logThrottle.due(text, 3_600_000)
+  const count = logThrottle.countToLog(text, 3_600_000)
   if (count !== undefined) context.log.warn({ count }, text)
 }
 

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { contract } from '#api/contract/contract.ts'
 import { errorFormatOf } from '#api/contract/error-formats.ts'
 import { Fault, invalid } from '#core/fault.ts'
-import { defaultErrorFormat } from './pipeline.ts'
+import { defaultErrorFormat } from './default-error-format.ts'
 import { render, renderFault, serializer } from './render.ts'
 
 test('every example of the contract is serialized unchanged', () => {
@@ -14,9 +14,9 @@ test('every example of the contract is serialized unchanged', () => {
 })
 
 test('integers beyond 2^53 are serialized exactly', () => {
-  const write = serializer(contract['validators.aggregateEffectiveness'])
+  const serialize = serializer(contract['validators.aggregateEffectiveness'])
   const page = { filterType: 'day', granularity: 'day', size: 1 }
-  const text = write({ data: [{ earnings: 2n ** 70n, day: 7 }], next: null, page, total: 1 })
+  const text = serialize({ data: [{ earnings: 2n ** 70n, day: 7 }], next: null, page, total: 1 })
   assert.match(text, /"earnings":1180591620717411303424\b/)
   assert.match(text, /"day":7/)
 
@@ -51,7 +51,7 @@ test('behaviour/http.md#errors: every error has its code in a header, also "not 
     assert.equal(renderFault(format, new Fault('limit.day'), 'x').headers['x-tetrad-fault'], 'limit.day')
   for (const endpoint of Object.values(contract)) {
     const handler = { endpoint, errorFormat: errorFormatOf(endpoint), handle: () => Promise.reject() }
-    const { headers } = render(handler, { write: () => '{}', requiresKey: false }, { is: 'nothing' })
+    const { headers } = render(handler, { serialize: () => '{}', requiresKey: false }, { is: 'nothing' })
     assert.equal(headers['x-tetrad-fault'], 'record.not_found', endpoint.id)
   }
 })
@@ -73,7 +73,7 @@ test('incomplete responses have retry-after', () => {
     handle: () => Promise.reject(),
   }
   const headersOf = (more: object) =>
-    render(handler, { write: () => '{}', requiresKey: false }, { is: 'body', body: {}, ...more }).headers
+    render(handler, { serialize: () => '{}', requiresKey: false }, { is: 'body', body: {}, ...more }).headers
   assert.equal(headersOf({ retryAfterMs: 39_001 })['retry-after'], '40')
   assert.equal('retry-after' in headersOf({}), false)
 })

@@ -17,7 +17,7 @@ export interface ApiResponse {
   /** An endless response instead of a body. */
   readonly chunks?: (signal: AbortSignal) => AsyncIterable<string>
   /** The body is kept anyway, so it takes no memory for this response. */
-  readonly isShared?: boolean | undefined
+  readonly isBodyShared?: boolean | undefined
 }
 
 export const jsonType = 'application/json; charset=utf-8'
@@ -30,10 +30,10 @@ export const jsonResponse = (body: unknown, status = 200, headers: Record<string
 
 /** Compiled at the first use, to keep the start fast. */
 export function serializer(endpoint: Endpoint): (body: unknown) => string {
-  let write: ((body: unknown) => string) | undefined
+  let serialize: ((body: unknown) => string) | undefined
   return (body) => {
-    write ??= fastJson(toNullableSchema(endpoint.reply) as object) as (body: unknown) => string
-    return write(body)
+    serialize ??= fastJson(toNullableSchema(endpoint.reply) as object) as (body: unknown) => string
+    return serialize(body)
   }
 }
 
@@ -48,7 +48,7 @@ function toNullableSchema(schema: unknown): unknown {
 }
 
 export interface Rendering {
-  readonly write: (body: unknown) => string
+  readonly serialize: (body: unknown) => string
   readonly requiresKey: boolean
 }
 
@@ -56,7 +56,7 @@ export function render(handler: Handler, rendering: Rendering, result: HandlerRe
   switch (result.is) {
     case 'body': {
       const headers = limitCaching(handler, rendering, resultHeaders(result, result.retryAfterMs))
-      return { status: 200, headers, body: rendering.write(result.body) }
+      return { status: 200, headers, body: rendering.serialize(result.body) }
     }
     case 'bytes':
       return renderBytes(handler, rendering, result)
@@ -86,12 +86,12 @@ function renderBytes(
   rendering: Rendering,
   result: HandlerResult<unknown> & { is: 'bytes' },
 ): ApiResponse {
-  const { rendered, isShared } = result
+  const { rendered, isBodyShared } = result
   if (rendered?.response) return rendered.response
   const headers = limitCaching(handler, rendering, resultHeaders(result))
-  const response = { status: 200, headers, body: result.bytes, isShared }
+  const response = { status: 200, headers, body: result.bytes, isBodyShared }
   if (!rendered) return response
-  rendered.response = { ...response, once: rendered, isShared: true }
+  rendered.response = { ...response, once: rendered, isBodyShared: true }
   return rendered.response
 }
 

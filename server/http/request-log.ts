@@ -4,6 +4,7 @@ import type { Fault } from '#core/fault.ts'
 import { networkOf } from './caller-network.ts'
 import type { Context } from './context.ts'
 import { CallerGone } from './deadline.ts'
+import type { HandlerResult } from './handler.ts'
 import { LogThrottle } from './log-throttle.ts'
 import { SlidingWindows } from './sliding-window.ts'
 
@@ -26,7 +27,11 @@ interface RequestLogEntry {
   readonly reason?: string
 }
 
-/** The outcome of an error in the log and in the metrics. */
+/** The outcome of a response in the log and in the metrics. */
+export const resultOutcome = ({ is }: HandlerResult<unknown>): string =>
+  is === 'nothing' ? 'not_found' : is === 'unchanged' ? is : 'ok'
+
+/** The same of an error. */
 export const faultOutcome = (fault: Fault): string => (fault instanceof CallerGone ? clientGone : fault.code)
 
 const clientGone = 'client_gone'
@@ -56,7 +61,7 @@ export function logRequest(log: RequestLog, request: LoggedRequest, entry: Reque
   const { context, logThrottle } = log
   const { requests } = context.settings.log
   if (requests === 'failures' && !mayLogFailure(log, request, entry)) {
-    const count = logThrottle.due(leftOut)
+    const count = logThrottle.countToLog(leftOut)
     if (count !== undefined) context.log.warn({ count }, leftOut)
     return
   }

@@ -6,11 +6,13 @@ import { Fault, invalid } from '#core/fault.ts'
 import type { Settings } from '#runtime/settings.ts'
 import { pathPattern } from './aliases.ts'
 import { networkOf } from './caller-network.ts'
-import { findNearestGroup, type HandlerGroup } from './handler-groups.ts'
-import { type ApiRequest, type App, applyFieldAliases, defaultErrorFormat, respond, toFault } from './pipeline.ts'
+import { defaultErrorFormat } from './default-error-format.ts'
+import { applyFieldAliases } from './field-aliases.ts'
+import { type ApiRequest, type App, respond, toFault } from './pipeline.ts'
 import { type QueryRules, valuesPerNameMax } from './query.ts'
 import { type ApiResponse, renderFault } from './render.ts'
 import { faultOutcome, type LoggedRequest, logRequest } from './request-log.ts'
+import { findNearestRoute, type RouteHandlers } from './route-handlers.ts'
 
 type ExtraHandler = (request: ApiRequest) => Promise<ApiResponse>
 
@@ -45,13 +47,13 @@ export interface HttpRoute {
 export function createRoutes(app: App, extraRoutes: readonly ExtraRoute[]): readonly HttpRoute[] {
   const { urlBytesMax } = app.context.settings.server
   return [
-    ...app.handlerGroups.map((group) => ({
-      path: group.path,
-      methods: group.methods,
-      urlBytesMax: Math.max(urlBytesMax, ...group.handlers.map(({ endpoint }) => endpoint.urlBytesMax ?? 0)),
-      query: queryRules(group),
-      pattern: pathPattern(group.path),
-      handle: (request: ApiRequest) => respond(app, group, request),
+    ...app.routes.map((route) => ({
+      path: route.path,
+      methods: route.methods,
+      urlBytesMax: Math.max(urlBytesMax, ...route.handlers.map(({ endpoint }) => endpoint.urlBytesMax ?? 0)),
+      query: queryRules(route),
+      pattern: pathPattern(route.path),
+      handle: (request: ApiRequest) => respond(app, route, request),
     })),
     ...extraRoutes.map((route) => ({
       path: route.path,
@@ -66,7 +68,7 @@ export function createRoutes(app: App, extraRoutes: readonly ExtraRoute[]): read
 }
 
 /** Endpoints with the key in the query match parameter names in any letter case (behaviour/explorer.md#parameters). */
-const queryRules = ({ handlers }: HandlerGroup): QueryRules => ({
+const queryRules = ({ handlers }: RouteHandlers): QueryRules => ({
   listsMax: new Map(
     handlers.flatMap(({ endpoint }) =>
       Object.entries(endpoint.input.properties as Record<string, { readonly maxItems?: number }>)
@@ -82,14 +84,14 @@ async function handleExtra(app: App, route: ExtraRoute, request: ApiRequest, met
   let response: ApiResponse
   let outcome = 'ok'
   try {
-    if (!route.isUnlimited) app.openPathLimit(route.path, networkOf(request.address))
+    if (!route.isUnlimited) app.limitKeylessPath(route.path, networkOf(request.address))
     const reply = route.change?.[method as 'POST' | 'DELETE'] ?? route.read
     if (!reply) throw new Error(`no handler for ${method} ${route.path}`)
     // Aliases are for existing clients, not for the pages of the console.
     const changesFields = !route.sameOrigin && !route.appliesAliases
-    if (changesFields) app.aliases.conditions?.read(request.headers)
+    if (changesFields) app.aliases.etags?.fromRequest(request.headers)
     response = await reply(request)
-    if (changesFields) response = applyFieldAliases(app, response)
+    if (changesFields) response = applyFieldAliases(app.aliases, response)
   } catch (error) {
     const fault = toFault(app, error, request)
     response = renderFault(defaultErrorFormat, fault, 'open')
@@ -101,14 +103,14 @@ async function handleExtra(app: App, route: ExtraRoute, request: ApiRequest, met
   return response
 }
 
-/** The response to a request that reached no endpoint, in the error format of the nearest group. */
+/** The response to a request that reached no endpoint, in the error format of the nearest route. */
 export function refusal(app: App, request: LoggedRequest, fault: Fault): ApiResponse {
-  const group = findNearestGroup(app.handlerGroups, request.path)
-  const auth = group?.handlers[0].endpoint.auth ?? 'open'
-  const response = renderFault(group?.errorFormat ?? defaultErrorFormat, fault, auth)
+  const route = findNearestRoute(app.routes, request.path)
+  const auth = route?.handlers[0].endpoint.auth ?? 'open'
+  const response = renderFault(route?.errorFormat ?? defaultErrorFormat, fault, auth)
   app.meter.request('none', faultOutcome(fault))
   logRequest(app, request, { status: response.status, outcome: faultOutcome(fault) })
-  return group ? applyFieldAliases(app, response) : response
+  return route ? applyFieldAliases(app.aliases, response) : response
 }
 
 type PathMethods = Pick<HttpRoute, 'methods' | 'sameOrigin'>
@@ -130,7 +132,7 @@ export function noRouteFault({ context }: App, routes: readonly HttpRoute[], pat
 /** For a malformed percent-encoding and for a parameter that is too long. */
 export function badUrlFault(app: App, path: string): Fault {
   if (path.length > app.context.settings.server.urlBytesMax) return new Fault('input.url_too_long')
-  const name = /\{(\w+)\}/.exec(findNearestGroup(app.handlerGroups, path)?.path ?? '')?.[1] ?? 'url'
+  const name = /\{(\w+)\}/.exec(findNearestRoute(app.routes, path)?.path ?? '')?.[1] ?? 'url'
   return invalid(['path', name], 'has a malformed percent-encoding')
 }
 

@@ -23,7 +23,7 @@ export function sendResponse(exchange: Exchange, apiResponse: ApiResponse): void
   else send(exchange, apiResponse)
 }
 
-export function send(exchange: Exchange, { status, headers, body, once, isShared }: ApiResponse): void {
+export function send(exchange: Exchange, { status, headers, body, once, isBodyShared }: ApiResponse): void {
   const { response, writer } = exchange
   const list = once ? headerListOnce(exchange, headers, once) : headerList(exchange, headers)
   const byteCount = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength
@@ -32,7 +32,7 @@ export function send(exchange: Exchange, { status, headers, body, once, isShared
   response.writeHead(status, list)
   if (byteCount > partBytes && exchange.raw.method !== 'HEAD') {
     const bytes = typeof body === 'string' ? Buffer.from(body) : body
-    reportFailure(exchange, writeBody(writer, response, splitBody(bytes), isShared ? 0 : byteCount))
+    reportFailure(exchange, writeBody(writer, response, splitBody(bytes), isBodyShared ? 0 : byteCount))
     return
   }
   // Text with one byte per character needs no UTF-8 encoder, and Node sends it with the headers in one string.

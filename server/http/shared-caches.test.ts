@@ -31,10 +31,10 @@ async function collectHeaders(requireKey: boolean) {
       const handlerResult = structuredClone(result)
       const handler = createHandler(open, async () => handlerResult)
       const app = createApp(context, [handler], everyone, { request: () => {} })
-      const [group] = app.handlerGroups
-      assert.ok(group)
+      const [route] = app.routes
+      assert.ok(route)
       for (let times = 0; times < 2; times++) {
-        const response = await respond(app, group, {
+        const response = await respond(app, route, {
           ...{ requestId: 'a', address: '192.0.2.1', origin: '', hostname: '', path: endpoint.path, params: {} },
           ...{ query: { ...endpoint.selectedBy }, headers: {}, contentType: 'application/json', body: bytes },
         })

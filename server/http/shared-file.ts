@@ -22,6 +22,6 @@ export function createSharedFile(content: Uint8Array, type: string): SharedFile 
     const { bytes, etag, headers: encodingHeaders } = await compressed.encodedAs(encoding)
     const all = { 'content-type': type, etag, ...headers, ...(isCompressible && encodingHeaders) }
     if (status === 200 && isUnchanged(request.headers, etag)) return { status: 304, headers: all, body: '' }
-    return { status, headers: all, body: bytes, isShared: true }
+    return { status, headers: all, body: bytes, isBodyShared: true }
   }
 }

@@ -53,14 +53,17 @@ type ThreadReply = { readonly id: number; readonly holdsState: boolean } & (
   | { readonly is: 'error'; readonly error: SerializedError }
 )
 
+type FaultFields = Pick<
+  Fault,
+  'code' | 'publicMessage' | 'detail' | 'problems' | 'retryAfterMs' | 'textValues' | 'headers'
+>
+
 interface SerializedError {
   readonly name: string
   readonly message: string
   readonly stack: string | undefined
   /** Of a fault. */
-  readonly fault?: Pick<Fault, 'code' | 'publicMessage' | 'problems' | 'retryAfterMs' | 'textValues' | 'headers'> & {
-    readonly hasCause: boolean
-  }
+  readonly fault?: FaultFields & { readonly hasCause: boolean }
 }
 
 interface Waiting {
@@ -217,9 +220,9 @@ function lowerPriority(): void {
 function serializeError(error: unknown): SerializedError {
   const { name, message, stack } = error instanceof Error ? error : new Error(String(error))
   if (!(error instanceof Fault)) return { name, message, stack }
-  const { code, publicMessage, problems, retryAfterMs, textValues, headers } = error
-  const hasCause = error.cause !== undefined
-  return { name, message, stack, fault: { code, publicMessage, problems, retryAfterMs, textValues, headers, hasCause } }
+  const { code, publicMessage, detail, problems, retryAfterMs, textValues, headers } = error
+  const fault: FaultFields = { code, publicMessage, detail, problems, retryAfterMs, textValues, headers }
+  return { name, message, stack, fault: { ...fault, hasCause: error.cause !== undefined } }
 }
 
 function errorOf({ name, message, stack, fault }: SerializedError): Error {
@@ -228,7 +231,6 @@ function errorOf({ name, message, stack, fault }: SerializedError): Error {
     return new Fault(code, {
       ...options,
       message: publicMessage,
-      detail: message.slice(code.length + 2),
       ...(retryAfterMs !== undefined && { retryAfterMs }),
       ...(hasCause && { cause: stack }),
     })

@@ -40,5 +40,5 @@ export async function inlineList(
   // The caller may cache the list, but must revalidate it each time.
   const cacheHeaders = { etag, 'cache-control': 'private, no-cache' }
   if (isUnchanged(request.headers, etag)) return { is: 'unchanged', headers: { vary: headers.vary, ...cacheHeaders } }
-  return { is: 'bytes', bytes, headers: { ...headers, ...cacheHeaders }, isShared: true }
+  return { is: 'bytes', bytes, headers: { ...headers, ...cacheHeaders }, isBodyShared: true }
 }

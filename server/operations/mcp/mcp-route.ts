@@ -65,12 +65,12 @@ export async function openMcpRoute(app: App, version: string): Promise<ExtraRout
 }
 
 /** A key may send as many messages as its plan allows calls, and at least as many as a caller without a key. */
-function countMessage({ context, openPathLimit }: App, { address }: ApiRequest, key: KeyRecord | undefined): void {
+function countMessage({ context, limitKeylessPath }: App, { address }: ApiRequest, key: KeyRecord | undefined): void {
   const { anonymousPerSecond } = context.settings.server
   const perSecond = key ? context.settings.plans[key.plan].perSecond : anonymousPerSecond
   const isUnlimited = perSecond === 0 || anonymousPerSecond === 0
   const caller = key ? `key ${key.id}` : networkOf(address)
-  openPathLimit(mcpPath, caller, isUnlimited ? 0 : Math.max(perSecond, anonymousPerSecond))
+  limitKeylessPath(mcpPath, caller, isUnlimited ? 0 : Math.max(perSecond, anonymousPerSecond))
 }
 
 function readMessage({ contentType, body }: ApiRequest): object {

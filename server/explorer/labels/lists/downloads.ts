@@ -71,7 +71,7 @@ export const labelExportRoute = (context: LinkContext): ExtraRoute => ({
       ifNoneMatch: headers['if-none-match'],
       acceptEncoding: headers['accept-encoding'],
     })
-    return { status: download.status, headers: download.headers, body: download.bytes, isShared: true }
+    return { status: download.status, headers: download.headers, body: download.bytes, isBodyShared: true }
   },
 })
 

@@ -6,7 +6,7 @@ import { Fault } from '#core/fault.ts'
 import type { Handler, RawQuery } from './handler.ts'
 
 /** All handlers of one path and method. */
-export interface HandlerGroup {
+export interface RouteHandlers {
   readonly path: string
   readonly errorFormat: ErrorFormat
   readonly handlers: readonly [Handler, ...Handler[]]
@@ -14,7 +14,7 @@ export interface HandlerGroup {
   readonly methods: readonly string[]
 }
 
-export function groupHandlersByRoute(handlers: readonly Handler[]): readonly HandlerGroup[] {
+export function groupHandlersByRoute(handlers: readonly Handler[]): readonly RouteHandlers[] {
   const byRoute = Map.groupBy(handlers, ({ endpoint }) => `${endpoint.method} ${endpoint.path}`)
   return [...byRoute.values()].map((atRoute) => {
     const handlers = atRoute as [Handler, ...Handler[]]
@@ -30,28 +30,28 @@ function methodsOf(handler: Handler): readonly string[] {
 }
 
 /** Uses the query only if it selects the endpoint, because it is parsed when it is first used. */
-export function choose(group: HandlerGroup, request: { readonly query: RawQuery }): Handler {
-  const [first] = group.handlers
+export function chooseHandler(route: RouteHandlers, request: { readonly query: RawQuery }): Handler {
+  const [first] = route.handlers
   if (!first.endpoint.selectedBy) return first
   const { query } = request
   const [module, action] = [lowerText(query.module), lowerText(query.action)]
   const inModule = ({ endpoint }: Handler) => endpoint.selectedBy?.module === module
-  const chosen = group.handlers.find((handler) => inModule(handler) && handler.endpoint.selectedBy?.action === action)
+  const chosen = route.handlers.find((handler) => inModule(handler) && handler.endpoint.selectedBy?.action === action)
   if (chosen) return chosen
-  // Groups that selectedBy by parameters have a fault for each of them.
-  throw new Fault(`${first.endpoint.group}.${group.handlers.some(inModule) ? 'action' : 'module'}` as FaultCode)
+  // An interface that selects endpoints by parameters has a fault for each of the two.
+  throw new Fault(`${first.endpoint.group}.${route.handlers.some(inModule) ? 'action' : 'module'}` as FaultCode)
 }
 
 const lowerText = (value: RawQuery[string]): string => (typeof value === 'string' ? value.toLowerCase() : '')
 
-/** The group whose path has the same start, so that errors of malformed paths have the format of their group. */
-export function findNearestGroup(groups: readonly HandlerGroup[], path: string): HandlerGroup | undefined {
-  let best: HandlerGroup | undefined
+/** The route whose path has the same start. It decides the error format of malformed paths. */
+export function findNearestRoute(routes: readonly RouteHandlers[], path: string): RouteHandlers | undefined {
+  let best: RouteHandlers | undefined
   let length = 1
-  for (const group of groups) {
-    const [fixed = '', parameter] = group.path.split('{')
+  for (const route of routes) {
+    const [fixed = '', parameter] = route.path.split('{')
     const inside = parameter === undefined ? path === fixed || path.startsWith(`${fixed}/`) : path.startsWith(fixed)
-    if (inside && fixed.length > length) [best, length] = [group, fixed.length]
+    if (inside && fixed.length > length) [best, length] = [route, fixed.length]
   }
   return best
 }

@@ -9,10 +9,10 @@ const windowMs = 1000
 /** Number of callers within two seconds; further ones must wait (sliding-window.ts, 2). */
 const networksMax = 100_000
 
-/** Counts a call of a network or a key. Throws a Fault if the limit is reached. 0: no limit. */
-export type OpenPathLimit = (path: string, caller: string, limit?: number) => void
+/** Counts a call by a network or a key. Throws a Fault if the limit is reached. 0: no limit. */
+export type KeylessPathLimit = (path: string, caller: string, limit?: number) => void
 
-export function createOpenPathLimit({ settings, clock }: Pick<Context, 'settings' | 'clock'>): OpenPathLimit {
+export function createKeylessPathLimit({ settings, clock }: Pick<Context, 'settings' | 'clock'>): KeylessPathLimit {
   const byPath = new Map<string, SlidingWindows>()
   return (path, caller, limit = settings.server.anonymousPerSecond) => {
     if (limit === 0) return
