@@ -1,6 +1,12 @@
-// Starts a server: opens the databases, creates the HTTP server and starts the ingesters. On close, everything is stopped in
-// reverse order. Each step is a file in start/.
-
+// Starts a server: opens the databases, creates the HTTP server and starts the ingesters. Each step is a file in start/.
+//
+// A part that must be stopped is registered in `resources` when it starts. The parts stop in reverse order, when a later
+// step fails and when the server closes. So a server that closes does this:
+//
+// 1. It reports to load balancers that it stops, and waits `server.stopDelayMs`. It still handles requests.
+// 2. The HTTP server refuses new requests, and waits for those in flight.
+// 3. Ingesters, with their thread, and other background work end.
+// 4. The control socket closes. Then the counted calls of keys are stored, and the databases close.
 import { startHistoryRecorder } from '#admin/history.ts'
 import { createProgressBoard } from '#admin/progress.ts'
 import { getReceiptSigner } from '#fx/receipts/receipt-key.ts'
@@ -18,14 +24,14 @@ import { type Random, systemRandom } from '#runtime/random.ts'
 import type { Settings } from '#runtime/settings.ts'
 import type { Stores } from '#storage/open.ts'
 import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
-import { createNoticeReader } from './background/notices.ts'
+import { createNoticeReceiver } from './background/notices.ts'
 import { createIngest } from './background/start-ingest.ts'
 import { type AppContext, createContext } from './context.ts'
 import { endpoints } from './endpoints.ts'
 import { extensions } from './extensions.ts'
+import { BackgroundWork } from './start/background-work.ts'
 import { createHealth } from './start/create-health.ts'
 import { createRoutes } from './start/create-routes.ts'
-import { Loops } from './start/loops.ts'
 import { openAuthorization } from './start/open-authorization.ts'
 import { type Databases, openDatabases } from './start/open-databases.ts'
 
@@ -43,7 +49,10 @@ export interface StartOptions {
   readonly onUpgrade?: (message: string) => void
   /** Throws if this data must not be served with these settings. Runs before anything is written. */
   readonly checkData?: (stores: Pick<Stores, 'state' | 'ingest'>) => Promise<void>
-  /** Runs after the databases are open, before the beacon nodes are asked for the times of their chains. */
+  /**
+   * Runs when the databases are open. Its context is not the one of the server: the settings do not contain what the
+   * beacon nodes return about their chains (genesis and slot times).
+   */
   readonly prepare?: (context: AppContext) => Promise<void>
   /** Default: `all`. With `none`, the server has only the eight endpoints, and no alerts. */
   readonly extensions?: 'all' | 'none'
@@ -61,10 +70,9 @@ export interface RunningServer {
 export async function startServer(options: StartOptions): Promise<RunningServer> {
   const { dataDir, log, clock = systemClock, random = systemRandom, version = 'unknown' } = options
   const hasExtensions = options.extensions !== 'none'
-  // Closed in reverse order, either when a later step fails or when the server closes.
   await using resources = new AsyncDisposableStack()
   const metrics = openMetrics({ version })
-  const { databases, writeHealth, onStored } = resources.use(await openDatabases(options, clock, metrics))
+  const { databases, writeHealth, recordOperation } = resources.use(await openDatabases(options, clock, metrics))
   const context = await createServerContext(options, { ...databases, clock, random, log })
   const { settings } = context
   const demoKey = await options.createDemoKey?.(context)
@@ -73,12 +81,15 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   const authorization = resources.use(await openAuthorization(context, metrics))
 
   const progressBoard = createProgressBoard(clock)
-  const notify = createNoticeReader(metrics, progressBoard)
-  const ingest = await createIngest(context, { dataDir, notify, onStored, hasAlerts: hasExtensions })
-  let httpServer: HttpServer | undefined
-  const url = () => httpServer?.url
+  const notify = createNoticeReceiver(metrics, progressBoard)
+  const ingest = resources.use(
+    await createIngest(context, { dataDir, notify, recordOperation, hasAlerts: hasExtensions }),
+  )
+  /** Undefined until the server listens. */
+  let listeningUrl: string | undefined
+  const url = () => listeningUrl
   resources.use(await startOperations(context, { dataDir, version, url, ingestCalls: ingest.calls }))
-  const loops = resources.use(new Loops())
+  const backgroundWork = resources.use(new BackgroundWork())
 
   const coverage = recentCoverage(context)
   const history = settings.console.enabled ? startHistoryRecorder({ clock, metrics, coverage }) : undefined
@@ -89,23 +100,22 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   const health = createHealth(context, { metrics, writeHealth, ingest, hasSharedLimits, coverage })
   const handlers = hasExtensions ? [...endpoints, ...extensions] : endpoints
   const app = createApp(context, handlers, authorization.authorizer, metrics)
-  const listeningUrl = () => url() ?? ''
-  const routes = await createRoutes(context, app, {
-    ...{ version, listeningUrl, health, authorization, coverage, progressBoard, history, demoKey },
-  })
+  const routeParts = { version, url, health, authorization, coverage, progressBoard, history, demoKey }
+  const routes = await createRoutes(context, app, routeParts)
   options.signal?.throwIfAborted()
   const listening = await startHttpServer(app, routes.all)
-  httpServer = listening
+  listeningUrl = listening.url
   resources.defer(() => listening.close())
   resources.defer(watchOpenFiles(app, await openFilesReader()))
+  // Registered last, so it runs first, while the server still listens.
   resources.defer(async () => {
     health.readiness.stopping = true
     listening.drain()
     await clock.sleep(settings.server.stopDelayMs)
   })
   log.info({ url: listening.url }, 'listening')
-  loops.start(context, ingest, metrics, hasExtensions)
-  loops.add(routes.openapi.prepare())
+  backgroundWork.start(context, ingest, metrics, hasExtensions)
+  backgroundWork.add(routes.openapi.prepare())
 
   const openResources = resources.move()
   return {
@@ -127,9 +137,7 @@ async function createServerContext(options: StartOptions, parts: ContextParts): 
   options.signal?.throwIfAborted()
   const settings = await withChainTimes({ ...parts, settings: options.settings })
   options.signal?.throwIfAborted()
-  const context = createContext({ ...parts, settings })
-  // A thread reads one list over one or two connections.
-  const listStore = { ...settings.store, stateConnections: 2 }
-  context.explorer.listsOnThread = { dir: options.dataDir, options: listStore }
-  return context
+  // The thread that writes a label list needs at most two connections.
+  const listThreadStore = { dir: options.dataDir, options: { ...settings.store, stateConnections: 2 } }
+  return createContext({ ...parts, settings }, listThreadStore)
 }

@@ -1,6 +1,7 @@
 // The context of a server or a command: databases, settings, clock, log, and the caches of all groups.
 import { createExplorerCaches, type ExplorerContext } from '#explorer/context.ts'
 import { createLabelSearchCache, type LabelSearchContext } from '#explorer/extensions/label-search/context.ts'
+import type { StateLocation } from '#explorer/labels/lists/write-list.ts'
 import { createFxCaches, type FxContext } from '#fx/context.ts'
 import type { Context } from '#http/context.ts'
 import { createStreamProgress } from '#ingest/stream-progress.ts'
@@ -22,10 +23,11 @@ export type AppContext = Context &
 /** Of the thread of the ingesters, which does not open what requests write. */
 export type IngestContext = Omit<AppContext, 'state' | 'fx' | 'labelSearch' | 'changeStreams' | 'operators'>
 
-/** With empty caches. */
-export const createContext = ({ state, ...parts }: Context): AppContext => ({
+/** With empty caches. `listThreadStore`: see explorer/context.ts. */
+export const createContext = ({ state, ...parts }: Context, listThreadStore?: StateLocation): AppContext => ({
   ...createIngestContext(parts),
   state,
+  explorer: createExplorerCaches(listThreadStore),
   fx: createFxCaches(),
   labelSearch: createLabelSearchCache(),
   changeStreams: new StreamSlots(),

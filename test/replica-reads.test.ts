@@ -38,7 +38,7 @@ test('4.1, 4.2, 4.5 and 4.6 read from a replica that keeps up, never older data 
   const clock = new ManualClock(testNowMs)
   const parts = { ...stores, duties, settings, clock, random: seededRandom('replicas'), log: silentLog }
   const context = { ...createContext(parts), clock, dir } as TestContext
-  const listsOnThread = { dir, options: store }
+  const listThreadStore = { dir, options: store }
 
   let sent = ''
   proxy.onQuestion = (text) => {
@@ -69,7 +69,7 @@ test('4.1, 4.2, 4.5 and 4.6 read from a replica that keeps up, never older data 
     )
   /** Without cached lists. */
   const entries = async () => {
-    const explorer = { ...context.explorer, lists: new Map(), listsOnThread }
+    const explorer = { ...context.explorer, lists: new Map(), listThreadStore }
     const list = await getFinishedList({ ...context, explorer }, '1', 'json')
     return JSON.parse(Buffer.from(list?.file.plain.bytes ?? []).toString()).length as number
   }

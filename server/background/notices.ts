@@ -29,8 +29,8 @@ export interface NoticeBoard {
   feed(report: FeedReport): void
 }
 
-/** Passes notices on to the metrics and the console. */
-export function createNoticeReader(metrics: Metrics, board: NoticeBoard): Notify {
+/** Receives notices for the metrics and the console. */
+export function createNoticeReceiver(metrics: Metrics, board: NoticeBoard): Notify {
   const chains = new Map<string, (progress: IndexProgress) => void>()
   return (notice) => {
     switch (notice.is) {

@@ -27,11 +27,12 @@ export interface IngestParts {
   readonly notify: Notify
   /** See `IngestOptions`. */
   readonly hasAlerts: boolean
-  /** Gets the operations of the thread on the databases. */
-  readonly onStored: (operation: StoreOperation) => void
+  /** Receives the operations of the thread on the databases. */
+  readonly recordOperation: (operation: StoreOperation) => void
 }
 
-export interface Ingest {
+/** Disposing ends the thread, which starts with the first call. */
+export interface Ingest extends AsyncDisposable {
   /** For commands (operations/start.ts). */
   readonly calls: IngestCalls
   /** For /readyz. */
@@ -55,6 +56,7 @@ function ingestOnThisThread(context: AppContext, { dataDir, notify, hasAlerts }:
     run: async (signal) => {
       if (context.settings.ingest.enabled) await runIngesters(context, options, signal)
     },
+    [Symbol.asyncDispose]: async () => {},
   }
 }
 
@@ -67,7 +69,7 @@ const stableMs = 600_000
 /** Longer than any transaction of an ingester, shorter than the time limit of requests. */
 const storeTimeoutMs = 5000
 
-function ingestOnThread(context: AppContext, { dataDir, notify, onStored, hasAlerts }: IngestParts): Ingest {
+function ingestOnThread(context: AppContext, { dataDir, notify, recordOperation, hasAlerts }: IngestParts): Ingest {
   const { clock, log, random, settings } = context
   const maps = sharedMaps(context)
   const start: IngestThreadStart = { settings, dataDir, hasAlerts, holder: random.uuid() }
@@ -83,7 +85,7 @@ function ingestOnThread(context: AppContext, { dataDir, notify, onStored, hasAle
   function readNotice(notice: ThreadNotice): void {
     failure = undefined
     if (notice.is === 'log') log[notice.level](notice.fields, notice.message)
-    else if (notice.is === 'stored') for (const operation of notice.operations) onStored(operation)
+    else if (notice.is === 'stored') for (const operation of notice.operations) recordOperation(operation)
     else if (notice.is === 'shared') {
       const { map, key, value } = notice
       if (value === undefined) maps[map].delete(key)
@@ -138,5 +140,6 @@ function ingestOnThread(context: AppContext, { dataDir, notify, onStored, hasAle
       }
       await thread.close()
     },
+    [Symbol.asyncDispose]: () => thread.close(),
   }
 }

@@ -15,7 +15,8 @@ export type ExplorerContext = Omit<Context, 'state' | 'duties'> & {
   readonly explorer: ReturnType<typeof createExplorerCaches>
 }
 
-export const createExplorerCaches = () => ({
+/** `listThreadStore`: where a thread finds the labels. Undefined: lists are written in this thread, as in commands. */
+export const createExplorerCaches = (listThreadStore?: StateLocation) => ({
   /** By chain id. Opened when first needed. */
   nodes: new Map<string, ChainNode>(),
   /**
@@ -35,7 +36,6 @@ export const createExplorerCaches = () => ({
   listHeads: cacheUntilVersionChanges<ListHead | undefined>('labels'),
   /** By chain id and format, the least recently used first. */
   lists: new Map<string, CachedList>(),
-  /** Where a thread finds the labels. Undefined: lists are written in this thread, as in commands and most tests. */
-  listsOnThread: undefined as StateLocation | undefined,
+  listThreadStore,
   linkSecret: undefined as Uint8Array | undefined,
 })

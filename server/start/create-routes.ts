@@ -16,8 +16,8 @@ import type { Authorization } from './open-authorization.ts'
 
 export interface RouteParts {
   readonly version: string
-  /** Where the server listens. It is called only after the server has started. */
-  readonly listeningUrl: () => string
+  /** Where the server listens. Undefined before the start has ended, when there are no requests. */
+  readonly url: () => string | undefined
   readonly health: Health
   readonly authorization: Authorization
   readonly coverage: () => Promise<Coverage>
@@ -35,7 +35,7 @@ export async function createRoutes(context: AppContext, app: App, parts: RoutePa
   const { settings } = context
   const { version, health, coverage, history, authorization, demoKey } = parts
   const openapiRoute = documentRoute(app, '/openapi.json', () =>
-    openapi({ serverUrl: settings.server.publicUrl || withoutWildcard(parts.listeningUrl()) }),
+    openapi({ serverUrl: settings.server.publicUrl || withoutWildcard(parts.url() ?? '') }),
   )
   const all = [
     ...health.routes,

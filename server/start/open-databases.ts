@@ -21,8 +21,8 @@ export interface OpenDatabases extends AsyncDisposable {
   readonly databases: Databases
   /** Whether writes succeed, for /readyz. */
   readonly writeHealth: WriteHealth
-  /** Records operations of other threads, which have connections of their own. */
-  readonly onStored: (operation: StoreOperation) => void
+  /** Adds an operation on a database to the metrics. Other threads report theirs, because they have connections of their own. */
+  readonly recordOperation: (operation: StoreOperation) => void
 }
 
 export async function openDatabases(options: StartOptions, clock: Clock, metrics: Metrics): Promise<OpenDatabases> {
@@ -43,12 +43,12 @@ export async function openDatabases(options: StartOptions, clock: Clock, metrics
   resources.defer(() => dutyThreads.close())
 
   const writeHealth = new WriteHealth(clock)
-  const onStored = ({ store, operation, tookMs, outcome }: StoreOperation) => {
+  const recordOperation = ({ store, operation, tookMs, outcome }: StoreOperation) => {
     metrics.stored(store, operation, tookMs)
     if (operation === 'write') writeHealth.recordWrite(store, outcome)
   }
   const report: ReportTime = (store, operation, tookMs, error) =>
-    onStored({ store, operation, tookMs, outcome: writeOutcome(error) })
+    recordOperation({ store, operation, tookMs, outcome: writeOutcome(error) })
   const state = leasedState(timedState(stores.state, clock, report))
   const isOneDatabase = stores.ingest === stores.state
   const ingest = isOneDatabase ? state : leasedState(timedState(stores.ingest, clock, report, 'ingest'))
@@ -58,7 +58,7 @@ export async function openDatabases(options: StartOptions, clock: Clock, metrics
   return {
     databases: { state, ingest, duties },
     writeHealth,
-    onStored,
+    recordOperation,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
 }

@@ -71,7 +71,7 @@ export async function prepareEncodings(context: ExplorerContext, chain: string, 
   const list = await getFinishedList(context, chain, form)
   if (!list) return
   const { file } = list
-  const isOnThread = context.explorer.listsOnThread !== undefined && file.plain.bytes.length >= threadBytesMin
+  const isOnThread = context.explorer.listThreadStore !== undefined && file.plain.bytes.length >= threadBytesMin
   const encode = async (compress?: Compress) => {
     for (const encoding of ['gzip', 'br'] as const) await file.encodedAs(encoding, compress)
   }
@@ -97,15 +97,15 @@ function evictLists(lists: Map<string, CachedList>): void {
 const listSizeBytes = (list: FinishedList | undefined): number => (list?.file.size ?? 0) + (list?.envelope?.size ?? 0)
 
 async function buildList(
-  { ingest, settings, explorer: { listsOnThread } }: ExplorerContext,
+  { ingest, settings, explorer: { listThreadStore } }: ExplorerContext,
   { entries, revision }: ListHead,
   chain: string,
   form: ExportForm,
 ): Promise<FinishedList> {
   const input = { chain, form, revision, forSpreadsheets: settings.explorer.labels.csvForSpreadsheets }
-  const isOnThread = listsOnThread !== undefined && entries >= threadEntriesMin
+  const isOnThread = listThreadStore !== undefined && entries >= threadEntriesMin
   const { bytes, etag } = isOnThread
-    ? await withListThread((thread) => thread.call<WrittenList>('write', { ...input, location: listsOnThread }))
+    ? await withListThread((thread) => thread.call<WrittenList>('write', { ...input, location: listThreadStore }))
     : await writeList(ingest, input)
   if (form === 'csv') return { file: new CompressedBytes(bytes, etag) }
   const file = new CompressedBytes(bytes.subarray(envelopeStart.length, -1), etag)

@@ -72,8 +72,8 @@ test('the encodings of a large list are prepared on a thread, and those of a sma
   await using context = await openContext()
   await put(context, '1', 10_000)
   await put(context, '2', 100)
-  const listsOnThread = { dir: context.dir, options: context.settings.store }
-  const onThread = { ...context, explorer: { ...context.explorer, listsOnThread } }
+  const listThreadStore = { dir: context.dir, options: context.settings.store }
+  const onThread = { ...context, explorer: { ...context.explorer, listThreadStore } }
   await createListPreparer(onThread, ['1', '2'])()
   for (const [chain, isOnThread] of [
     ['1', true],
@@ -95,9 +95,9 @@ test('a large list that is written on a thread has the same bytes, and is read t
   await using context = await openContext()
   await put(context, '1', threadEntriesMin)
   const { state, reads } = counted(context.ingest)
-  const listsOnThread = { dir: context.dir, options: context.settings.store }
+  const listThreadStore = { dir: context.dir, options: context.settings.store }
   const caches = { ...context.explorer, lists: new Map() }
-  const onThread = { ...context, ingest: state, explorer: { ...caches, listsOnThread } }
+  const onThread = { ...context, ingest: state, explorer: { ...caches, listThreadStore } }
   for (const form of ['csv', 'json'] as const) {
     const expected = (await getFinishedList(context, '1', form)) ?? assert.fail()
     const list = (await getFinishedList(onThread, '1', form)) ?? assert.fail()

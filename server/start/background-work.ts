@@ -1,4 +1,4 @@
-// The work of a server that runs until it stops: preparing files, ingesters, rates, retention.
+// The work of a server that runs beside its requests until it stops: preparing files, ingesters, rates, retention.
 import { prepareLists } from '#explorer/labels/lists/prepare-lists.ts'
 import { startRates } from '#fx/rates/poll-rates.ts'
 import { runInOneProcess } from '#ingest/lease.ts'
@@ -8,18 +8,18 @@ import type { Ingest } from '../background/start-ingest.ts'
 import type { AppContext } from '../context.ts'
 import { extensionLoops } from '../extensions.ts'
 
-/** Disposing stops all loops and waits for their end. */
-export class Loops implements AsyncDisposable {
+/** Disposing stops all of it and waits for its end. */
+export class BackgroundWork implements AsyncDisposable {
   readonly #stop = new AbortController()
   readonly #running: Promise<void>[] = []
 
-  /** Call this after the server listens: the first work of the loops would delay it. */
+  /** Call this after the server listens, which the first work would delay. */
   start(context: AppContext, ingest: Ingest, metrics: Metrics, hasExtensions: boolean): void {
     const { signal } = this.#stop
     this.#running.push(prepareLists(context, signal), ingest.run(signal))
     if (hasExtensions) this.#running.push(...extensionLoops.map((run) => run(context, signal)))
     if (!context.settings.ingest.enabled) return
-    for (const [name, work] of Object.entries(ownLoops(context, metrics))) {
+    for (const [name, work] of Object.entries(ingestersOnThisThread(context, metrics))) {
       const reportHolding = (holds: boolean | undefined) => metrics.leased(name, holds)
       this.#running.push(runInOneProcess(context, { name, work, reportHolding }, signal))
     }
@@ -36,8 +36,8 @@ export class Loops implements AsyncDisposable {
   }
 }
 
-/** What is small and concerns only what requests write, or what quotes read. Other ingesters: background/ingesters.ts. */
-const ownLoops = (
+/** They do little, and only for what requests write or quotes read. Other ingesters: background/ingesters.ts. */
+const ingestersOnThisThread = (
   context: AppContext,
   metrics: Metrics,
 ): Readonly<Record<string, (signal: AbortSignal) => Promise<void>>> => ({
