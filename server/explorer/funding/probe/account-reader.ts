@@ -23,6 +23,7 @@ import { type AccountState, emptyAccount } from './account-search.ts'
 import { callLimitReached } from './probe-errors.ts'
 
 export interface SearchLimits {
+  /** At how many blocks one round of the search reads the account. */
   readonly fanOut: number
   /** On the monotonic clock. */
   readonly untilMs: number

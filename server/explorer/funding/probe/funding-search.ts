@@ -11,7 +11,7 @@ import { type Funding, isBefore } from '../fundings.ts'
 import type { AccountReader } from './account-reader.ts'
 import { type AccountState, findFirstChange, isSameAccount } from './account-search.ts'
 import { explainBlock } from './explain-block.ts'
-import { needsIndex, noFinalBlock } from './probe-errors.ts'
+import { needsIndexFault, noFinalBlock } from './probe-errors.ts'
 import { isTransferListed, lookUpFunding } from './trace-filter-lookup.ts'
 
 export interface SearchResult {
@@ -42,10 +42,10 @@ const stateErrors: readonly string[] = ['explorer.unexplained_block', 'explorer.
 async function search(reader: AccountReader, head: number, final: number | undefined): Promise<Funding | undefined> {
   const { firstBlock, id } = reader.node.chain
   if (firstBlock > head) {
-    throw needsIndex(
-      `The node of chain ${id} is at block ${head}, before firstBlock ${firstBlock}.`,
-      'Wait until the node has caught up, or correct explorer.chains[].firstBlock.',
-    )
+    throw needsIndexFault({
+      reason: `The node of chain ${id} is at block ${head}, before firstBlock ${firstBlock}.`,
+      advice: 'Wait until the node has caught up, or correct explorer.chains[].firstBlock.',
+    })
   }
   const [start, startCode] = await reader.stateAndCodeAt(firstBlock - 1)
   const [now, code] = await readTwice(reader, head)

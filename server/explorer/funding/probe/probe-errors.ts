@@ -19,12 +19,12 @@ export const callLimitReached = (chain: Chain, callsMax: number, at: number): Fa
 const transfersUpTo = (at: number): string =>
   at < 0 ? 'No block is ruled out yet.' : `Blocks up to ${at} hold no transfer to this address.`
 
-/** `reason` says why the state of the account is not enough, `advice` what the operator can do. */
-export const needsIndex = (reason: string, advice: string): Fault =>
+/** `reason`: why the state of the account is not enough. `advice`: what the operator can do. */
+export const needsIndexFault = ({ reason, advice }: { readonly reason: string; readonly advice: string }): Fault =>
   new Fault('explorer.needs_index', { message: `${reason} ${advice}` })
 
 export const needsTraceFilter = (chain: Chain, reason: string): Fault =>
-  needsIndex(reason, `Use a node with trace_filter, or ${indexAdvice(chain)}.`)
+  needsIndexFault({ reason, advice: `Use a node with trace_filter, or ${indexAdvice(chain)}.` })
 
 export const unexplainedBlock = (chain: Chain, block: number, reason: string): Fault =>
   new Fault('explorer.unexplained_block', {

@@ -1,5 +1,5 @@
-// Searches a node for a first funding within a request: the one place where a response needs more than the store. A
-// result that is final is stored, so each address is searched once.
+// Searches a node for a first funding within a request: the one place where a response needs more than the store. If the
+// funding is final, it is stored, so the address is not searched again. That there is none is not stored.
 //
 // 1. Requests for the same address at the same time share one search.
 // 2. At most `parallelMax` searches run at a time. Further ones are refused, not queued.
@@ -10,7 +10,7 @@ import type { Confidence } from '#http/handler.ts'
 import { type Funding, putProven } from '../fundings.ts'
 import { AccountReader } from './account-reader.ts'
 import { type SearchResult, searchFunding } from './funding-search.ts'
-import { needsIndex, timeLimitReached } from './probe-errors.ts'
+import { needsIndexFault, timeLimitReached } from './probe-errors.ts'
 
 export interface FundingResult {
   /** undefined: no transfer came in. */
@@ -40,16 +40,19 @@ export function probe(context: ExplorerContext, chain: string, address: string):
 async function searchAndStore(context: ExplorerContext, node: ChainNode, address: string): Promise<FundingResult> {
   const { funding, isFinal, asOf } = await searchInTime(context, node, address)
   if (funding && isFinal && !(await storeProven(context, funding)))
-    throw needsIndex(
-      `A search finds the first funding in block ${funding.block}, but an earlier transfer is stored.`,
-      'Check the node. If the stored transfer is wrong, remove it with tetrad repair --chain … --forget-from ….',
-    )
+    throw needsIndexFault({
+      reason: `A search finds the first funding in block ${funding.block}, but an earlier transfer is stored.`,
+      advice:
+        'Check the node. If the stored transfer is wrong, remove it with tetrad repair --chain … --forget-from ….',
+    })
   return { funding, confidence: { asOf, finality: isFinal ? 'finalized' : 'head', coverage: 'probed' } }
 }
 
 /** False if an earlier funding is stored. */
-const storeProven = ({ ingest, explorer }: ExplorerContext, funding: Funding): Promise<boolean> =>
-  explorer.putProvenOnThread?.(funding) ?? ingest.write((tx) => putProven(tx, funding))
+const storeProven = (
+  { ingest, explorer: { putProvenOnThread } }: ExplorerContext,
+  funding: Funding,
+): Promise<boolean> => (putProvenOnThread ? putProvenOnThread(funding) : ingest.write((tx) => putProven(tx, funding)))
 
 async function searchInTime(
   { clock, settings }: ExplorerContext,
@@ -62,6 +65,7 @@ async function searchInTime(
   try {
     return await searchFunding(reader)
   } catch (error) {
+    // Calls end with this error when the time of the search is over, and also when a node fails.
     const isLate = clock.monotonicMs() >= untilMs
     if (!isLate || !(error instanceof Fault) || error.code !== 'explorer.node_unavailable') throw error
     throw timeLimitReached(node.chain, timeoutMs, reader.searchedUntil, error.message)

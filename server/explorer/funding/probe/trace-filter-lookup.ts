@@ -14,7 +14,7 @@ import type { Funding } from '../fundings.ts'
 import type { AccountReader } from './account-reader.ts'
 import { type AccountState, findFirstChange, type ReadAccounts } from './account-search.ts'
 import { explainBlock, firstFundingIn, outgoingWei } from './explain-block.ts'
-import { needsIndex, needsTraceFilter } from './probe-errors.ts'
+import { needsIndexFault, needsTraceFilter } from './probe-errors.ts'
 
 /** `reason` says why the account needs this; it is part of the error when no node supports trace_filter. */
 export async function lookUpFunding(
@@ -117,10 +117,10 @@ async function verifyPage(reader: AccountReader, from: AccountState, page: Page)
   const before = { block: from.block, nonce: 0n, balanceWei: from.balanceWei }
   const rise = await findFirstChange(read, before, received(end), reader.limits.fanOut)
   if (rise === 'not risen' && end.nonce > from.nonce)
-    throw needsIndex(
-      'This delegated account paid fees before it was funded, so trace_filter cannot be verified.',
-      `To find the first funding, ${indexAdvice(reader.node.chain)}.`,
-    )
+    throw needsIndexFault({
+      reason: 'This delegated account paid fees before it was funded, so trace_filter cannot be verified.',
+      advice: `To find the first funding, ${indexAdvice(reader.node.chain)}.`,
+    })
   if (rise === 'not risen') throw incompleteList(reader, page.until)
   const [unpaid, paid] = [await reader.stateAt(rise.block - 1), await reader.stateAt(rise.block)]
   const funding = await explainBlock(reader, await reader.readBlock(rise.block), unpaid, paid)
