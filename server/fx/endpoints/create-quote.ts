@@ -102,7 +102,7 @@ async function freshMid(
 }
 
 function priceWithinLimits(mid: Mid, requested: RequestedAmount, offer: Offer): Price {
-  const price = computePrice(mid.value, requested, offer, offer.from, offer.to)
+  const price = computePrice(mid.value, requested, offer)
   const amount = { digits: price.from, scale: decimalPlaces(offer.from) }
   if (compare(amount, offer.min) < 0 || compare(amount, offer.max) > 0) {
     const [min, max] = [formatDecimal(offer.min), formatDecimal(offer.max)]

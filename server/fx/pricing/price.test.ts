@@ -3,13 +3,23 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { decimal, type Fraction, formatDecimal, fractionOf, inverse, toNumber } from '#core/decimal.ts'
 import { Fault } from '#core/fault.ts'
-import { computePrice, decimalPlaces, type Price, type RequestedAmount, toBaseUnits } from './price.ts'
+import {
+  computePrice,
+  decimalPlaces,
+  type Price,
+  type PricedOffer,
+  type RequestedAmount,
+  toBaseUnits,
+} from './price.ts'
 import type { Terms } from './resolve-offer.ts'
 
 const six = { decimals: 6 }
 const eighteen = { decimals: 18 }
 const requested = (side: 'from' | 'to', text: string): RequestedAmount => ({ side, amount: decimal(text) })
-const terms = (spreadPpm: number, feePpm: number, collateralPpm = 0): Terms => ({
+type Token = PricedOffer['from']
+const offer = (from: Token, to: Token, spreadPpm: number, feePpm: number, collateralPpm = 0): PricedOffer => ({
+  from,
+  to,
   spreadPpm: BigInt(spreadPpm),
   feePpm: BigInt(feePpm),
   collateralPpm: BigInt(collateralPpm),
@@ -26,7 +36,7 @@ const shown = (price: Price) => ({
 test('a request by from: 1000 at 0.92 less 5 bps', () => {
   // rate 0.92 × 0.9995 = 0.91954; to 919.54; fee 919.54 × 0.0002 = 0.183908; collateral 1000 × 0.1
   assert.deepEqual(
-    shown(computePrice(midOfText('0.92'), requested('from', '1000'), terms(500, 200, 100_000), six, six)),
+    shown(computePrice(midOfText('0.92'), requested('from', '1000'), offer(six, six, 500, 200, 100_000))),
     {
       rate: '0.91954',
       from: '1000.000000',
@@ -39,7 +49,7 @@ test('a request by from: 1000 at 0.92 less 5 bps', () => {
 
 test('a request by to: the recipient gets the requested amount', () => {
   // fee 1000 × 0.0002 ÷ 0.9998 = 0.20004000… up; to 1000.200041; from 1000.200041 ÷ 0.91954 = 1087.7178…
-  const price = computePrice(midOfText('0.92'), requested('to', '1000'), terms(500, 200), six, six)
+  const price = computePrice(midOfText('0.92'), requested('to', '1000'), offer(six, six, 500, 200))
   assert.deepEqual(shown(price), {
     rate: '0.91954',
     from: '1087.717817',
@@ -51,14 +61,14 @@ test('a request by to: the recipient gets the requested amount', () => {
 
 test('to is rounded down, from and fee up: 1 at 0.3333333 is 0.333333, 1 back costs 3.000001', () => {
   const third = midOfText('0.3333333')
-  assert.equal(shown(computePrice(third, requested('from', '1'), terms(0, 0), six, six)).to, '0.333333')
-  assert.equal(shown(computePrice(third, requested('from', '1'), terms(0, 1), six, six)).fee, '0.000001')
-  assert.equal(shown(computePrice(third, requested('to', '1'), terms(0, 0), six, six)).from, '3.000001')
+  assert.equal(shown(computePrice(third, requested('from', '1'), offer(six, six, 0, 0))).to, '0.333333')
+  assert.equal(shown(computePrice(third, requested('from', '1'), offer(six, six, 0, 1))).fee, '0.000001')
+  assert.equal(shown(computePrice(third, requested('to', '1'), offer(six, six, 0, 0))).from, '3.000001')
 })
 
 test('amounts of a token with two decimals are whole cents', () => {
   const cents = { decimals: 2 }
-  const price = computePrice(midOfText('0.92'), requested('from', '10.01'), terms(0, 200), six, cents)
+  const price = computePrice(midOfText('0.92'), requested('from', '10.01'), offer(six, cents, 0, 200))
   // 10.01 × 0.92 = 9.2092, down to 9.20; fee 9.20 × 0.0002 = 0.00184, up to 0.01
   assert.equal(price.to, 920n)
   assert.equal(price.fee, 1n)
@@ -67,17 +77,17 @@ test('amounts of a token with two decimals are whole cents', () => {
 
 test('an amount smaller than its fee or larger than 256 bits is out of range', () => {
   const outOfRange = (error: unknown) => error instanceof Fault && error.code === 'fx.amount_range'
-  assert.throws(() => computePrice(midOfText('0.92'), requested('from', '0.000001'), terms(0, 0), six, six), outOfRange)
-  assert.throws(() => computePrice(midOfText('1'), requested('from', '0.000001'), terms(0, 1), six, six), outOfRange)
+  assert.throws(() => computePrice(midOfText('0.92'), requested('from', '0.000001'), offer(six, six, 0, 0)), outOfRange)
+  assert.throws(() => computePrice(midOfText('1'), requested('from', '0.000001'), offer(six, six, 0, 1)), outOfRange)
   assert.throws(
-    () => computePrice(midOfText('1'), requested('to', `1${'0'.repeat(60)}`), terms(0, 0), six, eighteen),
+    () => computePrice(midOfText('1'), requested('to', `1${'0'.repeat(60)}`), offer(six, eighteen, 0, 0)),
     outOfRange,
   )
 })
 
 const tokens = fc.constantFrom(six, eighteen, { decimals: 2 }, { decimals: 0 }, { decimals: 36 })
-const bps = fc.integer({ min: 0, max: 200_000 })
-const anyTerms = fc.tuple(bps, bps, bps).map(([spread, fee, collateral]) => terms(spread, fee, collateral))
+const bps = fc.bigInt(0n, 200_000n)
+const anyTerms = fc.record({ spreadPpm: bps, feePpm: bps, collateralPpm: bps })
 /** From very small to very large rates. */
 const anyMid = fc.record({ numerator: fc.bigInt(1n, 10n ** 12n), denominator: fc.bigInt(1n, 10n ** 8n) })
 const amounts = fc.bigInt(1n, 10n ** 15n)
@@ -104,7 +114,7 @@ const cases: fc.Arbitrary<Case> = fc.record({
 function priced({ mid, terms, from, to, side, units }: Case): Price | undefined {
   const places = decimalPlaces(side === 'from' ? from : to)
   try {
-    return computePrice(mid, { side, amount: { digits: units, scale: places } }, terms, from, to)
+    return computePrice(mid, { side, amount: { digits: units, scale: places } }, { ...terms, from, to })
   } catch (error) {
     if (error instanceof Fault) return undefined
     throw error
@@ -185,9 +195,7 @@ test('base units of a token with 18 decimals are the six decimals of the wire an
   const price = computePrice(
     midOfText('0.92'),
     requested('from', '1234567.654321'),
-    terms(500, 200),
-    eighteen,
-    eighteen,
+    offer(eighteen, eighteen, 500, 200),
   )
   assert.equal(toBaseUnits(price.from, eighteen), 1_234_567_654_321_000_000_000_000n)
   assert.equal(toBaseUnits(price.to, eighteen) % 10n ** 12n, 0n)

@@ -4,12 +4,14 @@
 // 1. rate ≤ mid × (1 − spread). It is cut to 15 significant digits before amounts are computed from it: a JSON number
 //    represents that many digits exactly, so the response shows the rate that was used.
 // 2. Computed `to` is rounded down; computed `from`, fee and collateral are rounded up. Rounding never favours the taker.
-// 3. The fee is a share of the `to` amount including the fee, so a request by `from` and one by `to` agree.
+// 3. The fee is a share of the gross `to` amount, which includes it. So a request by `from`, and a request by the `to` that
+//    its recipient gets, have the same price.
 import { type Decimal, divide, type Fraction, tenTo, toSignificant, unitsOf } from '#core/decimal.ts'
 import { Fault } from '#core/fault.ts'
 import type { Terms } from './resolve-offer.ts'
 
-export const rateFigures = 15
+/** Significant digits of a rate. */
+export const rateDigitsMax = 15
 const amountPlaces = 6
 const million = 1_000_000n
 const uint256Max = 2n ** 256n - 1n
@@ -23,6 +25,7 @@ export interface RequestedAmount {
 export interface Price {
   readonly rate: Decimal
   readonly from: bigint
+  /** Gross: the recipient gets `to` less the fee. */
   readonly to: bigint
   /** In `to` units. */
   readonly fee: bigint
@@ -37,47 +40,45 @@ export const decimalPlaces = (token: { readonly decimals: number }): number => M
 export const toBaseUnits = (units: bigint, token: { readonly decimals: number }): bigint =>
   units * tenTo(token.decimals - decimalPlaces(token))
 
-type TokenDecimals = { readonly decimals: number }
+/** The terms of an offer, and the decimals of its tokens. */
+export interface PricedOffer extends Terms {
+  readonly from: { readonly decimals: number }
+  readonly to: { readonly decimals: number }
+}
 
-export function computePrice(
-  mid: Fraction,
-  requested: RequestedAmount,
-  terms: Terms,
-  fromToken: TokenDecimals,
-  toToken: TokenDecimals,
-): Price {
-  const rate = takerRate(mid, terms.spreadPpm)
+export function computePrice(mid: Fraction, requested: RequestedAmount, offer: PricedOffer): Price {
+  const rate = takerRate(mid, offer.spreadPpm)
+  // The settings limit a spread to 99.99%, so only a mid of zero gives a rate of zero.
   if (rate.digits === 0n) throw new Error('the mid is zero')
-  const fromPlaces = decimalPlaces(fromToken)
-  const toPlaces = decimalPlaces(toToken)
-  // to = from × over ÷ under, both in their own units
-  const over = rate.digits * tenTo(toPlaces)
-  const under = tenTo(rate.scale + fromPlaces)
+  const fromPlaces = decimalPlaces(offer.from)
+  const toPlaces = decimalPlaces(offer.to)
+  const toPerFrom = { numerator: rate.digits * tenTo(toPlaces), denominator: tenTo(rate.scale + fromPlaces) }
   const amounts =
     requested.side === 'from'
-      ? amountsByFrom(unitsOf(requested.amount, fromPlaces, 'down'), over, under, terms)
-      : amountsByTo(unitsOf(requested.amount, toPlaces, 'up'), over, under, terms)
+      ? amountsByFrom(unitsOf(requested.amount, fromPlaces, 'down'), toPerFrom, offer)
+      : amountsByTo(unitsOf(requested.amount, toPlaces, 'up'), toPerFrom, offer)
   if (amounts.to <= amounts.fee) {
     throw new Fault('fx.amount_range', { message: 'The amount is too small: the fee would take all of it.' })
   }
-  if (toBaseUnits(amounts.from, fromToken) > uint256Max || toBaseUnits(amounts.to, toToken) > uint256Max) {
+  if (toBaseUnits(amounts.from, offer.from) > uint256Max || toBaseUnits(amounts.to, offer.to) > uint256Max) {
     throw new Fault('fx.amount_range', { message: 'The amount is too large for its token.' })
   }
-  return { rate, ...amounts, collateral: divide(amounts.from * terms.collateralPpm, million, 'up') }
+  return { rate, ...amounts, collateral: divide(amounts.from * offer.collateralPpm, million, 'up') }
 }
 
-const takerRate = ({ numerator: over, denominator: under }: Fraction, spreadPpm: bigint): Decimal =>
-  toSignificant({ numerator: over * (million - spreadPpm), denominator: under * million }, rateFigures)
+const takerRate = ({ numerator, denominator }: Fraction, spreadPpm: bigint): Decimal =>
+  toSignificant({ numerator: numerator * (million - spreadPpm), denominator: denominator * million }, rateDigitsMax)
 
-/** The taker pays exactly `from`; the recipient gets `to` less the fee. */
-function amountsByFrom(from: bigint, over: bigint, under: bigint, { feePpm }: Terms) {
-  const to = divide(from * over, under, 'down')
+/** The taker pays exactly `from`. `toPerFrom`: units of `to` for one unit of `from`. */
+function amountsByFrom(from: bigint, { numerator, denominator }: Fraction, { feePpm }: Terms) {
+  const to = divide(from * numerator, denominator, 'down')
   return { from, to, fee: divide(to * feePpm, million, 'up') }
 }
 
 /** The recipient gets exactly `net`. The fee is a share f of net plus fee, which is net × f ÷ (1 − f), rounded up. */
-function amountsByTo(net: bigint, over: bigint, under: bigint, { feePpm }: Terms) {
+function amountsByTo(net: bigint, { numerator, denominator }: Fraction, { feePpm }: Terms) {
+  // The settings limit a fee to 99.99%, so the divisor is above zero.
   const fee = divide(net * feePpm, million - feePpm, 'up')
   const to = net + fee
-  return { from: divide(to * under, over, 'up'), to, fee }
+  return { from: divide(to * denominator, numerator, 'up'), to, fee }
 }

@@ -6,7 +6,7 @@ import type { Receipt } from '#api/contract/wire/fx-extensions.ts'
 import { formatDecimal } from '#core/decimal.ts'
 import type { FxToken } from '#runtime/settings/fx.ts'
 import type { Mid, Rate } from '../pricing/mid.ts'
-import { decimalPlaces, type Price, type RequestedAmount, rateFigures } from '../pricing/price.ts'
+import { decimalPlaces, type Price, type RequestedAmount, rateDigitsMax } from '../pricing/price.ts'
 import type { QuoteInput } from '../pricing/quote-input.ts'
 import type { Offer } from '../pricing/resolve-offer.ts'
 
@@ -49,7 +49,7 @@ export function buildReceipt(priced: PricedRequest, quote: Quote, reply: Uint8Ar
       outlierPpm: Number(outlierPpm),
     },
     rounding: {
-      rateDigits: rateFigures,
+      rateDigits: rateDigitsMax,
       fromPlaces: decimalPlaces(from),
       toPlaces: decimalPlaces(to),
       ...({ to: 'down', from: 'up', fee: 'up', collateral: 'up' } as const),

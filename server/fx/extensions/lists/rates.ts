@@ -5,7 +5,7 @@ import { formatDecimal, toSignificant } from '#core/decimal.ts'
 import { Fault } from '#core/fault.ts'
 import { createHandler } from '#http/handler.ts'
 import { findMid, isFresh, type MidResult } from '../../pricing/mid.ts'
-import { rateFigures } from '../../pricing/price.ts'
+import { rateDigitsMax } from '../../pricing/price.ts'
 import { outlierPpm } from '../../pricing/resolve-offer.ts'
 import { allLatestRates } from '../../rates/rate-store.ts'
 
@@ -30,7 +30,7 @@ function toCurrentRate(result: MidResult): Omit<CurrentRate, 'quote'> {
   const { value, rates, via = null } = result.mid
   return {
     status: 'fresh',
-    rate: formatDecimal(toSignificant(value, rateFigures)),
+    rate: formatDecimal(toSignificant(value, rateDigitsMax)),
     at: new Date(Math.min(...rates.map(({ atMs }) => atMs))).toISOString(),
     via,
     sources: [...new Set(rates.map(({ source }) => source))].sort(),

@@ -92,12 +92,13 @@ function priceChecks(receipt: Receipt): readonly ReceiptCheck[] {
     outlierPpm: BigInt(receipt.terms.outlierPpm),
   }
   const result = findMid(rates, from.tracks, to.tracks, rules)
-  const [over, under] = [parseInteger(receipt.mid.numerator), parseInteger(receipt.mid.denominator)]
+  const numerator = parseInteger(receipt.mid.numerator)
+  const denominator = parseInteger(receipt.mid.denominator)
   if (
     result.is !== 'mid' ||
-    over <= 0n ||
-    under <= 0n ||
-    compareFractions(result.mid.value, { numerator: over, denominator: under }) !== 0
+    numerator <= 0n ||
+    denominator <= 0n ||
+    compareFractions(result.mid.value, { numerator, denominator }) !== 0
   ) {
     return [{ name: 'mid', ok: false, message: 'the mid does not follow from the rates' }]
   }
@@ -105,7 +106,7 @@ function priceChecks(receipt: Receipt): readonly ReceiptCheck[] {
   if (!hasSameRates) return [{ name: 'mid', ok: false, message: 'the excluded rates are not the outliers' }]
   const mid: ReceiptCheck = { name: 'mid', ok: true, message: `the median of ${counted(receipt.rates.length, 'rate')}` }
   try {
-    return [mid, ...amountChecks(receipt, recomputePrice(receipt, { numerator: over, denominator: under }))]
+    return [mid, ...amountChecks(receipt, recomputePrice(receipt, { numerator, denominator }))]
   } catch (error) {
     return [mid, { name: 'amounts', ok: false, message: `the price cannot be computed: ${(error as Error).message}` }]
   }
@@ -115,12 +116,14 @@ function recomputePrice(receipt: Receipt, mid: Fraction): Price {
   const { quote, givenSide: side, terms } = receipt
   // If the request gave `to.amount`, that amount is what the recipient receives after the fee.
   const amount = side === 'from' ? decimal(quote.from.amount) : subtract(decimal(quote.to.amount), decimal(quote.fee))
-  const ppm = {
+  const offer = {
     spreadPpm: BigInt(terms.spreadPpm),
     feePpm: BigInt(terms.feePpm),
     collateralPpm: BigInt(terms.collateralPpm),
+    from: quote.from,
+    to: quote.to,
   }
-  return computePrice(mid, { side, amount }, ppm, quote.from, quote.to)
+  return computePrice(mid, { side, amount }, offer)
 }
 
 function amountChecks({ quote, rounding }: Receipt, price: Price): readonly ReceiptCheck[] {
