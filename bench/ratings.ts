@@ -110,7 +110,7 @@ async function sum(duties: Duties, { validators: indices, from, until }: BenchQu
     const query: RecordQuery = {
       ...{ network: 'mainnet', time, isUtc: false, days: { from, until }, grain: 'days', byValidator: false },
       validators: indices.slice(at, at + validatorsPerCall).toSorted((a, b) => a - b),
-      windowOf: Array.from({ length: until - from }, (_, at) => from + at),
+      windowOfDay: Array.from({ length: until - from }, (_, at) => from + at),
     }
     const { window } = await queryDuties(duties, 'sumRecords', { query, wanted: wantedOf(indices) })
     if (window.length !== until - from) throw new Error(`${window.length} days`)

@@ -46,7 +46,7 @@ async function readSums({ duties }: DutiesContext, { from, until, ...span }: Sto
   const query = {
     ...{ ...span, isUtc, days, byValidator: true },
     grain: /hours/i.test(grain) ? ('hours' as const) : ('days' as const),
-    windowOf: Array.from({ length: days.until - days.from }, (_, at) => days.from + at),
+    windowOfDay: Array.from({ length: days.until - days.from }, (_, at) => days.from + at),
   }
   const found = await queryDuties(duties, 'sumRecords', { query, wanted: { measures, scores: [] } })
   const { validator, day, hour } = found

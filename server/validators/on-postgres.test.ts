@@ -238,7 +238,7 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
       queryDuties(duties, 'sumRecords', {
         query: {
           ...({ network: 'mainnet', time, isUtc: false, grain: 'days', byValidator: true, validators } as const),
-          ...{ days: { from: 1, until: 11 }, windowOf: Array.from({ length: 10 }, (_, day) => day) },
+          ...{ days: { from: 1, until: 11 }, windowOfDay: Array.from({ length: 10 }, (_, day) => day) },
         },
         wanted: { measures: ['earnings', 'included'], scores: ['validator'] },
       })

@@ -114,7 +114,7 @@ async function readDuties(
       isUtc: true,
       grain: 'days',
       byValidator: true,
-      windowOf: dayNumbers,
+      windowOfDay: dayNumbers,
     },
     wanted: { measures, scores: [] },
   })

@@ -13,7 +13,7 @@ import {
   type UtcDay,
   utcDays,
 } from '#core/chain-time.ts'
-import type { RecordQuery } from '#validators/duties/record-query.ts'
+import type { DayQuery } from '#validators/duties/record-query.ts'
 import { amounts, counts } from '#validators/method/measures.ts'
 
 /** A unit is a UTC day or a chain hour, by number. */
@@ -27,7 +27,7 @@ export interface MirrorTable {
   unitOf(time: ChainTime, epoch: number): number
   epochsOf(time: ChainTime, unit: number): Epochs
   /** The part of a query that selects the unit. */
-  selectUnit(time: ChainTime, unit: number): Pick<RecordQuery, 'isUtc' | 'days' | 'cut' | 'windowOf'>
+  selectUnit(time: ChainTime, unit: number): Pick<DayQuery, 'isUtc' | 'days' | 'hourBounds' | 'windowOfDay'>
 }
 
 export const dailyTable: MirrorTable = {
@@ -37,7 +37,7 @@ export const dailyTable: MirrorTable = {
   unitValues: (time, day) => [formatDate(utcDays(time).dateOf(day as UtcDay))],
   unitOf: (time, epoch) => utcDays(time).dayOf(epoch as Epoch),
   epochsOf: (time, day) => utcDays(time).epochsOf(day as UtcDay),
-  selectUnit: (_, day) => ({ isUtc: true, days: { from: day, until: day + 1 }, windowOf: [day] }),
+  selectUnit: (_, day) => ({ isUtc: true, days: { from: day, until: day + 1 }, windowOfDay: [day] }),
 }
 
 export const hourlyTable: MirrorTable = {
@@ -60,9 +60,9 @@ export const hourlyTable: MirrorTable = {
     return {
       isUtc: false,
       days,
-      cut: { hours: { from: hour, until: hour + 1 }, wholeDays: { from: days.from, until: days.from } },
+      hourBounds: { hours: { from: hour, until: hour + 1 }, wholeDays: { from: days.from, until: days.from } },
       // One record, also if the hour crosses midnight.
-      windowOf: Array.from({ length: days.until - days.from }, () => days.from),
+      windowOfDay: Array.from({ length: days.until - days.from }, () => days.from),
     }
   },
 }

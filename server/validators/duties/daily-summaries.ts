@@ -213,7 +213,7 @@ async function summaryRows(reader: StateReader, input: SummarizeInput, day: numb
       time,
       isUtc: false,
       days: { from: day, until: day + 1 },
-      windowOf: [day],
+      windowOfDay: [day],
       ...({ grain: 'days', byValidator: true } as const),
       validators: [...validators.subarray(at, at + validatorsAtOnce)],
     }

@@ -38,8 +38,8 @@ export async function* sumHours<M extends Measure>(
   const query = {
     ...({ network, time: plainTime(time), isUtc: false, grain: 'days', byValidator: true } as const),
     days,
-    cut: { hours, wholeDays: { from: 0, until: 0 } },
-    windowOf: new Array<number>(days.until - days.from).fill(0),
+    hourBounds: { hours, wholeDays: { from: 0, until: 0 } },
+    windowOfDay: new Array<number>(days.until - days.from).fill(0),
   }
   const sorted = validators.toSorted((a, b) => a - b)
   for (let from = 0; from < sorted.length; from += validatorsPerQuery) {

@@ -7,7 +7,7 @@
 // Part numbers. The number of a day part is its chain day plus its UTC day, which grows by one at each midnight of either
 // calendar. The number of an hour part is its chain hour plus the number of its day part. Some numbers have no epochs.
 //
-// Groups. A row holds one group of validators: 64, 8 or 1 of them, depending on the level.
+// Validator groups. A row holds one group of validators: 64, 8 or 1 of them, depending on the level.
 //
 // Levels. Figures are added to their hour part and their day part. After the 16 day parts (about 8 days) of a short
 // span, their rows are merged into rows of 8 validators; after the 8 short spans of a long span, into rows of one
@@ -43,6 +43,8 @@ export function plainTime(time: ChainTime): ChainTime {
 /** See "Part numbers" above. */
 export const dayPartNumber = (chainDay: number, utcDay: number): number => chainDay + utcDay
 export const hourPartNumber = (chainHour: number, dayPart: number): number => chainHour + dayPart
+/** The reverse of `hourPartNumber`. */
+export const chainHourOf = (hourPart: number, dayPart: number): number => hourPart - dayPart
 
 /** The number of the day part that an epoch belongs to. */
 export const dayPartAt = (time: ChainTime, epoch: Epoch): number =>
@@ -90,7 +92,7 @@ export interface Level {
   readonly validators: number
   /** Day parts of one row; for hours, hour parts. The cells of one validator are consecutive. */
   readonly partsPerRow: number
-  /** Groups of one unit that an id has room for. */
+  /** Validator groups of one unit that an id has room for. */
   readonly groupsMax: number
 }
 

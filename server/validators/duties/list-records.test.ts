@@ -10,7 +10,7 @@ import { type EpochRow, perfect, writeEpochs } from '#test/validators-world.ts'
 import type { Measure } from '../method/measures.ts'
 import type { ScoreTotals } from '../method/method.ts'
 import { dropHours } from './hours.ts'
-import type { RecordKey, RecordQuery } from './record-query.ts'
+import type { DayQuery, HourBounds, HourQuery, QueriedValidators, RecordKey, RecordQuery } from './record-query.ts'
 import { mergeDuties, queryDuties } from './store.ts'
 
 // Epochs of 1600 s, 2 to the hour, 5 to the day, 54 to the UTC day: hours cross days and midnights.
@@ -87,13 +87,14 @@ const calendarOf = ({ isUtc }: Pick<RecordQuery, 'isUtc'>): DayCalendar => (isUt
 
 /** Newest window first, then by validator. */
 function plainRecords(query: RecordQuery): PlainRecord[] {
-  const { days, cut, windowOf, byValidator, grain } = query
+  const { days, byValidator } = query
+  const hourBounds = query.grain === 'days' ? query.hourBounds : undefined
   const locate = ({ epoch }: EpochRow) => {
     const [day, hour] = [calendarOf(query).dayOf(epoch as Epoch), hourOf(time, epoch as Epoch)]
     const isRequested = day >= days.from && day < days.until
-    const isWhole = !cut || (day >= cut.wholeDays.from && day < cut.wholeDays.until)
-    if (!isRequested || !(isWhole || (hour >= cut.hours.from && hour < cut.hours.until))) return undefined
-    return { day, hour, window: grain === 'hours' ? hour + day : (windowOf[day - days.from] as number) }
+    const isWhole = !hourBounds || (day >= hourBounds.wholeDays.from && day < hourBounds.wholeDays.until)
+    if (!isRequested || !(isWhole || (hour >= hourBounds.hours.from && hour < hourBounds.hours.until))) return undefined
+    return { day, hour, window: query.grain === 'hours' ? hour + day : (query.windowOfDay[day - days.from] as number) }
   }
   const chosen = rows.filter((row) => query.validators.includes(row.validator) && locate(row))
   const groups = Map.groupBy(chosen, (row) => `${locate(row)?.window} ${byValidator ? row.validator : 0}`)
@@ -103,7 +104,7 @@ function plainRecords(query: RecordQuery): PlainRecord[] {
       window: located[0]?.window as number,
       validator: byValidator ? (groupRows[0]?.validator as number) : 0,
       day: Math.min(...located.map(({ day }) => day)),
-      hour: grain === 'hours' ? (located[0]?.hour as number) : -1,
+      hour: query.grain === 'hours' ? (located[0]?.hour as number) : -1,
       rows: groupRows,
     }
   }).sort((a, b) => b.window - a.window || a.validator - b.validator)
@@ -147,22 +148,25 @@ const queries: fc.Arbitrary<RecordQuery> = fc
   })
   .map(({ windowDays, cutHours, ...given }): RecordQuery => {
     const days = given.isUtc ? given.utcDays : given.chainDays
-    const isCut = cutHours !== undefined && !given.isUtc && given.grain === 'days'
-    return {
+    const queried: QueriedValidators = {
       network,
       time,
       days,
       isUtc: given.isUtc,
       byValidator: given.byValidator,
       validators: given.validators,
-      grain: given.grain as RecordQuery['grain'],
-      windowOf: Array.from({ length: days.until - days.from }, (_, at) => Math.floor((days.from + at) / windowDays)),
-      ...(isCut && { cut: cutOf(days, cutHours) }),
+    }
+    if (given.grain === 'hours') return { ...queried, grain: 'hours' }
+    return {
+      ...queried,
+      grain: 'days',
+      windowOfDay: Array.from({ length: days.until - days.from }, (_, at) => Math.floor((days.from + at) / windowDays)),
+      hourBounds: cutHours && !given.isUtc ? hourBoundsOf(days, cutHours) : undefined,
     }
   })
 
 /** A range of hours that has only parts of the first and last day, and the days that it has completely. */
-function cutOf(days: Range, [front, back]: readonly [number, number]): NonNullable<RecordQuery['cut']> {
+function hourBoundsOf(days: Range, [front, back]: readonly [number, number]): HourBounds {
   const hours = {
     from: hourOf(time, (days.from * 5 + front) as Epoch),
     until: Math.max(hourOf(time, (days.from * 5 + front) as Epoch), hourOf(time, (days.until * 5 - back) as Epoch)),
@@ -234,7 +238,7 @@ test('sums, scores and times equal those of a simple reference, merged or not', 
 
 test('pages that start after the last validator have every record once', async () => {
   const [{ duties }] = contexts as [TestContext]
-  const all: RecordQuery = {
+  const all: DayQuery = {
     network,
     time,
     validators,
@@ -242,7 +246,7 @@ test('pages that start after the last validator have every record once', async (
     grain: 'days',
     byValidator: true,
     days: { from: 0, until: 34 },
-    windowOf: Array.from({ length: 34 }, (_, at) => Math.floor(at / 7)),
+    windowOfDay: Array.from({ length: 34 }, (_, at) => Math.floor(at / 7)),
   }
   const seen: RecordKey[] = []
   let query = all
@@ -255,7 +259,7 @@ test('pages that start after the last validator have every record once', async (
     if (!last || !following) break
     // Like the link to the next page: starts at the window of its first record, back in time.
     const days = { from: 0, until: Math.min(34, (following.window + 1) * 7) }
-    query = { ...all, days, windowOf: all.windowOf.slice(0, days.until) }
+    query = { ...all, days, windowOfDay: all.windowOfDay.slice(0, days.until) }
     from = following.window === last.window ? last : undefined
   }
   assert.deepEqual(keysOf(seen), keysOf(plainRecords(all)))
@@ -266,22 +270,21 @@ test('deleted hours are neither listed nor added up, whole days still are', asyn
   await using context = await openContext({ validators: { networks: { [network]: time } } })
   await writeEpochs(context, network, { from: 0, until: 60 }, rows)
   await context.dutiesState.write((tx) => dropHours(tx, network, time, 6))
-  const query: RecordQuery = {
+  const query: HourQuery = {
     network,
     time,
     validators: [5],
     isUtc: false,
     byValidator: true,
     days: { from: 2, until: 10 },
-    windowOf: [],
     grain: 'hours',
   }
   const { first } = await queryDuties(context.duties, 'listRecords', { query, count: 100 })
   const expected = plainRecords({ ...query, days: { from: 6, until: 10 } })
   assert.deepEqual(keysOf(first), keysOf(expected))
-  const windowOf = Array.from({ length: 8 }, () => 0)
-  const cut = { hours: { from: 6, until: 25 }, wholeDays: { from: 3, until: 10 } }
-  const days: RecordQuery = { ...query, grain: 'days', windowOf, cut }
+  const windowOfDay = Array.from({ length: 8 }, () => 0)
+  const hourBounds = { hours: { from: 6, until: 25 }, wholeDays: { from: 3, until: 10 } }
+  const days: RecordQuery = { ...query, grain: 'days', windowOfDay, hourBounds }
   const { sums, day } = await queryDuties(context.duties, 'sumRecords', {
     query: days,
     wanted: { measures: ['assigned'], scores: [] },
@@ -299,7 +302,7 @@ test('a query stops when its signal aborts', async () => {
     grain: 'days',
     byValidator: true,
     days: { from: 0, until: 34 },
-    windowOf: Array.from({ length: 34 }, (_, at) => at),
+    windowOfDay: Array.from({ length: 34 }, (_, at) => at),
   }
   const stopped = AbortSignal.abort(new Error('request aborted'))
   await assert.rejects(queryDuties(duties, 'listRecords', { query, count: 5 }, stopped), /request aborted/)

@@ -5,14 +5,14 @@ import { ChunkReader } from './chunk.ts'
 import { type DayPart, groupOf, groupsOf, levels, networkId, presenceLevel, rowId } from './layout.ts'
 import { addValidator, emptySet, membersOf, unpackSet } from './presence.ts'
 import {
+  allUnitRows,
   dayIn,
-  daySources,
   type Grain,
   partsOf,
   planOf,
   type RecordKey,
   type RecordQuery,
-  type Source,
+  type UnitRows,
 } from './record-query.ts'
 import { dataByIds } from './rows.ts'
 import { sumRecords } from './sum-records.ts'
@@ -43,10 +43,10 @@ export async function listRecords(
 ): Promise<RecordList> {
   const plan = planOf(query)
   const { grains, hours } = plan
-  const sources = [...hours, ...(await daySources(reader, query, plan))]
+  const unitRows = [...hours, ...(await allUnitRows(reader, query, plan))]
   const { byValidator, validators } = query
   const presence = createPresence(reader, query, hours)
-  if (presence.rowCount > figureRows(query, sources)) return listByFigures(reader, { query, after, count }, signal)
+  if (presence.rowCount > figureRows(query, unitRows)) return listByFigures(reader, { query, after, count }, signal)
   const first: RecordKey[] = []
   let total = 0
   const addWindow = (window: number, members: ValidatorSet) => {
@@ -89,8 +89,8 @@ export async function listRecords(
 }
 
 /** The number of rows that a sum over the same records reads. */
-const figureRows = ({ validators }: RecordQuery, sources: readonly Source[]): number =>
-  Map.groupBy(sources, ({ level }) => level)
+const figureRows = ({ validators }: RecordQuery, unitRows: readonly UnitRows[]): number =>
+  Map.groupBy(unitRows, ({ level }) => level)
     .entries()
     .reduce((sum, [level, units]) => sum + units.length * groupsOf(level, validators).length, 0)
 
@@ -111,9 +111,10 @@ async function listByFigures(
 }
 
 /** Which of the validators have rows in which grains. */
-function createPresence(reader: StateReader, query: RecordQuery, hours: readonly Source[]) {
-  const { network, days, cut, validators } = query
-  const isWhole = ({ chainDay }: DayPart) => !cut || (chainDay >= cut.wholeDays.from && chainDay < cut.wholeDays.until)
+function createPresence(reader: StateReader, query: RecordQuery, hours: readonly UnitRows[]) {
+  const { network, days, validators } = query
+  const wholeDays = (query.grain === 'days' && query.hourBounds?.wholeDays) || days
+  const isWhole = (part: DayPart) => dayIn(query, part) >= wholeDays.from && dayIn(query, part) < wholeDays.until
   /** By grain: its hours, or its day parts. */
   const hoursByGrain = Map.groupBy(hours, ({ grainOfCell }) => grainOfCell[0] as number)
   const partsByGrain: ReadonlyMap<number, readonly DayPart[]> =

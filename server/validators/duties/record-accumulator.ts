@@ -4,7 +4,7 @@ import { measures } from '../method/measures.ts'
 import { addScores, type Score, type ScoreTotals, scoreMeasures } from '../method/method.ts'
 import { ChunkReader } from './chunk.ts'
 import { columnsFor, countsToMeasures, toMeasures } from './layout.ts'
-import type { Grain, RecordQuery, Source } from './record-query.ts'
+import type { Grain, RecordQuery, UnitRows } from './record-query.ts'
 import { columnNames, type RecordSums, recordSums, type SumInput } from './record-sums.ts'
 
 /**
@@ -30,7 +30,7 @@ export class RecordAccumulator {
   readonly #windowSums: readonly (WindowSums | undefined)[]
   readonly #scores: Readonly<Record<Score, ScoreTotals>>
   readonly #firstGrain: Int32Array
-  readonly #readers: SourceReader[] = []
+  readonly #readers: UnitRowsReader[] = []
   /** Columns of finished records (`columnNames`), with room for more. */
   #done: readonly Float64Array[]
   #doneCount = 0
@@ -61,19 +61,19 @@ export class RecordAccumulator {
     this.#done = columnNames(wanted).map(() => new Float64Array())
   }
 
-  /** Rows of the source can be added with the result. */
-  addSource(source: Source): SourceReader {
-    const reader = new SourceReader(source, this.#windowOf)
+  /** These rows can be added with the result. */
+  addUnitRows(unitRows: UnitRows): UnitRowsReader {
+    const reader = new UnitRowsReader(unitRows, this.#windowOf)
     this.#readers.push(reader)
     return reader
   }
 
   /** Adds the validator's cells of a row. */
-  add(reader: SourceReader, data: Uint8Array, validator: number): void {
-    const { source, windows } = reader
+  add(reader: UnitRowsReader, data: Uint8Array, validator: number): void {
+    const { unitRows, windows } = reader
     const chunk = reader.open(data)
-    const { level, grainOfCell: grains } = source
-    const first = (validator % level.validators) * level.partsPerRow + source.firstCell
+    const { level, grainOfCell: grains } = unitRows
+    const first = (validator % level.validators) * level.partsPerRow + unitRows.firstCell
     const count = grains.length
     if (!chunk.selectCells(first, count)) return
     for (let at = 0; at < count; at++) {
@@ -244,10 +244,10 @@ class WindowSums {
   }
 }
 
-/** Reads the rows of one source. */
-export class SourceReader {
-  readonly source: Source
-  /** The window of each of the source's cells; −1: skip the cell. */
+/** Reads the rows of one unit. */
+export class UnitRowsReader {
+  readonly unitRows: UnitRows
+  /** The window of each of its cells; −1: skip the cell. */
   readonly windows: Int32Array
   /** The largest number of a validator's cells in one window. */
   readonly cellsMax: number
@@ -257,9 +257,9 @@ export class SourceReader {
   readonly #chunk = new ChunkReader(measures.length)
   #data: Uint8Array | undefined
 
-  constructor(source: Source, windowOf: Int32Array) {
-    this.source = source
-    this.windows = source.grainOfCell.map((grain) => (grain < 0 ? -1 : (windowOf[grain] as number)))
+  constructor(unitRows: UnitRows, windowOf: Int32Array) {
+    this.unitRows = unitRows
+    this.windows = unitRows.grainOfCell.map((grain) => (grain < 0 ? -1 : (windowOf[grain] as number)))
     this.cellsMax = maxCellsPerWindow(this.windows)
   }
 

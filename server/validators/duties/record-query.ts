@@ -1,18 +1,19 @@
-// Plans what 4.5 and 4.6 read: which rows of which tables hold the requested days of the requested validators, and to
-// which record each stored figure belongs. Terms: layout.ts, and the glossary of CONTRIBUTING.md.
+// Plans what 4.5 and 4.6 read: which rows of which tables hold the requested days or hours of the requested validators,
+// and to which grain each stored cell belongs. Terms such as grain, unit, level, cell and day part are in the glossary of
+// CONTRIBUTING.md ("How ratings are stored"); layout.ts explains the numbers of day parts and hour parts.
 //
-// 1. A grain is one validator's sums over a day, or over an hour with `granularity=hour` (4.6). With `filterType=hour`
-//    (4.5), a day is cut at the given hours and is still one grain. Scores are computed for grains; the score of a
-//    record is the mean over its grains (method.ts).
+// 1. A grain is what scores are computed for: one validator's sums over a day, or over an hour with `granularity=hour`.
+//    With `filterType=hour` (4.5), the first and the last day may be incomplete, and each is still one grain. The score of
+//    a record is the mean over its grains (method.ts).
 // 2. A record exists if one of its grains has a row, even if all figures are zero.
 import type { Network } from '#api/contract/wire/validators.ts'
 import { type ChainTime, chainDays, type DayCalendar, type Epoch, utcDays } from '#core/chain-time.ts'
 import { holes, type Range, within } from '#core/ranges.ts'
 import type { StateReader } from '#storage/state.ts'
 import {
+  chainHourOf,
   type DayPart,
   dayLevels,
-  dayPartNumber,
   hourPartNumber,
   type Level,
   levels,
@@ -24,7 +25,9 @@ import {
 import { allUnits } from './units.ts'
 
 /** Plain values only, because a query may be sent to another thread. */
-export interface RecordQuery {
+export type RecordQuery = DayQuery | HourQuery
+
+export interface QueriedValidators {
   readonly network: Network
   readonly time: ChainTime
   /** Distinct, in ascending order. */
@@ -32,14 +35,27 @@ export interface RecordQuery {
   /** Whether `days` are UTC days or chain days. */
   readonly isUtc: boolean
   readonly days: Range
-  /** `hours`: grains are hours, and each is its own record. */
-  readonly grain: 'days' | 'hours'
-  /** Only these hours of chain days. `wholeDays` are the days that lie completely within them. */
-  readonly cut?: { readonly hours: Range; readonly wholeDays: Range } | undefined
-  /** For each day the number of its window. Numbers ascend with time. Not used with hours. */
-  readonly windowOf: readonly number[]
   /** One record per window and validator, or one per window. */
   readonly byValidator: boolean
+}
+
+/** Grains are days. */
+export interface DayQuery extends QueriedValidators {
+  readonly grain: 'days'
+  /** For each of `days`, the number of its window. Numbers ascend with time. */
+  readonly windowOfDay: readonly number[]
+  readonly hourBounds?: HourBounds | undefined
+}
+
+/** Grains are hours, and each hour is a window of its own. */
+export interface HourQuery extends QueriedValidators {
+  readonly grain: 'hours'
+}
+
+/** Only these hours of chain days are requested. `wholeDays`: the days of which all hours are requested. */
+export interface HourBounds {
+  readonly hours: Range
+  readonly wholeDays: Range
 }
 
 /** Identifies a record. `validator` is 0 unless there is one record per validator. */
@@ -48,27 +64,31 @@ export interface RecordKey {
   readonly validator: number
 }
 
-/** Rows of one unit that the query reads. */
-export interface Source {
+/** What to read of one unit: the rows of all validator groups, and in each row the cells from `firstCell` on. */
+export interface UnitRows {
   readonly level: Level
   /** Id of the row with the first validators (group 0); add the number of a group for its row. */
   readonly firstRowId: number
-  /** A validator has one cell for each part of the row. The cells from `firstCell` on are read. */
+  /** A validator has one cell for each part of the row. */
   readonly firstCell: number
-  /** For each of these cells, the index of the grain that it belongs to; −1: skip the cell. */
+  /** For each cell that is read, the index of its grain; −1: skip the cell. */
   readonly grainOfCell: Int32Array
 }
 
-function sourceOf(query: RecordQuery, level: Level, unit: number, firstCell: number, grainOfCell: Int32Array): Source {
-  return { level, firstCell, grainOfCell, firstRowId: rowId(level, networkId(query.network), unit, 0) }
-}
+const unitRows = (
+  query: RecordQuery,
+  level: Level,
+  unit: number,
+  firstCell: number,
+  grainOfCell: Int32Array,
+): UnitRows => ({ level, firstCell, grainOfCell, firstRowId: rowId(level, networkId(query.network), unit, 0) })
 
 export interface Plan {
   readonly grains: readonly Grain[]
-  /** Which hours to read. */
-  readonly hours: readonly Source[]
-  /** For each day part from number `firstPart` on, the index of the grain that it belongs to; −1: skip the part. */
-  readonly days: { readonly firstPart: number; readonly grainOfPart: Int32Array }
+  /** The hour parts to read. */
+  readonly hours: readonly UnitRows[]
+  /** The day parts to read. Entry i of `grainOfPart`: the index of the grain of day part `firstPart + i`; −1: skip it. */
+  readonly dayParts: { readonly firstPart: number; readonly grainOfPart: Int32Array }
 }
 
 export interface Grain {
@@ -78,113 +98,108 @@ export interface Grain {
   readonly window: number
 }
 
-const calendarOf = ({ time, isUtc }: RecordQuery): DayCalendar => (isUtc ? utcDays(time) : chainDays(time))
-
 /** The day parts of these days. */
-export function partsOf(query: RecordQuery, days: Range): DayPart[] {
+export function partsOf({ time, isUtc }: RecordQuery, days: Range): DayPart[] {
   if (days.from >= days.until) return []
-  const calendar = calendarOf(query)
-  return partsIn(query.time, {
+  const calendar: DayCalendar = isUtc ? utcDays(time) : chainDays(time)
+  return partsIn(time, {
     from: calendar.epochsOf(days.from).from,
     until: calendar.epochsOf(days.until - 1).until,
   })
 }
 
-export const planOf = (query: RecordQuery): Plan => (query.grain === 'hours' ? hourPlan(query) : dayPlan(query))
+export const planOf = (query: RecordQuery): Plan => (query.grain === 'hours' ? planHours(query) : planDays(query))
 
 export const dayIn = ({ isUtc }: RecordQuery, { chainDay, utcDay }: DayPart): number => (isUtc ? utcDay : chainDay)
 
 /** The index of the grain that contains an epoch; −1: none. */
 export function grainAt(query: RecordQuery, grains: readonly Grain[], epoch: number): number {
   const { part, hourPart } = segmentAt(query.time, epoch as Epoch)
-  const chainHour = hourPart - part.number
-  const [day, hour] = [dayIn(query, part), query.grain === 'hours' ? chainHour : -1]
+  const day = dayIn(query, part)
+  const hour = query.grain === 'hours' ? chainHourOf(hourPart, part.number) : -1
   return grains.findIndex((grain) => grain.day === day && grain.hour === hour)
 }
 
-function hourPlan(query: RecordQuery): Plan {
+function planHours(query: HourQuery): Plan {
   const grains: Grain[] = []
-  const hours: Source[] = []
+  const hours: UnitRows[] = []
   for (const part of partsOf(query, query.days)) {
     const day = dayIn(query, part)
     for (let hour = part.hours.from; hour < part.hours.until; hour++) {
       const last = grains.at(-1)
-      // An hour that crosses the other kind of midnight has two hour parts, which are one grain.
+      // A chain hour in which a day of the other calendar ends has two hour parts, which are one grain.
       if (!(last && last.hour === hour && last.day === day)) grains.push({ day, hour, window: hourWindow(hour, day) })
-      hours.push(hourSource(query, hour, part, grains.length - 1))
+      hours.push(rowsOfHourPart(query, hour, part, grains.length - 1))
     }
   }
-  return { grains, hours, days: { firstPart: 0, grainOfPart: new Int32Array() } }
+  return { grains, hours, dayParts: { firstPart: 0, grainOfPart: new Int32Array() } }
 }
 
-/** Ascends with time, also if an hour lies in two days. */
+/**
+ * The number of the window of an hour in a day. With UTC days, one chain hour can lie in two days and is then two windows.
+ * From one window to the next, the hour or the day grows, so the sum is unique and ascends.
+ */
 const hourWindow = (hour: number, day: number): number => hour + day
 
-/** The row of one chain hour in one day part, which has one cell per validator. */
-const hourSource = (query: RecordQuery, hour: number, part: DayPart, grain: number): Source =>
-  sourceOf(query, levels.hours, hourPartNumber(hour, part.number), 0, Int32Array.of(grain))
+/** The rows of one chain hour in one day part, which have one cell per validator. */
+const rowsOfHourPart = (query: RecordQuery, hour: number, part: DayPart, grain: number): UnitRows =>
+  unitRows(query, levels.hours, hourPartNumber(hour, part.number), 0, Int32Array.of(grain))
 
-function dayPlan(query: RecordQuery): Plan {
-  const { days, cut, windowOf } = query
+function planDays(query: DayQuery): Plan {
+  const { days, hourBounds, windowOfDay } = query
   const grains: Grain[] = []
   for (let day = days.from; day < days.until; day++)
-    grains.push({ day, hour: -1, window: windowOf[day - days.from] as number })
-  const whole = within([cut?.wholeDays ?? days], days)
-  const hours = cut ? cutSources(query, cut.hours, holes(whole, days)) : []
-  return { grains, hours, days: grainsOfParts(query, whole[0] ?? { from: 0, until: 0 }) }
+    grains.push({ day, hour: -1, window: windowOfDay[day - days.from] as number })
+  const whole = within([hourBounds?.wholeDays ?? days], days)
+  const hours = hourBounds ? rowsOfHours(query, hourBounds.hours, holes(whole, days)) : []
+  return { grains, hours, dayParts: grainsOfParts(query, whole[0] ?? { from: 0, until: 0 }) }
 }
 
-/** The requested hours of days that are requested in part, added up into those days. */
-function cutSources(query: RecordQuery, hours: Range, cutDays: readonly Range[]): Source[] {
-  return cutDays.flatMap((span) =>
-    partsOf(query, span).flatMap((part) => {
-      const grain = dayIn(query, part) - query.days.from
-      const [from, until] = [Math.max(hours.from, part.hours.from), Math.min(hours.until, part.hours.until)]
-      return Array.from({ length: Math.max(0, until - from) }, (_, at) => hourSource(query, from + at, part, grain))
-    }),
-  )
+/** Of days that are requested in part: the requested hours, each assigned to the grain of its day. */
+function rowsOfHours(query: DayQuery, hours: Range, incompleteDays: readonly Range[]): UnitRows[] {
+  const rows: UnitRows[] = []
+  for (const part of incompleteDays.flatMap((days) => partsOf(query, days))) {
+    const grain = dayIn(query, part) - query.days.from
+    const until = Math.min(hours.until, part.hours.until)
+    for (let hour = Math.max(hours.from, part.hours.from); hour < until; hour++)
+      rows.push(rowsOfHourPart(query, hour, part, grain))
+  }
+  return rows
 }
 
 /** Units of a level that may hold the plan's days. */
-export function unitsOf({ days: { firstPart, grainOfPart } }: Plan, level: Level): Range {
+export function unitRange({ dayParts: { firstPart, grainOfPart } }: Plan, level: Level): Range {
   if (grainOfPart.length === 0) return { from: 0, until: 0 }
   const lastPart = firstPart + grainOfPart.length - 1
   return { from: Math.floor(firstPart / level.partsPerRow), until: Math.floor(lastPart / level.partsPerRow) + 1 }
 }
 
-/** The rows of a unit; undefined: it holds none of the plan's days. */
-export function daySource(query: RecordQuery, { days }: Plan, level: Level, unit: number): Source | undefined {
-  const { firstPart, grainOfPart } = days
-  const [partOfUnit, partOfNext] = [unit * level.partsPerRow, (unit + 1) * level.partsPerRow]
-  const start = Math.max(firstPart, partOfUnit)
-  const grains = grainOfPart.slice(start - firstPart, Math.max(0, partOfNext - firstPart))
-  return grains.some((grain) => grain >= 0) ? sourceOf(query, level, unit, start - partOfUnit, grains) : undefined
+/** What to read of a unit; undefined: it holds none of the plan's days. */
+export function unitRowsOf(query: RecordQuery, { dayParts }: Plan, level: Level, unit: number): UnitRows | undefined {
+  const { firstPart, grainOfPart } = dayParts
+  const firstPartOfUnit = unit * level.partsPerRow
+  const firstPartOfNextUnit = firstPartOfUnit + level.partsPerRow
+  const start = Math.max(firstPart, firstPartOfUnit)
+  const grains = grainOfPart.slice(start - firstPart, Math.max(0, firstPartOfNextUnit - firstPart))
+  return grains.some((grain) => grain >= 0) ? unitRows(query, level, unit, start - firstPartOfUnit, grains) : undefined
 }
 
-/** The rows of all units that exist now. */
-export async function daySources(reader: StateReader, query: RecordQuery, plan: Plan): Promise<Source[]> {
-  if (plan.days.grainOfPart.length === 0) return []
+/** What to read of all units that exist now. */
+export async function allUnitRows(reader: StateReader, query: RecordQuery, plan: Plan): Promise<UnitRows[]> {
+  if (plan.dayParts.grainOfPart.length === 0) return []
   const units = await allUnits(reader, networkId(query.network))
-  return dayLevels.flatMap((level, index) =>
-    (units[index] ?? []).flatMap((unit) => daySource(query, plan, level, unit) ?? []),
+  const rows = dayLevels.flatMap((level, index) =>
+    (units[index] ?? []).map((unit) => unitRowsOf(query, plan, level, unit)),
   )
+  return rows.filter((found) => found !== undefined)
 }
 
-/** The day parts of these days. A part number between them that has no epochs is skipped (−1). */
-function grainsOfParts(query: RecordQuery, days: Range): Plan['days'] {
-  const { time, isUtc } = query
-  const [chain, utc] = [chainDays(time), utcDays(time)]
-  const [calendar, other]: [DayCalendar, DayCalendar] = isUtc ? [utc, chain] : [chain, utc]
-  const grains: number[] = []
-  let firstPart = 0
-  for (let day = days.from; day < days.until; day++) {
-    const { from, until } = calendar.epochsOf(day)
-    if (from >= until) continue
-    const partAtStart = dayPartNumber(day, other.dayOf(from))
-    const partAtEnd = dayPartNumber(day, other.dayOf((until - 1) as Epoch))
-    if (grains.length === 0) firstPart = partAtStart
-    while (firstPart + grains.length < partAtStart) grains.push(-1)
-    while (firstPart + grains.length <= partAtEnd) grains.push(day - query.days.from)
-  }
-  return { firstPart, grainOfPart: Int32Array.from(grains) }
+/** The day parts of these days. Part numbers without epochs get −1. */
+function grainsOfParts(query: DayQuery, days: Range): Plan['dayParts'] {
+  const parts = partsOf(query, days)
+  const firstPart = parts[0]?.number ?? 0
+  const lastPart = parts.at(-1)?.number ?? firstPart - 1
+  const grainOfPart = new Int32Array(lastPart + 1 - firstPart).fill(-1)
+  for (const part of parts) grainOfPart[part.number - firstPart] = dayIn(query, part) - query.days.from
+  return { firstPart, grainOfPart }
 }

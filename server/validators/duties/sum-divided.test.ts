@@ -22,7 +22,7 @@ const timeOf = (context: TestContext) => plainTime(context.settings.validators.n
 
 const inputOf = (context: TestContext): SumInput => ({
   query: {
-    ...({ network, isUtc: false, days: { from: 0, until: 2 }, windowOf: [0, 0], byValidator: false } as const),
+    ...({ network, isUtc: false, days: { from: 0, until: 2 }, windowOfDay: [0, 0], byValidator: false } as const),
     time: timeOf(context),
     validators,
     grain: 'days',

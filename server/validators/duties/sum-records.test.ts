@@ -16,7 +16,13 @@ test('sums of many validators are exact beyond 32 bits', async () => {
   })
   await writeEpochs(context, 'mainnet', { from: 0, until: 1 }, rows)
   const query = {
-    ...({ network: 'mainnet', isUtc: false, days: { from: 0, until: 1 }, windowOf: [0], byValidator: false } as const),
+    ...({
+      network: 'mainnet',
+      isUtc: false,
+      days: { from: 0, until: 1 },
+      windowOfDay: [0],
+      byValidator: false,
+    } as const),
     time: plainTime(context.settings.validators.networks.mainnet),
     validators: rows.map(({ validator }) => validator),
     grain: 'days' as const,

@@ -4,16 +4,16 @@
 import type { StateReader } from '#storage/state.ts'
 import { coveredEpochs } from './coverage.ts'
 import { dayLevels, groupOf, groupsOf, levels, networkId, unitIn } from './layout.ts'
-import { RecordAccumulator, type SourceReader } from './record-accumulator.ts'
+import { RecordAccumulator, type UnitRowsReader } from './record-accumulator.ts'
 import {
-  daySource,
   type Grain,
   grainAt,
   type Plan,
   planOf,
   type RecordQuery,
-  type Source,
-  unitsOf,
+  type UnitRows,
+  unitRange,
+  unitRowsOf,
 } from './record-query.ts'
 import type { ProvisionalRow, RecordSums, SumInput } from './record-sums.ts'
 import { dataOfTables, type RowSelection, selectIds, selectUnits } from './rows.ts'
@@ -32,9 +32,9 @@ export async function sumRecords(
   const accumulator = new RecordAccumulator(query, plan.grains, wanted)
   const provisionalRows = unstored.map((row) => ({
     ...row,
-    sourceReader: accumulator.addSource(provisionalSource(query, plan.grains, row.epoch)),
+    rowsReader: accumulator.addUnitRows(unitRowsOfProvisional(query, plan.grains, row.epoch)),
   }))
-  const readers = plan.hours.map((source) => accumulator.addSource(source))
+  const readers = plan.hours.map((unitRows) => accumulator.addUnitRows(unitRows))
   const knownUnits = dayLevels.map(() => new Set<number>())
   for (let at = 0; at < query.validators.length; at += validatorsAtOnce) {
     signal?.throwIfAborted()
@@ -44,8 +44,8 @@ export async function sumRecords(
       const known = knownUnits[index] as Set<number>
       for (const id of rows.get(level.table)?.keys() ?? []) {
         const unit = unitIn(level, id)
-        const source = known.has(unit) ? undefined : daySource(query, plan, level, unit)
-        if (source) readers.push(accumulator.addSource(source))
+        const unitRows = known.has(unit) ? undefined : unitRowsOf(query, plan, level, unit)
+        if (unitRows) readers.push(accumulator.addUnitRows(unitRows))
         known.add(unit)
       }
     }
@@ -56,18 +56,18 @@ export async function sumRecords(
         .map((id) => unitIn(levels.hours, id)),
     )
     const readersOfBatch = readers.filter(
-      ({ source: { level, firstRowId } }) => level !== levels.hours || hours.has(unitIn(level, firstRowId)),
+      ({ unitRows: { level, firstRowId } }) => level !== levels.hours || hours.has(unitIn(level, firstRowId)),
     )
-    const rowsOfReader = readersOfBatch.map(({ source }) => rows.get(source.level.table))
+    const rowsOfReader = readersOfBatch.map(({ unitRows }) => rows.get(unitRows.level.table))
     for (const validator of batch) {
       for (let at = 0; at < readersOfBatch.length; at++) {
-        const sourceReader = readersOfBatch[at] as SourceReader
-        const { level, firstRowId } = sourceReader.source
+        const rowsReader = readersOfBatch[at] as UnitRowsReader
+        const { level, firstRowId } = rowsReader.unitRows
         const data = rowsOfReader[at]?.get(firstRowId + groupOf(level, validator))
-        if (data) accumulator.add(sourceReader, data, validator)
+        if (data) accumulator.add(rowsReader, data, validator)
       }
-      for (const { group, data, sourceReader } of provisionalRows)
-        if (group === groupOf(levels.days, validator)) accumulator.add(sourceReader, data, validator)
+      for (const { group, data, rowsReader } of provisionalRows)
+        if (group === groupOf(levels.days, validator)) accumulator.add(rowsReader, data, validator)
       accumulator.finishValidator(validator)
     }
   }
@@ -88,7 +88,7 @@ async function withoutStored(
   return rows.filter(({ epoch }) => epoch >= end)
 }
 
-const provisionalSource = (query: RecordQuery, grains: readonly Grain[], epoch: number): Source => ({
+const unitRowsOfProvisional = (query: RecordQuery, grains: readonly Grain[], epoch: number): UnitRows => ({
   level: levels.days,
   firstRowId: -1,
   firstCell: 0,
@@ -110,8 +110,8 @@ function rowsOf(
     const ids = plan.hours.flatMap(({ firstRowId }) => groups.map((group) => firstRowId + group))
     selections.push(selectIds(levels.hours, ids))
   }
-  if (plan.days.grainOfPart.length > 0)
+  if (plan.dayParts.grainOfPart.length > 0)
     for (const [index, level] of dayLevels.entries())
-      selections.push(selectUnits(index, networkId(network), unitsOf(plan, level), groupsOf(level, validators)))
+      selections.push(selectUnits(index, networkId(network), unitRange(plan, level), groupsOf(level, validators)))
   return dataOfTables(reader, selections)
 }

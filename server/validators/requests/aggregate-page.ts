@@ -15,7 +15,7 @@ import {
 } from '#core/chain-time.ts'
 import { holes, type Range } from '#core/ranges.ts'
 import type { Duties } from '#storage/duties.ts'
-import type { RecordKey } from '../duties/record-query.ts'
+import type { HourBounds, RecordKey } from '../duties/record-query.ts'
 import { aggregateFigures, type Figure, type TimeField } from '../method/method.ts'
 import type { PageParameters } from './page-links.ts'
 import { listRecords, type RecordRequest, type Records, readRecords } from './records.ts'
@@ -58,7 +58,7 @@ export function planAggregate(request: AggregateRequest): AggregatePlan {
     windows,
     byValidator,
     isUtc: false,
-    ...(query.filterType === 'hour' && { cut: toCut(time, requested, served) }),
+    ...(query.filterType === 'hour' && { hourBounds: toHourBounds(time, requested, served) }),
     ...(byValidator &&
       query.after !== undefined && { after: { window: windows.keyOf(newest), validator: query.after } }),
   }
@@ -66,7 +66,7 @@ export function planAggregate(request: AggregateRequest): AggregatePlan {
 }
 
 /** With bounds by hour, the first and the last day may be requested in part. */
-const toCut = (time: ChainTime, requested: Range, served: Epochs): NonNullable<RecordRequest['cut']> => ({
+const toHourBounds = (time: ChainTime, requested: Range, served: Epochs): HourBounds => ({
   hours: { from: hourOf(time, served.from), until: hourOf(time, (served.until - 1) as Epoch) + 1 },
   wholeDays: wholeDays(time, requested),
 })

@@ -2,14 +2,14 @@
 import type { Duties } from '#storage/duties.ts'
 import { plainTime, validatorsMax } from '../duties/layout.ts'
 import type { RecordList } from '../duties/list-records.ts'
-import type { RecordKey, RecordQuery } from '../duties/record-query.ts'
+import type { DayQuery, QueriedValidators, RecordKey, RecordQuery } from '../duties/record-query.ts'
 import type { ProvisionalRow, RecordSums } from '../duties/record-sums.ts'
 import { queryDuties } from '../duties/store.ts'
 import { type Figure, inputsFor, type RecordValues, type ScoreTotals } from '../method/method.ts'
 import { keysOf, type Windows } from './windows.ts'
 
 /** The validators are distinct and may have any order. */
-export interface RecordRequest extends Omit<RecordQuery, 'grain' | 'windowOf'> {
+export interface RecordRequest extends QueriedValidators, Pick<DayQuery, 'hourBounds'> {
   /** Undefined: one record per hour. */
   readonly windows: Pick<Windows, 'keyOf'> | undefined
   /** In this window and newer ones, skips validators up to this one. */
@@ -21,26 +21,27 @@ export interface RecordRequest extends Omit<RecordQuery, 'grain' | 'windowOf'> {
   readonly signal?: AbortSignal | undefined
 }
 
-const toRecordQuery = ({
+function toRecordQuery({
   network,
   time,
   validators,
   isUtc,
   days,
   windows,
-  cut,
+  hourBounds,
   byValidator,
-}: RecordRequest): RecordQuery => ({
-  network,
-  time: plainTime(time),
-  validators: validators.filter((index) => index < validatorsMax).sort((a, b) => a - b),
-  isUtc,
-  days,
-  grain: windows ? 'days' : 'hours',
-  cut,
-  windowOf: windows ? keysOf(windows, days) : [],
-  byValidator,
-})
+}: RecordRequest): RecordQuery {
+  const queried: QueriedValidators = {
+    network,
+    time: plainTime(time),
+    validators: validators.filter((index) => index < validatorsMax).sort((a, b) => a - b),
+    isUtc,
+    days,
+    byValidator,
+  }
+  if (!windows) return { ...queried, grain: 'hours' }
+  return { ...queried, grain: 'days', windowOfDay: keysOf(windows, days), hourBounds }
+}
 
 /** Records by column: entry n of each column belongs to record n. */
 export interface Records<F extends string> extends Pick<RecordSums, 'window' | 'validator' | 'day' | 'hour'> {

@@ -98,10 +98,10 @@ const coverageEnd = async ({ context }: World): Promise<number> =>
 async function figuresOf({ context, shown }: World, validator: number, until: number) {
   const time = plainTime(context.settings.validators.networks.hoodi)
   const days = { from: 0, until: chainDays(time).dayOf((until - 1) as Epoch) + 1 }
-  const windowOf = Array.from({ length: days.until }, (_, day) => day)
+  const windowOfDay = Array.from({ length: days.until }, (_, day) => day)
   const query = { network: 'hoodi', time, validators: [validator], isUtc: false, days, grain: 'days' } as const
   return queryDuties(context.duties, 'sumRecords', {
-    query: { ...query, windowOf, byValidator: false },
+    query: { ...query, windowOfDay, byValidator: false },
     wanted: { measures, scores: [] },
     provisional: provisionalRows(shown(), validator),
   })
