@@ -50,12 +50,15 @@ export class BeaconError extends Error {
 /** Responses of a node contradict each other or the consensus rules. Nothing of the epoch is stored. */
 export class ContradictionError extends BeaconError {
   override readonly name = 'ContradictionError'
-  /** All unexplained balances, as text. If two nodes have the same ones, they are accepted. Undefined: never accepted. */
-  readonly differences: string | undefined
+  /**
+   * Identifies unexplained balances: if two nodes have the same ones, they are accepted. Undefined: the contradiction is
+   * about something else, and is never accepted.
+   */
+  readonly differencesKey: string | undefined
 
-  constructor(message: string, differences?: string) {
+  constructor(message: string, differencesKey?: string) {
     super(message)
-    this.differences = differences
+    this.differencesKey = differencesKey
   }
 }
 

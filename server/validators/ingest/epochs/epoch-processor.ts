@@ -2,12 +2,14 @@
 // (../follow.ts). It accesses nodes and the records of states on disk, but no database. In a server it therefore runs on
 // a thread of its own (../thread/processor-thread.ts, decisions/decode-epochs-on-a-separate-thread.md).
 //
-// 1. Segments are requested in order, one at a time. A request that starts where the last segment ended confirms the
-//    last segment. A request with the same start repeats it from the same initial state.
-// 2. For a request that starts anywhere else, the previous epoch is processed first, with the stored scores.
-// 3. If responses contradict each other, other ways to process the segment are tried (`waysToProcessSegment`). If no node
-//    and no record has the states of an epoch, the error is a StatesNotFoundError. Then the caller calls `firstReadable`
-//    and `computeEpochs`, or skips the epoch (ARCHITECTURE.md, "Follow a missing state").
+// 1. The caller stores a segment before it requests the next one, one at a time. A request for the epoch after the last
+//    segment means that it was stored. A request with the same start means that it was not: the segment is processed again
+//    from the same initial state.
+// 2. For a request that starts anywhere else, the previous epoch is processed first, with the stored inactivity scores.
+// 3. If responses contradict each other, other ways to process the segment are tried (`waysToProcessSegment`). Each returns
+//    what to do next (`WayResult`). If no node and no record has the states of an epoch, the error is a
+//    StatesNotFoundError. Then the caller calls `firstReadable` and `computeEpochs`, or skips the epoch (ARCHITECTURE.md,
+//    "Follow a missing state").
 import type { Range } from '#core/ranges.ts'
 import { type Beacon, BeaconError, ContradictionError } from '#sources/beacon/client.ts'
 import type { Chain } from '#sources/beacon/endpoint.ts'
@@ -17,40 +19,47 @@ import { EpochReader } from '../read/epoch-reader.ts'
 import type { ExecutionSource } from '../read/execution.ts'
 import { describeAnswers, findFirstReadable, type HeadRecording, recordHead } from '../read/head-recorder.ts'
 import type { StateRecords } from '../read/state-records.ts'
-import { isStatesNotFound } from '../read/states-not-found.ts'
+import { isStatesNotFound, StatesNotFoundError } from '../read/states-not-found.ts'
 import { ReplayError } from '../replay/chain-replay.ts'
 import { createEpochAudit } from './audit.ts'
 import type { ProcessedSegment, SegmentRequest } from './processed-segment.ts'
 import { SegmentProcessor, warmUpMax } from './segment-processor.ts'
-import type { ProcessWay, SegmentAttempt, SegmentContext } from './ways/segment-way.ts'
+import type { ProcessWay, SegmentAttempt, SegmentContext, WayResult } from './ways/segment-way.ts'
 import { withAnyNode } from './ways/with-any-node.ts'
 import { withOneNode } from './ways/with-one-node.ts'
 import { withoutComputedEpochs } from './ways/without-computed-epochs.ts'
 import { withoutWrongRecords } from './ways/without-wrong-records.ts'
 
 export interface EpochProcessor {
-  /** The next segment can be processed while this one is written. */
+  /** True: the next segment can be processed while the caller writes this one. */
   readonly isOnOtherThread: boolean
   chain(signal?: AbortSignal): Promise<Chain>
   finalizedEpoch(signal: AbortSignal): Promise<number>
   processSegment(request: SegmentRequest, signal: AbortSignal): Promise<ProcessedSegment>
   /**
-   * Records the states of epochs that are not final. `next`: the first epoch that is not stored yet. `gaps`: those whose
-   * records are kept, to compute them later.
+   * Records the states of epochs that are not final. `nextEpoch`: the first epoch that is not stored yet. `gaps`: those
+   * whose records are kept, to compute them later.
    */
-  recordHead(next: number, gaps: readonly Range[], signal: AbortSignal): Promise<HeadRecording>
-  /** The first epoch of a range whose states can be read; undefined: none. Throws unless every node has responded. */
+  recordHead(nextEpoch: number, gaps: readonly Range[], signal: AbortSignal): Promise<HeadRecording>
+  /**
+   * The first epoch of a range whose states can be read. Undefined: every node responded, and none has a state of the range.
+   * Throws if a node did not respond and the others have none.
+   */
   firstReadable(epochs: Range, signal: AbortSignal): Promise<number | undefined>
-  /** What each node answers to a request for a state of the epoch. */
+  /** For the log and the reason of a gap: what each node answers to a request for a state of the epoch. */
   describeAnswers(epoch: number, signal: AbortSignal): Promise<string>
   /**
-   * Computes epochs without states from blocks. The next segments use the result. Returns why it is not possible;
-   * undefined: it is done. `until`: an epoch whose state can be read.
+   * Computes epochs without states from blocks, for the next segments. A node or a record must have the state at the first
+   * slot of `until`. A second call for the same epochs means that they could not be processed: it drops them, and
+   * returns why.
    */
-  computeEpochs(epochs: Range, signal: AbortSignal): Promise<string | undefined>
+  computeEpochs(epochs: Range, signal: AbortSignal): Promise<ComputeResult>
   /** Replaces the watch list, for the segments after this call. */
   setWatch(names: readonly string[]): Promise<void>
 }
+
+/** A plain value, because the processor can be on another thread. */
+export type ComputeResult = { readonly is: 'computed' } | { readonly is: 'impossible'; readonly reason: string }
 
 export interface EpochProcessorOptions {
   readonly watch?: readonly string[]
@@ -90,11 +99,16 @@ export function createEpochProcessor(beacon: Beacon, options: EpochProcessorOpti
   const readFinalizedEpoch = async (signal: AbortSignal) =>
     createBeaconQueries(beacon, await readRules(signal), signal).finalizedEpoch('head')
   const context: SegmentContext = {
-    ...{ beacon, records, segments, readFinalizedEpoch },
+    beacon,
+    records,
+    segments,
+    readFinalizedEpoch,
     agreedDifferences: new Set(),
-    hasGivenUpRecords: false,
-    computedProblem: undefined,
   }
+  /** Wrong records were deleted, and no segment was processed since. */
+  let hasDeletedRecords = false
+  /** Why the epochs that were computed from blocks were not accepted. */
+  let computedProblem: string | undefined
 
   return {
     isOnOtherThread: false,
@@ -105,9 +119,11 @@ export function createEpochProcessor(beacon: Beacon, options: EpochProcessorOpti
       if (epoch === undefined) throw new BeaconError('the node did not return the finalized epoch')
       return epoch
     },
-    async recordHead(next, gaps, signal) {
+    async recordHead(nextEpoch, gaps, signal) {
       if (!records) return { recorded: [], dropped: [], failure: undefined }
-      return recordHead({ beacon, records }, await readRules(signal), next - 1 - warmUpMax, signal, gaps)
+      // The previous epoch is processed before the next one (2), and up to `warmUpMax` epochs before it.
+      const neededFrom = nextEpoch - 1 - warmUpMax
+      return recordHead({ beacon, records }, await readRules(signal), neededFrom, signal, gaps)
     },
     async firstReadable(epochs, signal) {
       const recorded = new Set(await records?.epochs())
@@ -115,22 +131,36 @@ export function createEpochProcessor(beacon: Beacon, options: EpochProcessorOpti
     },
     describeAnswers: async (epoch, signal) => describeAnswers(beacon, await readRules(signal), epoch, signal),
     async computeEpochs(epochs, signal) {
+      const reason = computedProblem ?? 'the computed epochs could not be processed'
+      computedProblem = undefined
       if (segments.isComputed(epochs.from)) {
         segments.dropComputed()
-        return context.computedProblem ?? 'the computed epochs could not be processed'
+        return { is: 'impossible', reason }
       }
-      context.computedProblem = undefined
       const reader = new EpochReader(beacon, await readRules(signal), records).withSignal(signal)
       try {
-        segments.addComputed(await reader.computeEpochs(epochs), reader)
+        segments.addComputed(await reader.replayEpochs(epochs), reader)
       } catch (error) {
-        if (error instanceof ReplayError || isStatesNotFound(error)) return error.message
+        if (error instanceof ReplayError || isStatesNotFound(error)) return { is: 'impossible', reason: error.message }
         throw error
       }
-      return undefined
+      return { is: 'computed' }
     },
     async processSegment(request, signal) {
-      const segment = await processSegment(context, request, signal)
+      const result = await tryWays(context, {
+        request,
+        signal,
+        contradiction: undefined,
+        failures: [],
+        hasDeletedRecords,
+      })
+      if (result.is === 'no states') {
+        computedProblem = result.computedProblem ?? computedProblem
+        hasDeletedRecords ||= result.hasDeletedRecords === true
+        throw new StatesNotFoundError(result.reason)
+      }
+      hasDeletedRecords = false
+      const { segment } = result
       if (!comparison) return segment
       const last = request.until - 1
       return { ...segment, notCompared: await comparison.compare(beacon.each(), await readRules(signal), last, signal) }
@@ -138,23 +168,26 @@ export function createEpochProcessor(beacon: Beacon, options: EpochProcessorOpti
   }
 }
 
-async function processSegment(
-  context: SegmentContext,
-  request: SegmentRequest,
-  signal: AbortSignal,
-): Promise<ProcessedSegment> {
-  const attempt: SegmentAttempt = { request, signal, contradiction: undefined, failures: [] }
+/** Throws if no way has a result. */
+async function tryWays(context: SegmentContext, attempt: SegmentAttempt): Promise<Exclude<WayResult, { is: 'next' }>> {
+  let tried = attempt
   for (const processWay of waysToProcessSegment) {
-    const segment = await processWay(context, attempt)
-    if (segment) return segment
+    const result = await processWay(context, tried)
+    if (result.is !== 'next') return result
+    tried = { ...tried, ...result.found }
   }
-  throw errorOf(attempt)
+  throw errorOf(tried)
 }
 
-/** The last contradiction of a single node, or why the last node could not be read. */
+/**
+ * The last contradiction of a single node, or why the last node could not be read. If single nodes only lack the states, or
+ * were not tried: the contradiction of all nodes together.
+ */
 function errorOf({ contradiction, failures }: SegmentAttempt): BeaconError {
   const lastContradiction = failures.findLast(({ error }) => error instanceof ContradictionError)
-  const lastFailure = failures.findLast(() => true)
+  const lastFailure = failures.at(-1)
   const failure = lastContradiction ?? (isStatesNotFound(lastFailure?.error) ? undefined : lastFailure)
-  return failure?.error ?? (contradiction as ContradictionError)
+  const error = failure?.error ?? contradiction
+  if (!error) throw new Error('no way to process the segment reported why it failed')
+  return error
 }

@@ -20,7 +20,7 @@ import type { EpochData } from '../read/epoch.ts'
 import type { BlockEffects } from '../rules/block-effects.ts'
 import { isWrongVote, type PayloadVote } from '../rules/payload-votes.ts'
 import { flag, type Votes } from '../rules/votes.ts'
-import { isProposerFault, type Proposal } from './proposals.ts'
+import { isEmptyBlock, type Proposal } from './proposals.ts'
 
 type NewMissedDuty = Pick<MissedDuty, 'validator' | 'epoch' | 'slot'> & Partial<MissedDuty>
 
@@ -43,8 +43,7 @@ export class MissedDutyCollector {
     { proposals = [], payloadVotes = [] }: PayloadDuties = {},
   ): void {
     this.#votes(epoch, votes, slotsUntilNextBlock(rules, epoch, blocks))
-    const withoutPayload = new Set(proposals.filter(isProposerFault).map(({ slot }) => slot))
-    this.#blocks(epoch, firstSlotAt(rules, epoch), proposers, blocks, withoutPayload)
+    this.#blocks(epoch, firstSlotAt(rules, epoch), proposers, blocks, proposals)
     for (const { slot, slashed } of effects)
       for (const { validator } of slashed) this.#add('slashed', { validator, epoch, slot })
     this.#sync(epoch, effects)
@@ -65,22 +64,21 @@ export class MissedDutyCollector {
     }
   }
 
-  /** `withoutPayload`: slots of the blocks since Gloas whose proposers withheld their own payloads. */
   #blocks(
     epoch: number,
     first: number,
     proposers: ArrayLike<number>,
     blocks: readonly Block[],
-    withoutPayload: ReadonlySet<number>,
+    proposals: readonly Proposal[],
   ): void {
     const bySlot = new Map(blocks.map((block) => [block.slot, block]))
+    const proposalAt = new Map(proposals.map((proposal) => [proposal.slot, proposal]))
     for (let at = 0; at < proposers.length; at++) {
       const [validator, slot] = [proposers[at] as number, first + at]
       const block = bySlot.get(slot)
       if (validator < 0) continue
       if (!block) this.#add('noBlock', { validator, epoch, slot })
-      else if (block.payload?.transactions === 0 || withoutPayload.has(slot))
-        this.#add('emptyBlock', { validator, epoch, slot })
+      else if (isEmptyBlock(block, proposalAt.get(slot))) this.#add('emptyBlock', { validator, epoch, slot })
     }
   }
 

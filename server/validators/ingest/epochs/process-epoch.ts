@@ -22,7 +22,7 @@ import { flag, tallyVotes, type Votes } from '../rules/votes.ts'
 import { findBuilderDifferences } from './builder-differences.ts'
 import { completeWithdrawals } from './complete-withdrawals.ts'
 import { computeEarnings } from './earnings.ts'
-import { findProposals, isProposerFault, type Proposal } from './proposals.ts'
+import { findProposals, isEmptyBlock, type Proposal } from './proposals.ts'
 import type { Sums } from './sums.ts'
 
 /** What the next epoch needs of this one. */
@@ -39,8 +39,8 @@ export interface Carry {
 
 export type ProcessedEpoch = Readonly<ReturnType<typeof processEpoch>>
 
-/** Whether another node has the same unexplained balances. `differences`: all of them, as text. */
-export type AcceptDifferences = (differences: string) => boolean
+/** Whether another node has the same unexplained balances (`ContradictionError`). */
+export type AcceptDifferences = (differencesKey: string) => boolean
 
 const acceptNone: AcceptDifferences = () => false
 
@@ -249,8 +249,7 @@ function addBlocks(
     }
     sums.add('proposed', proposer, 1)
     const proposal = proposalAt.get(block.slot)
-    if (proposal ? isProposerFault(proposal) : block.payload?.transactions === 0)
-      sums.add('proposed_empty', proposer, 1)
+    if (isEmptyBlock(block, proposal)) sums.add('proposed_empty', proposer, 1)
     const paid = execution?.get(block.slot)
     // A payload that is not part of the chain pays nothing, as a missing block.
     if (execution && !paid && proposal?.payload === 'empty')

@@ -26,7 +26,14 @@ export interface Proposal {
 export const isBuilderFault = ({ payload, builder }: Proposal): boolean => payload === 'empty' && builder !== undefined
 
 /** The proposer withheld its own payload, or was late. */
-export const isProposerFault = ({ payload, builder }: Proposal): boolean => payload === 'empty' && builder === undefined
+const isProposerFault = ({ payload, builder }: Proposal): boolean => payload === 'empty' && builder === undefined
+
+/**
+ * Whether a block counts as proposed with an empty payload (docs/methodology.md, `proposed_empty`). Before Gloas, the block
+ * contains the payload, and it has no transactions. Since Gloas, `proposal` is what became of the payload.
+ */
+export const isEmptyBlock = ({ payload }: Pick<Block, 'payload'>, proposal: Proposal | undefined): boolean =>
+  proposal ? isProposerFault(proposal) : payload?.transactions === 0
 
 /** Of the blocks of the epoch since Gloas. `votes`: those of the epoch. `next`: the stake of the next epoch. */
 export function findProposals(

@@ -1,7 +1,7 @@
 // When: a state before the gap was recorded, and a node or a record has one after it.
 // Proves: the epochs are exact: the computed state must equal the state after them (../replay/replay-gap.ts).
 // Costs: all blocks of the gap with each attempt, so there are at most 24 attempts for each gap and process.
-import { computeEpochs } from './compute-epochs.ts'
+import { computeMissing } from './compute-missing.ts'
 import { fillUnlessNotFound } from './fill-epochs.ts'
 import type { CreateFillWay } from './fill-way.ts'
 
@@ -13,8 +13,8 @@ export const createComputeGap: CreateFillWay = (source) => {
   return async (gap, signal, onStep) => {
     const { count, problem: lastProblem } = attempts.get(gap.from) ?? { count: 0, problem: '' }
     if (count === attemptsMax) return lastProblem
-    const problem =
-      (await computeEpochs(source, gap, signal)) ?? (await fillUnlessNotFound(source, gap, signal, onStep))
+    const result = await computeMissing(source, gap, signal)
+    const problem = result.is === 'impossible' ? result.reason : await fillUnlessNotFound(source, gap, signal, onStep)
     if (problem !== undefined) attempts.set(gap.from, { count: count + 1, problem })
     return problem
   }

@@ -36,7 +36,7 @@ function createFailingProcessor() {
     processSegment: () => assert.fail(),
     firstReadable: async () => undefined,
     describeAnswers: async (epoch) => `node has no state of epoch ${epoch} (status 404)`,
-    computeEpochs: async () => `problem ${++attempts}`,
+    computeEpochs: async () => ({ is: 'impossible', reason: `problem ${++attempts}` }),
   }
   return { processor: processor as EpochProcessor, attempts: () => attempts }
 }

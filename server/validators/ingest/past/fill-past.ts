@@ -2,7 +2,7 @@
 // (behaviour/validators.md#watch-lists).
 //
 // 1. One call reads at most one segment, so that new epochs do not wait. The newest missing one comes first.
-// 2. Only rows of added validators are written, together with their ranges (../duties/commit-past.ts). What is missing
+// 2. Only rows of added validators are written, together with their ranges (../../duties/commit-past.ts). What is missing
 //    follows from the ranges alone, so reading continues after a restart.
 // 3. The past of a validator starts `watchPastDays` chain days before the day it was added in.
 import type { Network } from '#api/contract/wire/validators.ts'

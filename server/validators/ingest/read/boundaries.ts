@@ -1,6 +1,6 @@
-// Finds the validators at the first slot of each epoch, for the reader of epochs. Nodes differ in which states they have,
-// so there are several ways (behaviour/validators.md#beacon-states). ARCHITECTURE.md, "Follow a missing state", explains
-// what happens if none of them has a result.
+// Finds the boundary of each epoch, for the reader of epochs: the validators at its first slot, with their balances. Nodes
+// differ in which states they have, so there are several ways (behaviour/validators.md#beacon-states). ARCHITECTURE.md,
+// "Follow a missing state", explains what happens if none of them has a result.
 import { firstSlotAt } from '#sources/beacon/consensus.ts'
 import type { Validators } from '#sources/beacon/validators.ts'
 import type { QuerySource } from './beacon-queries.ts'
@@ -35,17 +35,20 @@ export class Boundaries {
       blocks,
       states: this.#states,
       recorded: this.#recorded,
-      boundaryAt: (epoch) => this.at(epoch),
+      // A way asks only for earlier epochs, so this ends.
+      boundaryAt: (epoch) => this.atEpoch(epoch),
     }
   }
 
-  async at(epoch: number): Promise<Boundary> {
+  /** Call it again only when the last call has ended: concurrent calls for one epoch would both search for it. */
+  async atEpoch(epoch: number): Promise<Boundary> {
     const boundary = this.#found.get(epoch) ?? (await this.#find(epoch))
     this.#found.set(epoch, boundary)
     return boundary
   }
 
   async #find(epoch: number): Promise<Boundary> {
+    // Remembers whether a request failed, which decides what error there is if no way has a result.
     const search = new StateSearch()
     for (const readBoundary of waysToReadBoundary) {
       const boundary = await readBoundary(this.#context, epoch, search)
@@ -60,21 +63,22 @@ export class Boundaries {
   }
 
   /** The validators of any slot; undefined: the node does not have its state. */
-  validatorsAt(slot: number): Promise<Validators | undefined> {
-    return this.#states.validatorsAt(slot)
+  validatorsAtSlot(slot: number): Promise<Validators | undefined> {
+    return this.#states.validatorsAtSlot(slot)
   }
 
-  addRecord(epoch: number, boundary: Boundary): void {
+  /** From a record on disk. What was found has precedence. */
+  addRecorded(epoch: number, boundary: Boundary): void {
     this.#recorded.set(epoch, boundary)
   }
 
-  set(epoch: number, boundary: Boundary): void {
+  addFound(epoch: number, boundary: Boundary): void {
     this.#found.set(epoch, boundary)
   }
 
-  /** Keeps only what is needed to read this epoch and the next two. */
-  forget(epoch: number): void {
+  /** Drops what is not needed to read this epoch and the next two. */
+  keepFrom(epoch: number): void {
     for (const boundaries of [this.#found, this.#recorded])
-      for (const at of boundaries.keys()) if (at < epoch || at > epoch + 2) boundaries.delete(at)
+      for (const known of boundaries.keys()) if (known < epoch || known > epoch + 2) boundaries.delete(known)
   }
 }

@@ -35,7 +35,7 @@ export class EpochDuties {
   }
 
   /** Keeps only what is needed to read this epoch and the next two. */
-  forget(epoch: number): void {
+  keepFrom(epoch: number): void {
     for (const cache of [this.#mixes, this.#committees, this.#proposers, this.#recorded])
       for (const at of cache.keys()) if (at < epoch || at > epoch + 2) cache.delete(at)
     const period = this.#periodOf(epoch)

@@ -63,13 +63,13 @@ export class EpochReader {
 
   /** The epoch and the following one must be final. */
   async read(epoch: number): Promise<ReadEpoch> {
-    this.#forget(epoch)
+    this.#keepFrom(epoch)
     const [ownBlocks, nextBlocks] = [await this.#blocks.of(epoch), await this.#blocks.of(epoch + 1)]
     const blocks = [...ownBlocks, ...nextBlocks]
     const chain = await this.#blocks.verifyLinks(epoch, blocks)
     for (const at of [epoch, epoch + 1, epoch + 2]) await this.#applyRecord(at, chain)
-    const now = await this.#boundaries.at(epoch)
-    const boundary = await this.#boundaries.at(epoch + 1)
+    const now = await this.#boundaries.atEpoch(epoch)
+    const boundary = await this.#boundaries.atEpoch(epoch + 1)
     const proposers = await this.#duties.proposers(epoch, now.validators)
     verifyProposers(this.#source.rules, epoch, ownBlocks, proposers)
     this.#duties.prepare(epoch + 1, { now: boundary.validators, previous: now.validators, blocks })
@@ -95,18 +95,18 @@ export class EpochReader {
    * them. Undefined if the node does not have that state. Data that is not final yet is not kept.
    */
   async readAhead(epoch: number): Promise<Omit<EpochData, 'finalizedEpoch'> | undefined> {
-    this.#forget(epoch)
+    this.#keepFrom(epoch)
     const end = firstSlotAt(this.#source.rules, epoch + 1)
     const epochBlocks = await this.#blocks.of(epoch)
-    const now = await this.#boundaries.at(epoch)
+    const now = await this.#boundaries.atEpoch(epoch)
     const after = await this.#source.queries.block(end)
     const last = this.#blocks.lastUpTo(epoch)
     await this.#applyRecord(epoch + 1, [last, after])
     const boundary = this.#boundaries.known(epoch + 1)
     if (boundary?.awaitsRewards) return undefined
-    const next = boundary?.validators ?? (await this.#boundaries.validatorsAt(end))
+    const next = boundary?.validators ?? (await this.#boundaries.validatorsAtSlot(end))
     if (!next) return undefined
-    this.#boundaries.set(epoch + 1, { validators: next, awaitsRewards: false })
+    this.#boundaries.addFound(epoch + 1, { validators: next, awaitsRewards: false })
     const header = after && (await this.#source.queries.header(end))
     if (header) verifyLink(epoch, { slot: end, root: after.root }, { slot: end, parentRoot: header.root })
     if (after && last) verifyLink(epoch, last, after)
@@ -130,9 +130,9 @@ export class EpochReader {
     const state = await new StateSearch().result(this.#source.queries.transitionState(firstSlot))
     if (state) {
       const { validators, transition } = state
-      this.#boundaries.set(epoch, { validators, awaitsRewards: false, transition })
+      this.#boundaries.addFound(epoch, { validators, awaitsRewards: false, transition })
     }
-    const boundary = await this.#boundaries.at(epoch)
+    const boundary = await this.#boundaries.atEpoch(epoch)
     return {
       epoch,
       boundary,
@@ -144,12 +144,11 @@ export class EpochReader {
   }
 
   /**
-   * Computes epochs whose states no node has any more, from blocks and from the states at both ends of the range
-   * (../replay). The result begins with the last recorded state before `from`, because the epoch before `from` is needed
-   * to process it. Throws a ReplayError if a state or a block is missing, or if the result differs from the state at
-   * `until`.
+   * Computes epochs whose states no node has any more: replays their blocks between the states at both ends of the range
+   * (../replay). The result begins with the last recorded state before `from`, because the epoch before `from` is needed to
+   * process it. Throws a ReplayError if a state or a block is missing, or if the result differs from the state at `until`.
    */
-  async computeEpochs({ from, until }: Range): Promise<readonly ReadEpoch[]> {
+  async replayEpochs({ from, until }: Range): Promise<readonly ReadEpoch[]> {
     const before = await this.#fullRecordBefore(from)
     if (!before) throw new ReplayError(`no full state before epoch ${from} was recorded`)
     const count = until - before.epoch
@@ -160,7 +159,7 @@ export class EpochReader {
       throw error instanceof ContradictionError ? new ReplayError(error.message) : error
     })
     for (const epoch of [until, until + 1]) await this.#applyRecord(epoch, chain)
-    const after = await this.#boundaries.at(until)
+    const after = await this.#boundaries.atEpoch(until)
     if (after.awaitsRewards) throw new ReplayError(`the node does not have the full state of epoch ${until}`)
     const epochs = await replayGap(this.#source.rules, {
       before,
@@ -197,16 +196,16 @@ export class EpochReader {
     const anchor = chain.findLast((block) => block !== undefined && block.slot <= firstSlot)
     const record = anchor && (await this.#records.read(epoch, anchor.root))
     if (!record) return
-    this.#boundaries.addRecord(epoch, record.boundary)
+    this.#boundaries.addRecorded(epoch, record.boundary)
     this.#duties.addRecord(record)
     this.#finalized.set(epoch, record.finalizedEpoch)
   }
 
-  #forget(epoch: number): void {
-    this.#blocks.forget(epoch)
-    this.#payloads.forget(epoch)
-    this.#boundaries.forget(epoch)
-    this.#duties.forget(epoch)
+  #keepFrom(epoch: number): void {
+    this.#blocks.keepFrom(epoch)
+    this.#payloads.keepFrom(epoch)
+    this.#boundaries.keepFrom(epoch)
+    this.#duties.keepFrom(epoch)
     for (const at of this.#finalized.keys()) if (at < epoch || at > epoch + 2) this.#finalized.delete(at)
   }
 

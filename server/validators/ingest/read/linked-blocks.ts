@@ -23,7 +23,7 @@ export class LinkedBlocks {
   }
 
   /** Keeps only what is needed to read this epoch and the next two. */
-  forget(epoch: number): void {
+  keepFrom(epoch: number): void {
     this.#forgotten =
       this.#keptBlocks().findLast(({ slot }) => slot < firstSlotAt(this.#source.rules, epoch)) ?? this.#forgotten
     for (const at of this.#blocks.keys()) if (at < epoch || at > epoch + 2) this.#blocks.delete(at)

@@ -40,7 +40,7 @@ export class PayloadReader {
   }
 
   /** Keeps only what is needed to read this epoch and the next two. */
-  forget(epoch: number): void {
+  keepFrom(epoch: number): void {
     const first = firstSlotAt(this.#source.rules, epoch)
     for (const [root, { slot }] of this.#known)
       if (slot < first || slot >= firstSlotAt(this.#source.rules, epoch + 3)) this.#known.delete(root)

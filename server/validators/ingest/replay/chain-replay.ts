@@ -1,4 +1,4 @@
-// Replays a chain for filling gaps (fill-gap.ts): computes the validators at the first slot of each epoch from those of
+// Replays a chain for filling gaps (replay-gap.ts): computes the validators at the first slot of each epoch from those of
 // the epoch before and the blocks between them. It uses the same code as ingest for votes, rewards and block effects.
 import { strict as assert } from 'node:assert'
 import type { Block } from '#sources/beacon/block.ts'

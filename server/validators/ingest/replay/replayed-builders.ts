@@ -132,7 +132,7 @@ export class ReplayedBuilders {
     }
   }
 
-  /** The bid and the operations of a block. `sameSlot`: increments by slot of the vote (Votes in ../epochs/votes.ts). */
+  /** The bid and the operations of a block. `sameSlot`: increments by slot of the vote (Votes in ../rules/votes.ts). */
   applyBlock(
     { bid, proposer, proposerSlashings, slashedSlots = [] }: Block,
     sameSlot: readonly (ReadonlyMap<number, number> | undefined)[],

@@ -6,7 +6,8 @@
 // 2. Every validator that is active in an epoch is in exactly one committee.
 // 3. Balances only change by duties, deposits, withdrawals and consolidations.
 // 4. Effective balances follow balances with the hysteresis of the chain.
-// 5. Since Gloas, the balances of builders only change by deposits, payments and withdrawals.
+// 5. Since Gloas, the balances of builders only change by deposits, payments and withdrawals. What differs is found in
+//    ../epochs/builder-differences.ts, and reported here with the other differences.
 
 import { slashedIn } from '#sources/beacon/block.ts'
 import { ContradictionError } from '#sources/beacon/client.ts'
@@ -19,45 +20,49 @@ import type { EpochStates } from '../read/epoch.ts'
 import type { Stake } from './stake.ts'
 
 /**
- * Allowed unexplained balances if a node does not list pending deposits and consolidations. Per epoch, the chain
- * applies at most 16 deposits, and consolidations of a few hundred ETH.
+ * How many balances may differ if a node does not list pending deposits and consolidations. Per epoch, the chain applies
+ * at most 16 deposits, and consolidations of a few hundred ETH: about 8 of 32 ETH, each of which changes two balances.
+ * These are about 32 balances, and the limit is twice as many.
  */
-const unexplainedWithoutQueuesMax = 64
+const differingWithoutQueuesMax = 64
 /** Differences that a message lists. */
 const shownMax = 3
 
-export function verifyRegistry({ epoch, now, next, blocks }: EpochStates): void {
-  const differ = (difference: string): never => {
+export function verifyRegistry({ epoch, now: atStart, next: atEnd, blocks }: EpochStates): void {
+  const contradict = (difference: string): never => {
     throw new ContradictionError(`epoch ${epoch}: from its first state to that of epoch ${epoch + 1}, ${difference}`)
   }
-  if (next.count < now.count) differ(`the registry shrinks from ${now.count} to ${next.count} validators`)
-  const changed = changedKey(now, next)
-  if (changed !== undefined) differ(`the public key of validator ${changed} changes`)
+  if (atEnd.count < atStart.count) contradict(`the registry shrinks from ${atStart.count} to ${atEnd.count} validators`)
+  const changed = changedKey(atStart, atEnd)
+  if (changed !== undefined) contradict(`the public key of validator ${changed} changes`)
   const slashedByBlocks = new Set(blocks.flatMap(slashedIn))
-  for (let index = 0; index < now.count; index++) {
-    if (!canCredentialsChange(now, next, index)) differ(`the withdrawal credentials of validator ${index} change`)
-    if (isInvalidChange(now.activation, next.activation, index, epoch))
-      differ(`validator ${index} changes its activation epoch`)
-    if (isInvalidChange(now.exit, next.exit, index, epoch)) differ(`validator ${index} changes its exit epoch`)
-    if (now.slashed[index] === next.slashed[index]) continue
-    if (now.slashed[index] === 1) differ(`validator ${index} is no longer slashed`)
-    if (!slashedByBlocks.has(index)) differ(`validator ${index} becomes slashed, but no block slashes it`)
+  for (let index = 0; index < atStart.count; index++) {
+    if (!canCredentialsChange(atStart, atEnd, index))
+      contradict(`the withdrawal credentials of validator ${index} change`)
+    if (isInvalidChange(atStart.activation, atEnd.activation, index, epoch))
+      contradict(`validator ${index} changes its activation epoch`)
+    if (isInvalidChange(atStart.exit, atEnd.exit, index, epoch)) contradict(`validator ${index} changes its exit epoch`)
+    if (atStart.slashed[index] === atEnd.slashed[index]) continue
+    if (atStart.slashed[index] === 1) contradict(`validator ${index} is no longer slashed`)
+    if (!slashedByBlocks.has(index)) contradict(`validator ${index} becomes slashed, but no block slashes it`)
   }
-  for (let index = now.count; index < next.count; index++) {
-    if ((next.activation[index] as number) <= epoch + 1) differ(`the new validator ${index} is already active`)
+  for (let index = atStart.count; index < atEnd.count; index++) {
+    if ((atEnd.activation[index] as number) <= epoch + 1) contradict(`the new validator ${index} is already active`)
   }
 }
 
 /** An epoch that was set must not change, and a new one must be in the future. */
-function isInvalidChange(now: Float64Array, next: Float64Array, index: number, epoch: number): boolean {
-  const [before, after] = [now[index] as number, next[index] as number]
+function isInvalidChange(atStart: Float64Array, atEnd: Float64Array, index: number, epoch: number): boolean {
+  const before = atStart[index] as number
+  const after = atEnd[index] as number
   return before !== after && (Number.isFinite(before) || after <= epoch + 1)
 }
 
-function changedKey(now: Validators, next: Validators): number | undefined {
-  if (now.pubkeys.buffer === next.pubkeys.buffer) return undefined
-  const length = now.count * pubkeySize
-  const [before, after] = [now.pubkeys.subarray(0, length), next.pubkeys.subarray(0, length)]
+function changedKey(atStart: Validators, atEnd: Validators): number | undefined {
+  if (atStart.pubkeys.buffer === atEnd.pubkeys.buffer) return undefined
+  const length = atStart.count * pubkeySize
+  const before = atStart.pubkeys.subarray(0, length)
+  const after = atEnd.pubkeys.subarray(0, length)
   if (Buffer.compare(before, after) === 0) return undefined
   return Math.floor(before.findIndex((byte, at) => byte !== after[at]) / pubkeySize)
 }
@@ -68,92 +73,113 @@ export function verifyCommittees(
   dutySlot: Int32Array,
   { members }: Committees,
 ): void {
-  const differ = (difference: string): never => {
+  const contradict = (difference: string): never => {
     throw new ContradictionError(`epoch ${epoch}: ${difference}`)
   }
   let active = 0
   for (let index = 0; index < validators.count; index++) {
     const isActive = isActiveAt(validators, index, epoch)
     if (isActive) active += 1
-    if (isActive === (dutySlot[index] as number) >= 0) continue
-    differ(`validator ${index} is ${isActive ? 'active but in no committee' : 'not active but in a committee'}`)
+    const hasDuty = (dutySlot[index] as number) >= 0
+    if (isActive === hasDuty) continue
+    contradict(`validator ${index} is ${isActive ? 'active but in no committee' : 'not active but in a committee'}`)
   }
   const seats = members.reduce((sum, { length }) => sum + length, 0)
-  if (seats !== active) differ(`the committees have ${seats} members, but ${active} validators are active`)
+  if (seats !== active) contradict(`the committees have ${seats} members, but ${active} validators are active`)
 }
 
-/** `builders`: what differs about builders. `isAccepted`: whether another node returned the same differences. Then they are accepted. */
+/** What differs in an epoch, for messages and to recognize the same differences in the responses of another node. */
+interface BalanceDifferences {
+  readonly builders: readonly string[]
+  readonly effectiveBalances: readonly { index: number; before: number; after: number; balance: number }[]
+  readonly unexplained: readonly (readonly [index: number, gwei: number])[]
+}
+
+/**
+ * `builders`: what differs about builders. `isAccepted`: whether another node returned the differences with this key; then
+ * they are accepted.
+ */
 export function verifyBalances(
   rules: ConsensusRules,
   states: EpochStates,
-  earnings: Earnings & { readonly builders?: readonly string[] },
-  isAccepted: (differences: string) => boolean,
+  { builders = [], ...earnings }: Earnings & { readonly builders?: readonly string[] },
+  isAccepted: (differencesKey: string) => boolean,
 ): void {
-  const { epoch, now, next } = states
-  const allowed = earnings.hasPendingQueues ? 0 : Math.min(unexplainedWithoutQueuesMax, Math.ceil(now.count / 8))
-  // Deposits of a new validator with an invalid signature are not credited.
-  const unexplained = [...earnings.unexplained].filter(([index, gwei]) => index < now.count || gwei > 0)
+  const { epoch, now: atStart, next: atEnd } = states
+  const differingMax = earnings.hasPendingQueues ? 0 : Math.min(differingWithoutQueuesMax, Math.ceil(atStart.count / 8))
+  // The balance of a new validator may be lower than its deposits: those with an invalid signature are not credited.
+  const unexplained = [...earnings.unexplained].filter(([index, gwei]) => index < atStart.count || gwei > 0)
   const mismatched = findWrongEffectiveBalances(rules, states, earnings)
-  const { builders = [] } = earnings
-  if (unexplained.length <= allowed && mismatched.length <= allowed && builders.length === 0) return
-  const differences = [
-    ...builders,
-    ...mismatched.map((index) => {
-      const [before, after] = [now, next].map(({ increments }) => (increments[index] as number) * rules.increment)
-      const balance = earnings.balancesAtUpdate[index]
-      return `the effective balance of validator ${index} is ${after} gwei, which does not follow from ${before} gwei and a balance of ${balance} gwei`
-    }),
-    ...unexplained.map(([index, gwei]) => `the balance of validator ${index} differs by ${gwei} gwei`),
-  ]
-  const allDifferences = `epoch ${epoch}: ${differences.join('; ')}`
-  if (isAccepted(allDifferences)) return
-  const more = differences.length > shownMax ? ` and ${differences.length - shownMax} more` : ''
-  const shown = `${differences.slice(0, shownMax).join('; ')}${more}`
-  throw new ContradictionError(`epoch ${epoch}: ${describeUnfollowed(rules, states)}: ${shown}`, allDifferences)
+  if (unexplained.length <= differingMax && mismatched.length <= differingMax && builders.length === 0) return
+  const effectiveBalances = mismatched.map((index) => ({
+    index,
+    before: (atStart.increments[index] as number) * rules.increment,
+    after: (atEnd.increments[index] as number) * rules.increment,
+    balance: earnings.balancesAtUpdate[index] as number,
+  }))
+  const differences: BalanceDifferences = { builders, effectiveBalances, unexplained }
+  const differencesKey = JSON.stringify([epoch, differences])
+  if (isAccepted(differencesKey)) return
+  const texts = textsOf(differences)
+  const more = texts.length > shownMax ? ` and ${texts.length - shownMax} more` : ''
+  const shown = `${texts.slice(0, shownMax).join('; ')}${more}`
+  throw new ContradictionError(`epoch ${epoch}: ${describeUnfollowed(rules, states)}: ${shown}`, differencesKey)
 }
 
-/** Without any block, there are no links that would show that blocks are missing (../read/linked-blocks.ts). */
+const textsOf = ({ builders, effectiveBalances, unexplained }: BalanceDifferences): string[] => [
+  ...builders,
+  ...effectiveBalances.map(
+    ({ index, before, after, balance }) =>
+      `the effective balance of validator ${index} is ${after} gwei, which does not follow from ${before} gwei and a balance of ${balance} gwei`,
+  ),
+  ...unexplained.map(([index, gwei]) => `the balance of validator ${index} differs by ${gwei} gwei`),
+]
+
+/**
+ * If an epoch has no block at all, no parent link shows that blocks are missing (../read/linked-blocks.ts), so the message
+ * names this cause first.
+ */
 function describeUnfollowed(rules: ConsensusRules, { epoch, blocks }: EpochStates): string {
-  const [first, next, end] = [epoch, epoch + 1, epoch + 2].map((at) => firstSlotAt(rules, at)) as [
-    number,
-    number,
-    number,
-  ]
-  const unfollowed = `the state of slot ${next} does not follow from that of slot ${first}`
+  const firstSlot = firstSlotAt(rules, epoch)
+  const nextEpochSlot = firstSlotAt(rules, epoch + 1)
+  const unfollowed = `the state of slot ${nextEpochSlot} does not follow from that of slot ${firstSlot}`
   if (blocks.length > 0) return `${unfollowed} and the blocks between them`
-  const cause = `the node returned no block of slots ${first} to ${end - 1}. A node that was synced from a checkpoint lacks older blocks`
+  const lastSlot = firstSlotAt(rules, epoch + 2) - 1
+  const cause = `the node returned no block of slots ${firstSlot} to ${lastSlot}. A node that was synced from a checkpoint lacks older blocks`
   return `${cause}: add a node that has them, or set fromEpoch to a later epoch. Without blocks, ${unfollowed}`
 }
 
 /** Validators whose effective balance does not follow from their balance. */
 function findWrongEffectiveBalances(
   rules: ConsensusRules,
-  { epoch, now, next }: EpochStates,
+  { epoch, now: atStart, next: atEnd }: EpochStates,
   { balancesAtUpdate, queuedExcess }: Earnings,
 ): number[] {
   const { increment, hysteresis, effectiveMax } = rules
   const step = Math.floor(increment / hysteresis.quotient)
-  const [down, up] = [step * hysteresis.down, step * hysteresis.up]
+  // An effective balance only changes if the balance is further away from it than these thresholds, in gwei.
+  const downThreshold = step * hysteresis.down
+  const upThreshold = step * hysteresis.up
   const isElectra = isFrom(rules, 'electra', epoch)
   // The Electra upgrade resets the effective balances of validators that are not active yet.
   const isUpgrade = !isElectra && isFrom(rules, 'electra', epoch + 1)
   const mismatched: number[] = []
   const follows = (index: number, balance: number): boolean => {
-    const before = (now.increments[index] as number) * increment
-    const after = (next.increments[index] as number) * increment
-    if (balance + down >= before && before + up >= balance) return before === after
+    const before = (atStart.increments[index] as number) * increment
+    const after = (atEnd.increments[index] as number) * increment
+    if (balance + downThreshold >= before && before + upThreshold >= balance) return before === after
     const whole = balance - (balance % increment)
     // Credentials may change before or after the chain updates effective balances.
     const maxOf = (validators: Validators) =>
       isElectra && isCompounding(validators, index) ? effectiveMax.electra : effectiveMax.phase0
-    return after === Math.min(whole, maxOf(now)) || after === Math.min(whole, maxOf(next))
+    return after === Math.min(whole, maxOf(atStart)) || after === Math.min(whole, maxOf(atEnd))
   }
-  for (let index = 0; index < now.count; index++) {
+  for (let index = 0; index < atStart.count; index++) {
     const balance = balancesAtUpdate[index] as number
     if (follows(index, balance)) continue
     const excess = queuedExcess.get(index)
     if (excess !== undefined && follows(index, balance + excess)) continue
-    if (isUpgrade && !Number.isFinite(now.activation[index] as number)) continue
+    if (isUpgrade && !Number.isFinite(atStart.activation[index] as number)) continue
     mismatched.push(index)
   }
   return mismatched

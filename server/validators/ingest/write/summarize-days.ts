@@ -1,4 +1,4 @@
-// Summarizes complete days of a network by pool and operator (../duties/daily-summaries.ts).
+// Summarizes complete days of a network by pool and operator (../../duties/daily-summaries.ts).
 import { daysToSummarize } from '../../duties/daily-summaries.ts'
 import { plainTime } from '../../duties/layout.ts'
 import { summarizeDuties } from '../../duties/store.ts'

@@ -4,19 +4,15 @@ import type { StateRecords } from '../../read/state-records.ts'
 import type { ProcessedSegment, SegmentRequest } from '../processed-segment.ts'
 import type { SegmentProcessor, SegmentSource } from '../segment-processor.ts'
 
-/** What one epoch processor keeps from segment to segment. */
+/** What the ways use, from segment to segment. */
 export interface SegmentContext {
   readonly beacon: Beacon
   /** Undefined: states are not recorded. */
   readonly records: StateRecords | undefined
   readonly segments: SegmentProcessor
-  /** Unexplained balance differences that two nodes agree on. */
+  /** Keys of the unexplained balances that two nodes agree on (`ContradictionError`). */
   readonly agreedDifferences: Set<string>
   readonly readFinalizedEpoch: (signal: AbortSignal) => Promise<number | undefined>
-  /** Records were deleted because they are wrong, and no segment was processed since. */
-  hasGivenUpRecords: boolean
-  /** Why epochs that were computed from blocks were not accepted. */
-  computedProblem: string | undefined
 }
 
 /** The attempt to process one segment, and what the ways that were tried have found. */
@@ -24,9 +20,11 @@ export interface SegmentAttempt {
   readonly request: SegmentRequest
   readonly signal: AbortSignal
   /** The contradiction in what all nodes together returned. */
-  contradiction: ContradictionError | undefined
+  readonly contradiction: ContradictionError | undefined
   /** Why single nodes could not be used, in the order in which they were tried. */
-  readonly failures: NodeFailure[]
+  readonly failures: readonly NodeFailure[]
+  /** Wrong records were deleted, and no segment was processed since. */
+  readonly hasDeletedRecords: boolean
 }
 
 export interface NodeFailure {
@@ -35,17 +33,31 @@ export interface NodeFailure {
   readonly error: BeaconError
 }
 
-/** Undefined: it has no result, and the next way is tried. An error ends the attempt. */
-export type ProcessWay = (context: SegmentContext, attempt: SegmentAttempt) => Promise<ProcessedSegment | undefined>
+/** A way that throws an error ends the attempt with it. */
+export type WayResult =
+  | { readonly is: 'segment'; readonly segment: ProcessedSegment }
+  /** It does not apply, or has no segment. The next way is tried, with what this one has found. */
+  | { readonly is: 'next'; readonly found?: Partial<Pick<SegmentAttempt, 'contradiction' | 'failures'>> }
+  | NoStates
+
+/** The first epoch counts as one whose states no node has. The attempt ends with a StatesNotFoundError. */
+export interface NoStates {
+  readonly is: 'no states'
+  readonly reason: string
+  /** Set if the epoch was computed from blocks: why the result is not accepted. */
+  readonly computedProblem?: string
+  /** Set if records of the epoch were deleted because they are wrong. */
+  readonly hasDeletedRecords?: boolean
+}
+
+export type ProcessWay = (context: SegmentContext, attempt: SegmentAttempt) => Promise<WayResult>
 
 export async function processFrom(
   source: SegmentSource,
-  context: SegmentContext,
+  { beacon, records, segments }: SegmentContext,
   { request, signal }: SegmentAttempt,
 ): Promise<ProcessedSegment> {
-  const { beacon, records, segments } = context
   const segment = await segments.process(request, source, await beacon.chain(signal), signal)
   segments.continueWith({ beacon, records })
-  context.hasGivenUpRecords = false
   return segment
 }

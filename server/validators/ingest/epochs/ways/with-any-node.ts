@@ -7,13 +7,13 @@ import { withNodeName } from './with-node-name.ts'
 
 export const withAnyNode: ProcessWay = async (context, attempt) => {
   const { beacon, records, agreedDifferences } = context
-  const accept = (differences: string) => agreedDifferences.has(differences)
+  const accept = (differencesKey: string) => agreedDifferences.has(differencesKey)
   try {
-    return await processFrom({ beacon, records, accept }, context, attempt)
+    return { is: 'segment', segment: await processFrom({ beacon, records, accept }, context, attempt) }
   } catch (error) {
     if (!(error instanceof ContradictionError)) throw error
     const [node, ...others] = beacon.each()
-    attempt.contradiction = node && others.length === 0 ? withNodeName(error, node.name) : error
-    return undefined
+    const contradiction = node && others.length === 0 ? withNodeName(error, node.name) : error
+    return { is: 'next', found: { contradiction } }
   }
 }

@@ -2,4 +2,4 @@
 import { ContradictionError } from '#sources/beacon/client.ts'
 
 export const withNodeName = (error: ContradictionError, node: string): ContradictionError =>
-  new ContradictionError(`${error.message}; node ${node}`, error.differences)
+  new ContradictionError(`${error.message}; node ${node}`, error.differencesKey)

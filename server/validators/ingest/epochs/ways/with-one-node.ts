@@ -24,37 +24,40 @@ export const withOneNode: ProcessWay = async (context, attempt) => {
   const nodes = context.beacon.each()
   // What has been read may be wrong.
   context.segments.startAgain(request.from)
-  if (nodes.length < 2 && !context.records) return undefined
+  if (nodes.length < 2 && !context.records) return { is: 'next' }
+  const failures: NodeFailure[] = []
   const trusted = nodes.filter(({ isDistrusted }) => !isDistrusted())
   // Most nodes have the states since finality, so the records of later epochs are used last.
   const lastFinal = Math.max(request.from, ((context.records && (await context.readFinalizedEpoch(signal))) ?? 0) - 1)
   for (const node of trusted.length > 0 ? trusted : nodes) {
     for (const records of recordsToTry(context.records, lastFinal)) {
-      const segment = await tryNode({ node, records }, context, attempt)
+      const segment = await tryNode({ node, records }, context, attempt, failures)
       if (!segment) continue
       // The records that were not used may be what was wrong. They are recorded again.
       if (records !== context.records) await context.records?.remove({ from: lastFinal + 1, until: request.until + 2 })
-      return { ...segment, settled: settleContradictions(node, context, attempt) }
+      return { is: 'segment', segment: { ...segment, settled: settleContradictions(node, context, failures) } }
     }
   }
-  return undefined
+  return { is: 'next', found: { failures } }
 }
 
 /** A record may be what is wrong, so as few of them as possible are used. */
 const recordsToTry = (all: StateRecords | undefined, lastFinal: number): readonly (RecordReader | undefined)[] =>
   all ? [undefined, all.upTo(lastFinal), all] : [undefined]
 
+/** Undefined: it failed, and the failure was added. */
 async function tryNode(
   { node, records }: NodeSource,
   context: SegmentContext,
   attempt: SegmentAttempt,
+  failures: NodeFailure[],
 ): Promise<ProcessedSegment | undefined> {
   const { agreedDifferences, segments } = context
-  const accept = (differences: string) => {
+  const accept = (differencesKey: string) => {
     const isSame = ({ node: other, error }: NodeFailure) =>
-      other !== node && error instanceof ContradictionError && error.differences === differences
-    if (attempt.failures.some(isSame)) agreedDifferences.add(differences)
-    return agreedDifferences.has(differences)
+      other !== node && error instanceof ContradictionError && error.differencesKey === differencesKey
+    if (failures.some(isSame)) agreedDifferences.add(differencesKey)
+    return agreedDifferences.has(differencesKey)
   }
   try {
     return await processFrom({ beacon: node.beacon, records, accept }, context, attempt)
@@ -62,7 +65,7 @@ async function tryNode(
     attempt.signal.throwIfAborted()
     segments.startAgain(attempt.request.from)
     if (!(error instanceof BeaconError)) throw error
-    attempt.failures.push({
+    failures.push({
       node,
       usesRecords: records !== undefined,
       error: error instanceof ContradictionError ? withNodeName(error, node.name) : error,
@@ -72,11 +75,15 @@ async function tryNode(
 }
 
 /** Distrusts the other nodes that contradicted themselves. Returns what the log reports about each contradiction. */
-function settleContradictions(used: SingleBeacon, context: SegmentContext, { failures }: SegmentAttempt): string[] {
+function settleContradictions(
+  used: SingleBeacon,
+  { agreedDifferences }: SegmentContext,
+  failures: readonly NodeFailure[],
+): string[] {
   const settled: string[] = []
   for (const { node, error } of failures) {
     if (!(error instanceof ContradictionError)) continue
-    const isAgreed = error.differences !== undefined && context.agreedDifferences.has(error.differences)
+    const isAgreed = error.differencesKey !== undefined && agreedDifferences.has(error.differencesKey)
     if (node !== used && !isAgreed) node.distrust(error.message)
     settled.push(
       isAgreed

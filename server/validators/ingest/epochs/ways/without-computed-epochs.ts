@@ -1,11 +1,14 @@
 // When: the first epoch of the segment was computed from blocks, and the result contradicts the rest of the segment.
 // Proves: the computation is wrong, not a node. The epoch counts as one without states again, and is skipped.
 // Costs: a gap.
-import { StatesNotFoundError } from '../../read/states-not-found.ts'
 import type { ProcessWay } from './segment-way.ts'
 
 export const withoutComputedEpochs: ProcessWay = async (context, { request, contradiction }) => {
-  if (!contradiction || !context.segments.isComputed(request.from)) return undefined
-  context.computedProblem = contradiction.message
-  throw new StatesNotFoundError(`epoch ${request.from} was computed from blocks, but ${contradiction.message}`)
+  if (!contradiction || !context.segments.isComputed(request.from)) return { is: 'next' }
+  const computedProblem = contradiction.message
+  return {
+    is: 'no states',
+    reason: `epoch ${request.from} was computed from blocks, but ${computedProblem}`,
+    computedProblem,
+  }
 }

@@ -11,7 +11,7 @@ export interface BoundaryContext {
   readonly states: SlotStates
   /** From records of states, by epoch. */
   readonly recorded: ReadonlyMap<number, Boundary>
-  /** The validators at the first slot of another epoch. */
+  /** The validators at the first slot of an earlier epoch. */
   readonly boundaryAt: (epoch: number) => Promise<Boundary>
 }
 

@@ -10,7 +10,7 @@ export const fromFirstBlock: ReadBoundary = async (context, epoch, search) => {
   const { blocks, states, boundaryAt } = context
   const previousBlocks = await blocks.of(epoch - 1)
   const [firstBlock] = await blocks.of(epoch)
-  const later = firstBlock && (await states.validatorsAt(firstBlock.slot, search))
+  const later = firstBlock && (await states.validatorsAtSlot(firstBlock.slot, search))
   if (!later) return undefined
   const validators =
     slashedIn(firstBlock).length === 0

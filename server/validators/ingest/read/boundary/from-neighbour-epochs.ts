@@ -8,8 +8,8 @@ import type { ReadBoundary } from './boundary-way.ts'
 
 export const fromNeighbourEpochs: ReadBoundary = async (context, epoch, search) => {
   const { source, states } = context
-  const before = await states.validatorsAt(firstSlotAt(source.rules, epoch - 1), search)
-  const after = await states.validatorsAt(firstSlotAt(source.rules, epoch + 1), search)
+  const before = await states.validatorsAtSlot(firstSlotAt(source.rules, epoch - 1), search)
+  const after = await states.validatorsAtSlot(firstSlotAt(source.rules, epoch + 1), search)
   if (!before || !after || !areEqual(before, after)) return undefined
   return withBalancesBefore(context, epoch, { ...before, scores: undefined, seeds: undefined }, search)
 }

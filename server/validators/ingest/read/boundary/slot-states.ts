@@ -20,7 +20,7 @@ export class SlotStates {
   }
 
   /** Undefined: the node does not have the state. */
-  async validatorsAt(slot: number, search = new StateSearch()): Promise<Validators | undefined> {
+  async validatorsAtSlot(slot: number, search = new StateSearch()): Promise<Validators | undefined> {
     const { rules, queries } = this.#source
     const epoch = epochAt(rules, slot)
     if (epoch >= this.#wholeStatesFromEpoch) {

@@ -1,0 +1,18 @@
+// Computes missing epochs from blocks, for ingest at the head and for filling gaps, and logs it.
+import type { Range } from '#core/ranges.ts'
+import type { ComputeResult } from '../epochs/epoch-processor.ts'
+import type { IngestSource } from '../write/ingest-source.ts'
+
+/** `until`: an epoch that can be read, so a node or a record has the state before it as well. */
+export async function computeMissing(
+  { context, network, processor }: IngestSource,
+  { from, until }: Range,
+  signal: AbortSignal,
+): Promise<ComputeResult> {
+  const result = await processor.computeEpochs({ from, until: until - 1 }, signal)
+  if (result.is === 'computed') {
+    const message = 'no beacon node has the states of these epochs; they were computed from blocks and verified'
+    context.log.info({ network, fromEpoch: from, untilEpoch: until - 1 }, message)
+  }
+  return result
+}
