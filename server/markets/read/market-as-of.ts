@@ -13,7 +13,7 @@ import { textOrNull } from '../records/merge-record.ts'
 import { parsePastSlugs } from '../records/normalize.ts'
 import { loadRecordGraph, marketNames, type RecordSource } from '../records/record-graph.ts'
 import { readRecordAfter } from './record-after.ts'
-import { findMarketId, slugRanks } from './slug-precedence.ts'
+import { compareCandidates, findMarketId, type SlugCandidate, slugRanks } from './slug-precedence.ts'
 import { readHistoryHead, readHistoryStartMs } from './versions.ts'
 
 export interface PastMarket extends Document {
@@ -145,19 +145,14 @@ async function findMarketIdAsOf(
   slug: string,
   seq: number,
 ): Promise<string | undefined> {
-  const sql = `select market_id as id from market_slugs where slug = ? and since_seq <= ?
-    order by since_seq desc, market_id`
-  const candidates: { id: string; rank: number }[] = []
-  for (const { id } of await reader.all<{ id: string }>(sql, slug, seq)) {
+  const sql = 'select market_id as id, since_seq as "sinceSeq" from market_slugs where slug = ? and since_seq <= ?'
+  const candidates: SlugCandidate[] = []
+  for (const { id, sinceSeq } of await reader.all<{ id: string; sinceSeq: number }>(sql, slug, seq)) {
     const past = await records.record('market', id)
-    if (past) candidates.push({ id, rank: slugRank(past, slug) })
+    if (!past) continue
+    candidates.push({ id, sinceSeq, rank: slugRank(past, slug), isVanished: await wasVanished(reader, id, seq) })
   }
-  const bestRank = Math.min(...candidates.map(({ rank }) => rank))
-  const best = candidates.filter(({ rank }) => rank === bestRank)
-  if (best.length > 1) {
-    for (const { id } of best) if (!(await wasVanished(reader, id, seq))) return id
-  }
-  return best[0]?.id
+  return candidates.sort(compareCandidates)[0]?.id
 }
 
 /** Reads the current state first, so that a commit in between is undone. */

@@ -3,8 +3,8 @@ import type { StateReader } from '#storage/state.ts'
 import { type KindName, kinds } from '../records/kinds.ts'
 import type { RowOfRecord } from './record-set.ts'
 
-/** Records whose text in a document may have changed. */
-export class TouchedRecords {
+/** Changed records, and records that show them: what documents contain about them may have changed. */
+export class AffectedRecords {
   readonly all = new Map<string, { kind: KindName; id: string }>()
   add(kind: KindName, id: string): void {
     this.all.set(`${kind}/${id}`, { kind, id })
@@ -12,47 +12,47 @@ export class TouchedRecords {
 }
 
 /**
- * Follows the links from the touched records to the markets that show them, and adds what it finds to `touched`. Returns
- * undefined if there may be more than `countMax` of them.
+ * Follows the links from the affected records to the markets that show them, and adds what it finds to `affected`.
+ * `too many`: there may be more than `countMax` markets.
  */
 export async function findMarketsShowing(
   tx: StateReader,
-  touched: TouchedRecords,
+  affected: AffectedRecords,
   countMax: number,
-): Promise<string[] | undefined> {
+): Promise<string[] | 'too many'> {
   const seen = new Set<string>()
   for (;;) {
-    const fresh = [...touched.all].filter(([name, { kind }]) => kind !== 'market' && !seen.has(name))
+    const fresh = [...affected.all].filter(([name, { kind }]) => kind !== 'market' && !seen.has(name))
     if (fresh.length === 0) break
-    for (let from = 0; from < fresh.length; from += touchedPerQuery) {
-      const part = fresh.slice(from, from + touchedPerQuery)
+    for (let from = 0; from < fresh.length; from += recordsPerQuery) {
+      const part = fresh.slice(from, from + recordsPerQuery)
       const rowsMax = Math.min(unlimited, countMax * part.length)
       const parents = await tx.all<{ from_kind: KindName; from_id: string }>(
         `select l.from_kind, l.from_id from json_each(?) as k
          join market_links l on l.to_kind = k.value ->> 0 and l.to_id = k.value ->> 1 limit ?`,
         ...[JSON.stringify(part.map(([, { kind, id }]) => [kind, id])), rowsMax + 1],
       )
-      if (parents.length > rowsMax) return undefined
+      if (parents.length > rowsMax) return 'too many'
       for (const [name] of part) seen.add(name)
-      for (const { from_kind, from_id } of parents) touched.add(from_kind, from_id)
-      if (countMarkets(touched) > countMax) return undefined
+      for (const { from_kind, from_id } of parents) affected.add(from_kind, from_id)
+      if (countMarkets(affected) > countMax) return 'too many'
     }
   }
-  const markets = [...touched.all.values()].filter(({ kind }) => kind === 'market').map(({ id }) => id)
-  return markets.length > countMax ? undefined : markets
+  const markets = [...affected.all.values()].filter(({ kind }) => kind === 'market').map(({ id }) => id)
+  return markets.length > countMax ? 'too many' : markets
 }
 
 const unlimited = 2 ** 31
 
-const countMarkets = ({ all }: TouchedRecords): number =>
+const countMarkets = ({ all }: AffectedRecords): number =>
   [...all.values()].reduce((sum, { kind }) => sum + (kind === 'market' ? 1 : 0), 0)
 
 /** Records whose parents are read with one query. */
-const touchedPerQuery = 200
+const recordsPerQuery = 200
 
 /** If the slug, the title or the link of a record changed, the records that show its reference are affected too. */
-export function touchReferences(
-  touched: TouchedRecords,
+export function addReferences(
+  affected: AffectedRecords,
   kind: KindName,
   stored: RowOfRecord | undefined,
   next: RowOfRecord,
@@ -64,5 +64,5 @@ export function touchReferences(
   const hasSameName = stored?.row.slug === next.row.slug && stored.row.title === next.row.title
   if (stored && hasSameName && before.join() === now.join()) return
   const to = kinds[kind].links[through]?.to
-  if (to) for (const target of [...before, ...now]) touched.add(to, target)
+  if (to) for (const target of [...before, ...now]) affected.add(to, target)
 }

@@ -4,14 +4,14 @@ import { nextEventLoopTurn } from '#runtime/clock.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'
 import { type KindName, kindNames } from '../records/kinds.ts'
 import type { RecordName } from '../records/record-graph.ts'
-import type { TouchedRecords } from './affected-markets.ts'
+import type { AffectedRecords } from './affected-markets.ts'
 import { openVersionWriter } from './version-writer.ts'
 import { writeDocuments } from './write-documents.ts'
 import { partSizes } from './write-parts.ts'
 
-/** Records what was touched, so that `writeDeferred` can write the documents later. */
-export async function deferDocuments(tx: StateWriter, touched: TouchedRecords): Promise<void> {
-  await deferAll(tx, [...touched.all.values()])
+/** Stores what is affected, so that `writeDeferred` can write the documents later. */
+export async function deferDocuments(tx: StateWriter, affected: AffectedRecords): Promise<void> {
+  await deferAll(tx, [...affected.all.values()])
 }
 
 /** Whether an import or a first pass has left documents to write. */
@@ -41,7 +41,7 @@ export async function writeDeferred(
 
 const belowMarkets = kindNames.filter((kind) => kind !== 'market')
 
-/** Replaces some touched records by the records that show them. When it returns false, only markets are left. */
+/** Replaces some affected records by the records that show them. When it returns false, only markets are left. */
 async function raiseDeferred(tx: StateWriter, sizes: RaiseSizes): Promise<boolean> {
   const rows = await tx.all<{ kind: KindName; id: string }>(
     `select kind, id from market_deferred_documents where kind in (${belowMarkets.map(() => '?').join()}) limit ?`,
@@ -109,7 +109,7 @@ async function writeDeferredBatch(
   const versions = await openVersionWriter(tx, nowMs)
   const ids = rows.map(({ id }) => id)
   const written = await writeDocuments(tx, ids, versions.atMs)
-  await versions.close(written > 0)
+  await versions.close({ hasNewDocuments: written > 0 })
   await tx.deleteMany(
     'market_deferred_documents',
     ['kind', 'id'],

@@ -7,10 +7,11 @@
 // 2. At commit, the document of every market that shows a changed record has been rewritten, so readers never see a
 //    partial update. With `isDeferred`, or beyond `documentsMax`, documents of other markets may follow later; each one
 //    is always consistent.
-// 3. Only affected documents are written: those of markets that link to a changed record, directly or indirectly, and,
-//    if the reference of a record changed, those that show the reference.
+// 3. Only affected documents are written: those of markets that link to a changed record, directly or indirectly. Some
+//    documents show only a reference to a record: its id, slug and title. They are affected if one of these changed, or
+//    the link.
 // 4. A record with an older `updatedAt` than the stored one changes nothing (behaviour/markets.md#partial-records). A
-//    stored time in the future is wrong; any record replaces it.
+//    stored `updatedAt` in the future counts as wrong, so any record replaces it.
 import { stringifyJson } from '#api/contract/json.ts'
 import type { StateWriter } from '#storage/state.ts'
 import { diffRecords } from '../records/diff-records.ts'
@@ -19,7 +20,7 @@ import type { KindName } from '../records/kinds.ts'
 import { isOlder, mergeExtraFields, mergeRecord, textOrNull } from '../records/merge-record.ts'
 import { type MarketRecord, type NormalizedRecord, parsePastSlugs } from '../records/normalize.ts'
 import { type AcceptedRecord, acceptRecords, type Reject } from './accept-records.ts'
-import { findMarketsShowing, TouchedRecords, touchReferences } from './affected-markets.ts'
+import { AffectedRecords, addReferences, findMarketsShowing } from './affected-markets.ts'
 import { deferDocuments } from './deferred-documents.ts'
 import { DriftCount } from './drift.ts'
 import { RecordSet, type RowOfRecord } from './record-set.ts'
@@ -28,7 +29,7 @@ import { openVersionWriter, type VersionWriter } from './version-writer.ts'
 import { writeDocuments } from './write-documents.ts'
 
 export interface PutReport {
-  /** New or changed records. */
+  /** New or changed records of all four kinds. */
   readonly changed: number
   /** New or changed documents. */
   readonly written: number
@@ -42,11 +43,12 @@ export interface PutOptions {
   /** The source under which drift is counted. */
   readonly source?: string
   /**
-   * Write only the documents of markets that changed and were stored before, and leave the others to `writeDeferred`. For
-   * bulk writes: otherwise the documents of a series with a thousand events are written a thousand times.
+   * Write only the documents of markets that changed and were stored before, and leave the others, also those of new
+   * markets, to `writeDeferred`. For bulk writes: otherwise the documents of a series with a thousand events are written a
+   * thousand times.
    */
   readonly isDeferred?: boolean
-  /** If more documents are affected, does the same as `isDeferred` and writes at most this many. */
+  /** If more documents than this are affected, they are deferred as with `isDeferred`, and at most this many are written now. */
   readonly documentsMax?: number
 }
 
@@ -57,7 +59,7 @@ interface PutBatch {
   readonly nowMs: number
   readonly records: RecordSet
   readonly versions: VersionWriter
-  readonly touched: TouchedRecords
+  readonly affected: AffectedRecords
   readonly drift: DriftCount
   /** Ids of changed markets that were stored before. */
   readonly updatedMarkets: string[]
@@ -75,9 +77,9 @@ export async function putMarkets(
   const { accepted, rejects } = acceptRecords(records)
   const batch: PutBatch = {
     nowMs,
-    records: await RecordSet.read(tx, namesOf(accepted)),
+    records: await RecordSet.read(tx, kindsAndIds(accepted)),
     versions: await openVersionWriter(tx, nowMs),
-    touched: new TouchedRecords(),
+    affected: new AffectedRecords(),
     drift: new DriftCount(),
     updatedMarkets: [],
     snapshots: [],
@@ -87,25 +89,26 @@ export async function putMarkets(
   await putSnapshots(tx, batch.snapshots)
   await batch.drift.store(tx, source, nowMs)
   const written = await writeAffectedDocuments(tx, batch, isDeferred, documentsMax)
-  await batch.versions.close(written > 0)
+  await batch.versions.close({ hasNewDocuments: written > 0 })
   const count = (outcome: Outcome) => outcomes.filter((one) => one === outcome).length
   return { changed: count('changed'), written, stale: count('stale'), rejects }
 }
 
 /** Each record of the batch once. */
-const namesOf = (accepted: readonly AcceptedRecord[]): (readonly [KindName, string])[] => [
+const kindsAndIds = (accepted: readonly AcceptedRecord[]): (readonly [KindName, string])[] => [
   ...new Map(accepted.map(({ record: { kind, id } }) => [`${kind}/${id}`, [kind, id] as const])).values(),
 ]
 
 async function writeAffectedDocuments(
   tx: StateWriter,
-  { touched, updatedMarkets, versions }: PutBatch,
+  { affected, updatedMarkets, versions }: PutBatch,
   isDeferred: boolean,
   documentsMax: number,
 ): Promise<number> {
-  const affected = isDeferred ? undefined : await findMarketsShowing(tx, touched, documentsMax)
-  if (!affected) await deferDocuments(tx, touched)
-  return writeDocuments(tx, affected ?? updatedMarkets.slice(0, documentsMax), versions.atMs)
+  const markets = isDeferred ? 'deferred' : await findMarketsShowing(tx, affected, documentsMax)
+  if (markets !== 'deferred' && markets !== 'too many') return writeDocuments(tx, markets, versions.atMs)
+  await deferDocuments(tx, affected)
+  return writeDocuments(tx, updatedMarkets.slice(0, documentsMax), versions.atMs)
 }
 
 /** Changes one record in memory; `putMarkets` writes all of them. */
@@ -117,7 +120,8 @@ function putRecord(batch: PutBatch, record: MarketRecord, normalized: Normalized
   const isChanged = !stored || stored.row.fields !== next.row.fields || stored.row.links !== next.row.links
   if (!isChanged && stored.row.extra_fields === next.row.extra_fields) return 'same'
   batch.drift.add(kind, normalized.drift)
-  if (isChanged) addVersion(batch, kind, id, stored, next)
+  if (isChanged) storeChange(batch, kind, id, stored, next)
+  // Only fields that the contract does not list have changed. No document shows them, so there is no version.
   else batch.records.put(kind, id, next)
   return 'changed'
 }
@@ -139,9 +143,9 @@ function toRow(stored: RowOfRecord | undefined, record: MarketRecord, normalized
   }
 }
 
-/** A new or changed record: its version, every hundredth time a snapshot, its slugs, and what shows it. */
-function addVersion(
-  { records, versions, touched, updatedMarkets, snapshots }: PutBatch,
+/** A new or changed record: its row, its version, a snapshot if one is due, its slugs, and what shows it. */
+function storeChange(
+  { records, versions, affected, updatedMarkets, snapshots }: PutBatch,
   kind: KindName,
   id: string,
   stored: RowOfRecord | undefined,
@@ -151,11 +155,12 @@ function addVersion(
   const changeCount = row.changes_since_snapshot + (stored ? 1 : 0)
   const isSnapshotDue = changeCount >= snapshotEvery
   records.put(kind, id, { record, row: { ...row, changes_since_snapshot: isSnapshotDue ? 0 : changeCount } })
-  touched.add(kind, id)
+  affected.add(kind, id)
+  // The snapshot and the slugs below get the number of this version.
   if (stored) versions.append(kind, id, 'changed', diffRecords(kind, stored.record, record))
   else versions.append(kind, id, 'created')
   if (stored && kind === 'market') updatedMarkets.push(id)
   if (isSnapshotDue) snapshots.push({ kind, id, seq: versions.seq(), fields: row.fields, links: row.links })
   if (kind === 'market') records.putSlugs(id, row.slug, parsePastSlugs(record.fields.pastSlugs), versions.seq())
-  touchReferences(touched, kind, stored, next)
+  addReferences(affected, kind, stored, next)
 }
