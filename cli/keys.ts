@@ -1,5 +1,5 @@
 // `tetrad keys …`: creates, lists, changes and revokes API keys, and shows their usage. It opens only the state, so it
-// works next to a running server, which sees changes at the next request.
+// works next to a running server, which applies changes to the next request (other servers of one PostgreSQL: within a second).
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { keyView, oldSecretUntilMsOf, rotatedKeyView, stateOf } from '#admin/key-view.ts'
 import { type Group, groups, type Plan, plans } from '#api/contract/routes.ts'

@@ -1,5 +1,6 @@
-// Finds and verifies keys. Verified keys are cached until any process changes a key, so that a revocation takes effect
-// with the next call.
+// Finds and verifies keys. Verified keys are cached until this process notices that any process has changed a key. A
+// revocation therefore takes effect with the next call on this server and, on SQLite, in every process; on other servers
+// of a PostgreSQL database within a second (storage/state.ts, rules 3 and 15).
 import { type Awaitable, whenReady } from '#core/awaitable.ts'
 import { digestOf, type KeyParts, sameDigest, splitKey, unknownKeyDigest } from '#core/key.ts'
 import { findKey, type KeyRecord, keyRevision } from '#storage/keys.ts'

@@ -140,8 +140,8 @@ export interface RotatedKey {
 const overlapMaxMs = 90 * 86_400_000
 
 /**
- * Creates a new secret for an existing key (behaviour/http.md#new-secret-for-a-key). Every process uses it at once. A
- * still older secret stops working. Undefined for an unknown key.
+ * Creates a new secret for an existing key (behaviour/http.md#new-secret-for-a-key). A still older secret stops working.
+ * Undefined for an unknown key. state.ts, rule 15: when other processes apply this and the changes below.
  */
 export async function rotateKey(
   state: State,
@@ -179,7 +179,7 @@ function checkRotation(key: KeyInfo, restore: boolean, oldSecretUntilMs: number 
     throw invalid(['oldSecretUntil'], 'must be in the next 90 days')
 }
 
-/** Changes a key except its secret, at once in every process. False for an unknown key. */
+/** Changes a key except its secret. False for an unknown key. */
 export async function editKey(state: State, id: string, change: KeyChange, clock: Clock): Promise<boolean> {
   return state.write(
     async (tx) => {
@@ -236,7 +236,7 @@ export async function searchKeys(
   return { keys: rows.map(toInfo), total: Number(counted?.count ?? 0) }
 }
 
-/** Revokes a key at once in every process. False for an unknown key. The time of the first revocation is kept. */
+/** Revokes a key. False for an unknown key. The time of the first revocation is kept. */
 export async function revokeKey(state: State, id: string, clock: Clock): Promise<boolean> {
   return state.write(
     async (tx) => {

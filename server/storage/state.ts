@@ -49,8 +49,8 @@
 //     (server/fx/pricing/quotes.ts).
 // 14. Once a rotation of the receipt key is committed, no quote is committed that the old key has signed: storing a quote
 //     locks the key, so the rotation waits.
-// 15. A revoked or rotated API key is refused by every server once it notices the commit (3). Counting calls does not undo
-//     a change of a key.
+// 15. A revoked or rotated API key is refused by the process that changed it with the next call, and by other processes once
+//     they notice the commit (3). Counting calls does not undo a change of a key.
 
 import type { TableGroup } from './table-groups.ts'
 
