@@ -198,7 +198,7 @@ async function makeTemplate(url: string): Promise<string> {
   await runSql(url, `create database ${name}`)
   const templateUrl = databaseUrl(url, name)
   await (await openPostgres(templateUrl, stateMigrations, { connections: 1 })).close()
-  await (await openPostgres(templateUrl, dutiesMigrations, { connections: 1, subschema: 'duties' })).close()
+  await (await openPostgres(templateUrl, dutiesMigrations, { connections: 1, schemaSuffix: 'duties' })).close()
   await runSql(templateUrl, copyInitialRows)
   return name
 }

@@ -19,7 +19,7 @@ export interface MigrationEngine {
 const migrationsTable = 'create table if not exists migrations (id integer primary key, name text not null)'
 
 /** An open database that has not been migrated yet. */
-export interface InspectedStore {
+export interface UnmigratedStore {
   readonly store: State
   /** The number of its newest migration; 0: empty. */
   readonly version: number
@@ -28,12 +28,12 @@ export interface InspectedStore {
   migrate(): Promise<void>
 }
 
-export async function inspectStore(
+export async function checkMigrations(
   store: State,
   name: string,
   migrations: readonly Migration[],
   engine: MigrationEngine,
-): Promise<InspectedStore> {
+): Promise<UnmigratedStore> {
   migrations.forEach((migration, index) => {
     assert(migration.id === index + 1, `migration ${migration.id} (${migration.name}) is at position ${index + 1}`)
   })
@@ -57,7 +57,7 @@ export async function inspectStore(
   }
 }
 
-export async function migrateStore({ store, migrate }: InspectedStore): Promise<State> {
+export async function migrateStore({ store, migrate }: UnmigratedStore): Promise<State> {
   try {
     await migrate()
     return store

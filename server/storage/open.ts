@@ -13,11 +13,11 @@ import { Fault } from '#core/fault.ts'
 import { makeFolder } from '#runtime/make-folder.ts'
 import type { WorkerThread } from '#runtime/worker-thread.ts'
 import { lockFolder } from './folder-lock.ts'
-import { type InspectedStore, migrateStore } from './migrate.ts'
+import { migrateStore, type UnmigratedStore } from './migrate.ts'
 import { allStateMigrations, dutiesMigrations, type StateMigrations } from './migrations.ts'
 import { refuseUnfinishedState } from './move.ts'
 import { openCheckpointThread } from './sqlite/checkpointer.ts'
-import { inspectSqlite } from './sqlite/sqlite.ts'
+import { openUnmigratedSqlite } from './sqlite/sqlite.ts'
 import type { Migration, State } from './state.ts'
 
 export interface Stores extends StateAndIngest {
@@ -78,10 +78,10 @@ async function openOne(
   migrations: Partial<StateMigrations>,
 ): Promise<State> {
   await using resources = new AsyncDisposableStack()
-  const inspected = resources.adopt(await inspectState(dir, options, name, migrations), closeStore)
-  await migrateBeside(dir, options, [inspected])
+  const unmigrated = resources.adopt(await openUnmigratedState(dir, options, name, migrations), closeStore)
+  await migrateBeside(dir, options, [unmigrated])
   resources.move()
-  return inspected.store
+  return unmigrated.store
 }
 
 /** State and ingest, for commands that run next to a server. */
@@ -91,7 +91,7 @@ export async function openStateAndIngest(
   migrations: Partial<StateMigrations> = {},
 ): Promise<StateAndIngest> {
   await using resources = new AsyncDisposableStack()
-  const { state, ingest } = await inspectBoth(dir, options, migrations, resources)
+  const { state, ingest } = await openUnmigratedBoth(dir, options, migrations, resources)
   await migrateBeside(dir, options, [state, ingest], ingest.store)
   const open = resources.move()
   return { state: state.store, ingest: ingest.store, close: () => open.disposeAsync() }
@@ -100,7 +100,7 @@ export async function openStateAndIngest(
 async function migrateBeside(
   dir: string,
   options: StoreOptions,
-  stores: readonly InspectedStore[],
+  stores: readonly UnmigratedStore[],
   ingest?: State,
 ): Promise<void> {
   const isBehind = stores.some((store) => store.isBehind)
@@ -108,7 +108,7 @@ async function migrateBeside(
   // A server without a control socket also has the lock.
   using _lock = isBehind && !isShared(options) ? lockFolder(dir) : undefined
   // All files are upgraded together, so that all files of the backup are of the earlier version.
-  const duties = isBehind && ingest && !isShared(options) ? await inspectDuties(dir, options) : undefined
+  const duties = isBehind && ingest && !isShared(options) ? await openUnmigratedDuties(dir, options) : undefined
   try {
     if (isBehind && ingest) await prepareUpgrade(dir, options, ingest)
     for (const store of new Set(stores)) await store.migrate()
@@ -133,8 +133,8 @@ export async function openStores(
   }
   const checkpointThread = options.checkpointsOnThread ? openCheckpointThread() : undefined
   resources.defer(() => checkpointThread?.close())
-  const { state, ingest } = await inspectBoth(dir, options, migrations, resources, checkpointThread)
-  const duties = resources.adopt(await inspectDuties(dir, options), closeStore)
+  const { state, ingest } = await openUnmigratedBoth(dir, options, migrations, resources, checkpointThread)
+  const duties = resources.adopt(await openUnmigratedDuties(dir, options), closeStore)
   const all = [...new Set([state, ingest, duties])]
   for (const { store, version } of all) if (version > 0) await refuseUnfinishedState(store)
   if (all.some((store) => store.isBehind)) {
@@ -162,64 +162,64 @@ async function prepareUpgrade(dir: string, options: StoreOptions, ingest: State)
 }
 
 /** On PostgreSQL, both are the same. */
-async function inspectBoth(
+async function openUnmigratedBoth(
   dir: string,
   options: StoreOptions,
   migrations: Partial<StateMigrations>,
   resources: AsyncDisposableStack,
   checkpointThread?: WorkerThread,
-): Promise<{ readonly state: InspectedStore; readonly ingest: InspectedStore }> {
+): Promise<{ readonly state: UnmigratedStore; readonly ingest: UnmigratedStore }> {
   const inspect = async (name: 'state' | 'ingest') =>
-    resources.adopt(await inspectState(dir, options, name, migrations, checkpointThread), closeStore)
+    resources.adopt(await openUnmigratedState(dir, options, name, migrations, checkpointThread), closeStore)
   const state = await inspect('state')
   return { state, ingest: isShared(options) ? state : await inspect('ingest') }
 }
 
 /** Only the duties, for a thread of a process that has opened all. */
 export const openDuties = async (dir: string, options: StoreOptions = {}): Promise<State> =>
-  migrateStore(await inspectDuties(dir, options))
+  migrateStore(await openUnmigratedDuties(dir, options))
 
-async function inspectState(
+async function openUnmigratedState(
   dir: string,
   options: StoreOptions,
   name: 'state' | 'ingest',
   changed: Partial<StateMigrations>,
   checkpointThread?: WorkerThread,
-): Promise<InspectedStore> {
+): Promise<UnmigratedStore> {
   const migrations = { ...allStateMigrations, ...changed }
-  if (isShared(options)) return inspectShared(options, migrations.shared)
+  if (isShared(options)) return openUnmigratedShared(options, migrations.shared)
   await createDataDir(dir)
   refuseUnfinishedRestore(dir)
   const { busyWaitMs = 5000 } = options
   const file = name === 'state' ? stateFile(dir) : ingestFile(dir)
-  return inspectSqlite(file, migrations[name], { busyWaitMs, checkpointThread })
+  return openUnmigratedSqlite(file, migrations[name], { busyWaitMs, checkpointThread })
 }
 
-async function inspectDuties(dir: string, options: StoreOptions): Promise<InspectedStore> {
-  if (isShared(options)) return inspectShared(options, dutiesMigrations, 'duties')
+async function openUnmigratedDuties(dir: string, options: StoreOptions): Promise<UnmigratedStore> {
+  if (isShared(options)) return openUnmigratedShared(options, dutiesMigrations, 'duties')
   refuseUnfinishedRestore(dir)
   const busyWaitMs = options.busyWaitMs ?? dutiesBusyWaitMs
-  return inspectSqlite(dutiesFile(dir), dutiesMigrations, { busyWaitMs, isBulk: true })
+  return openUnmigratedSqlite(dutiesFile(dir), dutiesMigrations, { busyWaitMs, isBulk: true })
 }
 
 const isShared = ({ state = '' }: StoreOptions): boolean => state !== ''
 
-async function inspectShared(
+async function openUnmigratedShared(
   options: StoreOptions,
   migrations: readonly Migration[],
-  subschema?: string,
-): Promise<InspectedStore> {
+  schemaSuffix?: string,
+): Promise<UnmigratedStore> {
   const { state: url = '', stateReplicas: replicas = [], stateConnections: connections = connectionsDefault } = options
-  const { inspectPostgres } = await import('./postgres/postgres.ts')
-  return inspectPostgres(url, migrations, {
+  const { openUnmigratedPostgres } = await import('./postgres/postgres.ts')
+  return openUnmigratedPostgres(url, migrations, {
     connections,
     replicas,
-    ...(subschema !== undefined && { subschema }),
+    ...(schemaSuffix !== undefined && { schemaSuffix }),
     ...(options.stateWaitMs !== undefined && { waitMs: options.stateWaitMs }),
   })
 }
 
-const closeStore = ({ store }: InspectedStore): Promise<void> => store.close()
+const closeStore = ({ store }: UnmigratedStore): Promise<void> => store.close()
 
 /** Rule 2. */
 async function refuseServed(dir: string): Promise<void> {

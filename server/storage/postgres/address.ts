@@ -6,17 +6,17 @@ export interface PostgresAddress {
   /** One URL per host, in the order in which they are tried. The last one that worked is first. */
   readonly addresses: string[]
   /** Suffix of a separate schema for the tables. The tables of the state are also visible. */
-  readonly subschema?: string
+  readonly schemaSuffix?: string
 }
 
 const urlPattern = /^(postgres(?:ql)?:\/\/(?:[^@/?#]*@)?)([^/?#]*)(\/[^?#]*)?(.*)$/
 
 /** `postgres://user:password@host1:5432,host2/name?options` */
-export function parsePostgresUrl(url: string, subschema?: string): PostgresAddress {
+export function parsePostgresUrl(url: string, schemaSuffix?: string): PostgresAddress {
   const [, head = '', hosts = '', database = '', rest = ''] = urlPattern.exec(url) ?? []
   return {
     name: `PostgreSQL at ${hosts}${database}`,
-    ...(subschema !== undefined && { subschema }),
+    ...(schemaSuffix !== undefined && { schemaSuffix }),
     addresses: hosts.split(',').map((host) => `${head}${host}${database}${rest}`),
   }
 }

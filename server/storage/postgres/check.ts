@@ -1,6 +1,6 @@
 // Checks the PostgreSQL server for `tetrad doctor`: version, connections, and settings that put data at risk.
 import { parsePostgresUrl } from './address.ts'
-import { renamePostgres } from './errors.ts'
+import { explainPostgresError } from './errors.ts'
 import { PostgresSession } from './session.ts'
 
 /** Settings that put acknowledged writes at risk. Without synchronous_commit, because our sessions turn it on. */
@@ -25,7 +25,7 @@ export async function checkPostgres(url: string) {
       connections: { used: used?.n ?? 0, max: Number(values.get('max_connections')) },
     }
   } catch (error) {
-    throw renamePostgres(error, address.name)
+    throw explainPostgresError(error, address.name)
   } finally {
     await session?.close()
   }

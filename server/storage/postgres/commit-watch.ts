@@ -24,7 +24,7 @@ interface WatchEvents {
   /** Called after a long time without a reply. */
   readonly onDead: () => void
   /** Called until the timeline has an id. */
-  readonly onNewTimeline: () => void
+  readonly onTimelineWithoutId: () => void
 }
 
 export class CommitWatch {
@@ -115,6 +115,6 @@ export class CommitWatch {
     if (!primary) return
     const mayHaveMissed = this.#silence.hasFailed || this.#position.isOtherServer(primary)
     this.#position.endQuery(primary, this.#versions.compare(rows, mayHaveMissed))
-    if (primary.timeline === null) this.#events.onNewTimeline()
+    if (primary.timeline === null) this.#events.onTimelineWithoutId()
   }
 }

@@ -80,7 +80,7 @@ export const isConflict = (error: unknown): boolean =>
 export const isReadOnly = (error: unknown): boolean => error instanceof DatabaseError && error.code === '25006'
 
 /** `server` is its name without credentials. */
-export function renamePostgres(error: unknown, server: string): unknown {
+export function explainPostgresError(error: unknown, server: string): unknown {
   if (error instanceof ConnectionLost) {
     if (error.answer !== undefined) return unavailable(`${server} ${error.answer}`, error)
     const detail = `${server} cannot be reached; check that it is running, and check its address (${error.message})`

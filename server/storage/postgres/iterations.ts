@@ -3,7 +3,7 @@
 import type { Row, Value } from '../state.ts'
 import { closedFault, iterationsMax, tooManyIterations } from '../write-queue.ts'
 import type { PostgresAddress } from './address.ts'
-import { renamePostgres } from './errors.ts'
+import { explainPostgresError } from './errors.ts'
 import { createOutageRetry, type OutageRetry } from './outage.ts'
 import { PostgresSession } from './session.ts'
 
@@ -35,7 +35,7 @@ export class Iterations {
         if (rows.length < rowsPerFetch) return
       }
     } catch (error) {
-      throw renamePostgres(error, this.#address.name)
+      throw explainPostgresError(error, this.#address.name)
     } finally {
       if (session) this.#sessions.delete(session)
       await session?.close()

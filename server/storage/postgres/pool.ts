@@ -5,7 +5,7 @@
 // 2. If all connections are in use, reads wait in a queue. If the queue is full, they fail.
 import { createReaderPool } from '../reader-pool.ts'
 import type { PostgresAddress } from './address.ts'
-import { renamePostgres } from './errors.ts'
+import { explainPostgresError } from './errors.ts'
 import { createOutageRetry } from './outage.ts'
 import { PostgresSession, type Purpose, type TransactionMode } from './session.ts'
 
@@ -44,7 +44,7 @@ export function createSessionPool(address: PostgresAddress, purpose: Purpose, ma
       try {
         return await outageRetry(() => runWithoutRetry(work, mode))
       } catch (error) {
-        throw renamePostgres(error, address.name)
+        throw explainPostgresError(error, address.name)
       }
     },
     /** Closes all connections, after the server was found dead. */

@@ -27,7 +27,7 @@ describe('a pooler', { skip: noPostgres || noPgBouncer }, () => {
     return { one: await open(), other: await open(), [Symbol.asyncDispose]: () => resources.disposeAsync() }
   }
 
-  for (const options of [{}, { subschema: 'duties' }])
+  for (const options of [{}, { schemaSuffix: 'duties' }])
     test(`PgBouncer in transaction mode can be used, ${JSON.stringify(options)}`, async () => {
       await using pooler = await startPgBouncer(server, 'transaction', 4)
       await using servers = await openTwo(pooler.url, options)
@@ -64,7 +64,7 @@ describe('a pooler', { skip: noPostgres || noPgBouncer }, () => {
     await using pooler = await startPgBouncer(server, 'transaction', 4)
     await using proxy = new BreakingProxy(pooler.port)
     const url = pooler.url.replace(`:${pooler.port}/`, `:${await proxy.listen()}/`)
-    const state = await openPostgres(url, [tables], { connections: 1, subschema: 'lost' })
+    const state = await openPostgres(url, [tables], { connections: 1, schemaSuffix: 'lost' })
     for (const cut of ['answers', 'questions'] as const) {
       let runs = 0
       await state.write(async (tx) => {
@@ -102,7 +102,7 @@ describe('a pooler', { skip: noPostgres || noPgBouncer }, () => {
 
   test('PgBouncer in session mode is used', async () => {
     await using pooler = await startPgBouncer(server, 'session')
-    const state = await openPostgres(pooler.url, [tables], { connections: 2, subschema: 'session' })
+    const state = await openPostgres(pooler.url, [tables], { connections: 2, schemaSuffix: 'session' })
     await state.write((tx) => tx.run("insert into counters values ('a', 1)"))
     assert.deepEqual(await state.all('select name from counters'), [{ name: 'a' }])
     await state.close()

@@ -1,49 +1,51 @@
 // The database interface on PostgreSQL, for several processes. How it keeps the guarantees of state.ts:
 //
-// 1. Transactions take the lock that they name, and nothing else keeps those of several processes apart (writers.ts).
+// 1. A write takes only the lock that it names. Writes with other locks run at the same time, also in other processes
+//    (writers.ts).
 // 2. Reads use read-only connections (pool.ts). Each iteration has its own connection and snapshot (iterations.ts).
-// 3. `version` is based on a table of all writers, which is polled (commit-watch.ts).
+// 3. `version` comes from a table in which every write counts its commits. It is polled twice a second (commit-watch.ts).
 // 4. `recent` reads from replicas that have every commit that this process knows of (replicas.ts).
-import { type InspectedStore, inspectStore, type MigrationEngine } from '../migrate.ts'
+// 5. `writeTogether` commits the items of several callers in one transaction (../group-commit.ts).
+import { checkMigrations, type MigrationEngine, type UnmigratedStore } from '../migrate.ts'
 import type { Migration, Row, State, Value } from '../state.ts'
 import { closedFault } from '../write-queue.ts'
 import { type PostgresAddress, parsePostgresUrl } from './address.ts'
 import { CommitWatch } from './commit-watch.ts'
 import { dialect, toPostgresSql } from './dialect.ts'
-import { renamePostgres } from './errors.ts'
+import { explainPostgresError } from './errors.ts'
 import { Iterations } from './iterations.ts'
 import { outageWaitMs } from './outage.ts'
-import { createSessionPool, type SessionPool } from './pool.ts'
+import { createSessionPool } from './pool.ts'
 import { createReplicas } from './replicas.ts'
-import { sessionReader } from './session.ts'
+import { type PostgresSession, sessionReader } from './session.ts'
 import { Writers } from './writers.ts'
 
 export interface PostgresOptions {
   readonly connections: number
   readonly replicas?: readonly string[]
-  /** See address.ts. */
-  readonly subschema?: string
+  /** Suffix of a separate schema for the tables (address.ts). */
+  readonly schemaSuffix?: string
   /** How long to wait during an outage. */
   readonly waitMs?: number
 }
 
-export async function inspectPostgres(
+export async function openUnmigratedPostgres(
   url: string,
   migrations: readonly Migration[],
   options: PostgresOptions,
-): Promise<InspectedStore> {
-  const address = parsePostgresUrl(url, options.subschema)
-  const { open, ...state } = createPostgresState(address, options)
+): Promise<UnmigratedStore> {
+  const address = parsePostgresUrl(url, options.schemaSuffix)
+  const { state, open } = createPostgresState(address, options)
   try {
     await open()
-    return await inspectStore(state, address.name, migrations, engine)
+    return await checkMigrations(state, address.name, migrations, migrationEngine)
   } catch (error) {
     await state.close()
-    throw renamePostgres(error, address.name)
+    throw explainPostgresError(error, address.name)
   }
 }
 
-const engine: MigrationEngine = {
+const migrationEngine: MigrationEngine = {
   dialect,
   toSql: toPostgresSql,
   // Building an index over hundreds of millions of rows may take hours.
@@ -53,18 +55,18 @@ const engine: MigrationEngine = {
   },
 }
 
-/** Call `open` first. */
+/** The state can be used when `open` has ended. */
 function createPostgresState(
   address: PostgresAddress,
   { connections, replicas: replicaUrls = [], waitMs = outageWaitMs }: PostgresOptions,
-): State & { open(): Promise<void> } {
+): { readonly state: State; open(): Promise<void> } {
+  /** Undefined before `open` and after `close`. */
+  let openWatch: CommitWatch | undefined
   const writers = new Writers(address, waitMs, (commit) => openWatch?.noteOwnCommit(commit))
   const readers = createSessionPool(address, 'read', connections, waitMs)
   const iterations = new Iterations(address, waitMs)
-  const replicaAddresses = replicaUrls.map((url) => parsePostgresUrl(url, address.subschema))
+  const replicaAddresses = replicaUrls.map((url) => parsePostgresUrl(url, address.schemaSuffix))
   const replicas = createReplicas(replicaAddresses, connections)
-  /** Undefined before `open` and after `close`. */
-  let openWatch: CommitWatch | undefined
 
   function getWatch(): CommitWatch {
     if (!openWatch) throw closedFault(address.name)
@@ -79,8 +81,10 @@ function createPostgresState(
         iterations.drop()
         readers.drop()
       },
-      // Until then, no replica is used. The next poll tries again.
-      onNewTimeline: () => void (replicaUrls.length > 0 && writers.nameTimeline().catch(() => {})),
+      onTimelineWithoutId: () => {
+        // Until the timeline has an id, no replica is used. If storing it fails, the next poll tries again.
+        if (replicaUrls.length > 0) writers.storeTimelineId().catch(() => {})
+      },
     })
   }
 
@@ -92,11 +96,17 @@ function createPostgresState(
     await Promise.all([readers.close(), replicas.close(), iterations.close()])
   }
 
-  const primary = {
+  const primary: Pick<State, 'get' | 'all' | 'snapshot'> = {
     ...sessionReader((work) => readers.read(work)),
-    snapshot: readSnapshots(readers),
+    snapshot(work, signal) {
+      const readInSession = (session: PostgresSession) => {
+        signal?.throwIfAborted()
+        return work(sessionReader((read) => read(session)))
+      }
+      return readers.read(readInSession, 'isolation level repeatable read')
+    },
   }
-  return {
+  const state: State = {
     engine: 'postgres',
     ...primary,
     recent: replicas.reader(primary, () => getWatch().requiredPosition()),
@@ -105,15 +115,7 @@ function createPostgresState(
     write: (work, options) => writers.write(work, options),
     writeTogether: (write, item) => writers.writeTogether(write, item),
     version: (group) => getWatch().version(group),
-    open,
     close,
   }
+  return { state, open }
 }
-
-const readSnapshots =
-  (readers: SessionPool): State['snapshot'] =>
-  (work, signal) =>
-    readers.read((session) => {
-      signal?.throwIfAborted()
-      return work(sessionReader((read) => read(session)))
-    }, 'isolation level repeatable read')

@@ -70,7 +70,7 @@ interface NamedStatement {
 export class PostgresSession {
   readonly #client: Client & Referenceable
   readonly #purpose: Purpose
-  readonly #subschema: string | undefined
+  readonly #schemaSuffix: string | undefined
   readonly #statements = new Map<string, NamedStatement>()
   #namedCount = 0
   #isPooled = false
@@ -81,10 +81,10 @@ export class PostgresSession {
   #onLost: () => void = () => {}
 
   /** Connects to the first suitable host. Throws `ConnectionLost` with the reasons of all hosts if there is none. */
-  static async open({ name, addresses, subschema }: PostgresAddress, purpose: Purpose): Promise<PostgresSession> {
+  static async open({ name, addresses, schemaSuffix }: PostgresAddress, purpose: Purpose): Promise<PostgresSession> {
     const failures: unknown[] = []
     for (const address of [...addresses]) {
-      const session = new PostgresSession(address, purpose, subschema)
+      const session = new PostgresSession(address, purpose, schemaSuffix)
       try {
         await session.#connect()
         addresses.splice(0, addresses.length, address, ...addresses.filter((other) => other !== address))
@@ -97,9 +97,9 @@ export class PostgresSession {
     throw new ConnectionLost(`${name}: ${failures.map(reasonOf).join('; ')}`, failures, failures.every(isRefusal))
   }
 
-  private constructor(address: string, purpose: Purpose, subschema: string | undefined) {
+  private constructor(address: string, purpose: Purpose, schemaSuffix: string | undefined) {
     this.#purpose = purpose
-    this.#subschema = subschema
+    this.#schemaSuffix = schemaSuffix
     const client = new Client({
       connectionString: address,
       connectionTimeoutMillis: connectMs,
@@ -125,7 +125,7 @@ export class PostgresSession {
     await this.#applySettings()
     if (row?.standby === 1 && purpose !== 'replica')
       throw new UnsuitableHost('is a standby, which does not accept writes; configure the primary')
-    if (this.#subschema !== undefined) await this.#enterSubschema(this.#subschema)
+    if (this.#schemaSuffix !== undefined) await this.#enterSchema(this.#schemaSuffix)
     if (row?.encoding !== 'UTF8')
       throw new UnusableServer(
         `has the encoding ${row?.encoding} in this database, but must have UTF8; use another one: create database tetrad encoding 'UTF8' template template0`,
@@ -153,7 +153,7 @@ export class PostgresSession {
     return this.script<R>(`begin ${mode}`, ...this.#localSettings, ...statements)
   }
 
-  async #enterSubschema(name: string): Promise<void> {
+  async #enterSchema(name: string): Promise<void> {
     const row = await this.script<{ schema: string }>(`select coalesce(current_schema(), 'public')::text as schema`)
     const state = row?.schema ?? 'public'
     const sub = `${state}_${name}`

@@ -14,7 +14,7 @@ import type { TableGroup } from '../table-groups.ts'
 import { runGuarded } from '../transaction-guard.ts'
 import { primaryPosition } from './commit-tables.ts'
 import type { OwnCommit } from './commit-watch.ts'
-import { inDoubt, isConflict, renamePostgres } from './errors.ts'
+import { explainPostgresError, inDoubt, isConflict } from './errors.ts'
 import { createOutageRetry, type OutageRetry } from './outage.ts'
 import type { PostgresSession } from './session.ts'
 import { createTransaction } from './transaction.ts'
@@ -64,7 +64,7 @@ export class Writer {
       try {
         return await retry(() => this.#attempt(work, onLockWait))
       } catch (error) {
-        if (!isConflict(error) || conflicts === conflictsMax) throw renamePostgres(error, databaseName)
+        if (!isConflict(error) || conflicts === conflictsMax) throw explainPostgresError(error, databaseName)
       }
     }
   }

@@ -52,7 +52,7 @@ export class Writers {
   }
 
   /** Gives the timeline of the primary an id, unless it has one (wal-position.ts). */
-  async nameTimeline(): Promise<void> {
+  async storeTimelineId(): Promise<void> {
     await this.#sessions.use((session) => session.begin('', addTimeline(systemRandom.uuid()), 'commit'))
   }
 

@@ -11,7 +11,7 @@
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 import type { WorkerThread } from '#runtime/worker-thread.ts'
 import { createGroupCommit } from '../group-commit.ts'
-import { type InspectedStore, inspectStore, type MigrationEngine } from '../migrate.ts'
+import { checkMigrations, type MigrationEngine, type UnmigratedStore } from '../migrate.ts'
 import { createReaderPool } from '../reader-pool.ts'
 import { readCurrent } from '../recent-reader.ts'
 import type { Migration, Row, Rows, State, StateReader, StateWriter, Value } from '../state.ts'
@@ -48,14 +48,14 @@ export interface SqliteOptions extends ConnectionOptions {
   readonly checkpointThread?: WorkerThread | undefined
 }
 
-export async function inspectSqlite(
+export async function openUnmigratedSqlite(
   file: string,
   migrations: readonly Migration[],
   options: SqliteOptions,
-): Promise<InspectedStore> {
+): Promise<UnmigratedStore> {
   const state = await openSqliteState(file, options)
   try {
-    return await inspectStore(state, file, migrations, engine)
+    return await checkMigrations(state, file, migrations, engine)
   } catch (error) {
     await state.close()
     throw error
