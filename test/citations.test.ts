@@ -1,8 +1,8 @@
 // The code cites sections of docs/behaviour and pages of docs/decisions where it depends on them. Both must exist, and
-// every decision must be listed in the index. Tables and files that the overviews name must exist too.
+// every decision must be listed in the index. Tables and files that the overviews and comments name must exist too.
 import assert from 'node:assert/strict'
 import { globSync, readdirSync, readFileSync } from 'node:fs'
-import { join, normalize } from 'node:path'
+import { dirname, join, normalize } from 'node:path'
 import { test } from 'node:test'
 import { anchorOf } from '../docs/site/markdown.ts'
 
@@ -88,4 +88,41 @@ test('the decision about locks lists every lock and every row lock that the code
     [...rowLocks].filter((clause) => !decision.includes(`\`${clause}\``)),
     [],
   )
+})
+
+test('the files that comments name exist', () => {
+  // Files of clients, from which their answers were taken.
+  const otherProjects = new Set(['test/simulator/profiles.ts'])
+  const existing = [...files, 'test/citations.test.ts'].map((file) => `/${file}`)
+  const named = files
+    .filter((file) => !file.endsWith('.md') && !otherProjects.has(file))
+    .flatMap((file) => commentsOf(read(file)).flatMap((comment) => pathsIn(comment).map((path) => ({ file, path }))))
+  assert.ok(named.length > 200)
+  const missing = named.filter(({ file, path }) =>
+    path.startsWith('.')
+      ? !existing.includes(`/${join(dirname(file), path)}`)
+      : !existing.some((known) => known.endsWith(`/${path}`)),
+  )
+  assert.deepEqual(missing, [])
+})
+
+/** Lines that are comments. */
+const commentsOf = (source: string): string[] => source.split('\n').filter((line) => /^\s*(?:\/\/|\/?\*)/.test(line))
+
+/** Paths that are relative to the file begin with `./` or `../`. Others are the end of a path. `x.ts` is an example. */
+const pathsIn = (comment: string): string[] =>
+  [...comment.matchAll(/(?<![\w/.#-])(?:\.\.?\/)*[\w][\w./-]*\.tsx?\b/g)]
+    .map(([path]) => path)
+    .filter((path) => !/\bx\.ts$/.test(path))
+
+test('tables of the documentation have no empty line between their rows', () => {
+  const pages = [...globSync('docs/**/*.md', { cwd: root }), 'README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md']
+  const broken = pages.flatMap((page) => {
+    const lines = read(page).split('\n')
+    return lines.flatMap((line, at) => {
+      const begins = line.trimStart().startsWith('|') && !lines[at - 1]?.trimStart().startsWith('|')
+      return begins && !/^\s*\|[ :|-]+\|$/.test(lines[at + 1] ?? '') ? [`${page}:${at + 1}`] : []
+    })
+  })
+  assert.deepEqual(broken, [])
 })

@@ -1,5 +1,5 @@
 // Simulated blocks as SSZ, their headers and their roots. They are computed from the JSON with the server's code, which is
-// tested against recorded blocks of another implementation (forks.test.ts, recording.test.ts).
+// tested against recorded blocks of another implementation (forks.test.ts).
 import { blockTypeOf } from '#sources/beacon/block-type.ts'
 import { rootOf, type SszType } from '#sources/beacon/ssz-type.ts'
 import { blockJson, bodyJson, headJson, messageJson } from './encode-json.ts'
