@@ -1,6 +1,6 @@
 // npx and npm scripts start a command through `sh -c`. npm forwards SIGTERM and SIGINT to that shell only, and the
 // shell ends without forwarding them, so the command would run on. The one thing it can observe is that its parent
-// process is gone. Plain JavaScript that Node 18 understands, because the launcher uses it.
+// process is gone. Plain JavaScript that Node 20 understands, because the launcher uses it.
 
 const periodMs = 200
 const parent = process.ppid

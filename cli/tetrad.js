@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Starts the command line on a recent Node: the current one, or the one that npm installed with the project.
-// Plain JavaScript for Node 18, because `npx tetrad` may start with an old version (behaviour/http.md#node-version).
+// Plain JavaScript for Node 20, because `npx tetrad` may start with an old version (behaviour/http.md#node-version).
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import * as modules from 'node:module'
