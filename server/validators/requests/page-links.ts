@@ -1,5 +1,5 @@
 // Links to other pages of a response. They have the parameters as the caller wrote them, except those that select the
-// page. Unknown parameters are left out.
+// page. Unknown parameters are left out. 4.6 uses `pageLinks`; 4.5 has a cursor of its own (aggregate-page.ts, `nextPath`).
 import type { Endpoint } from '#api/contract/kit.ts'
 import { inputLocation } from '#api/contract/routes.ts'
 import type { RawQuery } from '#http/handler.ts'

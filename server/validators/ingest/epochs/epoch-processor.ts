@@ -2,9 +2,8 @@
 // (../follow.ts). It accesses nodes and the records of states on disk, but no database. In a server it therefore runs on
 // a thread of its own (../thread/processor-thread.ts, decisions/decode-epochs-on-a-separate-thread.md).
 //
-// 1. The caller stores a segment before it requests the next one, one at a time. A request for the epoch after the last
-//    segment means that it was stored. A request with the same start means that it was not: the segment is processed again
-//    from the same initial state.
+// 1. Segments are requested in order, one at a time. The processor keeps the state at both ends of the last segment: the
+//    next request continues at its end, or repeats it from its start because it could not be stored.
 // 2. For a request that starts anywhere else, the previous epoch is processed first, with the stored inactivity scores.
 // 3. If responses contradict each other, other ways to process the segment are tried (`waysToProcessSegment`). Each returns
 //    what to do next (`WayResult`). If no node and no record has the states of an epoch, the error is a
@@ -31,7 +30,7 @@ import { withoutComputedEpochs } from './ways/without-computed-epochs.ts'
 import { withoutWrongRecords } from './ways/without-wrong-records.ts'
 
 export interface EpochProcessor {
-  /** True: the next segment can be processed while the caller writes this one. */
+  /** True: the next segment can be processed while the caller stores this one. */
   readonly isOnOtherThread: boolean
   chain(signal?: AbortSignal): Promise<Chain>
   finalizedEpoch(signal: AbortSignal): Promise<number>
@@ -133,6 +132,7 @@ export function createEpochProcessor(beacon: Beacon, options: EpochProcessorOpti
     async computeEpochs(epochs, signal) {
       const reason = computedProblem ?? 'the computed epochs could not be processed'
       computedProblem = undefined
+      // They were computed by the last call, and still are: processing them failed.
       if (segments.isComputed(epochs.from)) {
         segments.dropComputed()
         return { is: 'impossible', reason }

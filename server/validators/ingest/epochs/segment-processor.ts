@@ -130,7 +130,7 @@ export class SegmentProcessor {
     this.#reader ??= new EpochReader(beacon, chain.rules, records)
     const reader = this.#reader.withSignal(signal)
     const start = this.#starts.find(({ at }) => at === from) ?? (await this.#startAt(reader, chain, from, storedScores))
-    // The previous segment has been written: release the memory of its start.
+    // The segment before this one is not repeated any more: release the memory of its start.
     this.#starts = [start]
     for (const epoch of this.#computed.keys()) if (epoch < from) this.#computed.delete(epoch)
     let { carry, scores } = start
