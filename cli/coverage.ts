@@ -99,6 +99,16 @@ function printStreams(streams: readonly ShownStream[]): void {
   }
   for (const stream of streams)
     if (stream.problem !== undefined && needsAttention(stream)) print(`${stream.name}: ${stream.problem}`)
+  for (const { name, logs } of streams)
+    if (logs) {
+      const ranges = logs.ranges.slice(0, gapsShown).map(({ from, until }) => `${from}-${until - 1}`)
+      const more = logs.ranges.length > gapsShown ? ', …' : ''
+      print(
+        `${name}: ${counted(logs.blocks, 'block')} read from logs (${ranges.join(', ')}${more}), others from traces`,
+      )
+      if (logs.contradicted > 0)
+        print(`${name}: ${counted(logs.contradicted, 'block')} not read from logs, because they are contradictory`)
+    }
   for (const { name, missingPast } of streams)
     if (missingPast) {
       const { epochs, validators } = missingPast

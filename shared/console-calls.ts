@@ -158,6 +158,15 @@ export interface StreamView {
   readonly gapless: boolean
   /** Not older than allowed. Null: the stream is not syncing. */
   readonly fresh: boolean | null
+  /**
+   * Of an indexed chain after the Amsterdam fork: the blocks that were read from logs, and the first ranges of them. The
+   * other blocks were read from traces, also those whose logs contradicted them (`contradicted`, since the start).
+   */
+  readonly logs?: {
+    readonly blocks: number
+    readonly ranges: readonly { readonly from: number; readonly until: number }[]
+    readonly contradicted: number
+  }
   /** Of a chain or network with several nodes. While they disagree, nothing is stored. */
   readonly nodes?: 'agree' | 'disagree' | 'not compared'
   /** The last errors of its nodes, source or feed, and what is wrong with its data; only for operators. */

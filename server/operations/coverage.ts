@@ -5,11 +5,13 @@ import { networks } from '#api/contract/wire/validators.ts'
 import { holes, type Range } from '#core/ranges.ts'
 import { chainStream, getChainCoverage, isHeadConfirmed } from '#explorer/funding/chain-coverage.ts'
 import {
+  describeContradictedLogs,
   describeFailedPasses,
   describeUnreadable,
   getIndexProblems,
   type IndexProblems,
 } from '#explorer/funding/index/problems.ts'
+import { logsStream } from '#explorer/funding/index/transfer-logs.ts'
 import { findNode, nodeHealth } from '#explorer/nodes.ts'
 import { readSourceHealth } from '#fx/rates/source-health.ts'
 import { oncePerSecond } from '#http/health.ts'
@@ -21,6 +23,7 @@ import { findFeedProblem, isReadRecently, newFeedState, readFeedStates } from '#
 import type { FxSource } from '#runtime/settings/fx.ts'
 import type { AppContext } from '#server/context.ts'
 import type { StreamView } from '#shared/console-calls.ts'
+import { coverageOf } from '#storage/coverage.ts'
 import { findGapReason, readGapReasons } from '#validators/ingest/gaps/explain-gaps.ts'
 import { type MissingPast, readMissingPast } from '#validators/ingest/past/fill-past.ts'
 import { networkStream, readNetworkHealth } from '#validators/ingest/status/health.ts'
@@ -136,8 +139,10 @@ async function chainStreams(context: AppContext): Promise<Stream[]> {
       // Not known before the index has reached the head for the first time.
       fresh: hasNode && mode !== 'probe' && isKnown ? isHeadConfirmed(context, chainCoverage) : null,
       ...chainNodes(problems),
+      ...chainLogs(await coverageOf(context.ingest, logsStream(id)), problems),
       ...joinProblems([
         failed,
+        describeContradictedLogs(problems),
         ...(node ? nodeHealth(context, node) : []).map(({ name, trouble }) => trouble && `${name}: ${trouble}`),
       ]),
     }
@@ -156,6 +161,17 @@ function chainNodes({ isDisagreement, notCompared }: IndexProblems): Pick<Stream
   if (isDisagreement) return { nodes: 'disagree' }
   return notCompared ? { nodes: notCompared.length === 0 ? 'agree' : 'not compared' } : {}
 }
+
+const chainLogs = (ranges: readonly Range[], { contradictedLogs }: IndexProblems): Pick<Stream, 'logs'> =>
+  ranges.length === 0 && !contradictedLogs
+    ? {}
+    : {
+        logs: {
+          blocks: ranges.reduce((sum, { from, until }) => sum + until - from, 0),
+          ranges: ranges.slice(0, gapsShown),
+          contradicted: contradictedLogs?.blocks ?? 0,
+        },
+      }
 
 async function networkStreams(context: AppContext): Promise<Stream[]> {
   const streams: Stream[] = []

@@ -4,7 +4,7 @@
 // 1. Both are written in the transaction that writes the rows, so that after a crash they never include missing rows.
 // 2. The ranges of a stream are merged, so that there are few rows (behaviour/operations.md#coverage-ranges).
 import { strict as assert } from 'node:assert'
-import { merge, type Range } from '#core/ranges.ts'
+import { holes, merge, type Range } from '#core/ranges.ts'
 import { putRow } from './put-row.ts'
 import type { StateReader, StateWriter } from './state.ts'
 
@@ -20,6 +20,16 @@ export async function addCoverage(tx: StateWriter, stream: string, from: number,
     const values = [stream, range.from, range.until]
     await tx.run('insert into coverage (stream, from_at, until_at) values (?, ?, ?)', ...values)
   }
+}
+
+/** Removes a range from the coverage. */
+export async function removeCoverage(tx: StateWriter, stream: string, { from, until }: Range): Promise<void> {
+  const overlapping = 'where stream = ? and from_at < ? and until_at > ?'
+  const touched = await rangesWhere(tx, overlapping, [stream, until, from])
+  if (touched.length === 0) return
+  await tx.run(`delete from coverage ${overlapping}`, stream, until, from)
+  for (const left of touched.flatMap((range) => holes([{ from, until }], range)))
+    await addCoverage(tx, stream, left.from, left.until)
 }
 
 /** Removes everything before `until` from the coverage. */

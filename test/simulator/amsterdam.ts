@@ -45,13 +45,20 @@ const emptyBloom = `0x${'0'.repeat(512)}` as Hex
 
 const receipts = new WeakMap<SimulatedBlock, ReturnType<typeof createReceipts>>()
 
-/** `omitsTransfers`: as on a chain that has access lists, but no logs of transfers. */
-export const loggedReceiptsJson = (block: SimulatedBlock, omitsTransfers = false) =>
-  omitsTransfers ? createReceipts(block, true) : receipts.getOrInsertComputed(block, (block) => createReceipts(block))
+export const loggedReceiptsJson = (block: SimulatedBlock, omitted?: OmittedLogs) =>
+  omitted ? createReceipts(block, omitted) : receipts.getOrInsertComputed(block, (block) => createReceipts(block))
 
-const ofContract = ({ address }: SimulatedLog): boolean => address !== systemAddress
+/** Of the transfers of a chain that has access lists; `internal`: only those inside transactions. */
+export type OmittedLogs = 'all' | 'internal'
 
-function createReceipts(block: SimulatedBlock, omitsTransfers = false) {
+function logsOfTransaction({ frame }: SimulatedTransaction, omitted: OmittedLogs | undefined): SimulatedLog[] {
+  const logs = logsOf(frame)
+  const [own] = logsOf({ ...frame, calls: [] })
+  if (omitted === undefined) return logs
+  return logs.filter((log, at) => log.address !== systemAddress || (omitted === 'internal' && own && at === 0))
+}
+
+function createReceipts(block: SimulatedBlock, omitted?: OmittedLogs) {
   let logIndex = 0
   return block.transactions.map((tx, at) => ({
     ...receiptJson(block, tx, at),
@@ -59,24 +66,20 @@ function createReceipts(block: SimulatedBlock, omitsTransfers = false) {
     cumulativeGasUsed: hex(gasPerTransaction * BigInt(at + 1)),
     gasUsed: hex(gasPerTransaction),
     logsBloom: emptyBloom,
-    logs: logsOf(tx.frame)
-      .filter((log) => !omitsTransfers || ofContract(log))
-      .map((log) => ({
-        ...log,
-        blockHash: block.hash,
-        blockNumber: hex(block.number),
-        transactionHash: tx.hash,
-        transactionIndex: hex(at),
-        logIndex: hex(logIndex++),
-        removed: false,
-      })),
+    logs: logsOfTransaction(tx, omitted).map((log) => ({
+      ...log,
+      blockHash: block.hash,
+      blockNumber: hex(block.number),
+      transactionHash: tx.hash,
+      transactionIndex: hex(at),
+      logIndex: hex(logIndex++),
+      removed: false,
+    })),
   }))
 }
 
-function encodeReceipt(tx: SimulatedTransaction, at: number, omitsTransfers: boolean): Hex {
-  const logs = logsOf(tx.frame)
-    .filter((log) => !omitsTransfers || ofContract(log))
-    .map(({ address, topics, data }): RlpInput => [address, [...topics], data])
+function encodeReceipt(tx: SimulatedTransaction, at: number, omitted: OmittedLogs | undefined): Hex {
+  const logs = logsOfTransaction(tx, omitted).map(({ address, topics, data }): RlpInput => [address, [...topics], data])
   const body = toRlp([minimal(tx.frame.failed ? 0 : 1), minimal(gasPerTransaction * BigInt(at + 1)), emptyBloom, logs])
   return typeOf(at) === 0 ? body : `0x0${typeOf(at)}${body.slice(2)}`
 }
@@ -113,13 +116,13 @@ function nodeReference(node: RlpInput): RlpInput {
 }
 
 /** Fields of the block. */
-export const amsterdamFields = (block: SimulatedBlock, omitsTransfers = false) =>
-  omitsTransfers ? createFields(block, true) : fields.getOrInsertComputed(block, (block) => createFields(block))
+export const amsterdamFields = (block: SimulatedBlock, omitted?: OmittedLogs) =>
+  omitted ? createFields(block, omitted) : fields.getOrInsertComputed(block, (block) => createFields(block))
 
 const fields = new WeakMap<SimulatedBlock, ReturnType<typeof createFields>>()
 
-const createFields = (block: SimulatedBlock, omitsTransfers = false) => ({
-  receiptsRoot: rootOf(block.transactions.map((tx, at) => encodeReceipt(tx, at, omitsTransfers))),
+const createFields = (block: SimulatedBlock, omitted?: OmittedLogs) => ({
+  receiptsRoot: rootOf(block.transactions.map((tx, at) => encodeReceipt(tx, at, omitted))),
   withdrawalsRoot: rootOf(
     block.withdrawals.map(({ address, gwei }, at) => toRlp([minimal(at), minimal(at), address as Hex, minimal(gwei)])),
   ),

@@ -76,7 +76,7 @@ function alter({ method }: JsonRpcRequest, reply: JsonRpcReply, random: SeededRa
   if (fault === 'null') return { ...envelope, result: null }
   if (fault === 'error') return { ...envelope, error: { code: -32603, message: 'internal error' } }
   if (fault === 'rate error') return { ...envelope, error: { code: -32005, message: 'limit exceeded' } }
-  const isCut = fault === 'missing traces' && /trace/.test(method) && result !== undefined
+  const isCut = fault === 'missing traces' && /trace|Receipts/.test(method) && result !== undefined
   return isCut ? { ...envelope, result: shorten(method, result, random) } : reply
 }
 

@@ -8,6 +8,7 @@ import { SimulatedChain, type TrueTransfer } from '#simulator/evm/chain.ts'
 import { createSeededRandom } from '#simulator/seeded-random.ts'
 import type { Post } from '#sources/evm/rpc-endpoint.ts'
 import { FetchError } from '#sources/http-client.ts'
+import { coverageOf } from '#storage/coverage.ts'
 import { openContext, settingsWith, type TestContext } from '#test/context.ts'
 import { seedsOf } from '#test/long.ts'
 import { dialectsWith, type TraceForm } from '#test/simulator/dialects.ts'
@@ -17,6 +18,7 @@ import type { ExplorerContext } from '../context.ts'
 import { type ChainNode, openNode } from '../nodes.ts'
 import { type Funding, findFunding } from './fundings.ts'
 import { catchUpIndex } from './index/index-chain.ts'
+import { logsStream } from './index/transfer-logs.ts'
 import { findUnfinalizedFunding } from './index/unfinalized.ts'
 import { AccountReader } from './probe/account-reader.ts'
 import { searchFunding } from './probe/funding-search.ts'
@@ -61,20 +63,23 @@ interface Scenario {
   readonly index: ExplorerContext
 }
 
-function createScenario(seed: number, number: number): Scenario {
+function createScenario(seed: number, number: number, amsterdamFrom?: number): Scenario {
   const draws = createSeededRandom(`history ${seed}`)
   const chain = new SimulatedChain({
     seed: `history ${seed}`,
     id: String(number),
     finalLag: draws.whole(2, 9),
     destroyedMaySend: false,
+    ...(amsterdamFrom !== undefined && { amsterdamFrom }),
   })
   chain.mine(draws.whole(12, 40))
   const traces = [forms[seed % 3] as TraceForm]
   // Half of the nodes support trace_filter; some of those limit the range.
   const filterBlocks = seed % 2 === 0 ? 0 : draws.pick([5, 1000])
   const dialect = draws.pick(dialectsWith(traces[0] as TraceForm))
-  const simulated = new FaultyNode(chain, { traces, filterBlocks, dialect })
+  const isAmsterdam = amsterdamFrom !== undefined
+  const logs = isAmsterdam && { receipts: seed % 4 < 3, accessLists: seed % 5 < 3 }
+  const simulated = new FaultyNode(chain, { traces, filterBlocks, dialect, ...logs })
   const settings = settingsWith({
     explorer: {
       chains: [
@@ -146,6 +151,16 @@ function isOrdinary({ chain }: Scenario, address: string): boolean {
   return !hadCode && !isDelegated && !chain.destroyed.has(address)
 }
 
+/** How the blocks that have transactions were read. */
+async function countBlocks({ chain }: Scenario): Promise<void> {
+  const ranges = await coverageOf(context.ingest, logsStream(chain.id))
+  const isLogged = ({ number }: { readonly number: number }) =>
+    ranges.some(({ from, until }) => from <= number && number < until)
+  const logged = chain.blocks.filter(isLogged)
+  assert.ok(logged.every(({ changes }) => changes !== undefined))
+  for (const block of chain.blocks) countOutcome(isLogged(block) ? 'blocks from logs' : 'blocks from traces')
+}
+
 const allowedErrors: readonly string[] = ['explorer.needs_index', 'explorer.unexplained_block']
 
 /** Right, or an error that the rules allow; never wrong. While the node misbehaves, any error is allowed. */
@@ -183,9 +198,9 @@ async function assertProbeMatches(
   }
 }
 
-async function checkLiveIndex(seed: number, number: number): Promise<void> {
+async function checkLiveIndex(seed: number, number: number, amsterdamFrom?: number): Promise<void> {
   const draws = createSeededRandom(`live ${seed}`)
-  let at = createScenario(seed, number)
+  let at = createScenario(seed, number, amsterdamFrom)
   const { chain, simulated, node, index } = at
   // Missing steps of a destroyed contract cannot be detected.
   const steady = () => chain.addresses().filter((address) => !chain.destroyed.has(address))
@@ -217,7 +232,8 @@ async function checkLiveIndex(seed: number, number: number): Promise<void> {
   simulated.meanwhile = undefined
   at = { ...at, node: at.reopen() }
   chain.mine(draws.whole(0, 3))
-  await catchUpIndex(index, node, () => {})
+  await catchUpIndex(index, amsterdamFrom === undefined ? node : at.node, () => {})
+  await countBlocks(at)
   await assertIndexMatches(at, 'without faults')
   for (let probes = 0; probes < 16; probes++)
     await assertProbeMatches(at, someone(probes), true, draws.whole(1, 5), 'without faults')
@@ -227,29 +243,45 @@ async function checkLiveIndex(seed: number, number: number): Promise<void> {
   await assertIndexMatches(at, 'after a reorganisation')
 }
 
-test(`probe = index = brute force over ${seeds.length} histories, under faults and reorganisations`, async (context) => {
-  const all = [...keptSeeds, ...seeds]
-  for (const [at, seed] of all.entries()) {
+/** Throws with the seed. Returns how often each case was met. */
+async function checkAll(check: (seed: number, number: number) => Promise<void>): Promise<Map<string, number>> {
+  outcomeCounts.clear()
+  for (const [at, seed] of [...keptSeeds, ...seeds].entries()) {
     try {
-      await checkLiveIndex(seed, at + 1)
+      await check(seed, at + 1)
     } catch (error) {
       throw new Error(`seed ${seed}: ${(error as Error).message}`, { cause: error })
     }
   }
-  const cases = [
-    'never funded',
-    'plain transfer',
-    'internal transfer',
-    'contract before funding',
-    'withdrawal, reward or genesis before funding',
-    'emptied later',
-    'failed',
-    'refused',
-    'destroyed',
-    'destroyed, with trace_filter',
-    'blocks reverted',
-  ]
-  const rare = cases.filter((what) => !outcomeCounts.has(what))
-  assert.deepEqual(rare, [], `met too seldom; in all: ${JSON.stringify([...outcomeCounts])}`)
-  context.diagnostic(`met: ${[...outcomeCounts].map(([what, times]) => `${what} ${times}`).join(', ')}`)
+  return outcomeCounts
+}
+
+const cases = [
+  'never funded',
+  'plain transfer',
+  'internal transfer',
+  'contract before funding',
+  'withdrawal, reward or genesis before funding',
+  'emptied later',
+  'failed',
+  'refused',
+  'destroyed',
+  'destroyed, with trace_filter',
+  'blocks reverted',
+]
+
+test(`probe = index = brute force over ${seeds.length} histories, under faults and reorganisations`, async (context) => {
+  const met = await checkAll(checkLiveIndex)
+  const rare = cases.filter((what) => !met.has(what))
+  assert.deepEqual(rare, [], `met too seldom; in all: ${JSON.stringify([...met])}`)
+  context.diagnostic(`met: ${[...met].map(([what, times]) => `${what} ${times}`).join(', ')}`)
+})
+
+test(`the same over ${seeds.length} histories after the Amsterdam fork, or across it`, async (context) => {
+  const firstNumber = keptSeeds.length + seeds.length
+  // The fork is at the first block or within the first read.
+  const met = await checkAll((seed, number) => checkLiveIndex(seed, firstNumber + number, seed % 2 === 0 ? 1 : 8))
+  context.diagnostic(`met: ${[...met].map(([what, times]) => `${what} ${times}`).join(', ')}`)
+  const logged = met.get('blocks from logs') ?? 0
+  assert.ok(logged > (met.get('blocks from traces') ?? 0) / 4, `${logged} blocks from logs`)
 })

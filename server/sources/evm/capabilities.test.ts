@@ -57,7 +57,9 @@ test('logs are used only of a chain whose newest blocks are from after Amsterdam
   assert.deepEqual(await logsOf({ ...all, accessLists: false }, 30), [true, false, 'eth_getBlockReceipts'])
   const oneByOne: SimulatedCapabilities = { ...all, traces: [], receipts: false }
   assert.deepEqual(await logsOf(oneByOne, 30), [true, true, 'eth_getTransactionReceipt'])
-  const withoutLogs = await logsOf({ ...all, omitsTransferLogs: true }, 30)
+  const slower: SimulatedCapabilities = { ...all, receipts: false }
+  assert.deepEqual(await logsOf(slower, 30), [true, true, undefined], 'traces of blocks, receipts one by one')
+  const withoutLogs = await logsOf({ ...all, omitsLogs: 'all' }, 30)
   assert.deepEqual(withoutLogs, [false, true, undefined], 'EIP-7928 without EIP-7708')
   const limitation = describeLimitations(await detect({ ...all, traces: [] }, afterAmsterdam()), probing).join()
   assert.match(limitation, /no traces: blocks from before the Amsterdam fork cannot be indexed/)

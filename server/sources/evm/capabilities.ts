@@ -199,7 +199,10 @@ const isFlatList = (raw: unknown): boolean =>
 function formsOf(has: Readonly<Record<Capability, boolean>>): Pick<Capabilities, 'has' | 'traces' | 'logs' | 'reads'> {
   const traces = traceForms.find((form) => has[form])
   const receiptForm = formOfReceipts(has.eth_getBlockReceipts)
-  return { has, traces, logs: has['transfer logs'] ? receiptForm : undefined, reads: traces ?? receiptForm }
+  // One call per transaction is no better than one trace of the block.
+  const isCheap = has.eth_getBlockReceipts || traces === undefined || traces === 'debug_traceTransaction'
+  const logs = has['transfer logs'] && isCheap ? receiptForm : undefined
+  return { has, traces, logs, reads: traces ?? receiptForm }
 }
 
 const formOfReceipts = (hasWholeBlocks: boolean): ReceiptForm =>

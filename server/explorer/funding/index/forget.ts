@@ -13,6 +13,7 @@ import { coverageOf, removeCoverageFrom } from '#storage/coverage.ts'
 import type { State } from '#storage/state.ts'
 import { blocksStream } from '../chain-coverage.ts'
 import { toHex } from '../fundings.ts'
+import { logsStream } from './transfer-logs.ts'
 import { revertBlocksFrom } from './unfinalized.ts'
 
 /** Returns the number of final blocks that are no longer covered, and of removed rows. */
@@ -21,7 +22,7 @@ export function forgetFrom(state: State, chain: string, block: number): Promise<
     async (tx) => {
       const covered = await coverageOf(tx, blocksStream(chain))
       const rows = await tx.run('delete from fundings where chain = ? and block >= ?', chain, block)
-      await removeCoverageFrom(tx, blocksStream(chain), block)
+      for (const stream of [blocksStream(chain), logsStream(chain)]) await removeCoverageFrom(tx, stream, block)
       // Keep the boundary of a range that ends at the block. A range that begins there is removed.
       const endsAtBlock = covered.some(({ from, until }) => from < block && until === block)
       await tx.run('delete from range_boundaries where chain = ? and at >= ?', chain, endsAtBlock ? block + 1 : block)

@@ -4,13 +4,15 @@
 // 1. Rows and coverage of a range are in one transaction (range-writer.ts), so after a crash the gaps are exactly what is
 //    missing.
 // 2. Only final blocks are written to `fundings`. Unfinalized blocks have their own tables (tail.ts).
-// 3. Nothing is indexed without traces: the coverage would claim blocks whose internal transfers are missing.
+// 3. Nothing is indexed without traces or verified logs: the coverage would claim blocks whose internal transfers are
+//    missing.
 // 4. Blocks of a range must link to each other, to the next block and to the ranges on both sides (continuity.ts), so
 //    that blocks of different chains are never mixed.
 // 5. With several nodes, one block of each range is compared between them (compare-nodes.ts).
 // 6. A block that no node can trace is left out and reported; the other blocks are indexed (problems.ts).
+// 7. Of each range that was read from logs, one block is compared with its access list (transfer-logs.ts).
 import { Fault } from '#core/fault.ts'
-import { holes, type Range } from '#core/ranges.ts'
+import { holes, merge, type Range } from '#core/ranges.ts'
 import type { ExplorerContext } from '#explorer/context.ts'
 import type { ChainNode, Tip } from '#explorer/nodes.ts'
 import { headerCall, toHeader } from '#sources/evm/blocks.ts'
@@ -23,10 +25,11 @@ import type { Funding } from '../fundings.ts'
 import { fundingsOf, transfersOf } from '../transfers.ts'
 import { chooseSample, compareNodes } from './compare-nodes.ts'
 import { verifyContinuity } from './continuity.ts'
-import { blocksAwaitingRetry, getIndexProblems, recordUnreadable } from './problems.ts'
+import { blocksAwaitingRetry, getIndexProblems, recordContradictedLogs, recordUnreadable } from './problems.ts'
 import { createRangeWriter, type ReadRange } from './range-writer.ts'
 import { blocksPerReadMin, ReadSize } from './read-size.ts'
 import { applyEvents, detectChanges, resetToAnchor, type TailEvent } from './tail.ts'
+import { findLogContradiction, isLogged } from './transfer-logs.ts'
 import { readUnfinalizedBlocks, type UnfinalizedBlock } from './unfinalized.ts'
 
 export type IndexProgress =
@@ -53,7 +56,7 @@ export async function catchUpIndex(
   signal?: AbortSignal,
 ): Promise<void> {
   const options = signal ? { signal } : {}
-  await requireTraces(node)
+  await requireTransfers(node)
   const { requestedMs, tip, final, run: reconciled, revertedBlocks } = await reconcileRun(context, node, options)
   if (!reconciled) return
   const { number, hash } = final
@@ -119,7 +122,7 @@ export async function fillFinalBlocks(
 ): Promise<void> {
   const { rangeBlocks, parallel } = context.settings.explorer.index
   const problems = getIndexProblems(context, node.chain.id)
-  await requireTraces(node)
+  await requireTransfers(node)
   const covered = await coverageOf(context.ingest, blocksStream(node.chain.id))
   for (const { block } of problems.unreadable.values())
     if (covered.some(({ from, until }) => from <= block && block < until)) problems.unreadable.delete(block)
@@ -187,15 +190,18 @@ async function readRange(
   whole: FinalRange,
   size: ReadSize,
   signal: AbortSignal,
+  isRetry = false,
 ): Promise<ReadRange> {
   const chain = node.chain.id
+  const logged: Range[] = []
+  let loggedSample: BlockWithExecution | undefined
   const first = new Map<string, Funding>()
   let parentHash = ''
   let last: Header | undefined
   let sample: BlockWithExecution | undefined
   for (let from = range.from; from < range.until; ) {
     const until = Math.min(range.until, from + size.blocks)
-    const blocks = await node.read(blockNumbers({ from, until }), { signal })
+    const blocks = await readWithTransfers(context, node, { from, until }, { signal })
     size.measure(blocks)
     from = until
     for (const seen of blocks) {
@@ -203,6 +209,10 @@ async function readRange(
       if (!last) parentHash = seen.block.parentHash
       last = seen.block
       sample = chooseSample(sample, seen)
+      if (isLogged(seen)) {
+        loggedSample = chooseSample(loggedSample, seen)
+        logged.push({ from: seen.block.number, until: seen.block.number + 1 })
+      }
       // The blocks are in ascending order.
       for (const row of fundingsOf(chain, transfersOf(seen))) first.getOrInsert(row.address, row)
     }
@@ -211,8 +221,37 @@ async function readRange(
   if (!last || (lastHash !== undefined && last.hash !== lastHash)) throw blocksNotLinked(chain, range.until)
   if (sample && node.chain.rpc.length > 1 && context.settings.explorer.index.compareNodes)
     getIndexProblems(context, chain).notCompared = await compareNodes(node, sample, { signal })
-  return { ...range, parentHash, lastHash: last.hash, fundings: [...first.values()] }
+  const contradiction = loggedSample && (await findLogContradiction(node, loggedSample, { signal }))
+  if (loggedSample && contradiction !== undefined) {
+    const { number } = loggedSample.block
+    recordContradictedLogs(getIndexProblems(context, chain), number, contradiction)
+    if (isRetry || !(await node.capabilities()).traces) throw new UnreadableBlock(number, contradiction)
+    node.distrustLogs()
+    return readRange(context, node, range, whole, size, signal, true)
+  }
+  return { ...range, parentHash, lastHash: last.hash, fundings: [...first.values()], logged: merge(logged) }
 }
+
+/** Blocks with all their transfers. */
+async function readWithTransfers(
+  context: ExplorerContext,
+  node: ChainNode,
+  range: Range,
+  options: RpcCallOptions,
+): Promise<BlockWithExecution[]> {
+  const blocks = await node.read(blockNumbers(range), options)
+  for (const { block, execution } of blocks) {
+    if (execution.form === 'receipts' && block.transactions.length > 0) throw noTransfers(node.chain.id, block.number)
+    if (execution.form === 'traced' && execution.contradiction !== undefined)
+      recordContradictedLogs(getIndexProblems(context, node.chain.id), block.number, execution.contradiction)
+  }
+  return blocks
+}
+
+const noTransfers = (chain: string, block: number): Fault =>
+  new Fault('explorer.no_traces', {
+    detail: `chain ${chain}: block ${block} has no logs of transfers, because it is from before the Amsterdam fork, and no node supports traces. Add a node with trace_block or debug_traceBlockByNumber`,
+  })
 
 const isNextBlock = (parent: Header, { parentHash, timeUnix }: Header): boolean =>
   parentHash === parent.hash && timeUnix >= parent.timeUnix
@@ -246,7 +285,7 @@ async function extendUnfinalized(
     if (until <= top.number + 1 || options.signal?.aborted) return top.number
     let seen: BlockWithExecution[]
     try {
-      seen = await node.read(blockNumbers({ from: top.number + 1, until }), options)
+      seen = await readWithTransfers(context, node, { from: top.number + 1, until }, options)
     } catch (error) {
       if (!(error instanceof UnreadableBlock)) throw error
       // Stop before the block. Once it is final, the blocks after it are indexed without it.
@@ -268,9 +307,9 @@ async function extendUnfinalized(
   }
 }
 
-async function requireTraces(node: ChainNode): Promise<void> {
-  const { traces } = await node.capabilities()
-  if (traces) return
+async function requireTransfers(node: ChainNode): Promise<void> {
+  const { traces, logs } = await node.capabilities()
+  if (traces || logs) return
   throw new Fault('explorer.no_traces', {
     detail: `chain ${node.chain.id}: no node supports traces, so internal transfers would be missing. An index needs trace_block or debug_traceBlockByNumber`,
   })

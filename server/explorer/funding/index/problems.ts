@@ -27,6 +27,10 @@ const noProblems = () => ({
   /** The final blocks that the last pass failed to read. */
   failedRange: undefined as Range | undefined,
   unreadable: new Map<number, UnreadableBlockEntry>(),
+  /** Blocks whose logs contradicted them, since the start of this process: how many, and the last one. */
+  contradictedLogs: undefined as
+    | { readonly blocks: number; readonly block: number; readonly reason: string }
+    | undefined,
 })
 
 export const getIndexProblems = ({ explorer }: Pick<ExplorerContext, 'explorer'>, chain: string): IndexProblems =>
@@ -48,6 +52,17 @@ export function describeFailedPasses({ failed, failedRange }: IndexProblems): st
 
 export const describeUnreadable = ({ block, attempts, reason }: UnreadableBlockEntry): string =>
   `block ${block}, tried ${counted(attempts, 'time')}: ${reason}`
+
+export function recordContradictedLogs(problems: IndexProblems, block: number, reason: string): void {
+  problems.contradictedLogs = { blocks: (problems.contradictedLogs?.blocks ?? 0) + 1, block, reason }
+}
+
+/** Undefined if logs contradicted no block. */
+export function describeContradictedLogs({ contradictedLogs }: IndexProblems): string | undefined {
+  if (!contradictedLogs) return undefined
+  const { blocks, block, reason } = contradictedLogs
+  return `the logs of ${counted(blocks, 'block')} are not used, because they are contradictory; last block ${block}: ${reason}`
+}
 
 const firstRetryMs = 60_000
 const retryMaxMs = 3_600_000

@@ -27,7 +27,7 @@ function range(from: number, others = 0, parentHash = hashOf(from - 1)): ReadRan
     funding(address, 0),
     ...Array.from({ length: others }, (_, at) => funding(otherAddress(at), at + 1)),
   ]
-  return { from, until: from + 10, parentHash, lastHash: hashOf(from + 9), fundings }
+  return { from, until: from + 10, parentHash, lastHash: hashOf(from + 9), fundings, logged: [] }
 }
 
 async function openWriter() {

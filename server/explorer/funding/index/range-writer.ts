@@ -3,14 +3,18 @@
 //
 // 1. Rows and coverage of a range are in the same transaction.
 // 2. Ranges that were read before a failure are written. If one of them cannot be written, the ranges before it are.
+import type { Range } from '#core/ranges.ts'
 import type { ExplorerContext } from '#explorer/context.ts'
 import { putHead } from '../chain-coverage.ts'
 import { type Funding, putFundings } from '../fundings.ts'
 import { coverLinkedRange, type LinkedRange } from './continuity.ts'
+import { putLoggedBlocks } from './transfer-logs.ts'
 
 export interface ReadRange extends LinkedRange {
   /** The first funding of each address within the range. */
   readonly fundings: readonly Funding[]
+  /** The blocks that were read from logs. */
+  readonly logged: readonly Range[]
 }
 
 /** Other writes wait for a transaction, about 30 µs per row. */
@@ -36,7 +40,10 @@ export function createRangeWriter(
     const rows = await ingest.write(
       async (tx) => {
         const written = await putFundings(tx, fundings)
-        for (const range of ranges) await coverLinkedRange(tx, chain, range)
+        for (const range of ranges) {
+          await coverLinkedRange(tx, chain, range)
+          await putLoggedBlocks(tx, chain, range, range.logged)
+        }
         await putHead(tx, chain, finalUntil)
         return written
       },

@@ -13,7 +13,13 @@ import { chainStream } from '../chain-coverage.ts'
 import { NodesDisagree } from './compare-nodes.ts'
 import { ChainContradiction, verifyContinuity } from './continuity.ts'
 import { catchUpIndex, type IndexProgress, type OnIndexProgress } from './index-chain.ts'
-import { describeFailedPasses, describeUnreadable, getIndexProblems, recordFailedPass } from './problems.ts'
+import {
+  describeContradictedLogs,
+  describeFailedPasses,
+  describeUnreadable,
+  getIndexProblems,
+  recordFailedPass,
+} from './problems.ts'
 
 /** A first pass may take days. Each range has its own time limits. */
 const attemptMs = 7 * 86_400_000
@@ -207,8 +213,12 @@ function indexFinding(context: ExplorerContext, { chain }: ChainNode): Finding[]
     const message = `${left}: ${describeUnreadable(first)}; add another node (explorer.chains[].rpc)`
     return [{ name, ok: false, message, required: false }]
   }
-  if (notCompared.length === 0) return []
-  return [{ name, ok: true, message: `nodes not compared: ${notCompared.join('; ')}` }]
+  const contradicted = describeContradictedLogs(problems)
+  const notes = [
+    ...(notCompared.length === 0 ? [] : [`nodes not compared: ${notCompared.join('; ')}`]),
+    ...(contradicted === undefined ? [] : [contradicted]),
+  ]
+  return notes.length === 0 ? [] : [{ name, ok: true, message: notes.join('; ') }]
 }
 
 const failedTodo = 'check the node and its log, or add another node (explorer.chains[].rpc)'
@@ -225,6 +235,7 @@ export async function reportIndexProblems(context: ExplorerContext) {
     const chain = node.chain.id
     const problems = getIndexProblems(context, chain)
     const { stopped, notCompared = [], unreadable } = problems
+    const contradicted = describeContradictedLogs(problems)
     const failed = describeFailedPasses(problems)
     const contradiction = stopped ?? (await findContradiction(context, node))
     const todo = `check the node; if the chain itself has changed, run: tetrad repair --chain ${chain} --forget-from <block>`
@@ -236,6 +247,9 @@ export async function reportIndexProblems(context: ExplorerContext) {
         message: `a node is not compared with the others: ${reason}`,
         todo: 'check this node; until then the other nodes are used without comparison',
       })),
+      ...(contradicted === undefined
+        ? []
+        : [{ chain, message: contradicted, todo: 'check this block with another node (explorer.chains[].rpc)' }]),
       ...[...unreadable.values()].slice(0, unreadableShownMax).map((entry, at) => ({
         chain,
         message: `left out of the index${ordinalOf(at, unreadable.size)}: ${describeUnreadable(entry)}`,

@@ -9,10 +9,12 @@ import type { ChainNode, Tip } from '#explorer/nodes.ts'
 import { headerCall, toHeader } from '#sources/evm/blocks.ts'
 import type { RpcCallOptions } from '#sources/evm/rpc.ts'
 import type { BlockWithExecution } from '#sources/evm/types.ts'
+import { removeCoverageFrom } from '#storage/coverage.ts'
 import type { State, StateWriter } from '#storage/state.ts'
 import { putHead } from '../chain-coverage.ts'
 import { fundingsOf, transfersOf } from '../transfers.ts'
 import { ChainContradiction, coverLinkedRange, headersPerRequest, nodeIsBehind } from './continuity.ts'
+import { isLogged, logsStream, putLoggedBlocks } from './transfer-logs.ts'
 import {
   addUnfinalizedBlock,
   finalizeBlocksBefore,
@@ -62,11 +64,14 @@ async function applyEvent(
     case 'block': {
       const { block } = event.seen
       await addUnfinalizedBlock(tx, chain, block)
+      const range = { from: block.number, until: block.number + 1 }
+      await putLoggedBlocks(tx, chain, range, isLogged(event.seen) ? [range] : [])
       await putUnfinalizedFundings(tx, fundingsOf(chain, transfersOf(event.seen)))
       return [...run, { number: block.number, hash: block.hash }]
     }
     case 'reorg':
       await revertBlocksFrom(tx, chain, event.from)
+      await removeCoverageFrom(tx, logsStream(chain), event.from)
       return run.filter(({ number }) => number < event.from)
     case 'finalize': {
       const [anchor] = run
