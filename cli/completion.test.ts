@@ -51,7 +51,7 @@ describe('tetrad completion bash', { skip: noShell('bash') }, () => {
     assert.deepEqual(planned, [...plans])
     assert.deepEqual(flags, ['--expires'])
     assert.deepEqual(shells, ['bash', 'zsh', 'fish'])
-    assert.deepEqual(endpoints, ['explorer.fundedBy'])
+    assert.deepEqual(endpoints, ['explorer.fundedBy', 'explorer.fundings'])
     assert.deepEqual(port, ['--port'])
   })
 

@@ -42,3 +42,25 @@ async function* unpacked(file: string, reader: AsyncGenerator<Uint8Array>): Asyn
     throw new CommandFailure('import.gzip', `Cannot decompress ${file} (${(error as Error).message}).`)
   }
 }
+
+/** The whole input as UTF-8 text. */
+export async function readInput(
+  file: string,
+  bytesMax: number,
+): Promise<{ readonly text: string; readonly isFile: boolean }> {
+  const { chunks, bytes } = await openInput(file)
+  const parts: Uint8Array[] = []
+  let size = 0
+  for await (const part of chunks) {
+    size += part.length
+    if (size > bytesMax)
+      throw new CommandFailure('import.file', `${file} is larger than ${bytesMax >> 20} MiB; split it.`)
+    parts.push(part)
+  }
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(parts))
+    return { text, isFile: bytes !== undefined }
+  } catch {
+    throw new CommandFailure('import.file', `${file} is not UTF-8 text.`)
+  }
+}

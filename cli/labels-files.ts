@@ -8,7 +8,7 @@ import type { Counts } from '#explorer/labels/write-rows.ts'
 import { withIngest } from './data.ts'
 import { docsPage } from './docs-page.ts'
 import { CommandFailure, exitPartly, UsageFailure } from './failure.ts'
-import { openInput } from './in-file.ts'
+import { readInput } from './in-file.ts'
 import { authorOf, chainOption, oneChain, parsePercent, warnUnservedChains } from './labels-options.ts'
 import { writeOut, writeStandardOutput } from './out-file.ts'
 import { counted, note, print, printJson } from './print.ts'
@@ -69,7 +69,7 @@ async function importFile(file: string, options: ImportOptions): Promise<void> {
   const { importLabels } = await import('#explorer/labels/import/import-labels.ts')
   const format = options.format ?? formatOf(file)
   const { json: quiet = false } = options
-  const { text, isFile } = await withActivity(`Reading ${file}`, () => readText(file), { quiet })
+  const { text, isFile } = await withActivity(`Reading ${file}`, () => readInput(file, fileBytesMax), { quiet })
   const { settings } = await configOf(options)
   const author = await authorOf(options, `tetrad labels import ${basename(file)}`)
   const progress = openProgress(quiet, 'records')
@@ -126,24 +126,6 @@ async function startsWith(path: string, text: string): Promise<boolean> {
   await using file = await open(path)
   const { buffer, bytesRead } = await file.read(Buffer.alloc(text.length))
   return buffer.toString('utf8', 0, bytesRead) === text
-}
-
-async function readText(file: string): Promise<{ readonly text: string; readonly isFile: boolean }> {
-  const { chunks, bytes } = await openInput(file)
-  const parts: Uint8Array[] = []
-  let size = 0
-  for await (const part of chunks) {
-    size += part.length
-    if (size > fileBytesMax)
-      throw new CommandFailure('labels.file', `${file} is larger than ${fileBytesMax >> 20} MiB; split it.`)
-    parts.push(part)
-  }
-  try {
-    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(parts))
-    return { text, isFile: bytes !== undefined }
-  } catch {
-    throw new CommandFailure('labels.file', `${file} is not UTF-8 text.`)
-  }
 }
 
 function formatOf(file: string): ImportFormat {

@@ -18,6 +18,7 @@ import { addEntities } from './entities.ts'
 import { addExamples } from './examples.ts'
 import { addExport } from './export.ts'
 import { describeFailure, exitFailed, exitUsage, type FailureReport, UsageFailure } from './failure.ts'
+import { addFundings } from './fundings.ts'
 import { addFx } from './fx.ts'
 import { addImport } from './import.ts'
 import { addIngest } from './ingest.ts'
@@ -95,6 +96,7 @@ export async function buildProgram(args: readonly string[], json: boolean): Prom
   addConsole(program)
   addLabels(program)
   addTrail(program)
+  addFundings(program)
   addConfig(program)
   addChains(program)
   const ingest = addIngest(program)

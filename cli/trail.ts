@@ -94,5 +94,7 @@ const formatLabel = (label: AddressLabel | undefined): string =>
   label ? `  ${label.name} (${[label.entity, label.source, `${label.confidence} %`].filter(Boolean).join(', ')})` : ''
 
 /** Converts wei to the chain's coin, exactly. */
-export const coinText = (wei: string, chain: string): string =>
-  `${formatDecimal({ digits: BigInt(wei), scale: 18 }).replace(/\.?0+$/, '')} ${coinOf(chain)}`
+export const coinText = (wei: string, chain: string): string => `${coinNumber(wei)} ${coinOf(chain)}`
+
+export const coinNumber = (wei: string): string =>
+  formatDecimal({ digits: BigInt(wei), scale: 18 }).replace(/\.?0+$/, '')

@@ -5,6 +5,7 @@ import type { Endpoint } from '#api/contract/kit.ts'
 import { addressTag } from '#explorer/extensions/address-tag/address-tag.ts'
 import { apiLimit } from '#explorer/extensions/api-limit/api-limit.ts'
 import { chainList } from '#explorer/extensions/chain-list/chain-list.ts'
+import { fundings } from '#explorer/extensions/fundings/fundings.ts'
 import { labelSearch } from '#explorer/extensions/label-search/label-search.ts'
 import { refreshTable } from '#explorer/extensions/label-search/refresh-table.ts'
 import { trail } from '#explorer/extensions/trail/trail.ts'
@@ -53,6 +54,7 @@ import type { AppContext } from './context.ts'
 /** Endpoints beyond the specification (behaviour/http.md#endpoints-beyond-the-specification). */
 export const extensions: readonly Handler<Endpoint, AppContext>[] = [
   trail, //            GET  /v2/trail
+  fundings, //         GET  /v2/fundings
   labelSearch, //      GET  /v2/labels/search
   chainList, //        GET  /v2/chainlist
   apiLimit, //         GET  /v2/api       module=getapilimit action=getapilimit

@@ -110,6 +110,7 @@ const calls: Record<AnyId, () => Promise<unknown>> = {
     client.validators.metadata({ validator_index_or_pubkey: String(world.samples.indices[0]) }),
   'markets.bySlug': () => client.markets.bySlug({ slug: world.samples.slug }),
   'explorer.trail': () => client.explorer.trail({ address: world.samples.address }),
+  'explorer.fundings': () => client.explorer.fundings({ addresses: [world.samples.address] }),
   'explorer.labelSearch': () => client.explorer.labelSearch({ q: 'exchange' }),
   'explorer.chainList': () => client.explorer.chainList(),
   'explorer.apiLimit': () => client.explorer.apiLimit(),

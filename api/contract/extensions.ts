@@ -4,6 +4,7 @@ import { contract } from './contract.ts'
 import type { Endpoint } from './kit.ts'
 import type { AnyId, ExtensionId } from './routes.ts'
 import { addressTag, apiLimit, chainList } from './wire/explorer-extensions.ts'
+import { fundings } from './wire/fundings.ts'
 import { currencies } from './wire/fx-currencies.ts'
 import { quote, receipt, receiptKey, setRate } from './wire/fx-extensions.ts'
 import { quotes, rates } from './wire/fx-lists.ts'
@@ -27,6 +28,7 @@ import * as operators from './wire/validators-operators.ts'
 
 export const extensions = {
   'explorer.trail': trail,
+  'explorer.fundings': fundings,
   'explorer.labelSearch': labelSearch,
   'explorer.chainList': chainList,
   'explorer.apiLimit': apiLimit,

@@ -2,6 +2,7 @@
 // of the export.
 import * as explorer from './wire/explorer.ts'
 import * as explorerExtensions from './wire/explorer-extensions.ts'
+import * as fundings from './wire/fundings.ts'
 import * as fx from './wire/fx.ts'
 import * as fxLists from './wire/fx-lists.ts'
 import * as marketChanges from './wire/market-changes.ts'
@@ -35,6 +36,7 @@ for (const [name, value] of Object.entries({
   ...marketChanges,
   ...marketLists,
   ...trail,
+  ...fundings,
 })) {
   if (typeof value !== 'object' || value === null || !('properties' in value)) continue
   namesByMembers.set(value.properties, name)

@@ -86,6 +86,14 @@ const spec = 'beyond'
 /** Endpoints beyond the specification (behaviour/http.md#endpoints-beyond-the-specification). */
 export const extensionRoutes = {
   'explorer.trail': { ...explorer, spec, path: '/v2/trail', plan: 'standard', perSecond: 2 },
+  'explorer.fundings': {
+    ...explorer,
+    spec,
+    path: '/v2/fundings',
+    plan: 'standard',
+    perSecond: 2,
+    urlBytesMax: 65_536,
+  },
   'explorer.labelSearch': { ...explorer, spec, path: '/v2/labels/search', plan: 'standard', perSecond: 10 },
   'explorer.chainList': { ...explorer, spec, path: '/v2/chainlist', auth: 'open', plan: 'free' },
   'explorer.apiLimit': {

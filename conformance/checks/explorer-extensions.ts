@@ -3,11 +3,12 @@ import { type Checks, expect, expectSame, membersOf, Skipped, toList } from '../
 import { findAddress } from '../samples.ts'
 import type { ServerUnderTest } from '../server-under-test.ts'
 
-const [chains, usage, tag, trail] = [
+const [chains, usage, tag, trail, fundings] = [
   'explorer.chainList',
   'explorer.apiLimit',
   'explorer.addressTag',
   'explorer.trail',
+  'explorer.fundings',
 ] as const
 
 /** An address that has a label, and its name: the end of the trail of the sample address. */
@@ -52,6 +53,29 @@ export const explorerExtensionChecks: Checks = {
       const [labels, slugs] = [record?.labels, record?.labels_slug] as unknown[][]
       expect(labels?.length === slugs?.length, 'labels and labels_slug have different lengths')
       await server.expectFailure(tag, { address: '0x12' }, 'input.invalid')
+    },
+  },
+  'explorer.extension.fundings': {
+    rule: 'behaviour/explorer.md#many-fundings',
+    requirement: 'each address has a record in the order of the request, with the funding of 4.3 if it is known',
+    async run(server) {
+      const address = await findAddress(server)
+      const unused = `0x${'7e57'.repeat(10)}`
+      const addresses = [unused, `0x${address.slice(2).toUpperCase()}`, unused]
+      const records = toList((await server.fetchExtension(fundings, { addresses })).result, 'result')
+      expectSame(
+        records.map((record) => record.address),
+        [unused, address, unused],
+        'the records are about other addresses',
+      )
+      const [none, known] = records
+      if (known?.status === 'funded') {
+        const { result } = await server.fetchReply('explorer.fundedBy', { address })
+        expectSame(known.funding, result, 'the funding is not that of explorer.fundedBy')
+      }
+      expect(none?.status !== 'funded', 'an unused address is funded')
+      const { body } = await server.call(fundings, { addresses: [address, '0x12'] })
+      expect(membersOf(body, 'the reply').status === '0', 'a malformed address is accepted')
     },
   },
 }

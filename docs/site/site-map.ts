@@ -39,6 +39,7 @@ export const sidebar: readonly { readonly title: string; readonly entries: reado
     entries: [
       ['Explorer', 'explorer.md'],
       ['Labels', 'labels.md'],
+      ['Many fundings', 'fundings.md'],
       ['Funding trail', 'trail.md'],
       ['FX quotes', 'fx.md'],
       ['Validator ratings', 'validators.md'],

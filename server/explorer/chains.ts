@@ -34,7 +34,15 @@ function readChainId(query: RawQuery): string {
 
 /** In lower case. A looked-up address needs no checksum (behaviour/http.md#address-checksums). */
 export function readAddress(text: string): string {
-  const address = text.toLowerCase()
-  if (!/^0x[0-9a-f]{40}$/.test(address)) throw invalid(['query', 'address'], 'must be 0x and 40 hexadecimal digits')
+  const address = toAddress(text)
+  if (address === undefined) throw invalid(['query', 'address'], addressMust)
   return address
+}
+
+export const addressMust = 'must be 0x and 40 hexadecimal digits'
+
+/** Undefined if the text is not an address. */
+export function toAddress(text: string): string | undefined {
+  const address = text.toLowerCase()
+  return /^0x[0-9a-f]{40}$/.test(address) ? address : undefined
 }

@@ -1,5 +1,6 @@
 // Operations of a running server: warnings at its start, and the control socket that commands use. A server works
 // without the socket, so failing to open it is only a warning.
+import { findFundingsForOperator } from '#explorer/extensions/fundings/find-fundings.ts'
 import { sourcesReport } from '#fx/rates/source-health.ts'
 import { startControlServer } from '#runtime/control-socket.ts'
 import type { AppContext } from '#server/context.ts'
@@ -29,6 +30,7 @@ export async function startOperations(context: AppContext, options: OperationsOp
     rates: () => sourcesReport(context),
     ...(options.ingestCalls ?? ingestCalls(context, options.dataDir)),
     explain: (input) => explainForOperator(context, input),
+    fundings: (input) => findFundingsForOperator(context, input),
     income: (input) => incomeForOperator(context, input),
     doctor: async (input) => {
       const { storeDiagnoses } = await import('./doctor.ts')

@@ -93,6 +93,16 @@ export const explorerDefects: readonly Defect[] = [
   ],
   ['labels have no slugs', 'explorer.extension.address-tag', replaceValue(v2, 'result.*.labels_slug', constant([]))],
   ['addresses are not checked', 'explorer.extension.address-tag', replaceText('Invalid address', 'Bad address')],
+  [
+    'another value of a funding in a list',
+    'explorer.extension.fundings',
+    replaceValue('/v2/fundings', 'result.*.funding.value', constant('1')),
+  ],
+  [
+    'an address of a list is missing',
+    'explorer.extension.fundings',
+    replaceValue('/v2/fundings', 'result', (records) => (Array.isArray(records) ? records.slice(1) : records)),
+  ],
   ['files need a key', 'explorer.link.json', statusWhere(401, ({ url }) => url.pathname.startsWith('/exports/'))],
 ]
 

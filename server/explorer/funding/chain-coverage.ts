@@ -14,6 +14,7 @@ export const blocksStream = (chain: string): string => `explorer/blocks/${chain}
 export const chainStream = (chain: string): string => `chain ${chain}`
 
 export interface ChainCoverage {
+  readonly chain: string
   /** From the chain's first block to its newest final one. Empty before a node was asked. */
   readonly blocks: Range
   readonly covered: readonly Range[]
@@ -99,6 +100,7 @@ async function readChainCoverage(
     coverage: until > from ? describeCoverage(covered, { from, until: isConfirmed ? until : until + 1 }) : 'none',
   })
   return {
+    chain,
     blocks,
     covered,
     confirmedMs: head?.confirmed_ms ?? 0,

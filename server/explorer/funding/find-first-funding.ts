@@ -6,6 +6,7 @@
 // 3. Otherwise a node is searched (probe/probe.ts), or the request fails.
 import { Fault } from '#core/fault.ts'
 import type { Range } from '#core/ranges.ts'
+import type { Confidence } from '#http/handler.ts'
 import type { ExplorerContext } from '../context.ts'
 import { findNode } from '../nodes.ts'
 import { type ChainCoverage, firstGap, getChainCoverage, isHeadConfirmed, toConfidence } from './chain-coverage.ts'
@@ -22,20 +23,38 @@ export async function findFirstFunding(
   // Read the coverage before the record: the index may advance in between, and must not appear further along than its
   // rows.
   const coverage = await getChainCoverage(context, chain)
-  const stored = await findFunding(context.ingest, chain, address)
+  const stored = judgeStored(context, coverage, await findFunding(context.ingest, chain, address))
+  if (stored.is === 'known') return stored
+  if (stored.is === 'notFinal') return findUnfinalized(context, chain, address, coverage)
+  if (canProbe(context, chain)) return probe(context, chain, address)
+  throw notCovered(context, chain, stored.message, coverage)
+}
+
+/**
+ * What the stored data proves about an address. `coverage` was read before `stored`. `notFinal`: every final block is
+ * indexed and has no transfer; an unfinalized one may.
+ */
+export type StoredVerdict =
+  | { readonly is: 'known'; readonly funding: Funding; readonly confidence: Confidence }
+  | { readonly is: 'notFinal' }
+  | { readonly is: 'unknown'; readonly message: string }
+
+export function judgeStored(
+  context: Pick<ExplorerContext, 'clock' | 'settings'>,
+  coverage: ChainCoverage,
+  stored: Funding | undefined,
+): StoredVerdict {
   if (stored?.isProven)
-    return { funding: stored, confidence: { asOf: stored.block, finality: 'finalized', coverage: 'probed' } }
+    return {
+      is: 'known',
+      funding: stored,
+      confidence: { asOf: stored.block, finality: 'finalized', coverage: 'probed' },
+    }
   const unread = firstUnread(coverage, stored)
   const isConfirmed = isHeadConfirmed(context, coverage)
-  if (stored && !unread) return { funding: stored, confidence: toConfidence(coverage, isConfirmed) }
-  if (!stored && !unread && isConfirmed) return findUnfinalized(context, chain, address, coverage)
-  if (canProbe(context, chain)) return probe(context, chain, address)
-  throw notCovered(
-    context,
-    chain,
-    unread ? describeUnread(chain, unread) : describeUnconfirmed(chain, coverage),
-    coverage,
-  )
+  if (stored && !unread) return { is: 'known', funding: stored, confidence: toConfidence(coverage, isConfirmed) }
+  if (unread) return { is: 'unknown', message: describeUnread(coverage.chain, unread) }
+  return isConfirmed ? { is: 'notFinal' } : { is: 'unknown', message: describeUnconfirmed(coverage) }
 }
 
 /** Every final block is indexed and has no transfer; an unfinalized one may. */
@@ -66,7 +85,7 @@ function describeUnread(chain: string, unread: Range | 'all'): string {
   return `${blocks}, so the first funding of this address is not known`
 }
 
-const describeUnconfirmed = (chain: string, { blocks }: ChainCoverage): string =>
+const describeUnconfirmed = ({ chain, blocks }: ChainCoverage): string =>
   `No node has confirmed recently that block ${blocks.until - 1} is the newest final block of chain ${chain}, so a later block may hold a transfer to this address`
 
 const retryWhenUnreadMs = 60_000

@@ -7,6 +7,7 @@
 // 3. A row alone does not prove that it is the first. Complete coverage proves it (chain-coverage.ts), or a search, which
 //    marks the row as proven.
 import { strict as assert } from 'node:assert'
+import { selectIn } from '#storage/select-in.ts'
 import type { StateReader, StateWriter, Value } from '#storage/state.ts'
 
 export interface Funding {
@@ -63,17 +64,40 @@ const keepEarliest = `
   where (excluded.block, excluded.tx_index, excluded.position) < (fundings.block, fundings.tx_index, fundings.position)`
 
 export async function findFunding(state: StateReader, chain: string, address: string): Promise<Funding | undefined> {
-  const row = await state.get<StoredFunding & { proven: number }>(selectFunding, chain, toBytes(address, 20))
-  if (!row) return undefined
-  const { proven, ...stored } = row
-  return proven === 1 ? { ...toFunding(stored), isProven: true } : toFunding(stored)
+  const row = await state.get<ProvableFunding>(selectFunding, chain, toBytes(address, 20))
+  return row && toProvable(row)
 }
-const selectFunding = `select ${selectedColumns}, proven from fundings where chain = ? and address = ?`
+
+/** In no particular order. */
+export async function findFundings(
+  state: StateReader,
+  chain: string,
+  addresses: readonly string[],
+): Promise<Funding[]> {
+  const keys = addresses.map((address) => toBytes(address, 20))
+  return (await selectIn<ProvableFunding>(state, `${selectProvable} in`, [chain], keys)).map(toProvable)
+}
+
+type ProvableFunding = StoredFunding & { readonly proven: number }
+const selectProvable = `select ${selectedColumns}, proven from fundings where chain = ? and address`
+const selectFunding = `${selectProvable} = ?`
+
+const toProvable = ({ proven, ...stored }: ProvableFunding): Funding =>
+  proven === 1 ? { ...toFunding(stored), isProven: true } : toFunding(stored)
 
 /** `from` is the statement after `from`: a table of fundings, the conditions, the order and the limit. */
 export async function selectFundings(reader: StateReader, from: string, ...values: Value[]): Promise<Funding[]> {
   return (await reader.all<StoredFunding>(`select ${selectedColumns} from ${from}`, ...values)).map(toFunding)
 }
+
+/** Like selectFundings, for many keys. `from` ends with `… in`. */
+export const selectFundingsIn = async (
+  reader: StateReader,
+  from: string,
+  values: readonly Value[],
+  keys: readonly Value[],
+): Promise<Funding[]> =>
+  (await selectIn<StoredFunding>(reader, `select ${selectedColumns} from ${from}`, values, keys)).map(toFunding)
 
 const toFunding = ({ address, funder, tx, valueWei, ...row }: StoredFunding): Funding => ({
   ...row,

@@ -144,6 +144,28 @@ export async function findTags(
   return rows.map(toTag)
 }
 
+/** The label of each address of the chain that has one, by address. */
+export async function findLabels(
+  state: StateReader,
+  chain: string,
+  addresses: readonly string[],
+): Promise<ReadonlyMap<string, Tag>> {
+  const sql = `select ${columns} from tagged_addresses where chain = ? and address in`
+  const keys = addresses.map((address) => toBytes(address, 20))
+  const labels = new Map<string, Tag>()
+  for (const tag of (await selectIn<StoredTag>(state, sql, [chain], keys)).map(toTag)) {
+    const known = labels.get(tag.address)
+    if (!known || isPreferred(tag, known)) labels.set(tag.address, tag)
+  }
+  return labels
+}
+
+/** The order of findTags. */
+function isPreferred(a: Tag, b: Tag): boolean {
+  if (a.confidence !== b.confidence) return a.confidence > b.confidence
+  return a.updatedUnix === b.updatedUnix ? a.source < b.source : a.updatedUnix > b.updatedUnix
+}
+
 /** How many addresses of a chain have a tag, counted up to `max`. */
 export async function countTaggedAddresses(state: StateReader, chain: string, max: number): Promise<number> {
   const row = await state.get<{ count: number | bigint }>(

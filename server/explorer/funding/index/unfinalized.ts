@@ -11,6 +11,7 @@ import {
   fundingValues,
   putFundings,
   selectFundings,
+  selectFundingsIn,
   toBytes,
   toHex,
 } from '../fundings.ts'
@@ -59,6 +60,16 @@ export async function findUnfinalizedFunding(
 ): Promise<Funding | undefined> {
   const from = 'unfinalized_fundings where chain = ? and address = ? order by block limit 1'
   return (await selectFundings(reader, from, chain, toBytes(address, 20)))[0]
+}
+
+/** In no particular order. */
+export async function findUnfinalizedFundings(
+  reader: StateReader,
+  chain: string,
+  addresses: readonly string[],
+): Promise<Funding[]> {
+  const keys = addresses.map((address) => toBytes(address, 20))
+  return selectFundingsIn(reader, 'unfinalized_fundings where chain = ? and address in', [chain], keys)
 }
 
 /** The fundings of a transaction, on any chain. The table is small: it is read without an index. */
