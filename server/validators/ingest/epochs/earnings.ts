@@ -61,7 +61,9 @@ export function computeEarnings(
   const hasPendingQueues = now.pending !== undefined && next.pending !== undefined
   const change = now.pending && next.pending ? pendingChange(now.pending, next.pending) : noChange
   const transfers = new BalanceTransfers(data, blocks, change)
-  const replay = new BalanceReplay(next.count, now.balance)
+  const restMin = (validator: number) =>
+    (next.withdrawable[validator] as number) <= epoch + 1 ? 0 : rules.effectiveMax.phase0
+  const replay = new BalanceReplay(next.count, now.balance, restMin)
   const slashed = new Set<number>()
   const processEpochEnd = () => {
     transfers.queueExcess(replay)
@@ -202,11 +204,16 @@ class BalanceTransfers {
 class BalanceReplay {
   readonly balance: Float64Array
   readonly earned: Float64Array
+  readonly #restMin: (validator: number) => number
+  /** Validators with an unknown deposit that was withdrawn again. Their balance is higher. */
+  readonly #hasUnknownDeposit = new Set<number>()
 
-  constructor(count: number, start: Float64Array) {
+  /** `restMin`: what a withdrawal leaves at least, in gwei. */
+  constructor(count: number, start: Float64Array, restMin: (validator: number) => number) {
     this.balance = new Float64Array(count)
     this.balance.set(start.subarray(0, count))
     this.earned = new Float64Array(count)
+    this.#restMin = restMin
   }
 
   applyBlock(
@@ -214,7 +221,9 @@ class BalanceReplay {
     withdrawals: readonly { readonly validator: number; readonly amount: number }[],
   ): void {
     for (const { validator, amount } of withdrawals) {
-      this.balance[validator] = (this.balance[validator] as number) - amount
+      const rest = (this.balance[validator] as number) - amount
+      this.balance[validator] = rest
+      if (rest < this.#restMin(validator)) this.#hasUnknownDeposit.add(validator)
     }
     for (const { validator, penalty } of effects.slashed) this.#earn(validator, penalty)
     this.#earn(effects.proposer, proposerReward(effects))
@@ -235,8 +244,8 @@ class BalanceReplay {
 
   #earn(index: number, gwei: number): void {
     const before = this.balance[index] as number
-    // A balance is below zero only if an unknown deposit was withdrawn again.
-    const applied = before < 0 ? gwei : Math.max(gwei, 0 - before)
+    const isTooLow = before < 0 || this.#hasUnknownDeposit.has(index)
+    const applied = isTooLow ? gwei : Math.max(gwei, 0 - before)
     this.balance[index] = before + applied
     this.earned[index] = (this.earned[index] as number) + applied
   }
