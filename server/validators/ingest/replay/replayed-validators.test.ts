@@ -12,6 +12,7 @@ import type { TransitionState } from '#sources/beacon/transition-state.ts'
 import { type Validators, validatorsFromJson } from '#sources/beacon/validators.ts'
 import type { BlockEffects } from '../rules/block-effects.ts'
 import { computeStake } from '../rules/stake.ts'
+import { consolidationRecord } from './execution-requests.ts'
 import { ReplayedValidators } from './replayed-validators.ts'
 
 interface StateJson {
@@ -189,6 +190,23 @@ test('a deposit is postponed from the block on in which the exit of its validato
     assert.equal(balance[1], 32_000_000_000 + (isPostponed ? 0 : 7), label)
     assert.equal(pending?.deposits.length, isPostponed ? 192 : 0, label)
   }
+})
+
+test('a consolidation stays in the queue if its source is slashed before it can withdraw', () => {
+  const empty = new Uint8Array()
+  const compounding = { ...validatorJson(2), withdrawal_credentials: `0x02${'0'.repeat(22)}${address(2).slice(2)}` }
+  const slashed = { ...validatorJson(1, '106'), slashed: true, withdrawable_epoch: '8292' }
+  const [before, after] = [
+    validatorsOf(stateWith([validatorJson(0), validatorJson(1), compounding])),
+    validatorsOf(stateWith([validatorJson(0), slashed, compounding])),
+  ]
+  const step = cases[0] as TransitionCase
+  const state = new ReplayedValidators(rules, 100, before, after, transitionOf(step))
+  const consolidations = concat(address(1), pubkey(1), pubkey(2))
+  const requests = { deposits: empty, withdrawals: empty, consolidations }
+  state.applyBlock({ ...blockOf(step), slot: firstSlotAt(rules, 100) + 1, requests }, noEffects, noContext)
+  const { pending } = state.current()
+  assert.deepEqual(Buffer.from(pending?.consolidations ?? []), consolidationRecord(1, 2))
 })
 
 test('a deposit that creates no validator is ignored, also if a later one of the same key does', () => {

@@ -158,7 +158,9 @@ export class ReplayedValidators implements SweptValidators {
     if (source === undefined || this.isExiting(source)) return
     this.#beginExit(source)
     if (target === undefined || !this.isExiting(source)) return
-    const isInTime = (this.#after.withdrawable[source] as number) <= epoch + computedEpochsMax
+    // A slashing later in the gap has moved the epoch in which the source can withdraw.
+    const isInTime =
+      this.#after.slashed[source] === 1 || (this.#after.withdrawable[source] as number) <= epoch + computedEpochsMax
     const isAllowed = this.#credentials.typeOf(target) === credentialsType.compounding && !this.isExiting(target)
     if (isInTime && isAllowed && isActiveAt(this.#after, target, epoch))
       this.#consolidations = Buffer.concat([this.#consolidations, consolidationRecord(source, target)])
