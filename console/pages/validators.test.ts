@@ -246,7 +246,7 @@ describe('Validators page', { skip: noBrowser }, () => {
       return [incident?.replace(/^.*UTC/, ''), ...missing]
     }
     assert.deepEqual(await incidentOf(5), [
-      '154Proposed block has an empty payloadthe validator, as far as known',
+      '154The payload that the validator built did not become part of the chainthe validator, as far as known',
       '154the validatornot part of the chain––',
     ])
     assert.deepEqual(await incidentOf(9), [

@@ -8,7 +8,7 @@ import { Table } from '../../parts/table.tsx'
 import { hrefOf } from '../../route.ts'
 import { useEndpoint } from '../../use-endpoint.ts'
 import { DayPicture } from './day-picture.tsx'
-import { faultLabels, formatIncident, formatTally, type Incident, incidentsOf } from './incidents.ts'
+import { faultLabels, formatIncident, formatTally, type Incident, incidentsOfDay } from './incidents.ts'
 import { queryOf, type ValidatorsView } from './view.ts'
 
 interface DayProps {
@@ -57,7 +57,7 @@ export function Day({ index, view, day }: DayProps) {
 }
 
 function DayDetails({ day }: { readonly day: ExplainedDay }) {
-  const incidents = day.epochs.flatMap(incidentsOf)
+  const incidents = incidentsOfDay(day)
   const summary = formatTally(incidents)
   return (
     <>

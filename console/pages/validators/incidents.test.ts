@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { colourOfStyle, smallestDistance, themes } from '#test/colour-vision.ts'
-import { cells, cellsOf, formatTally, incidentsOf } from './incidents.ts'
+import { cells, cellsOf, formatTally, incidentsOf, incidentsOfDay } from './incidents.ts'
 
 const fine = {
   epoch: 100,
@@ -72,7 +72,7 @@ test('a payload that a builder withheld and a vote that pays nothing are no faul
     payload: 'full' as const,
   }
   const withheld = { ...fine, withheldPayloads: [3208] }
-  const incidents = [withheld, { ...fine, epoch: 101, payloadVote }].flatMap(incidentsOf)
+  const incidents = [withheld, { ...fine, epoch: 101, payloadVote }].flatMap((epoch) => incidentsOf(epoch))
   assert.deepEqual(
     incidents.map(({ kind, slot, fault }) => [kind, slot, fault]),
     [
@@ -85,12 +85,32 @@ test('a payload that a builder withheld and a vote that pays nothing are no faul
   assert.equal(formatTally([...incidents, ...incidentsOf(withheld)].filter(({ kind }) => kind === 'withheld')), tally)
 })
 
+test('since Gloas, a payload that the validator built and the chain does not have is not called empty', () => {
+  const epochs = [
+    { ...fine, emptyBlocks: [3201] },
+    { ...fine, epoch: 101, emptyBlocks: [3240, 3241] },
+  ]
+  const proposals = [3240, 3241].map((slot) => ({
+    ...{ slot, payload: 'empty' as const, builder: null, valueGwei: 0, paid: null },
+  }))
+  const incidents = incidentsOfDay({ epochs, proposals })
+  assert.deepEqual(
+    incidents.map(({ kind, slot, fault }) => [kind, slot, fault]),
+    [
+      ['emptyBlock', 3201, 'validator'],
+      ['ownPayload', 3240, 'validator'],
+      ['ownPayload', 3241, 'validator'],
+    ],
+  )
+  assert.equal(formatTally(incidents), '1 block with an empty payload, 2 own payloads missing from the chain')
+})
+
 test('a cell shows the worst incident of its epoch; one that is not the validator’s fault only if there is no other', () => {
   const excused = { ...fine, epoch: 101, vote: { ...vote, delay: 2, bestDelay: 2, nextBlockMissing: true } }
   const both = { ...excused, epoch: 102, vote: { ...excused.vote, headCorrect: false } }
   const several = { ...fine, epoch: 103, vote: { ...vote, delay: 2, headCorrect: false }, missedBlocks: [3300] }
   const outside = { ...late, epoch: 200 }
-  const incidents = [late, excused, both, several, outside].flatMap(incidentsOf)
+  const incidents = [late, excused, both, several, outside].flatMap((epoch) => incidentsOf(epoch))
   assert.deepEqual(cellsOf(incidents, { from: 100, until: 105 }), ['late', 'excused', 'wrongHead', 'noBlock', 'fine'])
 })
 

@@ -1,6 +1,6 @@
 // The incidents of a day, whose fault they are, and their texts, for the table of a day and for the verdict
 // (behaviour/validators.md#whose-fault-a-missed-duty-is).
-import type { ExplainedEpoch } from '#api/contract/wire/validators-explain.ts'
+import type { ExplainedDay, ExplainedEpoch } from '#api/contract/wire/validators-explain.ts'
 
 /** The worst first. `name` has its noun in the singular, `colour` is that of its epoch in the picture of a day. */
 const incidentKinds = {
@@ -26,6 +26,11 @@ const incidentKinds = {
     name: 'block with an empty payload',
     colour: 'var(--c9)',
     text: () => 'Proposed block has an empty payload',
+  },
+  ownPayload: {
+    name: 'own payload missing from the chain',
+    colour: 'var(--c9)',
+    text: () => 'The payload that the validator built did not become part of the chain',
   },
   sync: {
     name: 'epoch with missed sync signatures',
@@ -56,7 +61,14 @@ export interface Incident {
   readonly fault: 'validator' | 'none' | 'both' | 'builder' | 'costless'
 }
 
-export function incidentsOf({ epoch, vote, ...rest }: ExplainedEpoch): Incident[] {
+export const incidentsOfDay = ({ epochs, proposals }: Pick<ExplainedDay, 'epochs' | 'proposals'>): Incident[] =>
+  epochs.flatMap((epoch) => incidentsOf(epoch, proposals))
+
+/** `proposals`: the validator's blocks since Gloas. */
+export function incidentsOf(
+  { epoch, vote, ...rest }: ExplainedEpoch,
+  proposals: ExplainedDay['proposals'] = [],
+): Incident[] {
   const incident = (kind: IncidentKind, slot: number | null, amount: number | null = null): Incident => ({
     epoch,
     slot,
@@ -71,7 +83,8 @@ export function incidentsOf({ epoch, vote, ...rest }: ExplainedEpoch): Incident[
   if (vote?.targetCorrect === false) incidents.push(incident('wrongTarget', vote.slot))
   if (vote?.headCorrect === false) incidents.push(incident('wrongHead', vote.slot))
   incidents.push(...rest.missedBlocks.map((slot) => incident('noBlock', slot)))
-  incidents.push(...rest.emptyBlocks.map((slot) => incident('emptyBlock', slot)))
+  const isGloas = (slot: number) => proposals.some((proposal) => proposal.slot === slot)
+  incidents.push(...rest.emptyBlocks.map((slot) => incident(isGloas(slot) ? 'ownPayload' : 'emptyBlock', slot)))
   for (const slot of rest.withheldPayloads ?? []) incidents.push({ ...incident('withheld', slot), fault: 'builder' })
   if (rest.missedSyncSignatures > 0) incidents.push(incident('sync', null, rest.missedSyncSignatures))
   if (rest.slashedSlot !== null) incidents.push(incident('slashed', rest.slashedSlot))

@@ -1,7 +1,7 @@
 // A verdict about a validator in one sentence: its rating, how many days were bad, and how many of them were its fault, as
 // far as the stored duties tell (behaviour/validators.md#whose-fault-a-missed-duty-is).
 import type { ExplainedDay } from '#api/contract/wire/validators-explain.ts'
-import { type Incident, incidentsOf } from './incidents.ts'
+import { type Incident, incidentsOfDay } from './incidents.ts'
 
 /** A day is bad below this rating: from the third step of the scale on. */
 export const badBelow = 97
@@ -9,19 +9,19 @@ export const badBelow = 97
 /** Whose fault the rating of a day is. `unknown`: the duties of the day are not stored in detail. */
 export type DayFault = 'own' | 'partly' | 'others' | 'unknown'
 
-/** The others change amounts, but not the rating. */
+/** The others change at most amounts, but not the rating. */
 const ratedKinds: ReadonlySet<Incident['kind']> = new Set([
-  ...(['missed', 'late', 'wrongTarget', 'wrongHead', 'noBlock', 'emptyBlock', 'withheld'] as const),
+  ...(['missed', 'late', 'wrongTarget', 'wrongHead', 'noBlock', 'emptyBlock', 'ownPayload'] as const),
 ])
 
 /** The incidents of a day that lower its rating. */
-export const ratedIncidents = ({ epochs }: Pick<ExplainedDay, 'epochs'>): Incident[] =>
-  epochs.flatMap(incidentsOf).filter(({ kind }) => ratedKinds.has(kind))
+export const ratedIncidents = (day: Pick<ExplainedDay, 'epochs' | 'proposals'>): Incident[] =>
+  incidentsOfDay(day).filter(({ kind }) => ratedKinds.has(kind))
 
-export function faultOfDay(day: Pick<ExplainedDay, 'epochs' | 'epochsKnown'>): DayFault {
+export function faultOfDay(day: Pick<ExplainedDay, 'epochs' | 'epochsKnown' | 'proposals'>): DayFault {
   const incidents = ratedIncidents(day)
   if (!day.epochsKnown || incidents.length === 0) return 'unknown'
-  const excused = incidents.filter(({ fault }) => fault === 'none' || fault === 'builder').length
+  const excused = incidents.filter(({ fault }) => fault === 'none').length
   if (excused === incidents.length) return 'others'
   return excused > 0 || incidents.some(({ fault }) => fault === 'both') ? 'partly' : 'own'
 }
