@@ -68,12 +68,27 @@ describe('a server that reads a chain across the fork to Gloas', { skip: skipWit
       ? notFound(exchange, 404)
       : exchange
 
+  const withoutEpochs =
+    (from: number, until: number): Meddle =>
+    (exchange) => {
+      const slot = /\/states\/(\d+)(\/|$)/.exec(exchange.path)?.[1]
+      const epoch = Math.floor(Number(slot) / gloasTime.slotsPerEpoch)
+      return slot !== undefined && epoch >= from && epoch < until ? notFound(exchange, 404) : exchange
+    }
+
   /** The nodes of each server. */
   const forms: Readonly<Record<string, readonly ReplayOptions[]>> = {
     'SSZ, whole states': [{}],
     'SSZ, whole states of the first and last slot of each epoch': [{ more: [] }],
     JSON: [{ ssz: false }],
     'SSZ, no states of empty slots': [{ meddle: withoutEmptySlots }],
+    'SSZ, no states of empty slots and no envelopes': [
+      {
+        meddle: (exchange, at) =>
+          envelopes.test(exchange.path) ? notFound(exchange, 404) : withoutEmptySlots(exchange, at),
+      },
+    ],
+    'SSZ, no states of the epochs 9 to 14': [{ meddle: withoutEpochs(9, 15) }],
     'SSZ, no full states': [{ meddle: refusing(fullStates) }],
     'envelopes answered with 404': [{ meddle: refusing(envelopes) }],
     'envelopes answered with 400': [{ meddle: refusing(envelopes, 400) }],
@@ -221,9 +236,9 @@ describe('a server that reads a chain across the fork to Gloas', { skip: skipWit
   }
 
   async function assertEffectiveness(get: Get, rows: readonly Row[]): Promise<void> {
-    for (let validator = 0; validator < 64; validator++) {
+    for (let validator = 0; validator < 66; validator++) {
       const validatorRows = rows.filter((row) => row.validator === validator)
-      const isSample = validator % 16 === 8
+      const isSample = validator % 16 === 8 || validator >= 64
       for (const granularity of isSample ? (['hour', ...granularities] as const) : (['hour'] as const)) {
         for (const utc of isSample ? [false, true] : [false]) {
           const query = `granularity=${granularity}&utc=${utc}&limit=1000`

@@ -1,4 +1,4 @@
-// When: a state before the gap was recorded, and a node or a record has one after it.
+// When: a record or a node has a full state before the gap, and one after it.
 // Proves: the epochs are exact: the computed state must equal the state after them (../replay/replay-gap.ts).
 // Costs: all blocks of the gap with each attempt, so there are at most 24 attempts for each gap and process.
 import { computeMissing } from './compute-missing.ts'

@@ -9,10 +9,11 @@ export async function computeMissing(
   { from, until }: Range,
   signal: AbortSignal,
 ): Promise<ComputeResult> {
-  const result = await processor.computeEpochs({ from, until: until - 1 }, signal)
+  const computed = { from, until: Math.max(from + 1, until - 1) }
+  const result = await processor.computeEpochs(computed, signal)
   if (result.is === 'computed') {
     const message = 'no beacon node has the states of these epochs; they were computed from blocks and verified'
-    context.log.info({ network, fromEpoch: from, untilEpoch: until - 1 }, message)
+    context.log.info({ network, fromEpoch: from, untilEpoch: computed.until }, message)
   }
   return result
 }

@@ -1,4 +1,4 @@
-// When: a state before the missing ones was recorded, and a node or a record has one after them.
+// When: a record or a node has a full state before the missing ones, and one after them.
 // Proves: the epochs are exact: the computed state must equal the state after them (../replay/replay-gap.ts).
 // Costs: all blocks between the two states, and 20 MB of memory for each epoch with a million validators.
 import { computeMissing } from './compute-missing.ts'

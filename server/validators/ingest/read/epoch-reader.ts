@@ -24,6 +24,9 @@ import { PayloadReader } from './payloads.ts'
 import type { Boundary, EpochStateParts, RecordReader } from './state-records.ts'
 import { StateSearch } from './states-not-found.ts'
 
+/** Epochs before a gap whose full states are requested, one after another, if none was recorded. */
+const statesTriedMax = 4
+
 export interface ReadEpoch extends EpochData {
   readonly boundary: Boundary
 }
@@ -145,12 +148,15 @@ export class EpochReader {
 
   /**
    * Computes epochs whose states no node has any more: replays their blocks between the states at both ends of the range
-   * (../replay). The result begins with the last recorded state before `from`, because the epoch before `from` is needed to
+   * (../replay). The result begins with the last known state before `from`, because the epoch before `from` is needed to
    * process it. Throws a ReplayError if a state or a block is missing, or if the result differs from the state at `until`.
    */
   async replayEpochs({ from, until }: Range): Promise<readonly ReadEpoch[]> {
-    const before = await this.#fullRecordBefore(from)
-    if (!before) throw new ReplayError(`no full state before epoch ${from} was recorded`)
+    const before = (await this.#fullRecordBefore(from)) ?? (await this.#fullStateBefore(from))
+    if (!before)
+      throw new ReplayError(
+        `no full state before epoch ${from} was recorded, and no node has one of the ${statesTriedMax} epochs before it`,
+      )
     const count = until - before.epoch
     if (count > computedEpochsMax)
       throw new ReplayError(`${count} epochs without states are too many; the limit is ${computedEpochsMax}`)
@@ -182,6 +188,17 @@ export class EpochReader {
       const record = anchor && (await this.#records?.read(epoch, anchor.root))
       if (!record?.boundary.transition) continue
       return { epoch, validators: record.boundary.validators, transition: record.boundary.transition }
+    }
+    return undefined
+  }
+
+  /** The same of a node that keeps only some states, or only those of slots with a block. */
+  async #fullStateBefore(until: number): Promise<FullState | undefined> {
+    const search = new StateSearch()
+    for (let epoch = until - 1; epoch > 0 && epoch >= until - statesTriedMax; epoch--) {
+      const { rules, queries } = this.#source
+      const state = await search.result(queries.transitionState(firstSlotAt(rules, epoch)))
+      if (state) return { epoch, ...state }
     }
     return undefined
   }
