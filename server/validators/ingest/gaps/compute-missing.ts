@@ -9,6 +9,7 @@ export async function computeMissing(
   { from, until }: Range,
   signal: AbortSignal,
 ): Promise<ComputeResult> {
+  // The state before `until` may be that of `from`. Then only withdrawals of `from` are missing.
   const computed = { from, until: Math.max(from + 1, until - 1) }
   const result = await processor.computeEpochs(computed, signal)
   if (result.is === 'computed') {
