@@ -79,9 +79,7 @@ async function writeFundings(options: FundingsOptions): Promise<void> {
     await using output = await openOutput(out, table, rows)
     count(output.written)
     if (output.written.length > 0 && !options.json)
-      note(
-        `${out} has ${output.written.length} of ${counted(table.count, 'address', 'addresses')} already. Continuing after them.`,
-      )
+      note(`${out} has ${output.written.length} of ${counted(table.count, 'address', 'addresses')} already.`)
     await writeRest(options, { table, rows, output, find, count })
   })
   const answered = (counts.funded ?? 0) + (counts.none ?? 0)

@@ -74,15 +74,13 @@ async function searchAll(
       if (failed.has(address)) break
     }
   }
-  for (const [address, fault] of failed)
-    found.set(address, { address, status: 'failed', code: fault.code, message: describeFault(fault) })
+  // The private detail names the node: the result is for the operator.
+  for (const [address, { code, detail }] of failed)
+    found.set(address, { address, status: 'failed', code, message: detail })
   return found
 }
 
 const waitMaxMs = 5000
-
-/** With the private detail, which names the node: the result is for the operator. */
-const describeFault = (fault: Fault): string => fault.message.slice(`${fault.code}: `.length)
 
 async function searchOne(context: ExplorerContext, chain: string, address: string): Promise<FoundFunding | Fault> {
   try {
