@@ -24,6 +24,6 @@ test('the calls of the demo have every input that the specification requires, ch
       endpoint.id,
     )
   }
-  const commands = demoCalls('http://127.0.0.1:1', 'tetrad:k:s', samples).map(({ command }) => command)
+  const commands = demoCalls('http://127.0.0.1:1', samples).map(({ command }) => command)
   assert.equal(commands.filter((command) => /[?&]chainid=1&/.test(command)).length, 2)
 })

@@ -1,7 +1,7 @@
 // One call for each endpoint of the specification that works with the demo data, for visitors to copy.
 import { contract } from '#api/contract/contract.ts'
 import type { EndpointId } from '#api/contract/routes.ts'
-import { curlOf } from '#api/contract/samples.ts'
+import { curlOf, keyVariable } from '#api/contract/samples.ts'
 import type { DemoSamples } from '#simulator/demo.ts'
 
 interface DemoCall {
@@ -9,11 +9,12 @@ interface DemoCall {
   readonly command: string
 }
 
-export function demoCalls(url: string, key: string, samples: DemoSamples): DemoCall[] {
+/** The commands read the key from the environment, like those of the documentation. */
+export function demoCalls(url: string, samples: DemoSamples): DemoCall[] {
   const inputs = demoInputs(samples)
-  return Object.values(contract).map(({ id, summary }) => ({
+  return Object.values(contract).map(({ id, summary, auth }) => ({
     title: `${id}: ${summary}`,
-    command: curlOf(id, url, inputs[id], key),
+    command: curlOf(id, url, inputs[id], auth === 'open' ? undefined : keyVariable),
   }))
 }
 

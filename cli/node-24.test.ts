@@ -7,6 +7,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { node24, noNode24 } from '#test/node-24.ts'
+import { readPrintedCalls } from '#test/printed-calls.ts'
 import { commandEnv, openFolder, runChild } from '#test/run-command.ts'
 
 const launcher = join(import.meta.dirname, 'tetrad.js')
@@ -27,16 +28,9 @@ describe('on Node 24', { skip: noNode24 }, () => {
     await using home = await openFolder()
     const { child, printed } = await startDemo(home.dir)
     try {
-      const calls = printed.matchAll(/^curl -s '([^']+)'((?: -[Hd] '[^']+')*)$/gm)
       const statuses = []
-      for (const [, url = '', options = ''] of calls) {
-        const headers = [...options.matchAll(/-H '([^:]+): ([^']+)'/g)].map(([, name = '', value = '']) => [
-          name,
-          value,
-        ])
-        const [, body] = /-d '([^']+)'/.exec(options) ?? []
-        const request = { headers: Object.fromEntries(headers), ...(body && { method: 'POST', body }) }
-        const response = await fetch(url, request)
+      for (const call of readPrintedCalls(printed)) {
+        const response = await fetch(call)
         statuses.push(response.status)
         await response.text()
       }

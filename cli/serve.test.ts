@@ -9,11 +9,13 @@ import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { contract } from '#api/contract/contract.ts'
 import type { StreamView } from '#shared/console-calls.ts'
 import { startedCursor } from '#simulator/demo-mark.ts'
 import { addCoverage, moveCursor } from '#storage/coverage.ts'
 import { openIngest, openStores } from '#storage/open.ts'
 import { onlyInLongRun } from '#test/long.ts'
+import { readPrintedCalls } from '#test/printed-calls.ts'
 import { isInstalled } from '#test/programs.ts'
 import { commandEnv, launcher, openFolder, runCommand } from '#test/run-command.ts'
 import { copyDemo } from '#test/template.ts'
@@ -224,12 +226,9 @@ test('the first start of the demo has recent days, and the next one reads the ot
   {
     await using demo = await openDemo(home.dir)
     assert(demo.lines.some(isLoading), demo.lines.join('\n'))
-    const calls = demo.lines.flatMap((line) => [...line.matchAll(/^curl -s '([^']+)' -H 'authorization: ([^']+)'$/g)])
-    assert(calls.length >= 4, demo.lines.join('\n'))
-    for (const [, url = '', authorization = ''] of calls) {
-      const response = await fetch(url, { headers: { authorization } })
-      assert.equal(response.status, 200, url)
-    }
+    const calls = readPrintedCalls(demo.lines.join('\n'))
+    assert.equal(calls.length, Object.keys(contract).length, demo.lines.join('\n'))
+    for (const call of calls) assert.equal((await fetch(call)).status, 200, call.url)
   }
   await using demo = await openDemo(home.dir)
   const mainnet = async () => {
@@ -263,7 +262,7 @@ test('the first start with own sources prints how far they are read, or that it 
     if (line.startsWith('To see how far')) child.kill('SIGTERM')
   }
   clearTimeout(limit)
-  assert.deepEqual(lines.slice(1, 3), [
+  assert.deepEqual(lines.slice(2, 4), [
     'Reading chain 1: share unknown, rate unknown, remaining time unknown',
     'Reading network mainnet: 0.00 % read, rate unknown, remaining time unknown',
   ])

@@ -135,7 +135,7 @@ async function greet(options: ServeOptions, { server, demo }: Started): Promise<
   const signIn = canSignIn ? await linkFor(server.context, serverUrl.publicUrl || server.url) : undefined
   const greeting = demo && { ...demo, share: await demo.loadedShare() }
   if (options.json) printJson({ url: server.url, ...(greeting && { key: greeting.key }) })
-  else await printGreeting(server.url, greeting, signIn)
+  else await printGreeting({ url: server.url, demo: greeting, signIn, hasPages: pages.enabled })
   if (!options.json && !demo) await printReading(server.context)
 }
 
@@ -201,8 +201,17 @@ interface DemoGreeting {
   readonly samples: DemoSamples
 }
 
-async function printGreeting(url: string, demo: DemoGreeting | undefined, signIn: string | undefined): Promise<void> {
+interface Greeting {
+  readonly url: string
+  readonly demo: DemoGreeting | undefined
+  readonly signIn: string | undefined
+  /** Whether the server delivers the console and the documentation. */
+  readonly hasPages: boolean
+}
+
+async function printGreeting({ url, demo, signIn, hasPages }: Greeting): Promise<void> {
   print(`${bold('Tetrad')} listens on ${url}${demo ? ' with demo data, because no source of data is configured' : ''}`)
+  if (hasPages) print(`Documentation: ${url}/docs/`)
   if (demo) await printCalls(url, demo)
   if (demo && demo.share < 1) {
     const percent = Math.floor(100 * demo.share)
@@ -215,8 +224,8 @@ async function printGreeting(url: string, demo: DemoGreeting | undefined, signIn
 
 async function printCalls(url: string, { key, samples }: DemoGreeting): Promise<void> {
   const { demoCalls } = await import('./demo-calls.ts')
-  print(`\nDemo key, new at each start:\n  ${key}\n\nOne call for each endpoint:`)
-  for (const { title, command } of demoCalls(url, key, samples)) print(`# ${title}\n${command}`)
+  print(`\nOne call for each endpoint, with the demo key, which is new at each start:\nexport TETRAD_KEY='${key}'`)
+  for (const { title, command } of demoCalls(url, samples)) print(`# ${title}\n${command}`)
   print(`\nTo use your own data, run: ${ownCommand()} init`)
   print('Stop with Ctrl-C.\n')
 }
