@@ -68,7 +68,7 @@ describe('Explorer page', { skip: noBrowser }, () => {
     await browser.leave(page)
     // Without an answer replaced, the list has entities, and the addresses are counted too.
     const other = await open('/1')
-    await other.getByText(/^[\d,]+ addresses have a label too\./).waitFor()
+    await other.getByText(/^[\d,]+ addresses have a label of their own/).waitFor()
     await other.getByText(/^Page 1 of \d+, .* entities$/).waitFor()
     await browser.accessible(other)
     await browser.leave(other)

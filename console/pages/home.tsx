@@ -46,7 +46,7 @@ export function Home() {
     <>
       <h1>Chain data, quotes, ratings and markets</h1>
       <p className="lead">
-        Computed by this server from its own nodes and feeds. Each answer says how complete and how final it is.
+        Computed by this server from its own nodes and feeds. Each answer states how complete and how final it is.
       </p>
       <button type="button" className="find big-find" onClick={openSearch}>
         Search an address, validator, pool, market or the documentation <kbd>/</kbd>

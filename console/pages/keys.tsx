@@ -23,8 +23,19 @@ export function Keys({ route }: PageProps) {
   const [id] = route.parts
   return (
     <>
-      <h1>API keys</h1>
-      <p className="lead">Create and manage API keys: permissions, limits and usage.</p>
+      {id === undefined ? (
+        <>
+          <h1>API keys</h1>
+          <p className="lead">Create and manage API keys: permissions, limits and usage.</p>
+        </>
+      ) : (
+        <>
+          <p className="small">
+            <a href={hrefOf('keys')}>Keys</a> / {id}
+          </p>
+          <h1>Usage of {id === 'anonymous' ? 'requests without a key' : <span className="mono">{id}</span>}</h1>
+        </>
+      )}
       {isReady && !session.signedIn && (
         <div className="note warn">
           Sign in to manage keys. <SignInHelp />
@@ -177,7 +188,7 @@ function KeyTable({ keys, changed, edit, rotate }: KeyTableProps) {
       )}
       <Table
         name="API keys"
-        className="stacked"
+        className="stacked many"
         rows={keys}
         columns={[
           [

@@ -64,6 +64,10 @@ export function formatTime(at: number | string): string {
   return Number.isNaN(when.getTime()) ? String(at) : `${when.toISOString().slice(0, 19).replace('T', ' ')} UTC`
 }
 
+/** Both dates are included. */
+export const formatDates = (first: string | null, last: string | null): string =>
+  first === last ? `${first}` : `${first} to ${last}`
+
 const units: readonly [seconds: number, unit: string][] = [
   [86_400, 'd'],
   [3600, 'h'],

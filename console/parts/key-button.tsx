@@ -7,6 +7,8 @@ import { lazyDialog } from './lazy-dialog.tsx'
 const KeyDialog = lazyDialog(() => import('./key-dialog.tsx').then(({ KeyDialog }) => KeyDialog))
 
 const idOf = (key: string): string => key.split(':')[1] ?? '?'
+/** The key of a session has the id `console-…`. */
+const labelOf = (id: string): string => (id.startsWith('console-') ? 'session' : shortenHex(id))
 
 export function KeyButton() {
   const { key } = useConsoleContext()
@@ -14,7 +16,7 @@ export function KeyButton() {
   return (
     <>
       <button type="button" onClick={() => setOpen(true)}>
-        {key === '' ? 'Set a key' : `Key ${shortenHex(idOf(key))}`}
+        {key === '' ? 'Set a key' : `API key: ${labelOf(idOf(key))}`}
       </button>
       {isOpen && <KeyDialog onClose={() => setOpen(false)} />}
     </>

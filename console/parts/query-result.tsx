@@ -47,11 +47,17 @@ function StaleNotice({ error, atMs }: { readonly error: unknown; readonly atMs: 
   )
 }
 
+/** Text of the server in which commands are between backticks. */
+const WithCode = ({ text }: { readonly text: string }) => (
+  <>{text.split('`').map((part, index) => (index % 2 === 1 ? <code key={part}>{part}</code> : part))}</>
+)
+
 export function Failure({ error, notFound }: { readonly error: unknown; readonly notFound?: ReactNode }) {
   if (notFound !== undefined && isNotFound(error)) return <div className="note">{notFound}</div>
   return (
     <div role="alert" className={isAboutKeys(error) ? 'note warn' : 'note bad'}>
-      {formatFailure(error)} <span className="soft">{adviceOf(error)}</span> {isAboutKeys(error) && <DemoKeyButton />}
+      <WithCode text={formatFailure(error)} /> <span className="soft">{adviceOf(error)}</span>{' '}
+      {isAboutKeys(error) && <DemoKeyButton />}
     </div>
   )
 }

@@ -1,8 +1,12 @@
-// A table in a region that scrolls sideways. On a narrow screen, a table with the class `stacked` shows each row as a list.
+// A table in a region that scrolls sideways. In a narrow card, a table with the class `stacked` shows each row
+// as a list; with `many` earlier, for tables with many columns.
 import type { ReactNode } from 'preact/compat'
 import { Scroll } from './scroll.tsx'
 
-/** The title of a column, what it shows of a row, and the class of its cells: `num` aligns figures to the right. */
+/**
+ * The title of a column, what it shows of a row, and the class of its cells: `num` aligns figures to the right, `extra`
+ * hides the column in narrow cards.
+ */
 export type Column<R> = readonly [title: string, cell: (row: R, index: number) => ReactNode, className?: string]
 
 export interface Sorting {
@@ -34,7 +38,7 @@ export function Table<R>({ name, rows, columns, className, hasRowHeaders = false
               <th
                 key={title}
                 scope="col"
-                className={cellClass === 'num' ? 'num' : undefined}
+                className={cellClass === 'num' || cellClass === 'extra' ? cellClass : undefined}
                 aria-sort={sorting?.by === title ? (sorting.isDescending ? 'descending' : 'ascending') : undefined}
               >
                 {sorting?.columns.includes(title) ? (

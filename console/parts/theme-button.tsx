@@ -6,6 +6,8 @@ const storageKey = 'tetrad-theme'
 const themes = ['system', 'light', 'dark'] as const
 type Theme = (typeof themes)[number]
 
+const labels: Readonly<Record<Theme, string>> = { system: 'System', light: 'Light', dark: 'Dark' }
+
 const storedTheme = (): Theme => themes.find((name) => name === localStorage.getItem(storageKey)) ?? 'system'
 
 export function ThemeButton() {
@@ -16,5 +18,5 @@ export function ThemeButton() {
     else document.documentElement.dataset.theme = theme
     window.dispatchEvent(new Event('tetrad-theme'))
   }, [theme])
-  return <Choice label="Theme" value={theme} options={themes} onChoose={setTheme} />
+  return <Choice label="Theme" value={theme} options={themes} labels={labels} onChoose={setTheme} />
 }

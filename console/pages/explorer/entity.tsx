@@ -18,7 +18,7 @@ export function Entity({ slug }: { readonly slug: string }) {
   return (
     <>
       <p className="small">
-        <a href={hrefOf('explorer')}>Explorer</a> / entity
+        <a href={hrefOf('explorer')}>Explorer</a> / Entity
       </p>
       <QueryResult
         of={query}

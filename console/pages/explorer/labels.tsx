@@ -118,7 +118,11 @@ function NoEntities({ chain }: { readonly chain: string }) {
 function AddressCount({ chain }: { readonly chain: string }) {
   const { data } = useLabelCounts(chain)
   if (data === undefined || data.addresses === 0) return null
-  return <p className="soft small">{formatAddressCount(data)} a label too. Search above finds them by name.</p>
+  return (
+    <p className="soft small">
+      {formatAddressCount(data)} a label of their own, which is not in this list. To find them, search above.
+    </p>
+  )
 }
 
 function formatAddressCount({ addresses, hasMoreAddresses }: LabelCounts): string {

@@ -57,14 +57,26 @@ function SearchResults({ labels }: { readonly labels: readonly FoundLabel[] }) {
     <>
       <Table
         name="Matching labels"
+        className="stacked"
         rows={labels}
         columns={[
-          ['Name', ({ name }) => name],
+          [
+            'Name',
+            ({ name, address, chainid, slug = '' }) => (
+              <a
+                href={
+                  address === undefined ? hrefOf('explorer', ['entity', slug]) : hrefOf('explorer', [chainid, address])
+                }
+              >
+                {name}
+              </a>
+            ),
+          ],
           [
             'Address',
-            ({ address, chainid, slug = '' }) =>
+            ({ address, chainid }) =>
               address === undefined ? (
-                <a href={hrefOf('explorer', ['entity', slug])}>entity {slug}</a>
+                <span className="soft">entity</span>
               ) : (
                 <AddressLink chain={chainid} address={address} isFull />
               ),
@@ -73,7 +85,7 @@ function SearchResults({ labels }: { readonly labels: readonly FoundLabel[] }) {
           [
             'Source',
             ({ source, confidence }) =>
-              `${source ?? ''}${confidence === undefined ? '' : `, confidence ${confidence} %`}`,
+              source !== undefined && `${source}${confidence === undefined ? '' : `, confidence ${confidence} %`}`,
             'soft',
           ],
         ]}

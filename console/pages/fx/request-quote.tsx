@@ -47,14 +47,15 @@ function QuoteForm({ currencies, tenors, wallets, quote, isNext, children }: Quo
   const { wallet } = wallets
   const codes = currencies.map(({ currency }) => currency)
   const tracked = (code: string) => currencies.find(({ currency }) => currency === code)?.tracks ?? code
-  const { client } = useConsoleContext()
+  const { client, session } = useConsoleContext()
   const [from, setFrom] = useState(codes[0] ?? '')
   const [to, setTo] = useState(codes[1] ?? '')
   const [amountSide, setAmountSide] = useState<Side>('from')
   const [amount, setAmount] = useState('1000')
   const [tenor, setTenor] = useState<Tenor>(tenors[0] ?? 'instant')
   const [type, setType] = useState<'tradable' | 'reference'>('tradable')
-  const [recipient, setRecipient] = useState('')
+  // A quote of the demo cannot be settled, so an example is enough.
+  const [recipient, setRecipient] = useState(session.demoKey === undefined ? '' : burnAddress)
   const create = useMutation({
     mutationFn: () =>
       client.fx.createQuote({

@@ -5,7 +5,7 @@ import type { Market } from '#api/contract/wire/markets.ts'
 import { AddressLink } from '../../parts/address-link.tsx'
 import { demoAddress } from '../../parts/demo-address.ts'
 import { isAboutKeys } from '../../parts/failures.ts'
-import { formatTime } from '../../parts/format.ts'
+import { formatDates, formatTime } from '../../parts/format.ts'
 import { Rating } from '../../parts/rating.tsx'
 import { hrefOf } from '../../route.ts'
 import { useConsoleContext } from '../../session.tsx'
@@ -89,7 +89,9 @@ export function FxExample() {
                 <dt>
                   {base}/{quote}, {source}
                 </dt>
-                <dd className="big">{rate.toLocaleString('en', { maximumFractionDigits: 6 })}</dd>
+                <dd className="big">
+                  {rate.toLocaleString('en', { minimumFractionDigits: 5, maximumFractionDigits: 5 })}
+                </dd>
                 <dd className="small soft">{formatTime(at).slice(11)}</dd>
               </div>
             ))}
@@ -126,7 +128,7 @@ export function ValidatorsExample() {
               ))}
             </ul>
             <p className="soft small">
-              Best pools on {network}, {startDate} to {endDate}. 100 is perfect.
+              Best pools on {network}, {formatDates(startDate, endDate)}. 100 is perfect.
             </p>
           </>
         )

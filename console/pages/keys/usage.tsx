@@ -24,13 +24,8 @@ export function Usage({ id }: { readonly id: string }) {
   })
   return (
     <section className="card" aria-labelledby="usage">
-      <p className="small">
-        <a href={hrefOf('keys')}>All keys</a>
-      </p>
       <div className="spread">
-        <h2 id="usage">
-          Usage of <code>{id}</code>
-        </h2>
+        <h2 id="usage">Requests per day</h2>
         <Tabs name="Range" value={days} options={spans} labels={(span) => `${span} days`} onChoose={setDays} />
       </div>
       <QueryResult

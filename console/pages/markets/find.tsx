@@ -24,7 +24,8 @@ export function Find({ route }: PageProps) {
     <>
       <h1>Markets</h1>
       <p className="lead">
-        Prediction markets from your feeds: prices, history, and the first funding of the addresses in them.
+        Prediction markets from the feeds of this server: prices, history, and the first funding of the addresses in
+        them.
       </p>
       <SearchBox text={text} />
       {text === '' && <RecentLinks page="markets" />}

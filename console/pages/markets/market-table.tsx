@@ -20,7 +20,7 @@ export function MarketTable<M extends ListedMarket>({ name, markets, statusOf }:
   return (
     <Table
       name={name}
-      className="stacked compact"
+      className="stacked compact many"
       rows={markets}
       columns={[
         ['Market', ({ slug = '', question }) => <a href={hrefOf('markets', [slug])}>{question || slug}</a>],

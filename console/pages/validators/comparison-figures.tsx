@@ -88,7 +88,7 @@ export function TotalsTable({ subjects, records, network }: ComparedProps & { re
   return (
     <Table
       name="Totals of the range"
-      className="tight stacked"
+      className="tight stacked many"
       hasRowHeaders
       rows={subjectNames(subjects).map((name) => ({ ...assigned.get(name), name, hasDuties: assigned.has(name) }))}
       columns={[

@@ -5,7 +5,7 @@ import type { Network } from '#api/contract/wire/validators.ts'
 import type { EntityKind, RatedEntity } from '#api/contract/wire/validators-entities.ts'
 import { Card } from '../../parts/card.tsx'
 import { Tabs } from '../../parts/controls.tsx'
-import { formatCount, gwei } from '../../parts/format.ts'
+import { formatCount, formatDates, gwei } from '../../parts/format.ts'
 import { Pager } from '../../parts/pager.tsx'
 import { QueryResult } from '../../parts/query-result.tsx'
 import { formatRating, Rating } from '../../parts/rating.tsx'
@@ -137,8 +137,8 @@ function PeriodNote({ reply }: { readonly reply: ReplyOf<'validators.entities'> 
     return <p className="note">Ratings of pools and operators appear when the first chain day is over.</p>
   return (
     <p className="small soft">
-      {startDate} to {endDate}. Whole network: effectiveness {formatRating(network.validatorEffectiveness)}, uptime{' '}
-      {share(network.uptime)}.
+      {formatDates(startDate, endDate)}. Whole network: effectiveness {formatRating(network.validatorEffectiveness)},
+      uptime {share(network.uptime)}.
     </p>
   )
 }
@@ -182,6 +182,7 @@ function EntityTable({ title, network, kind, entities, sorting }: EntityTablePro
             ({ name, history }) => (
               <Sparkline label={`Effectiveness of ${name} by day`} values={history} range={range} />
             ),
+            'extra',
           ],
           ['Percentile', ({ networkPercentile }) => percentile(networkPercentile), 'num'],
           ['Uptime', ({ uptime }) => share(uptime), 'num'],

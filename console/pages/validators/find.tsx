@@ -20,8 +20,8 @@ export function Find({ route, view }: PageProps & { readonly view: ValidatorsVie
     <>
       <h1>Validators</h1>
       <p className="lead">
-        Effectiveness, rewards and penalties of validators, computed from the finalized epochs of your beacon node. Find
-        a validator, or compare several.
+        Effectiveness, rewards and penalties of validators, computed from finalized epochs. Find a validator, or compare
+        several.
       </p>
       <section className="card" aria-label="Search validators">
         <div className="row">

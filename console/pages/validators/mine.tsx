@@ -5,7 +5,7 @@ import { useState } from 'preact/compat'
 import type { AlertsView } from '#shared/console-calls.ts'
 import { operator } from '../../operator.ts'
 import { Form, Submit, TextField } from '../../parts/controls.tsx'
-import { formatCount, gwei } from '../../parts/format.ts'
+import { formatCount, formatDates, gwei } from '../../parts/format.ts'
 import { QueryResult } from '../../parts/query-result.tsx'
 import { Rating } from '../../parts/rating.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
@@ -130,7 +130,7 @@ function Dashboard({ report, open, own, onRemove, view }: DashboardProps) {
         }}
       />
       <p className="small soft">
-        {startDate === null ? 'All days that were read.' : `${startDate} to ${endDate}.`} Worst first.
+        {startDate === null ? 'All days that were read.' : `${formatDates(startDate, endDate)}.`} Worst first.
       </p>
       <Table
         name="Watched validators"
@@ -148,7 +148,7 @@ function columnsOf({ open, own, onRemove, view }: Omit<DashboardProps, 'report'>
     open?.filter(({ validatorIndex }) => validatorIndex === index).map(({ event }) => eventTexts[event] ?? event)
   return [
     ['Validator', ({ index }) => link(index)],
-    ['Score', ({ validatorEffectiveness }) => <Rating value={validatorEffectiveness} />],
+    ['Score', ({ validatorEffectiveness }) => <Rating value={validatorEffectiveness} />, 'num'],
     ['Balance change', ({ earnings }) => amountOf(earnings), 'num'],
     ['Missed attestations', ({ sumMissedAttestations }) => countOf(sumMissedAttestations), 'num'],
     ['Missed blocks', (figures) => countOf(missedBlocks(figures)), 'num'],
@@ -156,12 +156,7 @@ function columnsOf({ open, own, onRemove, view }: Omit<DashboardProps, 'report'>
       ? [
           [
             'Open alerts',
-            ({ index }: WatchedFigures) =>
-              [...new Set(alertsOf(index))].map((text) => (
-                <span key={text} className="badge bad">
-                  {text}
-                </span>
-              )),
+            ({ index }: WatchedFigures) => <OpenAlertsOf texts={[...new Set(alertsOf(index))]} />,
           ] as const,
         ]
       : []),
@@ -178,6 +173,19 @@ function columnsOf({ open, own, onRemove, view }: Omit<DashboardProps, 'report'>
     ],
   ]
 }
+
+const OpenAlertsOf = ({ texts }: { readonly texts: readonly string[] }) =>
+  texts.length === 0 ? (
+    <span className="soft">none</span>
+  ) : (
+    <>
+      {texts.map((text) => (
+        <span key={text} className="badge bad">
+          {text}
+        </span>
+      ))}
+    </>
+  )
 
 /** On the page of a validator. */
 export function WatchButton({ index, view }: { readonly index: number; readonly view: ValidatorsView }) {

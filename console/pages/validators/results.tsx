@@ -144,6 +144,7 @@ function Members({ title, network, batch }: MembersProps) {
                 range={range}
               />
             ),
+            'extra',
           ],
         ]}
       />

@@ -3,6 +3,7 @@
 import type { UseQueryResult } from '@tanstack/preact-query'
 import type { InputOf } from '#api/client/client.ts'
 import type { EffectivenessRecord } from '#api/contract/wire/validators.ts'
+import { formatDates } from '../../parts/format.ts'
 import { QueryResult } from '../../parts/query-result.tsx'
 import { formatRating, Rating } from '../../parts/rating.tsx'
 import { levelOf } from '../../parts/rating-scale.ts'
@@ -97,7 +98,7 @@ function Verdict({ total, days, hasMore, index, view }: VerdictProps) {
         <div>
           <p className="sentence">{sentenceOf(verdictText({ badDays: bad.length, hasMore, faults }))}</p>
           <p className="small soft">
-            {total.startDate} to {total.endDate}, of 100. A day is bad below {badBelow}.
+            {formatDates(total.startDate, total.endDate)}, of 100. A day is bad below {badBelow}.
           </p>
         </div>
       </div>
@@ -110,6 +111,8 @@ const sentenceOf = (text: string): string => `${text.slice(0, 1).toUpperCase()}$
 
 /** Links to the worst days, which also work without a mouse. */
 function WorstDays({ days, index, view }: Pick<VerdictProps, 'days' | 'index' | 'view'>) {
+  // In the demo, several days can begin on one date.
+  const isUnique = (date: string | null) => days.filter(({ record }) => record.date === date).length === 1
   return (
     <>
       <h2 className="small soft">Worst days in this range</h2>
@@ -121,7 +124,7 @@ function WorstDays({ days, index, view }: Pick<VerdictProps, 'days' | 'index' | 
               href={hrefOf('validators', [index], queryOf({ ...view, day: day ?? undefined }))}
               aria-current={day === view.day ? 'true' : undefined}
             >
-              {date}
+              {isUnique(date) ? date : `${date}, day ${day}`}
             </a>
             <span className="soft">{cause && [cause.tally, faultTexts[cause.fault]].filter(Boolean).join(': ')}</span>
           </li>
