@@ -1,12 +1,14 @@
 // `npm run docs`: writes the generated pages. test/docs.test.ts fails if one is out of date.
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { commandsPage } from './commands.ts'
 import { configurationPage, configurationSchema } from './configuration.ts'
 import { endpointPages } from './endpoints.ts'
 
 /** Text by path under docs/. */
-export function generatedPages(): Record<string, string> {
+export async function generatedPages(): Promise<Record<string, string>> {
   return {
+    'commands.md': await commandsPage(),
     'configuration.md': configurationPage(),
     'tetrad.schema.json': `${JSON.stringify(configurationSchema(), null, 2)}\n`,
     ...Object.fromEntries(Object.entries(endpointPages()).map(([name, text]) => [`endpoints/${name}`, text])),
@@ -14,7 +16,7 @@ export function generatedPages(): Record<string, string> {
 }
 
 async function build(): Promise<void> {
-  const pages = generatedPages()
+  const pages = await generatedPages()
   const folder = join(import.meta.dirname, 'endpoints')
   await mkdir(folder, { recursive: true })
   for (const name of await readdir(folder)) {

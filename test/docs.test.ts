@@ -15,8 +15,9 @@ const root = new URL('../', import.meta.url)
 const docs = new URL('docs/', root)
 const read = (path: string) => readFile(new URL(path, docs), 'utf8')
 
+const pages = await generatedPages()
+
 describe('generated pages', () => {
-  const pages = generatedPages()
   for (const [path, text] of Object.entries(pages)) {
     test(`docs/${path} is up to date; npm run docs writes it`, async () => {
       assert.equal(await read(path), text)
@@ -101,7 +102,7 @@ describe('docs/errors.md', async () => {
 
   test('every link from an endpoint page leads to the section of its error code', () => {
     const anchors = new Set([...sections.keys()].map((code) => code.replaceAll('.', '')))
-    for (const page of Object.values(generatedPages())) {
+    for (const page of Object.values(pages)) {
       for (const [, code = '', anchor = ''] of page.matchAll(/\[([\w.]+)\]\(\.\.\/errors\.md#(\w+)\)/g)) {
         assert.ok((code as FaultCode) in faults && anchors.has(anchor), `${code} #${anchor}`)
       }
@@ -114,11 +115,7 @@ test('pages mention only existing settings', async () => {
   const roots = ['server', 'groups', 'keys', 'explorer', 'fx', 'validators', 'markets', 'plans', 'log', 'aliases']
   const pattern = new RegExp(`\`((?:${roots.join('|')})\\.[a-zA-Z.<>]+)\``, 'g')
   const others = new Set<string>([...Object.keys(faults), ...Object.keys(allRoutes)])
-  for (const path of [
-    'errors.md',
-    'client.md',
-    ...Object.keys(generatedPages()).filter((name) => name.endsWith('.md')),
-  ]) {
+  for (const path of ['errors.md', 'client.md', ...Object.keys(pages).filter((name) => name.endsWith('.md'))]) {
     for (const [, name = ''] of (await read(path)).matchAll(pattern)) {
       if (others.has(name)) continue
       const known = settings.includes(name.replace('groups.<name>', 'groups.explorer'))

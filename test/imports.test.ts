@@ -76,12 +76,12 @@ const allowedImports: Record<string, readonly string[]> = {
   background: ['operations', 'context', ...groups, ...belowGroups],
   app: ['background', 'endpoints', 'operations', 'admin', 'context', ...groups, ...belowGroups],
   simulator: ['context', ...groups, ...belowGroups],
-  docs: ['console shared', 'runtime', ...base],
+  docs: ['cli', 'console shared', 'runtime', ...base],
   conformance: api,
   'console shared': ['shared', ...api],
   console: ['console shared', 'shared', ...api],
   'console build': ['docs'],
-  cli: ['conformance', 'simulator', 'docs', ...server],
+  cli: ['conformance', 'simulator', ...server],
   bench: ['simulator', 'cli', 'test', ...server],
 }
 

@@ -505,7 +505,7 @@ describe('installed on this machine', { skip: onlyInLongRun }, () => {
     let [url, key]: (string | undefined)[] = []
     for await (const line of createInterface(child.stdout)) {
       url ??= /listens on (http\S+)/.exec(line)?.[1]
-      key ??= /^ {2}(tetrad:demo:\S+)$/.exec(line)?.[1]
+      key ??= /^export TETRAD_KEY='(.+)'$/.exec(line)?.[1]
       if (!line.startsWith('Stop with')) continue
       await checkConsole(url ?? '')
       await callEndpoints(url ?? '', key ?? '')

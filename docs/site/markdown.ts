@@ -132,7 +132,7 @@ function codeBlock(language: string, text: string, name = languageNames[language
 `
 }
 
-/** `summary` is the first paragraph. */
+/** `summary` is the first paragraph, or the first row of a table. */
 function sectionsOf(tokens: readonly Token[], headings: ReadonlyMap<Token, Heading>) {
   const sections: { heading: Heading; text: string; summary: string }[] = []
   for (const token of tokens) {
@@ -141,11 +141,17 @@ function sectionsOf(tokens: readonly Token[], headings: ReadonlyMap<Token, Headi
     const section = sections.at(-1)
     // Example replies repeat the field names of the tables.
     if (heading || !section || (token.type === 'code' && token.lang === 'json')) continue
-    section.text += `${plainText(token.raw)} `
+    // The titles of columns are the same in most tables, so they help nobody to find one.
+    const rows = token.type === 'table' ? rowTexts(token as Tokens.Table) : undefined
+    section.text += `${rows?.join(' ') ?? plainText(token.raw)} `
     if (token.type === 'paragraph') section.summary ||= plainText(token.raw)
+    if (rows) section.summary ||= rows[0] ?? ''
   }
   return sections
 }
+
+const rowTexts = ({ rows }: Tokens.Table): string[] =>
+  rows.map((cells) => cells.map(({ text }) => plainText(text)).join(' · '))
 
 const plainText = (markdown: string): string =>
   markdown

@@ -6,6 +6,7 @@ import { describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { allRoutes } from '#api/contract/routes.ts'
 import { createSearch } from '../../console/shared/text-search.ts'
+import { listCommands } from '../commands.ts'
 import { buildSite } from './build.ts'
 import { renderMarkdown } from './markdown.ts'
 import { renderSite, sourceFiles } from './pages.ts'
@@ -121,6 +122,26 @@ describe('search', () => {
       assert.ok(results.slice(0, 3).includes(answer), results.join('\n'))
     })
   }
+
+  test('the name of each command finds its section among the first three results', async () => {
+    for (const { path } of await listCommands()) {
+      const results = found(path)
+      assert.ok(results.slice(0, 3).includes(`commands.html#${path.replaceAll(' ', '-')}`), `${path}: ${results}`)
+    }
+  })
+
+  test('no two results have the same text, and no excerpt begins with the titles of a table', () => {
+    const texts = site.searchIndex.sections.map(({ heading, excerpt }) => `${heading}: ${excerpt}`)
+    const onEndpoints = (text: string) => /^(?:Market|Event|Errors): /.test(text)
+    assert.deepEqual(
+      texts.filter((text, at) => onEndpoints(text) && texts.indexOf(text) !== at),
+      [],
+    )
+    assert.deepEqual(
+      texts.filter((text) => /: (?:you see cause|setting default|field type|code status)/.test(text)),
+      [],
+    )
+  })
 
   test('a query without matches, or of stop words only, has no results', () => {
     assert.deepEqual([found('zzzzqqq'), found('how to'), found(''), found('---')], [[], [], [], []])

@@ -102,21 +102,33 @@ const kinds: Readonly<Record<string, PageKind>> = {
 }
 
 const kindOf = (path: string): PageKind => {
-  // A list of all settings: its words are the subjects of guides.
-  if (path === 'configuration.html') return 'reference'
+  // Lists of all settings and all commands: their words are the subjects of guides.
+  if (path === 'configuration.html' || path === 'commands.html') return 'reference'
   return basename(path) === 'index.html' ? 'list' : (kinds[dirname(path)] ?? 'guide')
 }
 
+/** The errors of an endpoint are those of errors.md, and the same record occurs on several pages. */
+const isRepeated = (path: string, anchor: string): boolean => path.startsWith('endpoints/') && anchor === 'errors'
+
+/** Without sections whose content an earlier page has: they would fill the results with equal lines. */
 function indexOf(rendered: readonly (RenderedPage & { readonly path: string })[]): SearchIndex {
   const pages = rendered.map(({ path, title }) => ({ path, title, kind: kindOf(path) }))
+  const seen = new Set<string>()
   const sections = rendered.flatMap((page, at) =>
-    page.sections.map(({ heading, text, summary }) => ({
-      page: at,
-      heading: heading.text,
-      text,
-      excerpt: excerptOf({ text, summary }),
-      anchor: heading.depth === 1 ? '' : heading.anchor,
-    })),
+    page.sections.flatMap(({ heading, text, summary }) => {
+      const content = `${heading.text}\n${text}`
+      if (isRepeated(page.path, heading.anchor) || seen.has(content)) return []
+      seen.add(content)
+      return [
+        {
+          page: at,
+          heading: heading.text,
+          text,
+          excerpt: excerptOf({ text, summary }),
+          anchor: heading.depth === 1 ? '' : heading.anchor,
+        },
+      ]
+    }),
   )
   return buildIndex(pages, sections)
 }

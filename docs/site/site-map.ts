@@ -64,6 +64,7 @@ export const sidebar: readonly { readonly title: string; readonly entries: reado
   {
     title: 'Reference',
     entries: [
+      ['Commands', 'commands.md'],
       ['Errors', 'errors.md'],
       ['Rating method', 'methodology.md'],
       ['Endpoints', 'endpoints/README.md'],
