@@ -13,6 +13,7 @@ import { confidenceText } from '#operations/confidence-text.ts'
 import { CommandFailure } from './failure.ts'
 import { ownCommand } from './own-command.ts'
 import { note, printResult } from './print.ts'
+import { withActivity } from './progress.ts'
 import { addressOf, type CommonOptions } from './settings.ts'
 
 /** Longer lists of choices are not printed in the help. */
@@ -57,7 +58,8 @@ function addEndpoint(ask: Command, endpoint: Endpoint): void {
         meta = received
       }
       try {
-        const reply = await client.call(endpoint.id, inputFrom(inputs, options) as never, { onResponse })
+        const call = () => client.call(endpoint.id, inputFrom(inputs, options) as never, { onResponse })
+        const reply = await withActivity(`Waiting for ${baseUrl}`, call, { quiet: options.json })
         printResult(options, reply, stringifyJson(reply, 2))
       } catch (error) {
         if (key === undefined && error instanceof TetradError && /authenticated|API key/i.test(error.message))

@@ -8,6 +8,7 @@ import { withIngest } from './data.ts'
 import { CommandFailure, exitPartly } from './failure.ts'
 import { writeOut } from './out-file.ts'
 import { counted, print, printJson } from './print.ts'
+import { withActivity } from './progress.ts'
 import type { CommonOptions } from './settings.ts'
 
 interface EntityOptions extends CommonOptions {
@@ -38,7 +39,9 @@ async function importFile(file: string, options: EntityOptions): Promise<void> {
   const records = parseFile(parseEntityRecords, await readFile(file, 'utf8'), file)
   const source = options.source ?? basename(file)
   const { rejects, ...totals } = await withIngest(options, 'made', (ingest) =>
-    importEntities(ingest, options.network, records, source),
+    withActivity(`Importing ${file}`, () => importEntities(ingest, options.network, records, source), {
+      quiet: options.json,
+    }),
   )
   if (rejects.length > 0) {
     process.exitCode = exitPartly

@@ -9,6 +9,7 @@ import { networkOption } from './beacon.ts'
 import { queryOwner } from './data-owner.ts'
 import { CommandFailure, describeFailure } from './failure.ts'
 import { bold, note, print, printJson } from './print.ts'
+import { withActivity } from './progress.ts'
 import type { CommonOptions } from './settings.ts'
 
 interface IncomeOptions extends CommonOptions {
@@ -53,7 +54,8 @@ async function income(indices: readonly number[], options: IncomeOptions): Promi
   const { network, pool, operator, withdrawalAddress, depositAddress, fromDate, toDate, chainDays } = options
   const selection = { pool, nodeOperator: operator, withdrawalAddress, depositAddress }
   const named = { ...selection, ...(indices.length > 0 && { indices }) }
-  const reply = await queryIncome(options, { network, ...named, fromDate, toDate, utc: !chainDays }).catch(nameOptions)
+  const read = () => queryIncome(options, { network, ...named, fromDate, toDate, utc: !chainDays }).catch(nameOptions)
+  const reply = await withActivity('Adding up incomes', read, { quiet: options.json })
   if (!reply) throw new CommandFailure('record.not_found', `No such validators on ${network}.`)
   if (options.json) return printJson(reply)
   if (options.csv) return print(incomeCsv(reply.days).trimEnd())

@@ -9,6 +9,7 @@ import { queryOwner } from './data-owner.ts'
 import { CommandFailure, describeFailure } from './failure.ts'
 import { integerBetween } from './parse-integer.ts'
 import { bold, note, print, printJson } from './print.ts'
+import { withActivity } from './progress.ts'
 import type { CommonOptions } from './settings.ts'
 
 interface ExplainOptions extends CommonOptions {
@@ -44,7 +45,8 @@ async function explain(validator: string, options: ExplainOptions): Promise<void
   const { network, fromDay, toDay, fromDate, toDate, utc, limit, offset } = options
   const bounds = { fromDay, toDay, fromDate, toDate, utc, limit, offset }
   const input = { network, validator_index_or_pubkey: validator, ...bounds }
-  const reply = await queryExplain(options, input).catch(nameOptions)
+  const read = () => queryExplain(options, input).catch(nameOptions)
+  const reply = await withActivity('Reading missed duties', read, { quiet: options.json })
   if (!reply) throw new CommandFailure('record.not_found', `Validator ${validator} does not exist on ${network}.`)
   if (options.json) return printJson(reply)
   print(`${bold(`validator ${reply.validatorIndex}`)}, ${network}`)

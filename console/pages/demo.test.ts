@@ -133,7 +133,7 @@ describe('the demo in the console', { skip: noBrowser }, () => {
     await docs.waitForFunction((key) => {
       return document.querySelector<HTMLInputElement>('[name=":key"]')?.value === key
     }, browser.demo.key)
-    await tab.getByRole('button', { name: /^Key / }).click()
+    await tab.getByRole('button', { name: /^API key: / }).click()
     await tab.getByRole('button', { name: 'Remove the key' }).click()
     await page.getByRole('button', { name: 'Set a key' }).waitFor()
     assert.equal(await page.evaluate(() => localStorage.getItem('tetrad-key')), null)

@@ -151,13 +151,17 @@ describe('Explorer page', { skip: noBrowser }, () => {
       .waitFor()
     await page.getByRole('searchbox', { name: 'Address, transaction or name' }).fill('COBALT exch')
     await page.keyboard.press('Enter')
-    await page.getByText('entity cobalt-exchange').first().waitFor()
+    const entity = page
+      .getByRole('row', { name: /^Cobalt Exchange entity/ })
+      .getByRole('link', { name: 'Cobalt Exchange' })
+    assert.equal(await entity.first().getAttribute('href'), '/explorer/entity/cobalt-exchange')
     assert.match(page.url(), /\/explorer\/1\?q=COBALT\+exch$/)
     await browser.accessible(page)
     const walletLink = page
       .getByRole('row', { name: /^Cobalt Exchange: hot wallet/ })
       .first()
       .getByRole('link')
+      .last()
     const wallet = (await walletLink.textContent()) ?? ''
     await walletLink.click()
     await page.getByText(/^Label: Cobalt Exchange: hot wallet/).waitFor()

@@ -49,11 +49,43 @@ describe('every page', { skip: noBrowser }, () => {
     await browser.leave(page)
   })
 
+  test('on a tablet, no table is cut off, and the label of the time zone covers no other', async () => {
+    const viewport = { width: 768, height: 900 }
+    const paths = ['/market', '/validators', '/validators/compare?of=12,34', '/explorer/1?q=amber', '/fx']
+    for (const path of paths) {
+      const page = await browser.page(path, { viewport })
+      await page
+        .locator(path === '/fx' ? '.plot-zone' : '.scroll tbody tr')
+        .first()
+        .waitFor()
+      const cut = await page
+        .locator('.scroll:has(> table)')
+        .evaluateAll((regions) =>
+          regions
+            .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+            .map((region) => region.getAttribute('aria-label')),
+        )
+      assert.deepEqual(cut, [], path)
+      // Half of the widest label of the axis may be left of the plot.
+      const spaces = await page.locator('.plot-zone').evaluateAll((zones) =>
+        zones.map((zone) => {
+          const plot = zone.parentElement?.getBoundingClientRect().left ?? 0
+          return plot - zone.getBoundingClientRect().right
+        }),
+      )
+      assert.ok(
+        spaces.every((space) => space >= 20),
+        `${path}: ${spaces}`,
+      )
+      await browser.leave(page)
+    }
+  })
+
   test('on a narrow screen, pages, key and theme are in a menu that closes with a link and with Escape', async () => {
     const page = await browser.page('/#/markets', { viewport: { width: 390, height: 800 } })
     const [menu, navigation] = [page.getByRole('button', { name: 'Menu' }), page.getByRole('navigation')]
     await page.getByRole('heading', { level: 1, name: 'Markets' }).waitFor()
-    const inMenu = [navigation, page.getByRole('button', { name: /^Key / }), page.getByLabel('Theme')]
+    const inMenu = [navigation, page.getByRole('button', { name: /^API key: / }), page.getByLabel('Theme')]
     for (const item of inMenu) assert.equal(await item.isVisible(), false)
     assert.ok((await page.locator('header').evaluate((header) => header.clientHeight)) <= 64)
     await menu.click()

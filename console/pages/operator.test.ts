@@ -26,7 +26,7 @@ test('operator pages', { skip: noBrowser }, async (t) => {
       const page = await browser.page(`/#/sign-in/${token}`, { key: '' })
       await page.getByRole('heading', { name: 'History', exact: true }).waitFor()
       assert.ok(!page.url().includes(token))
-      await page.getByRole('button', { name: /^Key / }).waitFor()
+      await page.getByRole('button', { name: /^API key: / }).waitFor()
       await page.locator('.stream', { hasText: 'Rates demo-north' }).getByText('up to date').waitFor()
       await browser.accessible(page)
       await page.emulateMedia({ colorScheme: 'dark' })

@@ -102,6 +102,14 @@ describe('a visitor', { skip: noBrowser }, () => {
     })
   })
 
+  test('gets a quote', async () => {
+    await visit(async (page, click) => {
+      await click(page.getByRole('link', { name: 'Request a quote' }))
+      await click(page.getByRole('button', { name: 'Get quote' }))
+      await page.getByRole('heading', { name: 'What you sign' }).waitFor()
+    })
+  })
+
   test('finds the page about connecting a beacon node', async () => {
     await visit(async (page, click) => {
       await click(page.getByRole('link', { name: 'Documentation' }))
