@@ -55,7 +55,7 @@ describe('every page', { skip: noBrowser }, () => {
     for (const path of paths) {
       const page = await browser.page(path, { viewport })
       await page
-        .locator(path === '/fx' ? '.plot-zone' : '.scroll tbody tr')
+        .locator(path === '/fx' ? '.plot-zone' : '.scroll tbody tr:visible')
         .first()
         .waitFor()
       const cut = await page
