@@ -33,10 +33,10 @@ export async function evmMissing(): Promise<string | undefined> {
 }
 
 /** Mines only on request. The first ten accounts of the test phrase have a balance at genesis. */
-export async function openEvm(chainId = Number(evmChainId)) {
+export async function openEvm(chainId = Number(evmChainId), hardfork: 'prague' | 'amsterdam' = 'prague') {
   const chain = chainOf(chainId)
   const { createHardhatRuntimeEnvironment } = await import('hardhat/hre')
-  const settings = { type: 'edr-simulated', chainType: 'l1', hardfork: 'prague', chainId: chain.id }
+  const settings = { type: 'edr-simulated', chainType: 'l1', hardfork, chainId: chain.id }
   const mining = { auto: false, interval: 0 }
   const hre = await createHardhatRuntimeEnvironment({ networks: { real: { ...settings, mining } } } as never)
   const connection = await hre.network.connect({ network: 'real' } as never)

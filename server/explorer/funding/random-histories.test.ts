@@ -186,6 +186,9 @@ async function assertProbeMatches(
       `${label}: probe of ${address}`,
     )
     tally(at, address, funding)
+    const { code } = chain.accountAt(address, chain.head.number)
+    if (funding && isCalm && code !== '0x' && !code.startsWith('0xef0100') && !at.node.known()?.has.trace_filter)
+      countOutcome('contract found by logs')
   } catch (error) {
     if (!(error instanceof Fault)) throw error
     countOutcome(isCalm ? 'refused' : 'failed')
@@ -283,5 +286,6 @@ test(`the same over ${seeds.length} histories after the Amsterdam fork, or acros
   const met = await checkAll((seed, number) => checkLiveIndex(seed, firstNumber + number, seed % 2 === 0 ? 1 : 8))
   context.diagnostic(`met: ${[...met].map(([what, times]) => `${what} ${times}`).join(', ')}`)
   const logged = met.get('blocks from logs') ?? 0
+  assert.ok(met.has('contract found by logs'), 'no contract was found by logs')
   assert.ok(logged > (met.get('blocks from traces') ?? 0) / 4, `${logged} blocks from logs`)
 })

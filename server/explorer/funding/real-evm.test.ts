@@ -3,12 +3,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Address, getContractAddress, type Hex } from 'viem'
 import { systemClock } from '#runtime/clock.ts'
+import { coverageOf } from '#storage/coverage.ts'
 import { openContext, testRequestInfo } from '#test/context.ts'
 import { compile, evmChainId, evmMissing, openEvm, type RealEvm } from '#test/real-evm.ts'
 import { fundedBy } from '../endpoints/funded-by.ts'
 import { requireNode } from '../nodes.ts'
 import { findFunding } from './fundings.ts'
 import { catchUpIndex } from './index/index-chain.ts'
+import { getIndexProblems } from './index/problems.ts'
+import { logsStream } from './index/transfer-logs.ts'
 import { findUnfinalizedFunding } from './index/unfinalized.ts'
 
 const source = `// SPDX-License-Identifier: MIT
@@ -62,7 +65,7 @@ async function play(evm: RealEvm): Promise<{ truth: Map<string, Truth | null>; n
   const [rich, other] = evm.rich
   const truth = new Map<string, Truth | null>()
   const names = new Map<string, string>()
-  const gas = 1_000_000n
+  const gas = 10_000_000n
   const expect = (name: string, address: string, fact: Truth | null) => {
     names.set(address.toLowerCase(), name)
     if (!truth.has(address.toLowerCase())) truth.set(address.toLowerCase(), fact)
@@ -218,17 +221,18 @@ async function play(evm: RealEvm): Promise<{ truth: Map<string, Truth | null>; n
   return { truth, names }
 }
 
+const settings = ({ url }: RealEvm, mode: string) => ({
+  explorer: {
+    chains: [{ id: evmChainId, name: 'Real', mode, finalityBlocks: 5, rpc: [{ url, batchMax: 20 }] }],
+  },
+})
+
 test('real EVM: probe and index return the expected funding of every address', {
   skip: missing ?? false,
 }, async (context) => {
   await using evm = await openEvm()
   const { truth, names } = await play(evm)
-  const settings = (mode: string) => ({
-    explorer: {
-      chains: [{ id: evmChainId, name: 'Real', mode, finalityBlocks: 5, rpc: [{ url: evm.url, batchMax: 20 }] }],
-    },
-  })
-  await using opened = await openContext(settings('probe'))
+  await using opened = await openContext(settings(evm, 'probe'))
   const probing = { ...opened, clock: systemClock }
 
   for (const [address, fact] of truth) {
@@ -250,7 +254,7 @@ test('real EVM: probe and index return the expected funding of every address', {
     })
   }
 
-  await using indexed = await openContext(settings('index'))
+  await using indexed = await openContext(settings(evm, 'index'))
   const indexing = { ...indexed, clock: systemClock }
   await catchUpIndex(indexing, requireNode(indexing, evmChainId), () => {})
   await context.test('only the index finds a contract that was created and destroyed in one transaction', async () => {
@@ -270,4 +274,36 @@ test('real EVM: probe and index return the expected funding of every address', {
       assert.deepEqual(row && { block, funder, tx, value }, fact ? { ...fact } : undefined)
     })
   }
+})
+
+test('real EVM after the Amsterdam fork: logs and traces give the same, expected rows', {
+  skip: missing ?? false,
+}, async () => {
+  await using evm = await openEvm(Number(evmChainId), 'amsterdam')
+  const { truth, names } = await play(evm)
+  const rowsOf = async (isByLogs: boolean) => {
+    await using indexed = await openContext(settings(evm, 'index'))
+    const indexing = { ...indexed, clock: systemClock }
+    const node = requireNode(indexing, evmChainId)
+    assert.equal((await node.capabilities()).logs, 'eth_getTransactionReceipt')
+    if (!isByLogs) node.distrustLogs()
+    await catchUpIndex(indexing, node, () => {})
+    assert.equal(getIndexProblems(indexing, evmChainId).contradictedLogs, undefined)
+    const logged = await coverageOf(indexed.ingest, logsStream(evmChainId))
+    assert.equal(logged.length, isByLogs ? 1 : 0)
+    for (const [address, fact] of truth) {
+      const final = await findFunding(indexed.ingest, evmChainId, address)
+      const row = final ?? (await findUnfinalizedFunding(indexed.ingest, evmChainId, address))
+      const { block, funder, tx, valueWei: value } = row ?? {}
+      assert.deepEqual(
+        row && { block, funder, tx, value },
+        fact ? { ...fact } : undefined,
+        names.get(address) ?? address,
+      )
+    }
+    return indexed.ingest.all('select * from fundings order by address')
+  }
+  const byLogs = await rowsOf(true)
+  assert.ok(byLogs.length > 0)
+  assert.deepEqual(byLogs, await rowsOf(false))
 })

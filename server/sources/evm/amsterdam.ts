@@ -10,6 +10,7 @@
 // 4. eth_getBlockAccessList (execution-apis) returns this list. Nodes may delete lists after 3533 epochs.
 //
 // Logs are in receipts, and receipts and withdrawals have roots in the header, so both are verified.
+import type { Range } from '#core/ranges.ts'
 import { keccakOfHex, rlpList, rlpNumber, rlpString, rootOfList } from './rlp.ts'
 import type { Block, TraceTransfer } from './types.ts'
 import { inTransaction, isAddress, isMissing, isQuantity, lower, type TracedBlock } from './validate.ts'
@@ -154,6 +155,31 @@ function toTransfer({ address, topics, data }: Fields): Omit<TraceTransfer, 'top
 
 const toAddress = (topic: string | undefined): string | undefined =>
   topic?.startsWith(`0x${'0'.repeat(24)}`) ? `0x${topic.slice(26).toLowerCase()}` : undefined
+
+/** The parameter of eth_getLogs for the transfers to or from an address in [from, until). */
+export const transferLogFilter = (address: string, side: 'toAddress' | 'fromAddress', { from, until }: Range) => {
+  const topic = `0x${'0'.repeat(24)}${address.slice(2)}`
+  const topics = side === 'toAddress' ? [transferTopic, null, topic] : [transferTopic, topic]
+  const blocks = { fromBlock: `0x${from.toString(16)}`, toBlock: `0x${(until - 1).toString(16)}` }
+  return { ...blocks, address: transferLogAddress, topics }
+}
+
+/** The problem of a result of eth_getLogs for such a filter. */
+export function validateTransferLogs(
+  raw: unknown,
+  { topics }: ReturnType<typeof transferLogFilter>,
+  { from, until }: Range,
+): string | undefined {
+  if (!Array.isArray(raw)) return 'not a list of logs'
+  const blocks = (raw as Fields[]).map((log) => (isQuantity(log?.blockNumber) ? Number(log.blockNumber) : -1))
+  if (blocks.some((block) => block < from || block >= until)) return 'logs outside the requested range'
+  if (blocks.some((block, at) => block < (blocks[at - 1] ?? 0))) return 'the logs are out of order'
+  const isRequested = ({ address, topics: own, removed }: Fields): boolean =>
+    removed !== true &&
+    lower(address) === transferLogAddress &&
+    topics.every((topic, at) => topic === null || lower((own as unknown[] | undefined)?.[at]) === topic)
+  return (raw as Fields[]).every(isRequested) ? undefined : 'logs that were not requested'
+}
 
 /** The balances of an account after the transactions that changed it. */
 export interface AccountBalances {

@@ -3,7 +3,7 @@
 // names the block (`UnreadableBlock`).
 import { Fault } from '#core/fault.ts'
 import type { Range } from '#core/ranges.ts'
-import type { LoggedBlock } from './amsterdam.ts'
+import { type LoggedBlock, transferLogFilter, validateTransferLogs } from './amsterdam.ts'
 import { type DecodedResults, decodeResult, validateResult } from './large-results.ts'
 import { CallFault, type Rpc, type RpcCall, type RpcCallOptions } from './rpc.ts'
 import {
@@ -61,6 +61,17 @@ export const filterCall = (address: string, side: FilterSide, { from, until }: R
   params: [{ fromBlock: hexOf(from), toBlock: hexOf(until - 1), [side]: [address], after: 0, count: filteredMax }],
   validate: (raw) => validateTraceList(raw, side, address, from, until),
 })
+
+/** Logs of transfers to or from the address in [from, until), oldest first. */
+export function transferLogsCall(address: string, side: FilterSide, range: Range): RpcCall {
+  const filter = transferLogFilter(address, side, range)
+  return {
+    method: 'eth_getLogs',
+    params: [filter],
+    acceptsError: true,
+    validate: (raw) => validateTransferLogs(raw, filter, range),
+  }
+}
 
 /** Steps per request. A shorter response is the last one. */
 export const filteredMax = 1000

@@ -4,6 +4,7 @@
 // 2. Blocks whose traces are not complete are rejected (sources/evm/blocks.ts).
 import { Fault } from '#core/fault.ts'
 import type { ChainNode } from '#explorer/nodes.ts'
+import { toAmsterdamHeader } from '#sources/evm/amsterdam.ts'
 import {
   accountCalls,
   balanceCall,
@@ -15,8 +16,11 @@ import {
   hexOf,
   toAccount,
   toHeader,
+  transferLogsCall,
 } from '#sources/evm/blocks.ts'
+import { kindOf } from '#sources/evm/node-errors.ts'
 import { CallFault, type RpcCall } from '#sources/evm/rpc.ts'
+import { transfersValue } from '#sources/evm/trace-transfers.ts'
 import type { BlockWithExecution, Header, TraceWithBlock } from '#sources/evm/types.ts'
 import { validateQuantity } from '#sources/evm/validate.ts'
 import { type AccountState, emptyAccount } from './account-search.ts'
@@ -32,11 +36,14 @@ export interface SearchLimits {
 /** Calls of one search. An ordinary account on a chain of 20 million blocks takes at most 64. */
 const callsMax = 1500
 
-/** Traces of the account up to the end of block `until`, oldest first. */
-export interface TraceList {
+/** The blocks up to the end of block `until` that list a transfer of the account, oldest first. */
+export interface TransferList {
   readonly until: number
-  readonly traces: readonly TraceWithBlock[]
+  readonly blocks: readonly number[]
 }
+
+/** How transfers are listed. */
+export type ListForm = 'trace_filter' | 'logs'
 
 export class AccountReader {
   readonly node: ChainNode
@@ -45,6 +52,8 @@ export class AccountReader {
   /** No transfer to the address up to the end of this block. For error messages. */
   searchedUntil = -1
   #calls = 0
+  /** Of eth_getLogs. */
+  #logBlocks = Number.MAX_SAFE_INTEGER
 
   constructor(node: ChainNode, address: string, limits: SearchLimits) {
     this.node = node
@@ -85,8 +94,29 @@ export class AccountReader {
     return seen as BlockWithExecution
   }
 
-  /** Traces in (after, until] that begin or end at the address. */
-  async listTraces(side: FilterSide, after: number, until: number): Promise<TraceList> {
+  /** Transfers in (after, until] that begin or end at the address. One of them may have failed. */
+  listTransfers(form: ListForm, side: FilterSide, after: number, until: number): Promise<TransferList> {
+    return form === 'logs' ? this.#listLogs(side, after, until) : this.#listTraces(side, after, until)
+  }
+
+  /** A node may limit the number of blocks or of logs, so shorter ranges are tried. */
+  async #listLogs(side: FilterSide, after: number, until: number): Promise<TransferList> {
+    for (let end = Math.min(until, after + this.#logBlocks); ; end = Math.min(until, after + this.#logBlocks)) {
+      this.#spend(1)
+      const call = transferLogsCall(this.address, side, { from: after + 1, until: end + 1 })
+      const [outcome] = await this.node.rpc.call([call], this.limits)
+      if (outcome?.is === 'result')
+        return {
+          until: end,
+          blocks: (outcome.result as { blockNumber: string }[]).map((log) => Number(log.blockNumber)),
+        }
+      const isTooLong = outcome?.is === 'error' && end - after > 1 && kindOf(outcome) !== 'unknown method'
+      if (outcome && !isTooLong) throw new CallFault(outcome)
+      this.#logBlocks = Math.max(1, Math.floor((end - after) / 10))
+    }
+  }
+
+  async #listTraces(side: FilterSide, after: number, until: number): Promise<TransferList> {
     this.#spend(1)
     const outcome = await this.node.list(
       filterCall(this.address, side, { from: after + 1, until: until + 1 }),
@@ -96,7 +126,24 @@ export class AccountReader {
     const traces = outcome.result as TraceWithBlock[]
     // A full page may end within a block.
     const complete = traces.length < filteredMax ? until : (traces.at(-1)?.blockNumber ?? 0) - 1
-    return { until: complete, traces: traces.filter(({ blockNumber }) => blockNumber <= complete) }
+    const transfers = traces.filter((trace) => trace.blockNumber <= complete && transfersValue(trace))
+    return { until: complete, blocks: transfers.map(({ blockNumber }) => blockNumber) }
+  }
+
+  /** The first block after the Amsterdam fork, up to `head`. Undefined: there is none. */
+  async firstLoggedBlock(head: number): Promise<number | undefined> {
+    const isLogged = async (block: number): Promise<boolean> => {
+      const [header] = await this.#call([headerCall(block)])
+      return toAmsterdamHeader(header) !== undefined
+    }
+    if (!(await isLogged(head))) return undefined
+    let [before, logged] = [this.node.chain.firstBlock - 1, head]
+    while (logged - before > 1) {
+      const middle = Math.floor((before + logged) / 2)
+      if (await isLogged(middle)) logged = middle
+      else before = middle
+    }
+    return logged
   }
 
   /** Whether the address was paid for an uncle of this block. Only proof-of-work blocks have uncles. */

@@ -12,7 +12,7 @@ import type { AccountReader } from './account-reader.ts'
 import { type AccountState, findFirstChange, isSameAccount } from './account-search.ts'
 import { explainBlock } from './explain-block.ts'
 import { needsIndexFault, noFinalBlock } from './probe-errors.ts'
-import { isTransferListed, lookUpFunding } from './trace-filter-lookup.ts'
+import { isTransferListed, lookUpFunding } from './transfer-list-lookup.ts'
 
 export interface SearchResult {
   /** undefined: no transfer up to the end of block `asOf`, which is final. */

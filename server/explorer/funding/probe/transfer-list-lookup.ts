@@ -1,18 +1,18 @@
-// Finds the first funding of a contract or a delegated account with trace_filter. Such an account can pass on what it
-// gets, so its state alone proves nothing.
+// Finds the first funding of a contract or a delegated account in a list of its transfers: from trace_filter, or from the
+// logs of blocks after the Amsterdam fork. Such an account can pass on what it gets, so its state alone proves nothing.
 //
-// 1. Incoming and outgoing traces are listed. Every listed block is read whole: a listed call may lie in one that
+// 1. Incoming and outgoing transfers are listed. Every listed block is read whole: a listed call may lie in one that
 //    failed.
 // 2. The lists are verified: "balance plus everything that went out" rises only when something comes in, so it must be
 //    unchanged up to the block before the first listed transfer. A rise in between must be a withdrawal or a reward.
-// 3. Not detectable: a missing transaction in which the account passed on all that it got.
+// 3. Logs are used only if the account was empty before the fork: balance and nonce zero, and no code.
+// 4. Not detectable: a missing transaction in which the account passed on all that it got.
 import { indexAdvice } from '#sources/evm/capabilities.ts'
 import { CallFault } from '#sources/evm/rpc.ts'
-import { transfersValue } from '#sources/evm/trace-transfers.ts'
 import type { BlockWithExecution } from '#sources/evm/types.ts'
 import type { Funding } from '../fundings.ts'
-import type { AccountReader } from './account-reader.ts'
-import { type AccountState, findFirstChange, type ReadAccounts } from './account-search.ts'
+import type { AccountReader, ListForm } from './account-reader.ts'
+import { type AccountState, emptyAccount, findFirstChange, isSameAccount, type ReadAccounts } from './account-search.ts'
 import { explainBlock, firstFundingIn, outgoingWei } from './explain-block.ts'
 import { needsIndexFault, needsTraceFilter } from './probe-errors.ts'
 
@@ -24,11 +24,14 @@ export async function lookUpFunding(
   reason: string,
 ): Promise<Funding | undefined> {
   const { has, traces, filterBlocks } = await reader.node.capabilities(reader.limits)
-  if (!has.trace_filter || !traces) throw needsTraceFilter(reader.node.chain, reason)
-  let at = from
+  const form = has.trace_filter && traces ? 'trace_filter' : 'logs'
+  const start = form === 'trace_filter' ? from : await findLoggedStart(reader, from, head)
+  if (!start) throw needsTraceFilter(reader.node.chain, reason)
+  let at = start
   while (at.block < head) {
-    const page = await readPage(reader, at.block, Math.min(head, at.block + filterBlocks))
-    const verified = await verifyPage(reader, at, page)
+    const pageBlocks = form === 'trace_filter' ? filterBlocks : head
+    const page = await readPage(reader, form, at.block, Math.min(head, at.block + pageBlocks))
+    const verified = await verifyPage(reader, form, at, page)
     if (page.found && verified.block === page.until) {
       const { seen, funding } = page.found
       await explainBlock(reader, seen, verified, await reader.stateAt(funding.block))
@@ -38,6 +41,20 @@ export async function lookUpFunding(
     reader.searchedUntil = at.block
   }
   return undefined
+}
+
+/** The state from which logs list all transfers; undefined: there may have been transfers before it. */
+async function findLoggedStart(
+  reader: AccountReader,
+  from: AccountState,
+  head: number,
+): Promise<AccountState | undefined> {
+  const { logs } = await reader.node.capabilities(reader.limits)
+  const fork = logs && (await reader.firstLoggedBlock(head))
+  if (fork === undefined) return undefined
+  if (from.block >= fork - 1) return from
+  const [before, code] = await reader.stateAndCodeAt(fork - 1)
+  return isSameAccount(before, emptyAccount) && code === '0x' ? before : undefined
 }
 
 /** Calls of `isTransferListed`. A node that needs more supports only short ranges. */
@@ -63,9 +80,9 @@ export async function isTransferListed(reader: AccountReader, after: number, unt
 async function findListed(reader: AccountReader, after: number, until: number, filterBlocks: number): Promise<boolean> {
   for (let at = after; at < until; ) {
     const end = Math.min(until, at + filterBlocks)
-    const list = await reader.listTraces('toAddress', at, end)
+    const list = await reader.listTransfers('trace_filter', 'toAddress', at, end)
     // A block with more traces than fit on a page is read by the lookup.
-    if (list.until <= at || list.traces.some(transfersValue)) return true
+    if (list.until <= at || list.blocks.length > 0) return true
     at = list.until
   }
   return false
@@ -79,23 +96,20 @@ interface Page {
   readonly found?: { readonly seen: BlockWithExecution; readonly funding: Funding }
 }
 
-async function readPage(reader: AccountReader, after: number, end: number): Promise<Page> {
-  const incoming = await reader.listTraces('toAddress', after, end)
-  const outgoing = await reader.listTraces('fromAddress', after, end)
+async function readPage(reader: AccountReader, form: ListForm, after: number, end: number): Promise<Page> {
+  const incoming = await reader.listTransfers(form, 'toAddress', after, end)
+  const outgoing = await reader.listTransfers(form, 'fromAddress', after, incoming.until > after ? incoming.until : end)
   const listedUntil = Math.min(incoming.until, outgoing.until)
   const isOverfull = listedUntil <= after
   // A block with more traces than fit on a page is read by itself.
   const until = isOverfull ? after + 1 : listedUntil
-  const traces = [...incoming.traces, ...outgoing.traces].filter(
-    (one) => one.blockNumber <= until && transfersValue(one),
-  )
-  const blocks = isOverfull ? [until] : traces.map(({ blockNumber }) => blockNumber)
+  const listed = [...incoming.blocks, ...outgoing.blocks].filter((block) => block <= until)
+  const blocks = isOverfull ? [until] : listed
   const sent: { block: number; wei: bigint }[] = []
   for (const block of [...new Set(blocks)].sort((a, b) => a - b)) {
     const seen = await reader.readBlock(block)
     const funding = firstFundingIn(reader, seen)
-    if (funding && !isOverfull && !incoming.traces.some((one) => one.blockNumber === block))
-      throw incompleteList(reader, block)
+    if (funding && !isOverfull && !incoming.blocks.includes(block)) throw incompleteList(reader, form, block)
     if (funding) return { until: block - 1, outgoing: sent, found: { seen, funding } }
     sent.push({ block, wei: outgoingWei(seen, reader.address) })
   }
@@ -103,7 +117,12 @@ async function readPage(reader: AccountReader, after: number, end: number): Prom
 }
 
 /** The state at the end of the page; or after the first withdrawal or reward in it, from where the lookup continues. */
-async function verifyPage(reader: AccountReader, from: AccountState, page: Page): Promise<AccountState> {
+async function verifyPage(
+  reader: AccountReader,
+  form: ListForm,
+  from: AccountState,
+  page: Page,
+): Promise<AccountState> {
   const end = page.until > from.block ? await reader.stateAt(page.until) : from
   const sentUntil = (until: number) =>
     page.outgoing.reduce((sum, { block, wei }) => sum + (block <= until ? wei : 0n), 0n)
@@ -118,21 +137,21 @@ async function verifyPage(reader: AccountReader, from: AccountState, page: Page)
   const rise = await findFirstChange(read, before, received(end), reader.limits.fanOut)
   if (rise === 'not risen' && end.nonce > from.nonce)
     throw needsIndexFault({
-      reason: 'This delegated account paid fees before it was funded, so trace_filter cannot be verified.',
+      reason: 'This delegated account paid fees before it was funded, so the list of its transfers cannot be verified.',
       advice: `To find the first funding, ${indexAdvice(reader.node.chain)}.`,
     })
-  if (rise === 'not risen') throw incompleteList(reader, page.until)
+  if (rise === 'not risen') throw incompleteList(reader, form, page.until)
   const [unpaid, paid] = [await reader.stateAt(rise.block - 1), await reader.stateAt(rise.block)]
   const funding = await explainBlock(reader, await reader.readBlock(rise.block), unpaid, paid)
-  if (funding) throw incompleteList(reader, rise.block)
+  if (funding) throw incompleteList(reader, form, rise.block)
   return paid
 }
 
 /** The node's lists are not used again until its capabilities are tested again. */
-function incompleteList(reader: AccountReader, block: number) {
-  reader.node.distrustTraceFilter()
+function incompleteList(reader: AccountReader, form: ListForm, block: number) {
+  if (form === 'trace_filter') reader.node.distrustTraceFilter()
   return needsTraceFilter(
     reader.node.chain,
-    `trace_filter of the node does not list all transfers of this address up to block ${block}.`,
+    `${form === 'logs' ? 'eth_getLogs' : form} of the node does not list all transfers of this address up to block ${block}.`,
   )
 }
