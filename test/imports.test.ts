@@ -97,7 +97,11 @@ const packageUsers: Record<string, readonly string[]> = {
   pg: ['server/storage/postgres/'],
   'find-my-way': ['server/http/http-server.ts'],
   'fast-json-stringify': ['server/http/render.ts'],
-  '@noble/hashes/sha3.js': ['server/core/checksum-address.ts', 'server/fx/extensions/signature-check/'],
+  '@noble/hashes/sha3.js': [
+    'server/core/checksum-address.ts',
+    'server/fx/extensions/signature-check/',
+    'server/sources/evm/keccak256.ts',
+  ],
   '@noble/hashes/utils.js': ['server/fx/extensions/signature-check/hash-typed-data.ts'],
   '@noble/curves/secp256k1.js': ['server/fx/extensions/signature-check/recover-address.ts'],
   commander: ['cli/'],
