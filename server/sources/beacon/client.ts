@@ -17,7 +17,7 @@ import {
   type Chain,
   type ChainIdentity,
 } from './endpoint.ts'
-import { InvalidResponseError, UnscheduledForkError } from './json.ts'
+import { InvalidResponseError, MismatchError, UnscheduledForkError } from './json.ts'
 import { SszError } from './ssz.ts'
 
 export interface Beacon {
@@ -171,6 +171,8 @@ const isNodeError = (error: unknown): error is Error =>
 /** The callers distinguish these errors. */
 const toFailure = (error: Error, message: string): BeaconError => {
   if (error instanceof UnknownForkError) return error
+  // No node has a response that fits: the earlier response may be what is wrong.
+  if (error instanceof MismatchError) return new ContradictionError(message)
   return error instanceof OtherChainError ? new OtherChainError(message) : new BeaconError(message)
 }
 

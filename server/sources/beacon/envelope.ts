@@ -5,7 +5,7 @@ import { payloadFrom } from './block-ssz.ts'
 import { blockTypeOf } from './block-type.ts'
 import { type ConsensusRules, epochAt, forkAt } from './consensus.ts'
 import { builderOf } from './gloas.ts'
-import { InvalidResponseError } from './json.ts'
+import { InvalidResponseError, MismatchError } from './json.ts'
 import { View } from './ssz.ts'
 
 export interface Envelope {
@@ -15,7 +15,7 @@ export interface Envelope {
   readonly payload: Payload
 }
 
-/** Throws an InvalidResponseError if the envelope is not of this block, or not what its bid commits to. */
+/** Throws a MismatchError if the envelope is not of this block, or not what its bid commits to. */
 export function envelopeFromSsz(view: View, block: Block, rules: ConsensusRules): Envelope {
   const message = view.variable(0)
   const payloadView = message.variable(0, 4)
@@ -27,7 +27,7 @@ export function envelopeFromSsz(view: View, block: Block, rules: ConsensusRules)
   const { bid } = block
   if (!bid) throw new InvalidResponseError(`the block of slot ${block.slot} has no envelope`)
   const differ = (name: string): never => {
-    throw new InvalidResponseError(`the envelope of slot ${block.slot} has another ${name} than its block`)
+    throw new MismatchError(`the envelope of slot ${block.slot} has another ${name} than its block`)
   }
   if (envelope.blockRoot !== block.root) differ('block root')
   if (envelope.builder !== bid.builder) differ('builder')

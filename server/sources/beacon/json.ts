@@ -9,6 +9,9 @@ export class InvalidResponseError extends Error {
 /** A block is of another fork than the one that is scheduled: the fork was scheduled after the rules were read. */
 export class UnscheduledForkError extends InvalidResponseError {}
 
+/** A response does not fit what another response said. */
+export class MismatchError extends InvalidResponseError {}
+
 export type Fields = Readonly<Record<string, unknown>>
 
 export function readFields(value: unknown, name: string): Fields {
