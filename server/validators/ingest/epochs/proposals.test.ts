@@ -5,7 +5,7 @@ import type { Block } from '#sources/beacon/block.ts'
 import { readRules } from '#sources/beacon/consensus.ts'
 import type { Stake } from '../rules/stake.ts'
 import type { Votes } from '../rules/votes.ts'
-import { findProposals } from './proposals.ts'
+import { findProposals, isEmptyBlock, type Proposal } from './proposals.ts'
 
 const rules = readRules({ SLOTS_PER_EPOCH: '8', FULU_FORK_EPOCH: '0', GLOAS_FORK_EPOCH: '0' })
 const epoch = 3
@@ -92,5 +92,24 @@ test('nothing is to be paid for a self-built payload or a bid of zero, and a pay
       ['empty', undefined],
       ['unknown', undefined],
     ],
+  )
+})
+
+test('a block is empty if it has no transactions; since Gloas, if its proposer built the payload and it is missing', () => {
+  const block = (transactions?: number) =>
+    (transactions === undefined ? {} : { payload: { transactions } }) as unknown as Block
+  const proposal = (payload: Proposal['payload'], builder?: number): Proposal => ({
+    ...{ slot: 24, proposer: 124, valueGwei: 0 },
+    payload,
+    builder,
+  })
+  assert.deepEqual(
+    [isEmptyBlock(block(0), undefined), isEmptyBlock(block(1), undefined), isEmptyBlock(block(), undefined)],
+    [true, false, false],
+  )
+  const sinceGloas = [proposal('empty'), proposal('empty', 2), proposal('full'), proposal('unknown')]
+  assert.deepEqual(
+    sinceGloas.map((known) => isEmptyBlock(block(), known)),
+    [true, false, false, false],
   )
 })
