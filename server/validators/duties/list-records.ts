@@ -148,10 +148,10 @@ function createPresence(reader: StateReader, query: RecordQuery, hours: readonly
     for (const { firstRowId } of hoursByGrain.get(grain) ?? []) members.addAll(membersInHour(firstRowId))
   }
 
-  function membersInHour(firstId: number): number[] {
+  function membersInHour(firstRowId: number): number[] {
     let open: Uint8Array | undefined
     return validators.filter((validator) => {
-      const data = rows.get(firstId + groupOf(levels.hours, validator))
+      const data = rows.get(firstRowId + groupOf(levels.hours, validator))
       if (!data) return false
       if (data !== open) chunkReader.open(data)
       open = data

@@ -55,11 +55,11 @@ function copyCell(from: Cells, to: Cells, cell: number): void {
 }
 
 /** Rows of one level that hold the part. */
-interface Source {
+interface PartRows {
   readonly level: Level
   readonly unit: number
-  /** The id of the row of group 0. */
-  readonly firstId: number
+  /** Id of the row with the first validators (group 0); add the number of a group for its row. */
+  readonly firstRowId: number
   /** The index of the part among a validator's cells. */
   readonly offset: number
   readonly rows: ReadonlyMap<number, Uint8Array>
@@ -69,32 +69,35 @@ interface Source {
 
 export async function replaceDays(tx: StateWriter, replacement: Replacement, validators: Range): Promise<void> {
   const { network, part, units } = replacement
-  const sources: Source[] = []
+  const levelRows: PartRows[] = []
   for (const [at, level] of dayLevels.entries()) {
     const unit = Math.floor(part.number / level.partsPerRow)
-    const firstId = rowId(level, networkId(network), unit, 0)
-    const ids = { from: firstId + groupOf(level, validators.from), until: firstId + groupOf(level, validators.until) }
+    const firstRowId = rowId(level, networkId(network), unit, 0)
+    const ids = {
+      from: firstRowId + groupOf(level, validators.from),
+      until: firstRowId + groupOf(level, validators.until),
+    }
     const rows = units[at]?.includes(unit) ? await rowsByGroup(tx, level, ids) : new Map<number, Uint8Array>()
-    sources.push({ level, unit, firstId, offset: part.number % level.partsPerRow, rows, changed: [], deleted: [] })
+    levelRows.push({ level, unit, firstRowId, offset: part.number % level.partsPerRow, rows, changed: [], deleted: [] })
   }
   const groups = { from: groupOf(levels.days, validators.from), until: groupOf(levels.days, validators.until) }
-  for (let at = groups.from; at < groups.until; at++) replaceGroup(replacement, sources, at)
-  for (const { level, changed, deleted } of sources) {
+  for (let at = groups.from; at < groups.until; at++) replaceGroup(replacement, levelRows, at)
+  for (const { level, changed, deleted } of levelRows) {
     await putRows(tx, level.table, changed)
     for (const id of deleted) await tx.run(`delete from ${level.table} where id = ?`, id)
   }
-  if ((sources[0]?.changed.length ?? 0) > 0) await addUnit(tx, networkId(network), 0, part.number)
+  if ((levelRows[0]?.changed.length ?? 0) > 0) await addUnit(tx, networkId(network), 0, part.number)
 }
 
-function replaceGroup(replacement: Replacement, sources: readonly Source[], group: number): void {
+function replaceGroup(replacement: Replacement, levelRows: readonly PartRows[], group: number): void {
   const staged = replacement.segments.map(({ figures }) => figures.get(group)).filter((data) => data !== undefined)
-  if (staged.length === 0 && sources.every((source) => rowsOf(source, group).next().done)) return
+  if (staged.length === 0 && levelRows.every((partRows) => rowsOf(partRows, group).next().done)) return
   after.clear()
   for (const data of staged) addChunk(reader, data, after)
   const first = group * groupSize
   for (let cell = 0; cell < groupSize; cell++)
     if (after.isPresent[cell] === 1) addValidator(replacement.presence, first + cell)
-  const { damaged, isLost } = readBefore(sources, group)
+  const { damaged, isLost } = readBefore(levelRows, group)
   const differing: number[] = []
   for (let cell = 0; cell < groupSize; cell++) {
     const differs = !isSameCell(before, after, cell)
@@ -103,19 +106,22 @@ function replaceGroup(replacement: Replacement, sources: readonly Source[], grou
     if (differs) replacement.changed[first + cell] = 1
     if (isLost[cell] === 0) refuseLostRewards(replacement, cell, first + cell)
   }
-  for (const { source, row } of damaged) if (mayDelete(replacement, source)) deleteRow(source, row)
+  for (const { partRows, row } of damaged) if (mayDelete(replacement, partRows)) deleteRow(partRows, row)
   if (differing.length === 0) return
-  const [days, ...spans] = sources as [Source, ...Source[]]
-  for (const source of spans) removeFromSpans(source, group, differing)
+  const [days, ...spans] = levelRows as [PartRows, ...PartRows[]]
+  for (const partRows of spans) removeFromSpans(partRows, group, differing)
   day.clear()
   const known = days.rows.get(group)
-  if (known && !damaged.some(({ source }) => source === days)) addChunk(reader, known, day)
+  if (known && !damaged.some(({ partRows }) => partRows === days)) addChunk(reader, known, day)
   for (const cell of differing) copyCell(after, day, cell)
   putRow(days, group, day)
 }
 
 /** Rows of a level that hold a group of 64 validators. `first`: the cell of the group that the row begins with. */
-function* rowsOf({ level, rows }: Source, group: number): Generator<{ row: number; data: Uint8Array; first: number }> {
+function* rowsOf(
+  { level, rows }: PartRows,
+  group: number,
+): Generator<{ row: number; data: Uint8Array; first: number }> {
   const count = groupSize / level.validators
   for (let at = 0; at < count; at++) {
     const data = rows.get(group * count + at)
@@ -124,16 +130,16 @@ function* rowsOf({ level, rows }: Source, group: number): Generator<{ row: numbe
 }
 
 /** Adds up the stored figures of the group in `before`. `isLost`: validators with a row that cannot be read. */
-function readBefore(sources: readonly Source[], group: number) {
-  const damaged: { source: Source; row: number }[] = []
+function readBefore(levelRows: readonly PartRows[], group: number) {
+  const damaged: { partRows: PartRows; row: number }[] = []
   const isLost = new Uint8Array(groupSize)
   before.clear()
-  for (const source of sources) {
-    const { level, offset } = source
-    for (const { row, data, first } of rowsOf(source, group)) {
+  for (const partRows of levelRows) {
+    const { level, offset } = partRows
+    for (const { row, data, first } of rowsOf(partRows, group)) {
       if (isDamaged(() => reader.open(data))) {
         isLost.fill(1, first, first + level.validators)
-        damaged.push({ source, row })
+        damaged.push({ partRows, row })
         continue
       }
       for (let at = 0; at < level.validators; at++)
@@ -146,7 +152,7 @@ function readBefore(sources: readonly Source[], group: number) {
 /**
  * A row of a day is replaced anyway. A row of a span is deleted with its last part, if all of its parts are replaced.
  */
-function mayDelete({ network, time, part, parts, covered }: Replacement, { level, unit }: Source): boolean {
+function mayDelete({ network, time, part, parts, covered }: Replacement, { level, unit }: PartRows): boolean {
   if (level === levels.days) return false
   const epochs = storedEpochsOf(time, level, unit, covered)
   const spanParts = {
@@ -164,26 +170,26 @@ export const spanIsDamaged = (network: Replacement['network'], epochs: Range): R
   )
 
 /** Removes the part from rows of spans, for these cells of the group. */
-function removeFromSpans(source: Source, group: number, differing: readonly number[]): void {
-  const { level, offset } = source
-  for (const { row, data, first } of rowsOf(source, group)) {
+function removeFromSpans(partRows: PartRows, group: number, differing: readonly number[]): void {
+  const { level, offset } = partRows
+  for (const { row, data, first } of rowsOf(partRows, group)) {
     const ownCells = differing.filter((cell) => cell >= first && cell < first + level.validators)
     if (ownCells.length === 0 || isDamaged(() => reader.open(data))) continue
     const cells = rowCells.get(level) as Cells
     cells.clear()
     addChunk(reader, data, cells)
     for (const cell of ownCells) clearCell(cells, (cell - first) * level.partsPerRow + offset)
-    putRow(source, row, cells)
+    putRow(partRows, row, cells)
   }
 }
 
-function putRow(source: Source, row: number, cells: Cells): void {
-  if (cells.isPresent.includes(1)) source.changed.push({ id: source.firstId + row, data: packCells(cells) })
-  else deleteRow(source, row)
+function putRow(partRows: PartRows, row: number, cells: Cells): void {
+  if (cells.isPresent.includes(1)) partRows.changed.push({ id: partRows.firstRowId + row, data: packCells(cells) })
+  else deleteRow(partRows, row)
 }
 
-function deleteRow(source: Source, row: number): void {
-  if (source.rows.has(row)) source.deleted.push(source.firstId + row)
+function deleteRow(partRows: PartRows, row: number): void {
+  if (partRows.rows.has(row)) partRows.deleted.push(partRows.firstRowId + row)
 }
 
 const executionColumns = executionAmounts.map((name) => measures.indexOf(name))
