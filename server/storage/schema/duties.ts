@@ -3,7 +3,8 @@
 // writes it.
 //
 // 1. Everything about an epoch is written in one transaction: figures, missed duties, audits and coverage.
-// 2. `network` is the index of the network in the contract's list, from 1. Ranges are half-open.
+// 2. `network` is the index of the network in the contract's list, from 1: a number, because it is a part of `id`. Tables of
+//    the state have its name, because people read them. Ranges are half-open.
 // 3. `id` is network, unit of time and group of validators in one number (duties/layout.ts). `data` is packed
 //    (duties/chunk-format.ts).
 import type { StateDialect } from '../state.ts'
