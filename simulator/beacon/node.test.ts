@@ -90,7 +90,7 @@ test('full states are requested again some epochs after a node did not offer the
   const beacon = openBeacon({ network: 'hoodi', urls: [node.url], timeoutMs: 5000, clock: systemClock })
   const reader = new EpochReader(beacon, (await beacon.chain()).rules)
   // Only full states contain inactivity scores.
-  const hasScores = async (epoch: number) => (await reader.read(epoch)).next.scores !== undefined
+  const hasScores = async (epoch: number) => (await reader.read(epoch)).atEnd.scores !== undefined
   assert.equal(await hasScores(0), false)
   options.states = true
   const results: boolean[] = []

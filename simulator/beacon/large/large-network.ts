@@ -157,8 +157,8 @@ export class LargeNetwork {
       ),
       ...this.#epoch(epoch),
       sync: { now: this.syncSeats, next: this.syncSeats },
-      now: validators,
-      next: validators,
+      atStart: validators,
+      atEnd: validators,
       finalizedEpoch: epoch,
       withdrawals: new Map(Array.from(deducted, ([slot, list]) => [slot, splitWithdrawals(list)])),
     }

@@ -23,14 +23,14 @@ export interface BuilderCheck {
 
 /** Empty if nothing differs, or if one of the states does not list its builders. */
 export function findBuilderDifferences(rules: ConsensusRules, states: EpochStates, check: BuilderCheck): string[] {
-  const { epoch, now, next, blocks } = states
+  const { epoch, atStart, atEnd, blocks } = states
   const nextEpochSlot = firstSlotAt(rules, epoch + 1)
   const isFork = rules.forkEpochs.gloas === epoch + 1
-  if (!next.payloads || !(now.payloads || (isFork && now.pending))) return []
-  const replay = new ReplayedBuilders(rules, now.payloads, epoch, next.payloads)
+  if (!atEnd.payloads || !(atStart.payloads || (isFork && atStart.pending))) return []
+  const replay = new ReplayedBuilders(rules, atStart.payloads, epoch, atEnd.payloads)
   const endEpoch = () => {
     replay.endEpoch(epoch, check.stake.activeIncrements)
-    if (isFork) onboardBuilders(rules, replay, removedAtFork(rules, states), next.payloads)
+    if (isFork) onboardBuilders(rules, replay, removedAtFork(rules, states), atEnd.payloads)
   }
   let isEnded = false
   for (const { slot } of check.effectsBetween) {
@@ -40,7 +40,8 @@ export function findBuilderDifferences(rules: ConsensusRules, states: EpochState
       isEnded = true
     }
     if (!block?.bid) continue
-    const finalizedEpoch = slot === nextEpochSlot ? next.payloads.finalizedEpoch : (now.payloads?.finalizedEpoch ?? 0)
+    const finalizedEpoch =
+      slot === nextEpochSlot ? atEnd.payloads.finalizedEpoch : (atStart.payloads?.finalizedEpoch ?? 0)
     if (replay.buildsOnPayload(block)) {
       replay.applyParentPayload(block, finalizedEpoch)
       replay.withdraw(check.withdrawals.get(slot)?.builderWithdrawals ?? [])
@@ -49,18 +50,18 @@ export function findBuilderDifferences(rules: ConsensusRules, states: EpochState
     replay.applyBlock(block, sameSlot)
   }
   if (!isEnded) endEpoch()
-  return replay.differences(next.payloads, epoch + 1)
+  return replay.differences(atEnd.payloads, epoch + 1)
 }
 
 /** The deposits that left the queue when the fork began and were credited to no validator. */
-function removedAtFork(rules: ConsensusRules, { epoch, now, next, blocks }: EpochStates): OnboardedDeposit[] {
+function removedAtFork(rules: ConsensusRules, { epoch, atStart, atEnd, blocks }: EpochStates): OnboardedDeposit[] {
   const all = (queue: Uint8Array | undefined) =>
     readQueuedDeposits(queue ?? new Uint8Array(0), Number.POSITIVE_INFINITY)
   const firstSlot = firstSlotAt(rules, epoch)
   const added = blocks.filter(({ bid, slot }) => !bid && slot > firstSlot).flatMap(depositRequests)
-  const candidates = [...all(now.pending?.deposits), ...all(Buffer.concat(added))]
+  const candidates = [...all(atStart.pending?.deposits), ...all(Buffer.concat(added))]
   const keyOf = ({ bytes }: OnboardedDeposit) => Buffer.from(bytes).toString('latin1')
-  const left = new Set(all(next.pending?.deposits).map(keyOf))
-  const indices = indicesOfKeys(next, pubkeysOf(candidates))
+  const left = new Set(all(atEnd.pending?.deposits).map(keyOf))
+  const indices = indicesOfKeys(atEnd, pubkeysOf(candidates))
   return candidates.filter((deposit) => !indices.has(deposit.pubkey) && !left.has(keyOf(deposit)))
 }

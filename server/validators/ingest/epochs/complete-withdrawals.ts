@@ -17,7 +17,7 @@ import type { BlockWithdrawals } from '../rules/deductions.ts'
  */
 export function completeWithdrawals(
   rules: ConsensusRules,
-  data: Pick<EpochData, 'epoch' | 'now' | 'next' | 'blocks' | 'withdrawals' | 'envelopeSearch'>,
+  data: Pick<EpochData, 'epoch' | 'atStart' | 'atEnd' | 'blocks' | 'withdrawals' | 'envelopeSearch'>,
   effectsBetween: readonly BlockEffects[],
 ): ReadonlyMap<number, BlockWithdrawals> {
   const known = data.withdrawals ?? new Map<number, BlockWithdrawals>()
@@ -36,17 +36,17 @@ export function completeWithdrawals(
 
 function computeWithdrawals(
   rules: ConsensusRules,
-  { epoch, now, next }: Pick<EpochData, 'epoch' | 'now' | 'next'>,
+  { epoch, atStart, atEnd }: Pick<EpochData, 'epoch' | 'atStart' | 'atEnd'>,
   effectsBetween: readonly BlockEffects[],
   blocks: readonly Block[],
 ): Map<number, BlockWithdrawals> {
   const computed = new Map<number, BlockWithdrawals>()
   const nextEpochSlot = firstSlotAt(rules, epoch + 1)
-  if (now.payloads && next.payloads) {
+  if (atStart.payloads && atEnd.payloads) {
     // The transition to the next epoch is not replayed, so what it needs does not matter.
     const transition = { slashings: new Float64Array(rules.slashingsVector), depositBalanceToConsume: 0 }
-    const state = new ReplayedValidators(rules, epoch, now, next, transition)
-    const context = { finalizedEpoch: now.payloads.finalizedEpoch, sameSlot: [] }
+    const state = new ReplayedValidators(rules, epoch, atStart, atEnd, transition)
+    const context = { finalizedEpoch: atStart.payloads.finalizedEpoch, sameSlot: [] }
     for (const [at, effects] of effectsBetween.entries()) {
       const block = blocks[at]
       if (!block || block.slot === nextEpochSlot) break
@@ -56,7 +56,7 @@ function computeWithdrawals(
   }
   // The next state has the list of its own block, or an earlier one if that block deducts nothing.
   const last = blocks.at(-1)
-  if (last?.slot === nextEpochSlot && next.payloads && last.bid)
-    computed.set(nextEpochSlot, withdrawalsFrom(new View(next.payloads.expectedWithdrawals)))
+  if (last?.slot === nextEpochSlot && atEnd.payloads && last.bid)
+    computed.set(nextEpochSlot, withdrawalsFrom(new View(atEnd.payloads.expectedWithdrawals)))
   return computed
 }

@@ -43,8 +43,8 @@ function earningsOf(before: number, withdrawn: number, after: number, withdrawab
     ...{ slot, proposer: 9, votes: 0, sync: 0, slashings: 0, slashed: [], syncSeat: 7 },
     seats: [{ validator: 0, signed: false }],
   }
-  const [now, next] = [stateWith(before, withdrawable), stateWith(after, withdrawable)]
-  const found = computeEarnings(rules, { epoch, now, next, blocks: [block] }, undefined, [effects], new Map())
+  const [atStart, atEnd] = [stateWith(before, withdrawable), stateWith(after, withdrawable)]
+  const found = computeEarnings(rules, { epoch, atStart, atEnd, blocks: [block] }, undefined, [effects], new Map())
   return [found.earned[0], found.transfers.deposited.get(0)]
 }
 

@@ -54,16 +54,16 @@ export function computeEarnings(
   effectsBetween: readonly BlockEffects[],
   withdrawals: ReadonlyMap<number, BlockWithdrawals>,
 ): Earnings {
-  const { epoch, now, next } = data
+  const { epoch, atStart, atEnd } = data
   const nextEpochSlot = firstSlotAt(rules, epoch + 1)
   const bySlot = new Map(data.blocks.map((block) => [block.slot, block]))
   const blocks = effectsBetween.flatMap(({ slot }) => bySlot.get(slot) ?? [])
-  const hasPendingQueues = now.pending !== undefined && next.pending !== undefined
-  const change = now.pending && next.pending ? pendingChange(now.pending, next.pending) : noChange
+  const hasPendingQueues = atStart.pending !== undefined && atEnd.pending !== undefined
+  const change = atStart.pending && atEnd.pending ? pendingChange(atStart.pending, atEnd.pending) : noChange
   const transfers = new BalanceTransfers(data, blocks, change)
   const restMin = (validator: number) =>
-    (next.withdrawable[validator] as number) <= epoch + 1 ? 0 : rules.effectiveMax.phase0
-  const replay = new BalanceReplay(next.count, now.balance, restMin)
+    (atEnd.withdrawable[validator] as number) <= epoch + 1 ? 0 : rules.effectiveMax.phase0
+  const replay = new BalanceReplay(atEnd.count, atStart.balance, restMin)
   const slashed = new Set<number>()
   const processEpochEnd = () => {
     transfers.queueExcess(replay)
@@ -85,11 +85,11 @@ export function computeEarnings(
   balancesAtUpdate ??= processEpochEnd()
   const { balance, earned } = replay
   const unexplained = new Map<number, number>()
-  for (let index = 0; index < next.count; index++) {
-    const difference = (next.balance[index] as number) - (balance[index] as number)
+  for (let index = 0; index < atEnd.count; index++) {
+    const difference = (atEnd.balance[index] as number) - (balance[index] as number)
     if (difference === 0) continue
     balancesAtUpdate[index] = (balancesAtUpdate[index] as number) + difference
-    if (difference < 0 && next.slashed[index] === 1) earned[index] = (earned[index] as number) + difference
+    if (difference < 0 && atEnd.slashed[index] === 1) earned[index] = (earned[index] as number) + difference
     else unexplained.set(index, difference)
   }
   const unexplainedBalanceChanges = transfers.total(unexplained)
@@ -134,13 +134,13 @@ class BalanceTransfers {
   readonly #blockDeposits: string[]
 
   constructor(data: EpochStates, blocks: readonly Block[], change: PendingChange) {
-    const { next } = data
+    const { atEnd } = data
     this.#data = data
     this.#change = change
     const inBlocks = blocks.flatMap(({ deposits }) => deposits)
     this.#blockDeposits = inBlocks.map(({ pubkey, amount }) => `${pubkey} ${amount}`)
     this.#indices = indicesOfKeys(
-      next,
+      atEnd,
       [...inBlocks, ...change.deposits, ...change.queued].map(({ pubkey }) => pubkey),
     )
   }
@@ -164,13 +164,13 @@ class BalanceTransfers {
 
   /** `slashed`: by the blocks of the epoch. The chain drops a consolidation if its source is slashed. */
   applyQueues(replay: BalanceReplay, increment: number, slashed: ReadonlySet<number>): void {
-    const { now } = this.#data
+    const { atStart } = this.#data
     for (const { pubkey, gwei } of this.#change.deposits)
       this.#transfer(replay, this.deposited, this.#indices.get(pubkey), gwei)
     for (const { source, target } of this.#change.consolidations) {
-      if (!(source < now.count && target < now.count)) continue
-      if (now.slashed[source] === 1 || slashed.has(source)) continue
-      const effective = (now.increments[source] as number) * increment
+      if (!(source < atStart.count && target < atStart.count)) continue
+      if (atStart.slashed[source] === 1 || slashed.has(source)) continue
+      const effective = (atStart.increments[source] as number) * increment
       const gwei = Math.min(replay.balance[source] as number, effective)
       this.#transfer(replay, this.consolidated, source, 0 - gwei)
       this.#transfer(replay, this.consolidated, target, gwei)

@@ -58,14 +58,14 @@ export function processEpoch(
     accept = acceptNone,
   }: { startScores?: Scores | undefined; accept?: AcceptDifferences } = {},
 ) {
-  const { epoch, now, next } = data
+  const { epoch, atStart, atEnd } = data
   const { stakes, votes, effectsBetween, earnings } = accountForBalances(rules, data, before, accept)
   const { voteRewards, scores } = computeVoteRewards(rules, votes, {
     stake: stakes[1],
     isSlashed: findSlashed(rules, data, stakes[1]),
     finalizedEpoch: data.finalizedEpoch,
     // A full state contains the scores; otherwise they are computed from epoch to epoch.
-    scores: next.scores ? scoresFrom(next.scores) : (before?.scores ?? startScores),
+    scores: atEnd.scores ? scoresFrom(atEnd.scores) : (before?.scores ?? startScores),
   })
   const nextEpochSlot = firstSlotAt(rules, epoch + 1)
   const effects = [
@@ -74,7 +74,7 @@ export function processEpoch(
   ]
 
   const proposals = findProposals(rules, data, votes, stakes[1])
-  sums.ensureCapacity(Math.max(now.count, next.count))
+  sums.ensureCapacity(Math.max(atStart.count, atEnd.count))
   addVotes(sums, votes, voteRewards)
   addBlocks(sums, data, effects, proposals, firstSlotAt(rules, epoch))
   const { earned, unexplainedBalanceChanges } = earnings
@@ -82,7 +82,7 @@ export function processEpoch(
   // Only in epochs with duties: otherwise it would depend on the other epochs of the segment whether there is a row.
   for (const [name, byValidator] of Object.entries(earnings.transfers) as [Transfer, ReadonlyMap<number, number>][])
     for (const [index, gwei] of byValidator)
-      if (index < now.count && isActiveAt(now, index, epoch)) sums.addToRow(name, index, gwei)
+      if (index < atStart.count && isActiveAt(atStart, index, epoch)) sums.addToRow(name, index, gwei)
   markActive(sums, data, epoch)
   const effectsOfNextEpochStart = effectsBetween.find(({ slot }) => slot === nextEpochSlot)
   const { proposerGwei, sameSlot } = votes
@@ -103,9 +103,9 @@ export function accountForBalances(
   before: Carry | undefined,
   accept: AcceptDifferences,
 ) {
-  const { epoch, now, next } = data
+  const { epoch, atStart, atEnd } = data
   verifyRegistry(data)
-  const stakes = [computeStake(rules, epoch, now), computeStake(rules, epoch + 1, next)] as const
+  const stakes = [computeStake(rules, epoch, atStart), computeStake(rules, epoch + 1, atEnd)] as const
   const votes = tallyVotes(rules, data.committees, data.blocks, stakes, data.parent)
   const gweiOf = (slot: number) => (before?.proposerGwei.get(slot) ?? 0) + (votes.proposerGwei.get(slot) ?? 0)
   const effectsBetween = computeEffectsBetween(rules, data, stakes, gweiOf)
@@ -132,14 +132,14 @@ export function accountForBalances(
  */
 function computeEffectsBetween(
   rules: ConsensusRules,
-  { epoch, blocks, now, sync }: AccountedEpoch,
+  { epoch, blocks, atStart, sync }: AccountedEpoch,
   stakes: readonly [Stake, Stake],
   gweiOf: (slot: number) => number,
 ): BlockEffects[] {
   const firstSlot = firstSlotAt(rules, epoch)
   const nextEpochSlot = firstSlotAt(rules, epoch + 1)
   const wasSlashed = new Set<number>()
-  for (let index = 0; index < now.count; index++) if (now.slashed[index] === 1) wasSlashed.add(index)
+  for (let index = 0; index < atStart.count; index++) if (atStart.slashed[index] === 1) wasSlashed.add(index)
   return blocks
     .filter(({ slot }) => slot > firstSlot && slot <= nextEpochSlot)
     .map((block) => {
@@ -150,8 +150,8 @@ function computeEffectsBetween(
 }
 
 /** The validators that were slashed by the end of the next epoch. */
-function findSlashed(rules: ConsensusRules, { blocks, next, epoch }: EpochData, stake: Stake): Uint8Array {
-  const isSlashed = next.slashed.slice()
+function findSlashed(rules: ConsensusRules, { blocks, atEnd, epoch }: EpochData, stake: Stake): Uint8Array {
+  const isSlashed = atEnd.slashed.slice()
   for (const block of blocks) {
     if (epochAt(rules, block.slot) !== epoch + 1) continue
     for (const validator of slashedIn(block)) {
@@ -295,9 +295,9 @@ function addEffects(sums: Sums, block: BlockEffects): void {
   }
 }
 
-function markActive(sums: Sums, { now, execution }: EpochData, epoch: number): void {
-  for (let index = 0; index < now.count; index++) {
-    if (!isActiveAt(now, index, epoch)) continue
+function markActive(sums: Sums, { atStart, execution }: EpochData, epoch: number): void {
+  for (let index = 0; index < atStart.count; index++) {
+    if (!isActiveAt(atStart, index, epoch)) continue
     sums.mark(index)
     if (!execution) sums.add('execution_unknown', index, 1)
   }

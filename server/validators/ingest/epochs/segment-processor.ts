@@ -143,9 +143,9 @@ export class SegmentProcessor {
       signal.throwIfAborted()
       const data = this.#computed.get(epoch) ?? (await reader.read(epoch))
       settleBalances(data, carry)
-      if (epoch === from) countBefore = data.now.count
+      if (epoch === from) countBefore = data.atStart.count
       const addressOf = (proposer: number) => {
-        const address = withdrawalAddressOf(data.now, proposer)
+        const address = withdrawalAddressOf(data.atStart, proposer)
         return address && toHex(address)
       }
       const execution = await this.#execution?.read(executedBlocks(chain.rules, data), addressOf, signal)
@@ -159,7 +159,7 @@ export class SegmentProcessor {
         unexplained.push({ epoch, ...processed.unexplainedBalanceChanges })
       carry = processed.carry
       scores = appendScores(scores, epoch, carry.scores)
-      last = data.next
+      last = data.atEnd
     }
     assert(carry && last, 'a segment needs at least one epoch')
     const ahead =

@@ -71,22 +71,22 @@ export class EpochReader {
     const blocks = [...ownBlocks, ...nextBlocks]
     const chain = await this.#blocks.verifyLinks(epoch, blocks)
     for (const at of [epoch, epoch + 1, epoch + 2]) await this.#applyRecord(at, chain)
-    const now = await this.#boundaries.atEpoch(epoch)
+    const start = await this.#boundaries.atEpoch(epoch)
     const boundary = await this.#boundaries.atEpoch(epoch + 1)
-    const proposers = await this.#duties.proposers(epoch, now.validators)
+    const proposers = await this.#duties.proposers(epoch, start.validators)
     verifyProposers(this.#source.rules, epoch, ownBlocks, proposers)
-    this.#duties.prepare(epoch + 1, { now: boundary.validators, previous: now.validators, blocks })
+    this.#duties.prepare(epoch + 1, { now: boundary.validators, previous: start.validators, blocks })
     return {
       epoch,
       blocks,
       proposers,
-      committees: await this.#duties.committees(epoch, now.validators),
+      committees: await this.#duties.committees(epoch, start.validators),
       sync: {
-        now: await this.#duties.syncCommittee(epoch, now.validators),
+        now: await this.#duties.syncCommittee(epoch, start.validators),
         next: await this.#duties.syncCommittee(epoch + 1, boundary.validators),
       },
-      now: now.validators,
-      next: boundary.validators,
+      atStart: start.validators,
+      atEnd: boundary.validators,
       boundary,
       finalizedEpoch: await this.#finalizedAt(epoch + 2),
       ...(await this.#payloads.of(epoch, blocks, nextBlocks.length === 0)),
@@ -101,28 +101,28 @@ export class EpochReader {
     this.#keepFrom(epoch)
     const end = firstSlotAt(this.#source.rules, epoch + 1)
     const epochBlocks = await this.#blocks.of(epoch)
-    const now = await this.#boundaries.atEpoch(epoch)
+    const start = await this.#boundaries.atEpoch(epoch)
     const after = await this.#source.queries.block(end)
     const last = this.#blocks.lastUpTo(epoch)
     await this.#applyRecord(epoch + 1, [last, after])
     const boundary = this.#boundaries.known(epoch + 1)
     if (boundary?.awaitsRewards) return undefined
-    const next = boundary?.validators ?? (await this.#boundaries.validatorsAtSlot(end))
-    if (!next) return undefined
-    this.#boundaries.addFound(epoch + 1, { validators: next, awaitsRewards: false })
+    const atEnd = boundary?.validators ?? (await this.#boundaries.validatorsAtSlot(end))
+    if (!atEnd) return undefined
+    this.#boundaries.addFound(epoch + 1, { validators: atEnd, awaitsRewards: false })
     const header = after && (await this.#source.queries.header(end))
     if (header) verifyLink(epoch, { slot: end, root: after.root }, { slot: end, parentRoot: header.root })
     if (after && last) verifyLink(epoch, last, after)
-    const sync = await this.#duties.syncCommittee(epoch, now.validators)
+    const sync = await this.#duties.syncCommittee(epoch, start.validators)
     const blocks = after ? [...epochBlocks, after] : epochBlocks
     return {
       epoch,
       blocks,
       proposers: [],
-      committees: await this.#duties.committees(epoch, now.validators),
-      sync: { now: sync, next: after ? await this.#duties.syncCommittee(epoch + 1, next, [after]) : sync },
-      now: now.validators,
-      next,
+      committees: await this.#duties.committees(epoch, start.validators),
+      sync: { now: sync, next: after ? await this.#duties.syncCommittee(epoch + 1, atEnd, [after]) : sync },
+      atStart: start.validators,
+      atEnd,
       ...(await this.#payloads.of(epoch, blocks, false)),
     }
   }
@@ -173,9 +173,9 @@ export class EpochReader {
       finalizedAfter: await this.#finalizedAt(until + 1),
       readBlocks: (epoch) => this.#blocks.of(epoch),
     })
-    const previous = epochs.at(-1)?.now
+    const previous = epochs.at(-1)?.atStart
     this.#duties.prepare(until, { now: after.validators, previous, blocks: lastBlocks })
-    return epochs.map((data) => ({ ...data, boundary: { validators: data.next, awaitsRewards: false } }))
+    return epochs.map((data) => ({ ...data, boundary: { validators: data.atEnd, awaitsRewards: false } }))
   }
 
   /** The newest recorded full state before an epoch. A record of another fork is not used, even if it is newer. */

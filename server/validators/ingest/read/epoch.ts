@@ -21,8 +21,8 @@ export interface EpochData extends EpochLinks {
   readonly proposers: ArrayLike<number>
   readonly sync: { readonly now: ArrayLike<number>; readonly next: ArrayLike<number> }
   /** The validators at the first slot of this epoch, and of the next. */
-  readonly now: Validators
-  readonly next: Validators
+  readonly atStart: Validators
+  readonly atEnd: Validators
   /** At the end of the next epoch. */
   readonly finalizedEpoch: number
   /** By slot; blocks with unknown rewards have no entry. Undefined: there is no execution node. */
@@ -37,7 +37,7 @@ export interface ExecutionRewards {
 }
 
 /** The two states of an epoch and the blocks between them. */
-export type EpochStates = Pick<EpochData, 'epoch' | 'now' | 'next' | 'blocks'>
+export type EpochStates = Pick<EpochData, 'epoch' | 'atStart' | 'atEnd' | 'blocks'>
 
 /** The blocks of an epoch and those around it that are known, in ascending order. */
 export const chainOf = ({ parent, blocks, child }: EpochLinks & Pick<EpochData, 'blocks'>): readonly Block[] =>

@@ -32,17 +32,17 @@ const column = (at: number) => Float64Array.from(rows, (row) => row[at] as numbe
 const voteRewards = { source: column(1), target: column(2), head: column(3), inactivity: column(4) } as VoteRewards
 
 const epochWith = (awaitsRewards: boolean) =>
-  ({ boundary: { awaitsRewards }, next: { balance: column(0) } }) as unknown as ReadEpoch
+  ({ boundary: { awaitsRewards }, atEnd: { balance: column(0) } }) as unknown as ReadEpoch
 
 test('rewards are added part by part, and no part makes a balance negative', () => {
   const epoch = epochWith(true)
   settleBalances(epoch, { voteRewards } as Carry)
-  assert.deepEqual([...epoch.next.balance], [...column(5)])
+  assert.deepEqual([...epoch.atEnd.balance], [...column(5)])
   assert.equal(epoch.boundary.awaitsRewards, false)
 })
 
 test('balances that already include the rewards are unchanged', () => {
   const epoch = epochWith(false)
   settleBalances(epoch, { voteRewards } as Carry)
-  assert.deepEqual([...epoch.next.balance], [...column(0)])
+  assert.deepEqual([...epoch.atEnd.balance], [...column(0)])
 })

@@ -5,9 +5,9 @@ import type { Carry } from '../epochs/process-epoch.ts'
 import type { VoteRewards } from '../rules/vote-rewards.ts'
 import type { ReadEpoch } from './epoch-reader.ts'
 
-export function settleBalances({ boundary, next }: ReadEpoch, before: Carry | undefined): void {
+export function settleBalances({ boundary, atEnd }: ReadEpoch, before: Carry | undefined): void {
   if (!boundary.awaitsRewards) return
-  if (before) addRewards(next.balance, before.voteRewards)
+  if (before) addRewards(atEnd.balance, before.voteRewards)
   boundary.awaitsRewards = false
 }
 

@@ -96,10 +96,10 @@ function gapOf(network: CompletedNetwork, chain: ReadChain, from: number, until:
   return {
     before: {
       epoch: from,
-      validators: (epochs[from] as EpochData).now,
+      validators: (epochs[from] as EpochData).atStart,
       transition: transitionAt(network, rules, from),
     },
-    after: { epoch: until, validators: last.next, finalizedEpoch },
+    after: { epoch: until, validators: last.atEnd, finalizedEpoch },
     finalizedAfter: last.finalizedEpoch,
     readBlocks: blockReader(chain),
     duties: dutiesOf(chain),
@@ -125,7 +125,7 @@ async function assertFilled(chain: ReadChain, gap: Gap): Promise<readonly EpochD
     epochs.map(({ epoch }) => epoch),
     Array.from({ length: until - from }, (_, at) => from + at),
   )
-  assert.equal(epochs.at(-1)?.next, gap.after.validators)
+  assert.equal(epochs.at(-1)?.atEnd, gap.after.validators)
   const truth = figuresOf(chain.rules, chain.epochs, undefined)
   const figures = figuresOf(chain.rules, epochs, truth[from - 1]?.carry)
   figures.forEach(({ sums, unexplained }, at) => {
@@ -380,7 +380,7 @@ test('a gap of a recorded chain is filled with computed committees and proposers
       {
         before: {
           epoch: from,
-          validators: withScores(first.now),
+          validators: withScores(first.atStart),
           transition: {
             justification: {
               bits: [1, 2, 3, 4].map((ago) => from - ago > 0 && justified.has(from - ago)),
@@ -396,7 +396,7 @@ test('a gap of a recorded chain is filled with computed committees and proposers
             },
           },
         },
-        after: { epoch: until, validators: withScores(last.next), finalizedEpoch: after('finalized') },
+        after: { epoch: until, validators: withScores(last.atEnd), finalizedEpoch: after('finalized') },
         finalizedAfter: last.finalizedEpoch,
         readBlocks: blockReader({ rules, epochs }),
       },

@@ -83,7 +83,7 @@ function replayEpochs(rules: ConsensusRules, gap: Gap, byEpoch: ReadonlyMap<numb
     const parent = allBlocks[at - 1]
     if (parent) verifyLink(epochAt(rules, block.slot), parent, block)
   }
-  verifyRegistry({ epoch: before.epoch, now: before.validators, next: after.validators, blocks: allBlocks })
+  verifyRegistry({ epoch: before.epoch, atStart: before.validators, atEnd: after.validators, blocks: allBlocks })
   const duties = gap.duties ?? computeDuties(rules, before, allBlocks)
   const blocksOf = (epoch: number) => byEpoch.get(epoch) ?? []
   const blocksFrom = (epoch: number) => {
@@ -100,28 +100,28 @@ function replayEpochs(rules: ConsensusRules, gap: Gap, byEpoch: ReadonlyMap<numb
   /** At the first slot of the epoch after `before.epoch`, and of each further one. */
   const finalizedEpochs: number[] = []
   let previousValidators: Validators | undefined
-  let now = before.validators
+  let atStart = before.validators
   for (let epoch = before.epoch; epoch < after.epoch; epoch++) {
-    const committees = duties.committees(epoch, now)
+    const committees = duties.committees(epoch, atStart)
     const sync = { now: duties.syncCommittee(epoch), next: duties.syncCommittee(epoch + 1) }
-    const proposers = duties.proposers(epoch, now, previousValidators)
+    const proposers = duties.proposers(epoch, atStart, previousValidators)
     verifyProposers(rules, epoch, blocksOf(epoch), proposers)
-    const { validators: next, withdrawals } = replay.applyEpoch({ ...blocksFrom(epoch), committees, sync })
+    const { validators: atEnd, withdrawals } = replay.applyEpoch({ ...blocksFrom(epoch), committees, sync })
     finalizedEpochs.push(replay.finalizedEpoch())
     const { blocks, nextBlocks, parent } = blocksFrom(epoch)
     const child =
       nextBlocks.length === 0 ? allBlocks.find(({ slot }) => slot >= firstSlotAt(rules, epoch + 2)) : undefined
     const links = { parent, child, withdrawals }
-    epochs.push({ epoch, blocks: [...blocks, ...nextBlocks], proposers, committees, sync, now, next, ...links })
-    previousValidators = now
-    now = next
+    epochs.push({ epoch, blocks: [...blocks, ...nextBlocks], proposers, committees, sync, atStart, atEnd, ...links })
+    previousValidators = atStart
+    atStart = atEnd
   }
-  const difference = findDifference(replay, now, after)
+  const difference = findDifference(replay, atStart, after)
   if (difference) throw new ReplayError(`at the first slot of epoch ${after.epoch}, ${difference}`)
   return epochs.map((data, at) => ({
     ...data,
     // The equal state of the node also has the scores.
-    ...(data.epoch === after.epoch - 1 && { next: after.validators }),
+    ...(data.epoch === after.epoch - 1 && { atEnd: after.validators }),
     finalizedEpoch: finalizedEpochs[at + 1] ?? gap.finalizedAfter,
   }))
 }

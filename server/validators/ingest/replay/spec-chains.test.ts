@@ -121,7 +121,7 @@ function openChain(at: number) {
       committees: computeDuties(rules, stateAt(epoch), blocks).committees(epoch, validators),
       proposers: validators.seeds?.lookahead?.subarray(0, rules.slotsPerEpoch) ?? [],
       sync: { now: transition.syncCommittees.now, next: next.transition.syncCommittees.now },
-      ...{ now: validators, next: next.validators },
+      ...{ atStart: validators, atEnd: next.validators },
       finalizedEpoch: stateAt(epoch + 2).transition.justification.finalized,
     }
   }
@@ -175,9 +175,9 @@ for (const at of chains.keys()) {
       const from = first + 1 + ((missing * 5) % (last - first - missing - 1))
       const filled = await replayGap(rules, gapOf(from, from + missing + 1))
       assert.equal(filled.length, missing + 1)
-      for (const { epoch, next } of filled)
+      for (const { epoch, atEnd } of filled)
         assertSameState(
-          next,
+          atEnd,
           stateAt(epoch + 1).validators,
           `${missing} states after epoch ${from}, epoch ${epoch + 1}`,
         )

@@ -59,14 +59,14 @@ describe('the payload committees of a recorded chain', { skip: skipWithoutGloas 
       const slot = firstSlotAt(rules, epoch)
       const data = jsonAt(`/eth/v1/beacon/states/${slot}/committees?epoch=${epoch}`)
       const committees = committeesFromJson(data, slot, rules.slotsPerEpoch)
-      const now = states.get(epoch) as Validators
-      const source = { epoch, now, committees, blocks: blocks.filter((block) => block.slot >= slot) }
+      const atStart = states.get(epoch) as Validators
+      const source = { epoch, atStart, committees, blocks: blocks.filter((block) => block.slot >= slot) }
       const expected = epoch < first ? undefined : seatsIn(epoch)
       assert.deepEqual(listed.of(rules, source), expected)
-      assert.deepEqual(computed.of(rules, { ...source, now: { ...now, payloads: undefined } }), expected)
+      assert.deepEqual(computed.of(rules, { ...source, atStart: { ...atStart, payloads: undefined } }), expected)
     }
     const alone = new PayloadSeats()
-    const source = { epoch: first + 1, now: { ...(states.get(first + 1) as Validators), payloads: undefined } }
+    const source = { epoch: first + 1, atStart: { ...(states.get(first + 1) as Validators), payloads: undefined } }
     const committees = { firstSlot: 0, perSlot: 1, members: [] }
     assert.equal(alone.of(rules, { ...source, committees, blocks }), undefined, 'the epoch before is not known')
   })

@@ -28,7 +28,7 @@ const differingWithoutQueuesMax = 64
 /** Differences that a message lists. */
 const shownMax = 3
 
-export function verifyRegistry({ epoch, now: atStart, next: atEnd, blocks }: EpochStates): void {
+export function verifyRegistry({ epoch, atStart, atEnd, blocks }: EpochStates): void {
   const contradict = (difference: string): never => {
     throw new ContradictionError(`epoch ${epoch}: from its first state to that of epoch ${epoch + 1}, ${difference}`)
   }
@@ -105,7 +105,7 @@ export function verifyBalances(
   { builders = [], ...earnings }: Earnings & { readonly builders?: readonly string[] },
   isAccepted: (differencesKey: string) => boolean,
 ): void {
-  const { epoch, now: atStart, next: atEnd } = states
+  const { epoch, atStart, atEnd } = states
   const differingMax = earnings.hasPendingQueues ? 0 : Math.min(differingWithoutQueuesMax, Math.ceil(atStart.count / 8))
   // The balance of a new validator may be lower than its deposits: those with an invalid signature are not credited.
   const unexplained = [...earnings.unexplained].filter(([index, gwei]) => index < atStart.count || gwei > 0)
@@ -152,7 +152,7 @@ function describeUnfollowed(rules: ConsensusRules, { epoch, blocks }: EpochState
 /** Validators whose effective balance does not follow from their balance. */
 function findWrongEffectiveBalances(
   rules: ConsensusRules,
-  { epoch, now: atStart, next: atEnd }: EpochStates,
+  { epoch, atStart, atEnd }: EpochStates,
   { balancesAtUpdate, queuedExcess }: Earnings,
 ): number[] {
   const { increment, hysteresis, effectiveMax } = rules
