@@ -36,7 +36,11 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   repair: ['--chain 1', '--network mainnet --from-epoch 1000 --until-epoch 1225'],
   'validators audit': ['--network mainnet --from-epoch 1000 --until-epoch 1010'],
   'validators explain': ['12 --from-date 2026-11-01 --to-date 2026-11-07'],
-  'validators income': ['12,13 --from-date 2026-11-01', "--pool 'Example Pool' --csv > income.csv"],
+  'validators income': [
+    '12,13 --from-date 2026-11-01',
+    '--watched --csv > mine.csv',
+    "--pool 'Example Pool' --csv > income.csv",
+  ],
   'validators alerts list': ['--limit 20'],
   'validators alerts test': ['pager'],
   'import markets': ['markets.json'],

@@ -18,6 +18,7 @@ interface IncomeOptions extends CommonOptions {
   readonly operator?: string
   readonly withdrawalAddress?: string
   readonly depositAddress?: string
+  readonly watched?: true
   readonly fromDate?: string
   readonly toDate?: string
   readonly chainDays?: true
@@ -36,6 +37,7 @@ export function addIncome(validators: Command): void {
     .option('--operator <name>', 'all validators of a node operator')
     .option('--withdrawal-address <address>', 'all validators with this withdrawal address')
     .option('--deposit-address <address>', 'all validators with a deposit from this address')
+    .option('--watched', 'all validators on the watch list')
     .option('--from-date <date>', 'first date, YYYY-MM-DD')
     .option('--to-date <date>', 'last date, YYYY-MM-DD')
     .option('--chain-days', 'chain days instead of UTC days')
@@ -51,8 +53,8 @@ function collectIndices(text: string, before: readonly number[] = []): readonly 
 }
 
 async function income(indices: readonly number[], options: IncomeOptions): Promise<void> {
-  const { network, pool, operator, withdrawalAddress, depositAddress, fromDate, toDate, chainDays } = options
-  const selection = { pool, nodeOperator: operator, withdrawalAddress, depositAddress }
+  const { network, pool, operator, withdrawalAddress, depositAddress, watched, fromDate, toDate, chainDays } = options
+  const selection = { pool, nodeOperator: operator, withdrawalAddress, depositAddress, watched }
   const named = { ...selection, ...(indices.length > 0 && { indices }) }
   const read = () => queryIncome(options, { network, ...named, fromDate, toDate, utc: !chainDays }).catch(nameOptions)
   const reply = await withActivity('Adding up incomes', read, { quiet: options.json })
@@ -72,6 +74,7 @@ function nameOptions(error: unknown): never {
     .replaceAll('query.', '')
     .replaceAll(/\b(from|to)Date\b/g, (_, bound: string) => `--${bound}-date`)
     .replaceAll('nodeOperator', '--operator')
+    .replaceAll(/\bwatched\b/g, '--watched')
   throw new CommandFailure(code, options)
 }
 

@@ -18,11 +18,11 @@ import { readValidator } from '#validators/registry/registry.ts'
 import { dayText } from './validators.ts'
 
 /** A recorded network that has been ingested, in days of four epochs. Validator 1 misses the vote of epoch 7. */
-async function openScene() {
+async function openScene(watch: readonly string[] = []) {
   const node = await openReplay()
   const folder = await openFolder()
   const beacon = { urls: [node.url], acceptAnyChain: true, fromEpoch: 0, everyMs: 3_600_000 }
-  const settings = { validators: { networks: { hoodi: { epochsPerHour: 2, epochsPerDay: 4, beacon } } } }
+  const settings = { validators: { networks: { hoodi: { epochsPerHour: 2, epochsPerDay: 4, beacon, watch } } } }
   await writeFile(join(folder.dir, 'tetrad.yaml'), JSON.stringify(settings))
   const runInFolder = (...args: string[]) => runCommand(args, { cwd: folder.dir })
   const { code, stderr } = await runInFolder('ingest', 'beacon', '--network', 'hoodi', '--once')
@@ -171,12 +171,25 @@ test('income adds up to the balance, as text, CSV and JSON', async () => {
   )
 })
 
+test('income of the watch list is that of the validators on it', async () => {
+  await using scene = await openScene(['2', '5'])
+  const { code, stdout, stderr } = await scene.run('income', '--watched', '--json')
+  assert.equal(code, 0, stderr)
+  assert.equal(JSON.parse(stdout).validators, 2)
+  assert.equal(stdout, (await scene.run('income', '2,5', '--json')).stdout)
+})
+
 test('income names its options if validators are missing or unknown', async () => {
   const none = await at.run('income')
   assert.notEqual(none.code, 0)
   assert.match(none.stderr, /name the validators by one of/)
   const wrong = await at.run('income', 'abc')
   assert.match(wrong.stderr, /Use indices, such as 12 or 12,13/)
+  const unwatched = await at.run('income', '--watched')
+  assert.match(
+    unwatched.stderr,
+    /--watched needs a watch list with stored epochs of hoodi; set validators\.networks\.hoodi/,
+  )
   const unknown = await at.run('income', '--pool', 'nobody')
   assert.match(unknown.stderr, /No such validators on hoodi/)
 })

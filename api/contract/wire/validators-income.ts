@@ -62,7 +62,7 @@ const total = {
 export const income = endpoint('validators.income', {
   summary: 'Income of validators by day: rewards by kind, penalties, and deposits and withdrawals apart.',
   notes:
-    'Name the validators in one way: `indices`, `pubkeys`, `pool`, `nodeOperator`, `depositAddress` or `withdrawalAddress`, up to 10 000 of them. Amounts are sums over these validators, in gwei. On each day, `balanceChange` is exactly the change of their balances. Only final epochs count. A validator has no record while it has no duties: its first deposit and the withdrawals after its exit are not included.',
+    'Name the validators in one way: `indices`, `pubkeys`, `pool`, `nodeOperator`, `depositAddress`, `withdrawalAddress` or `watched`, up to 10 000 of them. Amounts are sums over these validators, in gwei. On each day, `balanceChange` is exactly the change of their balances. Only final epochs count. A validator has no record while it has no duties: its first deposit and the withdrawals after its exit are not included.',
   input: Type.Object({
     network,
     indices: Type.Optional(
@@ -73,6 +73,7 @@ export const income = endpoint('validators.income', {
     nodeOperator: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'Name of a node operator.' })),
     depositAddress: Type.Optional({ ...Address, description: 'Sender of a deposit.' }),
     withdrawalAddress: Type.Optional({ ...Address, description: 'Withdrawal address.' }),
+    watched: boolean(false, 'Validators on the watch list of this server.'),
     fromDate: Type.Optional(Type.String({ format: 'date', description: 'First date, included.' })),
     toDate: Type.Optional(Type.String({ format: 'date', description: 'Last date, included.' })),
     utc: boolean(true, 'UTC days; false: chain days.'),

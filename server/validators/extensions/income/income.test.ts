@@ -16,10 +16,10 @@ import { income } from './income.ts'
 
 const epochsPerDay = 4
 
-async function openIngested(url: string): Promise<TestContext> {
+async function openIngested(url: string, watch: readonly string[] = []): Promise<TestContext> {
   const beacon = { urls: [url], fromEpoch: 0 }
   const context = await openContext({
-    validators: { networks: { hoodi: { epochsPerHour: 2, epochsPerDay, beacon } } },
+    validators: { networks: { hoodi: { epochsPerHour: 2, epochsPerDay, beacon, watch: [...watch] } } },
   })
   const settings = await withChainTimes({ ...context, clock: systemClock })
   const client = openBeacon({ network: 'hoodi', urls: [url], timeoutMs: 10_000, clock: systemClock, backoffMs: 1 })
@@ -94,7 +94,7 @@ test('the days of the recorded chain add up to the recorded balances', async () 
 
 test('validators are named in exactly one way', async () => {
   await using context = await openContext()
-  const names = ['indices', 'pubkeys', 'pool', 'nodeOperator', 'depositAddress', 'withdrawalAddress']
+  const names = ['indices', 'pubkeys', 'pool', 'nodeOperator', 'depositAddress', 'withdrawalAddress', 'watched']
   assert.deepEqual(
     await invalidInputs(readIncome(context, {})),
     names.map((name) => `query.${name}`),
@@ -103,4 +103,20 @@ test('validators are named in exactly one way', async () => {
     'query.indices',
     'query.pool',
   ])
+})
+
+test('the watch list selects the validators on it', async () => {
+  await using node = await openReplay({ derived: false })
+  await using context = await openIngested(node.url, ['2', '5'])
+  const watched = await readIncome(context, { watched: true })
+  assert.equal(watched.validators, 2)
+  assert.notEqual(watched.total.earnings, 0)
+  assert.deepEqual(watched, await readIncome(context, { indices: [2, 5] }))
+})
+
+test('without a watch list, its income is refused', async () => {
+  await using node = await openReplay({ derived: false })
+  await using context = await openIngested(node.url)
+  assert.deepEqual(await invalidInputs(readIncome(context, { watched: true })), ['query.watched'])
+  assert.equal((await readIncome(context, { indices: [2], watched: false })).validators, 1)
 })

@@ -34,13 +34,13 @@ async function readIncome(
   context: ValidatorsContext,
   signal: AbortSignal | undefined,
 ): Promise<HandlerResult<Reply<typeof endpoint>>> {
-  const { duties, ingest, settings } = context
+  const { duties, settings } = context
   const { network } = query
   const time = chainTimeOf(settings, network)
   const calendar: DayCalendar = query.utc ? utcDays(time) : chainDays(time)
   const requested = requestedDays(query, calendar)
   const [validators, coverage] = await Promise.all([
-    selectValidators(ingest, query),
+    selectValidators(context, query),
     getRowCoverage(context, network, time),
   ])
   const { covered, figures } = coverage
