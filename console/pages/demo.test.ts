@@ -91,7 +91,7 @@ describe('the demo in the console', { skip: noBrowser }, () => {
     ] as const) {
       const page = await browser.page(path, { key })
       await page.getByRole('heading', { name: shown }).first().waitFor()
-      await page.getByRole('button', { name: 'API key: demo' }).waitFor()
+      await page.getByRole('button', { name: 'Key: demo' }).waitFor()
       await page.getByRole('alert').first().waitFor({ state: 'detached' })
       assert.equal(await demoKeyButton(page).count(), 0, path)
       await browser.leave(page)
@@ -105,12 +105,12 @@ describe('the demo in the console', { skip: noBrowser }, () => {
     await browser.accessible(page)
     await demoKeyButton(page).first().click()
     await page.getByText(/^The server rejected the API key/).waitFor({ state: 'detached' })
-    await page.getByRole('button', { name: 'API key: demo' }).click()
+    await page.getByRole('button', { name: 'Key: demo' }).click()
     assert.equal(await page.getByRole('button', { name: 'Use the demo key' }).count(), 0)
     await page.getByRole('button', { name: 'Remove the key' }).click()
     await page.getByRole('button', { name: 'Set a key' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Use the demo key' }).click()
-    await page.getByRole('button', { name: 'API key: demo' }).waitFor()
+    await page.getByRole('button', { name: 'Key: demo' }).waitFor()
     await browser.leave(page)
   })
 
@@ -133,7 +133,7 @@ describe('the demo in the console', { skip: noBrowser }, () => {
     await docs.waitForFunction((key) => {
       return document.querySelector<HTMLInputElement>('[name=":key"]')?.value === key
     }, browser.demo.key)
-    await tab.getByRole('button', { name: /^API key: / }).click()
+    await tab.getByRole('button', { name: /^Key: / }).click()
     await tab.getByRole('button', { name: 'Remove the key' }).click()
     await page.getByRole('button', { name: 'Set a key' }).waitFor()
     assert.equal(await page.evaluate(() => localStorage.getItem('tetrad-key')), null)

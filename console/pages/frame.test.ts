@@ -85,7 +85,7 @@ describe('every page', { skip: noBrowser }, () => {
     const page = await browser.page('/#/markets', { viewport: { width: 390, height: 800 } })
     const [menu, navigation] = [page.getByRole('button', { name: 'Menu' }), page.getByRole('navigation')]
     await page.getByRole('heading', { level: 1, name: 'Markets' }).waitFor()
-    const inMenu = [navigation, page.getByRole('button', { name: /^API key: / }), page.getByLabel('Theme')]
+    const inMenu = [navigation, page.getByRole('button', { name: /^Key: / }), page.getByLabel('Theme')]
     for (const item of inMenu) assert.equal(await item.isVisible(), false)
     assert.ok((await page.locator('header').evaluate((header) => header.clientHeight)) <= 64)
     await menu.click()
@@ -102,6 +102,8 @@ describe('every page', { skip: noBrowser }, () => {
     await page.setViewportSize({ width: 1280, height: 800 })
     for (const item of inMenu) await item.waitFor()
     assert.equal(await menu.isVisible(), false)
+    const key = page.getByRole('button', { name: /^Key: / })
+    assert.equal(await key.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth), 0)
     await browser.leave(page)
   })
 

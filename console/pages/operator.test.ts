@@ -26,7 +26,7 @@ test('operator pages', { skip: noBrowser }, async (t) => {
       const page = await browser.page(`/#/sign-in/${token}`, { key: '' })
       await page.getByRole('heading', { name: 'History', exact: true }).waitFor()
       assert.ok(!page.url().includes(token))
-      await page.getByRole('button', { name: /^API key: / }).waitFor()
+      await page.getByRole('button', { name: /^Key: / }).waitFor()
       await page.locator('.stream', { hasText: 'Rates demo-north' }).getByText('up to date').waitFor()
       await browser.accessible(page)
       await page.emulateMedia({ colorScheme: 'dark' })
@@ -277,7 +277,7 @@ test('operator pages', { skip: noBrowser }, async (t) => {
       // The overview sends requests by itself.
       if (path !== 'overview') await actionOn(page).click()
       await page.getByText('Your session has ended').waitFor()
-      await page.getByRole('button', { name: 'API key: demo' }).waitFor()
+      await page.getByRole('button', { name: 'Key: demo' }).waitFor()
       assert.equal(await page.getByRole('button', { name: 'Sign out' }).count(), 0)
       // Rejected keys count as failed attempts (behaviour/http.md#too-many-invalid-keys), so only one page signs in again.
       if (path === 'overview') {

@@ -16,7 +16,7 @@ export function KeyButton() {
   return (
     <>
       <button type="button" onClick={() => setOpen(true)}>
-        {key === '' ? 'Set a key' : `API key: ${labelOf(idOf(key))}`}
+        {key === '' ? 'Set a key' : `Key: ${labelOf(idOf(key))}`}
       </button>
       {isOpen && <KeyDialog onClose={() => setOpen(false)} />}
     </>
