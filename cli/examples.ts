@@ -36,6 +36,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   repair: ['--chain 1', '--network mainnet --from-epoch 1000 --until-epoch 1225'],
   'validators audit': ['--network mainnet --from-epoch 1000 --until-epoch 1010'],
   'validators explain': ['12 --from-date 2026-11-01 --to-date 2026-11-07'],
+  'validators compare': ['', '12,13 --days 7'],
   'validators income': [
     '12,13 --from-date 2026-11-01',
     '--watched --csv > mine.csv',

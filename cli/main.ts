@@ -36,6 +36,7 @@ import { addSimulator } from './simulator.ts'
 import { reportInterrupts } from './stop.ts'
 import { addTrail } from './trail.ts'
 import { addValidators } from './validators.ts'
+import { addCompare } from './validators-compare.ts'
 import { addIncome } from './validators-income.ts'
 
 const examples = `
@@ -106,6 +107,7 @@ export async function buildProgram(args: readonly string[], json: boolean): Prom
   addBeacon(ingest, validators)
   addValidators(validators)
   addIncome(validators)
+  addCompare(validators)
   addAlerts(validators)
   addEntities(addImport(program))
   addMarkets(program, ingest)

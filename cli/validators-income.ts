@@ -45,7 +45,7 @@ export function addIncome(validators: Command): void {
     .action((indices: readonly number[], _: unknown, command: Command) => income(indices, command.optsWithGlobals()))
 }
 
-function collectIndices(text: string, before: readonly number[] = []): readonly number[] {
+export function collectIndices(text: string, before: readonly number[] = []): readonly number[] {
   const parts = text.split(',').filter((part) => part !== '')
   if (!parts.every((part) => /^\d{1,12}$/.test(part)))
     throw new InvalidArgumentError('Use indices, such as 12 or 12,13.')
@@ -68,7 +68,7 @@ async function income(indices: readonly number[], options: IncomeOptions): Promi
 }
 
 /** Replaces the field names of the endpoint. */
-function nameOptions(error: unknown): never {
+export function nameOptions(error: unknown): never {
   const { code, message } = describeFailure(error)
   const options = message
     .replaceAll('query.', '')

@@ -38,6 +38,7 @@ import {
 import { pricesHistory } from '#markets/extensions/prices/prices-history.ts'
 import { publicSearch } from '#markets/extensions/search/public-search.ts'
 import { search } from '#markets/extensions/search/search.ts'
+import { comparison } from '#validators/extensions/comparison/comparison.ts'
 import { effectivenessV0 } from '#validators/extensions/effectiveness-v0/effectiveness-v0.ts'
 import { duties } from '#validators/extensions/explain/duties.ts'
 import { explain } from '#validators/extensions/explain/explain.ts'
@@ -74,6 +75,7 @@ export const extensions: readonly Handler<Endpoint, AppContext>[] = [
   effectivenessV0, //  GET  /v0/eth/validators/{validator_index_or_pubkey}/effectiveness
   find, //             GET  /v1/eth/validators
   income, //           GET  /v1/eth/validators/income
+  comparison, //       GET  /v1/eth/validators/comparison
   operators, //        GET  /v0/eth/operators
   operator, //         GET  /v0/eth/operators/{operator_id}
   operatorSummary, //  GET  /v0/eth/operators/{operator_id}/summary

@@ -141,6 +141,7 @@ const calls: Record<AnyId, () => Promise<unknown>> = {
       toDay: world.samples.badDay.day,
     }),
   'validators.find': () => client.validators.find({ pool: world.samples.pools[0] }),
+  'validators.comparison': () => client.validators.comparison({ pool: world.samples.pools[0] ?? '' }),
   'validators.income': () => client.validators.income({ pool: world.samples.pools[0] ?? '' }),
   'validators.list': () =>
     client.validators.list({ operatorsIds: [world.samples.pools[0] ?? ''], idType: 'pool', size: 2 }),

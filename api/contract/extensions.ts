@@ -17,6 +17,7 @@ import { pricesHistory } from './wire/market-prices.ts'
 import { publicSearch, search } from './wire/market-search.ts'
 import { byId } from './wire/markets.ts'
 import { trail } from './wire/trail.ts'
+import { comparison } from './wire/validators-comparison.ts'
 import { duties } from './wire/validators-duties.ts'
 import { entities } from './wire/validators-entities.ts'
 import { explain } from './wire/validators-explain.ts'
@@ -48,6 +49,7 @@ export const extensions = {
   'validators.effectivenessV0': effectivenessV0,
   'validators.find': find,
   'validators.income': income,
+  'validators.comparison': comparison,
   'validators.operators': operators.operators,
   'validators.operator': operators.operator,
   'validators.operatorSummary': operators.operatorSummary,

@@ -10,6 +10,7 @@ import * as marketLists from './wire/market-lists.ts'
 import * as markets from './wire/markets.ts'
 import * as trail from './wire/trail.ts'
 import * as validators from './wire/validators.ts'
+import * as validatorsComparison from './wire/validators-comparison.ts'
 import * as validatorsIncome from './wire/validators-income.ts'
 import * as validatorsList from './wire/validators-list.ts'
 import * as validatorsMetadata from './wire/validators-metadata.ts'
@@ -27,6 +28,7 @@ for (const [name, value] of Object.entries({
   ...fx,
   ...fxLists,
   ...validators,
+  ...validatorsComparison,
   ...validatorsIncome,
   ...validatorsList,
   ...validatorsMetadata,

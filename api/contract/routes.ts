@@ -137,6 +137,7 @@ export const extensionRoutes = {
   },
   'validators.find': { ...validators, spec, path: '/v1/eth/validators' },
   'validators.income': { ...validators, spec, path: '/v1/eth/validators/income' },
+  'validators.comparison': { ...validators, spec, path: '/v1/eth/validators/comparison' },
   'validators.operators': { ...validators, spec, path: '/v0/eth/operators' },
   'validators.operator': { ...validators, spec, path: '/v0/eth/operators/{operator_id}' },
   'validators.operatorSummary': { ...validators, spec, path: '/v0/eth/operators/{operator_id}/summary' },

@@ -4,6 +4,7 @@ import { findFundingsForOperator } from '#explorer/extensions/fundings/find-fund
 import { sourcesReport } from '#fx/rates/source-health.ts'
 import { startControlServer } from '#runtime/control-socket.ts'
 import type { AppContext } from '#server/context.ts'
+import { comparisonForOperator } from '#validators/extensions/comparison/comparison-for-operator.ts'
 import { explainForOperator } from '#validators/extensions/explain/explain-for-operator.ts'
 import { incomeForOperator } from '#validators/extensions/income/income-for-operator.ts'
 import { coverageReport } from './coverage.ts'
@@ -32,6 +33,7 @@ export async function startOperations(context: AppContext, options: OperationsOp
     explain: (input) => explainForOperator(context, input),
     fundings: (input) => findFundingsForOperator(context, input),
     income: (input) => incomeForOperator(context, input),
+    comparison: (input) => comparisonForOperator(context, input),
     doctor: async (input) => {
       const { storeDiagnoses } = await import('./doctor.ts')
       return storeDiagnoses(context, Number((input as { sample?: unknown }).sample ?? 0))

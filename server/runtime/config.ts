@@ -281,5 +281,10 @@ const problemsBeyondSchema = ({ aliases, fx, explorer, validators, markets }: Se
   ...fxProblems(fx),
   ...duplicateProblems(idsOf(explorer.chains), ['explorer', 'chains'], 'id'),
   ...duplicateProblems(idsOf(validators.webhooks), ['validators', 'webhooks'], 'id'),
+  ...duplicateProblems(
+    validators.programmes.map(({ name }) => name),
+    ['validators', 'programmes'],
+    'name',
+  ),
   ...duplicateProblems(idsOf(markets.feeds), ['markets', 'feeds'], 'id'),
 ]

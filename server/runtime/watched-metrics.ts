@@ -66,6 +66,11 @@ export function createWatchedMetrics(registry: Registry) {
   const proposerDuties = gauge('proposer_duties', 'Blocks that watched validators had to propose in the last day.')
   const proposed = gauge('proposed', 'Blocks that watched validators proposed in the last day.')
   const syncSignatures = gauge('sync_signatures', 'Sync committee signatures of watched validators in the last day.')
+  const belowProgramme = gauge(
+    'below_programme',
+    'Watched validators that are not above the threshold of a programme.',
+    ['pool', 'operator', 'programme'],
+  )
   const upcoming = gauge('upcoming_proposals', 'Blocks that are due in the current and the next epoch.')
   const queueHelp = 'The epoch in which the last watched validator leaves a queue.'
   const queueEpoch = gauge('queue_epoch', queueHelp, ['pool', 'operator', 'queue'])
@@ -85,6 +90,8 @@ export function createWatchedMetrics(registry: Registry) {
       proposed.replace(network, figures, (figure) => figure.proposed)
       syncSignatures.replace(network, figures, (figure) => figure.syncSignatures)
     },
+    setProgrammes: (network: string, counts: readonly (EntityLabels & { programme: string; count: number })[]) =>
+      belowProgramme.replace(network, counts, ({ count }) => count),
     /** Proposals of the current and the next epoch that are still due. */
     setUpcoming: (network: string, counts: readonly (Series & { count: number })[]) =>
       upcoming.replace(network, counts, ({ count }) => count),

@@ -5,11 +5,17 @@ import { Card } from '../../parts/card.tsx'
 import { Failure } from '../../parts/query-result.tsx'
 
 /** Of alerts that last. Others are about one duty and never open. */
-export const eventTexts: Readonly<Record<string, string>> = {
+const eventTexts: Readonly<Record<string, string>> = {
   attestations_missed: 'missing attestations',
   balance_decreased: 'losing balance',
   exit: 'leaving',
 }
+
+/** The text of an open alert. Those about programmes have the name of the programme: `below_programme:<name>`. */
+export const openAlertText = (event: string): string =>
+  event.startsWith('below_programme:')
+    ? `below ${event.slice('below_programme:'.length)}`
+    : (eventTexts[event] ?? event)
 
 export function AlertsCard({ webhooks }: { readonly webhooks: readonly string[] }) {
   return (

@@ -11,7 +11,7 @@ import { Rating } from '../../parts/rating.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { go, hrefOf } from '../../route.ts'
 import { useConsoleContext } from '../../session.tsx'
-import { AlertsCard, eventTexts } from './alerts-card.tsx'
+import { AlertsCard, openAlertText } from './alerts-card.tsx'
 import { NetworkChoice } from './controls.tsx'
 import { Figures, RatedFigure } from './figures.tsx'
 import { none } from './format-figures.ts'
@@ -145,7 +145,7 @@ function Dashboard({ report, open, own, onRemove, view }: DashboardProps) {
 function columnsOf({ open, own, onRemove, view }: Omit<DashboardProps, 'report'>): Column<WatchedFigures>[] {
   const link = (index: number) => <a href={hrefOf('validators', [index], { network: view.network })}>{index}</a>
   const alertsOf = (index: number) =>
-    open?.filter(({ validatorIndex }) => validatorIndex === index).map(({ event }) => eventTexts[event] ?? event)
+    open?.filter(({ validatorIndex }) => validatorIndex === index).map(({ event }) => openAlertText(event))
   return [
     ['Validator', ({ index }) => link(index)],
     ['Score', ({ validatorEffectiveness }) => <Rating value={validatorEffectiveness} />, 'num'],

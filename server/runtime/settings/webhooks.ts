@@ -2,6 +2,7 @@
 
 import { oneOf, PatternText, type Static, Type, withDefault } from '#api/contract/kit.ts'
 import { networks } from '#api/contract/wire/validators.ts'
+import { comparedDaysMax, comparedFigures } from '#api/contract/wire/validators-comparison.ts'
 import { integer, list, object, wholeNumber } from './server.ts'
 
 /** In the order of the documentation (docs/alerts.md). */
@@ -15,6 +16,8 @@ export const webhookEvents = [
   'slashed',
   'balance_decreased',
   'exit',
+  'below_programme',
+  'above_programme',
   'recovered',
   'withdrawn',
 ] as const
@@ -54,6 +57,25 @@ const ExpectedFeeRecipients = object({
 })
 export type ExpectedFeeRecipients = Static<typeof ExpectedFeeRecipients>
 
+const Programme = object({
+  network: oneOf(networks, { description: 'Network of the validators.' }),
+  name: Type.String({ pattern: '^[a-z0-9-]{1,32}$', description: 'Name in responses, alerts and metrics.' }),
+  figure: withDefault(oneOf(comparedFigures, { description: 'Figure that must be above the threshold.' }), 'uptime'),
+  basisPoints: integer(
+    500,
+    0,
+    10_000,
+    'How far the threshold is below the mean of the network, in hundredths of a point: 500 is 5 of 100 points.',
+  ),
+  days: integer(28, 1, comparedDaysMax, 'The last chain days that count.'),
+  pool: Type.Optional(Type.String({ description: 'Only validators of this pool.' })),
+  operator: Type.Optional(Type.String({ description: 'Only validators whose first node operator this is.' })),
+  validators: Type.Optional(
+    Type.Array(Type.Integer({ minimum: 0 }), { maxItems: 100_000, description: 'Only these indices.' }),
+  ),
+})
+export type Programme = Static<typeof Programme>
+
 const Relay = object({
   network: oneOf(networks, { description: 'Network of the relay.' }),
   url: PatternText('^https?://', 'begin with http:// or https://', {
@@ -79,6 +101,11 @@ export const webhooksSettings = {
     1000,
     'Fee recipients that the blocks of watched validators must have. The first entry that matches a validator ' +
       'applies. Validators without an entry are not checked.',
+  ),
+  programmes: list(
+    Programme,
+    16,
+    'Rules of staking programmes: a figure of a validator must be above the mean of the network minus some points.',
   ),
   relays: list(
     Relay,

@@ -48,6 +48,8 @@ const eventTexts: Readonly<Record<WebhookEvent, string>> = {
   slashed: 'slashed',
   balance_decreased: 'lost balance in the last chain hour',
   exit: 'leaving the network',
+  below_programme: 'not above the threshold of a programme',
+  above_programme: 'above the threshold of a programme again',
   recovered: 'back to normal',
   withdrawn: 'not affected: the chain was reorganized',
 }

@@ -250,13 +250,16 @@ export async function readOpenAlerts(
   return new Map(webhooks.map(({ id }) => [id, ofWebhook(id)]))
 }
 
+/** The event of a validator that is not above the threshold of a programme. They are examined by day. */
+export const openProgramme = (name: string): string => `below_programme:${name}`
+
 /** Also forgets webhooks that are no longer in the settings. */
 async function writeOpenAlerts(
   tx: StateWriter,
   network: Network,
   open: ReadonlyMap<string, OpenAlerts>,
 ): Promise<void> {
-  await tx.run('delete from open_alerts where network = ?', network)
+  await tx.run('delete from open_alerts where network = ? and event not like ?', network, openProgramme('%'))
   const rows = [...open].flatMap(([webhook, byEvent]) =>
     [...byEvent].flatMap(([event, validators]) =>
       [...validators].map(([validator, sinceEpoch]) => [network, webhook, event, validator, sinceEpoch]),

@@ -4,6 +4,7 @@
 import { type WatchedDuty, watchedDuties } from '#runtime/watched-duties.ts'
 import type { EntityLabels, Series } from '#runtime/watched-metrics.ts'
 import { isWithheld, type MissedDuty, missedKinds, wrongHead, wrongTarget } from '../../duties/missed.ts'
+import type { ProgrammeState } from './examine-programmes.ts'
 import type { WatchedValidator } from './watched-validators.ts'
 
 const validatorsMax = 100
@@ -84,6 +85,21 @@ function dutiesIn(duty: MissedDuty): (readonly [WatchedDuty, number])[] {
     default:
       return []
   }
+}
+
+/** Watched validators that are not above the thresholds of programmes, by programme, pool and operator. */
+export function countBelow(
+  watched: Watched,
+  programmes: readonly ProgrammeState[],
+): (EntityLabels & { readonly programme: string; readonly count: number })[] {
+  const groups = [...groupByEntity(watched)]
+  return programmes.flatMap(({ programme: { name }, results }) =>
+    groups.flatMap(([labels, validators]) => {
+      const members = validators.filter(({ index }) => results.has(index))
+      const count = members.filter(({ index }) => results.get(index)?.isBelow).length
+      return members.length > 0 ? [{ ...labels, programme: name, count }] : []
+    }),
+  )
 }
 
 export const watchedStatuses = ['pending', 'active', 'exiting', 'exited'] as const

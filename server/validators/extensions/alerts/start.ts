@@ -14,11 +14,12 @@ import type { MissedDuty } from '../../duties/missed.ts'
 import { requiredChain } from '../../ingest/read/chain-identity.ts'
 import { createBlockCheck } from './check-blocks.ts'
 import { lastCompleteHour, readDayFigures } from './day-figures.ts'
-import { type ExaminedEpochs, examineEpochs } from './examine-epochs.ts'
+import { type ExamineContext, type ExaminedEpochs, examineEpochs } from './examine-epochs.ts'
 import { examineHead } from './examine-head.ts'
+import { type ExaminedProgrammes, examineProgrammes } from './examine-programmes.ts'
 import { createDepositQueue, type QueueEpoch, type ReadDepositQueue, registryQueues } from './queues.ts'
 import { deliveriesPerPass, failRemovedWebhooks, sendDueDeliveries } from './send.ts'
-import { assignSeries, countMissed, countStatuses } from './series.ts'
+import { assignSeries, countBelow, countMissed, countStatuses } from './series.ts'
 import { createUpcomingProposals, type ReadUpcoming } from './upcoming-proposals.ts'
 import { readWatchedValidators, type WatchedValidator } from './watched-validators.ts'
 
@@ -99,6 +100,8 @@ async function examineNetwork(
           if (examined.deliveries > 0) wakeSenders()
         }
         await figures.update(readUpcoming, stop)
+        const programmes = await figures.updateProgrammes(stop)
+        if (programmes && programmes.deliveries > 0) wakeSenders()
         const head = await examineHead(context, network, figures.watched(), stop)
         if (head && head.deliveries > 0) wakeSenders()
         figures.setHead(head?.missed)
@@ -111,15 +114,12 @@ async function examineNetwork(
 }
 
 /** Keeps the metrics of a network up to date. */
-export function createNetworkFigures(
-  context: Pick<ValidatorsContext, 'ingest' | 'duties' | 'settings'>,
-  metrics: WatchedMetrics,
-  network: Network,
-) {
+export function createNetworkFigures(context: ExamineContext, metrics: WatchedMetrics, network: Network) {
   const { duties, settings } = context
   const time = plainTime(settings.validators.networks[network])
   let watched: ReadonlyMap<number, WatchedValidator> = new Map()
   let dayHour = -1
+  let programmeDay = -1
   const readUntil = async () => (await coveredEpochs(duties, network)).at(-1)?.until ?? 0
   return {
     /** As of the last update. */
@@ -163,6 +163,15 @@ export function createNetworkFigures(
       const all = new Set([...watched.keys()].map(seriesOf))
       const counts = [...all].map((series) => ({ ...series, count: due.get(series)?.length ?? 0 }))
       metrics.setUpcoming(network, proposals ? counts : [])
+    },
+
+    /** Once per chain day. Undefined: there is nothing new. */
+    async updateProgrammes(signal: AbortSignal): Promise<ExaminedProgrammes | undefined> {
+      const examined = await examineProgrammes(context, network, watched, { after: programmeDay, signal })
+      if (!examined) return undefined
+      programmeDay = examined.day
+      metrics.setProgrammes(network, countBelow(watched, examined.programmes))
+      return examined
     },
 
     async updateQueues(readDepositQueue: ReadDepositQueue, signal: AbortSignal): Promise<void> {

@@ -1,5 +1,4 @@
-// Finds the validators that an income statement is about: by index, key, pool, node operator or address, or the watch
-// list.
+// Finds the validators that a request is about: by index, key, pool, node operator or address, or the watch list.
 import type { extensions } from '#api/contract/extensions.ts'
 import type { Parsed } from '#api/contract/kit.ts'
 import { type Network, namedMax } from '#api/contract/wire/validators.ts'
@@ -11,15 +10,22 @@ import { invalidInput } from '#validators/requests/requested-epochs.ts'
 
 export type IncomeQuery = Parsed<(typeof extensions)['validators.income']>
 
+/** What an endpoint about several validators is asked for. */
+type Selected = Pick<IncomeQuery, 'network' | (typeof selections)[number]>
+
 const listed = ['pool', 'nodeOperator', 'depositAddress', 'withdrawalAddress'] as const
 const selections = ['indices', 'pubkeys', ...listed, 'watched'] as const
+
+/** How the request names the validators. */
+export const selectionsIn = (query: Selected): (typeof selections)[number][] =>
+  selections.filter((name) => query[name] !== undefined && query[name] !== false)
 
 /** Distinct. Unknown keys are ignored. Empty: no validator has this pool, operator or address. */
 export async function selectValidators(
   { ingest, duties }: Pick<ValidatorsContext, 'ingest' | 'duties'>,
-  query: IncomeQuery,
+  query: Selected,
 ): Promise<readonly number[]> {
-  const given = selections.filter((name) => query[name] !== undefined && query[name] !== false)
+  const given = selectionsIn(query)
   if (given.length !== 1) {
     const message = `name the validators by one of ${selections.join(', ')}`
     throw invalidInput((given.length === 0 ? selections : given).map((name) => ({ at: ['query', name], message })))
