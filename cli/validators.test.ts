@@ -1,4 +1,4 @@
-// `tetrad validators explain` and `income`, with and without a running server.
+// `tetrad validators explain`, `income` and `compare`, with and without a running server.
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -177,6 +177,24 @@ test('income of the watch list is that of the validators on it', async () => {
   assert.equal(code, 0, stderr)
   assert.equal(JSON.parse(stdout).validators, 2)
   assert.equal(stdout, (await scene.run('income', '2,5', '--json')).stdout)
+})
+
+test('compare shows the difference to the network, of these validators or of a pool', async () => {
+  const { code, stdout, stderr } = await at.run('compare', '1', '2', '--days', '2', '--json')
+  assert.equal(code, 0, stderr)
+  const { days, network, validators } = JSON.parse(stdout)
+  assert.equal(days, 2)
+  assert.deepEqual(
+    validators.map(({ validatorIndex }: { validatorIndex: number }) => validatorIndex),
+    [1, 2],
+  )
+  const [{ uptime }] = validators
+  assert(Math.abs(uptime.difference - 100 * (uptime.value - network.uptime)) < 1e-6)
+  const plain = await at.run('compare', '1', '--days', '2')
+  assert.match(plain.stdout, /^hoodi, days \d+ to \d+, 2 of them complete\nnetwork +uptime \d+\.\d\d %, attester /)
+  assert.match(plain.stdout, /\n1 +uptime \S+ % \([+-]\d+\.\d\d\), attester \S+ \(\S+, percentile \d+\)/)
+  const none = await at.run('compare')
+  assert.match(none.stderr, /name the validators by one of/)
 })
 
 test('income names its options if validators are missing or unknown', async () => {

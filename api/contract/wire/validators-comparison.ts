@@ -96,7 +96,7 @@ export const comparison = endpoint('validators.comparison', {
     network: record('Figures of all validators.', every(nullable(Num), comparedFigures, figureDescriptions)),
     validators: Type.Array(ComparedValidator, { description: 'In order of indices.' }),
   }),
-  faults: ['record.not_found', 'validators.not_read'],
+  faults: ['record.not_found', 'validators.not_read', 'validators.windows_changed'],
   example: {
     input: { indices: [12], days: 28 },
     reply: {
