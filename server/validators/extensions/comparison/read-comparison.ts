@@ -81,7 +81,7 @@ export async function readComparison(
   const days = { from: Math.max(0, newest.day + 1 - count), until: newest.day + 1 }
   const query = {
     ...({ network, time: plainTime(time), isUtc: false, days, grain: 'days', byValidator: true } as const),
-    windowOf: Array.from({ length: days.until - days.from }, (_, at) => days.from + at),
+    windowOfDay: Array.from({ length: days.until - days.from }, (_, at) => days.from + at),
     validators: validators.filter((index) => index < validatorsMax).sort((a, b) => a - b),
   }
   const wanted = { measures: ['assigned', 'included'], scores: ['attester', 'validator'] } as const
