@@ -122,6 +122,6 @@ test('without a summary or without duties, figures are null', async () => {
 
 test('validators are named in one way, and at most 1000 of them', async () => {
   await using context = await openWorld([])
-  assert.equal((await invalidInputs(read(context, {}))).length, 6)
+  assert.equal((await invalidInputs(read(context, {}))).length, 7)
   assert.equal(await comparisonForOperator(context, { network, indices: [9] }).then((text) => typeof text), 'string')
 })
