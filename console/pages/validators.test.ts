@@ -142,7 +142,7 @@ describe('Validators page', { skip: noBrowser }, () => {
       scores,
       scores.toSorted((a, b) => a - b),
     )
-    for (const title of ['Balance change', 'Missed attestations', 'Missed blocks'])
+    for (const title of ['Uptime difference', 'Balance change', 'Missed attestations', 'Missed blocks'])
       await table.getByRole('columnheader', { name: title }).waitFor()
     assert.equal(await table.getByText('Open alerts').count(), 0)
     assert.equal(await page.getByRole('button', { name: 'Send a test alert' }).count(), 0, 'visitors have no right to')

@@ -114,6 +114,7 @@ function Dashboard({ report, open, own, onRemove, view }: DashboardProps) {
   const { validators, startDate, endDate } = report
   const [due, proposed] = [sumOf(validators, 'proposerDutiesCount'), sumOf(validators, 'proposedCount')]
   const worst = validators[0]
+  const hasProgrammes = validators.some(({ compared }) => (compared?.programmes.length ?? 0) > 0)
   return (
     <>
       <Figures
@@ -136,19 +137,37 @@ function Dashboard({ report, open, own, onRemove, view }: DashboardProps) {
         name="Watched validators"
         className="stacked"
         rows={validators}
-        columns={columnsOf({ open, own, onRemove, view })}
+        columns={columnsOf({ open, own, onRemove, view, hasProgrammes })}
       />
     </>
   )
 }
 
-function columnsOf({ open, own, onRemove, view }: Omit<DashboardProps, 'report'>): Column<WatchedFigures>[] {
+interface ColumnOptions extends Omit<DashboardProps, 'report'> {
+  readonly hasProgrammes: boolean
+}
+
+const pointsOf = (points: number | null | undefined): string =>
+  points == null ? none : `${points < 0 ? '−' : '+'}${Math.abs(points).toFixed(2)}`
+
+/** Whether the validator is above the thresholds of the programmes that apply to it. */
+function Programmes({ compared }: WatchedFigures) {
+  return compared?.programmes.map(({ name, isBelow, margin }) => (
+    <span key={name} className={isBelow ? 'badge bad' : 'badge'} title="points above the threshold">
+      {isBelow === null ? `${name}: unknown` : `${isBelow ? 'below ' : ''}${name} ${pointsOf(margin)}`}
+    </span>
+  ))
+}
+
+function columnsOf({ open, own, onRemove, view, hasProgrammes }: ColumnOptions): Column<WatchedFigures>[] {
   const link = (index: number) => <a href={hrefOf('validators', [index], { network: view.network })}>{index}</a>
   const alertsOf = (index: number) =>
     open?.filter(({ validatorIndex }) => validatorIndex === index).map(({ event }) => openAlertText(event))
   return [
     ['Validator', ({ index }) => link(index)],
     ['Score', ({ validatorEffectiveness }) => <Rating value={validatorEffectiveness} />, 'num'],
+    ['Uptime difference', ({ compared }) => pointsOf(compared?.uptime.difference), 'num'],
+    ...(hasProgrammes ? [['Programmes', Programmes] as const] : []),
     ['Balance change', ({ earnings }) => amountOf(earnings), 'num'],
     ['Missed attestations', ({ sumMissedAttestations }) => countOf(sumMissedAttestations), 'num'],
     ['Missed blocks', (figures) => countOf(missedBlocks(figures)), 'num'],

@@ -2,10 +2,15 @@
 import type { UseQueryResult } from '@tanstack/preact-query'
 import type { Network } from '#api/contract/wire/networks.ts'
 import type { AggregateRecord } from '#api/contract/wire/validators.ts'
+import type { ComparedValidator } from '#api/contract/wire/validators-comparison.ts'
 import { useCalls } from '../../use-endpoint.ts'
 
 type Figure = 'validatorEffectiveness' | 'earnings' | 'sumMissedAttestations' | 'proposedCount' | 'proposerDutiesCount'
-export type WatchedFigures = { readonly index: number } & Partial<Pick<AggregateRecord, Figure>>
+export type WatchedFigures = {
+  readonly index: number
+  /** Compared with the network. Undefined: not known. */
+  readonly compared?: ComparedValidator | undefined
+} & Partial<Pick<AggregateRecord, Figure>>
 
 const included = [
   ...(['validatorEffectiveness', 'earnings', 'sumMissedAttestations', 'proposedCount', 'proposerDutiesCount'] as const),
@@ -34,8 +39,11 @@ export function useWatchedFigures(network: Network, indices: readonly number[]):
         },
         { signal },
       )
+      const { validators: compared } = await validators.comparison({ network, indices: [...indices] }, { signal })
       const records = new Map(data.map((record) => [record.validatorIndex, record]))
-      return { startDate, endDate, validators: worstFirst(indices.map((index) => ({ ...records.get(index), index }))) }
+      const comparedOf = new Map(compared.map((one) => [one.validatorIndex, one]))
+      const figures = indices.map((index) => ({ ...records.get(index), index, compared: comparedOf.get(index) }))
+      return { startDate, endDate, validators: worstFirst(figures) }
     },
     { isEnabled: indices.length > 0, refreshMs, keepPrevious: true },
   )
