@@ -39,7 +39,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   'validators compare': ['', '12,13 --days 7'],
   'validators income': [
     '12,13 --from-date 2026-11-01',
-    '--watched --csv > mine.csv',
+    '--watched --price EUR --csv > mine.csv',
     "--pool 'Example Pool' --csv > income.csv",
   ],
   'validators alerts list': ['--limit 20'],

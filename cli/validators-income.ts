@@ -4,10 +4,11 @@ import { type Command, InvalidArgumentError } from 'commander'
 import type { ReplyOf } from '#api/client/client.ts'
 import { parseJson } from '#api/contract/json.ts'
 import type { Network } from '#api/contract/wire/validators.ts'
-import { incomeCsv } from '#shared/income-csv.ts'
+import { incomeCsv, type Priced } from '#shared/income-csv.ts'
 import { networkOption } from './beacon.ts'
 import { queryOwner } from './data-owner.ts'
 import { CommandFailure, describeFailure } from './failure.ts'
+import { priceDays } from './income-prices.ts'
 import { bold, note, print, printJson } from './print.ts'
 import { withActivity } from './progress.ts'
 import type { CommonOptions } from './settings.ts'
@@ -21,11 +22,18 @@ interface IncomeOptions extends CommonOptions {
   readonly watched?: true
   readonly fromDate?: string
   readonly toDate?: string
+  readonly price?: string
   readonly chainDays?: true
   readonly csv?: true
 }
 
-type Income = ReplyOf<'validators.income'> & { readonly coverage?: string }
+type Reply = ReplyOf<'validators.income'>
+
+interface Income extends Omit<Reply, 'days' | 'total'> {
+  readonly days: readonly (Reply['days'][number] & Priced)[]
+  readonly total: Reply['total'] & Priced
+  readonly coverage?: string
+}
 
 export function addIncome(validators: Command): void {
   validators
@@ -41,6 +49,7 @@ export function addIncome(validators: Command): void {
     .option('--from-date <date>', 'first date, YYYY-MM-DD')
     .option('--to-date <date>', 'last date, YYYY-MM-DD')
     .option('--chain-days', 'chain days instead of UTC days')
+    .option('--price <currency>', 'add the price of ETH on each UTC date, by the stored rates: EUR', parseCurrency)
     .option('--csv', 'all fields as CSV, one line for each day')
     .action((indices: readonly number[], _: unknown, command: Command) => income(indices, command.optsWithGlobals()))
 }
@@ -52,19 +61,36 @@ export function collectIndices(text: string, before: readonly number[] = []): re
   return [...before, ...parts.map(Number)]
 }
 
+function parseCurrency(text: string): string {
+  if (!/^[A-Z]{3}$/.test(text)) throw new InvalidArgumentError('Use the code of a currency, such as EUR.')
+  return text
+}
+
 async function income(indices: readonly number[], options: IncomeOptions): Promise<void> {
   const { network, pool, operator, withdrawalAddress, depositAddress, watched, fromDate, toDate, chainDays } = options
   const selection = { pool, nodeOperator: operator, withdrawalAddress, depositAddress, watched }
   const named = { ...selection, ...(indices.length > 0 && { indices }) }
   const read = () => queryIncome(options, { network, ...named, fromDate, toDate, utc: !chainDays }).catch(nameOptions)
-  const reply = await withActivity('Adding up incomes', read, { quiet: options.json })
-  if (!reply) throw new CommandFailure('record.not_found', `No such validators on ${network}.`)
+  const found = await withActivity('Adding up incomes', read, { quiet: options.json })
+  if (!found) throw new CommandFailure('record.not_found', `No such validators on ${network}.`)
+  const reply = options.price === undefined ? found : await addPrices(options, found, options.price)
   if (options.json) return printJson(reply)
-  if (options.csv) return print(incomeCsv(reply.days).trimEnd())
+  if (options.csv) return print(incomeCsv(reply.days, options.price !== undefined).trimEnd())
   print(`${bold(`${reply.validators} validators`)}, ${network}, in gwei`)
-  for (const day of reply.days) print(`${day.date}  ${amountsText(day)}`)
-  print(`${bold('total')}       ${amountsText(reply.total)}`)
+  for (const day of reply.days) print(`${day.date}  ${amountsText(day)}${priceText(day, options.price)}`)
+  print(`${bold('total')}       ${amountsText(reply.total)}${priceText(reply.total, options.price)}`)
   if (reply.coverage !== 'complete') note(`Not all of these epochs are stored: ${reply.coverage ?? 'none'}.`)
+}
+
+async function addPrices(options: IncomeOptions, found: Income, currency: string): Promise<Income> {
+  const { days, value } = await priceDays(options, found.days, currency)
+  return { ...found, days, total: { ...found.total, value } }
+}
+
+function priceText({ price, value }: Priced, currency: string | undefined): string {
+  if (currency === undefined) return ''
+  const at = price == null ? '' : ` at ${price}`
+  return `, value ${value == null ? 'unknown' : `${value} ${currency}`}${at}`
 }
 
 /** Replaces the field names of the endpoint. */

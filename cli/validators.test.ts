@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { storeRates } from '#fx/rates/rate-store.ts'
 import { startOperations } from '#operations/start.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { silentLog } from '#runtime/log.ts'
@@ -195,6 +196,46 @@ test('compare shows the difference to the network, of these validators or of a p
   assert.match(plain.stdout, /\n1 +uptime \S+ % \([+-]\d+\.\d\d\), attester \S+ \(\S+, percentile \d+\)/)
   const none = await at.run('compare')
   assert.match(none.stderr, /name the validators by one of/)
+})
+
+test('income with prices: the rate of the same date times the earnings, exact, and none of another date', async () => {
+  await using scene = await openScene()
+  const fx = { sources: [{ id: 'ours', kind: 'push' }] }
+  await writeFile(join(scene.dir, 'tetrad.yaml'), JSON.stringify({ ...scene.settings, fx }))
+  const none = await scene.run('income', '2', '--price', 'EUR')
+  assert.notEqual(none.code, 0)
+  assert.match(none.stderr, /No source in fx\.sources has returned rates between ETH and EUR/)
+
+  const plain = JSON.parse((await scene.run('income', '2', '--json')).stdout)
+  const [{ date, earnings }] = plain.days
+  const stores = await openStores(join(scene.dir, 'data'))
+  const atMs = Date.parse(`${date}T12:00:00Z`)
+  const rate = { source: 'ours', base: 'ETH', rate: '3210.987' }
+  const dayBefore = { ...rate, quote: 'GBP', atMs: atMs - 86_400_000 }
+  await storeRates(stores.state, 'ours', [{ ...rate, quote: 'EUR', atMs }, dayBefore], atMs)
+  await stores.close()
+
+  const inUnits = (value: string) => {
+    const [whole = '', fraction = ''] = value.split('.')
+    return BigInt(whole + fraction.padEnd(12, '0'))
+  }
+  const { code, stdout, stderr } = await scene.run('income', '2', '--price', 'EUR', '--chain-days', '--json')
+  assert.equal(code, 0, stderr)
+  const { days, total } = JSON.parse(stdout)
+  assert.equal(days.length, 4)
+  for (const day of days) {
+    assert.equal(day.price, '3210.987')
+    assert.equal(inUnits(day.value), BigInt(day.earnings) * 3_210_987n)
+  }
+  assert.equal(inUnits(total.value), BigInt(earnings) * 3_210_987n)
+
+  const csv = (await scene.run('income', '2', '--price', 'EUR', '--csv')).stdout
+  assert.match(csv, /,priorityFees,mev,price,value\n/)
+  assert.ok(csv.endsWith(`,3210.987,${total.value}\n`), csv)
+  const unpriced = await scene.run('income', '2', '--price', 'GBP', '--json')
+  assert.deepEqual([JSON.parse(unpriced.stdout).days[0].price, JSON.parse(unpriced.stdout).total.value], [null, null])
+  assert.match((await scene.run('income', '2', '--price', 'GBP')).stdout, /, value unknown\n/)
+  assert.match((await scene.run('income', '2', '--price', 'EUR')).stdout, /, value \d+\.\d+ EUR at 3210\.987\n/)
 })
 
 test('income names its options if validators are missing or unknown', async () => {
