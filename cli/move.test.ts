@@ -71,7 +71,7 @@ describe('tetrad move', { skip: noPostgres }, () => {
     }
     const server = await startServer({
       ...{ settings, dataDir: data, log: silentLog },
-      prepare: async (context) => void (await write(context, 0, 40)),
+      beforeStart: async (context) => void (await write(context, 0, 40)),
     })
     const first = await runCommand(['move', '--from', 'data', '--json'], { cwd, env }).finally(() => server.close())
     assert.equal(first.code, 0, first.stderr)

@@ -89,7 +89,7 @@ async function start(
     signal,
     onUpgrade: note,
     checkData: (stores) => refuseMixedData(stores, options, demo !== undefined),
-    prepare: async (context) => {
+    beforeStart: async (context) => {
       // The calls that are printed need only mainnet. The server reads hoodi after its start, like any other network.
       // It reads the earlier days of mainnet then too, except for a script, which may request them at once.
       samples = await demo?.load(context, {

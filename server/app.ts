@@ -1,4 +1,5 @@
-// Starts a server: opens the databases, creates the HTTP server and starts the ingesters. Each step is a file in start/.
+// Starts a server: opens the databases, creates the HTTP server and starts the ingesters. The longer steps are
+// files in start/ and background/.
 //
 // A part that must be stopped is registered in `resources` when it starts. The parts stop in reverse order, when a later
 // step fails and when the server closes. So a server that closes does this:
@@ -50,10 +51,10 @@ export interface StartOptions {
   /** Throws if this data must not be served with these settings. Runs before anything is written. */
   readonly checkData?: (stores: Pick<Stores, 'state' | 'ingest'>) => Promise<void>
   /**
-   * Runs when the databases are open. Its context is not the one of the server: the settings do not contain what the
-   * beacon nodes return about their chains (genesis and slot times).
+   * Runs when the databases are open. It runs before the beacon nodes are asked, so the settings of its context lack
+   * genesis and slot times.
    */
-  readonly prepare?: (context: AppContext) => Promise<void>
+  readonly beforeStart?: (context: AppContext) => Promise<void>
   /** Default: `all`. With `none`, the server has only the eight endpoints, and no alerts. */
   readonly extensions?: 'all' | 'none'
   /** Only for the demo: creates the key that the console gives to all visitors. */
@@ -82,6 +83,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
 
   const progressBoard = createProgressBoard(clock)
   const notify = createNoticeReceiver(metrics, progressBoard)
+  // The background work ends its thread first. Calls of the control socket may start it again, so it is closed again here.
   const ingest = resources.use(
     await createIngest(context, { dataDir, notify, recordOperation, hasAlerts: hasExtensions }),
   )
@@ -92,15 +94,15 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   const backgroundWork = resources.use(new BackgroundWork())
 
   const coverage = recentCoverage(context)
-  const history = settings.console.enabled ? startHistoryRecorder({ clock, metrics, coverage }) : undefined
-  resources.defer(() => history?.stop())
+  const metricsHistory = settings.console.enabled ? startHistoryRecorder({ clock, metrics, coverage }) : undefined
+  resources.defer(() => metricsHistory?.stop())
   resources.defer(startProgressLog(context, coverage))
 
   const { hasSharedLimits } = authorization
   const health = createHealth(context, { metrics, writeHealth, ingest, hasSharedLimits, coverage })
   const handlers = hasExtensions ? [...endpoints, ...extensions] : endpoints
   const app = createApp(context, handlers, authorization.authorizer, metrics)
-  const routeParts = { version, url, health, authorization, coverage, progressBoard, history, demoKey }
+  const routeParts = { version, url, health, authorization, coverage, progressBoard, metricsHistory, demoKey }
   const routes = await createRoutes(context, app, routeParts)
   options.signal?.throwIfAborted()
   const listening = await startHttpServer(app, routes.all)
@@ -133,7 +135,7 @@ type ContextParts = Databases & Pick<AppContext, 'clock' | 'random' | 'log'>
 
 /** Asks the beacon nodes for genesis and slot times, which are part of the settings of a context. */
 async function createServerContext(options: StartOptions, parts: ContextParts): Promise<AppContext> {
-  await options.prepare?.(createContext({ ...parts, settings: options.settings }))
+  await options.beforeStart?.(createContext({ ...parts, settings: options.settings }))
   options.signal?.throwIfAborted()
   const settings = await withChainTimes({ ...parts, settings: options.settings })
   options.signal?.throwIfAborted()

@@ -45,7 +45,7 @@ test('a server has the times of the chain that was stored while it prepared', as
     settings: settingsWith({ server: { port: 0 }, ingest: { enabled: false } }),
     dataDir,
     log: silentLog,
-    prepare: async ({ duties }) => void (await updateDuties(duties, 'writeChain', { network: 'mainnet', chain })),
+    beforeStart: async ({ duties }) => void (await updateDuties(duties, 'writeChain', { network: 'mainnet', chain })),
   })
   cleanup.defer(() => server.close())
   const { genesisUnix, slotSeconds, slotsPerEpoch } = server.context.settings.validators.networks.mainnet

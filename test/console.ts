@@ -47,9 +47,18 @@ export async function openConsole(
   const board = createProgressBoard(context.clock)
   const readiness = { stopping: false, findings: async () => findings, reportReady: () => {} }
   const coverage = recentCoverage(context)
-  const history = startHistoryRecorder({ clock: context.clock, metrics, coverage })
+  const metricsHistory = startHistoryRecorder({ clock: context.clock, metrics, coverage })
   const paths = consoleRoutes(context, {
-    ...{ version: '9.9.9', readiness, board, coverage, history, authorizer, badKeyThrottle, dir: builtDir ?? dir },
+    ...{
+      version: '9.9.9',
+      readiness,
+      board,
+      coverage,
+      metricsHistory,
+      authorizer,
+      badKeyThrottle,
+      dir: builtDir ?? dir,
+    },
   })
   const httpServer = await startHttpServer(createApp(context, endpoints, authorizer, metrics), paths)
 
@@ -89,14 +98,14 @@ export async function openConsole(
       lines,
       paths,
       board,
-      history,
+      history: metricsHistory,
       findings,
       request,
       signIn,
       authorizer,
     },
     async [Symbol.asyncDispose]() {
-      history.stop()
+      metricsHistory.stop()
       await httpServer.close()
       await authorizer.close()
       await opened[Symbol.asyncDispose]()

@@ -50,7 +50,7 @@ export async function openDemoServer(
     clock,
     extensions,
     log: openLog('info', (line) => lines.push(line)),
-    prepare: async (context) => {
+    beforeStart: async (context) => {
       samples = await demo.load(context)
     },
     createDemoKey,

@@ -69,7 +69,7 @@ test('a restored backup of a running server returns the same responses', async (
   let samples: DemoSamples | undefined
   const server = await startServer({
     ...{ settings, dataDir: join(dir, 'here'), log: silentLog },
-    prepare: async (context) => {
+    beforeStart: async (context) => {
       samples = await demo.load(context)
     },
   })

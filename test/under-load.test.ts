@@ -172,12 +172,12 @@ async function expectAllQuotes({ state: url, servers, key }: ThreeServers, quote
 /** The ratings must be equal to those of an embedded server that reads the same node undisturbed. */
 async function expectSameRatings({ dir, settings: shared, servers, key }: ThreeServers): Promise<void> {
   const settings = settingsWith({ ...shared, ingest: { enabled: false } })
-  const prepare = async (server: Context) => {
+  const beforeStart = async (server: Context) => {
     const context = { ...server, validators: createValidatorsCaches() }
     await using processors = openEpochProcessors([await readProcessorStart(context, 'hoodi')])
     await new Follower(context, 'hoodi', processors.of('hoodi')).catchUp(new AbortController().signal)
   }
-  const alone = await startServer({ settings, dataDir: join(dir, 'alone'), log: silentLog, prepare })
+  const alone = await startServer({ settings, dataDir: join(dir, 'alone'), log: silentLog, beforeStart })
   try {
     const { state, clock, random } = alone.context
     const keyAlone = await createKey(state, { name: 'alone', plan: 'enterprise' }, clock, random)

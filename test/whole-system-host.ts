@@ -108,7 +108,7 @@ const calls: HostCalls = {
     const server = await startServer({
       ...{ settings: settingsWith(settings), dataDir, ...(clock && { clock }) },
       log: openLog('info', (line) => appendFileSync(logFile, line.endsWith('\n') ? line : `${line}\n`)),
-      prepare: async (context) => addCommitPoints(context),
+      beforeStart: async (context) => addCommitPoints(context),
     })
     servers.set(name, server)
     return { url: server.url }

@@ -183,7 +183,7 @@ function KeyTable({ keys, changed, edit, rotate }: KeyTableProps) {
           onConfirm={() => void revoke(revoked)}
           onClose={() => setRevoked(undefined)}
         >
-          Requests with the key <code>{revoked.id}</code> are rejected immediately.
+          Requests with the key <code>{revoked.id}</code> are rejected at once; on other servers within a second.
         </ConfirmDialog>
       )}
       <Table

@@ -22,7 +22,7 @@ export interface ConsoleOptions extends OverviewParts {
   /** Shared with authorization: invalid links and invalid keys count together. */
   readonly badKeyThrottle: BadKeyThrottle
   /** Undefined if the console is disabled. */
-  readonly history: HistoryRecorder | undefined
+  readonly metricsHistory: HistoryRecorder | undefined
   /** Key for all visitors of the demo. */
   readonly demoKey?: string | undefined
   /** Folder of another build, for tests. */
@@ -30,8 +30,8 @@ export interface ConsoleOptions extends OverviewParts {
 }
 
 export function consoleRoutes(context: AppContext, parts: ConsoleOptions): readonly ExtraRoute[] {
-  const { history } = parts
-  if (!context.settings.console.enabled || !history) return []
+  const { metricsHistory } = parts
+  if (!context.settings.console.enabled || !metricsHistory) return []
   return [
     ...pageRoutes(context.settings, parts.dir ?? consoleDir),
     ...signInRoutes(context, parts),
@@ -40,6 +40,6 @@ export function consoleRoutes(context: AppContext, parts: ConsoleOptions): reado
     ...alertRoutes(context),
     ...explorerRoutes(context, parts.authorizer),
     overviewRoute(context, parts),
-    historyRoute(context, history),
+    historyRoute(context, metricsHistory),
   ]
 }

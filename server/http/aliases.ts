@@ -51,8 +51,8 @@ export function createAliases(tables: AliasTables) {
 function aliasedEtags({ responseFields, hiddenFields }: AliasTables) {
   const suffix = `-${hash('sha256', JSON.stringify([responseFields, hiddenFields]), 'base64url').slice(0, 8)}"`
   return {
-    /** Replaces etags of responses with these aliases by those of the records, and removes all others. */
-    fromRequest(headers: Record<string, string | undefined>): void {
+    /** Changes the headers of a request: replaces etags of responses with these aliases by those of the records, and removes all others. */
+    restoreIn(headers: Record<string, string | undefined>): void {
       delete headers['if-modified-since']
       const noneMatch = headers['if-none-match']
       if (noneMatch === undefined || noneMatch.trim() === '*') return

@@ -38,6 +38,7 @@ export interface App extends RequestLog {
   readonly authorizer: Authorizer
   readonly deadlines: Deadlines
   readonly aliases: Aliases
+  /** Limits paths outside the contract (routes.ts). */
   readonly limitKeylessPath: KeylessPathLimit
   readonly meter: RequestMeter
   readonly compiled: ReadonlyMap<Handler, CompiledEndpoint>
@@ -77,12 +78,12 @@ const compile = ({ endpoint }: Handler, { settings }: Context): CompiledEndpoint
   requiresKey: requiresKey(endpoint, settings),
 })
 
-/** Not `async`: if no stage has to wait, as for most cached responses, the response is returned without a promise. */
+/** Not `async`: a response for which no stage waits, such as most cached ones, is returned without a promise. */
 export function respond(app: App, route: RouteHandlers, request: ApiRequest): Awaitable<ApiResponse> {
-  app.aliases.etags?.fromRequest(request.headers)
+  app.aliases.etags?.restoreIn(request.headers)
   const call = new EndpointCall(app, route, request)
   try {
-    const result = call.start()
+    const result = call.run()
     if (!(result instanceof Promise)) return call.succeed(result)
     return result.then((value) => call.succeed(value)).catch((error: unknown) => call.fail(error))
   } catch (error) {
@@ -104,7 +105,7 @@ class EndpointCall {
     this.#startMs = app.context.clock.monotonicMs()
   }
 
-  start(): Awaitable<HandlerResult<unknown>> {
+  run(): Awaitable<HandlerResult<unknown>> {
     checkGroupServed(this.#app, this.#route, this.#request)
     const handler = chooseHandler(this.#route, this.#request)
     this.#handler = handler

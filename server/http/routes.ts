@@ -89,7 +89,7 @@ async function handleExtra(app: App, route: ExtraRoute, request: ApiRequest, met
     if (!reply) throw new Error(`no handler for ${method} ${route.path}`)
     // Aliases are for existing clients, not for the pages of the console.
     const changesFields = !route.sameOrigin && !route.appliesAliases
-    if (changesFields) app.aliases.etags?.fromRequest(request.headers)
+    if (changesFields) app.aliases.etags?.restoreIn(request.headers)
     response = await reply(request)
     if (changesFields) response = applyFieldAliases(app.aliases, response)
   } catch (error) {

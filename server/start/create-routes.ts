@@ -22,7 +22,7 @@ export interface RouteParts {
   readonly authorization: Authorization
   readonly coverage: () => Promise<Coverage>
   readonly progressBoard: ProgressBoard
-  readonly history: HistoryRecorder | undefined
+  readonly metricsHistory: HistoryRecorder | undefined
   readonly demoKey: string | undefined
 }
 
@@ -33,7 +33,7 @@ export interface Routes {
 
 export async function createRoutes(context: AppContext, app: App, parts: RouteParts): Promise<Routes> {
   const { settings } = context
-  const { version, health, coverage, history, authorization, demoKey } = parts
+  const { version, health, coverage, metricsHistory, authorization, demoKey } = parts
   const openapiRoute = documentRoute(app, '/openapi.json', () =>
     openapi({ serverUrl: settings.server.publicUrl || withoutWildcard(parts.url() ?? '') }),
   )
@@ -44,7 +44,7 @@ export async function createRoutes(context: AppContext, app: App, parts: RoutePa
     coverageRoute(coverage),
     ...(settings.mcp.enabled ? [await openMcpRoute(app, version)] : []),
     ...consoleRoutes(context, {
-      ...{ version, coverage, history, demoKey },
+      ...{ version, coverage, metricsHistory, demoKey },
       readiness: health.readiness,
       board: parts.progressBoard,
       authorizer: authorization.authorizer,

@@ -17,16 +17,16 @@ const schemaOf = (...parts: readonly Schema[]): Migration => ({
   up: (dialect) => parts.flatMap((part) => part(dialect)),
 })
 
-/** What requests write. */
-const requestSchemas = [accessSchema, fxSchema, explorerSecretsSchema]
-/** What ingesters write, and what requests find out about fundings. */
+/** Of `state.sqlite`. In a server, the main thread writes it. */
+const stateSchemas = [accessSchema, fxSchema, explorerSecretsSchema]
+/** Of `ingest.sqlite`. In a server, the ingest thread writes it. */
 const ingestSchemas = [coverageSchema, leasesSchema, explorerSchema, validatorsSchema, marketsSchema]
 
 /** The PostgreSQL database of `store.state`. */
-export const stateMigrations: readonly Migration[] = [schemaOf(...requestSchemas, ...ingestSchemas, cursorsSchema)]
+export const stateMigrations: readonly Migration[] = [schemaOf(...stateSchemas, ...ingestSchemas, cursorsSchema)]
 
 /** `state.sqlite` and `ingest.sqlite`. A change of `stateMigrations` belongs to one of them, or to both. */
-export const stateFileMigrations: readonly Migration[] = [schemaOf(...requestSchemas, cursorsSchema)]
+export const stateFileMigrations: readonly Migration[] = [schemaOf(...stateSchemas, cursorsSchema)]
 export const ingestFileMigrations: readonly Migration[] = [schemaOf(...ingestSchemas, cursorsSchema)]
 
 export interface StateMigrations {

@@ -12,7 +12,7 @@ import { ShownOnce } from './shown-once.tsx'
 
 /** Days that the old secret still works. */
 const overlaps = {
-  '0': 'stops working at once',
+  '0': 'stops working at once; on other servers within a second',
   '1': 'works for 1 day',
   '7': 'works for 7 days',
   '30': 'works for 30 days',

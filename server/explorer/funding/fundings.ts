@@ -1,5 +1,5 @@
-// Stores one first funding per chain and address (behaviour/explorer.md#what-counts-as-funding). All writes of the
-// fundings table go through this file, and its reads, except those of extensions.
+// Stores one first funding per chain and address (behaviour/explorer.md#what-counts-as-funding). Only this file
+// writes the table, and only this file and extensions read it.
 //
 // 1. The earliest by block, transaction and position wins. Rows may arrive in any order and more than once, so several
 //    processes may index the same blocks.

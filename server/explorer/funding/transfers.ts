@@ -1,8 +1,8 @@
 // The transfers of the chain's own coin in a block, in execution order (behaviour/explorer.md#what-counts-as-funding).
 // Pure.
 //
-// 1. Position 0 is the transaction's own value. Internal transfers are counted from 1. Only transfers with value count,
-//    because nodes differ in which other calls they list. A transfer to the sender itself does not count.
+// Position 0 is the transaction's own value. Internal transfers are counted from 1. Only transfers with value count,
+// because nodes differ in which other calls they list. A transfer to the sender itself does not count.
 import { Fault } from '#core/fault.ts'
 import type { BlockWithExecution, Receipt, TraceTransfer, Transaction } from '#sources/evm/types.ts'
 import { type Funding, isBefore } from './fundings.ts'

@@ -3,9 +3,10 @@
 //
 // 1. rate ≤ mid × (1 − spread). It is cut to 15 significant digits before amounts are computed from it: a JSON number
 //    represents that many digits exactly, so the response shows the rate that was used.
-// 2. Computed `to` is rounded down; computed `from`, fee and collateral are rounded up. Rounding never favours the taker.
-// 3. The fee is a share of the gross `to` amount, which includes it. So a request by `from`, and a request by the `to` that
-//    its recipient gets, have the same price.
+// 2. A `to` that is computed from `from` is rounded down. In a request by `to`, the fee is rounded up and added to it.
+//    Computed `from`, fee and collateral are rounded up. Rounding never favours the taker.
+// 3. The fee is a share of the gross `to` amount, which includes it. A request by `from` whose recipient gets n, and a
+//    request by `to` = n, cost the same.
 import { type Decimal, divide, type Fraction, tenTo, toSignificant, unitsOf } from '#core/decimal.ts'
 import { Fault } from '#core/fault.ts'
 import type { Terms } from './resolve-offer.ts'
@@ -53,6 +54,7 @@ export function computePrice(mid: Fraction, requested: RequestedAmount, offer: P
   const fromPlaces = decimalPlaces(offer.from)
   const toPlaces = decimalPlaces(offer.to)
   const toPerFrom = { numerator: rate.digits * tenTo(toPlaces), denominator: tenTo(rate.scale + fromPlaces) }
+  // The request has no more decimals than its token (quote-input.ts), so these amounts are exact.
   const amounts =
     requested.side === 'from'
       ? amountsByFrom(unitsOf(requested.amount, fromPlaces, 'down'), toPerFrom, offer)

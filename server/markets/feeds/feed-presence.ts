@@ -97,5 +97,5 @@ async function logPresenceChange(
   if (ids.length === 0) return
   const versions = await openVersionWriter(tx, nowMs)
   for (const id of ids) versions.append('market', id, changeType)
-  await versions.close({ hasNewDocuments: true })
+  await versions.write({ hasNewDocuments: true })
 }

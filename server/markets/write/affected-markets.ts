@@ -51,7 +51,7 @@ const countMarkets = ({ all }: AffectedRecords): number =>
 const recordsPerQuery = 200
 
 /** If the slug, the title or the link of a record changed, the records that show its reference are affected too. */
-export function addReferences(
+export function addRecordsWithReference(
   affected: AffectedRecords,
   kind: KindName,
   stored: RowOfRecord | undefined,

@@ -109,7 +109,7 @@ async function writeDeferredBatch(
   const versions = await openVersionWriter(tx, nowMs)
   const ids = rows.map(({ id }) => id)
   const written = await writeDocuments(tx, ids, versions.atMs)
-  await versions.close({ hasNewDocuments: written > 0 })
+  await versions.write({ hasNewDocuments: written > 0 })
   await tx.deleteMany(
     'market_deferred_documents',
     ['kind', 'id'],

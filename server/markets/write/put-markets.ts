@@ -5,8 +5,8 @@
 // 1. A record is stored once. Storing it again replaces its values and the links it lists, but a partial record only adds
 //    to it (behaviour/markets.md#partial-records). Storing the same content changes nothing.
 // 2. At commit, the document of every market that shows a changed record has been rewritten, so readers never see a
-//    partial update. With `isDeferred`, or beyond `documentsMax`, documents of other markets may follow later; each one
-//    is always consistent.
+//    partial update. With `isDeferred`, or beyond `documentsMax`, documents may follow later, except those of stored
+//    markets that changed themselves (up to `documentsMax`). Each document is always consistent.
 // 3. Only affected documents are written: those of markets that link to a changed record, directly or indirectly. Some
 //    documents show only a reference to a record: its id, slug and title. They are affected if one of these changed, or
 //    the link.
@@ -20,7 +20,7 @@ import type { KindName } from '../records/kinds.ts'
 import { isOlder, mergeExtraFields, mergeRecord, textOrNull } from '../records/merge-record.ts'
 import { type MarketRecord, type NormalizedRecord, parsePastSlugs } from '../records/normalize.ts'
 import { type AcceptedRecord, acceptRecords, type Reject } from './accept-records.ts'
-import { AffectedRecords, addReferences, findMarketsShowing } from './affected-markets.ts'
+import { AffectedRecords, addRecordsWithReference, findMarketsShowing } from './affected-markets.ts'
 import { deferDocuments } from './deferred-documents.ts'
 import { DriftCount } from './drift.ts'
 import { RecordSet, type RowOfRecord } from './record-set.ts'
@@ -61,7 +61,7 @@ interface PutBatch {
   readonly versions: VersionWriter
   readonly affected: AffectedRecords
   readonly drift: DriftCount
-  /** Ids of changed markets that were stored before. */
+  /** Ids of stored markets that this batch changes. */
   readonly updatedMarkets: string[]
   readonly snapshots: Snapshot[]
 }
@@ -89,7 +89,7 @@ export async function putMarkets(
   await putSnapshots(tx, batch.snapshots)
   await batch.drift.store(tx, source, nowMs)
   const written = await writeAffectedDocuments(tx, batch, isDeferred, documentsMax)
-  await batch.versions.close({ hasNewDocuments: written > 0 })
+  await batch.versions.write({ hasNewDocuments: written > 0 })
   const count = (outcome: Outcome) => outcomes.filter((one) => one === outcome).length
   return { changed: count('changed'), written, stale: count('stale'), rejects }
 }
@@ -162,5 +162,5 @@ function storeChange(
   if (stored && kind === 'market') updatedMarkets.push(id)
   if (isSnapshotDue) snapshots.push({ kind, id, seq: versions.seq(), fields: row.fields, links: row.links })
   if (kind === 'market') records.putSlugs(id, row.slug, parsePastSlugs(record.fields.pastSlugs), versions.seq())
-  addReferences(affected, kind, stored, next)
+  addRecordsWithReference(affected, kind, stored, next)
 }

@@ -20,7 +20,7 @@ export async function openVersionWriter(tx: StateWriter, nowMs: number) {
       rows.push([seq, atMs, kind, id, changeType, stringifyJson(diff)])
     },
     /** `hasNewDocuments`: cached responses are out of date. */
-    async close({ hasNewDocuments }: { readonly hasNewDocuments: boolean }): Promise<void> {
+    async write({ hasNewDocuments }: { readonly hasNewDocuments: boolean }): Promise<void> {
       if (seq === head.seq && !hasNewDocuments) return
       await tx.insertMany('market_versions', ['seq', 'at_ms', 'kind', 'id', 'change_type', 'diff'], rows)
       const sql = 'update market_revision set seq = ?, at_ms = ?, revision = revision + ?'

@@ -43,7 +43,7 @@ export class Iterations {
   }
 
   /** Closes all connections, after the server was found dead. */
-  drop(): void {
+  dropConnections(): void {
     for (const session of this.#sessions) void session.close()
   }
 

@@ -48,7 +48,7 @@ export function createSessionPool(address: PostgresAddress, purpose: Purpose, ma
       }
     },
     /** Closes all connections, after the server was found dead. */
-    drop(): void {
+    dropConnections(): void {
       for (const { session } of slots) void session?.close()
     },
     /** Accepts no more reads, and resolves when running reads are done. */

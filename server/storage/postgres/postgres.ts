@@ -1,11 +1,12 @@
 // The database interface on PostgreSQL, for several processes. How it keeps the guarantees of state.ts:
 //
-// 1. A write takes only the lock that it names. Writes with other locks run at the same time, also in other processes
-//    (writers.ts).
-// 2. Reads use read-only connections (pool.ts). Each iteration has its own connection and snapshot (iterations.ts).
-// 3. `version` comes from a table in which every write counts its commits. It is polled twice a second (commit-watch.ts).
-// 4. `recent` reads from replicas that have every commit that this process knows of (replicas.ts).
-// 5. `writeTogether` commits the items of several callers in one transaction (../group-commit.ts).
+// - A write takes only the lock that it names. Writes with other locks run at the same time, also in other processes
+//   (writers.ts; rule 2).
+// - Reads use read-only connections (pool.ts). Each iteration has its own connection and snapshot (iterations.ts).
+// - `version` comes from a table in which every write counts its commits. It is polled twice a second (commit-watch.ts;
+//   rule 3).
+// - `recent` reads from replicas that have every commit that this process knows of (replicas.ts; rule 8).
+// - `writeTogether` commits the items of several callers in one transaction (../group-commit.ts; rule 6).
 import { checkMigrations, type MigrationEngine, type UnmigratedStore } from '../migrate.ts'
 import type { Migration, Row, State, Value } from '../state.ts'
 import { closedFault } from '../write-queue.ts'
@@ -77,9 +78,9 @@ function createPostgresState(
     await writers.open()
     openWatch = await CommitWatch.open(address, {
       onDead: () => {
-        writers.drop()
-        iterations.drop()
-        readers.drop()
+        writers.dropConnections()
+        iterations.dropConnections()
+        readers.dropConnections()
       },
       onTimelineWithoutId: () => {
         // Until the timeline has an id, no replica is used. If storing it fails, the next poll tries again.

@@ -26,7 +26,7 @@ export class WriteSessions {
   }
 
   /** Closes all connections, after the server was found dead. */
-  drop(): void {
+  dropConnections(): void {
     for (const session of this.#open) void session.close()
   }
 

@@ -68,8 +68,8 @@ export class Writers {
   }
 
   /** Closes all connections, after the server was found dead. */
-  drop(): void {
-    this.#sessions.drop()
+  dropConnections(): void {
+    this.#sessions.dropConnections()
   }
 
   /** Accepts no more writes, and resolves when running writes are done. */

@@ -2,7 +2,7 @@
 //
 // Parts. A chain day begins every `epochsPerDay` epochs, a UTC day at midnight, so one chain day lies in two UTC days. A
 // day part is the epochs that share their chain day and their UTC day. Both kinds of days are exact sums of day parts, so
-// each figure is stored once. An hour part is the epochs of one chain hour within one day part.
+// the same rows serve both calendars. An hour part is the epochs of one chain hour within one day part.
 //
 // Part numbers. The number of a day part is its chain day plus its UTC day, which grows by one at each midnight of either
 // calendar. The number of an hour part is its chain hour plus the number of its day part. Some numbers have no epochs.

@@ -12,7 +12,7 @@ import {
   planOf,
   type RecordKey,
   type RecordQuery,
-  type UnitRows,
+  type UnitSelection,
 } from './record-query.ts'
 import { dataByIds } from './rows.ts'
 import { sumRecords } from './sum-records.ts'
@@ -42,10 +42,10 @@ export async function listRecords(
   signal?: AbortSignal,
 ): Promise<RecordList> {
   const plan = planOf(query)
-  const { grains, hours } = plan
-  const unitRows = [...hours, ...(await allUnitRows(reader, query, plan))]
+  const { grains, hourParts } = plan
+  const unitRows = [...hourParts, ...(await allUnitRows(reader, query, plan))]
   const { byValidator, validators } = query
-  const presence = createPresence(reader, query, hours)
+  const presence = createPresence(reader, query, hourParts)
   if (presence.rowCount > figureRows(query, unitRows)) return listByFigures(reader, { query, after, count }, signal)
   const first: RecordKey[] = []
   let total = 0
@@ -89,7 +89,7 @@ export async function listRecords(
 }
 
 /** The number of rows that a sum over the same records reads. */
-const figureRows = ({ validators }: RecordQuery, unitRows: readonly UnitRows[]): number =>
+const figureRows = ({ validators }: RecordQuery, unitRows: readonly UnitSelection[]): number =>
   Map.groupBy(unitRows, ({ level }) => level)
     .entries()
     .reduce((sum, [level, units]) => sum + units.length * groupsOf(level, validators).length, 0)
@@ -111,12 +111,12 @@ async function listByFigures(
 }
 
 /** Which of the validators have rows in which grains. */
-function createPresence(reader: StateReader, query: RecordQuery, hours: readonly UnitRows[]) {
+function createPresence(reader: StateReader, query: RecordQuery, hourParts: readonly UnitSelection[]) {
   const { network, days, validators } = query
   const wholeDays = (query.grain === 'days' && query.hourBounds?.wholeDays) || days
   const isWhole = (part: DayPart) => dayIn(query, part) >= wholeDays.from && dayIn(query, part) < wholeDays.until
   /** By grain: its hours, or its day parts. */
-  const hoursByGrain = Map.groupBy(hours, ({ grainOfCell }) => grainOfCell[0] as number)
+  const hoursByGrain = Map.groupBy(hourParts, ({ grainOfCell }) => grainOfCell[0] as number)
   const partsByGrain: ReadonlyMap<number, readonly DayPart[]> =
     query.grain === 'hours'
       ? new Map()

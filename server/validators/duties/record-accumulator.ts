@@ -4,7 +4,7 @@ import { measures } from '../method/measures.ts'
 import { addScores, type Score, type ScoreTotals, scoreMeasures } from '../method/method.ts'
 import { ChunkReader } from './chunk.ts'
 import { columnsFor, countsToMeasures, toMeasures } from './layout.ts'
-import type { Grain, RecordQuery, UnitRows } from './record-query.ts'
+import type { Grain, RecordQuery, UnitSelection } from './record-query.ts'
 import { columnNames, type RecordSums, recordSums, type SumInput } from './record-sums.ts'
 
 /**
@@ -62,7 +62,7 @@ export class RecordAccumulator {
   }
 
   /** These rows can be added with the result. */
-  addUnitRows(unitRows: UnitRows): UnitRowsReader {
+  addUnitRows(unitRows: UnitSelection): UnitRowsReader {
     const reader = new UnitRowsReader(unitRows, this.#windowOf)
     this.#readers.push(reader)
     return reader
@@ -246,7 +246,7 @@ class WindowSums {
 
 /** Reads the rows of one unit. */
 export class UnitRowsReader {
-  readonly unitRows: UnitRows
+  readonly unitRows: UnitSelection
   /** The window of each of its cells; −1: skip the cell. */
   readonly windows: Int32Array
   /** The largest number of a validator's cells in one window. */
@@ -257,7 +257,7 @@ export class UnitRowsReader {
   readonly #chunk = new ChunkReader(measures.length)
   #data: Uint8Array | undefined
 
-  constructor(unitRows: UnitRows, windowOf: Int32Array) {
+  constructor(unitRows: UnitSelection, windowOf: Int32Array) {
     this.unitRows = unitRows
     this.windows = unitRows.grainOfCell.map((grain) => (grain < 0 ? -1 : (windowOf[grain] as number)))
     this.cellsMax = maxCellsPerWindow(this.windows)

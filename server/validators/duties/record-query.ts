@@ -52,7 +52,7 @@ export interface HourQuery extends QueriedValidators {
   readonly grain: 'hours'
 }
 
-/** Only these hours of chain days are requested. `wholeDays`: the days of which all hours are requested. */
+/** Limits the days to these chain hours. `wholeDays`: the days of which all hours are requested. */
 export interface HourBounds {
   readonly hours: Range
   readonly wholeDays: Range
@@ -65,7 +65,7 @@ export interface RecordKey {
 }
 
 /** What to read of one unit: the rows of all validator groups, and in each row the cells from `firstCell` on. */
-export interface UnitRows {
+export interface UnitSelection {
   readonly level: Level
   /** Id of the row with the first validators (group 0); add the number of a group for its row. */
   readonly firstRowId: number
@@ -81,12 +81,12 @@ const unitRows = (
   unit: number,
   firstCell: number,
   grainOfCell: Int32Array,
-): UnitRows => ({ level, firstCell, grainOfCell, firstRowId: rowId(level, networkId(query.network), unit, 0) })
+): UnitSelection => ({ level, firstCell, grainOfCell, firstRowId: rowId(level, networkId(query.network), unit, 0) })
 
 export interface Plan {
   readonly grains: readonly Grain[]
   /** The hour parts to read. */
-  readonly hours: readonly UnitRows[]
+  readonly hourParts: readonly UnitSelection[]
   /** The day parts to read. Entry i of `grainOfPart`: the index of the grain of day part `firstPart + i`; −1: skip it. */
   readonly dayParts: { readonly firstPart: number; readonly grainOfPart: Int32Array }
 }
@@ -122,27 +122,27 @@ export function grainAt(query: RecordQuery, grains: readonly Grain[], epoch: num
 
 function planHours(query: HourQuery): Plan {
   const grains: Grain[] = []
-  const hours: UnitRows[] = []
+  const hourParts: UnitSelection[] = []
   for (const part of partsOf(query, query.days)) {
     const day = dayIn(query, part)
     for (let hour = part.hours.from; hour < part.hours.until; hour++) {
       const last = grains.at(-1)
       // A chain hour in which a day of the other calendar ends has two hour parts, which are one grain.
       if (!(last && last.hour === hour && last.day === day)) grains.push({ day, hour, window: hourWindow(hour, day) })
-      hours.push(rowsOfHourPart(query, hour, part, grains.length - 1))
+      hourParts.push(rowsOfHourPart(query, hour, part, grains.length - 1))
     }
   }
-  return { grains, hours, dayParts: { firstPart: 0, grainOfPart: new Int32Array() } }
+  return { grains, hourParts, dayParts: { firstPart: 0, grainOfPart: new Int32Array() } }
 }
 
 /**
  * The number of the window of an hour in a day. With UTC days, one chain hour can lie in two days and is then two windows.
- * From one window to the next, the hour or the day grows, so the sum is unique and ascends.
+ * In order, each window has a larger hour or a larger day than the one before, and neither is smaller. So the sum ascends.
  */
 const hourWindow = (hour: number, day: number): number => hour + day
 
 /** The rows of one chain hour in one day part, which have one cell per validator. */
-const rowsOfHourPart = (query: RecordQuery, hour: number, part: DayPart, grain: number): UnitRows =>
+const rowsOfHourPart = (query: RecordQuery, hour: number, part: DayPart, grain: number): UnitSelection =>
   unitRows(query, levels.hours, hourPartNumber(hour, part.number), 0, Int32Array.of(grain))
 
 function planDays(query: DayQuery): Plan {
@@ -151,13 +151,13 @@ function planDays(query: DayQuery): Plan {
   for (let day = days.from; day < days.until; day++)
     grains.push({ day, hour: -1, window: windowOfDay[day - days.from] as number })
   const whole = within([hourBounds?.wholeDays ?? days], days)
-  const hours = hourBounds ? rowsOfHours(query, hourBounds.hours, holes(whole, days)) : []
-  return { grains, hours, dayParts: grainsOfParts(query, whole[0] ?? { from: 0, until: 0 }) }
+  const hourParts = hourBounds ? rowsOfHours(query, hourBounds.hours, holes(whole, days)) : []
+  return { grains, hourParts, dayParts: grainsOfParts(query, whole[0] ?? { from: 0, until: 0 }) }
 }
 
 /** Of days that are requested in part: the requested hours, each assigned to the grain of its day. */
-function rowsOfHours(query: DayQuery, hours: Range, incompleteDays: readonly Range[]): UnitRows[] {
-  const rows: UnitRows[] = []
+function rowsOfHours(query: DayQuery, hours: Range, incompleteDays: readonly Range[]): UnitSelection[] {
+  const rows: UnitSelection[] = []
   for (const part of incompleteDays.flatMap((days) => partsOf(query, days))) {
     const grain = dayIn(query, part) - query.days.from
     const until = Math.min(hours.until, part.hours.until)
@@ -175,7 +175,12 @@ export function unitRange({ dayParts: { firstPart, grainOfPart } }: Plan, level:
 }
 
 /** What to read of a unit; undefined: it holds none of the plan's days. */
-export function unitRowsOf(query: RecordQuery, { dayParts }: Plan, level: Level, unit: number): UnitRows | undefined {
+export function unitRowsOf(
+  query: RecordQuery,
+  { dayParts }: Plan,
+  level: Level,
+  unit: number,
+): UnitSelection | undefined {
   const { firstPart, grainOfPart } = dayParts
   const firstPartOfUnit = unit * level.partsPerRow
   const firstPartOfNextUnit = firstPartOfUnit + level.partsPerRow
@@ -185,7 +190,7 @@ export function unitRowsOf(query: RecordQuery, { dayParts }: Plan, level: Level,
 }
 
 /** What to read of all units that exist now. */
-export async function allUnitRows(reader: StateReader, query: RecordQuery, plan: Plan): Promise<UnitRows[]> {
+export async function allUnitRows(reader: StateReader, query: RecordQuery, plan: Plan): Promise<UnitSelection[]> {
   if (plan.dayParts.grainOfPart.length === 0) return []
   const units = await allUnits(reader, networkId(query.network))
   const rows = dayLevels.flatMap((level, index) =>

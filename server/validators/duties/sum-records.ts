@@ -11,7 +11,7 @@ import {
   type Plan,
   planOf,
   type RecordQuery,
-  type UnitRows,
+  type UnitSelection,
   unitRange,
   unitRowsOf,
 } from './record-query.ts'
@@ -34,7 +34,7 @@ export async function sumRecords(
     ...row,
     rowsReader: accumulator.addUnitRows(unitRowsOfProvisional(query, plan.grains, row.epoch)),
   }))
-  const readers = plan.hours.map((unitRows) => accumulator.addUnitRows(unitRows))
+  const readers = plan.hourParts.map((unitRows) => accumulator.addUnitRows(unitRows))
   const knownUnits = dayLevels.map(() => new Set<number>())
   for (let at = 0; at < query.validators.length; at += validatorsAtOnce) {
     signal?.throwIfAborted()
@@ -88,7 +88,7 @@ async function withoutStored(
   return rows.filter(({ epoch }) => epoch >= end)
 }
 
-const unitRowsOfProvisional = (query: RecordQuery, grains: readonly Grain[], epoch: number): UnitRows => ({
+const unitRowsOfProvisional = (query: RecordQuery, grains: readonly Grain[], epoch: number): UnitSelection => ({
   level: levels.days,
   firstRowId: -1,
   firstCell: 0,
@@ -105,9 +105,9 @@ function rowsOf(
   validators: readonly number[],
 ): Promise<RowsByTable> {
   const selections: RowSelection[] = []
-  if (plan.hours.length > 0) {
+  if (plan.hourParts.length > 0) {
     const groups = groupsOf(levels.hours, validators)
-    const ids = plan.hours.flatMap(({ firstRowId }) => groups.map((group) => firstRowId + group))
+    const ids = plan.hourParts.flatMap(({ firstRowId }) => groups.map((group) => firstRowId + group))
     selections.push(selectIds(levels.hours, ids))
   }
   if (plan.dayParts.grainOfPart.length > 0)

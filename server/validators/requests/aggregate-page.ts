@@ -180,7 +180,7 @@ function windowBounds({ query, time, served, covered, windows }: AggregatePlan, 
   }
 }
 
-/** `following` is the first record of the next page, which starts at the newest epoch of its window. */
+/** `following`: the first record of the next page. That page begins at the newest epoch of the window of `following`. */
 function nextPath(plan: AggregatePlan, last: RecordKey, following: RecordKey | undefined): string | null {
   if (!following) return null
   const { query, requested } = plan

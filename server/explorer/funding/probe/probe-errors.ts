@@ -23,6 +23,12 @@ const transfersUpTo = (at: number): string =>
 export const needsIndexFault = ({ reason, advice }: { readonly reason: string; readonly advice: string }): Fault =>
   new Fault('explorer.needs_index', { message: `${reason} ${advice}` })
 
+export const contradictsStored = (block: number): Fault =>
+  needsIndexFault({
+    reason: `A search finds the first funding in block ${block}, but an earlier transfer is stored.`,
+    advice: 'Check the node. If the stored transfer is wrong, remove it with tetrad repair --chain … --forget-from ….',
+  })
+
 export const needsTraceFilter = (chain: Chain, reason: string): Fault =>
   needsIndexFault({ reason, advice: `Use a node with trace_filter, or ${indexAdvice(chain)}.` })
 

@@ -1,5 +1,5 @@
-// Searches a node for a first funding within a request: the one place where a response needs more than the store. If the
-// funding is final, it is stored, so the address is not searched again. That there is none is not stored.
+// Searches a node for a first funding within a request: the one place where a request calls a source. If the funding
+// is final, it is stored, so the address is not searched again. That there is none is not stored.
 //
 // 1. Requests for the same address at the same time share one search.
 // 2. At most `parallelMax` searches run at a time. Further ones are refused, not queued.
@@ -10,7 +10,7 @@ import type { Confidence } from '#http/handler.ts'
 import { type Funding, putProven } from '../fundings.ts'
 import { AccountReader } from './account-reader.ts'
 import { type SearchResult, searchFunding } from './funding-search.ts'
-import { needsIndexFault, timeLimitReached } from './probe-errors.ts'
+import { contradictsStored, timeLimitReached } from './probe-errors.ts'
 
 export interface FundingResult {
   /** undefined: no transfer came in. */
@@ -39,12 +39,7 @@ export function probe(context: ExplorerContext, chain: string, address: string):
 
 async function searchAndStore(context: ExplorerContext, node: ChainNode, address: string): Promise<FundingResult> {
   const { funding, isFinal, asOf } = await searchInTime(context, node, address)
-  if (funding && isFinal && !(await storeProven(context, funding)))
-    throw needsIndexFault({
-      reason: `A search finds the first funding in block ${funding.block}, but an earlier transfer is stored.`,
-      advice:
-        'Check the node. If the stored transfer is wrong, remove it with tetrad repair --chain … --forget-from ….',
-    })
+  if (funding && isFinal && !(await storeProven(context, funding))) throw contradictsStored(funding.block)
   return { funding, confidence: { asOf, finality: isFinal ? 'finalized' : 'head', coverage: 'probed' } }
 }
 

@@ -23,7 +23,7 @@ import { ReplayError } from '../replay/chain-replay.ts'
 import { createEpochAudit } from './audit.ts'
 import type { ProcessedSegment, SegmentRequest } from './processed-segment.ts'
 import { SegmentProcessor, warmUpMax } from './segment-processor.ts'
-import type { ProcessWay, SegmentAttempt, SegmentContext, WayResult } from './ways/segment-way.ts'
+import type { ProcessWay, SegmentAttempt, SegmentContext, WayResult } from './segment-way.ts'
 import { withAnyNode } from './ways/with-any-node.ts'
 import { withOneNode } from './ways/with-one-node.ts'
 import { withoutComputedEpochs } from './ways/without-computed-epochs.ts'
@@ -93,25 +93,25 @@ export function createEpochProcessor(beacon: Beacon, options: EpochProcessorOpti
   } = options
   const comparison = comparesNodes && beacon.each().length > 1 ? new NodeComparison() : undefined
   const audit = auditValidators > 0 ? createEpochAudit(beacon, auditValidators) : undefined
-  const segments = new SegmentProcessor({ watch, execution, audit, summarizesNetwork })
+  const segmentProcessor = new SegmentProcessor({ watch, execution, audit, summarizesNetwork })
   const readRules = async (signal: AbortSignal) => (await beacon.chain(signal)).rules
   const readFinalizedEpoch = async (signal: AbortSignal) =>
     createBeaconQueries(beacon, await readRules(signal), signal).finalizedEpoch('head')
   const context: SegmentContext = {
     beacon,
     records,
-    segments,
+    segmentProcessor,
     readFinalizedEpoch,
     agreedDifferences: new Set(),
   }
   /** Wrong records were deleted, and no segment was processed since. */
   let hasDeletedRecords = false
   /** Why the epochs that were computed from blocks were not accepted. */
-  let computedProblem: string | undefined
+  let refusalOfComputed: string | undefined
 
   return {
     isOnOtherThread: false,
-    setWatch: async (names) => segments.setWatch(names),
+    setWatch: async (names) => segmentProcessor.setWatch(names),
     chain: (signal) => beacon.chain(signal),
     async finalizedEpoch(signal) {
       const epoch = await readFinalizedEpoch(signal)
@@ -130,16 +130,16 @@ export function createEpochProcessor(beacon: Beacon, options: EpochProcessorOpti
     },
     describeAnswers: async (epoch, signal) => describeAnswers(beacon, await readRules(signal), epoch, signal),
     async computeEpochs(epochs, signal) {
-      const reason = computedProblem ?? 'the computed epochs could not be processed'
-      computedProblem = undefined
-      // They were computed by the last call, and still are: processing them failed.
-      if (segments.isComputed(epochs.from)) {
-        segments.dropComputed()
+      const reason = refusalOfComputed ?? 'the computed epochs could not be processed'
+      refusalOfComputed = undefined
+      // The last call computed them. They were not stored since, so processing them failed.
+      if (segmentProcessor.isComputed(epochs.from)) {
+        segmentProcessor.dropComputed()
         return { is: 'impossible', reason }
       }
       const reader = new EpochReader(beacon, await readRules(signal), records).withSignal(signal)
       try {
-        segments.addComputed(await reader.replayEpochs(epochs), reader)
+        segmentProcessor.addComputed(await reader.replayEpochs(epochs), reader)
       } catch (error) {
         if (error instanceof ReplayError || isStatesNotFound(error)) return { is: 'impossible', reason: error.message }
         throw error
@@ -155,7 +155,7 @@ export function createEpochProcessor(beacon: Beacon, options: EpochProcessorOpti
         hasDeletedRecords,
       })
       if (result.is === 'no states') {
-        computedProblem = result.computedProblem ?? computedProblem
+        refusalOfComputed = result.refusalOfComputed ?? refusalOfComputed
         hasDeletedRecords ||= result.hasDeletedRecords === true
         throw new StatesNotFoundError(result.reason)
       }
@@ -180,8 +180,8 @@ async function tryWays(context: SegmentContext, attempt: SegmentAttempt): Promis
 }
 
 /**
- * The last contradiction of a single node, or why the last node could not be read. If single nodes only lack the states, or
- * were not tried: the contradiction of all nodes together.
+ * The last contradiction of a single node, or why the last node could not be read. If no single node was tried, or the last
+ * one only lacks the states: the contradiction that all nodes together caused.
  */
 function errorOf({ contradiction, failures }: SegmentAttempt): BeaconError {
   const lastContradiction = failures.findLast(({ error }) => error instanceof ContradictionError)

@@ -16,7 +16,7 @@ import type { EpochData, ExecutionRewards } from '../read/epoch.ts'
 import { type BlockEffects, computeEffects, isSlashable, proposerReward } from '../rules/block-effects.ts'
 import { scoresFrom } from '../rules/inactivity-scores.ts'
 import { computeStake, type Stake } from '../rules/stake.ts'
-import { verifyBalances, verifyRegistry } from '../rules/verify.ts'
+import { type AcceptDifferences, verifyBalances, verifyRegistry } from '../rules/verify.ts'
 import { computeVoteRewards, type Scores, type VoteRewards } from '../rules/vote-rewards.ts'
 import { flag, tallyVotes, type Votes } from '../rules/votes.ts'
 import { findBuilderDifferences } from './builder-differences.ts'
@@ -38,9 +38,6 @@ export interface Carry {
 }
 
 export type ProcessedEpoch = Readonly<ReturnType<typeof processEpoch>>
-
-/** Whether another node has the same unexplained balances (`ContradictionError`). */
-export type AcceptDifferences = (differencesKey: string) => boolean
 
 const acceptNone: AcceptDifferences = () => false
 

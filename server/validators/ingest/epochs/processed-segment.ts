@@ -24,7 +24,7 @@ export interface ProcessedSegment extends Pick<Segment, 'validator' | 'sums'> {
   readonly audits: readonly AuditLine[]
   /** Contradictions of one node that another node resolved. */
   readonly settled: readonly string[]
-  /** Nodes that were not compared with the others, and why. Undefined: there is only one node. */
+  /** Nodes that were not compared with the others, and why. Undefined: there is only one node, or nodes are not compared. */
   readonly notCompared?: readonly string[] | undefined
   /** By slot: the seats of the payload committees in the two epochs after the segment. Undefined: unknown, or before Gloas. */
   readonly payloadSeats: { readonly now: Uint32Array | undefined; readonly next: Uint32Array | undefined }

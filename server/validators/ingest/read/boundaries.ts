@@ -4,13 +4,13 @@
 import { firstSlotAt } from '#sources/beacon/consensus.ts'
 import type { Validators } from '#sources/beacon/validators.ts'
 import type { QuerySource } from './beacon-queries.ts'
-import { type BoundaryContext, boundaryNotFound, type ReadBoundary } from './boundary/boundary-way.ts'
 import { fromFirstBlock } from './boundary/from-first-block.ts'
 import { fromNeighbourEpochs } from './boundary/from-neighbour-epochs.ts'
 import { fromOwnState } from './boundary/from-own-state.ts'
 import { fromRecord } from './boundary/from-record.ts'
-import { SlotStates } from './boundary/slot-states.ts'
+import { type BoundaryContext, boundaryNotFound, type ReadBoundary } from './boundary-way.ts'
 import type { LinkedBlocks } from './linked-blocks.ts'
+import { SlotStates } from './slot-states.ts'
 import type { Boundary } from './state-records.ts'
 import { StateSearch } from './states-not-found.ts'
 
@@ -40,7 +40,7 @@ export class Boundaries {
     }
   }
 
-  /** Call it again only when the last call has ended: concurrent calls for one epoch would both search for it. */
+  /** Not for concurrent calls: two for one epoch would both search for it. */
   async atEpoch(epoch: number): Promise<Boundary> {
     const boundary = this.#found.get(epoch) ?? (await this.#find(epoch))
     this.#found.set(epoch, boundary)
@@ -58,7 +58,7 @@ export class Boundaries {
   }
 
   /** What was found or recorded, without a request. */
-  known(epoch: number): Boundary | undefined {
+  findKnown(epoch: number): Boundary | undefined {
     return this.#found.get(epoch) ?? this.#recorded.get(epoch)
   }
 
@@ -76,9 +76,10 @@ export class Boundaries {
     this.#found.set(epoch, boundary)
   }
 
-  /** Drops what is not needed to read this epoch and the next two. */
+  /** Keeps the boundaries of this epoch and the next two. */
   keepFrom(epoch: number): void {
     for (const boundaries of [this.#found, this.#recorded])
-      for (const known of boundaries.keys()) if (known < epoch || known > epoch + 2) boundaries.delete(known)
+      for (const knownEpoch of boundaries.keys())
+        if (knownEpoch < epoch || knownEpoch > epoch + 2) boundaries.delete(knownEpoch)
   }
 }

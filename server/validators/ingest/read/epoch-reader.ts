@@ -105,7 +105,7 @@ export class EpochReader {
     const after = await this.#source.queries.block(end)
     const last = this.#blocks.lastUpTo(epoch)
     await this.#applyRecord(epoch + 1, [last, after])
-    const boundary = this.#boundaries.known(epoch + 1)
+    const boundary = this.#boundaries.findKnown(epoch + 1)
     if (boundary?.awaitsRewards) return undefined
     const atEnd = boundary?.validators ?? (await this.#boundaries.validatorsAtSlot(end))
     if (!atEnd) return undefined

@@ -36,7 +36,7 @@ export interface ExecutionRewards {
   readonly external: number
 }
 
-/** The two states of an epoch and the blocks between them. */
+/** The two states of an epoch, and the blocks of this epoch and the next. */
 export type EpochStates = Pick<EpochData, 'epoch' | 'atStart' | 'atEnd' | 'blocks'>
 
 /** The blocks of an epoch and those around it that are known, in ascending order. */

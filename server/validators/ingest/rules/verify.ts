@@ -21,8 +21,8 @@ import type { Stake } from './stake.ts'
 
 /**
  * How many balances may differ if a node does not list pending deposits and consolidations. Per epoch, the chain applies
- * at most 16 deposits, and consolidations of a few hundred ETH: about 8 of 32 ETH, each of which changes two balances.
- * These are about 32 balances, and the limit is twice as many.
+ * at most 16 deposits, which change 16 balances, and consolidations of a few hundred ETH. About 8 of 32 ETH change two
+ * balances each: together 32 balances. The limit is twice as many.
  */
 const differingWithoutQueuesMax = 64
 /** Differences that a message lists. */
@@ -33,7 +33,7 @@ export function verifyRegistry({ epoch, atStart, atEnd, blocks }: EpochStates): 
     throw new ContradictionError(`epoch ${epoch}: from its first state to that of epoch ${epoch + 1}, ${difference}`)
   }
   if (atEnd.count < atStart.count) contradict(`the registry shrinks from ${atStart.count} to ${atEnd.count} validators`)
-  const changed = changedKey(atStart, atEnd)
+  const changed = findChangedKey(atStart, atEnd)
   if (changed !== undefined) contradict(`the public key of validator ${changed} changes`)
   const slashedByBlocks = new Set(blocks.flatMap(slashedIn))
   for (let index = 0; index < atStart.count; index++) {
@@ -52,13 +52,18 @@ export function verifyRegistry({ epoch, atStart, atEnd, blocks }: EpochStates): 
 }
 
 /** An epoch that was set must not change, and a new one must be in the future. */
-function isInvalidChange(atStart: Float64Array, atEnd: Float64Array, index: number, epoch: number): boolean {
-  const before = atStart[index] as number
-  const after = atEnd[index] as number
+function isInvalidChange(
+  columnAtStart: Float64Array,
+  columnAtEnd: Float64Array,
+  index: number,
+  epoch: number,
+): boolean {
+  const before = columnAtStart[index] as number
+  const after = columnAtEnd[index] as number
   return before !== after && (Number.isFinite(before) || after <= epoch + 1)
 }
 
-function changedKey(atStart: Validators, atEnd: Validators): number | undefined {
+function findChangedKey(atStart: Validators, atEnd: Validators): number | undefined {
   if (atStart.pubkeys.buffer === atEnd.pubkeys.buffer) return undefined
   const length = atStart.count * pubkeySize
   const before = atStart.pubkeys.subarray(0, length)
@@ -88,6 +93,9 @@ export function verifyCommittees(
   if (seats !== active) contradict(`the committees have ${seats} members, but ${active} validators are active`)
 }
 
+/** Whether another node has the same unexplained balances (`ContradictionError`). */
+export type AcceptDifferences = (differencesKey: string) => boolean
+
 /** What differs in an epoch, for messages and to recognize the same differences in the responses of another node. */
 interface BalanceDifferences {
   readonly builders: readonly string[]
@@ -96,14 +104,14 @@ interface BalanceDifferences {
 }
 
 /**
- * `builders`: what differs about builders. `isAccepted`: whether another node returned the differences with this key; then
- * they are accepted.
+ * `builders`: what differs about builders. `accept`: whether another node returned the differences with this key; then they
+ * are accepted.
  */
 export function verifyBalances(
   rules: ConsensusRules,
   states: EpochStates,
   { builders = [], ...earnings }: Earnings & { readonly builders?: readonly string[] },
-  isAccepted: (differencesKey: string) => boolean,
+  accept: AcceptDifferences,
 ): void {
   const { epoch, atStart, atEnd } = states
   const differingMax = earnings.hasPendingQueues ? 0 : Math.min(differingWithoutQueuesMax, Math.ceil(atStart.count / 8))
@@ -119,11 +127,11 @@ export function verifyBalances(
   }))
   const differences: BalanceDifferences = { builders, effectiveBalances, unexplained }
   const differencesKey = JSON.stringify([epoch, differences])
-  if (isAccepted(differencesKey)) return
+  if (accept(differencesKey)) return
   const texts = textsOf(differences)
   const more = texts.length > shownMax ? ` and ${texts.length - shownMax} more` : ''
   const shown = `${texts.slice(0, shownMax).join('; ')}${more}`
-  throw new ContradictionError(`epoch ${epoch}: ${describeUnfollowed(rules, states)}: ${shown}`, differencesKey)
+  throw new ContradictionError(`epoch ${epoch}: ${describeBrokenTransition(rules, states)}: ${shown}`, differencesKey)
 }
 
 const textsOf = ({ builders, effectiveBalances, unexplained }: BalanceDifferences): string[] => [
@@ -136,10 +144,10 @@ const textsOf = ({ builders, effectiveBalances, unexplained }: BalanceDifference
 ]
 
 /**
- * If an epoch has no block at all, no parent link shows that blocks are missing (../read/linked-blocks.ts), so the message
+ * If neither the epoch nor the next one has a block, no parent link shows that blocks are missing (../read/linked-blocks.ts), so the message
  * names this cause first.
  */
-function describeUnfollowed(rules: ConsensusRules, { epoch, blocks }: EpochStates): string {
+function describeBrokenTransition(rules: ConsensusRules, { epoch, blocks }: EpochStates): string {
   const firstSlot = firstSlotAt(rules, epoch)
   const nextEpochSlot = firstSlotAt(rules, epoch + 1)
   const unfollowed = `the state of slot ${nextEpochSlot} does not follow from that of slot ${firstSlot}`

@@ -2,8 +2,8 @@
 // Proves: the responses of the nodes do not contradict each other, the records or the consensus rules.
 // Costs: every response is requested once.
 import { ContradictionError } from '#sources/beacon/client.ts'
-import { type ProcessWay, processFrom } from './segment-way.ts'
-import { withNodeName } from './with-node-name.ts'
+import { type ProcessWay, processFrom } from '../segment-way.ts'
+import { withNodeName } from '../with-node-name.ts'
 
 export const withAnyNode: ProcessWay = async (context, attempt) => {
   const { beacon, records, agreedDifferences } = context

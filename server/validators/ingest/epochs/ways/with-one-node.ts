@@ -11,8 +11,8 @@ import {
   processFrom,
   type SegmentAttempt,
   type SegmentContext,
-} from './segment-way.ts'
-import { withNodeName } from './with-node-name.ts'
+} from '../segment-way.ts'
+import { withNodeName } from '../with-node-name.ts'
 
 interface NodeSource {
   readonly node: SingleBeacon
@@ -23,7 +23,7 @@ export const withOneNode: ProcessWay = async (context, attempt) => {
   const { request, signal } = attempt
   const nodes = context.beacon.each()
   // What has been read may be wrong.
-  context.segments.startAgain(request.from)
+  context.segmentProcessor.startAgain(request.from)
   if (nodes.length < 2 && !context.records) return { is: 'next' }
   const failures: NodeFailure[] = []
   const trusted = nodes.filter(({ isDistrusted }) => !isDistrusted())
@@ -52,7 +52,7 @@ async function tryNode(
   attempt: SegmentAttempt,
   failures: NodeFailure[],
 ): Promise<ProcessedSegment | undefined> {
-  const { agreedDifferences, segments } = context
+  const { agreedDifferences, segmentProcessor } = context
   const accept = (differencesKey: string) => {
     const isSame = ({ node: other, error }: NodeFailure) =>
       other !== node && error instanceof ContradictionError && error.differencesKey === differencesKey
@@ -63,7 +63,7 @@ async function tryNode(
     return await processFrom({ beacon: node.beacon, records, accept }, context, attempt)
   } catch (error) {
     attempt.signal.throwIfAborted()
-    segments.startAgain(attempt.request.from)
+    segmentProcessor.startAgain(attempt.request.from)
     if (!(error instanceof BeaconError)) throw error
     failures.push({
       node,

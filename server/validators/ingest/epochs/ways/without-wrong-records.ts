@@ -4,14 +4,14 @@
 // Costs: a gap, unless the epoch can be computed from blocks.
 import { ContradictionError } from '#sources/beacon/client.ts'
 import { isStatesNotFound } from '../../read/states-not-found.ts'
-import type { NodeFailure, ProcessWay } from './segment-way.ts'
+import type { NodeFailure, ProcessWay } from '../segment-way.ts'
 
 export const withoutWrongRecords: ProcessWay = async ({ records }, { request, failures, hasDeletedRecords }) => {
   const contradiction = failures.findLast(({ error }) => error instanceof ContradictionError)?.error
   if (!records || !contradiction || !failures.every(isOfRecords) || hasDeletedRecords) return { is: 'next' }
   const reason = `no node has the states any more, and the recorded ones are wrong: ${contradiction.message}`
   const { from, until } = request
-  // A longer segment is first divided into single epochs (../../follow.ts), so that records of one epoch are deleted.
+  // A longer segment is first divided into single epochs (../../gaps/divide-segment.ts), so that records of one epoch are deleted.
   if (until - from > 1) return { is: 'no states', reason }
   await records.remove({ from: from + 1, until: until + 2 })
   return { is: 'no states', reason, hasDeletedRecords: true }

@@ -3,8 +3,8 @@
 // Costs: a state, the balances before the epoch, and sometimes the state of the previous epoch.
 import { type Block, slashedIn } from '#sources/beacon/block.ts'
 import type { Validators } from '#sources/beacon/validators.ts'
-import { withBalancesBefore } from './balances-before.ts'
-import type { ReadBoundary } from './boundary-way.ts'
+import { withBalancesBefore } from '../balances-before.ts'
+import type { ReadBoundary } from '../boundary-way.ts'
 
 export const fromFirstBlock: ReadBoundary = async (context, epoch, search) => {
   const { blocks, states, boundaryAt } = context

@@ -3,8 +3,8 @@
 // Costs: two states and the balances before the epoch.
 import { firstSlotAt } from '#sources/beacon/consensus.ts'
 import type { Validators } from '#sources/beacon/validators.ts'
-import { withBalancesBefore } from './balances-before.ts'
-import type { ReadBoundary } from './boundary-way.ts'
+import { withBalancesBefore } from '../balances-before.ts'
+import type { ReadBoundary } from '../boundary-way.ts'
 
 export const fromNeighbourEpochs: ReadBoundary = async (context, epoch, search) => {
   const { source, states } = context

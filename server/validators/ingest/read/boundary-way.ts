@@ -1,9 +1,9 @@
-// What the ways to find the validators at the first slot of an epoch have in common (../boundaries.ts has the list).
-import type { QuerySource } from '../beacon-queries.ts'
-import type { LinkedBlocks } from '../linked-blocks.ts'
-import type { Boundary } from '../state-records.ts'
-import type { StateSearch } from '../states-not-found.ts'
+// What the ways to find the validators at the first slot of an epoch have in common (boundaries.ts has the list).
+import type { QuerySource } from './beacon-queries.ts'
+import type { LinkedBlocks } from './linked-blocks.ts'
 import type { SlotStates } from './slot-states.ts'
+import type { Boundary } from './state-records.ts'
+import type { StateSearch } from './states-not-found.ts'
 
 export interface BoundaryContext {
   readonly source: QuerySource

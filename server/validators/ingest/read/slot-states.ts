@@ -2,8 +2,8 @@
 import { epochAt } from '#sources/beacon/consensus.ts'
 import type { ValidatorKeys } from '#sources/beacon/validator-keys.ts'
 import type { Validators } from '#sources/beacon/validators.ts'
-import type { QuerySource } from '../beacon-queries.ts'
-import { StateSearch } from '../states-not-found.ts'
+import type { QuerySource } from './beacon-queries.ts'
+import { StateSearch } from './states-not-found.ts'
 
 /** If a node does not offer whole states, they are requested again after this many epochs. */
 const wholeStatesPauseEpochs = 9

@@ -1,11 +1,11 @@
 // Completes validators that were found without the state of their slot: their balances are those after the last block
-// before the epoch. The rewards of the epoch transition are added when the epoch is processed (../settle-balances.ts).
+// before the epoch. The rewards of the epoch transition are added when the epoch is processed (settle-balances.ts).
 import { firstSlotAt, isFrom } from '#sources/beacon/consensus.ts'
 import { emptyPendingQueues } from '#sources/beacon/pending.ts'
 import type { Validators } from '#sources/beacon/validators.ts'
-import type { Boundary } from '../state-records.ts'
-import type { StateSearch } from '../states-not-found.ts'
 import { type BoundaryContext, boundaryNotFound } from './boundary-way.ts'
+import type { Boundary } from './state-records.ts'
+import type { StateSearch } from './states-not-found.ts'
 
 /** Throws if the node does not have these balances: no other way finds them either. */
 export async function withBalancesBefore(

@@ -1,15 +1,15 @@
-// What the ways to process a segment have in common (../epoch-processor.ts has the list).
+// What the ways to process a segment have in common (epoch-processor.ts has the list).
 import type { Beacon, BeaconError, ContradictionError, SingleBeacon } from '#sources/beacon/client.ts'
-import type { StateRecords } from '../../read/state-records.ts'
-import type { ProcessedSegment, SegmentRequest } from '../processed-segment.ts'
-import type { SegmentProcessor, SegmentSource } from '../segment-processor.ts'
+import type { StateRecords } from '../read/state-records.ts'
+import type { ProcessedSegment, SegmentRequest } from './processed-segment.ts'
+import type { SegmentProcessor, SegmentSource } from './segment-processor.ts'
 
 /** What the ways use, from segment to segment. */
 export interface SegmentContext {
   readonly beacon: Beacon
   /** Undefined: states are not recorded. */
   readonly records: StateRecords | undefined
-  readonly segments: SegmentProcessor
+  readonly segmentProcessor: SegmentProcessor
   /** Keys of the unexplained balances that two nodes agree on (`ContradictionError`). */
   readonly agreedDifferences: Set<string>
   readonly readFinalizedEpoch: (signal: AbortSignal) => Promise<number | undefined>
@@ -45,7 +45,7 @@ export interface NoStates {
   readonly is: 'no states'
   readonly reason: string
   /** Set if the epoch was computed from blocks: why the result is not accepted. */
-  readonly computedProblem?: string
+  readonly refusalOfComputed?: string
   /** Set if records of the epoch were deleted because they are wrong. */
   readonly hasDeletedRecords?: boolean
 }
@@ -54,10 +54,10 @@ export type ProcessWay = (context: SegmentContext, attempt: SegmentAttempt) => P
 
 export async function processFrom(
   source: SegmentSource,
-  { beacon, records, segments }: SegmentContext,
+  { beacon, records, segmentProcessor }: SegmentContext,
   { request, signal }: SegmentAttempt,
 ): Promise<ProcessedSegment> {
-  const segment = await segments.process(request, source, await beacon.chain(signal), signal)
-  segments.continueWith({ beacon, records })
+  const segment = await segmentProcessor.process(request, source, await beacon.chain(signal), signal)
+  segmentProcessor.continueWith({ beacon, records })
   return segment
 }
