@@ -175,7 +175,7 @@ test('operator pages', { skip: noBrowser }, async (t) => {
     const revoke = row.getByRole('button', { name: /^Revoke/ })
     const dialog = page.getByRole('alertdialog', { name: 'Revoke treasury desk?' })
     await revoke.click()
-    await dialog.getByText('are rejected immediately').waitFor()
+    await dialog.getByText('are rejected at once; on other servers within a second').waitFor()
     await dialog.locator('button:focus', { hasText: 'Cancel' }).waitFor()
     await browser.accessible(page)
     await page.keyboard.press('Escape')
