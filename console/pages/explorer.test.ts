@@ -235,6 +235,44 @@ describe('Explorer page', { skip: noBrowser }, () => {
     }
   })
 
+  test('the fundings of many addresses are a table and a CSV file, in the order of the input', async () => {
+    const page = await open('')
+    const card = page.getByRole('region', { name: 'Many addresses' })
+    const find = async (text: string) => {
+      await card.getByRole('textbox').fill(text)
+      await card.getByRole('button', { name: 'Find fundings' }).click()
+    }
+    await find(`${address}, 0x12`)
+    await card.getByText('Address 2, 0x12, is not an address.').waitFor()
+    await find(`${address} `.repeat(1001))
+    await card.getByText('These are 1001 addresses. Enter at most 1000 at once.').waitFor()
+
+    const unknown = `0x${'9'.repeat(40)}`
+    await find(`${unknown}\n${address};${unknown}`)
+    const rows = card.getByRole('row')
+    await rows.nth(3).waitFor()
+    const cells = async (at: number) => rows.nth(at).getByRole('cell').allTextContents()
+    const [, status, funder = ''] = await cells(2)
+    assert.equal(status, 'funded')
+    assert.match(funder, /0x/)
+    const [, otherStatus, otherFunder, , , reason] = await cells(1)
+    assert.equal(otherStatus, 'not funded')
+    assert.deepEqual([otherFunder, await cells(3)], ['', await cells(1)])
+    assert.notEqual(reason, '')
+    await browser.accessible(page)
+
+    const downloading = page.waitForEvent('download')
+    await card.getByRole('button', { name: 'CSV' }).click()
+    const download = await downloading
+    assert.equal(download.suggestedFilename(), 'fundings-1.csv')
+    const lines = (await readFile(await download.path(), 'utf8')).trimEnd().split('\r\n')
+    assert.deepEqual(
+      lines.map((line) => line.split(',').slice(0, 2).join()),
+      ['address,status', `${unknown},none`, `${address},funded`, `${unknown},none`],
+    )
+    await browser.leave(page)
+  })
+
   test('a trail is downloaded as SVG, JSON and CSV', async () => {
     const page = await browser.page(`/#/explorer/1/${address}`)
     const textOf = async (format: string) => {

@@ -11,6 +11,7 @@ import { useEndpoint } from '../use-endpoint.ts'
 import { Entity } from './explorer/entity.tsx'
 import { Funding } from './explorer/funding.tsx'
 import { Labels } from './explorer/labels.tsx'
+import { ManyAddresses } from './explorer/many-addresses.tsx'
 import { Search, Suggestions } from './explorer/search.tsx'
 import { depths, Trail } from './explorer/trail.tsx'
 import { Transaction } from './explorer/transaction.tsx'
@@ -61,6 +62,7 @@ function Chain({ route }: PageProps) {
           <Suggestions chain={chain} />
           <RecentLinks page="explorer" />
           <Labels chain={chain} filter={route.query.get('filter') ?? ''} page={Number(route.query.get('page')) || 0} />
+          <ManyAddresses key={chain} chain={chain} />
         </>
       )}
     </>

@@ -1,27 +1,22 @@
 // Downloads of a funding trail: the diagram as SVG, the response as JSON, the hops as CSV.
 import type { Trail } from '#api/contract/wire/trail.ts'
+import { download } from '../../parts/download.ts'
 import { trailCsv } from './trail-csv.ts'
 
 export function TrailExport({ trail }: { readonly trail: Trail }) {
-  const download = (ending: string, type: string, text: string | undefined) => {
-    if (text === undefined) return
-    const url = URL.createObjectURL(new Blob([text], { type }))
-    const link = document.createElement('a')
-    link.href = url
-    link.download = `trail-${trail.chainid}-${trail.address}.${ending}`
-    link.click()
-    URL.revokeObjectURL(url)
+  const save = (ending: string, type: string, text: string | undefined) => {
+    if (text !== undefined) download(`trail-${trail.chainid}-${trail.address}.${ending}`, type, text)
   }
   return (
     <div className="downloads">
       <span className="soft small">Download</span>
-      <button type="button" onClick={() => download('svg', 'image/svg+xml', drawnSvg())}>
+      <button type="button" onClick={() => save('svg', 'image/svg+xml', drawnSvg())}>
         SVG
       </button>
-      <button type="button" onClick={() => download('json', 'application/json', `${JSON.stringify(trail, null, 2)}\n`)}>
+      <button type="button" onClick={() => save('json', 'application/json', `${JSON.stringify(trail, null, 2)}\n`)}>
         JSON
       </button>
-      <button type="button" onClick={() => download('csv', 'text/csv', trailCsv(trail))}>
+      <button type="button" onClick={() => save('csv', 'text/csv', trailCsv(trail))}>
         CSV
       </button>
     </div>

@@ -4,6 +4,7 @@ import type { ReplyOf } from '#api/client/client.ts'
 import type { Network } from '#api/contract/wire/validators.ts'
 import { incomeCsv } from '#shared/income-csv.ts'
 import { Card } from '../../parts/card.tsx'
+import { download } from '../../parts/download.ts'
 import { gwei } from '../../parts/format.ts'
 import { QueryResult } from '../../parts/query-result.tsx'
 import { Scroll } from '../../parts/scroll.tsx'
@@ -42,7 +43,7 @@ function IncomeTable({ statement, network }: { readonly statement: Statement; re
   return (
     <>
       <div className="downloads">
-        <button type="button" onClick={() => download(`income-${network}.csv`, incomeCsv(days))}>
+        <button type="button" onClick={() => download(`income-${network}.csv`, 'text/csv', incomeCsv(days))}>
           Download {days.length === 1 ? '1 day' : `all ${days.length} days`} as CSV
         </button>
       </div>
@@ -102,13 +103,4 @@ function Row({ name, amounts }: { readonly name: string; readonly amounts: Amoun
       })}
     </tr>
   )
-}
-
-function download(name: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: 'text/csv' }))
-  const link = document.createElement('a')
-  link.href = url
-  link.download = name
-  link.click()
-  URL.revokeObjectURL(url)
 }
