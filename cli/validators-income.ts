@@ -4,6 +4,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import type { ReplyOf } from '#api/client/client.ts'
 import { parseJson } from '#api/contract/json.ts'
 import type { Network } from '#api/contract/wire/validators.ts'
+import { counted } from '#core/counted.ts'
 import { incomeCsv, type Priced } from '#shared/income-csv.ts'
 import { networkOption } from './beacon.ts'
 import { queryOwner } from './data-owner.ts'
@@ -76,7 +77,7 @@ async function income(indices: readonly number[], options: IncomeOptions): Promi
   const reply = options.price === undefined ? found : await addPrices(options, found, options.price)
   if (options.json) return printJson(reply)
   if (options.csv) return print(incomeCsv(reply.days, options.price !== undefined).trimEnd())
-  print(`${bold(`${reply.validators} validators`)}, ${network}, in gwei`)
+  print(`${bold(counted(reply.validators, 'validator'))}, ${network}, in gwei`)
   for (const day of reply.days) print(`${day.date}  ${amountsText(day)}${priceText(day, options.price)}`)
   print(`${bold('total')}       ${amountsText(reply.total)}${priceText(reply.total, options.price)}`)
   if (reply.coverage !== 'complete') note(`Not all of these epochs are stored: ${reply.coverage ?? 'none'}.`)
