@@ -19,7 +19,7 @@ const schemaOf = (...parts: readonly Schema[]): Migration => ({
 
 /** Of `state.sqlite`. In a server, the main thread writes it. */
 const stateSchemas = [accessSchema, fxSchema, explorerSecretsSchema]
-/** Of `ingest.sqlite`. In a server, the ingest thread writes it. */
+/** Of `ingest.sqlite`. In a server, the ingest thread writes it, except two leases (ARCHITECTURE.md, "Data flow"). */
 const ingestSchemas = [coverageSchema, leasesSchema, explorerSchema, validatorsSchema, marketsSchema]
 
 /** The PostgreSQL database of `store.state`. */
