@@ -1,3 +1,5 @@
+// Writes the tables of the explorer as CSV.
+
 /** Spreadsheets would run a text that starts like a formula; an apostrophe prevents that. */
 const cell = (value: string | number): string => {
   const text = String(value)
