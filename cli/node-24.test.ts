@@ -16,10 +16,12 @@ async function startDemo(dir: string): Promise<{ child: ChildProcess; printed: s
   const args = [launcher, 'serve', '--data', join(dir, 'data'), '--port', '0']
   const child = spawn(node24, args, { cwd: dir, env: commandEnv(), stdio: ['ignore', 'pipe', 'inherit'] })
   let printed = ''
-  for await (const chunk of child.stdout) {
+  // Keep the pipe open: the server prints more, and would end if it cannot.
+  for await (const chunk of child.stdout.iterator({ destroyOnReturn: false })) {
     printed += chunk
     if (printed.includes('Stop with Ctrl-C')) break
   }
+  child.stdout.resume()
   return { child, printed }
 }
 
