@@ -6,16 +6,15 @@
 // 1. A stage sends each kind of request for some seconds, in turn, five times. Its p99 is the median of these rounds. A
 //    stage has fewer rounds if its time is over or if everything has been ingested, so that all stages take about ten
 //    minutes.
-// 2. The server, its sources and the load generator are processes of their own; on two cores they compete, as on a small
-//    machine. The load generator has the highest priority that the user may set, because it stands for callers on other
-//    machines: a delay of its own would count as one of the server.
+// 2. The load generator and the sources stand for other machines. On Linux they run on the first core, and the server and
+//    its commands on the others. Elsewhere they compete with the server, and their delays count as delays of the server.
 // 3. It also prints the memory of the server before the first request, the longest turn of the server's event loop (with
 //    little CPU time, the server waited for a core or a disk), and the share of the time in which its main thread could
 //    run but had no core.
-import { type ChildProcess, fork, spawn } from 'node:child_process'
+import { type ChildProcess, fork, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { setPriority, tmpdir } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { complete } from '#core/schema-check.ts'
@@ -30,7 +29,6 @@ const stageSeconds = Number(process.env.BENCH_STAGE_SECONDS ?? 75)
 const validatorCount = Number(process.env.BENCH_VALIDATORS ?? 1_000_000)
 const recordCount = Number(process.env.BENCH_RECORDS ?? 100_000)
 const connections = 32
-const generatorPriority = -10
 const epochSeconds = 384
 const epochsPerHour = 9
 const firstEpoch = 9
@@ -44,16 +42,15 @@ function start(file: string, ...args: string[]): ChildProcess {
   return child
 }
 
-/** Rule 2. Only some users may raise a priority. */
-function prioritize({ pid }: ChildProcess): void {
-  try {
-    if (pid !== undefined) setPriority(pid, generatorPriority)
-  } catch {
-    if (!isPriorityRefused) console.log('The load generator has no higher priority, because this user may not set one.')
-    isPriorityRefused = true
-  }
+/** Rule 2. `taskset` is part of Linux; the threads of a process that start later inherit the cores. */
+function runOn(cores: string, { pid }: ChildProcess): void {
+  const { status } = spawnSync('taskset', ['--all-tasks', '--cpu-list', '--pid', cores, String(pid)])
+  if (status !== 0 && !isShared) console.log('All processes share all cores: taskset is missing, or there is only one.')
+  isShared ||= status !== 0
 }
-let isPriorityRefused = false
+let isShared = false
+const otherMachines = '0'
+const serverCores = `1-${availableParallelism() - 1}`
 
 interface Load {
   readonly done: number
@@ -87,6 +84,7 @@ async function importLabels(data: string, prefix: string): Promise<void> {
   const args = [command, 'labels', 'import', file, '--chain', '1', '--source', 'bench', '--data', data]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] })
   children.push(child)
+  runOn(serverCores, child)
   const [code] = await once(child, 'exit')
   if (code !== 0) throw new Error(`the import of labels ended with ${code}`)
 }
@@ -96,12 +94,15 @@ try {
   const nodeArgs = ['fulu', ...[validatorCount, firstEpoch, genesisUnix].map(String)]
   const node = fork(join(import.meta.dirname, 'epoch-node.ts'), nodeArgs)
   children.push(node)
+  runOn(otherMachines, node)
   const [nodeUrl] = (await once(node, 'message')) as [string]
   const finalize = async (epoch: number) => {
     node.send(epoch)
     await once(node, 'message')
   }
-  const { url: feedUrl } = await firstLine<{ url: string }>(start('feed.ts', String(recordCount)))
+  const feedServer = start('feed.ts', String(recordCount))
+  runOn(otherMachines, feedServer)
+  const { url: feedUrl } = await firstLine<{ url: string }>(feedServer)
   const sources = {
     validators: {
       networks: {
@@ -114,6 +115,7 @@ try {
   }
   const data = join(dir, 'data')
   const server = start('answers-server.ts', data, JSON.stringify(sources))
+  runOn(serverCores, server)
   const lines = createInterface({ input: server.stdout as NodeJS.ReadableStream })[Symbol.asyncIterator]()
   const nextLine = async <T>() => JSON.parse(String((await lines.next()).value)) as T
   const { port, slug, address, keys } = await nextLine<{
@@ -150,7 +152,7 @@ try {
   const load = (requests: string, forSeconds: number, rate = 0) => {
     const options = [port, requests, forSeconds, connections, rate].map(String)
     const generator = start('load.ts', ...options)
-    prioritize(generator)
+    runOn(otherMachines, generator)
     return firstLine<Load>(generator)
   }
 

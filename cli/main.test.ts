@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
+import { getPriority } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { contract } from '#api/contract/contract.ts'
 import { openState } from '#storage/open.ts'
 import { addUsage, dayOf } from '#storage/usage.ts'
-import { openFolder, runCommand } from '#test/run-command.ts'
+import { launcher, openFolder, runCommand } from '#test/run-command.ts'
+import { waitUntil } from '#test/wait-until.ts'
 import manifest from '../package.json' with { type: 'json' }
 import { inputsOf } from './ask.ts'
 
@@ -324,4 +327,16 @@ describe('config', () => {
     assert.equal(JSON.parse(json.stdout).server.port, 1)
     assert.ok(!(yaml.stdout + json.stdout).includes('hunter2'))
   })
+})
+
+test('a command that imports has a lower priority, so that a server on the same machine goes first', async () => {
+  await using home = await openFolder()
+  const args = [launcher, 'labels', 'import', '-', '--format', 'csv']
+  const child = spawn(process.execPath, args, { cwd: home.dir, stdio: ['pipe', 'ignore', 'inherit'] })
+  try {
+    const lower = Math.max(getPriority(), 10)
+    await waitUntil(() => getPriority(child.pid) === lower)
+  } finally {
+    child.kill('SIGKILL')
+  }
 })

@@ -3,6 +3,7 @@
 import { Command, CommanderError } from 'commander'
 import { withoutKeys } from '#core/key.ts'
 import { renamePath } from '#runtime/path-error.ts'
+import { lowerProcessPriority } from '#runtime/priority.ts'
 import manifest from '../package.json' with { type: 'json' }
 import { addAlerts } from './alerts.ts'
 import { addBackup } from './backup.ts'
@@ -49,6 +50,9 @@ Examples:
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 partly done.`
 
+/** They read or write so much that requests to a server on the same machine would wait for a core. */
+const bulkCommands: ReadonlySet<string> = new Set(['audit', 'backup', 'export', 'import', 'ingest', 'repair'])
+
 export async function main(args: readonly string[]): Promise<void> {
   // Files that commands write are readable by their owner only.
   process.umask(0o077)
@@ -90,7 +94,11 @@ export async function buildProgram(args: readonly string[], json: boolean): Prom
     })
     .showHelpAfterError('Try --help.')
     .addHelpText('after', examples)
-  commonOptions(program).hook('preAction', (_, command) => useConfiguredData(command))
+  commonOptions(program).hook('preAction', async (_, command) => {
+    const names = [command.name(), command.parent?.name() ?? '']
+    if (names.some((name) => bulkCommands.has(name))) lowerProcessPriority()
+    await useConfiguredData(command)
+  })
   addServe(program)
   addInit(program)
   addKeys(program)

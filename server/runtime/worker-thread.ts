@@ -7,9 +7,7 @@
 // 3. An aborted call aborts the signal of its handler and waits for it, so that no abandoned work goes on.
 // 4. A background thread has a lower priority than the main thread, so that requests are handled first if there are fewer
 //    cores than threads that work.
-import { readlinkSync } from 'node:fs'
-import { availableParallelism, constants, getPriority, setPriority } from 'node:os'
-import { basename } from 'node:path'
+import { availableParallelism } from 'node:os'
 import {
   parentPort,
   type ResourceLimits,
@@ -19,6 +17,7 @@ import {
   workerData,
 } from 'node:worker_threads'
 import { Fault } from '#core/fault.ts'
+import { lowerThreadPriority } from './priority.ts'
 
 /** Number of threads that can run at the same time. */
 export const coreCount = (): number => availableParallelism()
@@ -179,7 +178,7 @@ export const threadStart = <T>(): T => (workerData as ThreadData).start as T
 
 /** In the thread: handles calls until it is closed. It holds state if a later call needs what an earlier one has kept. */
 export function serveThread(handlers: ThreadHandlers, holdsState = () => false): void {
-  if ((workerData as ThreadData).isBackground) lowerPriority()
+  if ((workerData as ThreadData).isBackground) lowerThreadPriority()
   const running = new Map<number, AbortController>()
   parentPort?.on('message', async (request: ThreadRequest) => {
     const { id } = request
@@ -204,17 +203,6 @@ export function serveThread(handlers: ThreadHandlers, holdsState = () => false):
 /** In the thread: reports something to `onNotice`. */
 export const sendNotice = (value: unknown): void =>
   parentPort?.postMessage({ is: 'notice', value } satisfies ThreadNotice)
-
-/** Only Linux has a priority for each thread. Without the permission, the thread keeps its priority. */
-function lowerPriority(): void {
-  if (process.platform !== 'linux') return
-  try {
-    const threadId = Number(basename(readlinkSync('/proc/thread-self')))
-    const { PRIORITY_BELOW_NORMAL, PRIORITY_LOW } = constants.priority
-    // Of the main thread: this one inherits the priority of the thread that started it.
-    setPriority(threadId, Math.min(PRIORITY_LOW, getPriority(process.pid) + PRIORITY_BELOW_NORMAL))
-  } catch {}
-}
 
 /** Errors lose their class between threads. Faults are restored, because they determine the response. */
 function serializeError(error: unknown): SerializedError {
