@@ -107,6 +107,11 @@ export interface Block {
   readonly requests?: ExecutionRequests | undefined
   /** Since Gloas. */
   readonly bid?: Bid | undefined
+  /**
+   * The first block since Gloas, in a slot whose bit of available payloads is that of slot 0. Applying the block sets that
+   * bit, as if its parent were in slot 0. So its own payload counts as full for votes (SLOTS_PER_HISTORICAL_ROOT).
+   */
+  readonly sharesFirstPayloadBit?: boolean
   /** Since Gloas. */
   readonly payloadAttestations?: readonly PayloadAttestation[] | undefined
 }

@@ -17,6 +17,7 @@ import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
 import type { PayloadPlan } from '../behaviour.ts'
 import { type BeaconNodeOptions, openNode } from '../node.ts'
 import { gloasFrom, type NetworkPlan } from '../plan.ts'
+import { chainConstants } from './gloas-state.ts'
 
 const network = 'hoodi'
 const slotsPerEpoch = 4
@@ -102,6 +103,17 @@ const hasEvent =
     assert((truth.kinds().get(kind) ?? 0) > 0, kind)
   }
 
+const { historicalRoots } = chainConstants
+
+/** The first block since the fork is in a slot with index 0 of the ring of payloads, and `next` is the slot of the next one. */
+function assertFirstBlockWithoutPayload(world: CompletedNetwork, next: number): void {
+  const [first, second] = [...world.blocks.keys()].filter((slot) => slot >= fork * slotsPerEpoch).sort((a, b) => a - b)
+  assert.deepEqual([first, second], [historicalRoots, next])
+  assert.equal(payloadsOf(world).get(historicalRoots), false)
+  // Votes of the empty slot before the next block are judged by the payload, and in time for the head.
+  assert(world.blocks.get(next)?.attestations.some(({ slot }) => slot === next - 1))
+}
+
 const edgeChains: Readonly<Record<string, EdgeChain>> = {
   'an inactivity leak over the fork': {
     world: (number) =>
@@ -126,6 +138,29 @@ const edgeChains: Readonly<Record<string, EdgeChain>> = {
   'a fork epoch without a block': {
     world: (number) => simulate(number, 'fork epoch', { emptySlots: slotsOf(fork) }),
     check: ({ epochs }) => assert.equal(epochs[fork]?.blocks.size, 0),
+  },
+  'a first block without payload that shares its bit with slot 0, and no block in the next slot': {
+    world: (number) =>
+      simulate(number, 'first index', {
+        missed: 0,
+        orphaned: 0,
+        slashing: 0,
+        emptySlots: [...slotsOf(fork), historicalRoots + 1],
+        ...withPayloads([historicalRoots], withheld),
+      }),
+    check: (world) => assertFirstBlockWithoutPayload(world, historicalRoots + 2),
+  },
+  'the same, followed by an epoch that begins with an empty slot': {
+    world: (number) =>
+      simulate(number, 'first index, empty epoch', {
+        missed: 0,
+        orphaned: 0,
+        slashing: 0,
+        epochs: 16,
+        emptySlots: [...slotsOf(fork), ...slotsOf(fork + 1, 2).slice(1, 5)],
+        ...withPayloads([historicalRoots], withheld),
+      }),
+    check: (world) => assertFirstBlockWithoutPayload(world, historicalRoots + 5),
   },
   'no block from before the fork until the epoch after it': {
     world: (number) =>

@@ -6,7 +6,15 @@ import { blockFromJson, blockFromSsz } from '#sources/beacon/block-ssz.ts'
 import { headerRoot } from '#sources/beacon/block-type.ts'
 import { type Beacon, UnknownForkError } from '#sources/beacon/client.ts'
 import { committeesFromDuties, committeesFromJson } from '#sources/beacon/committees.ts'
-import { type ConsensusRules, epochAt, type Fork, forkAt, forks, isFrom } from '#sources/beacon/consensus.ts'
+import {
+  type ConsensusRules,
+  epochAt,
+  type Fork,
+  firstSlotAt,
+  forkAt,
+  forks,
+  isFrom,
+} from '#sources/beacon/consensus.ts'
 import { type BeaconReply, type BeaconRequest, dataOf } from '#sources/beacon/endpoint.ts'
 import { envelopeFromJson, envelopeFromSsz } from '#sources/beacon/envelope.ts'
 import {
@@ -75,6 +83,20 @@ export function createBeaconQueries(beacon: Beacon, rules: ConsensusRules, signa
     return block
   }
 
+  async function queryHeaderAt(slot: number): Promise<BlockHeader | undefined> {
+    const header = await queryHeader(slot)
+    return header?.slot === slot ? header : undefined
+  }
+
+  /** No network has more than one slot for which this requests headers, and most have none. */
+  async function sharesFirstPayloadBit({ bid, slot }: Block): Promise<boolean> {
+    const forkSlot = firstSlotAt(rules, rules.forkEpochs.gloas)
+    const after = slot - forkSlot
+    if (!bid || slot % rules.historicalRoots !== 0 || after <= 0 || after >= rules.historicalRoots) return false
+    for (let earlier = slot - 1; earlier >= forkSlot; earlier--) if (await queryHeaderAt(earlier)) return false
+    return true
+  }
+
   function queryState<T extends StateParts>(slot: number, read: (view: View) => T): Promise<T | undefined> {
     const path = `/eth/v2/debug/beacon/states/${slot}`
     const request = { path, accept: 'ssz', bytesMax: stateBytesMax, reusesBuffer: true } as const
@@ -103,26 +125,25 @@ export function createBeaconQueries(beacon: Beacon, rules: ConsensusRules, signa
         figureOf(readFields(readFields(data, 'data').finalized, 'finalized').epoch, 'epoch'),
       ),
 
-    async header(slot: number): Promise<BlockHeader | undefined> {
-      const header = await queryHeader(slot)
-      return header?.slot === slot ? header : undefined
-    },
+    header: queryHeaderAt,
 
     /** The newest block of the canonical chain. */
     head: () => queryHeader('head'),
 
     /** For an empty slot, some nodes return an earlier block. */
-    block: (slot: number) =>
-      beacon.request(
+    async block(slot: number): Promise<Block | undefined> {
+      const block = await beacon.request(
         { path: `/eth/v2/beacon/blocks/${slot}`, accept: 'either', bytesMax: blockBytesMax },
         (reply) => {
-          const block = blockFrom(reply, slot)
-          if (block.slot > slot)
-            throw new InvalidResponseError(`requested the block of slot ${slot}, got that of ${block.slot}`)
-          return block.slot === slot ? block : undefined
+          const read = blockFrom(reply, slot)
+          if (read.slot > slot)
+            throw new InvalidResponseError(`requested the block of slot ${slot}, got that of ${read.slot}`)
+          return read.slot === slot ? read : undefined
         },
         signal,
-      ),
+      )
+      return block && (await sharesFirstPayloadBit(block)) ? { ...block, sharesFirstPayloadBit: true } : block
+    },
 
     /**
      * The envelope with the payload of a block, since Gloas. Nodes have none of a payload that was withheld, and delete

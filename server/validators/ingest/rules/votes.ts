@@ -174,11 +174,14 @@ function createHeadLookup(rules: ConsensusRules, epoch: number, blocks: readonly
 }
 
 /**
- * The payload of a block as votes are judged by it. The fork starts with all payloads available, and only the slots after
- * its first one are reset. So the payload of that slot counts as full, even if it is not part of the chain.
+ * The payload of a block as votes are judged by it. The chain keeps a bit for each slot, and sets those of some slots
+ * although their payloads are not part of it: the fork starts with all bits set and only resets those of the slots after
+ * its first one, and its first block sets that of slot 0.
  */
 const judgedPayload = (rules: ConsensusRules, block: Block, child: Block | undefined): PayloadStatus =>
-  block.slot === firstSlotAt(rules, rules.forkEpochs.gloas) ? 'full' : payloadStatus(block, child)
+  block.slot === firstSlotAt(rules, rules.forkEpochs.gloas) || block.sharesFirstPayloadBit
+    ? 'full'
+    : payloadStatus(block, child)
 
 /** The payload of the block before all known ones. Since Gloas, only the genesis block may be unknown: it counts as full. */
 function payloadBefore(epoch: number, child: Block | undefined): PayloadStatus {
