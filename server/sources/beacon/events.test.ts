@@ -120,9 +120,10 @@ test('a node without the stream is asked again after an hour', async () => {
     const refuse = async () => {
       const [request, response] = await server.next()
       response.writeHead(status).end()
-      return new URL(request.url ?? '/', server.url).searchParams.get('topics')?.includes('head_v2')
+      const topics = new URL(request.url ?? '/', server.url).searchParams.get('topics')?.split(',') ?? []
+      return topics.filter((topic) => topic.startsWith('head'))
     }
-    assert.deepEqual([await refuse(), await refuse()], [true, false])
+    assert.deepEqual([await refuse(), await refuse(), await refuse()], [['head', 'head_v2'], ['head'], ['head_v2']])
     assert.equal(await pass(), 3_600_000)
     await server.next()
     stop.abort()
@@ -161,6 +162,23 @@ test('a node that does not know the topics of Gloas is asked for the others at o
   assert.equal(exchange[0].url, '/eth/v1/events?topics=head,finalized_checkpoint,chain_reorg')
   openStream(exchange).write('event: head\ndata: {}\n\n')
   assert.equal(await seen.promise, 'head')
+  stop.abort()
+  await listening
+})
+
+test('a node that no longer knows the deprecated topic `head` is asked for the others', async () => {
+  await using server = await openStreamServer()
+  const stop = new AbortController()
+  const { clock } = watchClock()
+  const seen = Promise.withResolvers<string>()
+  const listening = listenToEvents({ urls: [server.url], clock }, ({ topic }) => seen.resolve(topic), stop.signal)
+  const body = '{"code":400,"message":"Invalid topic: head"}'
+  ;(await server.next())[1].writeHead(400).end(body)
+  ;(await server.next())[1].writeHead(400).end(body)
+  const exchange = await server.next()
+  assert.equal(exchange[0].url, '/eth/v1/events?topics=finalized_checkpoint,chain_reorg,head_v2,execution_payload')
+  openStream(exchange).write('event: head_v2\ndata: {}\n\n')
+  assert.equal(await seen.promise, 'head_v2')
   stop.abort()
   await listening
 })

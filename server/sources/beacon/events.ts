@@ -4,17 +4,24 @@
 //
 // 1. A connection has a time limit and a size limit, and so does each event. After a connection has ended, the next
 //    node is tried, with a growing wait after failures.
-// 2. A node that does not know one of the topics rejects all of them. It is then asked for those that every node knows.
+// 2. A node that does not know one of the topics rejects all of them. It is then asked for those before Gloas, and then
+//    for those since Gloas: `head_v2` replaces `head`, which nodes may drop one day.
 // 3. A node that does not offer the stream is asked again after an hour.
 import type { Clock } from '#runtime/clock.ts'
 import { FetchError, fetchStream } from '../http-client.ts'
 import { hexOf, readFields } from './json.ts'
 
-const topicsOfAllNodes = ['head', 'finalized_checkpoint', 'chain_reorg'] as const
-/** `head_v2` replaces `head`. Nodes send both. */
+const topicsOfAllNodes = ['finalized_checkpoint', 'chain_reorg'] as const
 const topicsSinceGloas = ['head_v2', 'execution_payload'] as const
-export const eventTopics = [...topicsOfAllNodes, ...topicsSinceGloas] as const
+export const eventTopics = ['head', ...topicsOfAllNodes, ...topicsSinceGloas] as const
 export type EventTopic = (typeof eventTopics)[number]
+
+/** Requested one after the other until the node knows all topics of one. */
+const selections: readonly (readonly EventTopic[])[] = [
+  eventTopics,
+  ['head', ...topicsOfAllNodes],
+  [...topicsOfAllNodes, ...topicsSinceGloas],
+]
 
 export interface BeaconEvent {
   readonly topic: EventTopic
@@ -60,11 +67,13 @@ export async function listenToEvents(
 }
 
 async function readKnownEvents(url: string, onEvent: (event: BeaconEvent) => void, signal: AbortSignal): Promise<void> {
-  try {
-    await readEvents(addressOf(url, eventTopics), onEvent, signal)
-  } catch (error) {
-    if (!(error instanceof FetchError && unsupportedStatuses.has(error.status ?? 0))) throw error
-    await readEvents(addressOf(url, topicsOfAllNodes), onEvent, signal)
+  for (const [at, topics] of selections.entries()) {
+    try {
+      return await readEvents(addressOf(url, topics), onEvent, signal)
+    } catch (error) {
+      const isUnsupported = error instanceof FetchError && unsupportedStatuses.has(error.status ?? 0)
+      if (!isUnsupported || at === selections.length - 1) throw error
+    }
   }
 }
 

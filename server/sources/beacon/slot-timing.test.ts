@@ -19,18 +19,21 @@ test('a slot of no length or of parts of a second is rejected', () => {
 test('duties are due earlier from the first epoch of Gloas on', () => {
   const rules = readRules({ GLOAS_FORK_EPOCH: '4' })
   const dueIn = (epoch: number) =>
-    (['attestation', 'payload', 'payloadAttestation'] as const).map((duty) => dueMs(rules, duty, epoch))
-  assert.deepEqual(dueIn(3), [3999, undefined, undefined])
-  assert.deepEqual(dueIn(4), [3000, 6000, 9000])
+    (['attestation', 'payloadAttestation'] as const).map((duty) => dueMs(rules, duty, epoch))
+  assert.deepEqual(dueIn(3), [3999, undefined])
+  assert.deepEqual(dueIn(4), [3000, 9000])
 })
 
 test('without Gloas on the schedule, an attestation is due after a third of a slot', () => {
   const rules = readRules({ SLOT_DURATION_MS: '6000', GLOAS_FORK_EPOCH: '18446744073709551615' })
-  assert.deepEqual([dueMs(rules, 'attestation', 10 ** 6), dueMs(rules, 'payload', 10 ** 6)], [1999, undefined])
+  assert.deepEqual(
+    [dueMs(rules, 'attestation', 10 ** 6), dueMs(rules, 'payloadAttestation', 10 ** 6)],
+    [1999, undefined],
+  )
 })
 
 test('the basis points of the node apply, those that it omits are those of mainnet', () => {
   const rules = readRules({ GLOAS_FORK_EPOCH: '0', SLOT_DURATION_MS: '10000', ATTESTATION_DUE_BPS_GLOAS: '3000' })
   assert.deepEqual([dueMs(rules, 'attestation', 0), dueMs(rules, 'payloadAttestation', 0)], [3000, 7500])
-  assert.throws(() => readRules({ PAYLOAD_DUE_BPS: '10001' }), /PAYLOAD_DUE_BPS is 10001/)
+  assert.throws(() => readRules({ ATTESTATION_DUE_BPS: '10001' }), /ATTESTATION_DUE_BPS is 10001/)
 })

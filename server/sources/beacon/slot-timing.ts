@@ -4,7 +4,7 @@ import { recordFrom } from '#core/record-from.ts'
 /** Returns a constant of the node's list, or the value of mainnet if the node omits it. Throws if it is not valid. */
 type ReadConstant = (name: string, mainnet: number) => number
 
-const timedDuties = ['attestation', 'payload', 'payloadAttestation'] as const
+const timedDuties = ['attestation', 'payloadAttestation'] as const
 type TimedDuty = (typeof timedDuties)[number]
 
 interface DueTime {
@@ -23,7 +23,6 @@ const dueConstants: Readonly<Record<TimedDuty, readonly (readonly [name: string,
     ['ATTESTATION_DUE_BPS', 3333, 'phase0'],
     ['ATTESTATION_DUE_BPS_GLOAS', 2500, 'gloas'],
   ],
-  payload: [['PAYLOAD_DUE_BPS', 5000, 'gloas']],
   payloadAttestation: [['PAYLOAD_ATTESTATION_DUE_BPS', 7500, 'gloas']],
 }
 

@@ -51,3 +51,17 @@ test('for an empty slot, the header of an earlier block is accepted, that of a l
   assert.equal(await queries.header(9), undefined)
   await assert.rejects(queries.header(7), /requested the header of slot 7, got that of 8/)
 })
+
+test('a node without the deprecated version of proposer duties is asked for the new one', async () => {
+  const paths: string[] = []
+  const duties = Array.from({ length: 32 }, (_, at) => ({ slot: String(64 + at), validator_index: String(at + 7) }))
+  const beacon: Pick<Beacon, 'request'> = {
+    async request({ path }, read) {
+      paths.push(path)
+      return path.startsWith('/eth/v1/') ? undefined : read({ is: 'json', body: { data: duties }, version: undefined })
+    },
+  }
+  const proposers = await createBeaconQueries(beacon as Beacon, rules).proposers(2)
+  assert.deepEqual([proposers?.[0], proposers?.[31]], [7, 38])
+  assert.deepEqual(paths, ['/eth/v1/validator/duties/proposer/2', '/eth/v2/validator/duties/proposer/2'])
+})

@@ -113,6 +113,22 @@ export function createBeaconQueries(beacon: Beacon, rules: ConsensusRules, signa
     )
   }
 
+  const queryProposers = (version: 'v1' | 'v2', epoch: number) =>
+    queryData(`/eth/${version}/validator/duties/proposer/${epoch}`, (data) => {
+      const proposers = new Int32Array(slotsPerEpoch).fill(-1)
+      for (const member of readList(data, 'duties')) {
+        const duty = readFields(member, 'duties')
+        const at = figureOf(duty.slot, 'slot') - epoch * slotsPerEpoch
+        if (!(at >= 0 && at < slotsPerEpoch)) throw new InvalidResponseError('a duty is outside the epoch')
+        proposers[at] = figureOf(duty.validator_index, 'validator_index')
+      }
+      if (epoch === 0) proposers[0] = -1
+      if (proposers.some((proposer, at) => proposer < 0 && !(epoch === 0 && at === 0))) {
+        throw new InvalidResponseError(`epoch ${epoch} has slots without a proposer`)
+      }
+      return proposers
+    })
+
   /** Concatenated SSZ records. The state must be of Electra or later. */
   const pendingDeposits = (slot: number) =>
     queryData(`/eth/v1/beacon/states/${slot}/pending_deposits`, pendingDepositsFromJson, { bytesMax: stateBytesMax })
@@ -221,22 +237,11 @@ export function createBeaconQueries(beacon: Beacon, rules: ConsensusRules, signa
         { bytesMax: stateBytesMax, body: indices.map(String) },
       ),
 
-    /** By slot of the epoch; −1 for the genesis slot, which has no proposer. */
-    proposers: (epoch: number) =>
-      queryData(`/eth/v1/validator/duties/proposer/${epoch}`, (data) => {
-        const proposers = new Int32Array(slotsPerEpoch).fill(-1)
-        for (const member of readList(data, 'duties')) {
-          const duty = readFields(member, 'duties')
-          const at = figureOf(duty.slot, 'slot') - epoch * slotsPerEpoch
-          if (!(at >= 0 && at < slotsPerEpoch)) throw new InvalidResponseError('a duty is outside the epoch')
-          proposers[at] = figureOf(duty.validator_index, 'validator_index')
-        }
-        if (epoch === 0) proposers[0] = -1
-        if (proposers.some((proposer, at) => proposer < 0 && !(epoch === 0 && at === 0))) {
-          throw new InvalidResponseError(`epoch ${epoch} has slots without a proposer`)
-        }
-        return proposers
-      }),
+    /**
+     * By slot of the epoch; −1 for the genesis slot, which has no proposer. The Beacon API replaces version 1 by version 2,
+     * with the same duties.
+     */
+    proposers: async (epoch: number) => (await queryProposers('v1', epoch)) ?? queryProposers('v2', epoch),
 
     /** Validator → the slot of its duty in a payload committee, since Gloas. */
     payloadDuties: (epoch: number, indices: readonly number[]) =>
