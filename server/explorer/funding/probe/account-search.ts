@@ -50,5 +50,8 @@ function blocksBetween(low: number, high: number, count: number): number[] {
 
 export const isSameAccount = (a: Account, b: Account): boolean => a.nonce === b.nonce && a.balanceWei === b.balanceWei
 
+/** The account runs the code of another one (EIP-7702). Only an account with a private key can do so. */
+export const isDelegation = (code: string): boolean => /^0xef0100[0-9a-f]{40}$/i.test(code)
+
 const hasRisen = (before: Account, { nonce, balanceWei }: Account): boolean =>
   nonce > before.nonce || (nonce === before.nonce && balanceWei > before.balanceWei)

@@ -4,6 +4,7 @@ import type { Account, BlockWithExecution } from '#sources/evm/types.ts'
 import type { Funding } from '../fundings.ts'
 import { fundingsOf, transfersOf } from '../transfers.ts'
 import type { AccountReader } from './account-reader.ts'
+import { isDelegation } from './account-search.ts'
 import { missingTraces, unexplainedBlock } from './probe-errors.ts'
 
 /** The first transfer to the account in this block; undefined if something else changed it. Throws if unexplained. */
@@ -39,22 +40,31 @@ async function verifyChange(
   const { number, miner, transactions } = seen.block
   const sent = BigInt(transactions.filter(({ from }) => from === address).length)
   const nonceRise = after.nonce - before.nonce
+  const isDestroyed = nonceRise < 0n && (await wasContract(reader, number))
   // A delegation (EIP-7702) and a contract that creates others raise the nonce without a transaction of the account.
-  if (nonceRise < sent || (nonceRise > sent && (await reader.codeAt(number)) === '0x'))
+  if (!isDestroyed && (nonceRise < sent || (nonceRise > sent && (await reader.codeAt(number)) === '0x')))
     throw unexplainedBlock(
       reader.node.chain,
       number,
       `the nonce rose by ${nonceRise}, the account sent ${sent} transactions`,
     )
   const difference = unexplainedWei(seen, address, before, after)
-  // Fees lower the balance of a sender. Block rewards and fees raise that of a miner.
-  if (difference === 0n || (difference < 0n && sent > 0n) || (difference > 0n && miner === address)) return
+  // Fees lower the balance of a sender, and a contract can burn its own when it destroys itself. Block rewards and fees
+  // raise that of a miner.
+  if (difference === 0n || (difference < 0n && (sent > 0n || isDestroyed)) || (difference > 0n && miner === address))
+    return
   if (difference > 0n && (await reader.isUncleMiner(number))) return
   throw unexplainedBlock(
     reader.node.chain,
     number,
     `${difference} wei of the balance come from neither transfers, withdrawals nor rewards`,
   )
+}
+
+/** Only a contract can lose its nonce: it destroys itself, and may be created again in the same block. */
+async function wasContract(reader: AccountReader, block: number): Promise<boolean> {
+  const code = await reader.codeAt(block - 1)
+  return code !== '0x' && !isDelegation(code)
 }
 
 /**

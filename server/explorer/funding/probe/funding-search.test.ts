@@ -258,6 +258,17 @@ describe('a contract or a delegated account', () => {
     }
   })
 
+  test('that destroyed itself in the block of its first funding is found with trace_filter', async () => {
+    const empty = { block: 20, nonce: 2, balance: 0, code: contractCode }
+    const end = { block: 50, nonce: 0, balance: 0, paid: 5, code: '0x' }
+    assert.equal((await search([empty, { ...end, passedOn: 5 }], withFilter)).block, 50)
+    // What a contract sends to itself while it destroys itself is gone.
+    assert.equal((await search([empty, end], withFilter)).block, 50)
+    // It was created again in the same block.
+    const again = { ...end, nonce: 1, passedOn: 5, code: contractCode }
+    assert.equal((await search([empty, again], withFilter)).block, 50)
+  })
+
   test('that destroyed itself in the transaction that created it is found with trace_filter', async () => {
     assert.equal((await search([passesOn])).block, undefined)
     assert.equal((await search([passesOn], withFilter)).block, 55)

@@ -9,7 +9,7 @@
 import { Fault } from '#core/fault.ts'
 import { type Funding, isBefore } from '../fundings.ts'
 import type { AccountReader } from './account-reader.ts'
-import { type AccountState, findFirstChange, isSameAccount } from './account-search.ts'
+import { type AccountState, findFirstChange, isDelegation, isSameAccount } from './account-search.ts'
 import { explainBlock } from './explain-block.ts'
 import { needsIndexFault, noFinalBlock } from './probe-errors.ts'
 import { isTransferListed, lookUpFunding } from './transfer-list-lookup.ts'
@@ -99,6 +99,3 @@ async function readTwice(reader: AccountReader, head: number): Promise<readonly 
     retryAfterMs: 1000,
   })
 }
-
-/** The account runs the code of another one (EIP-7702). Only an account with a private key can do so. */
-const isDelegation = (code: string): boolean => /^0xef0100[0-9a-f]{40}$/i.test(code)
