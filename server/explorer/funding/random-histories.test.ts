@@ -196,7 +196,10 @@ async function assertProbeMatches(
     assert.ok(allowedErrors.includes(error.code), `${label}: ${address}: ${error.message}`)
     assert.ok(!isOrdinary(at, address), `${label}: ordinary account ${address}: ${error.message}`)
     const usedFilter = at.node.known()?.has.trace_filter || /does not list/.test(error.message)
-    assert.ok(!usedFilter || /paid fees/.test(error.message), `${label}: ${address} with trace_filter: ${error.message}`)
+    assert.ok(
+      !usedFilter || /paid fees/.test(error.message),
+      `${label}: ${address} with trace_filter: ${error.message}`,
+    )
   }
 }
 
