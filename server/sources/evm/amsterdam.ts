@@ -11,9 +11,10 @@
 //
 // Logs are in receipts, and receipts and withdrawals have roots in the header, so both are verified.
 import type { Range } from '#core/ranges.ts'
-import { keccakOfHex, rlpList, rlpNumber, rlpString, rootOfList } from './rlp.ts'
+import type { LoggedReceipt } from './logged-receipts.ts'
+import { encodeRlp, hashOfRlp, MalformedHex, numberBytes, type RlpItem, rootOfList } from './rlp.ts'
 import type { Block, TraceTransfer } from './types.ts'
-import { inTransaction, isAddress, isMissing, isQuantity, lower, type TracedBlock } from './validate.ts'
+import { isAddress, isMissing, isQuantity, lower, type TracedBlock, type TracedTransaction } from './validate.ts'
 
 /** The commitments in the header of a block after the fork. */
 export interface AmsterdamHeader {
@@ -32,14 +33,8 @@ const transferTopic = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4
 type Fields = Readonly<Record<string, unknown>>
 
 const hashPattern = /^0x[0-9a-f]{64}$/i
-const bytesPattern = /^0x(?:[0-9a-f]{2})*$/i
-const bloomPattern = /^0x[0-9a-f]{512}$/i
 
 const isHash = (value: unknown): value is string => typeof value === 'string' && hashPattern.test(value)
-const isBytes = (value: unknown): value is string => typeof value === 'string' && bytesPattern.test(value)
-
-/** Hexadecimal digits in lower case, without 0x. */
-const digitsOf = (hex: unknown): string => String(hex).slice(2).toLowerCase()
 
 /** Undefined for a block from before the fork. For a block that passed `validateTransactions`. */
 export function toAmsterdamHeader(raw: unknown): AmsterdamHeader | undefined {
@@ -56,105 +51,74 @@ function rootOfWithdrawals(raw: unknown): string | undefined {
   const withdrawals = (raw ?? []) as Fields[]
   if (!withdrawals.every(({ index, validatorIndex }) => isQuantity(index) && isQuantity(validatorIndex)))
     return undefined
+  const numberOf = (value: unknown): string => numberBytes(value as string)
   return rootOfList(
     withdrawals.map(({ index, validatorIndex, address, amount }) =>
-      rlpList([
-        rlpNumber(index as string),
-        rlpNumber(validatorIndex as string),
-        rlpString(digitsOf(address)),
-        rlpNumber(amount as string),
-      ]),
+      encodeRlp([numberOf(index), numberOf(validatorIndex), address as string, numberOf(amount)]),
     ),
   )
 }
 
-/** The problem of the receipts of a block; undefined: they have the root of the header, and their logs explain every value. */
-export function validateLoggedReceipts(raw: unknown, block: LoggedBlock): string | undefined {
-  if (!Array.isArray(raw) || raw.length !== block.transactions.length) return 'not one receipt for every transaction'
-  const encoded: string[] = []
-  for (const [at, tx] of block.transactions.entries()) {
-    const receipt = (raw[at] ?? {}) as Fields
-    if (lower(receipt.transactionHash) !== tx.hash) return inTransaction(tx, 'the receipt of another transaction')
-    const text = encodeReceipt(receipt)
-    if (text === undefined) return inTransaction(tx, 'the receipt is incomplete')
-    encoded.push(text)
-  }
-  if (rootOfList(encoded) !== block.receiptsRoot) return 'the receipts do not have the receiptsRoot of the block'
-  for (const [at, tx] of block.transactions.entries()) {
-    const transfers = loggedTransfers(raw[at] as Fields, tx)
-    if (typeof transfers === 'string') return inTransaction(tx, transfers)
-  }
-  return undefined
+/** A transfer of a transaction: its own value, or an internal one. */
+export type UnplacedTransfer = Omit<TraceTransfer, 'top'>
+
+const transferTopics = 3
+const addressBytes = 20
+const wordBytes = 32
+const topicSize = 1 + wordBytes
+const systemAddress = Buffer.from(transferLogAddress.slice(2), 'hex')
+const topicBytes = Buffer.from(transferTopic.slice(2), 'hex')
+const topicPadding = Buffer.alloc(wordBytes - addressBytes)
+
+/** Where the parts of a log are in its encoding. Each topic has a prefix of one byte. */
+export interface EncodedLog {
+  readonly addressAt: number
+  readonly topicsAt: number
+  readonly topics: number
+  readonly dataAt: number
+  readonly dataSize: number
 }
 
-/** The transfers of each transaction, from receipts that passed `validateLoggedReceipts`. */
-export const toLoggedTransfers = (raw: unknown, { transactions }: LoggedBlock): (readonly TraceTransfer[])[] =>
-  transactions.map((tx, at) => loggedTransfers((raw as Fields[])[at] as Fields, tx) as TraceTransfer[])
+/** The transfer that a log shows; a text: what contradicts EIP-7708. Undefined for the log of a contract. */
+export function toTransfer(
+  bytes: Buffer,
+  { addressAt, topicsAt, topics, dataAt, dataSize }: EncodedLog,
+): UnplacedTransfer | string | undefined {
+  if (!hasAt(bytes, addressAt, systemAddress)) return undefined
+  if (topics === 0 || !hasAt(bytes, topicsAt + 1, topicBytes)) return undefined
+  const fromAt = topicsAt + topicSize + 1
+  const toAt = fromAt + topicSize
+  const isTransfer = topics === transferTopics && dataSize === wordBytes
+  if (!isTransfer || !hasAt(bytes, fromAt, topicPadding) || !hasAt(bytes, toAt, topicPadding))
+    return 'the log of a transfer is malformed'
+  const from = `0x${bytes.toString('hex', fromAt + topicPadding.length, fromAt + wordBytes)}`
+  const to = `0x${bytes.toString('hex', toAt + topicPadding.length, toAt + wordBytes)}`
+  const valueWei = BigInt(`0x${bytes.toString('hex', dataAt, dataAt + dataSize)}`)
+  return valueWei > 0n && from !== to ? { from, to, valueWei } : 'a log of a transfer without value, or to its sender'
+}
 
-function encodeReceipt({ type, status, cumulativeGasUsed, logsBloom, logs }: Fields): string | undefined {
-  const isComplete =
-    (isMissing(type) || (isQuantity(type) && Number(type) < 0x80)) &&
-    isQuantity(status) &&
-    isQuantity(cumulativeGasUsed) &&
-    typeof logsBloom === 'string' &&
-    bloomPattern.test(logsBloom) &&
-    Array.isArray(logs)
-  if (!isComplete) return undefined
-  const encodedLogs: string[] = []
-  for (const { address, topics, data } of logs as Fields[]) {
-    if (!isAddress(address) || !Array.isArray(topics) || !topics.every(isHash) || !isBytes(data)) return undefined
-    const encodedTopics = topics.map((topic) => rlpString(digitsOf(topic)))
-    encodedLogs.push(rlpList([rlpString(digitsOf(address)), rlpList(encodedTopics), rlpString(digitsOf(data))]))
-  }
-  const body = rlpList([
-    rlpNumber(status),
-    rlpNumber(cumulativeGasUsed),
-    rlpString(digitsOf(logsBloom)),
-    rlpList(encodedLogs),
-  ])
-  const prefix = Number(type ?? 0)
-  return prefix === 0 ? body : `${prefix.toString(16).padStart(2, '0')}${body}`
+function hasAt(bytes: Uint8Array, at: number, expected: Uint8Array): boolean {
+  for (let index = 0; index < expected.length; index++) if (bytes[at + index] !== expected[index]) return false
+  return true
 }
 
 /** A text: what contradicts EIP-7708. The first log must be the value of the transaction, if it has one. */
-function loggedTransfers(
-  { status, contractAddress, logs }: Fields,
-  { from, to, valueWei }: TracedBlock['transactions'][number],
-): TraceTransfer[] | string {
-  const all = logs as readonly Fields[]
-  if (Number(status) !== 1) return all.length === 0 ? [] : 'it failed, but has logs'
-  const recipient = to ?? lower(contractAddress)
+export function topTransfers(
+  { hasSucceeded, contractAddress, logs, transfers, firstTransferAt }: LoggedReceipt,
+  { from, to, valueWei }: TracedTransaction,
+): readonly TraceTransfer[] | string {
+  if (!hasSucceeded) return logs === 0 ? [] : 'it failed, but has logs'
+  if (typeof transfers === 'string') return transfers
+  const recipient = to ?? contractAddress
   const hasOwn = valueWei > 0n && recipient !== from
-  const transfers: TraceTransfer[] = []
-  for (const [at, log] of all.entries()) {
-    const transfer = toTransfer(log)
-    if (typeof transfer === 'string') return transfer
-    if (!transfer) continue
-    const top = hasOwn && transfers.length === 0
-    if (top && at > 0) return 'a log precedes that of its value'
-    transfers.push({ top, ...transfer })
+  if (hasOwn) {
+    if (firstTransferAt > 0) return 'a log precedes that of its value'
+    const [own] = transfers
+    const isLogged = own?.from === from && own.to === recipient && own.valueWei === valueWei
+    if (!isLogged) return 'its value has no log'
   }
-  if (!hasOwn) return transfers
-  const [own] = transfers
-  const isLogged = own?.from === from && own.to === recipient && own.valueWei === valueWei
-  return isLogged ? transfers : 'its value has no log'
+  return transfers.map((transfer, at) => ({ top: hasOwn && at === 0, ...transfer }))
 }
-
-/** Undefined for the log of a contract. */
-function toTransfer({ address, topics, data }: Fields): Omit<TraceTransfer, 'top'> | string | undefined {
-  const [topic, from, to, ...others] = topics as readonly string[]
-  if (lower(address) !== transferLogAddress || lower(topic) !== transferTopic) return undefined
-  const [sender, recipient] = [toAddress(from), toAddress(to)]
-  if (sender === undefined || recipient === undefined || others.length > 0 || !isHash(data))
-    return 'the log of a transfer is malformed'
-  const valueWei = BigInt(data)
-  return valueWei > 0n && sender !== recipient
-    ? { from: sender, to: recipient, valueWei }
-    : 'a log of a transfer without value, or to its sender'
-}
-
-const toAddress = (topic: string | undefined): string | undefined =>
-  topic?.startsWith(`0x${'0'.repeat(24)}`) ? `0x${topic.slice(26).toLowerCase()}` : undefined
 
 /** The parameter of eth_getLogs for the transfers to or from an address in [from, until). */
 export const transferLogFilter = (address: string, side: 'toAddress' | 'fromAddress', { from, until }: Range) => {
@@ -189,12 +153,15 @@ export interface AccountBalances {
 }
 
 /** The problem of a result of eth_getBlockAccessList. */
-export const validateAccessList = (raw: unknown, accessListHash: string): string | undefined => {
-  const encoded = encodeAccessList(raw)
-  if (encoded === undefined) return 'the access list is malformed'
-  return keccakOfHex(encoded) === accessListHash
-    ? undefined
-    : 'the access list does not have the blockAccessListHash of the block'
+export function validateAccessList(raw: unknown, accessListHash: string): string | undefined {
+  try {
+    return hashOfRlp(toList(raw).map(encodeAccount)) === accessListHash
+      ? undefined
+      : 'the access list does not have the blockAccessListHash of the block'
+  } catch (error) {
+    if (error instanceof MalformedHex) return 'the access list is malformed'
+    throw error
+  }
 }
 
 export const toAccountBalances = (raw: unknown): AccountBalances[] =>
@@ -206,52 +173,39 @@ export const toAccountBalances = (raw: unknown): AccountBalances[] =>
     })),
   }))
 
-function encodeAccessList(raw: unknown): string | undefined {
-  if (!Array.isArray(raw)) return undefined
-  try {
-    return rlpList(raw.map(encodeAccount))
-  } catch (error) {
-    if (error instanceof MalformedList) return undefined
-    throw error
-  }
-}
-
-class MalformedList extends Error {}
-
-function encodeAccount(raw: unknown): string {
+function encodeAccount(raw: unknown): RlpItem {
   const { address, storageChanges, storageReads, balanceChanges, nonceChanges, codeChanges } = (raw ?? {}) as Fields
-  if (!isAddress(address)) throw new MalformedList()
-  return rlpList([
-    rlpString(digitsOf(address)),
-    encodeEach(storageChanges, ({ key, changes }) =>
-      rlpList([encodeNumber(key), encodeEach(changes, ({ index, value }) => encodePair(index, encodeNumber(value)))]),
-    ),
-    rlpList(toList(storageReads).map(encodeNumber)),
-    encodeEach(balanceChanges, ({ index, value }) => encodePair(index, encodeNumber(value))),
-    encodeEach(nonceChanges, ({ index, value }) => encodePair(index, encodeNumber(value))),
-    encodeEach(codeChanges, ({ index, code }) => encodePair(index, encodeBytes(code))),
-  ])
+  if (!isAddress(address)) throw new MalformedHex()
+  return [
+    address,
+    encodeEach(storageChanges, ({ key, changes }) => [
+      encodeNumber(key),
+      encodeEach(changes, ({ index, value }) => [encodeNumber(index), encodeNumber(value)]),
+    ]),
+    toList(storageReads).map(encodeNumber),
+    encodeEach(balanceChanges, ({ index, value }) => [encodeNumber(index), encodeNumber(value)]),
+    encodeEach(nonceChanges, ({ index, value }) => [encodeNumber(index), encodeNumber(value)]),
+    encodeEach(codeChanges, ({ index, code }) => [encodeNumber(index), encodeBytes(code)]),
+  ]
 }
 
-const encodeEach = (raw: unknown, encode: (fields: Fields) => string): string =>
-  rlpList(toList(raw).map((item) => encode((item ?? {}) as Fields)))
-
-const encodePair = (index: unknown, value: string): string => rlpList([encodeNumber(index), value])
+const encodeEach = (raw: unknown, encode: (fields: Fields) => RlpItem): RlpItem =>
+  toList(raw).map((item) => encode((item ?? {}) as Fields))
 
 function toList(raw: unknown): readonly unknown[] {
   if (isMissing(raw)) return []
-  if (!Array.isArray(raw)) throw new MalformedList()
+  if (!Array.isArray(raw)) throw new MalformedHex()
   return raw
 }
 
 function encodeNumber(raw: unknown): string {
-  if (!isQuantity(raw)) throw new MalformedList()
-  return rlpNumber(raw)
+  if (!isQuantity(raw)) throw new MalformedHex()
+  return numberBytes(raw)
 }
 
 function encodeBytes(raw: unknown): string {
-  if (!isBytes(raw)) throw new MalformedList()
-  return rlpString(digitsOf(raw))
+  if (typeof raw !== 'string' || !raw.startsWith('0x')) throw new MalformedHex()
+  return raw
 }
 
 /**

@@ -3,7 +3,9 @@
 //
 // 1. A result counts only for the id it carries. A missing, repeated or unknown id is not a result.
 
-import { decodeResult, type ResultKind, validateResult } from './large-results.ts'
+import { JsonBytes, nameHash, UnexpectedJson } from './json-bytes.ts'
+import { type ResultKind, readResult } from './large-results.ts'
+import { readLoggedReceipts } from './logged-receipts.ts'
 import { nodeErrorKind } from './node-errors.ts'
 
 /** What decoding needs to know about a call. */
@@ -30,13 +32,76 @@ export type RpcOutcome =
 /** In the order of the calls, whose ids are consecutive. */
 export type BatchOutcomes = readonly RpcOutcome[] | 'not JSON' | 'batch refused'
 
-export function outcomesIn(text: string, firstId: number, calls: readonly DecodableCall[]): BatchOutcomes {
-  const replies = tryParse(text)
+export function outcomesIn(
+  response: Uint8Array | string,
+  firstId: number,
+  calls: readonly DecodableCall[],
+): BatchOutcomes {
+  const inPlace = typeof response === 'string' ? undefined : readInPlace(response, firstId, calls)
+  if (inPlace) return inPlace
+  const replies = tryParse(typeof response === 'string' ? response : toText(response))
   if (replies === undefined) return 'not JSON'
   if (calls.length > 1 && isBatchRefusal(replies)) return 'batch refused'
   const byId = new Map<unknown, RpcReply>()
   for (const reply of [replies].flat() as RpcReply[]) byId.set(reply?.id, byId.has(reply?.id) ? duplicate : reply)
   return calls.map((call, at) => toOutcome(call, byId.get(firstId + at)))
+}
+
+export const toText = (bytes: Uint8Array): string => new TextDecoder('utf-8').decode(bytes)
+
+const [idName, resultName, errorName] = ['id', 'result', 'error'].map(nameHash)
+
+/** Receipts with logs, if that is all that was requested. Undefined if anything is wrong: then all is parsed. */
+function readInPlace(
+  response: Uint8Array,
+  firstId: number,
+  calls: readonly DecodableCall[],
+): readonly RpcOutcome[] | undefined {
+  if (!calls.every(({ resultKind }) => resultKind?.as === 'logs')) return undefined
+  const json = new JsonBytes(response)
+  const outcomes: RpcOutcome[] = []
+  try {
+    if (calls.length === 1) readReplyInPlace(json, firstId, calls, outcomes)
+    else
+      for (let isOpen = json.begin('list'); isOpen; isOpen = json.hasNext('list'))
+        readReplyInPlace(json, firstId, calls, outcomes)
+  } catch (error) {
+    if (error instanceof UnexpectedJson) return undefined
+    throw error
+  }
+  return json.peek() === undefined && calls.every((_, at) => outcomes[at]) ? outcomes : undefined
+}
+
+function readReplyInPlace(
+  json: JsonBytes,
+  firstId: number,
+  calls: readonly DecodableCall[],
+  outcomes: RpcOutcome[],
+): void {
+  let at = -1
+  let resultAt = -1
+  const read = (): void => {
+    const kind = calls[at]?.resultKind
+    if (kind?.as !== 'logs' || outcomes[at]) throw new UnexpectedJson()
+    const result = readLoggedReceipts(json, kind.block)
+    if (typeof result === 'string') throw new UnexpectedJson()
+    outcomes[at] = { is: 'result', result }
+  }
+  for (let isOpen = json.begin('object'); isOpen; isOpen = json.hasNext('object')) {
+    const name = json.name()
+    if (name === idName && at < 0) at = Number(json.word()) - firstId
+    else if (name === resultName && resultAt < 0) {
+      resultAt = json.at
+      if (at < 0) json.skip()
+      else read()
+    } else if (name === errorName && json.word() !== 'null') throw new UnexpectedJson()
+    else json.skip()
+  }
+  if (outcomes[at]) return
+  const end = json.at
+  json.at = resultAt
+  read()
+  json.at = end
 }
 
 function tryParse(text: string): unknown {
@@ -80,11 +145,10 @@ function toOutcome(call: DecodableCall, reply: RpcReply | undefined): RpcOutcome
   }
   if (reply.result === undefined || reply.result === null) return unusable('the result is null', 'null')
   const { resultKind } = call
-  const problem = resultKind ? validateResult(resultKind, reply.result) : call.validate?.(reply.result)
-  if (problem !== undefined) return unusable(problem, 'invalid')
-  try {
-    return { is: 'result', result: resultKind ? decodeResult(resultKind, reply.result) : reply.result }
-  } catch (error) {
-    return unusable(`cannot be decoded: ${(error as Error).message}`, 'invalid')
+  if (!resultKind) {
+    const problem = call.validate?.(reply.result)
+    return problem === undefined ? { is: 'result', result: reply.result } : unusable(problem, 'invalid')
   }
+  const read = readResult(resultKind, reply.result)
+  return 'problem' in read ? unusable(read.problem, 'invalid') : { is: 'result', result: read.value }
 }

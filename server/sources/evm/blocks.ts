@@ -4,7 +4,8 @@
 import { Fault } from '#core/fault.ts'
 import type { Range } from '#core/ranges.ts'
 import { type LoggedBlock, transferLogFilter, validateTransferLogs } from './amsterdam.ts'
-import { type DecodedResults, decodeResult, validateResult } from './large-results.ts'
+import type { DecodedResults } from './large-results.ts'
+import { toLoggedTransfers } from './logged-receipts.ts'
 import { CallFault, type Rpc, type RpcCall, type RpcCallOptions } from './rpc.ts'
 import {
   completeTraces,
@@ -187,11 +188,8 @@ function toLogResult(block: Block, form: ReceiptForm, results: readonly unknown[
   if (failure instanceof CallFault && (failure.isOfCall || failure.isFinal)) return { failure }
   if (failure) throw failure
   if (form === 'eth_getBlockReceipts') return { transfers: results[0] as DecodedResults['logs'] }
-  const kind = { as: 'logs', block: toLoggedBlock(block) } as const
-  const contradiction = validateResult(kind, results)
-  return contradiction === undefined
-    ? { transfers: decodeResult(kind, results) as DecodedResults['logs'] }
-    : { contradiction }
+  const transfers = toLoggedTransfers(results, toLoggedBlock(block))
+  return typeof transfers === 'string' ? { contradiction: transfers } : { transfers }
 }
 
 /** The balances that each account had after the transactions of the block, verified. */

@@ -1,10 +1,10 @@
 // Detects what a node supports by calling it, and describes the limitations that follow.
 import { recordFrom } from '#core/record-from.ts'
 import type { Clock } from '#runtime/clock.ts'
-import { toLoggedTransfers, validateLoggedReceipts } from './amsterdam.ts'
 import { isNull, type RpcOutcome } from './batch-results.ts'
 import { accountCalls, blockCall, filterCall, headerCall, hexOf, receiptCallsOf, toLoggedBlock } from './blocks.ts'
 import { toHeader } from './large-results.ts'
+import { toLoggedTransfers } from './logged-receipts.ts'
 import { kindOf } from './node-errors.ts'
 import { isFinalRefusal, isUnknownMethod, type Rpc, type RpcCall, type RpcCallOptions } from './rpc.ts'
 import type { Block, ReadForm, ReceiptForm, TraceForm, TraceWithBlock } from './types.ts'
@@ -146,9 +146,9 @@ async function testLogs(
   if (!allSucceeded(outcomes)) return 'unusable'
   const results = outcomes.map((outcome) => (outcome.is === 'result' ? outcome.result : undefined))
   const receipts = form === 'eth_getBlockReceipts' ? results[0] : results
-  const logged = toLoggedBlock(block)
-  if (validateLoggedReceipts(receipts, logged) !== undefined) return 'unusable'
-  return toLoggedTransfers(receipts, logged).flat().length > 0 ? 'verified' : 'no transfer'
+  const transfers = toLoggedTransfers(receipts, toLoggedBlock(block))
+  if (typeof transfers === 'string') return 'unusable'
+  return transfers.flat().length > 0 ? 'verified' : 'no transfer'
 }
 
 /** A block to try the trace methods with, and one of its transactions. */

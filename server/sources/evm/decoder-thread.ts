@@ -1,7 +1,6 @@
 // The worker thread that decodes large responses (decoder.ts).
 import { type Handed, serveThread } from '#runtime/worker-thread.ts'
 import { type DecodableCall, outcomesIn } from './batch-results.ts'
-import { toText } from './decoder.ts'
 
 interface DecodeInput {
   readonly response: Uint8Array
@@ -11,6 +10,6 @@ interface DecodeInput {
 
 serveThread({
   outcomes: async ({ response, firstId, calls }: DecodeInput): Promise<Handed> => ({
-    value: outcomesIn(toText(response), firstId, calls),
+    value: outcomesIn(response, firstId, calls),
   }),
 })

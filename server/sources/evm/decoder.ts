@@ -18,7 +18,7 @@ export async function decodeBatch(
   // A `validate` function cannot be passed to a thread. The results of such calls are small.
   const isInline =
     typeof response === 'string' || response.length <= inlineBytesMax || calls.some(({ resultKind }) => !resultKind)
-  if (isInline) return outcomesIn(typeof response === 'string' ? response : toText(response), firstId, calls)
+  if (isInline) return outcomesIn(response, firstId, calls)
   thread ??= openThread(new URL('./decoder-thread.ts', import.meta.url), undefined)
   const plainCalls = calls.map(({ method, resultKind }) => ({ method, resultKind }))
   try {
@@ -27,5 +27,3 @@ export async function decodeBatch(
     throw new FetchError('text', 'the response of a node cannot be decoded', { cause })
   }
 }
-
-export const toText = (bytes: Uint8Array): string => new TextDecoder('utf-8').decode(bytes)

@@ -5,10 +5,9 @@ import {
   type LoggedBlock,
   toAccountBalances,
   toAmsterdamHeader,
-  toLoggedTransfers,
   validateAccessList,
-  validateLoggedReceipts,
 } from './amsterdam.ts'
+import { toLoggedTransfers } from './logged-receipts.ts'
 import { flatTransfers, nestedTransfers } from './trace-transfers.ts'
 import type { Block, CallFrame, FlatTrace, Header, Receipt, TraceTransfer } from './types.ts'
 import {
@@ -52,8 +51,26 @@ export interface DecodedResults {
   readonly receipt: Receipt
 }
 
+export type ReadResult = { readonly value: DecodedResults[ResultKind['as']] } | { readonly problem: string }
+
+export function readResult(kind: ResultKind, raw: unknown): ReadResult {
+  if (kind.as === 'logs') {
+    const transfers = toLoggedTransfers(raw, kind.block)
+    return typeof transfers === 'string' ? { problem: transfers } : { value: transfers }
+  }
+  const problem = validateResult(kind, raw)
+  if (problem !== undefined) return { problem }
+  try {
+    return { value: decodeResult(kind, raw) }
+  } catch (error) {
+    return { problem: `cannot be decoded: ${(error as Error).message}` }
+  }
+}
+
+type PlainKind = Exclude<ResultKind, { readonly as: 'logs' }>
+
 /** Returns a problem of the result, or undefined. */
-export function validateResult(kind: ResultKind, raw: unknown): string | undefined {
+function validateResult(kind: PlainKind, raw: unknown): string | undefined {
   switch (kind.as) {
     case 'block':
       return validateHeader(raw, kind.number) ?? validateTransactions(raw)
@@ -63,8 +80,6 @@ export function validateResult(kind: ResultKind, raw: unknown): string | undefin
       return validateNestedTraces(raw, kind.block)
     case 'frame':
       return validateFrame(raw, kind.transaction)
-    case 'logs':
-      return validateLoggedReceipts(raw, kind.block)
     case 'accessList':
       return validateAccessList(raw, kind.hash)
     case 'receipts':
@@ -74,7 +89,7 @@ export function validateResult(kind: ResultKind, raw: unknown): string | undefin
   }
 }
 
-export function decodeResult(kind: ResultKind, raw: unknown): DecodedResults[ResultKind['as']] {
+export function decodeResult(kind: PlainKind, raw: unknown): DecodedResults[ResultKind['as']] {
   switch (kind.as) {
     case 'block':
       return toBlock(raw)
@@ -88,8 +103,6 @@ export function decodeResult(kind: ResultKind, raw: unknown): DecodedResults[Res
       )
     case 'frame':
       return nestedTransfers(raw as CallFrame)
-    case 'logs':
-      return toLoggedTransfers(raw, kind.block)
     case 'accessList':
       return toAccountBalances(raw)
     case 'receipts':
