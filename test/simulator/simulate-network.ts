@@ -35,6 +35,7 @@ export function simulateScenario(
   const truth = new Truth()
   const simulation = new Simulation(scenario, truth)
   const epochs = Array.from({ length: until }, () => simulation.simulateEpoch())
+  const blocks = new Map(epochs.flatMap((epoch) => [...epoch.blocks]))
   return {
     seed: scenario.seed,
     plan: scenario.plan,
@@ -43,7 +44,8 @@ export function simulateScenario(
     truth,
     epochs,
     finalized: simulation.finalized,
-    blocks: new Map(epochs.flatMap(({ blocks }) => [...blocks])),
+    blocks,
+    blockByRoot: (root) => blocks.values().find((block) => block.root === root),
     snapshots: epochs.flatMap(({ states }) => states),
     headSlot: until * scenario.plan.slotsPerEpoch - 1,
     epoch: (epoch) => epochs[epoch],

@@ -4,9 +4,9 @@ import { type ConsensusRules, isFrom } from '#sources/beacon/consensus.ts'
 import { mixFromBlocks } from '#sources/beacon/duty-seeds.ts'
 import type { PayloadState } from '#sources/beacon/payload-state.ts'
 import { computePayloadCommittees } from '#sources/beacon/shuffle.ts'
-import type { EpochData } from '../read/epoch.ts'
+import { chainOf, type EpochData } from '../read/epoch.ts'
 
-type SeatSource = Pick<EpochData, 'epoch' | 'atStart' | 'committees' | 'blocks'>
+type SeatSource = Pick<EpochData, 'epoch' | 'atStart' | 'committees' | 'blocks' | 'child'>
 
 /** A segment that fails is read again from its start. */
 const epochsMax = 16
@@ -16,14 +16,17 @@ export class PayloadSeats {
   readonly #seatSources = new Map<number, { readonly increments: Uint32Array; readonly mix: Uint8Array | undefined }>()
 
   /** By slot. Undefined before Gloas, and if they are not known. Call it for one epoch after the other. */
-  of(rules: ConsensusRules, { epoch, atStart, committees, blocks }: SeatSource): Uint32Array | undefined {
+  of(rules: ConsensusRules, { epoch, atStart, committees, blocks, child }: SeatSource): Uint32Array | undefined {
     const source = this.#seatSources.get(epoch)
     const hasSeats = isFrom(rules, 'gloas', epoch)
     const listed = hasSeats ? seatsOf(rules, atStart.payloads, 'now') : undefined
     for (const at of this.#seatSources.keys()) if (at <= epoch - epochsMax || at > epoch) this.#seatSources.delete(at)
     // A node that offers whole states keeps doing so.
     if (!listed && isFrom(rules, 'gloas', epoch + 1))
-      this.#seatSources.set(epoch + 1, { increments: atStart.increments, mix: mixFromBlocks(rules, epoch + 1, blocks) })
+      this.#seatSources.set(epoch + 1, {
+        increments: atStart.increments,
+        mix: mixFromBlocks(rules, epoch + 1, chainOf({ blocks, child })),
+      })
     if (listed || !hasSeats || !source?.mix) return listed
     // The first epoch of the fork is drawn when it begins.
     const increments = epoch === rules.forkEpochs.gloas ? atStart.increments : source.increments

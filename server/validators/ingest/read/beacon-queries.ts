@@ -53,17 +53,20 @@ export function createBeaconQueries(beacon: Beacon, rules: ConsensusRules, signa
     options: Omit<BeaconRequest, 'path'> = {},
   ): Promise<T | undefined> => requestData(beacon, { path, ...options }, read, signal)
 
-  const queryHeader = (block: number | 'head') =>
+  /** `block`: its slot, its root, or the newest one. */
+  const queryHeader = (block: number | string) =>
     queryData(`/eth/v1/beacon/headers/${block}`, (data): BlockHeader => {
       const fields = readFields(data, 'data')
       const message = readFields(readFields(fields.header, 'header').message, 'message')
       const slot = figureOf(message.slot, 'slot')
       const root = headerRoot(message)
-      if (block !== 'head' && slot > block)
+      if (typeof block === 'number' && slot > block)
         throw new InvalidResponseError(`requested the header of slot ${block}, got that of ${slot}`)
       // For an empty slot, some nodes return an earlier block. Its root does not matter.
-      if ((block === 'head' || slot === block) && hexOf(fields.root, 'root', 32) !== root)
+      if ((typeof block === 'string' || slot === block) && hexOf(fields.root, 'root', 32) !== root)
         throw new InvalidResponseError(`the header of slot ${slot} has the root ${root}, not ${fields.root}`)
+      if (typeof block === 'string' && block !== 'head' && root !== block)
+        throw new InvalidResponseError(`requested the header of the block ${block}, got that of ${root}`)
       const proposer = figureOf(message.proposer_index, 'proposer_index')
       return { slot, proposer, root, parentRoot: hexOf(message.parent_root, 'parent_root', 32) }
     })
@@ -142,6 +145,8 @@ export function createBeaconQueries(beacon: Beacon, rules: ConsensusRules, signa
       ),
 
     header: queryHeaderAt,
+
+    headerOf: (root: string) => queryHeader(root),
 
     /** The newest block of the canonical chain. */
     head: () => queryHeader('head'),

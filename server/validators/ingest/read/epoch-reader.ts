@@ -75,7 +75,11 @@ export class EpochReader {
     const boundary = await this.#boundaries.atEpoch(epoch + 1)
     const proposers = await this.#duties.proposers(epoch, start.validators)
     verifyProposers(this.#source.rules, epoch, ownBlocks, proposers)
-    this.#duties.prepare(epoch + 1, { now: boundary.validators, previous: start.validators, blocks })
+    // The next block tells what the duties of empty epochs depend on.
+    const later =
+      blocks.length === 0 ? await this.#blocks.findFrom(firstSlotAt(this.#source.rules, epoch + 2)) : undefined
+    const choice = { now: boundary.validators, previous: start.validators, blocks: later ? [later] : blocks }
+    this.#duties.prepare(epoch + 1, choice)
     return {
       epoch,
       blocks,
@@ -89,7 +93,7 @@ export class EpochReader {
       atEnd: boundary.validators,
       boundary,
       finalizedEpoch: await this.#finalizedAt(epoch + 2),
-      ...(await this.#payloads.of(epoch, blocks, nextBlocks.length === 0)),
+      ...(later ? { child: later } : await this.#payloads.of(epoch, blocks, nextBlocks.length === 0)),
     }
   }
 

@@ -2,14 +2,14 @@
 // (behaviour/validators.md#nodes-that-prune-states).
 //
 // 1. Each record is read from one node: two nodes may follow different forks.
-// 2. The anchor block is read before and after the states. If it has changed, the states are read again with the next
-//    poll. After a reorganization the new fork has another anchor block, and so another record.
+// 2. The newest block is read before and after the states, and the anchor block again if it is another one. If the
+//    anchor block has changed, the states are read again with the next poll. After a reorganization the new fork has another anchor block, and so another record.
 import type { Range } from '#core/ranges.ts'
 import { type Beacon, BeaconError, type SingleBeacon } from '#sources/beacon/client.ts'
 import { type ConsensusRules, epochAt, firstSlotAt, readableUntil } from '#sources/beacon/consensus.ts'
-import { type BeaconQueries, type BlockLink, createBeaconQueries } from './beacon-queries.ts'
+import { type BlockHeader, type BlockLink, createBeaconQueries, type QuerySource } from './beacon-queries.ts'
+import { BlockSearch } from './block-search.ts'
 import { EpochReader } from './epoch-reader.ts'
-import { findBlockUpTo } from './linked-blocks.ts'
 import { isFileError, type StateRecords } from './state-records.ts'
 
 export interface HeadRecording {
@@ -65,13 +65,14 @@ export async function recordHead(
     if (!head || finalizedEpoch === undefined) throw new BeaconError('the node did not return its newest block')
     // States of an unknown fork cannot be read.
     const until = Math.min(epochAt(rules, head.slot) + 1, readableUntil(rules) + 1)
+    const findAnchor = createAnchorSearch({ queries, rules })
     // The newest first: if reading them takes long, the node may delete the others, but these can still be used.
     for (let epoch = until - 1; epoch >= Math.max(finalizedEpoch, neededFrom, until - epochsMax); epoch--) {
-      const anchor = await findAnchor(queries, rules, epoch)
+      const anchor = await findAnchor(epoch)
       if (!anchor || (await records.has(epoch, anchor.root))) continue
       const parts = await new EpochReader(node, rules).withSignal(signal).readStateParts(epoch)
-      const after = await findAnchor(queries, rules, epoch)
-      if (after?.root !== anchor.root) continue
+      const isUnchanged = (await queries.head())?.root === head.root
+      if (!isUnchanged && (await createAnchorSearch({ queries, rules })(epoch))?.root !== anchor.root) continue
       await records.write({ ...parts, anchor })
       recorded.push(epoch)
     }
@@ -117,12 +118,18 @@ export const healthyFirst = (all: readonly SingleBeacon[]): Beacon[] => {
   return nodes.map((node) => node.beacon).sort((a, b) => Number(hasFailed(a)) - Number(hasFailed(b)))
 }
 
-/** The newest block at or before the first slot of an epoch. */
-export const findAnchor = (
-  queries: BeaconQueries,
-  rules: ConsensusRules,
-  epoch: number,
-): Promise<BlockLink | undefined> => findBlockUpTo({ queries, rules }, firstSlotAt(rules, epoch))
+/** Finds the newest block at or before the first slot of an epoch. Call it for one epoch after the other, the newest first. */
+function createAnchorSearch(source: QuerySource): (epoch: number) => Promise<BlockLink | undefined> {
+  const search = new BlockSearch(source)
+  let anchor: BlockHeader | undefined
+  return async (epoch) => {
+    const firstSlot = firstSlotAt(source.rules, epoch)
+    // The slots up to the later epoch are empty.
+    if (anchor && anchor.slot <= firstSlot) return anchor
+    anchor = (await source.queries.header(firstSlot)) ?? (await search.findBefore(firstSlot))
+    return anchor
+  }
+}
 
 /**
  * The first epoch of a range that can be processed: it, the epoch before it and the two after it have states, in a

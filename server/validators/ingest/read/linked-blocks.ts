@@ -5,14 +5,16 @@ import { BeaconError } from '#sources/beacon/client.ts'
 import { epochAt, firstSlotAt } from '#sources/beacon/consensus.ts'
 import { verifyLink } from '../rules/verify-blocks.ts'
 import type { BlockLink, QuerySource } from './beacon-queries.ts'
+import { BlockSearch } from './block-search.ts'
 
 const blocksAtOnce = 8
-/** The parent and the child of a block are searched in this many epochs. */
-const searchEpochs = 4
 
 export class LinkedBlocks {
   readonly #source: QuerySource
+  readonly #search: BlockSearch
   readonly #blocks = new Map<number, readonly Block[]>()
+  /** The last block that was searched after empty epochs. */
+  #later: Block | undefined
   /** The last block that was forgotten. */
   #forgotten: Block | undefined
   /** The last block up to the end of each epoch. */
@@ -20,6 +22,7 @@ export class LinkedBlocks {
 
   constructor(source: QuerySource) {
     this.#source = source
+    this.#search = new BlockSearch(source)
   }
 
   /** Keeps only what is needed to read this epoch and the next two. */
@@ -43,35 +46,34 @@ export class LinkedBlocks {
   async parentOf(block: Block): Promise<Block | undefined> {
     const known = [this.#forgotten, ...this.#keptBlocks()].find((other) => other?.root === block.parentRoot)
     if (known) return known
-    const lowest = Math.max(1, block.slot - searchEpochs * this.#source.rules.slotsPerEpoch)
-    for (let slot = block.slot - 1; slot >= lowest; slot--) {
-      const parent = await this.#source.queries.block(slot)
-      if (!parent) continue
-      verifyLink(epochAt(this.#source.rules, block.slot), parent, block)
-      return parent
-    }
-    if (lowest === 1) return undefined
-    throw new BeaconError(`the node has no block in the ${searchEpochs} epochs before slot ${block.slot}`)
+    const header = await this.#search.findParent(block)
+    if (header?.slot === 0 || (!header && this.#search.isNearGenesis(block.slot))) return undefined
+    const parent = header && (await this.#source.queries.block(header.slot))
+    if (!parent) throw new BeaconError(`the node does not have the block before slot ${block.slot}`)
+    verifyLink(epochAt(this.#source.rules, block.slot), parent, block)
+    return parent
   }
 
   async childOf(block: Block): Promise<Block> {
     const child = await this.findChild(block)
     if (child) return child
-    throw new BeaconError(`the node has no block in the ${searchEpochs} epochs after slot ${block.slot}`)
+    throw new BeaconError(`the node has no block after slot ${block.slot}`)
   }
 
   /** Undefined: there is none yet. */
   async findChild(block: Block): Promise<Block | undefined> {
     const known = this.#keptBlocks().find(({ parentRoot }) => parentRoot === block.root)
     if (known) return known
-    const end = block.slot + 1 + searchEpochs * this.#source.rules.slotsPerEpoch
-    for (let slot = block.slot + 1; slot < end; slot++) {
-      const child = await this.#source.queries.block(slot)
-      if (!child) continue
-      verifyLink(epochAt(this.#source.rules, block.slot), block, child)
-      return child
-    }
-    return undefined
+    const child = await this.findFrom(block.slot + 1)
+    if (child) verifyLink(epochAt(this.#source.rules, block.slot), block, child)
+    return child
+  }
+
+  /** The first block at or after a slot. Undefined: there is none yet. */
+  async findFrom(slot: number): Promise<Block | undefined> {
+    const header = await this.#search.findFrom(slot)
+    if (header && this.#later?.root !== header.root) this.#later = await this.#source.queries.block(header.slot)
+    return header && this.#later
   }
 
   async of(epoch: number): Promise<readonly Block[]> {
@@ -105,11 +107,10 @@ export class LinkedBlocks {
     const lastOwn = blocks.findLast(({ slot }) => slot < firstSlotAt(this.#source.rules, epoch + 1))
     this.#lastBlocks.set(epoch, lastOwn ?? this.#lastBlocks.get(epoch - 1)).set(epoch + 1, before)
     if (!before) return chain
-    for (let slot = end; slot < end + 2 * this.#source.rules.slotsPerEpoch; slot++) {
-      const header = await this.#source.queries.header(slot)
-      if (!header) continue
-      verifyLink(epoch, before, header)
-      return [...chain, header]
+    const after = await this.#search.findFrom(end)
+    if (after) {
+      verifyLink(epoch, before, after)
+      return [...chain, after]
     }
     const header = before.slot === end - 1 ? await this.#source.queries.header(before.slot) : undefined
     if (header) {
@@ -126,15 +127,7 @@ export class LinkedBlocks {
     const known = this.#lastBlocks.get(epoch - 1)
     if (known) return known
     const first = firstSlotAt(this.#source.rules, epoch)
-    return block?.slot === first ? undefined : findBlockUpTo(this.#source, Math.max(0, first - 1))
+    if (block?.slot === first) return undefined
+    return block ? this.#search.findParent(block) : this.#search.findBefore(first)
   }
-}
-
-/** The newest block at or before a slot, at most two epochs earlier. */
-export async function findBlockUpTo({ rules, queries }: QuerySource, slot: number): Promise<BlockLink | undefined> {
-  for (let at = slot; at >= Math.max(0, slot - 2 * rules.slotsPerEpoch); at--) {
-    const header = await queries.header(at)
-    if (header) return { slot: at, root: header.root }
-  }
-  return undefined
 }

@@ -42,7 +42,7 @@ const emptyVotes = (epoch: number, count: number) => ({
 
 /**
  * `blocks`: those of this epoch and the next, in ascending order. `stakes`: those of this epoch and the next. `parent`: the
- * block before them. It is needed since Gloas, if the epoch starts with an empty slot.
+ * block before them. It is needed since Gloas, if the epoch starts with an empty slot. Undefined: it is the genesis block.
  */
 export function tallyVotes(
   rules: ConsensusRules,
@@ -59,7 +59,7 @@ export function tallyVotes(
     for (const index of members) votes.dutySlot[index] = slot
   })
   verifyCommittees(stakes[0], votes.dutySlot, committees)
-  const heads = createHeadLookup(rules, epoch, parent ? [parent, ...blocks] : blocks)
+  const heads = createHeadLookup(rules, parent ? [parent, ...blocks] : blocks)
   for (const block of blocks) {
     const stake = stakes[epochAt(rules, block.slot) - epoch]
     assert(stake, `the block of slot ${block.slot} cannot hold votes of epoch ${epoch}`)
@@ -159,7 +159,7 @@ type HeadLookup = (slot: number) => Pick<HeadVote, 'headRoot' | 'isSameSlot' | '
  * The last block up to a slot. Its root is undefined for slots from the last block on. `blocks`: of the chain, in
  * ascending order.
  */
-function createHeadLookup(rules: ConsensusRules, epoch: number, blocks: readonly Block[]): HeadLookup {
+function createHeadLookup(rules: ConsensusRules, blocks: readonly Block[]): HeadLookup {
   const bySlot = new Map<number, ReturnType<HeadLookup>>()
   const find: HeadLookup = (slot) => {
     const at = blocks.findIndex((block) => block.slot > slot)
@@ -167,7 +167,8 @@ function createHeadLookup(rules: ConsensusRules, epoch: number, blocks: readonly
     return {
       headRoot: child?.parentRoot,
       isSameSlot: slot === 0 || block?.slot === slot,
-      payload: block ? judgedPayload(rules, block, child) : payloadBefore(epoch, child),
+      // Only the genesis block is not among the blocks. Its payload is part of the first state.
+      payload: block ? judgedPayload(rules, block, child) : 'full',
     }
   }
   return (slot) => bySlot.getOrInsertComputed(slot, () => find(slot))
@@ -182,9 +183,3 @@ const judgedPayload = (rules: ConsensusRules, block: Block, child: Block | undef
   block.slot === firstSlotAt(rules, rules.forkEpochs.gloas) || block.sharesFirstPayloadBit
     ? 'full'
     : payloadStatus(block, child)
-
-/** The payload of the block before all known ones. Since Gloas, only the genesis block may be unknown: it counts as full. */
-function payloadBefore(epoch: number, child: Block | undefined): PayloadStatus {
-  assert(!child?.bid || epoch === 0, `the parent of the block of slot ${child?.slot} is needed`)
-  return 'full'
-}
