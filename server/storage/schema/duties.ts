@@ -78,7 +78,7 @@ export const dutiesSchema = (dialect: StateDialect): readonly string[] => [
   `create table reward_audits (network integer not null, epoch integer not null, part text not null,
     compared integer not null, differing integer not null, gwei bigint not null, primary key (network, epoch, part)) ${dialect.clustered}`,
 
-  // Balance changes that duties do not explain, such as deposits and consolidations.
+  // Balance changes that nothing explains, such as deposits that a node does not list.
   `create table unexplained_balance_changes (network integer not null, epoch integer not null, validators integer not null,
     in_gwei bigint not null, out_gwei bigint not null, primary key (network, epoch)) ${dialect.clustered}`,
 

@@ -1,4 +1,4 @@
-// Stores, by epoch, how computed rewards compare with the node's own, and balance changes that duties do not explain.
+// Stores, by epoch, how computed rewards compare with the node's own, and balance changes that nothing explains.
 import type { Network } from '#api/contract/wire/validators.ts'
 import { merge } from '#core/ranges.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'
@@ -44,7 +44,7 @@ export async function auditTotals(
   return row ?? { compared: 0, differing: 0 }
 }
 
-/** Balance changes by deposits, consolidations and unknown causes. Withdrawals are in blocks and not included. */
+/** Balance changes that neither duties nor deposits, withdrawals and consolidations explain. */
 export interface UnexplainedBalanceChanges {
   readonly validators: number
   /** Sums of the increases and of the decreases, both zero or more. */

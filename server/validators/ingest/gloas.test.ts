@@ -90,17 +90,21 @@ describe('a chain that crosses the fork to Gloas', { skip: skipWithoutGloas }, (
   }
   const label = (epoch: number, validator: number, name: Measure) => `epoch ${epoch}, validator ${validator}: ${name}`
 
-  /** Deposits and consolidations are the only changes outside duties. */
-  function assertChanges({ unexplainedBalanceChanges: changes }: ProcessedEpoch, epoch: number): void {
-    const amounts = Object.values(truth.balanceChanges[epoch]?.parts ?? {})
-      .map(({ deposits = 0, consolidations = 0 }) => deposits + consolidations)
-      .filter((gwei) => gwei !== 0)
-    const total = (list: readonly number[]) => list.reduce((sum, gwei) => sum + gwei, 0)
-    assert.deepEqual(changes, {
-      validators: amounts.length,
-      inGwei: total(amounts.filter((gwei) => gwei > 0)),
-      outGwei: 0 - total(amounts.filter((gwei) => gwei < 0)),
-    })
+  /** Every change of a balance is explained, and deposits and consolidations are those of the truth. */
+  function assertChanges({ unexplainedBalanceChanges, transfers }: ProcessedEpoch, epoch: number): void {
+    assert.deepEqual(unexplainedBalanceChanges, { validators: 0, inGwei: 0, outGwei: 0 }, `epoch ${epoch}`)
+    const parts = Object.entries(truth.balanceChanges[epoch]?.parts ?? {})
+    for (const [name, part] of [
+      ['deposited', 'deposits'],
+      ['consolidated', 'consolidations'],
+      ['withdrawn', 'withdrawals'],
+    ] as const) {
+      const expected = parts.flatMap(([validator, { [part]: gwei = 0 }]) =>
+        gwei === 0 ? [] : [[Number(validator), Math.abs(gwei) * (name === 'withdrawn' ? 1 : Math.sign(gwei))] as const],
+      )
+      const found = [...transfers[name]].filter(([, gwei]) => gwei !== 0)
+      assert.deepEqual(new Map(found), new Map(expected), `epoch ${epoch}: ${name}`)
+    }
   }
 
   for (const [name, options] of Object.entries(forms)) {

@@ -7,13 +7,13 @@
 // 3. A balance never falls below zero. Penalties are applied one after another, as on the chain.
 // 4. For a slashed validator, a decrease that the replay does not explain counts as earnings, because its later penalty
 //    depends on all validators that were slashed around the same time.
-// 5. Any other difference between the replay and the state is unexplained (verify.ts).
+// 5. A new validator may have less than its deposits: those with an invalid signature are not credited.
+// 6. Any other difference between the replay and the state is unexplained (verify.ts).
 
 import type { Block } from '#sources/beacon/block.ts'
 import { type ConsensusRules, firstSlotAt, isForkFrom } from '#sources/beacon/consensus.ts'
 import { type PendingChange, pendingChange } from '#sources/beacon/pending.ts'
 import { indicesOfKeys } from '#sources/beacon/validator-keys.ts'
-import type { UnexplainedBalanceChanges } from '#validators/duties/audits.ts'
 import type { Transfer } from '#validators/method/measures.ts'
 import type { EpochStates } from '../read/epoch.ts'
 import { type BlockEffects, proposerReward } from '../rules/block-effects.ts'
@@ -28,7 +28,6 @@ export interface Earnings {
    * first state to the next one. What nothing explains counts as deposited.
    */
   readonly transfers: Readonly<Record<Transfer, ReadonlyMap<number, number>>>
-  readonly unexplainedBalanceChanges: UnexplainedBalanceChanges
   /** Balances when the chain updated effective balances, at the end of the epoch. */
   readonly balancesAtUpdate: Float64Array
   /**
@@ -90,9 +89,9 @@ export function computeEarnings(
     if (difference === 0) continue
     balancesAtUpdate[index] = (balancesAtUpdate[index] as number) + difference
     if (difference < 0 && atEnd.slashed[index] === 1) earned[index] = (earned[index] as number) + difference
+    else if (difference < 0 && index >= atStart.count) addTo(transfers.deposited, index, difference)
     else unexplained.set(index, difference)
   }
-  const unexplainedBalanceChanges = transfers.total(unexplained)
   return {
     earned,
     transfers: {
@@ -100,7 +99,6 @@ export function computeEarnings(
       withdrawn: transfers.withdrawn,
       consolidated: transfers.consolidated,
     },
-    unexplainedBalanceChanges,
     balancesAtUpdate,
     queuedExcess: transfers.queuedExcess,
     unexplained,
@@ -188,15 +186,6 @@ class BalanceTransfers {
     if (validator === undefined) return
     replay.balance[validator] = (replay.balance[validator] as number) + gwei
     addTo(sums, validator, gwei)
-  }
-
-  total(unexplained: ReadonlyMap<number, number>): UnexplainedBalanceChanges {
-    const sums = [...addUp(this.deposited, this.consolidated, unexplained).values()].filter((gwei) => gwei !== 0)
-    return {
-      validators: sums.length,
-      inGwei: sums.reduce((sum, gwei) => sum + Math.max(0, gwei), 0),
-      outGwei: sums.reduce((sum, gwei) => sum + Math.max(0, 0 - gwei), 0),
-    }
   }
 }
 

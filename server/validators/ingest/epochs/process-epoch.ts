@@ -11,6 +11,7 @@
 import { slashedIn } from '#sources/beacon/block.ts'
 import { type ConsensusRules, epochAt, firstSlotAt } from '#sources/beacon/consensus.ts'
 import { isActiveAt } from '#sources/beacon/validators.ts'
+import type { UnexplainedBalanceChanges } from '#validators/duties/audits.ts'
 import type { Measure, Transfer } from '#validators/method/measures.ts'
 import type { EpochData, ExecutionRewards } from '../read/epoch.ts'
 import { type BlockEffects, computeEffects, isSlashable, proposerReward } from '../rules/block-effects.ts'
@@ -74,18 +75,25 @@ export function processEpoch(
   sums.ensureCapacity(Math.max(atStart.count, atEnd.count))
   addVotes(sums, votes, voteRewards)
   addBlocks(sums, data, effects, proposals, firstSlotAt(rules, epoch))
-  const { earned, unexplainedBalanceChanges } = earnings
+  const { earned, transfers, unexplained } = earnings
   for (let index = 0; index < earned.length; index++) sums.add('earnings', index, earned[index] as number)
   // Only in epochs with duties: otherwise it would depend on the other epochs of the segment whether there is a row.
-  for (const [name, byValidator] of Object.entries(earnings.transfers) as [Transfer, ReadonlyMap<number, number>][])
+  for (const [name, byValidator] of Object.entries(transfers) as [Transfer, ReadonlyMap<number, number>][])
     for (const [index, gwei] of byValidator)
       if (index < atStart.count && isActiveAt(atStart, index, epoch)) sums.addToRow(name, index, gwei)
   markActive(sums, data, epoch)
   const effectsOfNextEpochStart = effectsBetween.find(({ slot }) => slot === nextEpochSlot)
   const { proposerGwei, sameSlot } = votes
   const carry: Carry = { epoch, proposerGwei, voteRewards, scores, effectsOfNextEpochStart, sameSlot }
-  return { carry, unexplainedBalanceChanges, voteRewards, effects, votes, proposals }
+  const unexplainedBalanceChanges = addUpChanges([...unexplained.values()])
+  return { carry, transfers, unexplainedBalanceChanges, voteRewards, effects, votes, proposals }
 }
+
+const addUpChanges = (changes: readonly number[]): UnexplainedBalanceChanges => ({
+  validators: changes.length,
+  inGwei: changes.reduce((sum, gwei) => sum + Math.max(0, gwei), 0),
+  outGwei: changes.reduce((sum, gwei) => sum + Math.max(0, 0 - gwei), 0),
+})
 
 /** An epoch without the data that is only known at the end of the next one. */
 type AccountedEpoch = Omit<EpochData, 'finalizedEpoch' | 'proposers'>

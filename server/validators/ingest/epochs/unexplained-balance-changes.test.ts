@@ -1,9 +1,10 @@
-// Deposits and consolidations are stored and reported by epoch, and are not earnings
-// (behaviour/validators.md#balance-changes-outside-duties).
+// Deposits and consolidations are measures, and explain balances. What they do not explain is stored and reported by epoch
+// (behaviour/validators.md#unexplained-balance-changes).
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
+import type { BeaconNodeOptions } from '#simulator/beacon/node.ts'
 import { presentForks } from '#simulator/beacon/plan.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
 import { openNodeOfRun } from '#test/client-of-run.ts'
@@ -11,10 +12,14 @@ import { openContext } from '#test/context.ts'
 import { type CompletedNetwork, simulateNetwork } from '#test/simulator/simulate-network.ts'
 import { Follower } from '../follow.ts'
 import { withChainTimes } from '../read/chain-identity.ts'
+import { EpochReader } from '../read/epoch-reader.ts'
+import { settleBalances } from '../read/settle-balances.ts'
 import type { IngestStep } from '../status/ingest-progress.ts'
+import { type Carry, processEpoch } from './process-epoch.ts'
+import { Sums } from './sums.ts'
 
-async function ingest(world: CompletedNetwork) {
-  await using node = await openNodeOfRun(world)
+async function ingest(world: CompletedNetwork, options?: BeaconNodeOptions) {
+  await using node = await openNodeOfRun(world, options)
   const beacon = { urls: [node.url], fromEpoch: 0 }
   await using context = await openContext({
     validators: { networks: { hoodi: { epochsPerHour: 2, epochsPerDay: 8, beacon } } },
@@ -33,6 +38,38 @@ async function ingest(world: CompletedNetwork) {
   }
 }
 
+/** The deposits and consolidations of each epoch, and what nothing explains. */
+async function transfersOf(world: CompletedNetwork) {
+  await using node = await openNodeOfRun(world)
+  const beacon = openBeacon({ network: 'hoodi', urls: [node.url], timeoutMs: 10_000, clock: systemClock, backoffMs: 1 })
+  const { rules } = await beacon.chain()
+  const reader = new EpochReader(beacon, rules)
+  let carry: Carry | undefined
+  const found = []
+  for (let epoch = 0; epoch < world.finalized - 1; epoch++) {
+    const data = await reader.read(epoch)
+    settleBalances(data, carry)
+    const { transfers, unexplainedBalanceChanges, ...processed } = processEpoch(rules, data, carry, new Sums())
+    carry = processed.carry
+    const changes = new Map<number, number>()
+    for (const [index, gwei] of [...transfers.deposited, ...transfers.consolidated])
+      changes.set(index, (changes.get(index) ?? 0) + gwei)
+    found.push({ transfers: sumsOf(epoch, [...changes.values()]), unexplainedBalanceChanges })
+  }
+  return found
+}
+
+function sumsOf(epoch: number, all: readonly number[]) {
+  const changes = all.filter((gwei) => gwei !== 0)
+  const sum = (of: (gwei: number) => number) => changes.reduce((total, gwei) => total + of(gwei), 0)
+  return {
+    epoch,
+    validators: changes.length,
+    in_gwei: sum((gwei) => Math.max(0, gwei)),
+    out_gwei: sum((gwei) => Math.max(0, 0 - gwei)),
+  }
+}
+
 /** The balance changes of an epoch without earnings and withdrawals. */
 function expectedChangesIn({ plan, truth, blocks, snapshots }: CompletedNetwork, epoch: number) {
   const [first, last] = [epoch * plan.slotsPerEpoch, (epoch + 1) * plan.slotsPerEpoch]
@@ -46,36 +83,51 @@ function expectedChangesIn({ plan, truth, blocks, snapshots }: CompletedNetwork,
     const earned = BigInt(truth.rows(epoch).get(index)?.earnings ?? 0)
     return Number(balance - (now[index]?.balance ?? 0n) - earned + (withdrawn.get(index) ?? 0n))
   })
-  const changes = sums.filter((gwei) => gwei !== 0)
-  const sum = (of: (gwei: number) => number) => changes.reduce((all, gwei) => all + of(gwei), 0)
-  return {
-    epoch,
-    validators: changes.length,
-    in_gwei: sum((gwei) => Math.max(0, gwei)),
-    out_gwei: sum((gwei) => Math.max(0, 0 - gwei)),
-  }
+  return sumsOf(epoch, sums)
 }
+
+const calm = { outage: { from: 0, until: 0 }, slashing: 0, orphaned: 0, missed: 0.05, hasExecution: false }
 
 for (const [name, forkEpochs] of [
   ['since Electra', presentForks],
   ['before Electra', { altair: 0, bellatrix: 0, capella: 0, deneb: 0 }],
 ] as const) {
-  test(`deposits and consolidations are stored by epoch and reported with the segment: ${name}`, async () => {
-    const world = simulateNetwork(`moving/${name}`, {
-      ...{ epochs: 16, outage: { from: 0, until: 0 }, slashing: 0, orphaned: 0, missed: 0.05, balanceChanges: 0.5 },
-      ...{ forkEpochs, hasExecution: false },
-    })
-    const { rows, reported } = await ingest(world)
-    const expected = Array.from({ length: world.finalized - 1 }, (_, epoch) => expectedChangesIn(world, epoch))
-    const present = expected.filter(({ validators }) => validators > 0)
-    assert(present.length > 3, `${present.length} epochs with changes`)
+  const world = simulateNetwork(`moving/${name}`, { ...calm, epochs: 16, balanceChanges: 0.5, forkEpochs })
+  const expected = Array.from({ length: world.finalized - 1 }, (_, epoch) => expectedChangesIn(world, epoch))
+
+  test(`deposits and consolidations explain the balances of each epoch: ${name}`, async () => {
+    assert(expected.filter(({ validators }) => validators > 0).length > 3, 'epochs with changes')
     assert.equal(
-      present.some(({ out_gwei }) => out_gwei > 0),
+      expected.some(({ out_gwei }) => out_gwei > 0),
       name === 'since Electra',
       'consolidations',
     )
-    assert.deepEqual(rows, present)
-    const sumOf = (numbers: readonly number[]) => numbers.reduce((sum, number) => sum + number, 0)
-    assert.equal(sumOf(reported.map(({ inGwei }) => inGwei)), sumOf(present.map(({ in_gwei }) => in_gwei)))
+    const found = await transfersOf(world)
+    assert.deepEqual(
+      found.map(({ transfers }) => transfers),
+      expected,
+    )
+    for (const { unexplainedBalanceChanges } of found)
+      assert.deepEqual(unexplainedBalanceChanges, { validators: 0, inGwei: 0, outGwei: 0 })
+  })
+
+  test(`nothing is stored or reported if the node lists all of them: ${name}`, async () => {
+    const { rows, reported } = await ingest(world)
+    assert.deepEqual(rows, [])
+    assert(reported.length > 3)
+    assert(reported.every(({ validators, inGwei, outGwei }) => validators + inGwei + outGwei === 0))
   })
 }
+
+test('deposits and consolidations that a node does not list are stored by epoch and reported', async () => {
+  const world = simulateNetwork('moving/without queues', {
+    ...{ ...calm, epochs: 16, slotsPerEpoch: 4, validators: 48, balanceChanges: 0.2, forkEpochs: presentForks },
+  })
+  const { rows, reported } = await ingest(world, { ssz: false, states: false, queues: false })
+  const expected = Array.from({ length: world.finalized - 1 }, (_, epoch) => expectedChangesIn(world, epoch))
+  const present = expected.filter(({ validators }) => validators > 0)
+  assert(present.length > 3, `${present.length} epochs with changes`)
+  assert.deepEqual(rows, present)
+  const sumOf = (numbers: readonly number[]) => numbers.reduce((sum, number) => sum + number, 0)
+  assert.equal(sumOf(reported.map(({ inGwei }) => inGwei)), sumOf(present.map(({ in_gwei }) => in_gwei)))
+})

@@ -115,8 +115,7 @@ export function verifyBalances(
 ): void {
   const { epoch, atStart, atEnd } = states
   const differingMax = earnings.hasPendingQueues ? 0 : Math.min(differingWithoutQueuesMax, Math.ceil(atStart.count / 8))
-  // The balance of a new validator may be lower than its deposits: those with an invalid signature are not credited.
-  const unexplained = [...earnings.unexplained].filter(([index, gwei]) => index < atStart.count || gwei > 0)
+  const unexplained = [...earnings.unexplained]
   const mismatched = findWrongEffectiveBalances(rules, states, earnings)
   if (unexplained.length <= differingMax && mismatched.length <= differingMax && builders.length === 0) return
   const effectiveBalances = mismatched.map((index) => ({
