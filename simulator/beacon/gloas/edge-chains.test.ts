@@ -105,13 +105,13 @@ const hasEvent =
 
 const { historicalRoots } = chainConstants
 
-/** The first block since the fork is in a slot with index 0 of the ring of payloads, and `next` is the slot of the next one. */
-function assertFirstBlockWithoutPayload(world: CompletedNetwork, next: number): void {
-  const [first, second] = [...world.blocks.keys()].filter((slot) => slot >= fork * slotsPerEpoch).sort((a, b) => a - b)
-  assert.deepEqual([first, second], [historicalRoots, next])
-  assert.equal(payloadsOf(world).get(historicalRoots), false)
-  // Votes of the empty slot before the next block are judged by the payload, and in time for the head.
-  assert(world.blocks.get(next)?.attestations.some(({ slot }) => slot === next - 1))
+/** The first two blocks since the fork are in these slots. The first one is without payload, and its votes depend on that. */
+function assertBlockWithoutPayload(world: CompletedNetwork, slot: number, next: number): void {
+  const [first, second] = [...world.blocks.keys()].filter((at) => at >= fork * slotsPerEpoch).sort((a, b) => a - b)
+  assert.deepEqual([first, second], [slot, next])
+  assert.equal(payloadsOf(world).get(slot), false)
+  // Votes of the empty slot before the next block are in time for the head.
+  assert(world.blocks.get(next)?.attestations.some((vote) => vote.slot === next - 1))
 }
 
 const edgeChains: Readonly<Record<string, EdgeChain>> = {
@@ -148,7 +148,7 @@ const edgeChains: Readonly<Record<string, EdgeChain>> = {
         emptySlots: [...slotsOf(fork), historicalRoots + 1],
         ...withPayloads([historicalRoots], withheld),
       }),
-    check: (world) => assertFirstBlockWithoutPayload(world, historicalRoots + 2),
+    check: (world) => assertBlockWithoutPayload(world, historicalRoots, historicalRoots + 2),
   },
   'the same, followed by an epoch that begins with an empty slot': {
     world: (number) =>
@@ -160,7 +160,26 @@ const edgeChains: Readonly<Record<string, EdgeChain>> = {
         emptySlots: [...slotsOf(fork), ...slotsOf(fork + 1, 2).slice(1, 5)],
         ...withPayloads([historicalRoots], withheld),
       }),
-    check: (world) => assertFirstBlockWithoutPayload(world, historicalRoots + 5),
+    check: (world) => assertBlockWithoutPayload(world, historicalRoots, historicalRoots + 5),
+  },
+  'the same, after more empty slots than the chain keeps bits': {
+    world: (number) =>
+      simulate(number, 'first index, long pause', {
+        ...{ missed: 0, orphaned: 0, slashing: 0, epochs: 24 },
+        emptySlots: [...slotsOf(fork, 5), 2 * historicalRoots + 1],
+        ...withPayloads([2 * historicalRoots], withheld),
+      }),
+    check: (world) => assertBlockWithoutPayload(world, 2 * historicalRoots, 2 * historicalRoots + 2),
+  },
+  'an empty payload in the fork slot, whose bit is reset before the next block': {
+    world: (number) =>
+      simulate(number, 'fork slot, long pause', {
+        ...{ missed: 0, orphaned: 0, slashing: 0, epochs: 24 },
+        emptySlots: slotsOf(fork, 5).slice(1, historicalRoots + 1),
+        ...withPayloads([fork * slotsPerEpoch], withheld),
+      }),
+    check: (world) =>
+      assertBlockWithoutPayload(world, fork * slotsPerEpoch, fork * slotsPerEpoch + historicalRoots + 1),
   },
   'no block from before the fork until the epoch after it': {
     world: (number) =>

@@ -91,13 +91,12 @@ export function createBeaconQueries(beacon: Beacon, rules: ConsensusRules, signa
     return header?.slot === slot ? header : undefined
   }
 
-  /** No network has more than one slot for which this requests headers, and most have none. */
-  async function sharesFirstPayloadBit({ bid, slot }: Block): Promise<boolean> {
+  /** Requests one header for every SLOTS_PER_HISTORICAL_ROOT slots. */
+  async function sharesFirstPayloadBit({ bid, slot, parentRoot }: Block): Promise<boolean> {
     const forkSlot = firstSlotAt(rules, rules.forkEpochs.gloas)
-    const after = slot - forkSlot
-    if (!bid || slot % rules.historicalRoots !== 0 || after <= 0 || after >= rules.historicalRoots) return false
-    for (let earlier = slot - 1; earlier >= forkSlot; earlier--) if (await queryHeaderAt(earlier)) return false
-    return true
+    if (!bid || slot <= forkSlot || slot % rules.historicalRoots !== 0) return false
+    const parent = await queryHeader(parentRoot)
+    return parent !== undefined && parent.slot < forkSlot
   }
 
   function queryState<T extends StateParts>(slot: number, read: (view: View) => T): Promise<T | undefined> {

@@ -175,11 +175,12 @@ function createHeadLookup(rules: ConsensusRules, blocks: readonly Block[]): Head
 }
 
 /**
- * The payload of a block as votes are judged by it. The chain keeps a bit for each slot, and sets those of some slots
- * although their payloads are not part of it: the fork starts with all bits set and only resets those of the slots after
- * its first one, and its first block sets that of slot 0.
+ * The payload of a block as votes are judged by it. The chain keeps a bit for each of the last slots, and sets those of
+ * some slots although their payloads are not part of it: the fork starts with all bits set and only resets those of the
+ * slots after its first one, and its first block sets that of slot 0.
  */
-const judgedPayload = (rules: ConsensusRules, block: Block, child: Block | undefined): PayloadStatus =>
-  block.slot === firstSlotAt(rules, rules.forkEpochs.gloas) || block.sharesFirstPayloadBit
-    ? 'full'
-    : payloadStatus(block, child)
+function judgedPayload(rules: ConsensusRules, block: Block, child: Block | undefined): PayloadStatus {
+  const isSet = block.slot === firstSlotAt(rules, rules.forkEpochs.gloas) || block.sharesFirstPayloadBit
+  const isKept = child !== undefined && child.slot - block.slot < rules.historicalRoots
+  return isSet && isKept ? 'full' : payloadStatus(block, child)
+}
