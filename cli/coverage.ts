@@ -108,6 +108,8 @@ function printStreams(streams: readonly ShownStream[]): void {
       )
       if (logs.contradicted > 0)
         print(`${name}: ${counted(logs.contradicted, 'block')} not read from logs, because they are contradictory`)
+      if (logs.unverifiedHeaders > 0)
+        print(`${name}: header hash of ${counted(logs.unverifiedHeaders, 'block')} not verified: unknown fields`)
     }
   for (const { name, missingPast } of streams)
     if (missingPast) {

@@ -160,12 +160,14 @@ export interface StreamView {
   readonly fresh: boolean | null
   /**
    * Of an indexed chain after the Amsterdam fork: the blocks that were read from logs, and the first ranges of them. The
-   * other blocks were read from traces, also those whose logs contradicted them (`contradicted`, since the start).
+   * other blocks were read from traces, also those whose logs contradicted them (`contradicted`, since the start). Of
+   * `unverifiedHeaders`, the header has fields that are not known (since the start).
    */
   readonly logs?: {
     readonly blocks: number
     readonly ranges: readonly { readonly from: number; readonly until: number }[]
     readonly contradicted: number
+    readonly unverifiedHeaders: number
   }
   /** Of a chain or network with several nodes. While they disagree, nothing is stored. */
   readonly nodes?: 'agree' | 'disagree' | 'not compared'

@@ -67,12 +67,12 @@ async function readFromAny(
   options: RpcCallOptions = {},
   spend: (calls: number) => void = () => {},
 ): Promise<BlockWithExecution[]> {
-  const readFrom = ({ rpc, form, logs }: BlockSource, skipsBackoff: boolean) => {
+  const readFrom = ({ rpc, form, logs, verifiesHeaders }: BlockSource, skipsBackoff: boolean) => {
     const results: Rpc['results'] = (calls, callOptions) => {
       spend(calls.length)
       return rpc.results(calls, callOptions)
     }
-    return readBlocks({ results }, form, numbers, { ...options, logs, skipsBackoff })
+    return readBlocks({ results }, form, numbers, { ...options, logs, verifiesHeaders, skipsBackoff })
   }
   const unavailable: BlockSource[] = []
   let failure: unknown
@@ -99,8 +99,13 @@ async function readFromEach(rpc: Rpc, capabilities: CapabilityTracker, number: n
       const source = sources[index]
       if (!source) return { name, answer: trouble ?? 'it has no traces' }
       try {
-        const { form, logs } = source
-        const [block] = await readBlocks(source.rpc, form, [number], { ...options, logs, skipsBackoff: true })
+        const { form, logs, verifiesHeaders } = source
+        const [block] = await readBlocks(source.rpc, form, [number], {
+          ...options,
+          logs,
+          verifiesHeaders,
+          skipsBackoff: true,
+        })
         const answer = block?.execution.form === 'receipts' ? 'it has no traces' : block
         return { name, answer: answer ?? 'it returned no block' }
       } catch (error) {

@@ -8,6 +8,7 @@ import {
   describeContradictedLogs,
   describeFailedPasses,
   describeUnreadable,
+  describeUnverifiedHeaders,
   getIndexProblems,
   type IndexProblems,
 } from '#explorer/funding/index/problems.ts'
@@ -143,6 +144,7 @@ async function chainStreams(context: AppContext): Promise<Stream[]> {
       ...joinProblems([
         failed,
         describeContradictedLogs(problems),
+        describeUnverifiedHeaders(problems),
         ...(node ? nodeHealth(context, node) : []).map(({ name, trouble }) => trouble && `${name}: ${trouble}`),
       ]),
     }
@@ -162,7 +164,10 @@ function chainNodes({ isDisagreement, notCompared }: IndexProblems): Pick<Stream
   return notCompared ? { nodes: notCompared.length === 0 ? 'agree' : 'not compared' } : {}
 }
 
-const chainLogs = (ranges: readonly Range[], { contradictedLogs }: IndexProblems): Pick<Stream, 'logs'> =>
+const chainLogs = (
+  ranges: readonly Range[],
+  { contradictedLogs, unverifiedHeaders }: IndexProblems,
+): Pick<Stream, 'logs'> =>
   ranges.length === 0 && !contradictedLogs
     ? {}
     : {
@@ -170,6 +175,7 @@ const chainLogs = (ranges: readonly Range[], { contradictedLogs }: IndexProblems
           blocks: ranges.reduce((sum, { from, until }) => sum + until - from, 0),
           ranges: ranges.slice(0, gapsShown),
           contradicted: contradictedLogs?.blocks ?? 0,
+          unverifiedHeaders: unverifiedHeaders?.blocks ?? 0,
         },
       }
 

@@ -34,6 +34,8 @@ export interface SimulatedBlock extends Header {
   readonly changes?: readonly IndexedChange[]
 }
 
+export type UnhashedBlock = Omit<SimulatedBlock, 'hash'>
+
 export interface IndexedChange extends AccountChange {
   readonly index: number
 }
@@ -54,6 +56,8 @@ export interface SimulatedChainOptions {
   readonly payments?: readonly Payment[]
   /** The first block of the Amsterdam fork; default: the chain has no fork. */
   readonly amsterdamFrom?: number
+  /** The hash of a block of the fork; default: a random one. */
+  readonly hashOf?: (block: UnhashedBlock) => string
   /** Addresses of destroyed contracts may send transactions, which is impossible on a real chain. */
   readonly destroyedMaySend?: boolean
 }
@@ -90,7 +94,7 @@ export class SimulatedChain {
   /** Contracts that were deleted. The state does not show that they existed. */
   readonly destroyed = new Set<string>()
   readonly #accounts = new Accounts()
-  readonly #options: Required<SimulatedChainOptions>
+  readonly #options: Required<Omit<SimulatedChainOptions, 'hashOf'>> & Pick<SimulatedChainOptions, 'hashOf'>
   readonly #payments: ReadonlyMap<number, readonly Payment[]>
   readonly #addresses: string[]
   readonly #rich: string[]
@@ -312,7 +316,10 @@ export class SimulatedChain {
     const number = this.blocks.length
     this.#accounts.closeBlock(number)
     const parentHash = this.blocks.at(-1)?.hash ?? `0x${'0'.repeat(64)}`
-    this.blocks.push({ number, hash: `0x${draws.hex(64)}`, parentHash, timeUnix: this.#nextUnix(), ...made })
+    const randomHash = `0x${draws.hex(64)}`
+    const block: UnhashedBlock = { number, parentHash, timeUnix: this.#nextUnix(), ...made }
+    const hash = (block.changes && this.#options.hashOf?.(block)) ?? randomHash
+    this.blocks.push({ ...block, hash })
     this.#final = Math.max(this.#final, number - this.#options.finalLag)
   }
 }

@@ -1,8 +1,15 @@
-// What blocks of the simulated chain have since the Amsterdam fork: receipts with the logs of transfers, access lists, and
-// their roots. Written without the code under test, on another library for RLP and keccak.
+// What blocks of the simulated chain have since the Amsterdam fork: receipts with the logs of transfers, access lists,
+// their roots, and a header that has the hash of the block. Written without the code under test, on another library for
+// RLP and keccak.
 import { type Hex, keccak256, toRlp } from 'viem'
-import type { SimulatedBlock, SimulatedTransaction } from '#simulator/evm/chain.ts'
-import { hex, receiptJson } from '#simulator/evm/encode.ts'
+import {
+  type SimulatedBlock,
+  SimulatedChain,
+  type SimulatedChainOptions,
+  type SimulatedTransaction,
+  type UnhashedBlock,
+} from '#simulator/evm/chain.ts'
+import { blockJson, hex, receiptJson } from '#simulator/evm/encode.ts'
 import type { Frame } from '#simulator/evm/execute.ts'
 
 const systemAddress = `0x${'f'.repeat(39)}e` as Hex
@@ -43,45 +50,156 @@ const typeOf = (at: number): number => at % 5
 
 const emptyBloom = `0x${'0'.repeat(512)}` as Hex
 
-const receipts = new WeakMap<SimulatedBlock, ReturnType<typeof createReceipts>>()
-
-export const loggedReceiptsJson = (block: SimulatedBlock, omitted?: OmittedLogs) =>
-  omitted ? createReceipts(block, omitted) : receipts.getOrInsertComputed(block, (block) => createReceipts(block))
-
-/** Of the transfers of a chain that has access lists; `internal`: only those inside transactions. */
+/** Transfers whose logs are missing; `internal`: only those inside transactions. */
 export type OmittedLogs = 'all' | 'internal'
 
-function logsOfTransaction({ frame }: SimulatedTransaction, omitted: OmittedLogs | undefined): SimulatedLog[] {
-  const logs = logsOf(frame)
-  const [own] = logsOf({ ...frame, calls: [] })
-  if (omitted === undefined) return logs
-  return logs.filter((log, at) => log.address !== systemAddress || (omitted === 'internal' && own && at === 0))
+export interface AmsterdamOptions {
+  /** Receipts lack logs of transfers, and have the root of the header nevertheless. */
+  readonly omitsLogs?: OmittedLogs
+  /** Additional logs of tokens in every transaction. */
+  readonly tokenLogs?: number
+  /** Headers have a field more than is known. */
+  readonly hasNewField?: boolean
 }
 
-function createReceipts(block: SimulatedBlock, omitted?: OmittedLogs) {
-  let logIndex = 0
-  return block.transactions.map((tx, at) => ({
-    ...receiptJson(block, tx, at),
-    type: hex(typeOf(at)),
-    cumulativeGasUsed: hex(gasPerTransaction * BigInt(at + 1)),
-    gasUsed: hex(gasPerTransaction),
-    logsBloom: emptyBloom,
-    logs: logsOfTransaction(tx, omitted).map((log) => ({
-      ...log,
-      blockHash: block.hash,
-      blockNumber: hex(block.number),
-      transactionHash: tx.hash,
-      transactionIndex: hex(at),
-      logIndex: hex(logIndex++),
-      removed: false,
-    })),
-  }))
+const chains = new WeakMap<SimulatedChain, AmsterdamChain>()
+
+/** A chain with the fork, from `amsterdamFrom` on. */
+export function createAmsterdamChain(options: SimulatedChainOptions, amsterdam: AmsterdamOptions = {}): SimulatedChain {
+  const content = new AmsterdamChain(amsterdam)
+  const chain = new SimulatedChain({ ...options, hashOf: (block) => content.hashOf(block) })
+  chains.set(chain, content)
+  return chain
 }
 
-function encodeReceipt(tx: SimulatedTransaction, at: number, omitted: OmittedLogs | undefined): Hex {
-  const logs = logsOfTransaction(tx, omitted).map(({ address, topics, data }): RlpInput => [address, [...topics], data])
-  const body = toRlp([minimal(tx.frame.failed ? 0 : 1), minimal(gasPerTransaction * BigInt(at + 1)), emptyBloom, logs])
-  return typeOf(at) === 0 ? body : `0x0${typeOf(at)}${body.slice(2)}`
+/** What the blocks of a chain have since the fork. */
+export function amsterdamOf(chain: SimulatedChain): AmsterdamChain {
+  const content = chains.get(chain)
+  if (!content) throw new Error('a chain with the fork is made by createAmsterdamChain')
+  return content
+}
+
+type HeaderFields = Readonly<Record<string, Hex>>
+
+class AmsterdamChain {
+  readonly #options: AmsterdamOptions
+  readonly #headers = new Map<string, HeaderFields>()
+  readonly #receipts = new WeakMap<SimulatedBlock, ReturnType<AmsterdamChain['receiptsJson']>>()
+
+  constructor(options: AmsterdamOptions) {
+    this.#options = options
+  }
+
+  hashOf(block: UnhashedBlock): Hex {
+    const header = this.#createHeader(block)
+    const hash = keccak256(toRlp(headerFields.flatMap((name) => encodeField(name, header[name]))))
+    this.#headers.set(hash, header)
+    return hash
+  }
+
+  headerJson({ hash }: SimulatedBlock): HeaderFields {
+    return this.#headers.get(hash) as HeaderFields
+  }
+
+  #createHeader(block: UnhashedBlock): HeaderFields {
+    const { number, parentHash, timestamp, miner, transactionsRoot } = blockJson({ ...block, hash: '' }, false)
+    return {
+      ...({ number, parentHash, timestamp, miner, transactionsRoot } as HeaderFields),
+      sha3Uncles: '0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347',
+      stateRoot: keccak256(toRlp(parentHash as Hex)),
+      receiptsRoot: rootOf(block.transactions.map((tx, at) => this.#encodeReceipt(tx, at))),
+      logsBloom: emptyBloom,
+      difficulty: '0x0',
+      gasLimit: '0x3938700',
+      gasUsed: hex(gasPerTransaction * BigInt(block.transactions.length)) as Hex,
+      extraData: block.number % 2 === 0 ? '0x' : '0x7e',
+      mixHash: word(1n),
+      nonce: '0x0000000000000000',
+      baseFeePerGas: '0x7',
+      withdrawalsRoot: rootOf(
+        block.withdrawals.map(({ address, gwei }, at) =>
+          toRlp([minimal(at), minimal(at), address as Hex, minimal(gwei)]),
+        ),
+      ),
+      blobGasUsed: '0x0',
+      excessBlobGas: '0x20000',
+      parentBeaconBlockRoot: word(2n),
+      requestsHash: word(3n),
+      blockAccessListHash: keccak256(toRlp(accessList(block).map(encodeAccess))),
+      slotNumber: hex(10 * block.number) as Hex,
+      ...(this.#options.hasNewField && { newField: '0x5' }),
+    }
+  }
+
+  receiptsJson(block: SimulatedBlock) {
+    let logIndex = 0
+    return block.transactions.map((tx, at) => ({
+      ...receiptJson(block, tx, at),
+      type: hex(typeOf(at)),
+      cumulativeGasUsed: hex(gasPerTransaction * BigInt(at + 1)),
+      gasUsed: hex(gasPerTransaction),
+      logsBloom: emptyBloom,
+      logs: this.#logsOfTransaction(tx).map((log) => ({
+        ...log,
+        blockHash: block.hash,
+        blockNumber: hex(block.number),
+        transactionHash: tx.hash,
+        transactionIndex: hex(at),
+        logIndex: hex(logIndex++),
+        removed: false,
+      })),
+    }))
+  }
+
+  receipts(block: SimulatedBlock) {
+    return this.#receipts.getOrInsertComputed(block, (block) => this.receiptsJson(block))
+  }
+
+  #logsOfTransaction({ frame }: SimulatedTransaction): SimulatedLog[] {
+    const { omitsLogs, tokenLogs = 0 } = this.#options
+    const all = logsOf(frame)
+    const [own] = logsOf({ ...frame, calls: [] })
+    const topics = [transferTopic, word(frame.from), word(frame.to)] as const
+    const token = { address: `0x${'70'.repeat(20)}` as Hex, topics, data: word(frame.value) }
+    const ofTokens = frame.failed ? [] : Array.from({ length: tokenLogs }, () => token)
+    if (omitsLogs === undefined) return [...all, ...ofTokens]
+    return all.filter((log, at) => log.address !== systemAddress || (omitsLogs === 'internal' && own && at === 0))
+  }
+
+  #encodeReceipt(tx: SimulatedTransaction, at: number): Hex {
+    const logs = this.#logsOfTransaction(tx).map(({ address, topics, data }): RlpInput => [address, [...topics], data])
+    const body = toRlp([
+      minimal(tx.frame.failed ? 0 : 1),
+      minimal(gasPerTransaction * BigInt(at + 1)),
+      emptyBloom,
+      logs,
+    ])
+    return typeOf(at) === 0 ? body : `0x0${typeOf(at)}${body.slice(2)}`
+  }
+}
+
+const headerFields = [
+  ...['parentHash', 'sha3Uncles', 'miner', 'stateRoot', 'transactionsRoot', 'receiptsRoot', 'logsBloom', 'difficulty'],
+  ...[
+    'number',
+    'gasLimit',
+    'gasUsed',
+    'timestamp',
+    'extraData',
+    'mixHash',
+    'nonce',
+    'baseFeePerGas',
+    'withdrawalsRoot',
+  ],
+  ...['blobGasUsed', 'excessBlobGas', 'parentBeaconBlockRoot', 'requestsHash', 'blockAccessListHash', 'slotNumber'],
+  'newField',
+]
+const numbers =
+  /^(difficulty|number|gasLimit|gasUsed|timestamp|baseFeePerGas|blobGasUsed|excessBlobGas|slotNumber|newField)$/
+
+function encodeField(name: string, value: Hex | undefined): RlpInput[] {
+  if (value === undefined) return []
+  return [numbers.test(name) ? minimal(BigInt(value)) : value]
 }
 
 type PathAndValue = readonly [path: string, value: Hex]
@@ -115,24 +233,10 @@ function nodeReference(node: RlpInput): RlpInput {
   return encoded.length - 2 < 64 ? node : keccak256(encoded)
 }
 
-/** Fields of the block. */
-export const amsterdamFields = (block: SimulatedBlock, omitted?: OmittedLogs) =>
-  omitted ? createFields(block, omitted) : fields.getOrInsertComputed(block, (block) => createFields(block))
-
-const fields = new WeakMap<SimulatedBlock, ReturnType<typeof createFields>>()
-
-const createFields = (block: SimulatedBlock, omitted?: OmittedLogs) => ({
-  receiptsRoot: rootOf(block.transactions.map((tx, at) => encodeReceipt(tx, at, omitted))),
-  withdrawalsRoot: rootOf(
-    block.withdrawals.map(({ address, gwei }, at) => toRlp([minimal(at), minimal(at), address as Hex, minimal(gwei)])),
-  ),
-  blockAccessListHash: keccak256(toRlp(accessList(block).map(encodeAccess))),
-})
-
 /** Of a contract that keeps something, so that storage is in the list too. */
 const storageSlot = 1n
 
-function accessList({ changes = [] }: SimulatedBlock) {
+function accessList({ changes = [] }: Pick<SimulatedBlock, 'changes'>) {
   const byAddress = Map.groupBy(changes, ({ address }) => address)
   return [...byAddress.keys()].sort().map((address) => {
     const own = byAddress.get(address) ?? []

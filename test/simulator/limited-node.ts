@@ -5,7 +5,7 @@ import { flatJson, hex } from '#simulator/evm/encode.ts'
 import type { Frame } from '#simulator/evm/execute.ts'
 import { type JsonRpcRequest, RpcRefusal, SimulatedNode, type TraceFilter } from '#simulator/evm/node.ts'
 import type { NodeErrorKind } from '#sources/evm/node-errors.ts'
-import { accessListJson, amsterdamFields, loggedReceiptsJson, type OmittedLogs } from './amsterdam.ts'
+import { accessListJson, amsterdamOf } from './amsterdam.ts'
 
 /** The errors of a client. */
 export interface SimulatedDialect {
@@ -19,8 +19,6 @@ export interface SimulatedCapabilities {
   /** Supported trace methods. */
   readonly traces: readonly ('trace_block' | 'debug_traceBlockByNumber' | 'debug_traceTransaction')[]
   readonly receipts?: boolean
-  /** Receipts since Amsterdam lack logs of transfers, and have the root of the header nevertheless. */
-  readonly omitsLogs?: OmittedLogs
   /** Supports eth_getBlockAccessList. */
   readonly accessLists?: boolean
   /** Supports trace_filter over this many blocks at a time. */
@@ -113,7 +111,7 @@ export class LimitedNode extends SimulatedNode {
       case 'eth_getBlockByNumber': {
         const block = this.findBlock(params[0])
         const json = super.resultOf(method, params)
-        return block?.changes ? { ...(json as object), ...amsterdamFields(block, this.capabilities.omitsLogs) } : json
+        return block?.changes ? { ...(json as object), ...amsterdamOf(this.chain).headerJson(block) } : json
       }
       case 'eth_getBlockReceipts':
         if (receipts) return this.#receipts(this.blockAt(params[0])) ?? super.resultOf(method, params)
@@ -172,7 +170,7 @@ export class LimitedNode extends SimulatedNode {
 
   /** Undefined for a block from before Amsterdam. */
   #receipts(block: SimulatedBlock): readonly { readonly logs: readonly LogJson[] }[] | undefined {
-    return block.changes && loggedReceiptsJson(block, this.capabilities.omitsLogs)
+    return block.changes && amsterdamOf(this.chain).receipts(block)
   }
 
   #logs({ fromBlock, toBlock, address, topics }: LogFilter): readonly LogJson[] {

@@ -4,13 +4,14 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Fault } from '#core/fault.ts'
 import { systemClock } from '#runtime/clock.ts'
-import { SimulatedChain, type TrueTransfer } from '#simulator/evm/chain.ts'
+import type { SimulatedChain, TrueTransfer } from '#simulator/evm/chain.ts'
 import { createSeededRandom } from '#simulator/seeded-random.ts'
 import type { Post } from '#sources/evm/rpc-endpoint.ts'
 import { FetchError } from '#sources/http-client.ts'
 import { coverageOf } from '#storage/coverage.ts'
 import { openContext, settingsWith, type TestContext } from '#test/context.ts'
 import { seedsOf } from '#test/long.ts'
+import { createAmsterdamChain } from '#test/simulator/amsterdam.ts'
 import { dialectsWith, type TraceForm } from '#test/simulator/dialects.ts'
 import { FaultyNode, type SimulatedFault } from '#test/simulator/faulty-node.ts'
 import { firstFunding } from '#test/simulator/first-funding.ts'
@@ -65,7 +66,7 @@ interface Scenario {
 
 function createScenario(seed: number, number: number, amsterdamFrom?: number): Scenario {
   const draws = createSeededRandom(`history ${seed}`)
-  const chain = new SimulatedChain({
+  const chain = createAmsterdamChain({
     seed: `history ${seed}`,
     id: String(number),
     finalLag: draws.whole(2, 9),

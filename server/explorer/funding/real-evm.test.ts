@@ -285,10 +285,12 @@ test('real EVM after the Amsterdam fork: logs and traces give the same, expected
     await using indexed = await openContext(settings(evm, 'index'))
     const indexing = { ...indexed, clock: systemClock }
     const node = requireNode(indexing, evmChainId)
-    assert.equal((await node.capabilities()).logs, 'eth_getTransactionReceipt')
+    const { logs, has } = await node.capabilities()
+    assert.deepEqual([logs, has['header hash']], ['eth_getTransactionReceipt', true])
     if (!isByLogs) node.distrustLogs()
     await catchUpIndex(indexing, node, () => {})
-    assert.equal(getIndexProblems(indexing, evmChainId).contradictedLogs, undefined)
+    const { contradictedLogs, unverifiedHeaders } = getIndexProblems(indexing, evmChainId)
+    assert.deepEqual([contradictedLogs, unverifiedHeaders], [undefined, undefined])
     const logged = await coverageOf(indexed.ingest, logsStream(evmChainId))
     assert.equal(logged.length, isByLogs ? 1 : 0)
     for (const [address, fact] of truth) {

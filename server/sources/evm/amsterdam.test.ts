@@ -3,8 +3,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
-import { SimulatedChain } from '#simulator/evm/chain.ts'
+import type { SimulatedChain } from '#simulator/evm/chain.ts'
 import { seedsOf } from '#test/long.ts'
+import { type AmsterdamOptions, amsterdamOf, createAmsterdamChain } from '#test/simulator/amsterdam.ts'
 import { LimitedNode, type SimulatedCapabilities } from '#test/simulator/limited-node.ts'
 import { type AccountBalances, findUnexplainedBalance } from './amsterdam.ts'
 import { accessListCall, readBlocks } from './blocks.ts'
@@ -15,8 +16,8 @@ import type { Block, BlockWithExecution, ReceiptForm } from './types.ts'
 // biome-ignore lint/suspicious/noExplicitAny: the cases change answers of any form
 type Any = any
 
-const chainOf = (seed: string | number, amsterdamFrom = 1) => {
-  const chain = new SimulatedChain({ seed: `amsterdam ${seed}`, busy: 8, amsterdamFrom })
+const chainOf = (seed: string | number, amsterdamFrom = 1, options?: AmsterdamOptions) => {
+  const chain = createAmsterdamChain({ seed: `amsterdam ${seed}`, busy: 8, amsterdamFrom }, options)
   chain.mine(30)
   return chain
 }
@@ -165,6 +166,61 @@ describe('an altered answer is noticed', () => {
       const [read] = await readBlocks(rpc, 'eth_getBlockReceipts', [block.number], { logs: 'eth_getBlockReceipts' })
       await assert.rejects(rpc.results([accessListCall((read as BlockWithExecution).block)]), /access list/)
     })
+})
+
+describe('the header of a block has its hash', () => {
+  const chain = chainOf('header')
+  const read = (change: (json: Any) => void, verifiesHeaders = true, numbers = [chain.head.number]) => {
+    const { rpc } = openNode(chain, { traces: ['trace_block'], receipts: true }, (method, result) => {
+      if (method === 'eth_getBlockByNumber') change(result)
+    })
+    return readBlocks(rpc, 'trace_block', numbers, { logs: 'eth_getBlockReceipts', verifiesHeaders })
+  }
+  const hashOf = async (...args: Parameters<typeof read>) =>
+    new Set((await read(...args)).map(({ block }) => block.amsterdam?.headerHash))
+
+  test('and so is every field of it covered', async () => {
+    assert.deepEqual(await hashOf(() => {}, true, numbers), new Set(['verified']))
+    const fields = Object.keys(amsterdamOf(chain).headerJson(chain.head))
+    assert.equal(fields.length, 23)
+    for (const field of fields.filter((name) => name !== 'number')) {
+      const alter = (json: Any) => {
+        const digit = json[field].at(-1) === '5' ? '4' : '5'
+        json[field] = json[field] === '0x' ? '0x01' : `${json[field].slice(0, -1)}${digit}`
+      }
+      const notRead = (error: unknown) =>
+        error instanceof UnreadableBlock && /the header does not have the hash of the block/.test(error.reason)
+      await assert.rejects(read(alter), notRead, field)
+      assert.deepEqual(await hashOf(alter, false), new Set(['wrong']), field)
+    }
+  })
+
+  test('and a malformed field is noticed', async () => {
+    await assert.rejects(
+      read((json) => Object.assign(json, { extraData: '0x0g' })),
+      UnreadableBlock,
+    )
+    await assert.rejects(
+      read((json) => Object.assign(json, { gasUsed: 5 })),
+      UnreadableBlock,
+    )
+  })
+
+  test('but other members of the block do not matter', async () => {
+    assert.deepEqual(await hashOf((json) => Object.assign(json, { size: '0x9', l1: '0x1' })), new Set(['verified']))
+  })
+
+  test('a field that is not known, or is missing, is read as not verified', async () => {
+    assert.deepEqual(await hashOf((json) => void delete json.slotNumber), new Set(['unknown']))
+    const later = chainOf('later', 1, { hasNewField: true })
+    const { rpc } = openNode(later, { traces: [], receipts: true })
+    const blocks = await readBlocks(rpc, 'eth_getBlockReceipts', numbers, {
+      logs: 'eth_getBlockReceipts',
+      verifiesHeaders: true,
+    })
+    for (const { block, execution } of blocks)
+      assert.deepEqual([block.amsterdam?.headerHash, execution.form], ['unknown', 'logs'])
+  })
 })
 
 const changedIn = (list: Any) => list.find(({ balanceChanges }: Any) => balanceChanges.length > 0)

@@ -8,8 +8,10 @@
 // 3. EIP-7928: the header has the hash of the list of accounts that the block accessed, with their balances after each
 //    transaction. Its field shows that a block is from after the fork.
 // 4. eth_getBlockAccessList (execution-apis) returns this list. Nodes may delete lists after 3533 epochs.
+// 5. EIP-7843: the header ends with the number of the slot.
 //
-// Logs are in receipts, and receipts and withdrawals have roots in the header, so both are verified.
+// Logs are in receipts, and receipts and withdrawals have roots in the header, so both are verified. The header is
+// verified by the hash of the block.
 import type { Range } from '#core/ranges.ts'
 import type { LoggedReceipt } from './logged-receipts.ts'
 import { encodeRlp, hashOfRlp, MalformedHex, numberBytes, type RlpItem, rootOfList } from './rlp.ts'
@@ -20,6 +22,7 @@ import { isAddress, isMissing, isQuantity, lower, type TracedBlock, type TracedT
 export interface AmsterdamHeader {
   readonly receiptsRoot: string
   readonly accessListHash: string
+  readonly headerHash: HeaderHash
   /** Whether the withdrawals of the block have the root of the header. */
   readonly hasValidWithdrawals: boolean
 }
@@ -36,14 +39,77 @@ const hashPattern = /^0x[0-9a-f]{64}$/i
 
 const isHash = (value: unknown): value is string => typeof value === 'string' && hashPattern.test(value)
 
+/** Whether a block is from after the fork. */
+export const isAmsterdam = (raw: unknown): boolean => {
+  const { blockAccessListHash, receiptsRoot } = raw as Fields
+  return isHash(blockAccessListHash) && isHash(receiptsRoot)
+}
+
 /** Undefined for a block from before the fork. For a block that passed `validateTransactions`. */
 export function toAmsterdamHeader(raw: unknown): AmsterdamHeader | undefined {
+  if (!isAmsterdam(raw)) return undefined
   const { blockAccessListHash, receiptsRoot, withdrawalsRoot, withdrawals } = raw as Fields
-  if (!isHash(blockAccessListHash) || !isHash(receiptsRoot)) return undefined
   return {
     receiptsRoot: lower(receiptsRoot),
     accessListHash: lower(blockAccessListHash),
+    headerHash: verifyHeaderHash(raw),
     hasValidWithdrawals: rootOfWithdrawals(withdrawals) === lower(withdrawalsRoot),
+  }
+}
+
+/**
+ * Whether the hash of the header is that of the block. `unknown`: it is not, but the block has other members than these, or
+ * lacks one, so its header may have other fields.
+ */
+export type HeaderHash = 'verified' | 'wrong' | 'unknown'
+
+/** The fields of a header after the fork, in their order. Numbers are encoded without leading zeros. */
+const headerFields: readonly (readonly [name: string, isNumber?: 'number'])[] = [
+  ['parentHash'],
+  ['sha3Uncles'],
+  ['miner'],
+  ['stateRoot'],
+  ['transactionsRoot'],
+  ['receiptsRoot'],
+  ['logsBloom'],
+  ['difficulty', 'number'],
+  ['number', 'number'],
+  ['gasLimit', 'number'],
+  ['gasUsed', 'number'],
+  ['timestamp', 'number'],
+  ['extraData'],
+  ['mixHash'],
+  ['nonce'],
+  ['baseFeePerGas', 'number'],
+  ['withdrawalsRoot'],
+  ['blobGasUsed', 'number'],
+  ['excessBlobGas', 'number'],
+  ['parentBeaconBlockRoot'],
+  ['requestsHash'],
+  ['blockAccessListHash'],
+  ['slotNumber', 'number'],
+]
+/** Members of a block that are not in its header. */
+const otherMembers = ['hash', 'size', 'totalDifficulty', 'uncles', 'transactions', 'withdrawals']
+const knownMembers: ReadonlySet<string> = new Set([...headerFields.map(([name]) => name), ...otherMembers])
+
+export function verifyHeaderHash(raw: unknown): HeaderHash {
+  const block = raw as Fields
+  const present = headerFields.filter(([name]) => !isMissing(block[name]))
+  if (hashOfFields(block, present) === lower(block.hash)) return 'verified'
+  const isKnown = present.length === headerFields.length && Object.keys(block).every((name) => knownMembers.has(name))
+  return isKnown ? 'wrong' : 'unknown'
+}
+
+/** Undefined: a field is malformed. */
+function hashOfFields(block: Fields, fields: typeof headerFields): string | undefined {
+  try {
+    return hashOfRlp(
+      fields.map(([name, isNumber]) => (isNumber ? encodeNumber(block[name]) : encodeBytes(block[name]))),
+    )
+  } catch (error) {
+    if (error instanceof MalformedHex) return undefined
+    throw error
   }
 }
 

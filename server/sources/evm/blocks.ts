@@ -85,6 +85,8 @@ export const toAccount = (nonce: unknown, balance: unknown): Account => ({
 export interface ReadOptions extends RpcCallOptions {
   /** Read blocks after the Amsterdam fork from their logs, with this method. */
   readonly logs?: ReceiptForm | undefined
+  /** Headers after the Amsterdam fork must have the hash of their block. */
+  readonly verifiesHeaders?: boolean
 }
 
 /** Reads blocks with logs, traces or receipts, in the order of the numbers. */
@@ -92,16 +94,19 @@ export async function readBlocks(
   rpc: Pick<Rpc, 'results'>,
   form: ReadForm,
   numbers: readonly number[],
-  { logs, ...options }: ReadOptions = {},
+  { logs, verifiesHeaders = false, ...options }: ReadOptions = {},
 ): Promise<BlockWithExecution[]> {
   const keepsFailures = { ...options, keepsFailures: true } as const
-  const read = await rpc.results(numbers.map(blockCall), keepsFailures)
+  const calls = numbers.map((number) => blockCall(number, verifiesHeaders))
+  const read = await rpc.results(calls, keepsFailures)
   const blocks = read.map((block, at) => requireRead(numbers[at] as number, block as DecodedResults['block'] | Fault))
-  const calls = blocks.map((block) => (logs && block.amsterdam ? logCalls(block, logs) : executionCalls(block, form)))
-  const results = await rpc.results(calls.flat(), keepsFailures)
+  const executionCallsOf = blocks.map((block) =>
+    logs && block.amsterdam ? logCalls(block, logs) : executionCalls(block, form),
+  )
+  const results = await rpc.results(executionCallsOf.flat(), keepsFailures)
   const blocksWithExecution: BlockWithExecution[] = []
   for (const [at, block] of blocks.entries()) {
-    const ownResults = results.splice(0, calls[at]?.length)
+    const ownResults = results.splice(0, executionCallsOf[at]?.length)
     const execution =
       logs && block.amsterdam
         ? await readLogs(rpc, form, logs, block, ownResults, options)
@@ -118,10 +123,10 @@ function requireRead<T>(block: number, result: T | Fault): T {
 }
 
 /** A block with its transactions. */
-export const blockCall = (number: number): RpcCall => ({
+export const blockCall = (number: number, verifiesHeader = false): RpcCall => ({
   method: 'eth_getBlockByNumber',
   params: [hexOf(number), true],
-  resultKind: { as: 'block', number },
+  resultKind: { as: 'block', number, verifiesHeader },
 })
 
 /** None if the withdrawals of the block are wrong: then the block is not read from its logs. */

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
 import { SimulatedChain } from '#simulator/evm/chain.ts'
 import { ManualClock } from '#test/manual-clock.ts'
+import { type AmsterdamOptions, createAmsterdamChain } from '#test/simulator/amsterdam.ts'
 import { LimitedNode, type SimulatedCapabilities } from '#test/simulator/limited-node.ts'
 import { FetchError } from '../http-client.ts'
 import { describeLimitations, detectCapabilities } from './capabilities.ts'
@@ -34,9 +35,9 @@ const all: SimulatedCapabilities = {
 }
 const probing = { mode: 'probe', finalityBlocks: 0 } as const
 
-function afterAmsterdam(amsterdamFrom = 1): SimulatedChain {
+function afterAmsterdam(amsterdamFrom = 1, options?: AmsterdamOptions): SimulatedChain {
   const payments = [{ block: 40, account: 0, ether: 1 }]
-  const chain = new SimulatedChain({ seed: 'capabilities', amsterdamFrom, payments })
+  const chain = createAmsterdamChain({ seed: 'capabilities', amsterdamFrom, payments }, options)
   chain.mine(40)
   return chain
 }
@@ -49,8 +50,8 @@ test('a node with all capabilities has no limitations, and the cheapest trace me
 })
 
 test('logs are used only of a chain whose newest blocks are from after Amsterdam, and only if they are complete', async () => {
-  const logsOf = async (capabilities: SimulatedCapabilities, amsterdamFrom: number) => {
-    const can = await detect(capabilities, afterAmsterdam(amsterdamFrom))
+  const logsOf = async (capabilities: SimulatedCapabilities, amsterdamFrom: number, options?: AmsterdamOptions) => {
+    const can = await detect(capabilities, afterAmsterdam(amsterdamFrom, options))
     return [can.has['transfer logs'], can.has.eth_getBlockAccessList, can.logs]
   }
   assert.deepEqual(await logsOf(all, 1000), [false, false, undefined], 'before the fork')
@@ -59,10 +60,17 @@ test('logs are used only of a chain whose newest blocks are from after Amsterdam
   assert.deepEqual(await logsOf(oneByOne, 30), [true, true, 'eth_getTransactionReceipt'])
   const slower: SimulatedCapabilities = { ...all, receipts: false }
   assert.deepEqual(await logsOf(slower, 30), [true, true, undefined], 'traces of blocks, receipts one by one')
-  const withoutLogs = await logsOf({ ...all, omitsLogs: 'all' }, 30)
+  const withoutLogs = await logsOf(all, 30, { omitsLogs: 'all' })
   assert.deepEqual(withoutLogs, [false, true, undefined], 'EIP-7928 without EIP-7708')
   const limitation = describeLimitations(await detect({ ...all, traces: [] }, afterAmsterdam()), probing).join()
   assert.match(limitation, /no traces: blocks from before the Amsterdam fork cannot be indexed/)
+})
+
+test('headers can be verified if their known fields have the hash of the block', async () => {
+  const hasHeaderHash = async (chain: SimulatedChain) => (await detect(all, chain)).has['header hash']
+  assert.equal(await hasHeaderHash(afterAmsterdam()), true)
+  assert.equal(await hasHeaderHash(afterAmsterdam(1000)), false, 'before the fork')
+  assert.equal(await hasHeaderHash(afterAmsterdam(1, { hasNewField: true })), false)
 })
 
 test('each missing capability is detected, and its limitation described', async () => {

@@ -17,6 +17,7 @@ export const capabilityNames = [
   'trace_filter',
   'eth_getBlockReceipts',
   'transfer logs',
+  'header hash',
   'eth_getBlockAccessList',
   'historical balance',
   'finalized block',
@@ -125,6 +126,7 @@ export async function detectCapabilities(
     trace_filter: filterBlocks > 0,
     eth_getBlockReceipts: allSucceeded(receipts),
     'transfer logs': logs === 'verified',
+    'header hash': sample?.block.amsterdam?.headerHash === 'verified',
     eth_getBlockAccessList: accessList.length > 0 && allSucceeded(accessList),
     'historical balance': allSucceeded(state),
     'finalized block': allSucceeded(finalized),
@@ -170,7 +172,7 @@ async function findSample(test: CallNode, firstBlock: number, head: number): Pro
   )
   const others = [...new Set([...recent, ...spread])].filter((number) => number >= Math.max(firstBlock, 1))
   for (const numbers of [[head], others]) {
-    for (const outcome of await test(...numbers.map(blockCall))) {
+    for (const outcome of await test(...numbers.map((number) => blockCall(number)))) {
       if (outcome.is !== 'result') continue
       const block = outcome.result as Block
       // A node that ignores the tracer lists every step of the EVM. A transfer probably has few.

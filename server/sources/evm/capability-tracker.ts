@@ -21,6 +21,8 @@ export interface BlockSource {
   readonly form: ReadForm
   /** For blocks after the Amsterdam fork; undefined: `form` for all blocks. */
   readonly logs: ReceiptForm | undefined
+  /** The header of a block of this chain after the Amsterdam fork had the hash of the block. */
+  readonly verifiesHeaders: boolean
   readonly rpc: Rpc
 }
 
@@ -118,19 +120,21 @@ export function createCapabilityTracker(rpc: Rpc, firstBlock: number, clock: Clo
       const forms: readonly ReadForm[] = known()?.traces
         ? traceForms
         : ['eth_getBlockReceipts', 'eth_getTransactionReceipt']
+      const verifiesHeaders = known()?.has['header hash'] === true
       return forms.flatMap((form) => {
         const reading = entries.filter(({ can }) => can?.reads === form)
         return logForms.flatMap((logs) => {
           const indices = reading.filter(({ can }) => can?.logs === logs).map(({ index }) => index)
-          return indices.length > 0 ? [{ form, logs, rpc: rpc.of(indices) }] : []
+          return indices.length > 0 ? [{ form, logs, verifiesHeaders, rpc: rpc.of(indices) }] : []
         })
       })
     },
 
     /** How each node reads internal transfers; undefined: it cannot, or has not been tested. */
     transferSources(): (BlockSource | undefined)[] {
+      const verifiesHeaders = known()?.has['header hash'] === true
       return entries.map(({ can, rpc }) =>
-        can?.traces || can?.logs ? { form: can.reads, logs: can.logs, rpc } : undefined,
+        can?.traces || can?.logs ? { form: can.reads, logs: can.logs, verifiesHeaders, rpc } : undefined,
       )
     },
 

@@ -2,10 +2,12 @@
 // it can be passed to the decoder thread. Pure.
 import {
   type AccountBalances,
+  isAmsterdam,
   type LoggedBlock,
   toAccountBalances,
   toAmsterdamHeader,
   validateAccessList,
+  verifyHeaderHash,
 } from './amsterdam.ts'
 import { toLoggedTransfers } from './logged-receipts.ts'
 import { flatTransfers, nestedTransfers } from './trace-transfers.ts'
@@ -23,7 +25,8 @@ import {
 import { type NestedTrace, validateFrame, validateNestedTraces } from './validate-frames.ts'
 
 export type ResultKind =
-  | { readonly as: 'block'; readonly number: number }
+  /** `verifiesHeader`: after the Amsterdam fork, the header must have the hash of the block. */
+  | { readonly as: 'block'; readonly number: number; readonly verifiesHeader?: boolean }
   | { readonly as: 'flat' | 'nested' | 'receipts'; readonly block: TracedBlock }
   | { readonly as: 'logs'; readonly block: LoggedBlock }
   | { readonly as: 'accessList'; readonly hash: string }
@@ -73,7 +76,13 @@ type PlainKind = Exclude<ResultKind, { readonly as: 'logs' }>
 function validateResult(kind: PlainKind, raw: unknown): string | undefined {
   switch (kind.as) {
     case 'block':
-      return validateHeader(raw, kind.number) ?? validateTransactions(raw)
+      return (
+        validateHeader(raw, kind.number) ??
+        validateTransactions(raw) ??
+        (kind.verifiesHeader && isAmsterdam(raw) && verifyHeaderHash(raw) === 'wrong'
+          ? 'the header does not have the hash of the block'
+          : undefined)
+      )
     case 'flat':
       return validateFlatTraces(raw, kind.block)
     case 'nested':

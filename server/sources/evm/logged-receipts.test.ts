@@ -2,9 +2,9 @@
 // written. What is wrong with a response is found in both ways.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { SimulatedChain } from '#simulator/evm/chain.ts'
 import { createSeededRandom } from '#simulator/seeded-random.ts'
 import { seedsOf } from '#test/long.ts'
+import { createAmsterdamChain } from '#test/simulator/amsterdam.ts'
 import { LimitedNode } from '#test/simulator/limited-node.ts'
 import { outcomesIn } from './batch-results.ts'
 import { receiptCallsOf } from './blocks.ts'
@@ -15,7 +15,7 @@ import type { Block } from './types.ts'
 type Any = any
 
 function openBlocks(seed: number | string) {
-  const chain = new SimulatedChain({ seed: `receipts ${seed}`, busy: 12, amsterdamFrom: 1 })
+  const chain = createAmsterdamChain({ seed: `receipts ${seed}`, busy: 12, amsterdamFrom: 1 })
   chain.mine(6)
   const node = new LimitedNode(chain, { traces: [], receipts: true })
   const request = async (method: string, ...params: unknown[]) =>

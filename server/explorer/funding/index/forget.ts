@@ -57,7 +57,10 @@ export async function findForgetStart(
     ),
   )
   const numbers = [...new Set(rows.map((row) => row.block))]
-  const blocks = (await rpc.results(numbers.map(blockCall), options)) as DecodedResults['block'][]
+  const blocks = (await rpc.results(
+    numbers.map((number) => blockCall(number)),
+    options,
+  )) as DecodedResults['block'][]
   for (const { block: number, tx_index: index, tx } of rows) {
     const transaction = blocks.find((block) => block.number === number)?.transactions[index]
     if (transaction?.hash === toHex(tx)) continue

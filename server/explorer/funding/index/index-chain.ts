@@ -10,7 +10,8 @@
 //    that blocks of different chains are never mixed.
 // 5. With several nodes, one block of each range is compared between them (compare-nodes.ts).
 // 6. A block that no node can trace is left out and reported; the other blocks are indexed (problems.ts).
-// 7. Of each range that was read from logs, one block is compared with its access list (transfer-logs.ts).
+// 7. After the Amsterdam fork, the header of a block has its hash. Blocks with unknown fields are reported (problems.ts).
+// 8. Of each range that was read from logs, one block is compared with its access list (transfer-logs.ts).
 import { Fault } from '#core/fault.ts'
 import { holes, merge, type Range } from '#core/ranges.ts'
 import type { ExplorerContext } from '#explorer/context.ts'
@@ -25,7 +26,13 @@ import type { Funding } from '../fundings.ts'
 import { fundingsOf, transfersOf } from '../transfers.ts'
 import { chooseSample, compareNodes } from './compare-nodes.ts'
 import { verifyContinuity } from './continuity.ts'
-import { blocksAwaitingRetry, getIndexProblems, recordContradictedLogs, recordUnreadable } from './problems.ts'
+import {
+  blocksAwaitingRetry,
+  getIndexProblems,
+  recordContradictedLogs,
+  recordUnreadable,
+  recordUnverifiedHeader,
+} from './problems.ts'
 import { createRangeWriter, type ReadRange } from './range-writer.ts'
 import { blocksPerReadMin, ReadSize } from './read-size.ts'
 import { applyEvents, detectChanges, resetToAnchor, type TailEvent } from './tail.ts'
@@ -241,6 +248,8 @@ async function readWithTransfers(
 ): Promise<BlockWithExecution[]> {
   const blocks = await node.read(blockNumbers(range), options)
   for (const { block, execution } of blocks) {
+    if (block.amsterdam && block.amsterdam.headerHash !== 'verified')
+      recordUnverifiedHeader(getIndexProblems(context, node.chain.id), block.number)
     if (execution.form === 'receipts' && block.transactions.length > 0) throw noTransfers(node.chain.id, block.number)
     if (execution.form === 'traced' && execution.contradiction !== undefined)
       recordContradictedLogs(getIndexProblems(context, node.chain.id), block.number, execution.contradiction)

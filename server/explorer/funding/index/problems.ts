@@ -31,6 +31,8 @@ const noProblems = () => ({
   contradictedLogs: undefined as
     | { readonly blocks: number; readonly block: number; readonly reason: string }
     | undefined,
+  /** Blocks after the Amsterdam fork whose header could not be verified, since the start: how many, and the last one. */
+  unverifiedHeaders: undefined as { readonly blocks: number; readonly block: number } | undefined,
 })
 
 export const getIndexProblems = ({ explorer }: Pick<ExplorerContext, 'explorer'>, chain: string): IndexProblems =>
@@ -62,6 +64,17 @@ export function describeContradictedLogs({ contradictedLogs }: IndexProblems): s
   if (!contradictedLogs) return undefined
   const { blocks, block, reason } = contradictedLogs
   return `the logs of ${counted(blocks, 'block')} are not used, because they are contradictory; last block ${block}: ${reason}`
+}
+
+export function recordUnverifiedHeader(problems: IndexProblems, block: number): void {
+  problems.unverifiedHeaders = { blocks: (problems.unverifiedHeaders?.blocks ?? 0) + 1, block }
+}
+
+/** Undefined if every header was verified. */
+export function describeUnverifiedHeaders({ unverifiedHeaders }: IndexProblems): string | undefined {
+  if (!unverifiedHeaders) return undefined
+  const { blocks, block } = unverifiedHeaders
+  return `header hash not verified of ${counted(blocks, 'block')}, because the header has other fields than this version knows; last block ${block}`
 }
 
 const firstRetryMs = 60_000

@@ -17,6 +17,7 @@ import {
   describeContradictedLogs,
   describeFailedPasses,
   describeUnreadable,
+  describeUnverifiedHeaders,
   getIndexProblems,
   recordFailedPass,
 } from './problems.ts'
@@ -213,10 +214,9 @@ function indexFinding(context: ExplorerContext, { chain }: ChainNode): Finding[]
     const message = `${left}: ${describeUnreadable(first)}; add another node (explorer.chains[].rpc)`
     return [{ name, ok: false, message, required: false }]
   }
-  const contradicted = describeContradictedLogs(problems)
   const notes = [
     ...(notCompared.length === 0 ? [] : [`nodes not compared: ${notCompared.join('; ')}`]),
-    ...(contradicted === undefined ? [] : [contradicted]),
+    ...[describeContradictedLogs(problems), describeUnverifiedHeaders(problems)].filter((text) => text !== undefined),
   ]
   return notes.length === 0 ? [] : [{ name, ok: true, message: notes.join('; ') }]
 }
@@ -236,6 +236,7 @@ export async function reportIndexProblems(context: ExplorerContext) {
     const problems = getIndexProblems(context, chain)
     const { stopped, notCompared = [], unreadable } = problems
     const contradicted = describeContradictedLogs(problems)
+    const unverified = describeUnverifiedHeaders(problems)
     const failed = describeFailedPasses(problems)
     const contradiction = stopped ?? (await findContradiction(context, node))
     const todo = `check the node; if the chain itself has changed, run: tetrad repair --chain ${chain} --forget-from <block>`
@@ -250,6 +251,9 @@ export async function reportIndexProblems(context: ExplorerContext) {
       ...(contradicted === undefined
         ? []
         : [{ chain, message: contradicted, todo: 'check this block with another node (explorer.chains[].rpc)' }]),
+      ...(unverified === undefined
+        ? []
+        : [{ chain, message: unverified, todo: 'nothing is missing; update Tetrad if the chain had another fork' }]),
       ...[...unreadable.values()].slice(0, unreadableShownMax).map((entry, at) => ({
         chain,
         message: `left out of the index${ordinalOf(at, unreadable.size)}: ${describeUnreadable(entry)}`,

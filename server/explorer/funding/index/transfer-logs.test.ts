@@ -5,14 +5,16 @@ import { test } from 'node:test'
 import { type ChainNode, openNode } from '#explorer/nodes.ts'
 import { coverageReport } from '#operations/coverage.ts'
 import { systemClock } from '#runtime/clock.ts'
-import { SimulatedChain } from '#simulator/evm/chain.ts'
+import type { SimulatedChain } from '#simulator/evm/chain.ts'
 import { coverageOf } from '#storage/coverage.ts'
 import { openContext, type TestContext } from '#test/context.ts'
 import { seedsOf } from '#test/long.ts'
+import { type AmsterdamOptions, createAmsterdamChain } from '#test/simulator/amsterdam.ts'
 import { LimitedNode, type SimulatedCapabilities } from '#test/simulator/limited-node.ts'
 import { blocksStream } from '../chain-coverage.ts'
 import { forgetFrom } from './forget.ts'
 import { catchUpIndex, repairIndex } from './index-chain.ts'
+import { getIndexProblems } from './problems.ts'
 import { chainFindings, reportIndexProblems } from './start-chains.ts'
 import { logsStream } from './transfer-logs.ts'
 
@@ -21,10 +23,11 @@ type Any = any
 
 const fork = 20
 
-const chainOf = (seed: number | string, amsterdamFrom = fork) => {
+const chainOf = (seed: number | string, amsterdamFrom = fork, options?: AmsterdamOptions) => {
   // A payment in the newest block shows that the chain has logs.
   const payments = [58, 59, 60].map((block) => ({ block, account: 1, ether: 1 }))
-  const chain = new SimulatedChain({ seed: `logs ${seed}`, finalLag: 10, busy: 6, payments, amsterdamFrom })
+  const history = { seed: `logs ${seed}`, finalLag: 10, busy: 6, payments, amsterdamFrom }
+  const chain = createAmsterdamChain(history, options)
   chain.mine(60)
   return chain
 }
@@ -159,14 +162,37 @@ test('a block whose receipts are altered is read from traces, and reported', asy
 })
 
 test('logs that lack internal transfers consistently are found by access lists, and the blocks read from traces', async () => {
-  const chain = chainOf('omitted')
+  const chain = chainOf('omitted', fork, { omitsLogs: 'internal' })
   await using byTraces = await openIndex(chain, traced)
-  await using byLogs = await openIndex(chain, { ...both, omitsLogs: 'internal' })
+  await using byLogs = await openIndex(chain, both)
   assert.equal((await byLogs.node.capabilities()).logs, 'eth_getBlockReceipts')
   await byTraces.catchUp()
   await repairIndex(byLogs.context, byLogs.node as ChainNode, { from: 0, until: 100 }, () => {})
   assert.deepEqual((await rowsOf(byLogs.context)).final, (await rowsOf(byTraces.context)).final)
   await assertReported(byLogs, /the access list and the logs differ about the balance/)
+})
+
+test('headers with a new field are read and reported, but an altered header of a known form is not read', async () => {
+  const chain = chainOf('new field', fork, { hasNewField: true })
+  await using byTraces = await openIndex(chain, traced)
+  await using byLogs = await openIndex(chain, both)
+  await byTraces.catchUp()
+  await byLogs.catchUp()
+  assert.deepEqual(await rowsOf(byLogs.context), await rowsOf(byTraces.context))
+  const count = chain.head.number + 1 - fork
+  await assertReported(byLogs, new RegExp(`header hash not verified of ${count} blocks, .*; last block 60`))
+  const [stream] = (await coverageReport(byLogs.context as never)).streams.filter(({ name }) => name === 'chain 1')
+  assert.equal(stream?.logs?.unverifiedHeaders, count)
+
+  await using altered = await openIndex(chainOf('known fields'), both)
+  const at = fork + 5
+  altered.simulated.alter = (method, result, params) =>
+    method === 'eth_getBlockByNumber' && Number(params[0]) === at
+      ? Object.assign(result, { timestamp: '0x1' })
+      : undefined
+  await altered.catchUp()
+  await assertReported(altered, new RegExp(`block ${at}, .*the header does not have the hash of the block`))
+  assert.equal(getIndexProblems(altered.context, '1').unverifiedHeaders, undefined)
 })
 
 test('an access list that does not have the hash of the header is a contradiction; one that is not there is none', async () => {

@@ -4,7 +4,7 @@
 // 2. Blocks whose traces are not complete are rejected (sources/evm/blocks.ts).
 import { Fault } from '#core/fault.ts'
 import type { ChainNode } from '#explorer/nodes.ts'
-import { toAmsterdamHeader } from '#sources/evm/amsterdam.ts'
+import { isAmsterdam } from '#sources/evm/amsterdam.ts'
 import {
   accountCalls,
   balanceCall,
@@ -134,7 +134,7 @@ export class AccountReader {
   async firstLoggedBlock(head: number): Promise<number | undefined> {
     const isLogged = async (block: number): Promise<boolean> => {
       const [header] = await this.#call([headerCall(block)])
-      return toAmsterdamHeader(header) !== undefined
+      return isAmsterdam(header)
     }
     if (!(await isLogged(head))) return undefined
     let [before, logged] = [this.node.chain.firstBlock - 1, head]
