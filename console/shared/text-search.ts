@@ -34,7 +34,7 @@ export interface SearchResult extends SearchSection {
 }
 
 const stopWords = new Set(
-  'a an and are as at be by can do does for from get gets happen happens how i if in is it its many mean means my not of on or our that the then this to too was we what when where which who why will with you your'.split(
+  'a an and are as at be by can cannot did do does for from get gets happen happens has have how i if in is it its many mean means much my need needed needs not of on or our should that the then there this to too was we what when where which who why will with work works you your'.split(
     ' ',
   ),
 )
@@ -64,6 +64,15 @@ const synonyms: Readonly<Record<string, string>> = {
   ssl: 'proxy tls https',
   slashing: 'slashed',
   websocket: 'stream events',
+  wallet: 'address account',
+  eth: 'coins',
+  cex: 'exchange',
+  upload: 'import',
+  download: 'export',
+  ram: 'memory',
+  apy: 'rewards income',
+  tax: 'income',
+  password: 'sign-in key',
 }
 
 /** `rotation`, `rotating` and `rotates` become `rotat`. */
@@ -119,11 +128,15 @@ const kindWeights: Readonly<Record<PageKind, number>> = {
   decision: 0.6,
   list: 0.5,
 }
-const weights = { heading: 8, title: 5, excerpt: 4, body: 2 }
+const weights = { heading: 8, title: 5, excerpt: 4, body: 2, page: 2 }
+/** For a word of the query that only other sections of the page have. */
+const elsewhereFactor = 0.5
 /** For a word that only begins with the word of the query. */
 const prefixFactor = 0.6
 /** For a word that is longer than the stem, while it is typed: `rotati`. */
 const longerFactor = 0.3
+/** A heading of more sections, such as "Settings", describes none of them. */
+const headingRepeatsMax = 3
 const typoFactor = 0.5
 const synonymFactor = 0.7
 const resultsMax = 10
@@ -143,6 +156,9 @@ export function createSearch({ sections, pages, words }: SearchIndex): TextSearc
   const headingWords = sections.map(({ heading }) => wordsOf(heading))
   const titleWords = pages.map((page) => wordsOf(`${nameOf(page)} ${page.title}`))
   const excerptWords = sections.map(({ excerpt }) => wordsOf(excerpt))
+  const headingCounts = new Map<string, number>()
+  for (const { heading } of sections) headingCounts.set(heading, (headingCounts.get(heading) ?? 0) + 1)
+  const isCommon = (at: number) => (headingCounts.get(sections[at]?.heading ?? '') ?? 0) > headingRepeatsMax
   const sectionsByWord = words.split('\n').map((line) => {
     const [word = '', ...steps] = line.split(' ')
     return { word, steps }
@@ -176,7 +192,7 @@ export function createSearch({ sections, pages, words }: SearchIndex): TextSearc
       }
     }
     for (const [at, { page }] of sections.entries()) {
-      const heading = bestQuality(headingWords[at] ?? []) * weights.heading
+      const heading = bestQuality(headingWords[at] ?? []) * (isCommon(at) ? weights.body : weights.heading)
       const title = bestQuality(titleWords[page] ?? []) * weights.title
       const excerpt = bestQuality(excerptWords[at] ?? []) * weights.excerpt
       const best = Math.max(heading, title, excerpt, found.get(at) ?? 0)
@@ -194,6 +210,16 @@ export function createSearch({ sections, pages, words }: SearchIndex): TextSearc
     return found
   }
 
+  /** Page → how much of it is about a word: near 1 if many of its sections have the word. */
+  function sharesOfPages(matches: ReadonlyMap<number, number>): ReadonlyMap<number, number> {
+    const counts = new Map<number, number>()
+    for (const at of matches.keys()) {
+      const page = sections[at]?.page ?? 0
+      counts.set(page, (counts.get(page) ?? 0) + 1)
+    }
+    return new Map([...counts].map(([page, count]) => [page, count / (count + 2)]))
+  }
+
   /** A heading that consists of the query is the best match, first that of a page. */
   function headingFactor(at: number, wanted: readonly string[]): number {
     const { page = 0, anchor = '' } = sections[at] ?? {}
@@ -205,19 +231,27 @@ export function createSearch({ sections, pages, words }: SearchIndex): TextSearc
   }
 
   return (query, { max = resultsMax, perPageMax = resultsPerPageMax, allWords = false } = {}) => {
-    const wanted = queryWords(query)
-    const scores = new Map<number, { matched: number; score: number }>()
+    const wanted = queryWords(query, (name) => qualitiesFor(name).size > 0)
+    const scores = new Map<number, { found: number; matched: number; score: number }>()
     for (const word of wanted) {
       const matches = matchAny(word)
       const rarity = Math.log(1 + sections.length / (1 + matches.size))
-      for (const [at, quality] of matches) {
-        const known = scores.get(at) ?? { matched: 0, score: 0 }
-        scores.set(at, { matched: known.matched + 1, score: known.score + rarity * quality })
+      const pageShares = sharesOfPages(matches)
+      for (const [at, { page }] of sections.entries()) {
+        const share = pageShares.get(page)
+        if (share === undefined) continue
+        const quality = matches.get(at)
+        const known = scores.get(at) ?? { found: 0, matched: 0, score: 0 }
+        scores.set(at, {
+          found: known.found + (quality === undefined ? 0 : 1),
+          matched: known.matched + (quality === undefined ? share * elsewhereFactor : 1),
+          score: known.score + rarity * ((quality ?? 0) + share * weights.page),
+        })
       }
     }
     const perPage = new Map<number, number>()
     return [...scores]
-      .filter(([, { matched }]) => !allWords || matched === wanted.length)
+      .filter(([, { found }]) => found > 0 && (!allWords || found === wanted.length))
       .map(([at, { matched, score }]) => ({
         at,
         score: score * (matched / wanted.length) ** 2 * headingFactor(at, wanted),
@@ -234,12 +268,18 @@ export function createSearch({ sections, pages, words }: SearchIndex): TextSearc
   }
 }
 
-/** A name with separators is one word of a query: `x-tetrad-coverage` does not match every page about coverage. */
-const queryWords = (query: string): string[] => [
+/**
+ * A name with separators is one word of a query: `x-tetrad-coverage` does not match every page about coverage. If no page
+ * has the name, its parts are the words: `rate-limit`.
+ */
+const queryWords = (query: string, isKnown: (name: string) => boolean = () => true): string[] => [
   ...new Set(
-    query
-      .split(/\s+/)
-      .flatMap((part) => wordsOf(part).slice(0, /[._/:-]/.test(part.replace(/[.:/-]+$/, '')) ? 1 : undefined)),
+    query.split(/\s+/).flatMap((part) => {
+      const words = wordsOf(part)
+      const [name = '', ...parts] = words
+      if (!/[._/:-]/.test(name)) return words
+      return isKnown(name) ? [name] : parts
+    }),
   ),
 ]
 

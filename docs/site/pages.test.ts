@@ -95,8 +95,8 @@ describe('search', () => {
   const found = (query: string) => search(query).map(({ path, anchor }) => `${path}#${anchor}`)
 
   for (const [query, answer] of [
-    ['rotate a key', 'operations.html#api-keys'],
-    ['rotating keys', 'operations.html#api-keys'],
+    ['rotate a key', 'commands.html#tetrad-keys-rotate'],
+    ['rotating keys', 'commands.html#tetrad-keys-rotate'],
     ['rotate an API key', 'operations.html#api-keys'],
     ['hardhat', 'try.html#a-local-test-chain'],
     ['install', 'install.html#'],

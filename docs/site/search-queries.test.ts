@@ -30,7 +30,7 @@ const queries = [
   ['labels import csv', 'labels.html'],
   ['funding trail', 'trail.html'],
   ['quote signature', 'fx.html'],
-  ['permit2', 'behaviour/fx.html'],
+  ['permit2', 'fx.html'],
   ['exchange rates source', 'fx.html'],
   ['polymarket', 'clients/polymarket-client.html'],
   ['etherscan', 'clients/etherscan-api.html'],
