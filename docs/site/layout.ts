@@ -33,7 +33,7 @@ export function renderLayout(input: LayoutInput): string {
 <link rel="stylesheet" href="${link('site.css')}">
 <script src="${link('site.js')}"></script>
 </head>
-<body class="docs">
+<body class="docs${path === 'index.html' ? ' start' : ''}">
 <a class="skip" href="#docs-content">Skip to content</a>
 <header class="docs-head">
 <a class="brand" href="${link('index.html')}"><img src="${link('favicon.svg')}" alt="">Tetrad docs</a>

@@ -127,10 +127,16 @@ const languageNames: Readonly<Record<string, string>> = {
 function codeBlock(language: string, text: string, name = languageNames[language] ?? language): string {
   return `<div class="code" data-language="${escapeHtml(language)}">
 <div class="code-bar"><span>${escapeHtml(name)}</span><button type="button" class="plain copy js-only">Copy</button></div>
-<pre tabindex="0"><code>${escapeHtml(text)}</code></pre>
+<pre tabindex="0"><code>${withComments(language, escapeHtml(text))}</code></pre>
 </div>
 `
 }
+
+/** Marks comments, so that they look different from what one types. */
+const withComments = (language: string, html: string): string =>
+  ['sh', 'yaml', 'python'].includes(language)
+    ? html.replaceAll(/(?<=^|\s)# .*$/gm, (comment) => `<span class="comment">${comment}</span>`)
+    : html
 
 /** `summary` is the first paragraph, or the first row of a table. */
 function sectionsOf(tokens: readonly Token[], headings: ReadonlyMap<Token, Heading>) {

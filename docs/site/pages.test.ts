@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, normalize } from 'node:path'
@@ -79,6 +80,23 @@ describe('pages', () => {
     const { html } = renderMarkdown('# A\n\nb <script>x</script> `<b>`\n\n<div onclick="x">y</div>', () => undefined)
     assert.doesNotMatch(html, /<(?!\/?(?:h1|p|code)\b)/)
     assert.match(html, /&lt;script&gt;x&lt;\/script&gt; <code class="short">&lt;b&gt;<\/code>/)
+  })
+
+  test('comments of shell, YAML and Python are marked, and nothing else', () => {
+    const rendered = (language: string, code: string) =>
+      /<code>(.*)<\/code>/s.exec(
+        renderMarkdown(`# A\n\n\`\`\`${language}\n${code}\n\`\`\`\n`, () => undefined).html,
+      )?.[1]
+    assert.equal(rendered('sh', 'a --b  # c <d>\ne#f'), 'a --b  <span class="comment"># c &lt;d&gt;</span>\ne#f')
+    assert.equal(rendered('yaml', '# a'), '<span class="comment"># a</span>')
+    assert.equal(rendered('json', '"# a"'), '&quot;# a&quot;')
+  })
+
+  test('the start page has the only list of cards, which the style sheet finds by its heading', () => {
+    const start = site.pages.get('index.html') ?? ''
+    assert.match(start, /<body class="docs start">[\s\S]*<h2 id="choose-your-path">.*<\/h2>\n<ul>/)
+    assert.match(readFileSync(join(import.meta.dirname, 'site.css'), 'utf8'), /\.start #choose-your-path \+ ul \{/)
+    assert.doesNotMatch(site.pages.get('behaviour/index.html') ?? '', /class="docs start"/)
   })
 
   test('repeated headings get the anchors that GitHub gives them', () => {

@@ -29,10 +29,11 @@ async function copyText(code: HTMLElement): Promise<boolean> {
   }
 }
 
-/** Commands and programs on a page that a server delivers call that server, whatever its port. */
+/** Commands, programs and addresses on a page that a server delivers call that server, whatever its port. */
 export function nameThisServer(): void {
-  for (const code of document.querySelectorAll('code'))
-    code.textContent = (code.textContent ?? '').replaceAll(exampleServer, location.origin)
+  for (const code of document.querySelectorAll('code, code .comment, main a'))
+    for (const node of code.childNodes)
+      if (node instanceof Text) node.data = node.data.replaceAll(exampleServer, location.origin)
 }
 
 export function addSampleTabs(): void {
