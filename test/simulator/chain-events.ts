@@ -41,10 +41,18 @@ const topicsSinceGloas: readonly string[] = [
   ...['execution_payload_gossip', 'payload_attestation_message', 'proposer_preferences', 'fast_confirmation'],
 ]
 
+/** The topics that nodes know: of now, of versions from before Gloas, and of versions that dropped what is deprecated. */
+const knownTopics = {
+  now: topicsSinceGloas,
+  'before Gloas': topicsBeforeGloas,
+  'without head': topicsSinceGloas.filter((topic) => topic !== 'head'),
+} as const
+export type KnownTopics = keyof typeof knownTopics
+
 export interface NetworkWithEvents {
   readonly plan: NetworkPlan
-  /** Its nodes are so old that they refuse the topics of Gloas. */
-  readonly hasOldNodes?: boolean
+  /** Of its nodes. They refuse all others. */
+  readonly topics: KnownTopics
   /** Returns a function that ends the subscription. */
   subscribe(listener: (event: ChainEvent) => void): () => void
 }
@@ -56,8 +64,7 @@ const stateRoot = `0x${'00'.repeat(32)}`
 export function sendEvents(network: NetworkWithEvents, request: IncomingMessage, response: ServerResponse): void {
   const topics = new URL(request.url ?? '/', 'http://node').searchParams.getAll('topics')
   const requested = new Set(topics.flatMap((names) => names.split(',')))
-  const known = network.hasOldNodes ? topicsBeforeGloas : topicsSinceGloas
-  const unknown = [...requested].find((topic) => !known.includes(topic))
+  const unknown = [...requested].find((topic) => !knownTopics[network.topics].includes(topic))
   if (unknown !== undefined) {
     const body = JSON.stringify({ code: 400, message: `Invalid topic: ${unknown}` })
     response.writeHead(400, { 'content-type': 'application/json' }).end(body)

@@ -1,10 +1,13 @@
 // A network with a moving head: finality follows, branches are consistent chains, and events report what changes.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { systemClock } from '#runtime/clock.ts'
 import { openNode } from '#simulator/beacon/node.ts'
 import { gloasFrom } from '#simulator/beacon/plan.ts'
 import { genesisRoot } from '#simulator/beacon/records.ts'
-import type { ChainEvent } from './chain-events.ts'
+import { type BeaconEvent, type EventTopic, listenToEvents } from '#sources/beacon/events.ts'
+import { waitUntil } from '#test/wait-until.ts'
+import type { ChainEvent, KnownTopics } from './chain-events.ts'
 import { MovingHead } from './moving-head.ts'
 import { type CompletedNetwork, simulateNetwork } from './simulate-network.ts'
 
@@ -197,14 +200,42 @@ test('a branch can take back the payload of a block that both chains have', asyn
   }
 })
 
-test('an old node refuses the event topics of Gloas', async () => {
-  await using node = await openNode(new MovingHead(simulateGloas('moving/old'), { hasOldNodes: true }))
-  const status = async (topics: string) => {
-    const aborter = new AbortController()
-    const response = await fetch(`${node.url}/eth/v1/events?topics=${topics}`, { signal: aborter.signal })
-    aborter.abort()
-    return response.status
+test('a node refuses the event topics that its version does not know', async () => {
+  const chain = simulateGloas('moving/topics')
+  const statuses = async (known: KnownTopics) => {
+    await using node = await openNode(new MovingHead(chain, { topics: known }))
+    const status = async (topics: string) => {
+      const aborter = new AbortController()
+      const response = await fetch(`${node.url}/eth/v1/events?topics=${topics}`, { signal: aborter.signal })
+      aborter.abort()
+      return response.status
+    }
+    return [await status('head,head_v2'), await status('head,chain_reorg'), await status('head_v2,chain_reorg')]
   }
-  assert.equal(await status('head,head_v2'), 400)
-  assert.equal(await status('head,chain_reorg'), 200)
+  assert.deepEqual(await statuses('now'), [200, 200, 200])
+  assert.deepEqual(await statuses('before Gloas'), [400, 200, 400])
+  assert.deepEqual(await statuses('without head'), [400, 400, 200])
 })
+
+/** Those that the server asks for first. */
+const newBlockTopics = { now: 'head', 'before Gloas': 'head', 'without head': 'head_v2' } as const
+
+for (const [known, newBlock] of Object.entries(newBlockTopics) as [KnownTopics, EventTopic][]) {
+  test(`new blocks are noticed at a node that knows the topics: ${known}`, async () => {
+    const chain = simulateGloas('moving/listen')
+    const network = new MovingHead(chain, { headSlot: 20, topics: known })
+    await using node = await openNode(network)
+    const stop = new AbortController()
+    const seen: EventTopic[] = []
+    const onEvent = ({ topic }: BeaconEvent) => seen.push(topic)
+    const listening = listenToEvents({ urls: [node.url], clock: systemClock }, onEvent, stop.signal)
+    await waitUntil(() => network.listenerCount > 0)
+    network.advance(8)
+    await waitUntil(() => seen.filter((topic) => topic === newBlock).length >= 8)
+    assert.equal(seen.includes('head_v2'), known !== 'before Gloas')
+    assert.equal(seen.includes('execution_payload'), known !== 'before Gloas')
+    assert.equal(seen.includes('head'), known !== 'without head')
+    stop.abort()
+    await listening
+  })
+}

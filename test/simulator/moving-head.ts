@@ -17,7 +17,7 @@ import {
 } from '#simulator/beacon/records.ts'
 import { type Branch, Simulation } from '#simulator/beacon/simulate.ts'
 import { Truth } from '#simulator/beacon/truth.ts'
-import { type ChainEvent, type NetworkWithEvents, sendEvents } from './chain-events.ts'
+import { type ChainEvent, type KnownTopics, type NetworkWithEvents, sendEvents } from './chain-events.ts'
 import type { CompletedNetwork } from './simulate-network.ts'
 
 export interface MovingHeadOptions {
@@ -25,8 +25,8 @@ export interface MovingHeadOptions {
   readonly headSlot?: number
   /** Must not overlap. */
   readonly branches?: readonly Branch[]
-  /** The nodes refuse the event topics of Gloas. */
-  readonly hasOldNodes?: boolean
+  /** Of events. Default: `now`. */
+  readonly topics?: KnownTopics
 }
 
 type Chain = Pick<CompletedNetwork, 'plan' | 'scenario' | 'genesisUnix' | 'headSlot' | 'epochs'>
@@ -39,16 +39,16 @@ interface SimulatedBranch extends Branch {
 export class MovingHead implements SimulatedNetwork, NetworkWithEvents {
   readonly plan: NetworkPlan
   readonly genesisUnix: number
-  readonly hasOldNodes: boolean
+  readonly topics: KnownTopics
   readonly #chain: Chain
   readonly #branches: readonly SimulatedBranch[]
   readonly #blocksByRoot: ReadonlyMap<string, SimulatedBlock>
   readonly #listeners = new Set<(event: ChainEvent) => void>()
   #headSlot: number
 
-  constructor(chain: Chain, { headSlot = 0, branches = [], hasOldNodes = false }: MovingHeadOptions = {}) {
+  constructor(chain: Chain, { headSlot = 0, branches = [], topics = 'now' }: MovingHeadOptions = {}) {
     this.plan = chain.plan
-    this.hasOldNodes = hasOldNodes
+    this.topics = topics
     this.genesisUnix = chain.genesisUnix
     this.#chain = chain
     this.#branches = simulateBranches(chain, branches)
@@ -85,6 +85,10 @@ export class MovingHead implements SimulatedNetwork, NetworkWithEvents {
         for (const listener of this.#listeners) listener(event)
       }
     }
+  }
+
+  get listenerCount(): number {
+    return this.#listeners.size
   }
 
   /** Returns a function that ends the subscription. */

@@ -58,6 +58,30 @@ for (const client of clients) {
   })
 }
 
+test('whichever constants a client lists, deadlines change with the first epoch of Gloas', async () => {
+  const world = simulateNetwork('deadlines', {
+    ...calm,
+    slotsPerEpoch,
+    epochs: 3,
+    slotSeconds: 6,
+    forkEpochs: gloasFrom(2),
+  })
+  for (const client of clients) {
+    await using node = await openNode(world, { profile: profiles[client] })
+    const rules = readRules((await (await fetch(`${node.url}/eth/v1/config/spec`)).json()).data)
+    const dueIn = (epoch: number) =>
+      (['attestation', 'payloadAttestation'] as const).map((duty) => dueMs(rules, duty, epoch))
+    assert.deepEqual(
+      [dueIn(1), dueIn(2)],
+      [
+        [1999, undefined],
+        [1500, 4500],
+      ],
+      client,
+    )
+  }
+})
+
 const post = { method: 'POST', body: '["0"]', headers: { 'content-type': 'application/json' } }
 
 /** At head slot 38, epoch 7 is finalized. */

@@ -1,13 +1,16 @@
 // Chains without a block for several epochs: every validator misses every duty, and loses balance by the inactivity leak.
 // Every stored figure equals the expected one (behaviour/validators.md#verification).
 import assert from 'node:assert/strict'
+import type { IncomingMessage } from 'node:http'
 import { after, describe, test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
-import type { BeaconNodeOptions } from '#simulator/beacon/node.ts'
+import { type BeaconNodeOptions, openNode } from '#simulator/beacon/node.ts'
 import { gloasFrom, type NetworkPlan, presentForks } from '#simulator/beacon/plan.ts'
+import type { SimulatedNetwork } from '#simulator/beacon/records.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
 import { openNodeOfRun } from '#test/client-of-run.ts'
 import { openContext, settingsWith } from '#test/context.ts'
+import { profiles } from '#test/simulator/profiles.ts'
 import type { DisruptionPlan } from '#test/simulator/seeded-behaviour.ts'
 import { type CompletedNetwork, simulateNetwork } from '#test/simulator/simulate-network.ts'
 import { emptyDuties, storedRows } from '#test/stored-duties.ts'
@@ -95,3 +98,65 @@ for (const [chain, create] of Object.entries(chains)) {
     })
   })
 }
+
+describe('a node that has neither the blocks nor the states before its checkpoint', () => {
+  const checkpointEpoch = 30
+  const world = simulate('checkpoint', [0, 0], { epochs: checkpointEpoch + 9, missed: 0, orphaned: 0 })
+  for (const fromEpoch of [1, 3, 12])
+    test(`leaves a gap, and is not searched for blocks: from epoch ${fromEpoch}`, async () => {
+      await emptyDuties(context)
+      await context.ingest.write((tx) => tx.run('delete from validators'))
+      const checkpointSlot = checkpointEpoch * slotsPerEpoch
+      const searched: number[] = []
+      const intercept = ({ url }: IncomingMessage) => {
+        const slot = /\/headers\/(\d+)$/.exec(url ?? '')?.[1]
+        if (slot !== undefined && Number(slot) < checkpointSlot) searched.push(Number(slot))
+        return false
+      }
+      await using node = await openNode({ ...world, intercept }, { profile: profiles.prysm, checkpointSlot })
+      const hoodi = { epochsPerHour: 1, epochsPerDay: 5, beacon: { urls: [node.url], fromEpoch } }
+      const configured = settingsWith({ validators: { networks: { [network]: hoodi } } })
+      const settings = await withChainTimes({ ...context, settings: configured, clock: systemClock })
+      const beacon = openBeacon({ network, urls: [node.url], timeoutMs: 5000, clock: systemClock, backoffMs: 1 })
+      const { lastGap } = await new Follower({ ...context, settings }, network, beacon).catchUp(signal)
+      assert.deepEqual({ from: lastGap?.from, until: lastGap?.until }, { from: fromEpoch, until: checkpointEpoch + 1 })
+      const until = world.finalized - 1
+      assert.deepEqual(await coveredEpochs(context.duties, network), [{ from: checkpointEpoch + 1, until }])
+      assert(searched.length < 40, `${searched.length} headers before the checkpoint`)
+    })
+})
+
+describe('a node that lacks blocks cannot make their epochs empty if ingest begins among them', () => {
+  const [from, until] = [4 * slotsPerEpoch, 11 * slotsPerEpoch]
+  const lacks = (slot: number) => slot >= from && slot < until
+  const world = simulate('lacking', [0, 0], { epochs: 20, missed: 0, orphaned: 0, slashing: 0, balanceChanges: 0 })
+  const blockByRoot = (root: string) => {
+    const block = world.blockByRoot?.(root)
+    return block && !lacks(block.slot) ? block : undefined
+  }
+  async function ingest(chain: SimulatedNetwork) {
+    await emptyDuties(context)
+    await context.ingest.write((tx) => tx.run('delete from validators'))
+    await using node = await openNode(chain, { ssz: true, states: true, lacks })
+    const hoodi = { epochsPerHour: 1, epochsPerDay: 5, beacon: { urls: [node.url], fromEpoch: 8 } }
+    const configured = settingsWith({ validators: { networks: { [network]: hoodi } } })
+    const settings = await withChainTimes({ ...context, settings: configured, clock: systemClock })
+    const beacon = openBeacon({ network, urls: [node.url], timeoutMs: 5000, clock: systemClock, backoffMs: 1 })
+    return await new Follower({ ...context, settings }, network, beacon).catchUp(signal)
+  }
+
+  test('it returns them by their root', async () => {
+    await assert.rejects(ingest(world), /no block of slot 43, but the block of slot 44 names that as its parent/)
+    assert.deepEqual(await coveredEpochs(context.duties, network), [])
+  })
+
+  test('it does not have them at all: they are a gap', async () => {
+    const { lastGap } = await ingest({ ...world, blockByRoot })
+    assert.deepEqual({ from: lastGap?.from, until: lastGap?.until }, { from: 8, until: 12 })
+    assert.match(
+      lastGap?.problem ?? '',
+      /^the node has no block before slot 40, so it is unknown whether that is empty/,
+    )
+    assert.deepEqual(await coveredEpochs(context.duties, network), [{ from: 12, until: world.finalized - 1 }])
+  })
+})

@@ -91,7 +91,8 @@ export function createCurrentDutiesReader(node: Beacon, rules: ConsensusRules): 
     const known = blocks
     blocks = []
     const last = known.at(-1)
-    const extended = last && (await extendChain(queries, known, last.slot + 1, head))
+    // Only blocks from the first slot on are kept. If there were others since the last one, the links would show it.
+    const extended = last && (await extendChain(queries, known, Math.max(last.slot + 1, first), head))
     if (!extended) for (const cache of caches) cache.clear()
     const chain = extended ?? (await extendChain(queries, [], first, head))
     if (!chain) throw new BeaconError('the chain was reorganized while its newest blocks were read')

@@ -15,7 +15,8 @@ import type { ScoreHistory } from '../../duties/score-history.ts'
 import { packFigures } from '../../duties/stage.ts'
 import type { RegistryChanges } from '../../registry/sync-registry.ts'
 import { createEpochProcessor, type EpochProcessor } from '../epochs/epoch-processor.ts'
-import { type BeaconQueries, type BlockHeader, createBeaconQueries } from '../read/beacon-queries.ts'
+import { type BlockHeader, createBeaconQueries } from '../read/beacon-queries.ts'
+import { BlockSearch } from '../read/block-search.ts'
 import type { ExecutionSource } from '../read/execution.ts'
 import { healthyFirst } from '../read/head-recorder.ts'
 import type { StateRecords } from '../read/state-records.ts'
@@ -87,7 +88,8 @@ export function createHeadProcessor(beacon: Beacon, initialOptions: HeadProcesso
     const head = await queries.head()
     if (!head) throw new BeaconError('the node did not return its newest block')
     if (lastRun?.root === head.root && lastRun.next === next) return lastRun.view
-    const anchorOf = (epoch: number) => findAnchor(queries, firstSlotAt(rules, epoch + 2), head.slot)
+    const search = new BlockSearch({ queries, rules })
+    const anchorOf = async (epoch: number) => (await search.findFrom(firstSlotAt(rules, epoch + 2)))?.root
     const until = Math.min(epochAt(rules, head.slot) - 1, readableUntil(rules))
     const from = Math.max(next, until - (options.epochsMax ?? epochsMaxDefault))
     await dropOutdated(from, until, anchorOf)
@@ -180,13 +182,4 @@ export function createHeadProcessor(beacon: Beacon, initialOptions: HeadProcesso
       throw failure
     },
   }
-}
-
-/** The root of the first block from a slot on. */
-async function findAnchor(queries: BeaconQueries, from: number, lastSlot: number): Promise<string | undefined> {
-  for (let slot = from; slot <= lastSlot; slot++) {
-    const header = await queries.header(slot)
-    if (header) return header.root
-  }
-  return undefined
 }

@@ -69,6 +69,7 @@ export class EpochReader {
     this.#keepFrom(epoch)
     const [ownBlocks, nextBlocks] = [await this.#blocks.of(epoch), await this.#blocks.of(epoch + 1)]
     const blocks = [...ownBlocks, ...nextBlocks]
+    if (blocks.length === 0) await this.#refusePruned(epoch)
     const chain = await this.#blocks.verifyLinks(epoch, blocks)
     for (const at of [epoch, epoch + 1, epoch + 2]) await this.#applyRecord(at, chain)
     const start = await this.#boundaries.atEpoch(epoch)
@@ -95,6 +96,15 @@ export class EpochReader {
       finalizedEpoch: await this.#finalizedAt(epoch + 2),
       ...(later ? { child: later } : await this.#payloads.of(epoch, blocks, nextBlocks.length === 0)),
     }
+  }
+
+  /**
+   * A node that has deleted its blocks looks like a chain without blocks, but it has no states either. So the states are
+   * requested before the next block is searched, which takes many requests.
+   */
+  async #refusePruned(epoch: number): Promise<void> {
+    const isRecorded = (await this.#records?.epochs())?.includes(epoch)
+    if (!isRecorded) await this.#boundaries.atEpoch(epoch)
   }
 
   /**

@@ -3,7 +3,8 @@
 //
 // 1. Each record is read from one node: two nodes may follow different forks.
 // 2. The newest block is read before and after the states, and the anchor block again if it is another one. If the
-//    anchor block has changed, the states are read again with the next poll. After a reorganization the new fork has another anchor block, and so another record.
+//    anchor block has changed, the states are read again with the next poll. After a reorganization the new fork has
+//    another anchor block, and so another record.
 import type { Range } from '#core/ranges.ts'
 import { type Beacon, BeaconError, type SingleBeacon } from '#sources/beacon/client.ts'
 import { type ConsensusRules, epochAt, firstSlotAt, readableUntil } from '#sources/beacon/consensus.ts'

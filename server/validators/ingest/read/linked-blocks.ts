@@ -6,6 +6,7 @@ import { epochAt, firstSlotAt } from '#sources/beacon/consensus.ts'
 import { verifyLink } from '../rules/verify-blocks.ts'
 import type { BlockLink, QuerySource } from './beacon-queries.ts'
 import { BlockSearch } from './block-search.ts'
+import { StatesNotFoundError } from './states-not-found.ts'
 
 const blocksAtOnce = 8
 
@@ -98,7 +99,7 @@ export class LinkedBlocks {
    */
   async verifyLinks(epoch: number, blocks: readonly Block[]): Promise<readonly BlockLink[]> {
     const end = firstSlotAt(this.#source.rules, epoch + 2)
-    let before: BlockLink | undefined = await this.#blockBefore(blocks[0], epoch)
+    let before = await this.#blockBefore(blocks[0], epoch)
     const chain: BlockLink[] = before ? [before, ...blocks] : [...blocks]
     for (const block of blocks) {
       if (before) verifyLink(epoch, before, block)
@@ -122,12 +123,17 @@ export class LinkedBlocks {
     )
   }
 
-  /** The block before the epoch: as it was read, or its header if the epoch starts with empty slots. */
+  /**
+   * The block before the epoch: as it was read, or its header if the epoch starts with empty slots. Undefined: it is not
+   * needed, or maybe the genesis block, which some nodes do not return.
+   */
   async #blockBefore(block: Block | undefined, epoch: number): Promise<BlockLink | undefined> {
     const known = this.#lastBlocks.get(epoch - 1)
     if (known) return known
     const first = firstSlotAt(this.#source.rules, epoch)
     if (block?.slot === first) return undefined
-    return block ? this.#search.findParent(block) : this.#search.findBefore(first)
+    const before = block ? await this.#search.findParent(block) : await this.#search.findBefore(first)
+    if (before || this.#search.isNearGenesis(first)) return before
+    throw new StatesNotFoundError(`the node has no block before slot ${first}, so it is unknown whether that is empty`)
   }
 }
