@@ -186,7 +186,7 @@ test('chains shows the capabilities of the nodes and what missing ones cost', as
   at.node.capabilities = { traces: ['debug_traceTransaction'], stateBlocks: 2 }
   const { code, stdout, stderr } = await at.run('chains')
   assert.equal(code, 0, stderr)
-  assert.match(stdout, /77 +Simulated +index +http:\/\/127\.0\.0\.1:\d+ +5 +no +no +yes +no +no +no +no +no +yes/)
+  assert.match(stdout, /77 +Simulated +index +http:\/\/127\.0\.0\.1:\d+ +5 +no +no +yes +no +no +no +no +no +no +yes/)
   assert.match(stderr, /one call per transaction/)
   at.node.capabilities = { traces: ['debug_traceTransaction'], ignoresTracer: true }
   const ignoring = await at.run('chains')

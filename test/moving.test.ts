@@ -23,7 +23,10 @@ import { copyDemo } from './template.ts'
 /** A new epoch changes the newest day at any time, so both servers are asked about earlier days. */
 const lastDay = 30
 
-/** `asOf`: the markets of the demo change all the time, so both servers are asked about the same time. */
+/**
+ * `asOf`: the markets of the demo change all the time, so both servers are asked about the same time. It must be before
+ * the start of the first server: a version that a feed has at a time is stored a moment later.
+ */
 async function responsesOf(
   url: string,
   key: string,
@@ -66,6 +69,7 @@ test('a restored backup of a running server returns the same responses', async (
   const demo = await startDemo(openDemoNodes())
   stack.defer(() => demo.close())
   const settings = settingsWith({ ...demo.settings, server: { port: 0 } })
+  const asOf = new Date(systemClock.now()).toISOString()
   let samples: DemoSamples | undefined
   const server = await startServer({
     ...{ settings, dataDir: join(dir, 'here'), log: silentLog },
@@ -86,7 +90,6 @@ test('a restored backup of a running server returns the same responses', async (
   const { id } = await client.fx.createQuote(input)
 
   assert(samples)
-  const asOf = new Date(context.clock.now()).toISOString()
   const before = await responsesOf(server.url, key, samples, id, asOf)
   const { result: link } = await client.explorer.labelListV2({ format: 'json' })
 
