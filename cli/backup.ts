@@ -45,10 +45,6 @@ async function refuseSharedState(options: CommonOptions, advice: string): Promis
   )
 }
 
-function refuseUsed(dir: string, isUsed: boolean): void {
-  if (isUsed) throw new CommandFailure('backup.not_empty', `${resolve(dir)} is not empty; choose a new folder.`)
-}
-
 async function backup(target: string, options: CommonOptions): Promise<void> {
   await refuseSharedState(
     options,
@@ -56,7 +52,8 @@ async function backup(target: string, options: CommonOptions): Promise<void> {
   )
   const { copyStores, listFolder, removeCopies } = await import('#storage/backup.ts')
   const { sealBackup } = await import('#storage/seal-backup.ts')
-  refuseUsed(target, (await listFolder(target)).length > 0)
+  if ((await listFolder(target)).length > 0)
+    throw new CommandFailure('backup.not_empty', `${target} is not empty; choose a new folder.`)
   const madeAtMs = clock.now()
   const copyAndVerify = async (show: (text: string) => void): Promise<Manifest> => {
     await queryOwner<unknown>(options, {
@@ -79,7 +76,11 @@ async function restore(source: string, options: CommonOptions): Promise<void> {
   await refuseSharedState(options, 'restore it with pg_restore into an empty database.')
   const { isUsed, restoreBackup } = await import('#storage/restore.ts')
   const dataDir = dataDirOf(options)
-  refuseUsed(dataDir, await isUsed(dataDir))
+  if (await isUsed(dataDir))
+    throw new CommandFailure(
+      'backup.not_empty',
+      `The data folder ${resolve(dataDir)} is not empty. Choose a new folder with --data.`,
+    )
   const restoring = 'Restoring and verifying'
   const manifest = await withActivity(restoring, () => restoreBackup(source, dataDir), { quiet: options.json })
   printBackupReport(options, `Restored into ${resolve(dataDir)}, as of ${manifest.madeAt}`, resolve(dataDir), manifest)

@@ -88,11 +88,10 @@ export async function buildProgram(args: readonly string[], json: boolean): Prom
     .configureHelp({ showGlobalOptions: true, styleTitle: (text) => bold(text) })
     .configureOutput({
       outputError: (text, write) => {
-        if (!json) write(withoutKeys(text.replace(/^error: /, `${paint('error', 'tetrad:', process.stderr)} `)))
+        if (!json) write(`${paint('error', 'tetrad:', process.stderr)} ${plainUsageText(text)}`)
       },
       ...(json && { writeErr: () => {} }),
     })
-    .showHelpAfterError('Try --help.')
     .addHelpText('after', examples)
   commonOptions(program).hook('preAction', async (_, command) => {
     const names = [command.name(), command.parent?.name() ?? '']
@@ -133,7 +132,14 @@ export async function buildProgram(args: readonly string[], json: boolean): Prom
   addMcp(program)
   addExamples(program)
   addCompletion(program, () => buildProgram(['ask'], false))
+  nameHelp(program, program.name())
   return program
+}
+
+/** After a usage error, the command that lists the options. */
+function nameHelp(command: Command, path: string): void {
+  command.showHelpAfterError(`See: ${path} --help`)
+  for (const each of command.commands) nameHelp(each, `${path} ${each.name()}`)
 }
 
 /** Without this, `tetrad help nope` prints the general help. */
@@ -155,8 +161,16 @@ function refuseUnknownTopic(program: Command, args: readonly string[]): void {
 
 function formatUsageError(error: CommanderError): string {
   if (error.code === 'commander.help') return 'No command given. --help lists the commands.'
-  return withoutKeys(error.message.replace(/^error: /, '').replaceAll('\n', ' '))
+  return plainUsageText(error.message).replaceAll('\n', ' ')
 }
+
+/** The text of commander, without its terms. */
+const plainUsageText = (text: string): string =>
+  withoutKeys(
+    text
+      .replace(/^error: /, '')
+      .replace(/^command-argument value ('.*') is invalid for argument '(.*)'/, '$2 $1 is invalid'),
+  )
 
 function fail(report: FailureReport, exitCode: number, json: boolean): void {
   process.exitCode = exitCode

@@ -116,14 +116,14 @@ describe('next to a running server', () => {
 
   test('1: backup and restore refuse a folder that is not empty', async () => {
     await writeFile(join(home.dir, 'file'), '')
-    for (const words of [
-      ['backup', '.'],
-      ['restore', 'nowhere', '--data', '.'],
-    ]) {
+    for (const [words, expected] of [
+      [['backup', '.'], /is not empty; choose a new folder/],
+      [['restore', 'nowhere', '--data', '.'], /is not empty\. Choose a new folder with --data/],
+    ] as const) {
       const { code, stderr } = await runCommand([...words, '--json'], { cwd: home.dir })
       const { error } = JSON.parse(stderr)
       assert.deepEqual([code, error.code], [1, 'backup.not_empty'])
-      assert.match(error.message, /is not empty; choose a new folder/)
+      assert.match(error.message, expected)
     }
   })
 })

@@ -8,7 +8,7 @@ import { counted } from '#core/counted.ts'
 import { incomeCsv, type Priced } from '#shared/income-csv.ts'
 import { networkOption } from './beacon.ts'
 import { queryOwner } from './data-owner.ts'
-import { CommandFailure, describeFailure } from './failure.ts'
+import { CommandFailure, describeFailure, UsageFailure } from './failure.ts'
 import { priceDays } from './income-prices.ts'
 import { bold, note, print, printJson } from './print.ts'
 import { withActivity } from './progress.ts'
@@ -71,6 +71,7 @@ async function income(indices: readonly number[], options: IncomeOptions): Promi
   const { network, pool, operator, withdrawalAddress, depositAddress, watched, fromDate, toDate, chainDays } = options
   const selection = { pool, nodeOperator: operator, withdrawalAddress, depositAddress, watched }
   const named = { ...selection, ...(indices.length > 0 && { indices }) }
+  refuseSelections(named, 'indices, --pool, --operator, --withdrawal-address, --deposit-address and --watched')
   const read = () => queryIncome(options, { network, ...named, fromDate, toDate, utc: !chainDays }).catch(nameOptions)
   const found = await withActivity('Adding up incomes', read, { quiet: options.json })
   if (!found) throw new CommandFailure('record.not_found', `No such validators on ${network}.`)
@@ -92,6 +93,14 @@ function priceText({ price, value }: Priced, currency: string | undefined): stri
   if (currency === undefined) return ''
   const at = price == null ? '' : ` at ${price}`
   return `, value ${value == null ? 'unknown' : `${value} ${currency}`}${at}`
+}
+
+/** `named` has a value for each way that the user chose. */
+function refuseSelections(named: Readonly<Record<string, unknown>>, ways: string): void {
+  const count = Object.values(named).filter((value) => value !== undefined).length
+  if (count === 1) return
+  const problem = count === 0 ? 'No validators are named' : 'The validators are named in several ways'
+  throw new UsageFailure('usage', `${problem}. Use one of ${ways}.`)
 }
 
 /** Replaces the field names of the endpoint. */

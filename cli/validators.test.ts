@@ -239,9 +239,12 @@ test('income with prices: the rate of the same date times the earnings, exact, a
 })
 
 test('income names its options if validators are missing or unknown', async () => {
-  const none = await at.run('income')
-  assert.notEqual(none.code, 0)
-  assert.match(none.stderr, /name the validators by one of/)
+  const none = await at.run('income', '--price', 'EUR')
+  assert.equal(none.code, 2)
+  assert.match(none.stderr, /^tetrad: No validators are named\. Use one of indices, --pool, .* and --watched\.\n$/)
+  const both = await at.run('income', '1', '--pool', 'Lantern Pool')
+  assert.equal(both.code, 2)
+  assert.match(both.stderr, /^tetrad: The validators are named in several ways\. Use one of indices, --pool, /)
   const wrong = await at.run('income', 'abc')
   assert.match(wrong.stderr, /Use indices, such as 12 or 12,13/)
   const unwatched = await at.run('income', '--watched')
