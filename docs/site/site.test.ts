@@ -138,7 +138,10 @@ describe('the documentation site', { skip: noBrowser }, () => {
     await open(page, 'try')
     const link = page.getByRole('main').getByRole('link', { name: 'validator 90' })
     assert.equal(await link.evaluate((anchor: HTMLAnchorElement) => new URL(anchor.href).origin), browser.demo.url)
-    await page.getByRole('main').getByRole('link', { name: `${browser.demo.url}/`, exact: true }).waitFor()
+    await page
+      .getByRole('main')
+      .getByRole('link', { name: `${browser.demo.url}/`, exact: true })
+      .waitFor()
     await open(page, 'markets')
     const code = (await page.getByRole('main').locator('code').allTextContents()).join('\n')
     assert.ok(code.includes(`curl '${browser.demo.url}/tags'`) && !code.includes('127.0.0.1:8080'), code)
