@@ -157,20 +157,30 @@ function truthOfBranch({ scenario }: CompletedNetwork, branch: Branch): Truth {
   return truth
 }
 
-test('after a reorganization the figures are those of the new chain', async () => {
-  const branch = { from: 8 * slotsPerEpoch + 1, until: 10 * slotsPerEpoch + 2 }
-  const chain = simulate('provisional/reorganization')
-  await using world = await openWorld(chain, { headSlot: 10 * slotsPerEpoch + 1, branches: [branch] })
-  await world.step()
-  assert.equal(world.shown().at(-1)?.epoch, 8)
-  const ofBranch = world.shown().at(-1)
-  await assertFigures(world, truthOfBranch(chain, branch), 9)
-  await assert.rejects(assertFigures(world, chain.truth, 9), 'the branch has other figures')
-  await world.step(1)
-  assert.equal(world.shown().at(-1)?.epoch, 8)
-  assert.notEqual(world.shown().at(-1)?.anchor, ofBranch?.anchor)
-  await assertFigures(world, chain.truth, 9)
-})
+const reorganizations = [
+  ['in the epoch and after it', simulate('provisional/reorganization'), 8 * slotsPerEpoch + 1],
+  [
+    // Whether its votes are rewarded depends on slashings up to the end of the next epoch.
+    'after the first block of the next epoch',
+    simulateNetwork('provisional/slashing 10', { ...calm, ...small, calmEpochs: 2, slashing: 0.15 }),
+    9 * slotsPerEpoch + 1,
+  ],
+] as const
+
+for (const [name, chain, from] of reorganizations)
+  test(`after a reorganization ${name} the figures of an epoch are those of the new chain`, async () => {
+    const branch = { from, until: 10 * slotsPerEpoch + 2 }
+    await using world = await openWorld(chain, { headSlot: 10 * slotsPerEpoch + 1, branches: [branch] })
+    await world.step()
+    assert.equal(world.shown().at(-1)?.epoch, 8)
+    const ofBranch = world.shown().at(-1)
+    await assertFigures(world, truthOfBranch(chain, branch), 9)
+    await assert.rejects(assertFigures(world, chain.truth, 9), 'the branch has other figures')
+    await world.step(1)
+    assert.equal(world.shown().at(-1)?.epoch, 8)
+    assert.notEqual(world.shown().at(-1)?.anchor, ofBranch?.anchor)
+    await assertFigures(world, chain.truth, 9)
+  })
 
 test('an epoch that becomes final is never counted twice', async () => {
   const chain = simulate('provisional/chain')
