@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
 import { firstSlotAt } from '#sources/beacon/consensus.ts'
-import { openReplay } from '#test/beacon-replay.ts'
+import { openReplay, type ReplayOptions } from '#test/beacon-replay.ts'
 import { gloasRecording, gloasTruth, skipWithoutGloas } from '#test/gloas-recording.ts'
 import { seatsOf } from '../epochs/payload-seats.ts'
 import { createBeaconQueries } from '../read/beacon-queries.ts'
@@ -15,8 +15,11 @@ const { signal } = new AbortController()
 const watched = new Set(Array.from({ length: 66 }, (_, index) => index))
 
 /** Reads the duties at the first slot of epochs whose first slot has a block. `seats`: known from the states. */
-async function readDuties(epochs: readonly number[], { knowsSeats = true } = {}): Promise<CurrentDuties[]> {
-  await using replay = await openReplay({ recording: gloasRecording, more: ['debug-states'] })
+async function readDuties(
+  epochs: readonly number[],
+  { knowsSeats = true, ...changes }: { knowsSeats?: boolean; meddle?: NonNullable<ReplayOptions['meddle']> } = {},
+): Promise<CurrentDuties[]> {
+  await using replay = await openReplay({ recording: gloasRecording, more: ['debug-states'], ...changes })
   const urls = [replay.url]
   const node = openBeacon({ network: 'hoodi', urls, timeoutMs: 10_000, clock: systemClock, backoffMs: 1 })
   const { rules } = await node.chain(signal)
@@ -74,6 +77,19 @@ test('without the seats, duties are known and votes are not', { skip: skipWithou
     ptc ? [[validator, ptc.slot, ptc.includable ? 'unknown' : 'impossible'] as const] : [],
   )
   assert.deepEqual(previous.map(({ validator, slot, state }) => [validator, slot, state]).sort(byValidator), expected)
+})
+
+test('a node that fails to return payload committees leaves the other duties', { skip: skipWithoutGloas }, async () => {
+  const meddle: NonNullable<ReplayOptions['meddle']> = (exchange) =>
+    exchange.path.includes('/duties/ptc/')
+      ? { ...exchange, status: 500, bodyEncoding: 'utf8', body: '{"code":500,"message":"no"}' }
+      : exchange
+  const [[duties], [expected]] = [await readDuties([9], { meddle }), await readDuties([9])]
+  assert(duties && expected)
+  assert.deepEqual({ ...duties, payloadVotes: [] }, { ...expected, payloadVotes: [] })
+  const known = expected.payloadVotes.filter(({ epoch }) => epoch < 10)
+  assert(known.length > 0 && known.length < expected.payloadVotes.length)
+  assert.deepEqual(duties.payloadVotes, known)
 })
 
 const byValidator = ([a]: readonly unknown[], [b]: readonly unknown[]): number => Number(a) - Number(b)

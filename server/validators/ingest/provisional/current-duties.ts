@@ -12,6 +12,7 @@ import { type ConsensusRules, epochAt, firstSlotAt } from '#sources/beacon/conse
 import { type PayloadStatus, payloadStatus } from '#sources/beacon/payload-status.ts'
 import { dueMs } from '#sources/beacon/slot-timing.ts'
 import { type BeaconQueries, type BlockHeader, createBeaconQueries } from '../read/beacon-queries.ts'
+import { StateSearch } from '../read/states-not-found.ts'
 import { findPayloadVotes, type PayloadVote } from '../rules/payload-votes.ts'
 import { membersOf } from '../rules/votes.ts'
 
@@ -99,7 +100,10 @@ export function createCurrentDutiesReader(node: Beacon, rules: ConsensusRules): 
     blocks = chain.filter(({ slot }) => slot >= first)
   }
 
-  /** Those of an epoch whose seats are not known. The node lists slots, but not seats. */
+  /**
+   * Those of an epoch whose seats are not known. The node lists slots, but not seats. Before the fork, it may fail for the
+   * first epoch of Gloas. The other duties do not depend on it.
+   */
   async function requestPayloadVotes(
     queries: BeaconQueries,
     epoch: number,
@@ -107,7 +111,8 @@ export function createCurrentDutiesReader(node: Beacon, rules: ConsensusRules): 
   ): Promise<PayloadVote[]> {
     const members = validators ?? new Set(committeesByEpoch.get(epoch)?.members.flatMap((list) => [...list]))
     if (members.size === 0) return []
-    const duties = await remember(payloadDutiesByEpoch, epoch, () => queries.payloadDuties(epoch, [...members]))
+    const request = () => new StateSearch().result(queries.payloadDuties(epoch, [...members]))
+    const duties = await remember(payloadDutiesByEpoch, epoch, request)
     const slots = new Set(blocks.map(({ slot }) => slot))
     return [...(duties ?? [])].map(([validator, slot]) => ({
       ...{ validator, slot, seats: 0, vote: undefined, payload: undefined },
