@@ -205,7 +205,7 @@ describe('validators of the demo', () => {
 
   test('each incident that the guide links to is visible: the rating of the day, or of all days, is low', async () => {
     const guide = readFileSync(join(import.meta.dirname, '../docs/try.md'), 'utf8')
-    const links = [...guide.matchAll(/#\/validators\/(\d+)\?network=mainnet(?:&day=(\d+))?/g)]
+    const links = [...guide.matchAll(/8080\/validators\/(\d+)\?network=mainnet(?:&day=(\d+))?/g)]
     assert.equal(links.length, 7)
     for (const [link, index, day] of links) {
       const rating = day
