@@ -41,7 +41,10 @@ const pages: Readonly<Record<PageName, PageEntry>> = {
     ...lazyPage('Sign in', () => import('./pages/sign-in.tsx').then(({ SignIn }) => SignIn)),
     isHidden: true,
   },
-  'not-found': { title: 'Page not found', isHidden: true, Page: NotFound },
+  'not-found': {
+    ...lazyPage('Page not found', () => import('./pages/not-found.tsx').then(({ NotFound }) => NotFound)),
+    isHidden: true,
+  },
 }
 
 /** The pages from here on are for the operator. */
@@ -134,17 +137,5 @@ function SessionEndedNotice() {
     <div role="alert" className="note warn">
       Your session has ended: it expired, or someone signed out all sessions. <SignInHelp />
     </div>
-  )
-}
-
-function NotFound({ route }: PageProps) {
-  return (
-    <>
-      <h1>Page not found</h1>
-      <p className="note">
-        No page has the address <code>/{route.parts.join('/')}</code>. Choose a page from the menu, or go to the{' '}
-        <a href={hrefOf('home')}>start page</a>.
-      </p>
-    </>
   )
 }

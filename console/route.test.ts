@@ -1,16 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { consolePages } from '#shared/console-pages.ts'
 import { hrefOf, isPagePath, pageNames, parseRoute, upgradeAddress } from './route.ts'
 
 test('parsing a link returns the page, segments and query it was built from', () => {
   // The start page has neither segments nor a name in its address.
   for (const page of pageNames.filter((name) => name !== 'home')) {
+    const longest = Math.max(...consolePages[page].map((path) => path.split('/').length - 2))
+    const sent = page === 'markets' ? ['a/b', 'event', 'ü 1'] : ['a/b ü', 7].slice(0, longest)
     const {
       page: parsedPage,
       parts,
       query,
-    } = parseRoute(hrefOf(page, ['a/b', 'ü 1', 7], { to: 'x&y', none: '', left: undefined, each: ['1', '2'] }))
-    assert.deepEqual([parsedPage, parts], [page, ['a/b', 'ü 1', '7']])
+    } = parseRoute(hrefOf(page, sent, { to: 'x&y', none: '', left: undefined, each: ['1', '2'] }))
+    assert.deepEqual([parsedPage, parts], [page, sent.map(String)])
     assert.deepEqual([...query].join(' '), 'to,x&y each,1 each,2')
   }
 })
@@ -24,6 +27,9 @@ test('an unknown page is "not-found"; an invalid percent escape is kept as text'
   for (const address of ['#/nope/x', '/nope/x'])
     assert.deepEqual(parseRoute(address), { page: 'not-found', parts: ['nope', 'x'], query: new URLSearchParams() })
   assert.deepEqual(parseRoute('/explorer/%zz').parts, ['%zz'])
+  for (const address of ['/validators/12/x', '/fx/1/2', '/overview/x', '//fx'])
+    assert.equal(parseRoute(address).page, 'not-found', address)
+  assert.deepEqual(parseRoute('/validators/'), parseRoute('/validators'))
 })
 
 test('an address with the page in the fragment opens the same page, and is replaced by that of today', () => {

@@ -32,7 +32,9 @@ export function parseRoute(address: string): PageRoute {
   const [first, ...parts] = segments
   if (first === undefined) return { page: 'home', parts, query: params }
   const page = pageNames.find((name) => first === (isOld ? name : segmentOf(name)))
-  return page ? { page, parts, query: params } : { page: 'not-found', parts: segments, query: params }
+  // A page ignores a slash at the end of its address, but nothing else.
+  const isPage = page !== undefined && (isOld || isPagePath(path.replace(/\/$/, '')))
+  return isPage ? { page, parts, query: params } : { page: 'not-found', parts: segments, query: params }
 }
 
 function decodeSegment(text: string): string {

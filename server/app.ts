@@ -105,7 +105,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   const routeParts = { version, url, health, authorization, coverage, progressBoard, metricsHistory, demoKey }
   const routes = await createRoutes(context, app, routeParts)
   options.signal?.throwIfAborted()
-  const listening = await startHttpServer(app, routes.all)
+  const listening = await startHttpServer(app, routes.all, routes.notFoundPage)
   listeningUrl = listening.url
   resources.defer(() => listening.close())
   resources.defer(watchOpenFiles(app, await openFilesReader()))

@@ -48,7 +48,7 @@ export async function openConsole(
   const readiness = { stopping: false, findings: async () => findings, reportReady: () => {} }
   const coverage = recentCoverage(context)
   const metricsHistory = startHistoryRecorder({ clock: context.clock, metrics, coverage })
-  const paths = consoleRoutes(context, {
+  const { routes: paths, notFoundPage } = consoleRoutes(context, {
     ...{
       version: '9.9.9',
       readiness,
@@ -60,7 +60,7 @@ export async function openConsole(
       dir: builtDir ?? dir,
     },
   })
-  const httpServer = await startHttpServer(createApp(context, endpoints, authorizer, metrics), paths)
+  const httpServer = await startHttpServer(createApp(context, endpoints, authorizer, metrics), paths, notFoundPage)
 
   const request = async (url: string, { method = 'GET', body, cookie, headers = {} }: ConsoleRequestOptions = {}) => {
     const isChange = method === 'POST' || method === 'DELETE'

@@ -156,6 +156,27 @@ describe('every page', { skip: noBrowser }, () => {
     await browser.leave(page)
   })
 
+  test('a mistyped address shows the page that was meant and a search, with status 404', async () => {
+    const page = await browser.page('/')
+    const open = async (path: string) => (await page.goto(new URL(path, browser.demo.url).href))?.status()
+    const notFound = page.getByRole('heading', { level: 1, name: 'Page not found' })
+    assert.equal(await open('/validatorss/12?network=mainnet'), 404)
+    await notFound.waitFor()
+    assert.equal(await page.title(), 'Page not found · Tetrad')
+    await browser.accessible(page)
+    await page.getByRole('link', { name: '/validators/12?network=mainnet' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Validator 12' }).waitFor()
+    // As in other explorers.
+    const { address } = browser.demo.samples
+    assert.equal(await open(`/address/${address}`), 404)
+    await notFound.waitFor()
+    await page.getByRole('button', { name: `Search for “${address}”` }).click()
+    await page.getByRole('dialog').getByRole('region', { name: 'Addresses' }).getByRole('link').first().waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { level: 1, name: `Address ${address}` }).waitFor()
+    await browser.leave(page)
+  })
+
   test('each page has its own title, and navigation moves the focus to its heading', async () => {
     const page = await browser.page('/#/markets?q=harbour%20bridge')
     const focused = (name: string) => page.locator('h1:focus', { hasText: name }).waitFor()

@@ -48,7 +48,7 @@ export function Home() {
       <p className="lead">
         Computed by this server from its own nodes and feeds. Each answer states how complete and how final it is.
       </p>
-      <button type="button" className="find big-find" onClick={openSearch}>
+      <button type="button" className="find big-find" onClick={() => openSearch()}>
         Search an address, validator, pool, market or the documentation <kbd>/</kbd>
       </button>
       <div className="cards quad">

@@ -7,15 +7,15 @@ const SearchDialog = lazyDialog(loadDialog)
 const preloadAfterMs = 500
 const openEvent = 'tetrad-open-search'
 
-/** For other buttons. */
-export const openSearch = (): void => void window.dispatchEvent(new Event(openEvent))
+/** For other buttons. `text` is searched at once. */
+export const openSearch = (text = ''): void => void window.dispatchEvent(new CustomEvent(openEvent, { detail: text }))
 
 export function SearchButton() {
   const [isOpen, setOpen] = useState(false)
   /** What was typed since the search was opened, until the dialog is loaded. Undefined: it is not opened, or is loaded. */
   const typed = useRef<string>()
-  const open = useCallback(() => {
-    typed.current ??= ''
+  const open = useCallback((text = '') => {
+    typed.current ??= text
     setOpen(true)
   }, [])
   const takeTyped = () => {
@@ -48,15 +48,16 @@ export function SearchButton() {
       open()
     }
     window.addEventListener('keydown', onKey)
-    window.addEventListener(openEvent, open)
+    const onOpen = ({ detail }: CustomEventInit<string>) => open(detail)
+    window.addEventListener(openEvent, onOpen as EventListener)
     return () => {
       window.removeEventListener('keydown', onKey)
-      window.removeEventListener(openEvent, open)
+      window.removeEventListener(openEvent, onOpen as EventListener)
     }
   }, [open])
   return (
     <>
-      <button type="button" className="find" aria-keyshortcuts="/ Control+K Meta+K" onClick={open}>
+      <button type="button" className="find" aria-keyshortcuts="/ Control+K Meta+K" onClick={() => open()}>
         Find anything <kbd>/</kbd>
       </button>
       {isOpen && <SearchDialog onClose={close} takeTyped={takeTyped} />}

@@ -3,7 +3,7 @@
 import { join } from 'node:path'
 import type { Authorizer } from '#http/authorize.ts'
 import type { BadKeyThrottle } from '#http/bad-key-throttle.ts'
-import type { ExtraRoute } from '#http/routes.ts'
+import type { ExtraRoute, NotFoundPage } from '#http/routes.ts'
 import type { AppContext } from '#server/context.ts'
 import { alertRoutes } from './alerts.ts'
 import { explorerRoutes } from './explorer.ts'
@@ -12,7 +12,7 @@ import { keyRoutes } from './keys.ts'
 import { type OverviewParts, overviewRoute } from './overview.ts'
 import { quoteRoutes } from './quotes.ts'
 import { signInRoutes } from './sign-in.ts'
-import { pageRoutes } from './static-files.ts'
+import { createPages } from './static-files.ts'
 
 /** Output folder of the console build. */
 export const consoleDir = join(import.meta.dirname, '../../console/dist')
@@ -29,11 +29,18 @@ export interface ConsoleOptions extends OverviewParts {
   readonly dir?: string
 }
 
-export function consoleRoutes(context: AppContext, parts: ConsoleOptions): readonly ExtraRoute[] {
+export interface ConsoleRoutes {
+  readonly routes: readonly ExtraRoute[]
+  /** Undefined if the console is disabled. */
+  readonly notFoundPage: NotFoundPage | undefined
+}
+
+export function consoleRoutes(context: AppContext, parts: ConsoleOptions): ConsoleRoutes {
   const { metricsHistory } = parts
-  if (!context.settings.console.enabled || !metricsHistory) return []
-  return [
-    ...pageRoutes(context.settings, parts.dir ?? consoleDir),
+  if (!context.settings.console.enabled || !metricsHistory) return { routes: [], notFoundPage: undefined }
+  const pages = createPages(context.settings, parts.dir ?? consoleDir)
+  const routes = [
+    ...pages.routes,
     ...signInRoutes(context, parts),
     ...keyRoutes(context),
     ...quoteRoutes(context),
@@ -42,4 +49,5 @@ export function consoleRoutes(context: AppContext, parts: ConsoleOptions): reado
     overviewRoute(context, parts),
     historyRoute(context, metricsHistory),
   ]
+  return { routes, notFoundPage: pages.notFound }
 }

@@ -84,7 +84,7 @@ describe('the page', () => {
     assert.equal((await site.request('/assets/index-one.js')).status, 404)
   })
 
-  test('200: at the address of every page; other paths and endpoints are as without the console', async () => {
+  test('200: at the address of every page; for programs, other paths and endpoints are as without the console', async () => {
     await using site = await openConsole()
     await using disabled = await openConsole({ console: { enabled: false } })
     const { body } = await site.request('/')
@@ -98,6 +98,54 @@ describe('the page', () => {
     for (const path of ['/nope', '/validators/1/2', '/sign-in/link_a', '/fx/1/2', '/markets/x/y/z']) {
       const [reply, before] = [await site.request(path), await disabled.request(path)]
       assert.deepEqual([reply.status, reply.body], [404, before.body], path)
+    }
+  })
+
+  test('404: an address that belongs to no interface is the page for a browser, and JSON for programs', async () => {
+    await using site = await openConsole()
+    const page = await site.request('/')
+    const open = (path: string, accept: string, method: 'GET' | 'POST' = 'GET') =>
+      site.request(path, { method, headers: { accept } })
+    const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+    for (const path of ['/validatorss', '/foo', '/validators/12/x', '/fx/1/2', '/foo?q=1', '/a.html', '/console/x']) {
+      const reply = await open(path, browser)
+      assert.deepEqual([reply.status, reply.body], [404, page.body], path)
+      assert.equal(reply.headers['content-type'], 'text/html; charset=utf-8')
+      assert.equal(reply.headers['content-security-policy'], page.headers['content-security-policy'])
+      // A cache must not send it to a program.
+      assert.equal(reply.headers['cache-control'], 'no-store')
+      assert.equal(reply.headers['x-tetrad-fault'], 'route.unknown')
+      const again = await site.request(path, {
+        headers: { accept: browser, 'if-none-match': String(page.headers.etag) },
+      })
+      assert.equal(again.status, 404)
+      for (const accept of ['*/*', 'application/json', ''])
+        assert.deepEqual(JSON.parse((await open(path, accept)).body).error.code, 'route.unknown', `${path} ${accept}`)
+    }
+    const head = await fetch(`${site.url}/foo`, { method: 'HEAD', headers: { accept: browser } })
+    assert.deepEqual([head.status, await head.text()], [404, ''])
+    assert.equal(head.headers.get('content-type'), 'text/html; charset=utf-8')
+    // Below a path of an interface, and for other methods.
+    for (const reply of [
+      await open('/v1/eth/validatorss/12', browser),
+      await open('/markets/x/y/z', browser),
+      await open('/v0/eth/validators/1/2', browser),
+      await open('/foo', browser, 'POST'),
+    ]) {
+      assert.equal(reply.status, 404)
+      assert.match(String(reply.headers['content-type']), /^application\/json/)
+    }
+    assert.equal((await open('/markets', browser)).headers['content-type'], 'application/json; charset=utf-8')
+    assert.match(site.lines.join('\n'), /"path":"\/validatorss","status":404,"outcome":"route\.unknown"/)
+  })
+
+  test('404: without a build, or if the console is disabled, a browser gets JSON', async () => {
+    await using unbuilt = await openConsole({}, { built: false })
+    await using disabled = await openConsole({ console: { enabled: false } })
+    for (const site of [unbuilt, disabled]) {
+      const { status, headers } = await site.request('/foo', { headers: { accept: 'text/html' } })
+      assert.equal(status, 404)
+      assert.match(String(headers['content-type']), /^application\/json/)
     }
   })
 

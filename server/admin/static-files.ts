@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { Fault } from '#core/fault.ts'
 import type { ApiRequest } from '#http/pipeline.ts'
 import type { ApiResponse } from '#http/render.ts'
-import type { ExtraRoute } from '#http/routes.ts'
+import type { ExtraRoute, NotFoundPage } from '#http/routes.ts'
 import { createSharedFile, type SharedFile } from '#http/shared-file.ts'
 import { fileStamp, readFolder } from '#runtime/read-folder.ts'
 import type { Settings } from '#runtime/settings.ts'
@@ -42,6 +42,8 @@ interface FilesOptions {
   readonly stamped: readonly string[]
   readonly isIncluded?: (path: string) => boolean
 }
+
+type Files = ReturnType<typeof createFiles>
 
 function createFiles(dir: string, { stamped, isIncluded }: FilesOptions) {
   let build: Promise<{ readonly stamp: string; readonly files: FilesByPath }> | undefined
@@ -83,16 +85,31 @@ function policyOf({ groups }: Settings): string {
 
 type PageHeaders = Readonly<Record<'cache-control' | 'content-security-policy', string>>
 
-export function pageRoutes(settings: Settings, dir: string): readonly ExtraRoute[] {
-  const pageHeaders = { 'cache-control': 'no-cache', 'content-security-policy': policyOf(settings) }
-  return [...consolePageRoutes(dir, pageHeaders), ...documentationRoutes(join(dir, 'docs'), pageHeaders)]
+const notFoundHeaders = { 'cache-control': 'no-store', 'x-tetrad-fault': 'route.unknown' }
+
+export interface Pages {
+  readonly routes: readonly ExtraRoute[]
+  /** The console, which shows that it has no such page. */
+  readonly notFound: NotFoundPage
 }
 
-function consolePageRoutes(dir: string, pageHeaders: PageHeaders): readonly ExtraRoute[] {
+export function createPages(settings: Settings, dir: string): Pages {
+  const pageHeaders = { 'cache-control': 'no-cache', 'content-security-policy': policyOf(settings) }
   const files = createFiles(dir, {
     stamped: ['index.html', 'assets'],
     isIncluded: (path) => !path.startsWith('docs/'),
   })
+  return {
+    routes: [...consolePageRoutes(files, pageHeaders), ...documentationRoutes(join(dir, 'docs'), pageHeaders)],
+    notFound: async (headers) => {
+      const page = await files.find('index.html')
+      // Not stored, because programs get JSON from the same address.
+      return page?.({ headers }, { ...pageHeaders, ...notFoundHeaders }, 404)
+    },
+  }
+}
+
+function consolePageRoutes(files: Files, pageHeaders: PageHeaders): readonly ExtraRoute[] {
   const readPage: ExtraRoute['read'] = async (request) =>
     (await files.find('index.html'))?.(request, pageHeaders) ?? unbuiltPage(pageHeaders)
   return [

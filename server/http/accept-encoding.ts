@@ -19,8 +19,8 @@ export function encodingFor<E extends string>(header: string | undefined, offere
   return weight >= weightOf('identity') ? best : undefined
 }
 
-/** If an encoding is listed twice, the lower weight counts. */
-function weightsIn(header: string): ReadonlyMap<string, number> {
+/** The weight of each name in an accept header. If a name is listed twice, the lower weight counts. */
+export function weightsIn(header: string): ReadonlyMap<string, number> {
   const weights = new Map<string, number>()
   const text = header.toLowerCase()
   for (let from = 0; from < text.length; ) {

@@ -11,7 +11,7 @@ import { readBody } from './body.ts'
 import { createCloser } from './close-server.ts'
 import { Connections } from './connections.ts'
 import type { CommonHeaders } from './header-list.ts'
-import { type App, toFault } from './pipeline.ts'
+import { type ApiRequest, type App, toFault } from './pipeline.ts'
 import {
   addressOf,
   headerBytes,
@@ -22,6 +22,7 @@ import {
   readRequest,
   warnHourly,
 } from './read-request.ts'
+import type { ApiResponse } from './render.ts'
 import {
   badUrlFault,
   commonHeaders,
@@ -29,6 +30,8 @@ import {
   type ExtraRoute,
   findPathMethods,
   type HttpRoute,
+  isMistypedAddress,
+  type NotFoundPage,
   noRouteFault,
   preflight,
   refusal,
@@ -47,12 +50,12 @@ const unfinishedCheckMs = 100
 
 export type HttpServer = Awaited<ReturnType<typeof startHttpServer>>
 
-export async function startHttpServer(app: App, extraRoutes: readonly ExtraRoute[]) {
+export async function startHttpServer(app: App, extraRoutes: readonly ExtraRoute[], notFoundPage?: NotFoundPage) {
   const { server: settings } = app.context.settings
   const ids = openRequestIds(app.context.random)
   const routes = createRoutes(app, extraRoutes)
   const connections = new Connections(settings.unsentBytesMax, () => warnHourly(app, unreadResponses))
-  const listener = createListener(app, routes, ids, connections)
+  const listener = createListener(app, routes, { ids, connections, notFoundPage })
   const server = createServer(
     {
       // The limit for all paths. Those of each path are checked before routing.
@@ -103,11 +106,16 @@ interface MountedRoute {
   readonly common: CommonHeaders
 }
 
+interface ListenerParts {
+  readonly ids: RequestIds
+  readonly connections: Connections
+  readonly notFoundPage: NotFoundPage | undefined
+}
+
 function createListener(
   app: App,
   routes: readonly HttpRoute[],
-  ids: RequestIds,
-  connections: Connections,
+  { ids, connections, notFoundPage }: ListenerParts,
 ): RequestListener {
   const { settings } = app.context
   const router = createRouter({
@@ -143,7 +151,12 @@ function createListener(
       const route = findPathMethods(routes, path)
       if (route && !route.sameOrigin) return send(exchange, preflight(settings, route))
     }
-    refuse(exchange, noRouteFault(app, routes, path))
+    const fault = noRouteFault(app, routes, path)
+    const isMistyped = isMistypedAddress(app, fault, { method, path, accept: raw.headers.accept })
+    if (!notFoundPage || !isMistyped) return refuse(exchange, fault)
+    notFoundPage(raw.headers as ApiRequest['headers'])
+      .then((page) => refuse(exchange, fault, page))
+      .catch((error: unknown) => fail(exchange, error))
   }
 }
 
@@ -209,10 +222,10 @@ function translateUrl(app: App, routes: readonly HttpRoute[], raw: IncomingMessa
   return isTooLong
 }
 
-function refuse(exchange: Exchange, fault: Fault): void {
+function refuse(exchange: Exchange, fault: Fault, page?: ApiResponse): void {
   const { app, raw, id } = exchange
   const address = addressOf(raw, app.context.settings.server.proxyHops)
-  send(exchange, refusal(app, { requestId: id, path: pathOfUrl(raw), address }, fault))
+  send(exchange, refusal(app, { requestId: id, path: pathOfUrl(raw), address }, fault, page))
 }
 
 /** Not in the table of faults, because no endpoint is involved. */

@@ -9,6 +9,7 @@ import { networkOf } from './caller-network.ts'
 import { defaultErrorFormat } from './default-error-format.ts'
 import { applyFieldAliases } from './field-aliases.ts'
 import { type ApiRequest, type App, respond, toFault } from './pipeline.ts'
+import { prefersHtml } from './prefers-html.ts'
 import { type QueryRules, valuesPerNameMax } from './query.ts'
 import { type ApiResponse, renderFault } from './render.ts'
 import { faultOutcome, type LoggedRequest, logRequest } from './request-log.ts'
@@ -103,11 +104,32 @@ async function handleExtra(app: App, route: ExtraRoute, request: ApiRequest, met
   return response
 }
 
-/** The response to a request that reached no endpoint, in the error format of the nearest route. */
-export function refusal(app: App, request: LoggedRequest, fault: Fault): ApiResponse {
+/** The page for people who mistype an address; undefined: there is none. */
+export type NotFoundPage = (headers: ApiRequest['headers']) => Promise<ApiResponse | undefined>
+
+/** Whether a browser asks for a path that begins like none of an interface. */
+export const isMistypedAddress = (app: App, fault: Fault, { method, path, accept }: MistypedRequest): boolean =>
+  fault.code === 'route.unknown' &&
+  (method === 'GET' || method === 'HEAD') &&
+  prefersHtml(accept) &&
+  !app.routes.some((route) => firstSegmentOf(route.path) === firstSegmentOf(path))
+
+const firstSegmentOf = (path: string): string => path.split('/', 2)[1] ?? ''
+
+interface MistypedRequest {
+  readonly method: string | undefined
+  readonly path: string
+  readonly accept: string | undefined
+}
+
+/**
+ * The response to a request that reached no endpoint, in the error format of the nearest route. `page` is sent in its
+ * place.
+ */
+export function refusal(app: App, request: LoggedRequest, fault: Fault, page?: ApiResponse): ApiResponse {
   const route = findNearestRoute(app.routes, request.path)
   const auth = route?.handlers[0].endpoint.auth ?? 'open'
-  const response = renderFault(route?.errorFormat ?? defaultErrorFormat, fault, auth)
+  const response = page ?? renderFault(route?.errorFormat ?? defaultErrorFormat, fault, auth)
   app.meter.request('none', faultOutcome(fault))
   logRequest(app, request, { status: response.status, outcome: faultOutcome(fault) })
   return route ? applyFieldAliases(app.aliases, response) : response

@@ -7,7 +7,7 @@ import { openapi } from '#api/contract/openapi.ts'
 import { labelExportRoute } from '#explorer/labels/lists/downloads.ts'
 import { type DocumentRoute, documentRoute } from '#http/document-route.ts'
 import type { App } from '#http/pipeline.ts'
-import type { ExtraRoute } from '#http/routes.ts'
+import type { ExtraRoute, NotFoundPage } from '#http/routes.ts'
 import { type Coverage, coverageRoute } from '#operations/coverage.ts'
 import { openMcpRoute } from '#operations/mcp/mcp-route.ts'
 import type { AppContext } from '../context.ts'
@@ -29,6 +29,7 @@ export interface RouteParts {
 export interface Routes {
   readonly all: readonly ExtraRoute[]
   readonly openapi: DocumentRoute
+  readonly notFoundPage: NotFoundPage | undefined
 }
 
 export async function createRoutes(context: AppContext, app: App, parts: RouteParts): Promise<Routes> {
@@ -37,21 +38,22 @@ export async function createRoutes(context: AppContext, app: App, parts: RoutePa
   const openapiRoute = documentRoute(app, '/openapi.json', () =>
     openapi({ serverUrl: settings.server.publicUrl || withoutWildcard(parts.url() ?? '') }),
   )
+  const { routes: ofConsole, notFoundPage } = consoleRoutes(context, {
+    ...{ version, coverage, metricsHistory, demoKey },
+    readiness: health.readiness,
+    board: parts.progressBoard,
+    authorizer: authorization.authorizer,
+    badKeyThrottle: authorization.badKeyThrottle,
+  })
   const all = [
     ...health.routes,
     openapiRoute,
     labelExportRoute(context),
     coverageRoute(coverage),
     ...(settings.mcp.enabled ? [await openMcpRoute(app, version)] : []),
-    ...consoleRoutes(context, {
-      ...{ version, coverage, metricsHistory, demoKey },
-      readiness: health.readiness,
-      board: parts.progressBoard,
-      authorizer: authorization.authorizer,
-      badKeyThrottle: authorization.badKeyThrottle,
-    }),
+    ...ofConsole,
   ]
-  return { all, openapi: openapiRoute }
+  return { all, openapi: openapiRoute, notFoundPage }
 }
 
 /** Callers cannot connect to the address of a server that listens on all of them. */
