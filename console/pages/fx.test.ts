@@ -130,6 +130,23 @@ test('the FX page', { skip: noBrowser }, async (t) => {
     await browser.leave(page)
   })
 
+  await t.test('an expired quote cannot be signed, and the next step is to get a new one', async () => {
+    const page = await browser.page('/#/fx', { before: wallet(), isNew: true })
+    await page.clock.install()
+    await page.getByRole('button', { name: 'Use my wallet address' }).click()
+    const get = page.getByRole('button', { name: 'Get quote' })
+    await get.click()
+    const sign = page.getByRole('button', { name: 'Sign with wallet' })
+    await sign.waitFor()
+    assert.deepEqual([await sign.getAttribute('class'), await get.getAttribute('class')], ['main', null])
+    await page.clock.fastForward('01:00:00')
+    await page.getByText('This quote has expired, so it can no longer be signed. Get a new one.').waitFor()
+    assert.equal(await sign.count(), 0)
+    assert.equal(await get.getAttribute('class'), 'main')
+    await browser.accessible(page)
+    await browser.leave(page)
+  })
+
   await t.test('the quote is next to the form, above the rates', async () => {
     const page = await browser.page('/#/fx')
     await page.getByText('Your quote appears here').waitFor()

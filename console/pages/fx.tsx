@@ -19,6 +19,7 @@ import { RequestQuote } from './fx/request-quote.tsx'
 import { SignQuote } from './fx/sign-quote.tsx'
 import { SignedQuote } from './fx/signed-quote.tsx'
 import { TypedDataCard } from './fx/typed-data-card.tsx'
+import { useIsPast } from './fx/use-is-past.ts'
 import { useWallets } from './fx/use-wallets.ts'
 import './fx/fx.css'
 
@@ -87,6 +88,8 @@ function FormAndQuote({ id, query }: FormAndQuoteProps) {
       href: hrefOf('fx', [quote.id]),
     },
   )
+  const isSigned = signature !== ''
+  const isExpired = useIsPast(quote?.expiresAt)
   const check = quote && typedData && <CheckSignature key={quote.id} id={quote.id} />
   const shownQuote =
     id === undefined ? (
@@ -95,7 +98,7 @@ function FormAndQuote({ id, query }: FormAndQuoteProps) {
       </Card>
     ) : quote ? (
       <QuoteCard key={quote.id} quote={quote}>
-        <SignQuote quote={quote} wallets={wallets} isNext={signature === ''} />
+        <SignQuote {...{ quote, wallets, isSigned, isExpired }} />
       </QuoteCard>
     ) : (
       <Card id="quote" title="Quote">
@@ -106,8 +109,8 @@ function FormAndQuote({ id, query }: FormAndQuoteProps) {
     )
   return (
     <>
-      <RequestQuote wallets={wallets} quote={shownQuote} isNext={!typedData}>
-        {quote && typedData && signature !== '' && (
+      <RequestQuote wallets={wallets} quote={shownQuote} isNext={!typedData || (isExpired && !isSigned)}>
+        {quote && typedData && isSigned && (
           <>
             <SignedQuote key={signature} {...{ quote, typedData, signature, signer }} />
             {check}
@@ -115,7 +118,7 @@ function FormAndQuote({ id, query }: FormAndQuoteProps) {
         )}
       </RequestQuote>
       {quote && typedData && <TypedDataCard quote={quote} typedData={typedData} />}
-      {signature === '' && check}
+      {!isSigned && check}
       {receipt && <ReceiptCard signed={receipt} />}
     </>
   )

@@ -10,11 +10,11 @@ import { WalletChoice } from './wallet-choice.tsx'
 interface SignQuoteProps {
   readonly quote: Quote
   readonly wallets: Wallets
-  /** False if the quote is signed. */
-  readonly isNext: boolean
+  readonly isSigned: boolean
+  readonly isExpired: boolean
 }
 
-export function SignQuote({ quote, wallets, isNext }: SignQuoteProps) {
+export function SignQuote({ quote, wallets, isSigned, isExpired }: SignQuoteProps) {
   const { wallet } = wallets
   const { typedData } = quote
   const sign = useMutation({
@@ -22,10 +22,16 @@ export function SignQuote({ quote, wallets, isNext }: SignQuoteProps) {
     onSuccess: (signed) => signed && go('fx', [quote.id], signed),
   })
   if (!typedData) return <p className="soft">A reference quote is a price only. There is nothing to sign.</p>
+  if (isExpired)
+    return isSigned ? null : (
+      <p className="note warn" role="status">
+        This quote has expired, so it can no longer be signed. Get a new one.
+      </p>
+    )
   if (!wallet)
     return (
       <p className="soft">
-        No wallet found in this browser. Sign the typed data below elsewhere, and paste the signature there.
+        No wallet found in this browser. Sign the typed data below with another wallet, and check the signature there.
       </p>
     )
   return (
@@ -34,7 +40,7 @@ export function SignQuote({ quote, wallets, isNext }: SignQuoteProps) {
         <WalletChoice wallets={wallets} />
         <button
           type="button"
-          className={isNext ? 'main' : undefined}
+          className={isSigned ? undefined : 'main'}
           onClick={() => sign.mutate()}
           disabled={sign.isPending}
         >
