@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createClient } from '#api/client/client.ts'
 import { type FailureContext, toGroupError } from '#api/client/errors.ts'
 import { contract } from '#api/contract/contract.ts'
 import { failureExample } from '#api/contract/failures.ts'
@@ -31,6 +32,18 @@ for (const id of endpoints) {
     for (const error of [missing, refused]) assert.match(adviceOf(error), /^Set a key with the key button/)
   })
 }
+
+test('the error page of a proxy is named as such', async () => {
+  const client = createClient({
+    baseUrl: 'http://server.test',
+    key: 'tetrad:a:b',
+    retries: 0,
+    fetch: async () => new Response('<h1>Bad Gateway</h1>', { status: 502 }),
+  })
+  const error = await client.markets.bySlug({ slug: 'x' }).catch((thrown: unknown) => thrown)
+  assert.equal(formatFailure(error), 'The server, or a proxy in front of it, failed with status 502.')
+  assert.match(adviceOf(error), /^Try again in a moment\./)
+})
 
 test('parameters are named in words', () => {
   const context = {

@@ -24,6 +24,9 @@ export const noKeyYet = `${noKey} ${setKey}`
 /** The server does not report which of these it is. */
 const rejectedKey = 'The server rejected the API key: it is mistyped, expired or revoked.'
 
+/** The client's message about a response that is not from this server. A visitor cannot change the base URL. */
+const proxyFailure = /HTTP (\d+) without the expected body; check the base URL/
+
 /** The message without the endpoint id at its start and the error code at its end. */
 export function formatFailure(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)
@@ -31,6 +34,7 @@ export function formatFailure(error: unknown): string {
   const text = message
     .replace(/^[a-z]+\.[A-Za-z0-9]+: /, '')
     .replace(/ \(code -?\d+\)/, '')
+    .replace(proxyFailure, 'The server, or a proxy in front of it, failed with status $1')
     .replace(/\b(?:path|query|body|header)\.([\w.-]+):?/g, (_, name: string) => parameterWords(name))
   return /[.!?…]$/.test(text) ? text : `${text}.`
 }
