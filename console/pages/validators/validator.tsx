@@ -4,11 +4,12 @@ import { type Network, networks } from '#api/contract/wire/networks.ts'
 import type { ValidatorMetadata } from '#api/contract/wire/validators-metadata.ts'
 import { validatorStatus } from '#shared/validator-status.ts'
 import { isNotFound } from '../../parts/failures.ts'
+import { shortenHex } from '../../parts/format.ts'
 import { Links } from '../../parts/links.tsx'
 import { Failure, QueryResult } from '../../parts/query-result.tsx'
 import { go, hrefOf } from '../../route.ts'
 import { useRemember } from '../../search/recent.ts'
-import { useEndpoint } from '../../use-endpoint.ts'
+import { type QueryReply, useEndpoint } from '../../use-endpoint.ts'
 import { Calendar } from './calendar.tsx'
 import { clockOf } from './chain-clock.ts'
 import { NetworkChoice } from './controls.tsx'
@@ -32,6 +33,7 @@ export function Validator({ id, view }: { readonly id: string; readonly view: Va
       <p className="small">
         <a href={hrefOf('validators', [], { network: view.network })}>Validators</a> / {view.network}
       </p>
+      {!isNotFound(metadata.error) && <Heading id={id} metadata={metadata.data} view={view} />}
       <QueryResult
         of={metadata}
         failure={(error) =>
@@ -39,7 +41,15 @@ export function Validator({ id, view }: { readonly id: string; readonly view: Va
         }
       >
         {({ reply, meta }) => (
-          <FoundValidator metadata={reply} asOf={Number(meta?.asOf)} isFinal={meta?.finality !== 'head'} view={view} />
+          <>
+            <p className="lead">
+              Effectiveness, duties, rewards and operator of this validator,{' '}
+              {meta?.finality === 'head'
+                ? `up to epoch ${meta.asOf}. The newest epochs are not final.`
+                : 'from finalized epochs.'}
+            </p>
+            <FoundValidator metadata={reply} view={view} />
+          </>
         )}
       </QueryResult>
     </>
@@ -60,15 +70,43 @@ function ValidatorNotFound({ id, network }: { readonly id: string; readonly netw
   )
 }
 
-interface FoundValidatorProps {
-  readonly metadata: ValidatorMetadata
-  /** The last epoch that was read; NaN if none was. */
-  readonly asOf: number
-  readonly isFinal: boolean
+interface HeadingProps {
+  /** An index or a public key. */
+  readonly id: string
+  /** Undefined while it loads. */
+  readonly metadata: QueryReply<ValidatorMetadata> | undefined
   readonly view: ValidatorsView
 }
 
-function FoundValidator({ metadata, asOf, isFinal, view }: FoundValidatorProps) {
+/** The same heading while the page loads and afterwards, because it has the focus. */
+function Heading({ id, metadata, view }: HeadingProps) {
+  const { reply, meta } = metadata ?? {}
+  const index = reply?.validatorIndex
+  // The last epoch that was read; NaN if none was.
+  const asOf = Number(meta?.asOf)
+  return (
+    <div className="spread">
+      <h1>
+        Validator {index ?? shortenHex(id)}{' '}
+        {reply && !Number.isNaN(asOf) && <StatusBadge status={validatorStatus(reply, asOf)} />}
+      </h1>
+      {index !== undefined && (
+        <div className="row">
+          <NetworkChoice view={view} onView={(newView) => go('validators', [index], queryOf(newView))} />
+          <WatchButton index={index} view={view} />
+          <a href={hrefOf('validators', ['compare'], { network: view.network, of: index })}>Compare with others</a>
+        </div>
+      )}
+    </div>
+  )
+}
+
+interface FoundValidatorProps {
+  readonly metadata: ValidatorMetadata
+  readonly view: ValidatorsView
+}
+
+function FoundValidator({ metadata, view }: FoundValidatorProps) {
   const { validatorIndex: index } = metadata
   const { network } = view
   useRemember({
@@ -87,20 +125,6 @@ function FoundValidator({ metadata, asOf, isFinal, view }: FoundValidatorProps) 
   const clock = useMemo(() => record && clockOf(record), [record])
   return (
     <>
-      <div className="spread">
-        <h1>
-          Validator {index} {!Number.isNaN(asOf) && <StatusBadge status={validatorStatus(metadata, asOf)} />}
-        </h1>
-        <div className="row">
-          <NetworkChoice view={view} onView={(newView) => go('validators', [index], queryOf(newView))} />
-          <WatchButton index={index} view={view} />
-          <a href={hrefOf('validators', ['compare'], { network, of: index })}>Compare with others</a>
-        </div>
-      </div>
-      <p className="lead">
-        Effectiveness, duties, rewards and operator of this validator,{' '}
-        {isFinal ? 'from finalized epochs.' : `up to epoch ${asOf}. The newest epochs are not final.`}
-      </p>
       <QueryResult of={newest}>
         {({ reply: { results } }) => {
           const date = results[0]?.date ?? results[0]?.startDate
