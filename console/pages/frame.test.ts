@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
 import { createLink } from '#admin/sessions.ts'
+import { createClient } from '#api/client/client.ts'
 import { type Browser, noBrowser, openBrowser } from '#test/browser.ts'
 
 describe('every page', { skip: noBrowser }, () => {
@@ -49,15 +50,21 @@ describe('every page', { skip: noBrowser }, () => {
     await browser.leave(page)
   })
 
-  test('on a tablet, no table is cut off, and the label of the time zone covers no other', async () => {
-    const viewport = { width: 768, height: 900 }
-    const paths = ['/market', '/validators', '/validators/compare?of=12,34', '/explorer/1?q=amber', '/fx']
-    for (const path of paths) {
-      const page = await browser.page(path, { viewport })
+  test('on a tablet, at a zoom of 200 %, and on a phone, no table is cut off, and the label of the time zone covers no other', async () => {
+    const { id } = await createClient({ baseUrl: browser.demo.url, key: browser.demo.key }).fx.createQuote({
+      ...{ from: { currency: 'USDC', amount: '1000' }, to: { currency: 'EURC' }, tenor: 'instant', type: 'reference' },
+    })
+    const paths = [
+      ...['/market', '/validators', '/validators?q=Lantern%20Pool', '/validators/compare?of=12,34'],
+      ...['/explorer/1?q=amber', '/explorer/1?q=exchange', '/fx', `/fx/${id}`],
+    ]
+    for (const [width, path] of [768, 640, 390].flatMap((width) => paths.map((path) => [width, path] as const))) {
+      const page = await browser.page(path, { viewport: { width, height: 900 } })
       await page
         .locator(path === '/fx' ? '.plot-zone' : '.scroll tbody tr:visible')
         .first()
         .waitFor()
+      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width, path)
       const cut = await page
         .locator('.scroll:has(> table)')
         .evaluateAll((regions) =>
@@ -65,7 +72,7 @@ describe('every page', { skip: noBrowser }, () => {
             .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
             .map((region) => region.getAttribute('aria-label')),
         )
-      assert.deepEqual(cut, [], path)
+      assert.deepEqual(cut, [], `${path}, ${width} px`)
       // Half of the widest label of the axis may be left of the plot.
       const spaces = await page.locator('.plot-zone').evaluateAll((zones) =>
         zones.map((zone) => {
@@ -79,6 +86,22 @@ describe('every page', { skip: noBrowser }, () => {
       )
       await browser.leave(page)
     }
+  })
+
+  test('on a phone, a table that is shown as a list can be sorted', async () => {
+    const page = await browser.page('/validators', { viewport: { width: 390, height: 800 } })
+    const names = page.getByRole('region', { name: 'Pools: table' }).locator('tbody a')
+    await names.first().waitFor()
+    await page.getByRole('button', { name: 'Name', exact: true }).click()
+    await page.getByRole('button', { name: 'Name ↑' }).waitFor()
+    await page.waitForFunction(() => {
+      const shown = [...document.querySelectorAll('[aria-labelledby="pools"] tbody a')]
+      const texts = shown.map(({ textContent }) => textContent ?? '')
+      return texts.length > 1 && texts.join() === texts.toSorted().join()
+    })
+    assert.equal(await names.first().isVisible(), true)
+    await browser.accessible(page)
+    await browser.leave(page)
   })
 
   test('on a narrow screen, pages, key and theme are in a menu that closes with a link and with Escape', async () => {

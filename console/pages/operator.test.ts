@@ -90,7 +90,7 @@ test('operator pages', { skip: noBrowser }, async (t) => {
     await history.getByRole('img', { name: 'Age of the newest data, last hour' }).waitFor()
     await history.getByLabel('Interface').selectOption('fx')
     await history.getByRole('button', { name: 'Last day' }).click()
-    const plot = history.getByRole('region', { name: /^Response time: 50/ })
+    const plot = history.getByRole('region', { name: /^Response time in ms/ })
     await plot.getByRole('img', { name: 'Response time, last day' }).waitFor()
     await plot.getByText('Show as a table').click()
     await plot.getByRole('columnheader', { name: 'p99' }).waitFor()

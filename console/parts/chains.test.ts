@@ -22,3 +22,8 @@ test('amounts are cut, never rounded, and an amount above zero is never shown as
   assert.equal(coins('1', '1'), '<0.000001 ETH')
   assert.equal(coins('31337', '0'), '0 coins')
 })
+
+test('the amounts of a column have the same number of decimals', () => {
+  const column = ['641000000000000000000', '17145000000000000', '0', '1'].map((wei) => coins('1', wei, 6, 6))
+  assert.deepEqual(column, ['641.000000 ETH', '0.017145 ETH', '0.000000 ETH', '<0.000001 ETH'])
+})

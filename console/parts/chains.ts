@@ -13,9 +13,13 @@ export function chainName(id: string, configured: readonly Chain[] = []): string
   return name === undefined ? `chain ${id}` : `${name} (${id})`
 }
 
-/** An amount of the chain's native coin. An amount below the last shown decimal is shown as `<0.000001`. */
-export function coins(chain: string, wei: string, places = 6): string {
-  const shown = formatUnits(wei, 18, places)
-  const amount = shown === '0' && BigInt(wei) > 0n ? `<${formatUnits(10n ** BigInt(18 - places), 18, places)}` : shown
+/**
+ * An amount of the chain's native coin. An amount below the last shown decimal is shown as `<0.000001`. A column of a
+ * table has as many decimals in each row: `placesMin`.
+ */
+export function coins(chain: string, wei: string, places = 6, placesMin = 0): string {
+  const least = 10n ** BigInt(18 - places)
+  const isTooSmall = BigInt(wei) > 0n && BigInt(wei) < least
+  const amount = isTooSmall ? `<${formatUnits(least, 18, places)}` : formatUnits(wei, 18, places, placesMin)
   return `${amount} ${coinOf(chain)}`
 }

@@ -90,7 +90,8 @@ function optionsOf(
   const { lines, marks = [], fromZero = false, ySteps, format, height } = props
   const [ink, line] = [resolveColour('var(--soft)'), resolveColour('var(--line)')]
   const axis: UPlot.Axis = { stroke: ink, grid: { stroke: line, width: 1 }, ticks: { show: false } }
-  const rightSpace = (plot: UPlot) => Math.max(12, spaceIn(plot.width))
+  // Half of the last label of the axis may be right of the plot.
+  const rightSpace = (plot: UPlot) => Math.max(20, spaceIn(plot.width))
   return {
     width,
     height,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { alignDecimals, divideIntegers, gwei, subtractDecimals } from './format.ts'
+import { alignDecimals, divideIntegers, groupThousands, gwei, subtractDecimals } from './format.ts'
 
 test('subtracting decimals is exact', () => {
   // 1000.200041 − 0.200041; 919.54 − 0.183908; beyond the digits of a float
@@ -11,6 +11,12 @@ test('subtracting decimals is exact', () => {
   assert.equal(subtractDecimals('5', '5'), '0')
   assert.equal(subtractDecimals('100', '0'), '100')
   assert.equal(subtractDecimals('0.1', '0.25'), '−0.15')
+})
+
+test('amounts with thousands separators keep every digit', () => {
+  assert.equal(groupThousands('889744.51'), '889,744.51')
+  assert.equal(groupThousands('-123456789012345678901.10'), '−123,456,789,012,345,678,901.10')
+  assert.equal(groupThousands('n/a'), 'n/a')
 })
 
 test('a fraction is shown as a decimal of twelve digits, cut', () => {

@@ -55,6 +55,12 @@ export function alignDecimals(texts: readonly string[]): readonly string[] {
   })
 }
 
+/** A decimal text with thousands separators. Keeps every digit. */
+export function groupThousands(text: string): string {
+  const [, sign = '', whole = '', part = ''] = /^(-?)(\d+)(\.\d+)?$/.exec(text) ?? []
+  return whole === '' ? text : `${sign && '−'}${BigInt(whole).toLocaleString('en')}${part}`
+}
+
 export const formatCount = (value: number | bigint): string => value.toLocaleString('en')
 export const formatPercent = (share: number, places = 2): string => `${(share * 100).toFixed(places)} %`
 

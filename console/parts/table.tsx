@@ -1,5 +1,5 @@
 // A table in a region that scrolls sideways. In a narrow card, a table with the class `stacked` shows each row
-// as a list; with `many` earlier, for tables with many columns.
+// as a list; with `several` or `many` earlier, for tables with that many columns.
 import type { ReactNode } from 'preact/compat'
 import { Scroll } from './scroll.tsx'
 

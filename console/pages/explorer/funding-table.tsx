@@ -37,7 +37,7 @@ export function FundingTable({ name, fundings, hasTransactions }: FundingTablePr
             <LabelledAddress chain={chainid} address={fundingAddress} label={funderLabel} />
           ),
         ],
-        ['Amount', ({ chainid, value }) => coins(chainid, value), 'num'],
+        ['Amount', ({ chainid, value }) => coins(chainid, value, 6, 6), 'num'],
         ['Time', ({ timeStamp }) => formatTime(Number(timeStamp)), 'nowrap'],
         ['Chain', ({ chainid }) => chainName(chainid)],
         lastColumn,

@@ -97,7 +97,7 @@ function Fundings({ chain, addresses }: FundingsProps) {
                 ({ funding, label }) =>
                   funding && <LabelledAddress chain={chain} address={funding.fundingAddress} label={label} />,
               ],
-              ['Amount', ({ funding }) => funding && coins(chain, funding.value), 'num'],
+              ['Amount', ({ funding }) => funding && coins(chain, funding.value, 6, 6), 'num'],
               ['Time', ({ funding }) => funding && formatTime(Number(funding.timeStamp)), 'nowrap'],
               ['Reason', ({ message }) => message, 'soft'],
             ]}

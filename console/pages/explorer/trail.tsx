@@ -117,6 +117,7 @@ function Hops({ trail }: { readonly trail: TrailRecord }) {
       <summary>Show as a table</summary>
       <Table
         name="Funding trail as a table"
+        className="stacked several"
         rows={trail.hops}
         columns={[
           ['Hop', (_hop, index) => index + 1],
@@ -126,7 +127,7 @@ function Hops({ trail }: { readonly trail: TrailRecord }) {
               <LabelledAddress chain={trail.chainid} address={fundingAddress} label={label} />
             ),
           ],
-          ['Amount', ({ value }) => coins(trail.chainid, value, 18), 'num'],
+          ['Amount', ({ value }) => coins(trail.chainid, value, 18, 18), 'num'],
           ['Time', ({ timeStamp }) => formatTime(Number(timeStamp))],
           ['Block', ({ block }) => formatCount(block), 'num'],
           ['Transaction', ({ fundingTxn }) => <TransactionLink hash={fundingTxn} />],

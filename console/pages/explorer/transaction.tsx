@@ -15,7 +15,7 @@ export function Transaction({ hash }: { readonly hash: string }) {
   return (
     <>
       <p className="small">
-        <a href={hrefOf('explorer')}>Explorer</a> / transaction
+        <a href={hrefOf('explorer')}>Explorer</a> / Transaction
       </p>
       <h1>Transaction {shortenHex(hash)}</h1>
       <QueryResult
@@ -47,7 +47,7 @@ function TransactionDetails({ transaction }: { readonly transaction: Transaction
   const [first] = fundings
   return (
     <>
-      <Card id="transaction-facts" title="Transaction">
+      <Card id="transaction-facts" title="Block">
         <Facts
           of={{
             Hash: <Mono text={hash} />,

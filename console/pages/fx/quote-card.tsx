@@ -5,7 +5,7 @@ import type { Quote } from '#api/contract/wire/fx.ts'
 import { Card } from '../../parts/card.tsx'
 import { Facts, Mono } from '../../parts/facts.tsx'
 import { focusCard } from '../../parts/focus-card.ts'
-import { formatDuration, formatTime, subtractDecimals } from '../../parts/format.ts'
+import { formatDuration, formatTime, groupThousands, subtractDecimals } from '../../parts/format.ts'
 
 /** The amount that the recipient gets: `to.amount` is before the fee. */
 export const netAmount = ({ to, fee }: Pick<Quote, 'to' | 'fee'>): string => subtractDecimals(to.amount, fee)
@@ -25,13 +25,13 @@ export function QuoteCard({ quote, children }: QuoteCardProps) {
         <div>
           <dt>You pay</dt>
           <dd>
-            {from.amount} {from.currency}
+            {groupThousands(from.amount)} {from.currency}
           </dd>
         </div>
         <div>
           <dt>You receive</dt>
           <dd className="big">
-            {netAmount(quote)} {to.currency}
+            {groupThousands(netAmount(quote))} {to.currency}
           </dd>
         </div>
       </dl>
@@ -40,9 +40,9 @@ export function QuoteCard({ quote, children }: QuoteCardProps) {
         className="spaced"
         of={{
           Rate: `1 ${from.currency} = ${quote.rate} ${to.currency}`,
-          'Before the fee': `${to.amount} ${to.currency}`,
+          'Before the fee': `${groupThousands(to.amount)} ${to.currency}`,
           Fee: `${quote.fee} ${to.currency}`,
-          Collateral: quote.collateral !== undefined && `${quote.collateral} ${from.currency}`,
+          Collateral: quote.collateral !== undefined && `${groupThousands(quote.collateral)} ${from.currency}`,
           Expires: formatTime(quote.expiresAt),
           'Quote id': <Mono text={quote.id} />,
         }}

@@ -4,7 +4,7 @@ import { useState } from 'preact/compat'
 import type { QuoteList as QuoteListReply } from '#shared/console-calls.ts'
 import { operator } from '../../operator.ts'
 import { Card } from '../../parts/card.tsx'
-import { alignDecimals, formatTime } from '../../parts/format.ts'
+import { alignDecimals, formatTime, groupThousands } from '../../parts/format.ts'
 import { Pager } from '../../parts/pager.tsx'
 import { QueryResult } from '../../parts/query-result.tsx'
 import { Table } from '../../parts/table.tsx'
@@ -15,7 +15,7 @@ type Quotes = QuoteListReply['quotes']
 
 /** The figures of a column have the same number of decimals. */
 function QuoteTable({ quotes }: { readonly quotes: Quotes }) {
-  const column = (textOf: (quote: Quotes[number]) => string) => alignDecimals(quotes.map(textOf))
+  const column = (textOf: (quote: Quotes[number]) => string) => alignDecimals(quotes.map(textOf)).map(groupThousands)
   const [paid, received, rates] = [
     column(({ from }) => from.amount),
     column(netAmount),
@@ -24,6 +24,7 @@ function QuoteTable({ quotes }: { readonly quotes: Quotes }) {
   return (
     <Table
       name="Quotes"
+      className="stacked many"
       rows={quotes}
       columns={[
         ['Created', ({ id, createdAt }) => <a href={hrefOf('fx', [id])}>{formatTime(createdAt)}</a>],

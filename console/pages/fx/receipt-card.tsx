@@ -3,7 +3,7 @@ import type { SignedReceipt } from '#api/contract/wire/fx-extensions.ts'
 import { Card } from '../../parts/card.tsx'
 import { Copyable } from '../../parts/copyable.tsx'
 import { Facts, Mono } from '../../parts/facts.tsx'
-import { divideIntegers as divide, formatTime } from '../../parts/format.ts'
+import { alignDecimals, divideIntegers as divide, formatTime } from '../../parts/format.ts'
 import { Table } from '../../parts/table.tsx'
 
 /** Parts per million as basis points, exactly. */
@@ -16,15 +16,17 @@ export function ReceiptCard({ signed }: { readonly signed: SignedReceipt }) {
     ...receipt.rates.map((rate) => ({ ...rate, used: true })),
     ...receipt.excluded.map((rate) => ({ ...rate, used: false })),
   ]
+  const texts = alignDecimals(rates.map(({ rate }) => rate))
   return (
     <Card id="receipt" title="Price receipt">
       <Table
         name="Rates behind the price"
+        className="stacked"
         rows={rates}
         columns={[
           ['Source', ({ source }) => source],
           ['Pair', ({ base, quote }) => `${base}/${quote}`],
-          ['Rate', ({ rate }) => <Mono text={rate} />, 'num'],
+          ['Rate', (_rate, row) => <Mono text={texts[row] ?? ''} />, 'num'],
           ['Time', ({ at }) => formatTime(at), 'nowrap'],
           ['Used', ({ used }) => (used ? 'yes' : <span className="warn">no: too far from the other sources</span>)],
         ]}

@@ -51,7 +51,7 @@ export function ExplorerExample() {
             <>
               <p>
                 <AddressLink chain={chainid} address={address} /> was first funded on{' '}
-                {formatTime(Number(first.timeStamp)).slice(0, 10)}.
+                <span className="nowrap">{formatTime(Number(first.timeStamp)).slice(0, 10)}.</span>
               </p>
               <p>
                 <strong className="figure">

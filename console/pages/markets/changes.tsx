@@ -7,7 +7,7 @@ import { navigate } from '../../route.ts'
 import { isVisibleChange, timeStampField } from './history.ts'
 import { hrefWith, type MarketAddress } from './market-href.ts'
 import { fieldLabel, isDerived } from './market-values.ts'
-import { formatValue } from './values.ts'
+import { formatChange } from './values.ts'
 
 interface ChangesProps extends MarketAddress {
   readonly changes: readonly MarketChange[]
@@ -127,10 +127,13 @@ function Change({ change: { at, kind, id, slug, change, fields }, href, isShown 
 
 const FieldChanges = ({ fields }: Pick<MarketChange, 'fields'>) => (
   <div className="fields">
-    {fields.map(({ field, before, after }) => (
-      <span key={field}>
-        <span className="soft">{fieldLabel(field)}</span> {formatValue(before)} → <strong>{formatValue(after)}</strong>
-      </span>
-    ))}
+    {fields.map(({ field, before, after }) => {
+      const [old, current] = formatChange(before, after)
+      return (
+        <span key={field}>
+          <span className="soft">{fieldLabel(field)}</span> {old} → <strong>{current}</strong>
+        </span>
+      )
+    })}
   </div>
 )

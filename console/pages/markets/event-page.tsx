@@ -12,6 +12,7 @@ import { useConsoleContext } from '../../session.tsx'
 import { groupTitles } from '../../titles.ts'
 import { useEndpoint } from '../../use-endpoint.ts'
 import { MarketBadge } from './market-badge.tsx'
+import { Source } from './market-facts.tsx'
 import { MarketTable } from './market-table.tsx'
 
 const marketsMax = 50
@@ -64,7 +65,7 @@ function EventDetails({ event }: { readonly event: Event }) {
           of={{
             Starts: event.startDate && formatTime(event.startDate),
             Ends: event.endDate && formatTime(event.endDate),
-            'Resolution source': event.resolutionSource,
+            'Resolution source': event.resolutionSource && <Source text={event.resolutionSource} />,
           }}
         />
       </Card>

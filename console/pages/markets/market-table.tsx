@@ -1,11 +1,11 @@
 // A table of markets: status, prices, volume and end.
 import type { ReactNode } from 'preact/compat'
 import type { Market } from '#api/contract/wire/markets.ts'
-import { formatPercent, formatTime } from '../../parts/format.ts'
+import { formatPercent, formatTime, groupThousands } from '../../parts/format.ts'
 import { formatShort } from '../../parts/plot-format.ts'
 import { Table } from '../../parts/table.tsx'
 import { hrefOf } from '../../route.ts'
-import { currencyOf, groupThousands, outcomesOf } from './market-values.ts'
+import { currencyOf, outcomesOf } from './market-values.ts'
 
 type Field = 'slug' | 'question' | 'outcomes' | 'outcomePrices' | 'volumeNum' | 'denominationToken' | 'endDate'
 export type ListedMarket = Pick<Market, Field>

@@ -5,7 +5,6 @@ import {
   currencyOf,
   fieldLabel,
   formatPercent,
-  groupThousands,
   isDerived,
   listIn,
   marketStatus,
@@ -50,12 +49,6 @@ test('addresses are found in all fields, without duplicates, own fields first; h
 test('the number of addresses is limited', () => {
   const many = Array.from({ length: 50 }, (_, index) => `0x${String(index).padStart(40, '0')}`)
   assert.equal(addressesIn({ many }).length, 20)
-})
-
-test('amounts keep every digit', () => {
-  assert.equal(groupThousands('889744.51'), '889,744.51')
-  assert.equal(groupThousands('-123456789012345678901.10'), '−123,456,789,012,345,678,901.10')
-  assert.equal(groupThousands('n/a'), 'n/a')
 })
 
 test('percentages keep every digit', () => {

@@ -59,12 +59,6 @@ export function addressesIn(market: object) {
   return [...fieldsByAddress].map(([address, fields]) => ({ address, fields: [...new Set(fields)] }))
 }
 
-/** A decimal text with thousands separators. Keeps every digit. */
-export function groupThousands(text: string): string {
-  const [, sign = '', whole = '', part = ''] = /^(-?)(\d+)(\.\d+)?$/.exec(text) ?? []
-  return whole === '' ? text : `${sign && '−'}${BigInt(whole).toLocaleString('en')}${part}`
-}
-
 /** A price between 0 and 1 as a percentage. Keeps every digit; text that is not a decimal stays unchanged. */
 export function formatPercent(price: string): string {
   const [, whole, part = ''] = /^(\d+)(?:\.(\d+))?$/.exec(price) ?? []

@@ -55,12 +55,8 @@ function HistoryPlots({ range: { times, traffic, lag }, scope, when }: HistoryPl
     .filter(({ group, seconds }) => (scope === 'all' || scope === group) && seconds.some((age) => age !== null))
     .map(({ stream, seconds }) => ({ label: stream, values: seconds }))
   const plots = [
-    {
-      title: 'Response time: 50, 95 and 99 % of the responses, ms',
-      name: 'Response time',
-      lines: linesOf(['p50', 'p95', 'p99']),
-    },
-    { title: 'Requests, errors and refusals per second', lines: linesOf(['requests', 'errors', 'refused']) },
+    { title: 'Response time in ms, percentiles', name: 'Response time', lines: linesOf(['p50', 'p95', 'p99']) },
+    { title: 'Requests per second', lines: linesOf(['requests', 'errors', 'refused']) },
     { title: 'Age of the newest data', lines: streams, format: formatAge, ySteps: ageSteps },
   ]
   return (

@@ -101,7 +101,7 @@ function Proposals({ proposals }: { readonly proposals: readonly ExplainedPropos
           ['Slot', ({ slot }) => slot],
           ['Built by', ({ builder }) => (builder === null ? 'the validator' : `builder ${builder}`)],
           ['Payload', ({ payload }) => payloadLabels[payload]],
-          ['Bid', ({ builder, valueGwei }) => (builder === null ? '–' : gwei(valueGwei, 9))],
+          ['Bid', ({ builder, valueGwei }) => (builder === null ? '–' : gwei(valueGwei, 9)), 'num'],
           ['Paid', ({ paid }) => (paid === null ? '–' : paid ? 'yes' : 'no')],
         ]}
       />

@@ -24,9 +24,9 @@ export type Period = NonNullable<Input['period']>
 
 export const periods = ['week', 'month', 'quarter'] as const satisfies readonly Period[]
 export const periodLabels: Readonly<Record<(typeof periods)[number], string>> = {
-  week: 'Last 7 days',
-  month: 'Last 30 days',
-  quarter: 'Last 90 days',
+  week: '7 days',
+  month: '30 days',
+  quarter: '90 days',
 }
 
 const perPage = 50
@@ -163,6 +163,7 @@ function EntityTable({ title, network, kind, entities, sorting }: EntityTablePro
     <>
       <Table
         name={`${title}: table`}
+        className="stacked several"
         rows={entities}
         sorting={sorting}
         columns={[

@@ -48,7 +48,7 @@ function IncomeTable({ statement, network }: { readonly statement: Statement; re
         </button>
       </div>
       <Scroll name="Income of each day">
-        <table>
+        <table className="stacked many">
           <caption>{days.length > shownDays ? `The last ${shownDays} days, newest first` : 'Newest first'}</caption>
           <thead>
             <tr>
@@ -96,7 +96,7 @@ function Row({ name, amounts }: { readonly name: string; readonly amounts: Amoun
       {columns.map((column) => {
         const value = column.of(amounts)
         return (
-          <td key={column.name} className="num">
+          <td key={column.name} className="num" data-label={column.name}>
             {value === null ? 'unknown' : gwei(value, 9)}
           </td>
         )

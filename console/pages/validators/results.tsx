@@ -111,22 +111,21 @@ function Members({ title, network, batch }: MembersProps) {
     <>
       <Table
         name={`${title}: table`}
+        className="stacked many"
         rows={shown}
         sorting={sorting}
         columns={[
           [
-            'Compare',
-            ({ validatorIndex: name }) => (
-              <SelectBox {...{ name, selected, onSelect: setSelected, max: comparedMax }} />
-            ),
-          ],
-          [
             'Index',
-            ({ validatorIndex, validatorPubkey }) => (
-              <a href={hrefOf('validators', [validatorIndex], { network })} title={validatorPubkey}>
-                {validatorIndex}
-              </a>
+            ({ validatorIndex: name, validatorPubkey }) => (
+              <>
+                <SelectBox {...{ name, selected, onSelect: setSelected, max: comparedMax }} />{' '}
+                <a href={hrefOf('validators', [name], { network })} title={validatorPubkey}>
+                  {name}
+                </a>
+              </>
             ),
+            'nowrap',
           ],
           ['Status', ({ status }) => <StatusBadge status={status} />],
           ['Pool', ({ pool }) => pool ?? <span className="soft">unknown</span>],
