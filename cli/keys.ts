@@ -1,4 +1,4 @@
-// `tetrad keys …`: creates, lists, changes and revokes API keys, and shows their usage. It opens only the state, so it
+// `tetrad keys …`: creates, lists, changes and revokes API keys, and shows their usage. It writes only the state, so it
 // works next to a running server, which applies changes to the next request (other servers of one PostgreSQL: within a second).
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { keyView, oldSecretUntilMsOf, rotatedKeyView, stateOf } from '#admin/key-view.ts'

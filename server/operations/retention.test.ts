@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { putMarkets } from '#markets/write/put-markets.ts'
-import { nextEventLoopTurn } from '#runtime/clock.ts'
+import { nextEventLoopTurn, systemClock } from '#runtime/clock.ts'
 import { openContext, type TestContext } from '#test/context.ts'
 import { dropIdempotencyKeys, dropQuotes, startMarketRetention, startRetention } from './retention.ts'
 
@@ -65,10 +65,16 @@ describe('quotes', () => {
     assert.deepEqual(await remainingIds(context), [])
   })
 
-  test('many quotes are deleted in several transactions', async () => {
+  test('many quotes are deleted in several transactions, and requests are handled in between', async () => {
     await using context = await openContext({ retention: { quotesDays: 7 } })
     await putQuotes(context, new Array<number>(1200).fill(9))
-    assert.equal(await dropQuotes(context, AbortSignal.timeout(10_000)), 1200)
+    let pauses = 0
+    const sleep = async () => {
+      pauses += 1
+    }
+    const clock = { ...systemClock, now: () => context.clock.now(), sleep }
+    assert.equal(await dropQuotes({ ...context, clock }, AbortSignal.timeout(10_000)), 1200)
+    assert.equal(pauses, 12)
     assert.deepEqual(await remainingIds(context), [])
   })
 

@@ -6,13 +6,17 @@ import { deleteExpiredIdempotencyKeys } from '#fx/pricing/quotes.ts'
 import type { Context } from '#http/context.ts'
 import { poll } from '#ingest/poll.ts'
 import { dropVersionsBefore } from '#markets/write/version-writer.ts'
+import type { Clock } from '#runtime/clock.ts'
 
 const dayMs = 86_400_000
 /** The longest tenor is a day, and the quote may be replayed for another. */
 const quotesDaysMin = 2
-/** Per transaction, which keeps other writes waiting. */
-const rowsPerStep = 500
-const stepsMax = 100_000
+/** Per transaction. On SQLite, deleting 100 quotes takes the thread of requests about 2 ms. */
+const rowsPerStep = 100
+/** Requests come first: this leaves them nine tenths of a core, and still deletes some thousand rows per second. */
+const pauseMs = 20
+/** Of each kind and run. Both kinds together end before `timeoutMs`. */
+const stepsMax = 70_000
 const timeoutMs = 3_600_000
 const backoffMaxMs = 3_600_000
 
@@ -62,7 +66,9 @@ function dropMarketVersions(
   signal: AbortSignal,
 ): Promise<number> {
   const cutoffMs = clock.now() - settings.markets.historyDays * dayMs
-  return inSteps(signal, () => ingest.write((tx) => dropVersionsBefore(tx, cutoffMs, rowsPerStep), { lock: 'markets' }))
+  return inSteps(clock, signal, () =>
+    ingest.write((tx) => dropVersionsBefore(tx, cutoffMs, rowsPerStep), { lock: 'markets' }),
+  )
 }
 
 /** Those that have expired. Returns their number. */
@@ -70,7 +76,7 @@ export const dropIdempotencyKeys = (
   { state, clock }: Pick<Context, 'state' | 'clock'>,
   signal: AbortSignal,
 ): Promise<number> =>
-  inSteps(signal, () => state.write((tx) => deleteExpiredIdempotencyKeys(tx, clock.now(), rowsPerStep)))
+  inSteps(clock, signal, () => state.write((tx) => deleteExpiredIdempotencyKeys(tx, clock.now(), rowsPerStep)))
 
 /** Returns the number of deleted quotes. A quote that may still be replayed stays. */
 export async function dropQuotes(
@@ -79,7 +85,7 @@ export async function dropQuotes(
 ): Promise<number> {
   const days = Math.max(quotesDaysMin, context.settings.retention.quotesDays)
   const nowMs = context.clock.now()
-  return inSteps(signal, () =>
+  return inSteps(context.clock, signal, () =>
     context.state.write((tx) =>
       tx.run(
         `delete from fx_quotes where id in (select q.id from fx_quotes q where q.created_ms < ?
@@ -90,12 +96,13 @@ export async function dropQuotes(
   )
 }
 
-async function inSteps(signal: AbortSignal, deleteSome: () => Promise<number>): Promise<number> {
+async function inSteps(clock: Clock, signal: AbortSignal, deleteSome: () => Promise<number>): Promise<number> {
   let deleted = 0
   for (let step = 0; step < stepsMax && !signal.aborted; step++) {
     const count = await deleteSome()
     deleted += count
     if (count < rowsPerStep) break
+    await clock.sleep(pauseMs, signal)
   }
   return deleted
 }

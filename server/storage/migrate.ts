@@ -5,6 +5,8 @@
 // 3. A database with an unknown migration is refused and not changed. So is one of a development version, whose migrations
 //    have other names.
 // 4. Inspecting and migrating are separate steps, because further checks run in between (open.ts).
+// 5. A database that is up to date is only read. Otherwise a command that opens all databases of a folder would wait for
+//    whoever writes one of them.
 import { strict as assert } from 'node:assert'
 import { Fault } from '#core/fault.ts'
 import type { Migration, State, StateDialect, StateReader, StateWriter } from './state.ts'
@@ -12,6 +14,8 @@ import type { Migration, State, StateDialect, StateReader, StateWriter } from '.
 /** How an engine runs the statements of a migration. */
 export interface MigrationEngine {
   readonly dialect: StateDialect
+  /** Finds a row if the table `migrations` exists. */
+  readonly findTableSql: string
   toSql(statement: string): string
   run(tx: StateWriter, sql: string): Promise<unknown>
 }
@@ -37,13 +41,9 @@ export async function checkMigrations(
   migrations.forEach((migration, index) => {
     assert(migration.id === index + 1, `migration ${migration.id} (${migration.name}) is at position ${index + 1}`)
   })
-  const applied = await store.write(
-    async (tx) => {
-      await engine.run(tx, migrationsTable)
-      return readApplied(tx)
-    },
-    { lock: 'schema' },
-  )
+  const isNew = (await store.get(engine.findTableSql)) === undefined
+  if (isNew) await store.write((tx) => engine.run(tx, migrationsTable), { lock: 'schema' })
+  const applied = await readApplied(store)
   const version = Math.max(0, ...applied.keys())
   refuseDevelopment(name, applied, migrations)
   refuseNewer(name, version, migrations)
@@ -52,7 +52,9 @@ export async function checkMigrations(
     version,
     isBehind: version > 0 && version < migrations.length,
     async migrate() {
-      for (const migration of migrations) await store.write((tx) => apply(tx, migration, engine), { lock: 'schema' })
+      for (const migration of migrations) {
+        if (!applied.has(migration.id)) await store.write((tx) => apply(tx, migration, engine), { lock: 'schema' })
+      }
     },
   }
 }

@@ -192,7 +192,7 @@ async function openUnmigratedState(
   refuseUnfinishedRestore(dir)
   const { busyWaitMs = 5000 } = options
   const file = name === 'state' ? stateFile(dir) : ingestFile(dir)
-  return openUnmigratedSqlite(file, migrations[name], { busyWaitMs, checkpointThread })
+  return openUnmigratedSqlite(file, migrations[name], { busyWaitMs, checkpointThread, leavesPauses: name === 'ingest' })
 }
 
 async function openUnmigratedDuties(dir: string, options: StoreOptions): Promise<UnmigratedStore> {

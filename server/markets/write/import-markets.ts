@@ -10,9 +10,6 @@ import { writeDeferred } from './deferred-documents.ts'
 import { type PutReport, putMarkets } from './put-markets.ts'
 import { partSizes, WritePart } from './write-parts.ts'
 
-/** Lets writers of other processes in between parts. They try every two milliseconds. */
-const pauseMs = 2
-
 export interface ImportTotals {
   /** Records in the file, valid or not. */
   readonly read: number
@@ -63,7 +60,6 @@ export async function importMarkets(
     totals.stale += report.stale
     for (const reject of report.rejects) await addReject(reject)
     onBatch?.({ ...totals })
-    await context.clock.sleep(pauseMs, signal)
   }
   for await (const item of items) {
     if (signal?.aborted) break

@@ -48,6 +48,8 @@ export async function openUnmigratedPostgres(
 
 const migrationEngine: MigrationEngine = {
   dialect,
+  // In the schema in which it would be created.
+  findTableSql: "select 1 as found from pg_tables where schemaname = current_schema() and tablename = 'migrations'",
   toSql: toPostgresSql,
   // Building an index over hundreds of millions of rows may take hours.
   async run(tx, sql) {

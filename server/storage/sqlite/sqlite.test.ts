@@ -159,6 +159,23 @@ const otherProcess = (file: string, code: string) =>
   `)
 
 describe('sqlite with another process', () => {
+  test('a write gets its turn beside a connection that writes all the time', async () => {
+    await using location = await createLocation()
+    const state = await location.open()
+    const other = await openSqlite(location.file, [tables], { busyWaitMs: 5000, leavesPauses: true })
+    let isOver = false
+    const writing = (async () => {
+      while (!isOver) await other.write(() => nextEventLoopTurn())
+    })()
+    await state
+      .write((tx) => tx.run(add, 'ours', 1))
+      .finally(() => {
+        isOver = true
+      })
+    await writing
+    await Promise.all([state.close(), other.close()])
+  })
+
   test('its commits are visible at once, and the version changes', async () => {
     await using location = await createLocation()
     const state = await location.open()
@@ -193,7 +210,7 @@ describe('sqlite with another process', () => {
     await state.close()
   })
 
-  test('a lock that is not released is a fault with the file, for writes and at the start', async () => {
+  test('a lock that is not released is a fault with the file, for writes and migrations', async () => {
     await using location = await createLocation()
     await (await location.open()).close()
     const state = await openSqlite(location.file, [tables], impatient)
@@ -204,9 +221,20 @@ describe('sqlite with another process', () => {
       state.write((tx) => tx.run(add, 'a', 1)),
       held,
     )
-    await assert.rejects(openSqlite(location.file, [tables], impatient), held)
+    const more = { id: 2, name: 'more', up: () => ['create table more (n bigint)'] }
+    await assert.rejects(openSqlite(location.file, [tables, more], impatient), held)
     await other.kill()
     await state.write((tx) => tx.run(add, 'a', 1))
+    await state.close()
+  })
+
+  test('while it writes, a file that is up to date opens at once', async () => {
+    await using location = await createLocation()
+    await (await location.open()).close()
+    await using other = otherProcess(location.file, `db.exec('begin immediate'); print('holding'); stay()`)
+    assert.equal(await other.line(), 'holding')
+    const state = await openSqlite(location.file, [tables], impatient)
+    assert.deepEqual(await state.all('select * from counters'), [])
     await state.close()
   })
 

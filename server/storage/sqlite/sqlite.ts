@@ -7,6 +7,7 @@
 // 3. `version` is the data_version of the read connection, which changes with every commit of another connection. It is
 //    read at most once per turn of the event loop and after each own commit, because many calls need it.
 // 4. SQLite never waits inside a call. If the file is busy, the call is repeated between turns of the event loop.
+//    For a file that several processes write in bulk, a connection leaves pauses for others (pauses.ts).
 // 5. In a server, a thread copies the WALs of the files that requests write to these files (checkpointer.ts).
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 import type { WorkerThread } from '#runtime/worker-thread.ts'
@@ -20,6 +21,7 @@ import { closedFault, createWriteQueue, iterationsMax, tooManyIterations } from 
 import { createCheckpointer, pagesMax } from './checkpointer.ts'
 import { Connection, type ConnectionOptions } from './connection.ts'
 import { renameSqlite } from './errors.ts'
+import { Pauses } from './pauses.ts'
 import { retryWhileBusy } from './retry-while-busy.ts'
 
 const writesWaitingMax = 10_000
@@ -36,6 +38,7 @@ const statementsPerYield = 2
 
 const engine: MigrationEngine = {
   dialect: { bytes: 'blob', strict: 'strict', clustered: 'strict, without rowid' },
+  findTableSql: "select 1 as found from sqlite_schema where type = 'table' and name = 'migrations'",
   /** Strict tables have only `integer`, with 64 bits (behaviour/operations.md#database-interface). */
   toSql: (statement) => statement.replaceAll(/\bbigint\b/gi, 'integer'),
   run: (tx, sql) => tx.run(sql),
@@ -44,6 +47,8 @@ const engine: MigrationEngine = {
 export interface SqliteOptions extends ConnectionOptions {
   /** How long to retry while another process has locked the file. */
   readonly busyWaitMs: number
+  /** Other processes also write the file, and this one may write it all the time (4). */
+  readonly leavesPauses?: boolean
   /** For a process that handles requests meanwhile (5). */
   readonly checkpointThread?: WorkerThread | undefined
 }
@@ -73,6 +78,7 @@ async function openSqliteState(file: string, options: SqliteOptions): Promise<St
   if (checkpointThread) writer.setAutoCheckpoint(pagesMax)
   const checkpointer = checkpointThread && createCheckpointer(file, checkpointThread)
   const writeQueue = createWriteQueue(file, writesWaitingMax)
+  const pauses = options.leavesPauses ? new Pauses() : undefined
   /** Opened at the first use. */
   const snapshots = Array.from({ length: snapshotsMax }, (): { connection?: Connection } => ({}))
   const snapshotPool = createReaderPool(file, snapshots, snapshotsWaitingMax)
@@ -87,6 +93,7 @@ async function openSqliteState(file: string, options: SqliteOptions): Promise<St
   }
 
   async function transact<T>(work: (tx: StateWriter) => Promise<T>): Promise<T> {
+    await pauses?.beforeTransaction()
     await whenFree(() => writer.run('begin immediate'))
     try {
       const result = await runGuarded((guard) => createTransaction(writer, guard, file), work)
@@ -97,6 +104,8 @@ async function openSqliteState(file: string, options: SqliteOptions): Promise<St
     } catch (error) {
       writer.rollback()
       throw error
+    } finally {
+      pauses?.afterTransaction()
     }
   }
 
