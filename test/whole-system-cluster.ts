@@ -101,6 +101,10 @@ class ClusterRun extends SystemRun<ClusterEvent> {
     return { ...super.settings(), store: this.#store, limits: this.#redis.url }
   }
 
+  protected override assertNoticed(what: string, isTrue: () => Promise<boolean>): Promise<void> {
+    return this.until(what, isTrue)
+  }
+
   protected async happen(event: ClusterEvent): Promise<void> {
     switch (event.is) {
       case 'burst':

@@ -301,7 +301,12 @@ export abstract class SystemRun<E extends { readonly is: string }> {
         return run.mayRefuse
       },
       writeStores: (work) => run.writeStores(work),
+      assertNoticed: (what, isTrue) => run.assertNoticed(what, isTrue),
     }
+  }
+
+  protected async assertNoticed(what: string, isTrue: () => Promise<boolean>): Promise<void> {
+    assert.ok(await isTrue(), what)
   }
 
   /** Like a command that runs next to the servers. */

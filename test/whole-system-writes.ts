@@ -21,6 +21,8 @@ export interface WriteTarget {
   readonly mayRefuse: boolean
   /** Like a command that runs next to the servers. */
   writeStores(work: (stores: StateAndIngest) => Promise<void>): Promise<void>
+  /** Fails unless every server notices what another process has written: at once, or on PostgreSQL within a second. */
+  assertNoticed(what: string, isTrue: () => Promise<boolean>): Promise<void>
 }
 
 interface QuoteWrite {
@@ -104,8 +106,7 @@ export class SystemWrites {
         const rotated = await rotateKey(state, { id }, this.#target.clock, systemRandom)
         assert.ok(rotated)
         held.key = rotated.key
-        for (const url of this.#target.urls)
-          assert.equal(await statusWith(url, old), 401, 'the old secret of a rotated key is refused')
+        for (const url of this.#target.urls) await this.#assertRefused(url, old, `the old secret of the key ${id}`)
       }
     })
     await this.#checkKeys()
@@ -114,10 +115,14 @@ export class SystemWrites {
   async #checkKeys(): Promise<void> {
     for (const url of this.#target.urls)
       for (const [id, { key, isRevoked }] of this.acknowledged.keys) {
-        const status = await statusWith(url, key)
-        if (isRevoked) assert.ok(status === 401 || status === 429, `the revoked key ${id} gets status ${status}`)
-        else assert.notEqual(status, 401, `the key ${id} is refused`)
+        if (isRevoked) await this.#assertRefused(url, key, `the revoked key ${id}`)
+        else assert.notEqual(await statusWith(url, key), 401, `the key ${id} is refused`)
       }
+  }
+
+  #assertRefused(url: string, key: string, name: string): Promise<void> {
+    const isRefused = async () => [401, 429].includes(await statusWith(url, key))
+    return this.#target.assertNoticed(`${name} is refused`, isRefused)
   }
 
   /** What was acknowledged is there, and every server returns it. */
