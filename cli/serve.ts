@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs'
 import { createServer } from 'node:net'
 import type { Command } from 'commander'
 import { systemClock } from '#runtime/clock.ts'
+import { collectGarbage } from '#runtime/collect-garbage.ts'
 import type { Flag } from '#runtime/config.ts'
 import { type Log, openLog } from '#runtime/log.ts'
 import type { RunningServer } from '#server/app.ts'
@@ -52,7 +53,11 @@ async function serve(options: ServeOptions): Promise<void> {
   }
   const stopped = untilStopped(systemClock, close, { report: (text) => report(text) })
   const started = await starting
-  if (started) await greet(options, started)
+  if (started) {
+    await greet(options, started)
+    // After the greeting, so that the start does not take longer.
+    await collectGarbage()
+  }
   await stopped
 }
 
