@@ -1,7 +1,8 @@
 // Prints what indexing a chain costs: CPU time per block of this process with all its threads, and how much more that is
 // than fetching and parsing the same responses of the node. The node is simulated in another process. Prints how the time
-// of the main thread divides among the stages of indexing, from a CPU profile of one more run. Then prints rows/s and
-// bytes per address for many addresses: `node bench/chain-index.ts 5000000`.
+// of the main thread divides among the stages of indexing, from a CPU profile of one more run. Compares blocks after the
+// Amsterdam fork, as large as those of mainnet, read from traces and from logs. Then prints rows/s and bytes per address
+// for many addresses: `node bench/chain-index.ts 5000000`.
 import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { Session } from 'node:inspector/promises'
@@ -18,10 +19,14 @@ import { systemRandom } from '#runtime/random.ts'
 import { SettingsSchema } from '#runtime/settings.ts'
 import { fetchBytes } from '#sources/http-client.ts'
 import { openIngest } from '#storage/open.ts'
-import { firstLine, launch } from './measure.ts'
+import { firstLine, launch, median } from './measure.ts'
 import { type Stages, stageTimes } from './stages.ts'
 
 const blocks = 1500
+/** With about 120 transactions each. */
+const mainnetBlocks = 150
+const rounds = 5
+const only = process.argv[3]
 const addresses = Number(process.argv[2] ?? 1_000_000)
 /** The fundings of 100 blocks, with 200 per block. */
 const batchSize = 20_000
@@ -31,6 +36,8 @@ const format = (value: number) => Math.round(value).toLocaleString('en')
 
 const indexStages: Stages = [
   [/batch-results\.ts tryParse$|evm\/decoder\.ts toText$/, 'parse'],
+  [/evm\/keccak256\.ts/, 'hash'],
+  [/evm\/(logged-receipts|json-bytes|amsterdam|rlp)\.ts/, 'read receipts'],
   [/evm\/validate\.ts/, 'validate'],
   [/evm\/(large-results|trace-transfers|trace-recovery|batch-results)\.ts/, 'decode'],
   [/sqlite\.ts insertMany$/, 'insert'],
@@ -55,13 +62,38 @@ async function measureIndexing(): Promise<void> {
   console.log(`main thread, 4 parallel ranges: ${await profileIndexing(url)}`)
 }
 
-async function profileIndexing(url: string): Promise<string> {
+async function compareTracesAndLogs(): Promise<void> {
+  const node = launch('mainnet-node.ts', String(mainnetBlocks))
+  try {
+    const { url, blocks, transactions } = await firstLine<{ url: string; blocks: number; transactions: number }>(node)
+    const userMs: Record<string, number[]> = { traces: [], logs: [] }
+    const rows: number[] = []
+    for (let round = 0; round <= rounds; round++)
+      for (const [name, all] of Object.entries(userMs)) {
+        const indexed = await indexChain(url, 4, name === 'logs')
+        rows.push(indexed.rows)
+        // The first round compiles the code, and the node prepares its responses.
+        if (round > 0) all.push(indexed.userMs)
+      }
+    if (new Set(rows).size !== 1) throw new Error(`different numbers of first fundings: ${rows}`)
+    const [traces, logs] = [median(userMs.traces ?? []), median(userMs.logs ?? [])]
+    console.log(
+      `blocks of mainnet's size, ${format(transactions / blocks)} transactions: ${(logs / blocks).toFixed(2)} ms user CPU per block from logs, ${(traces / blocks).toFixed(2)} ms from traces, ${(logs / traces).toFixed(2)} of it (goal 0.50)`,
+    )
+    for (const isByLogs of [false, true])
+      console.log(`main thread, from ${isByLogs ? 'logs' : 'traces'}: ${await profileIndexing(url, isByLogs)}`)
+  } finally {
+    node.kill()
+  }
+}
+
+async function profileIndexing(url: string, isByLogs?: boolean): Promise<string> {
   const session = new Session()
   session.connect()
   await session.post('Profiler.enable')
   await session.post('Profiler.setSamplingInterval', { interval: 200 })
   await session.post('Profiler.start')
-  await indexChain(url, 4)
+  await indexChain(url, 4, isByLogs)
   const times = Object.entries(stageTimes((await session.post('Profiler.stop')).profile, indexStages))
   session.disconnect()
   const sum = times.reduce((all, [, us]) => all + us, 0)
@@ -71,7 +103,7 @@ async function profileIndexing(url: string): Promise<string> {
   return shares.join(', ')
 }
 
-async function indexChain(url: string, parallel: number) {
+async function indexChain(url: string, parallel: number, isByLogs = true) {
   const chains = [{ id: '1', name: 'Simulated', mode: 'index', rpc: [{ url, batchMax: 20 }] }]
   const state = await openIngest(mkdtempSync(join(dir, 'index-')))
   const { value: settings } = complete(SettingsSchema, { explorer: { chains, index: { parallel } } })
@@ -83,6 +115,8 @@ async function indexChain(url: string, parallel: number) {
     return (await fetchBytes(...request)).bytes
   }
   const node = openNode(chain, { clock: systemClock }, { post })
+  await node.capabilities()
+  if (!isByLogs) node.distrustLogs()
   let rows = 0
   const [fromMs, startCpu] = [performance.now(), process.cpuUsage()]
   const parts = { clock: systemClock, random: systemRandom, log: silentLog, settings }
@@ -90,8 +124,9 @@ async function indexChain(url: string, parallel: number) {
     if (event.is === 'written') rows += event.rows
   })
   const [seconds, cpuMs] = [(performance.now() - fromMs) / 1000, cpuMsSince(startCpu)]
+  const userMs = process.cpuUsage(startCpu).user / 1000
   await state.close()
-  return { rows, requests, seconds, cpuMs }
+  return { rows, requests, seconds, cpuMs, userMs }
 }
 
 const cpuMsSince = (start: NodeJS.CpuUsage): number => {
@@ -147,8 +182,10 @@ async function measureStoring(): Promise<void> {
 }
 
 try {
-  await measureIndexing()
+  if (only !== 'logs') await measureIndexing()
   child.kill()
+  await compareTracesAndLogs()
+  if (only === 'logs') process.exit()
   await measureStoring()
 } finally {
   child.kill()

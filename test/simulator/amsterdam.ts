@@ -56,8 +56,8 @@ export type OmittedLogs = 'all' | 'internal'
 export interface AmsterdamOptions {
   /** Receipts lack logs of transfers, and have the root of the header nevertheless. */
   readonly omitsLogs?: OmittedLogs
-  /** Additional logs of tokens in every transaction. */
-  readonly tokenLogs?: number
+  /** Additional logs of tokens in a transaction that succeeds, by its position in the block. */
+  readonly tokenLogs?: (txIndex: number) => number
   /** Headers have a field more than is known. */
   readonly hasNewField?: boolean
 }
@@ -139,7 +139,7 @@ class AmsterdamChain {
       cumulativeGasUsed: hex(gasPerTransaction * BigInt(at + 1)),
       gasUsed: hex(gasPerTransaction),
       logsBloom: emptyBloom,
-      logs: this.#logsOfTransaction(tx).map((log) => ({
+      logs: this.#logsOfTransaction(tx, at).map((log) => ({
         ...log,
         blockHash: block.hash,
         blockNumber: hex(block.number),
@@ -155,19 +155,21 @@ class AmsterdamChain {
     return this.#receipts.getOrInsertComputed(block, (block) => this.receiptsJson(block))
   }
 
-  #logsOfTransaction({ frame }: SimulatedTransaction): SimulatedLog[] {
-    const { omitsLogs, tokenLogs = 0 } = this.#options
+  #logsOfTransaction({ frame }: SimulatedTransaction, txIndex: number): SimulatedLog[] {
+    const { omitsLogs, tokenLogs } = this.#options
     const all = logsOf(frame)
     const [own] = logsOf({ ...frame, calls: [] })
     const topics = [transferTopic, word(frame.from), word(frame.to)] as const
     const token = { address: `0x${'70'.repeat(20)}` as Hex, topics, data: word(frame.value) }
-    const ofTokens = frame.failed ? [] : Array.from({ length: tokenLogs }, () => token)
+    const ofTokens = frame.failed ? [] : Array.from({ length: tokenLogs?.(txIndex) ?? 0 }, () => token)
     if (omitsLogs === undefined) return [...all, ...ofTokens]
     return all.filter((log, at) => log.address !== systemAddress || (omitsLogs === 'internal' && own && at === 0))
   }
 
   #encodeReceipt(tx: SimulatedTransaction, at: number): Hex {
-    const logs = this.#logsOfTransaction(tx).map(({ address, topics, data }): RlpInput => [address, [...topics], data])
+    const logs = this.#logsOfTransaction(tx, at).map(
+      ({ address, topics, data }): RlpInput => [address, [...topics], data],
+    )
     const body = toRlp([
       minimal(tx.frame.failed ? 0 : 1),
       minimal(gasPerTransaction * BigInt(at + 1)),
