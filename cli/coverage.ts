@@ -99,18 +99,7 @@ function printStreams(streams: readonly ShownStream[]): void {
   }
   for (const stream of streams)
     if (stream.problem !== undefined && needsAttention(stream)) print(`${stream.name}: ${stream.problem}`)
-  for (const { name, logs } of streams)
-    if (logs) {
-      const ranges = logs.ranges.slice(0, gapsShown).map(({ from, until }) => `${from}-${until - 1}`)
-      const more = logs.ranges.length > gapsShown ? ', …' : ''
-      print(
-        `${name}: ${counted(logs.blocks, 'block')} read from logs (${ranges.join(', ')}${more}), others from traces`,
-      )
-      if (logs.contradicted > 0)
-        print(`${name}: ${counted(logs.contradicted, 'block')} not read from logs, because they are contradictory`)
-      if (logs.unverifiedHeaders > 0)
-        print(`${name}: header hash of ${counted(logs.unverifiedHeaders, 'block')} not verified: unknown fields`)
-    }
+  for (const { name, logs } of streams) for (const line of logs ? describeLogs(logs) : []) print(`${name}: ${line}`)
   for (const { name, missingPast } of streams)
     if (missingPast) {
       const { epochs, validators } = missingPast
@@ -128,6 +117,28 @@ function printStreams(streams: readonly ShownStream[]): void {
     ({ group, status, gapsCount }) => group === 'validators' && gapsCount > 0 && status !== 'not syncing',
   )
   if (network) note(`To fill the gaps, ${missingTodo(network.name.split(' ')[1] ?? '')}.`)
+}
+
+/** How the blocks after the Amsterdam fork were read. */
+export function describeLogs({
+  blocks,
+  ranges,
+  contradicted,
+  unverifiedHeaders,
+}: NonNullable<Stream['logs']>): string[] {
+  const shown = ranges.slice(0, gapsShown).map(({ from, until }) => `${from}-${until - 1}`)
+  const more = ranges.length > gapsShown ? ', …' : ''
+  return [
+    ...(blocks > 0
+      ? [`${counted(blocks, 'block')} read from logs (${shown.join(', ')}${more}), others from traces`]
+      : []),
+    ...(contradicted > 0
+      ? [`${counted(contradicted, 'block')} not read from logs, because they are contradictory`]
+      : []),
+    ...(unverifiedHeaders > 0
+      ? [`header hash of ${counted(unverifiedHeaders, 'block')} not verified: unknown fields`]
+      : []),
+  ]
 }
 
 function summary(streams: readonly Stream[]): string {

@@ -7,14 +7,20 @@ import { test } from 'node:test'
 import { SimulatedChain } from '#simulator/evm/chain.ts'
 import { openIngest } from '#storage/open.ts'
 import { launcher, openFolder, runCommand } from '#test/run-command.ts'
+import { createAmsterdamChain } from '#test/simulator/amsterdam.ts'
 import { LimitedNode } from '#test/simulator/limited-node.ts'
+import { describeLogs } from './coverage.ts'
 
 /** With a small `finalityBlocks`, the chain may still replace blocks that count as final. */
-async function stage(blocks: number, { finalLag = 6, finalityBlocks = 0, mode = 'index' } = {}) {
+async function stage(blocks: number, { finalLag = 6, finalityBlocks = 0, mode = 'index', amsterdamFrom = 0 } = {}) {
   const home = await openFolder()
-  const chain = new SimulatedChain({ seed: 'ingest', id: '77', finalLag })
+  const options = { seed: 'ingest', id: '77', finalLag }
+  const payments = [{ block: blocks, account: 1, ether: 1 }]
+  const chain = amsterdamFrom
+    ? createAmsterdamChain({ ...options, amsterdamFrom, payments })
+    : new SimulatedChain(options)
   chain.mine(blocks)
-  const node = new LimitedNode(chain)
+  const node = new LimitedNode(chain, { traces: ['trace_block'], receipts: amsterdamFrom > 0 })
   const url = await node.listen()
   const config = {
     explorer: {
@@ -217,4 +223,27 @@ test('1: a chain that is not configured is an error', async () => {
   await using at = await stage(1)
   const { code, stderr } = await at.run('ingest', 'evm', '--chain', '5', '--once')
   assert.deepEqual([code, stderr], [1, 'tetrad: Chain 5 is not in explorer.chains (77). Choose one with --chain.\n'])
+})
+
+test('coverage and chains say which blocks are read from logs', async () => {
+  await using at = await stage(60, { amsterdamFrom: 20 })
+  assert.match((await at.run('chains')).stdout, /transfer logs/)
+  const read = await at.run('ingest', 'evm', '--chain', '77', '--once', '--json')
+  assert.equal(read.code, 0, read.stderr)
+  const { stdout } = await at.run('coverage', '--chain', '77')
+  assert.match(stdout, /^chain 77: 41 blocks read from logs \(20-60\), others from traces$/m)
+})
+
+test('coverage names blocks that were not read from logs, and headers that were not verified', () => {
+  const none = { blocks: 0, ranges: [], contradicted: 0, unverifiedHeaders: 0 }
+  assert.deepEqual(describeLogs(none), [])
+  assert.deepEqual(describeLogs({ ...none, contradicted: 1, unverifiedHeaders: 2 }), [
+    '1 block not read from logs, because they are contradictory',
+    'header hash of 2 blocks not verified: unknown fields',
+  ])
+  const ranges = Array.from({ length: 12 }, (_, at) => ({ from: 10 * at, until: 10 * at + 2 }))
+  assert.match(
+    describeLogs({ ...none, blocks: 24, ranges })[0] ?? '',
+    /^24 blocks read from logs \(0-1, .*, 90-91, …\)/,
+  )
 })

@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { blocksStream, confirmHead, putHead } from '#explorer/funding/chain-coverage.ts'
-import { getIndexProblems, recordFailedPass, recordUnreadable } from '#explorer/funding/index/problems.ts'
+import {
+  getIndexProblems,
+  recordContradictedLogs,
+  recordFailedPass,
+  recordUnreadable,
+  recordUnverifiedHeader,
+} from '#explorer/funding/index/problems.ts'
 import { recordSteps } from '#explorer/funding/index/start-chains.ts'
+import { logsStream } from '#explorer/funding/index/transfer-logs.ts'
 import { pushRate } from '#fx/extensions/push-rate/push-rate.ts'
 import { storeRates } from '#fx/rates/rate-store.ts'
 import { recordStep } from '#ingest/stream-progress.ts'
@@ -56,6 +63,24 @@ describe('coverage', () => {
     // A chain in probe mode needs no index.
     assert.deepEqual([other?.name, other?.gapless, other?.status], ['chain 137', true, 'on demand'])
     assert.equal(gapless, false)
+  })
+
+  test('a chain reports which blocks were read from logs, and which were not, or not verified', async () => {
+    await using context = await openContext({ explorer: { chains } })
+    const logsOf = async () => (await coverageReport(context)).streams.map(({ logs }) => logs)
+    assert.deepEqual((await logsOf()).slice(0, 2), [undefined, undefined], 'no block')
+    const problems = getIndexProblems(context, '1')
+    recordUnverifiedHeader(problems, 500)
+    recordUnverifiedHeader(problems, 501)
+    const none = { blocks: 0, ranges: [], contradicted: 0, unverifiedHeaders: 2 }
+    assert.deepEqual((await logsOf())[0], none, 'blocks of a later fork, from traces')
+    recordContradictedLogs(problems, 600, 'the receipts do not have the receiptsRoot of the block')
+    await context.ingest.write(async (tx) => {
+      for (let from = 1000; from < 3000; from += 10) await addCoverage(tx, logsStream('1'), from, from + 3)
+    })
+    const [logs] = await logsOf()
+    assert.deepEqual([logs?.blocks, logs?.contradicted, logs?.unverifiedHeaders], [600, 1, 2])
+    assert.deepEqual([logs?.ranges.length, logs?.ranges[0]], [100, { from: 1000, until: 1003 }])
   })
 
   test('a block that is left out is a gap with its reason, although the index makes progress', async () => {

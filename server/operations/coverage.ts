@@ -168,7 +168,7 @@ const chainLogs = (
   ranges: readonly Range[],
   { contradictedLogs, unverifiedHeaders }: IndexProblems,
 ): Pick<Stream, 'logs'> =>
-  ranges.length === 0 && !contradictedLogs
+  ranges.length === 0 && !contradictedLogs && !unverifiedHeaders
     ? {}
     : {
         logs: {
