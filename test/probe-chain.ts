@@ -3,9 +3,10 @@ import assert from 'node:assert/strict'
 import { fundedBy } from '#explorer/endpoints/funded-by.ts'
 import type { HandlerResult } from '#http/handler.ts'
 import { systemClock } from '#runtime/clock.ts'
-import { SimulatedChain, type SimulatedChainOptions, type TrueTransfer } from '#simulator/evm/chain.ts'
+import type { SimulatedChainOptions, TrueTransfer } from '#simulator/evm/chain.ts'
 import { spendingCode } from '#simulator/evm/execute.ts'
 import { openContext, testRequestInfo } from './context.ts'
+import { createAmsterdamChain } from './simulator/amsterdam.ts'
 import { FaultyNode } from './simulator/faulty-node.ts'
 import { firstFunding } from './simulator/first-funding.ts'
 import type { SimulatedCapabilities } from './simulator/limited-node.ts'
@@ -16,7 +17,7 @@ export async function openProbeChain(
   chainSettings: object = {},
   kind: Partial<SimulatedChainOptions> = {},
 ) {
-  const chain = new SimulatedChain({ seed: 'probe', finalLag: 10, ...kind })
+  const chain = createAmsterdamChain({ seed: 'probe', finalLag: 10, ...kind })
   chain.mine(200)
   const simulated = new FaultyNode(chain, capabilities, 2000)
   const url = await simulated.listen()
@@ -26,7 +27,7 @@ export async function openProbeChain(
   const real = { ...context, clock: systemClock }
   const steady = chain.addresses().filter((address) => !chain.destroyed.has(address))
   return {
-    ...{ chain, simulated, context, steady },
+    ...{ chain, simulated, context: real, steady },
     /** An account whose first funding matches. Fails if the seed has none. */
     someone(fits: (funding: TrueTransfer) => boolean): string {
       const account = steady.find((address) => {

@@ -28,6 +28,8 @@ export function openNode(
   return {
     chain,
     rpc,
+    /** The first block after the Amsterdam fork, once a search has found it. A reorganisation may move it. */
+    amsterdam: { firstBlock: undefined as number | undefined },
     /** Of all nodes together, cached. Tested again until a node has answered. */
     capabilities: tracker.combined,
     /** The cached capabilities; undefined before a node has answered. */

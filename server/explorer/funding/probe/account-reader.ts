@@ -130,19 +130,34 @@ export class AccountReader {
     return { until: complete, blocks: transfers.map(({ blockNumber }) => blockNumber) }
   }
 
-  /** The first block after the Amsterdam fork, up to `head`. Undefined: there is none. */
+  /**
+   * The first block after the Amsterdam fork, up to `head`. Undefined: there is none. The chain remembers it, and later
+   * searches only verify it.
+   */
   async firstLoggedBlock(head: number): Promise<number | undefined> {
-    const isLogged = async (block: number): Promise<boolean> => {
-      const [header] = await this.#call([headerCall(block)])
-      return isAmsterdam(header)
+    const { chain, amsterdam } = this.node
+    const areLogged = async (...blocks: number[]): Promise<boolean[]> => {
+      const headers = await this.#call(
+        blocks.filter((block) => block >= chain.firstBlock).map((block) => headerCall(block)),
+      )
+      return headers.map(isAmsterdam)
     }
-    if (!(await isLogged(head))) return undefined
-    let [before, logged] = [this.node.chain.firstBlock - 1, head]
+    const known = amsterdam.firstBlock
+    if (known !== undefined && known <= head) {
+      // Before the first block of the chain there is no header.
+      const [first, parent = false] = await areLogged(known, known - 1)
+      if (first && !parent) return known
+    }
+    const [isForked] = await areLogged(head)
+    if (!isForked) return undefined
+    let [before, logged] = [chain.firstBlock - 1, head]
     while (logged - before > 1) {
       const middle = Math.floor((before + logged) / 2)
-      if (await isLogged(middle)) logged = middle
+      const [isLogged] = await areLogged(middle)
+      if (isLogged) logged = middle
       else before = middle
     }
+    amsterdam.firstBlock = logged
     return logged
   }
 

@@ -6,13 +6,14 @@
 // 3. Never a guess: every block before the result is proven to hold no transfer, or the search throws. The one
 //    exception is a contract that destroyed itself, which leaves no state. trace_filter finds it, if a node has it
 //    (behaviour/explorer.md#limits-of-a-search).
+// 4. A node that only has the states since the Amsterdam fork is enough for an account that was empty before it.
 import { Fault } from '#core/fault.ts'
 import { type Funding, isBefore } from '../fundings.ts'
 import type { AccountReader } from './account-reader.ts'
 import { type AccountState, findFirstChange, isDelegation, isSameAccount } from './account-search.ts'
 import { explainBlock } from './explain-block.ts'
 import { needsIndexFault, noFinalBlock } from './probe-errors.ts'
-import { isTransferListed, lookUpFunding } from './transfer-list-lookup.ts'
+import { findEmptyState, isTransferListed, lookUpFunding } from './transfer-list-lookup.ts'
 
 export interface SearchResult {
   /** undefined: no transfer up to the end of block `asOf`, which is final. */
@@ -47,7 +48,8 @@ async function search(reader: AccountReader, head: number, final: number | undef
       advice: 'Wait until the node has caught up, or correct explorer.chains[].firstBlock.',
     })
   }
-  const [start, startCode] = await reader.stateAndCodeAt(firstBlock - 1)
+  const forkStart = await findForkStart(reader, head)
+  const [start, startCode] = forkStart ? [forkStart, '0x'] : await reader.stateAndCodeAt(firstBlock - 1)
   const [now, code] = await readTwice(reader, head)
   if (code !== '0x' && !isDelegation(code)) return lookUpFunding(reader, start, head, 'This address is a contract.')
   const funding = await searchByState(reader, start, startCode, now)
@@ -59,6 +61,17 @@ async function search(reader: AccountReader, head: number, final: number | undef
   if (!(await isTransferListed(reader, start.block, until))) return funding
   const listed = await lookUpFunding(reader, start, head, wasDestroyed)
   return listed && (!funding || isBefore(listed, funding)) ? listed : funding
+}
+
+/**
+ * The state before the Amsterdam fork, if the node has no older ones and the account was empty: then nothing came in
+ * before. Undefined: search from the first block.
+ */
+async function findForkStart(reader: AccountReader, head: number): Promise<AccountState | undefined> {
+  const { has } = await reader.node.capabilities(reader.limits)
+  if (has['historical balance'] || has.trace_filter) return undefined
+  const fork = await reader.firstLoggedBlock(head)
+  return fork === undefined ? undefined : findEmptyState(reader, fork - 1)
 }
 
 const wasDestroyed = 'This address was a contract that destroyed itself.'

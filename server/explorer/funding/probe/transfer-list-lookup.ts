@@ -52,9 +52,13 @@ async function findLoggedStart(
   const { logs } = await reader.node.capabilities(reader.limits)
   const fork = logs && (await reader.firstLoggedBlock(head))
   if (fork === undefined) return undefined
-  if (from.block >= fork - 1) return from
-  const [before, code] = await reader.stateAndCodeAt(fork - 1)
-  return isSameAccount(before, emptyAccount) && code === '0x' ? before : undefined
+  return from.block >= fork - 1 ? from : findEmptyState(reader, fork - 1)
+}
+
+/** The state at the end of a block, if the account was empty: without nonce, balance and code. */
+export async function findEmptyState(reader: AccountReader, block: number): Promise<AccountState | undefined> {
+  const [state, code] = await reader.stateAndCodeAt(block)
+  return isSameAccount(state, emptyAccount) && code === '0x' ? state : undefined
 }
 
 /** Calls of `isTransferListed`. A node that needs more supports only short ranges. */
