@@ -7,7 +7,7 @@ import type { SimulatedChain } from '#simulator/evm/chain.ts'
 import { seedsOf } from '#test/long.ts'
 import { type AmsterdamOptions, amsterdamOf, createAmsterdamChain } from '#test/simulator/amsterdam.ts'
 import { LimitedNode, type SimulatedCapabilities } from '#test/simulator/limited-node.ts'
-import { type AccountBalances, findUnexplainedBalance } from './amsterdam.ts'
+import { type AccountBalances, findUnexplainedBalance, topTransfers, toTransfer } from './amsterdam.ts'
 import { accessListCall, readBlocks } from './blocks.ts'
 import { openRpc } from './rpc.ts'
 import { UnreadableBlock } from './trace-recovery.ts'
@@ -91,7 +91,6 @@ describe('an altered answer is noticed', () => {
   const block = chain.blocks.find((one) => one.number > 0 && hasInnerTransfer(one)) ?? assert.fail('no block')
   const withWithdrawal = chain.blocks.find(({ withdrawals }) => withdrawals.length > 0) ?? assert.fail('no withdrawal')
   const at = block.transactions.findIndex(({ frame, value }) => !frame.failed && value > 0n)
-  const system = `0x${'f'.repeat(39)}e`
   const systemLog = (receipts: Any) =>
     receipts.flatMap(({ logs }: Any) => logs).find(({ address }: Any) => address === system)
 
@@ -222,6 +221,82 @@ describe('the header of a block has its hash', () => {
       assert.deepEqual([block.amsterdam?.headerHash, execution.form], ['unknown', 'logs'])
   })
 })
+
+describe('the logs of a transaction', () => {
+  const [from, to, other] = ['a', 'b', 'c'].map((digit) => `0x${digit.repeat(40)}`) as [string, string, string]
+  const own = { from, to, valueWei: 5n }
+  const internal = { from: to, to: other, valueWei: 3n }
+  const tx = { hash: '0x', index: 0, from, to, valueWei: 5n }
+  const receipt = { transactionHash: '0x', encoded: undefined, hasSucceeded: true, logs: 2, firstTransferAt: 0 }
+
+  test('begin with its value, which is at the top, and go on with internal transfers in their order', () => {
+    const transfers = [own, internal, internal]
+    const expected = transfers.map((transfer, at) => ({ top: at === 0, ...transfer }))
+    assert.deepEqual(topTransfers({ ...receipt, transfers }, tx), expected)
+    assert.match(String(topTransfers({ ...receipt, transfers, firstTransferAt: 1 }, tx)), /precedes/)
+    for (const first of [
+      { ...own, valueWei: 4n },
+      { ...own, to: other },
+      { ...own, from: other },
+    ])
+      assert.equal(topTransfers({ ...receipt, transfers: [first, own] }, tx), 'its value has no log')
+    assert.equal(topTransfers({ ...receipt, transfers: [] }, tx), 'its value has no log')
+  })
+
+  test('have no log of its value if it has none, or if it is to the sender', () => {
+    const expected = [{ top: false, ...internal }]
+    for (const none of [
+      { ...tx, valueWei: 0n },
+      { ...tx, to: from },
+    ])
+      assert.deepEqual(topTransfers({ ...receipt, transfers: [internal], firstTransferAt: 1 }, none), expected)
+  })
+
+  test('name the contract that a transaction creates', () => {
+    assert.deepEqual(topTransfers({ ...receipt, transfers: [own] }, { ...tx, to: null }), [{ top: true, ...own }])
+    const fromOther = { ...own, from: other }
+    assert.equal(topTransfers({ ...receipt, transfers: [fromOther] }, { ...tx, to: null }), 'its value has no log')
+  })
+
+  test('are none if it failed', () => {
+    assert.deepEqual(topTransfers({ ...receipt, hasSucceeded: false, logs: 0, transfers: [] }, tx), [])
+    const failed = { ...receipt, hasSucceeded: false, logs: 1, transfers: [own] }
+    assert.equal(topTransfers(failed, tx), 'it failed, but has logs')
+  })
+
+  test('are transfers of coins only if 0xff…fe emits them, with the topics and the data of a transfer', () => {
+    const word = (hex: string) => hex.slice(2).padStart(64, '0')
+    const transferTopic = 'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
+    const read = (address: string, topics: readonly string[], data: string) => {
+      const parts = [address.slice(2), ...topics.map((topic) => `a0${topic}`), data]
+      return toTransfer(Buffer.from(parts.join(''), 'hex'), {
+        addressAt: 0,
+        topicsAt: 20,
+        topics: topics.length,
+        dataAt: 20 + 33 * topics.length,
+        dataSize: data.length / 2,
+      })
+    }
+    const topics = [transferTopic, word(from), word(to)]
+    assert.deepEqual(read(system, topics, word('0x5')), own)
+    assert.equal(read(other, topics, word('0x5')), undefined, 'a token')
+    assert.equal(read(`0x${'f'.repeat(40)}`, topics, word('0x5')), undefined, 'another address')
+    assert.equal(read(system, [word('0x1'), ...topics.slice(1)], word('0x5')), undefined, 'another event')
+    assert.equal(read(system, [], word('0x5')), undefined)
+    for (const [malformed, data] of [
+      [topics.slice(0, 2), word('0x5')],
+      [[...topics, word('0x1')], word('0x5')],
+      [[transferTopic, `01${word(from).slice(2)}`, word(to)], word('0x5')],
+      [topics, '05'],
+    ] satisfies [string[], string][])
+      assert.equal(read(system, malformed, data), 'the log of a transfer is malformed')
+    const noTransfer = 'a log of a transfer without value, or to its sender'
+    assert.equal(read(system, topics, word('0x0')), noTransfer)
+    assert.equal(read(system, topics.with(2, word(from)), word('0x5')), noTransfer)
+  })
+})
+
+const system = `0x${'f'.repeat(39)}e`
 
 const changedIn = (list: Any) => list.find(({ balanceChanges }: Any) => balanceChanges.length > 0)
 

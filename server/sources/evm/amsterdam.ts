@@ -170,17 +170,17 @@ function hasAt(bytes: Uint8Array, at: number, expected: Uint8Array): boolean {
 
 /** A text: what contradicts EIP-7708. The first log must be the value of the transaction, if it has one. */
 export function topTransfers(
-  { hasSucceeded, contractAddress, logs, transfers, firstTransferAt }: LoggedReceipt,
+  { hasSucceeded, logs, transfers, firstTransferAt }: LoggedReceipt,
   { from, to, valueWei }: TracedTransaction,
 ): readonly TraceTransfer[] | string {
   if (!hasSucceeded) return logs === 0 ? [] : 'it failed, but has logs'
   if (typeof transfers === 'string') return transfers
-  const recipient = to ?? contractAddress
-  const hasOwn = valueWei > 0n && recipient !== from
+  const hasOwn = valueWei > 0n && to !== from
   if (hasOwn) {
     if (firstTransferAt > 0) return 'a log precedes that of its value'
     const [own] = transfers
-    const isLogged = own?.from === from && own.to === recipient && own.valueWei === valueWei
+    // Of a creation, the log has the contract. The receipt names it too, but the root does not cover that.
+    const isLogged = own?.from === from && own.to === (to ?? own.to) && own.valueWei === valueWei
     if (!isLogged) return 'its value has no log'
   }
   return transfers.map((transfer, at) => ({ top: hasOwn && at === 0, ...transfer }))

@@ -5,7 +5,7 @@
 
 import { JsonBytes, nameHash, UnexpectedJson } from './json-bytes.ts'
 import { type ResultKind, readResult } from './large-results.ts'
-import { readLoggedReceipts } from './logged-receipts.ts'
+import { ReceiptReader } from './logged-receipts.ts'
 import { nodeErrorKind } from './node-errors.ts'
 
 /** What decoding needs to know about a call. */
@@ -59,49 +59,47 @@ function readInPlace(
 ): readonly RpcOutcome[] | undefined {
   if (!calls.every(({ resultKind }) => resultKind?.as === 'logs')) return undefined
   const json = new JsonBytes(response)
+  const receipts = new ReceiptReader(json)
   const outcomes: RpcOutcome[] = []
+  const readResultOf = (id: number): void => {
+    const kind = calls[id - firstId]?.resultKind
+    if (kind?.as !== 'logs' || outcomes[id - firstId]) throw new UnexpectedJson()
+    const result = receipts.readBlock(kind.block)
+    if (typeof result === 'string') throw new UnexpectedJson()
+    outcomes[id - firstId] = { is: 'result', result }
+  }
+  const readReply = (): void => {
+    let id: number | undefined
+    let resultAt: number | undefined
+    let isRead = false
+    for (let isOpen = json.begin('object'); isOpen; isOpen = json.hasNext('object')) {
+      const name = json.name()
+      if (name === idName && id === undefined) id = Number(json.word())
+      else if (name === resultName && resultAt === undefined) {
+        resultAt = json.at
+        isRead = id !== undefined
+        if (id === undefined) json.skip()
+        else readResultOf(id)
+      } else if (name === errorName && json.word() === 'null') continue
+      // Of members with the same name, JSON.parse uses the last one.
+      else if (name === idName || name === resultName || name === errorName) throw new UnexpectedJson()
+      else json.skip()
+    }
+    if (id === undefined || resultAt === undefined) throw new UnexpectedJson()
+    if (isRead) return
+    const end = json.at
+    json.at = resultAt
+    readResultOf(id)
+    json.at = end
+  }
   try {
-    if (calls.length === 1) readReplyInPlace(json, firstId, calls, outcomes)
-    else
-      for (let isOpen = json.begin('list'); isOpen; isOpen = json.hasNext('list'))
-        readReplyInPlace(json, firstId, calls, outcomes)
+    if (json.isList()) for (let isOpen = json.begin('list'); isOpen; isOpen = json.hasNext('list')) readReply()
+    else readReply()
   } catch (error) {
     if (error instanceof UnexpectedJson) return undefined
     throw error
   }
   return json.peek() === undefined && calls.every((_, at) => outcomes[at]) ? outcomes : undefined
-}
-
-function readReplyInPlace(
-  json: JsonBytes,
-  firstId: number,
-  calls: readonly DecodableCall[],
-  outcomes: RpcOutcome[],
-): void {
-  let at = -1
-  let resultAt = -1
-  const read = (): void => {
-    const kind = calls[at]?.resultKind
-    if (kind?.as !== 'logs' || outcomes[at]) throw new UnexpectedJson()
-    const result = readLoggedReceipts(json, kind.block)
-    if (typeof result === 'string') throw new UnexpectedJson()
-    outcomes[at] = { is: 'result', result }
-  }
-  for (let isOpen = json.begin('object'); isOpen; isOpen = json.hasNext('object')) {
-    const name = json.name()
-    if (name === idName && at < 0) at = Number(json.word()) - firstId
-    else if (name === resultName && resultAt < 0) {
-      resultAt = json.at
-      if (at < 0) json.skip()
-      else read()
-    } else if (name === errorName && json.word() !== 'null') throw new UnexpectedJson()
-    else json.skip()
-  }
-  if (outcomes[at]) return
-  const end = json.at
-  json.at = resultAt
-  read()
-  json.at = end
 }
 
 function tryParse(text: string): unknown {

@@ -15,8 +15,10 @@ function mined(blocks: number): SimulatedChain {
   return chain
 }
 
-async function detect(capabilities: SimulatedCapabilities, chain = mined(40)) {
-  const simulated = new LimitedNode(chain, capabilities)
+const detect = (capabilities: SimulatedCapabilities, chain = mined(40)) =>
+  detectAt(new LimitedNode(chain, capabilities))
+
+function detectAt(simulated: LimitedNode) {
   const rpc = openRpc({
     chain: '1',
     rpc: [{ url: 'http://simulator/', perSecond: 0, batchMax: 50, timeoutMs: 1000 }],
@@ -64,6 +66,19 @@ test('logs are used only of a chain whose newest blocks are from after Amsterdam
   assert.deepEqual(withoutLogs, [false, true, undefined], 'EIP-7928 without EIP-7708')
   const limitation = describeLimitations(await detect({ ...all, traces: [] }, afterAmsterdam()), probing).join()
   assert.match(limitation, /no traces: blocks from before the Amsterdam fork cannot be indexed/)
+})
+
+test('an access list is used only if it has the hash of the header', async () => {
+  class OtherNames extends LimitedNode {
+    protected override resultOf(method: string, params: readonly unknown[]): unknown {
+      const result = super.resultOf(method, params)
+      if (method !== 'eth_getBlockAccessList') return result
+      return JSON.parse(JSON.stringify(result).replaceAll('"index"', '"blockAccessIndex"'))
+    }
+  }
+  const { has, logs, isClear } = await detectAt(new OtherNames(afterAmsterdam(), all))
+  assert.deepEqual([has.eth_getBlockAccessList, logs, isClear], [false, 'eth_getBlockReceipts', true])
+  assert.equal((await detectAt(new LimitedNode(afterAmsterdam(), all))).has.eth_getBlockAccessList, true)
 })
 
 test('headers can be verified if their known fields have the hash of the block', async () => {

@@ -1,6 +1,7 @@
 // Detects what a node supports by calling it, and describes the limitations that follow.
 import { recordFrom } from '#core/record-from.ts'
 import type { Clock } from '#runtime/clock.ts'
+import { validateAccessList } from './amsterdam.ts'
 import { isNull, type RpcOutcome } from './batch-results.ts'
 import { accountCalls, blockCall, filterCall, headerCall, hexOf, receiptCallsOf, toLoggedBlock } from './blocks.ts'
 import { toHeader } from './large-results.ts'
@@ -127,7 +128,7 @@ export async function detectCapabilities(
     eth_getBlockReceipts: allSucceeded(receipts),
     'transfer logs': logs === 'verified',
     'header hash': sample?.block.amsterdam?.headerHash === 'verified',
-    eth_getBlockAccessList: accessList.length > 0 && allSucceeded(accessList),
+    eth_getBlockAccessList: hasValidAccessList(accessList, sample?.block),
     'historical balance': allSucceeded(state),
     'finalized block': allSucceeded(finalized),
   }
@@ -151,6 +152,12 @@ async function testLogs(
   const transfers = toLoggedTransfers(receipts, toLoggedBlock(block))
   if (typeof transfers === 'string') return 'unusable'
   return transfers.flat().length > 0 ? 'verified' : 'no transfer'
+}
+
+/** Whether the list has the hash of the header. Some clients began with other names of members. */
+function hasValidAccessList([outcome]: readonly RpcOutcome[], block: Block | undefined): boolean {
+  if (outcome?.is !== 'result' || !block?.amsterdam) return false
+  return validateAccessList(outcome.result, block.amsterdam.accessListHash) === undefined
 }
 
 /** A block to try the trace methods with, and one of its transactions. */

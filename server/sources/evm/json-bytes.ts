@@ -170,9 +170,9 @@ export class JsonBytes {
     return value
   }
 
-  /** Whether a text comes next. */
-  isText(): boolean {
-    return this.peek() === quote
+  /** Whether a list comes next. */
+  isList(): boolean {
+    return this.peek() === openList
   }
 
   /** The digits at a position, in lower case and with 0x. */

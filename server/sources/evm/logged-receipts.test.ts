@@ -2,6 +2,7 @@
 // written. What is wrong with a response is found in both ways.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import fc from 'fast-check'
 import { createSeededRandom } from '#simulator/seeded-random.ts'
 import { seedsOf } from '#test/long.ts'
 import { createAmsterdamChain } from '#test/simulator/amsterdam.ts'
@@ -42,6 +43,17 @@ function readBothWays(text: string, blocks: readonly Block[]) {
   const parsed = outcomesIn(text, firstId, calls)
   assert.deepEqual(outcomesIn(new TextEncoder().encode(text), firstId, calls), parsed)
   return parsed
+}
+
+/** The same outcomes if it is JSON. Whatever is accepted has the transfers that happened. */
+function assertEqualOutcomes(text: string, blocks: readonly Block[], truth: readonly unknown[]): void {
+  const calls = callsOf(blocks)
+  const parsed = outcomesIn(text, firstId, calls)
+  const inPlace = outcomesIn(new TextEncoder().encode(text), firstId, calls)
+  if (parsed !== 'not JSON') assert.deepEqual(inPlace, parsed)
+  if (typeof inPlace === 'string') return
+  for (const [at, outcome] of inPlace.entries())
+    if (outcome.is === 'result') assert.deepEqual(outcome.result, truth[at])
 }
 
 /** The same JSON with its members in another order, white space and members of other kinds. */
@@ -133,4 +145,92 @@ describe('a response that is wrong has the same outcome in both ways', async () 
     }
     assert.ok(changes > 20)
   })
+})
+
+const whole = fc.nat({ max: 1_000_000 })
+/** Values instead of a member, or besides it with the same name. */
+const otherValues = fc.oneof(
+  fc.constantFrom(
+    'null',
+    'true',
+    '{}',
+    '[]',
+    '""',
+    '"0x"',
+    '"0x0"',
+    '"0x1"',
+    '"0X1"',
+    '"0x00"',
+    '"0xzz"',
+    '0',
+    '1e3',
+    '-0',
+  ),
+  fc.constantFrom('99999999999999999999999', `"0x${'f'.repeat(16)}"`, `"0x${'f'.repeat(64)}"`, '"\\u0030x1"', '"\\""'),
+  fc.json(),
+)
+const otherMembers = fc.constantFrom(
+  ...['"logs":[]', '"result":[]', '"result":null', `"id":${firstId + 1}`, '"id":null', '"error":null', '"error":{}'],
+  ...['"topics":[]', '"data":"0x"', '"address":null', '"type":null', '"status":"0x0"', '"transactionHash":null'],
+)
+const edits = fc.oneof(
+  fc.record({ edit: fc.constant('replace' as const), at: whole, value: otherValues }),
+  fc.record({ edit: fc.constant('repeat' as const), at: whole, value: otherValues }),
+  fc.record({ edit: fc.constant('repeat the same' as const), at: whole, value: fc.constant('') }),
+  fc.record({ edit: fc.constant('precede' as const), at: whole, value: otherMembers }),
+  fc.record({ edit: fc.constant('follow' as const), at: whole, value: otherMembers }),
+  fc.record({ edit: fc.constant('remove' as const), at: whole, value: fc.constant('') }),
+  fc.record({ edit: fc.constant('escape the name' as const), at: whole, value: fc.constant('') }),
+  fc.record({ edit: fc.constant('upper case' as const), at: whole, value: fc.constant('') }),
+  fc.record({ edit: fc.constant('truncate' as const), at: whole, value: fc.constant('') }),
+  fc.record({
+    edit: fc.constant('insert' as const),
+    at: whole,
+    value: fc.constantFrom(' ', '\n', ',', '"', '\\', '}', ']', '{', '[', ':', '0'),
+  }),
+)
+
+/** Changes the text of a member whose value is no list or object, or a character anywhere. */
+function applyEdit(
+  text: string,
+  { edit, at, value }: { readonly edit: string; readonly at: number; readonly value: string },
+) {
+  if (edit === 'truncate') return text.slice(0, at % text.length)
+  if (edit === 'insert') return `${text.slice(0, at % text.length)}${value}${text.slice(at % text.length)}`
+  const members = [...text.matchAll(/"(\w+)":("[^"\\]*"|[\w.-]+)/g)]
+  const member = members[at % Math.max(1, members.length)]
+  if (!member) return text
+  const [whole, name = '', own = ''] = member
+  const escaped = `\\u${name.charCodeAt(0).toString(16).padStart(4, '0')}${name.slice(1)}`
+  const others: Record<string, string> = {
+    replace: `"${name}":${value}`,
+    repeat: at % 2 === 0 ? `${whole},"${name}":${value}` : `"${name}":${value},${whole}`,
+    precede: `${value},${whole}`,
+    follow: `${whole},${value}`,
+    'repeat the same': `${whole},${whole}`,
+    remove: '"removed":0',
+    'escape the name': `"${escaped}":${own}`,
+    'upper case': `"${name}":${own.startsWith('"0x') ? `"0x${own.slice(3).toUpperCase()}` : own}`,
+  }
+  return `${text.slice(0, member.index)}${others[edit]}${text.slice(member.index + whole.length)}`
+}
+
+test('any response has the same outcome in place and parsed, and never other transfers than those that happened', async () => {
+  const all = (await openBlocks('fuzzed')).slice(0, 3)
+  const blocks = all.map(({ block }) => block)
+  const replies = all.map(({ receipts }, at) => ({ jsonrpc: '2.0', id: firstId + at, result: receipts }))
+  const truth = outcomesIn(JSON.stringify(replies), firstId, callsOf(blocks))
+  assert.ok(typeof truth !== 'string')
+  const results = truth.map((outcome) => (outcome.is === 'result' ? outcome.result : assert.fail(outcome.message)))
+  let accepted = 0
+  fc.assert(
+    fc.property(fc.array(edits, { minLength: 1, maxLength: 4 }), fc.boolean(), whole, (changes, isRewritten, seed) => {
+      const text = changes.reduce(applyEdit, isRewritten ? rewrite(replies, String(seed)) : JSON.stringify(replies))
+      assertEqualOutcomes(text, blocks, results)
+      const [outcome] = outcomesIn(new TextEncoder().encode(text), firstId, callsOf(blocks))
+      if (typeof outcome === 'object' && outcome.is === 'result') accepted += 1
+    }),
+    { numRuns: 1500 },
+  )
+  assert.ok(accepted > 100, `${accepted} accepted`)
 })

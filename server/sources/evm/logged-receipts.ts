@@ -13,35 +13,10 @@ import { inTransaction } from './validate.ts'
 /** The transfers of each transaction, or the problem of the receipts. */
 export type LoggedTransfers = readonly (readonly TraceTransfer[])[] | string
 
-/** The list of receipts begins at the position of `json`. Throws UnexpectedJson if it cannot be read. */
-export function readLoggedReceipts(json: JsonBytes, block: LoggedBlock): LoggedTransfers {
-  const { transactions, receiptsRoot } = block
-  const reader = new ReceiptReader(json, transactions.length)
-  const encoded: Uint8Array[] = []
-  const transfers: (readonly TraceTransfer[])[] = []
-  let contradiction: string | undefined
-  for (let isOpen = json.begin('list'); isOpen; isOpen = json.hasNext('list')) {
-    const tx = transactions[encoded.length]
-    if (!tx) return wrongCount
-    const receipt = reader.read()
-    if (receipt.transactionHash !== tx.hash) return inTransaction(tx, 'the receipt of another transaction')
-    if (!receipt.encoded) return inTransaction(tx, 'the receipt is incomplete')
-    encoded.push(receipt.encoded)
-    const own = topTransfers(receipt, tx)
-    if (typeof own === 'string') contradiction ??= inTransaction(tx, own)
-    else transfers.push(own)
-  }
-  if (encoded.length !== transactions.length) return wrongCount
-  if (rootOfList(encoded) !== receiptsRoot) return 'the receipts do not have the receiptsRoot of the block'
-  return contradiction ?? transfers
-}
-
-const wrongCount = 'not one receipt for every transaction'
-
 /** Of receipts that were parsed already. */
 export function toLoggedTransfers(raw: unknown, block: LoggedBlock): LoggedTransfers {
   try {
-    return readLoggedReceipts(new JsonBytes(Buffer.from(JSON.stringify(raw))), block)
+    return new ReceiptReader(new JsonBytes(Buffer.from(JSON.stringify(raw)))).readBlock(block)
   } catch (error) {
     if (error instanceof UnexpectedJson) return 'the receipts are malformed'
     throw error
@@ -53,8 +28,6 @@ export interface LoggedReceipt {
   /** Undefined: it is not complete. */
   readonly encoded: Uint8Array | undefined
   readonly hasSucceeded: boolean
-  /** Of a creation. */
-  readonly contractAddress: string | undefined
   readonly logs: number
   /** The transfers in its logs; a text: one of them is malformed. */
   readonly transfers: readonly UnplacedTransfer[] | string
@@ -69,7 +42,6 @@ const names = {
   gas: nameHash('cumulativeGasUsed'),
   bloom: nameHash('logsBloom'),
   logs: nameHash('logs'),
-  contract: nameHash('contractAddress'),
   address: nameHash('address'),
   topics: nameHash('topics'),
   data: nameHash('data'),
@@ -80,28 +52,54 @@ const wordBytes = 32
 const bloomBytes = 256
 const topicsMax = 4
 const typeMax = 0x7f
+const wrongCount = 'not one receipt for every transaction'
+
 /** Of what precedes the logs of a receipt: its type, its prefix, two numbers, the bloom filter and the prefix of the logs. */
 const headSizeMax = 1 + 5 + 2 * 9 + prefixSize(bloomBytes) + bloomBytes + 5
 
-class ReceiptReader {
+/** Reads the receipts in a response, which may be those of several blocks. */
+export class ReceiptReader {
   readonly #json: JsonBytes
+  /** The encoded receipts of one block. */
   readonly #bytes: Buffer
   /** Where the next receipt or log is written. */
   #end = 0
   readonly #topics = new Int32Array(topicsMax)
 
-  constructor(json: JsonBytes, count: number) {
+  constructor(json: JsonBytes) {
     this.#json = json
-    // The text of a log is more than twice as long as its encoding.
-    this.#bytes = Buffer.allocUnsafe((json.bytes.length >> 1) + headSizeMax * (count + 1))
+    // The text of a receipt is more than twice as long as its encoding. One that is not complete is the last one.
+    this.#bytes = Buffer.allocUnsafe((json.bytes.length >> 1) + headSizeMax)
   }
 
-  read(): LoggedReceipt {
+  /** A list of receipts must begin at the position of the JSON. Throws UnexpectedJson if it cannot be read. */
+  readBlock({ transactions, receiptsRoot }: LoggedBlock): LoggedTransfers {
+    const json = this.#json
+    this.#end = 0
+    const encoded: Uint8Array[] = []
+    const transfers: (readonly TraceTransfer[])[] = []
+    let contradiction: string | undefined
+    for (let isOpen = json.begin('list'); isOpen; isOpen = json.hasNext('list')) {
+      const tx = transactions[encoded.length]
+      if (!tx) return wrongCount
+      const receipt = this.#readReceipt()
+      if (receipt.transactionHash !== tx.hash) return inTransaction(tx, 'the receipt of another transaction')
+      if (!receipt.encoded) return inTransaction(tx, 'the receipt is incomplete')
+      encoded.push(receipt.encoded)
+      const own = topTransfers(receipt, tx)
+      if (typeof own === 'string') contradiction ??= inTransaction(tx, own)
+      else transfers.push(own)
+    }
+    if (encoded.length !== transactions.length) return wrongCount
+    if (rootOfList(encoded) !== receiptsRoot) return 'the receipts do not have the receiptsRoot of the block'
+    return contradiction ?? transfers
+  }
+
+  #readReceipt(): LoggedReceipt {
     const json = this.#json
     const logsAt = this.#end + headSizeMax
     this.#end = logsAt
     let hashAt = -1
-    let contractAt = -1
     let bloomAt = -1
     let status = -1
     let gas = -1
@@ -112,7 +110,9 @@ class ReceiptReader {
     let problem: string | undefined
     for (let isOpen = json.begin('object'); isOpen; isOpen = json.hasNext('object')) {
       const name = json.name()
-      if (name === names.logs && logs < 0) {
+      if (name === names.logs) {
+        // Of members with the same name, JSON.parse uses the last one.
+        if (logs >= 0) throw new UnexpectedJson()
         logs = 0
         for (let isInList = json.begin('list'); isInList; isInList = json.hasNext('list')) {
           const transfer = this.#readLog()
@@ -120,10 +120,8 @@ class ReceiptReader {
           else if (transfer && transfers.push(transfer) === 1) firstTransferAt = logs
           logs += 1
         }
-      } else if (!json.isText()) json.skip()
-      else if (name === names.transactionHash) hashAt = json.hexOf(2 * wordBytes)
+      } else if (name === names.transactionHash) hashAt = json.hexOf(2 * wordBytes)
       else if (name === names.bloom) bloomAt = json.hexOf(2 * bloomBytes)
-      else if (name === names.contract) contractAt = json.hexOf(2 * addressBytes)
       else if (name === names.gas) gas = json.quantity()
       else if (name === names.status) status = json.quantity()
       else if (name === names.type) type = json.quantity()
@@ -134,7 +132,6 @@ class ReceiptReader {
       transactionHash: hashAt < 0 ? '' : json.hexText(hashAt, 2 * wordBytes),
       encoded: isComplete ? this.#encode(type, status, gas, bloomAt, logsAt) : undefined,
       hasSucceeded: status === 1,
-      contractAddress: contractAt < 0 ? undefined : json.hexText(contractAt, 2 * addressBytes),
       logs,
       transfers: problem ?? transfers,
       firstTransferAt,
