@@ -11,6 +11,7 @@ import { packNetworkRows } from '#validators/duties/network-rows.ts'
 import type { ScoreHistory } from '#validators/duties/score-history.ts'
 import { toHex } from '#validators/registry/registry.ts'
 import { findRegistryChanges, type RegistrySnapshot, takeRegistrySnapshot } from '#validators/registry/sync-registry.ts'
+import { chainOf } from '../read/epoch.ts'
 import { EpochReader, type ReadEpoch } from '../read/epoch-reader.ts'
 import { type ExecutionSource, executedBlocks } from '../read/execution.ts'
 import { settleBalances } from '../read/settle-balances.ts'
@@ -152,7 +153,7 @@ export class SegmentProcessor {
       const execution = await this.#execution?.read(executedBlocks(chain.rules, data), addressOf, signal)
       const processed = processEpoch(chain.rules, { ...data, execution }, carry, this.#sums, { accept })
       const seats = this.#payloadSeats.of(chain.rules, data)
-      const payloadVotes = seats && findPayloadVotes(chain.rules, firstSlotAt(chain.rules, epoch), seats, data.blocks)
+      const payloadVotes = seats && findPayloadVotes(chain.rules, firstSlotAt(chain.rules, epoch), seats, chainOf(data))
       const { votes, effects, proposals } = processed
       this.#missedDuties.collect(chain.rules, data, votes, effects, { proposals, payloadVotes })
       audits.push(...((await this.#audit?.(epoch, processed, signal)) ?? []))

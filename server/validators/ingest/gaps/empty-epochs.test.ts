@@ -17,6 +17,7 @@ import { emptyDuties, storedRows } from '#test/stored-duties.ts'
 import { sumTruth } from '#test/sum-truth.ts'
 import { truthMeasures } from '#test/truth-measures.ts'
 import { coveredEpochs } from '../../duties/coverage.ts'
+import { listMissedDuties, missedKinds, payloadFlags } from '../../duties/missed.ts'
 import { Follower } from '../follow.ts'
 import { withChainTimes } from '../read/chain-identity.ts'
 
@@ -159,4 +160,40 @@ describe('a node that lacks blocks cannot make their epochs empty if ingest begi
     )
     assert.deepEqual(await coveredEpochs(context.duties, network), [{ from: 12, until: world.finalized - 1 }])
   })
+})
+
+describe('since Gloas, the first block after these epochs decides about the payload of the last one before them', () => {
+  // The last block is in slot 41, its proposer built the payload, and withheld it. The epochs 11 to 16 have no block.
+  const world = simulate('decided', [42, 69], {
+    ...{ forkEpochs: gloasFrom(6), syncPeriod: 8 },
+    ...{ slashing: 0, balanceChanges: 0, missed: 0, orphaned: 0 },
+    payloads: { 41: { delivery: 'withheld', builder: 'self' } },
+  })
+  const missing = { status: 404, body: '{"code":404,"message":"state not found"}' }
+
+  test('for the votes of its payload committee', async () => {
+    await assertIngested(world, { ssz: true, states: true })
+    const epochs = { from: 10, until: 11 }
+    const validators = Array.from({ length: 32 }, (_, index) => index)
+    const time = { ...settingsWith().validators.networks[network], slotsPerEpoch, epochsPerHour: 1, epochsPerDay: 5 }
+    const missed = await listMissedDuties(context.dutiesState, { network, time, validators, epochs })
+    const votes = missed.filter(({ kind, slot }) => missedKinds[kind] === 'payloadVote' && slot === 41)
+    assert(votes.length > 0)
+    for (const { payload } of votes)
+      assert.equal(payload & (payloadFlags.full | payloadFlags.empty), payloadFlags.empty)
+  })
+
+  for (const [from, until] of [
+    [9, 11],
+    [11, 13],
+  ] as const)
+    test(`if no node has the states of the epochs ${from} to ${until - 1}`, async () => {
+      const intercept: CompletedNetwork['intercept'] = (request, response) => {
+        const slot = Number(/\/states\/(\d+)/.exec(request.url ?? '')?.[1] ?? -1)
+        const isMissing = slot >= from * slotsPerEpoch && slot < until * slotsPerEpoch
+        if (isMissing) response.writeHead(missing.status, { 'content-type': 'application/json' }).end(missing.body)
+        return isMissing
+      }
+      await assertIngested({ ...world, intercept }, { ssz: true, states: true })
+    })
 })

@@ -174,21 +174,29 @@ export class EpochReader {
     const count = until - before.epoch
     if (count > computedEpochsMax)
       throw new ReplayError(`${count} epochs without states are too many; the limit is ${computedEpochsMax}`)
-    const lastBlocks = [...(await this.#blocks.of(until - 1)), ...(await this.#blocks.of(until))]
+    const blocksAtEnd = await this.#blocks.of(until)
+    const lastBlocks = [...(await this.#blocks.of(until - 1)), ...blocksAtEnd]
     const chain = await this.#blocks.verifyLinks(until - 1, lastBlocks).catch((error: unknown) => {
       throw error instanceof ContradictionError ? new ReplayError(error.message) : error
     })
     for (const epoch of [until, until + 1]) await this.#applyRecord(epoch, chain)
     const after = await this.#boundaries.atEpoch(until)
     if (after.awaitsRewards) throw new ReplayError(`the node does not have the full state of epoch ${until}`)
+    const nextBlock =
+      blocksAtEnd.length === 0 ? await this.#blocks.findFrom(firstSlotAt(this.#source.rules, until + 1)) : undefined
     const epochs = await replayGap(this.#source.rules, {
       before,
+      nextBlock,
       after: { epoch: until, validators: after.validators, finalizedEpoch: await this.#finalizedAt(until) },
       finalizedAfter: await this.#finalizedAt(until + 1),
       readBlocks: (epoch) => this.#blocks.of(epoch),
     })
     const previous = epochs.at(-1)?.atStart
-    this.#duties.prepare(until, { now: after.validators, previous, blocks: lastBlocks })
+    this.#duties.prepare(until, {
+      now: after.validators,
+      previous,
+      blocks: nextBlock ? [...lastBlocks, nextBlock] : lastBlocks,
+    })
     return epochs.map((data) => ({ ...data, boundary: { validators: data.atEnd, awaitsRewards: false } }))
   }
 

@@ -32,6 +32,8 @@ export interface Gap {
   readonly finalizedAfter: number
   /** The blocks of an epoch in ascending order. Called for the epochs `before.epoch - 2` to `after.epoch`. */
   readonly readBlocks: (epoch: number) => Promise<readonly Block[]>
+  /** The first block after the epoch `after.epoch`. Only needed if that epoch has no block. */
+  readonly nextBlock?: Block | undefined
   /** Default: computed from RANDAO. */
   readonly duties?: ComputedDuties
 }
@@ -77,8 +79,9 @@ function likelyCauses(rules: ConsensusRules, { before, after }: Gap, blocks: rea
 }
 
 function replayEpochs(rules: ConsensusRules, gap: Gap, byEpoch: ReadonlyMap<number, readonly Block[]>): EpochData[] {
-  const { before, after } = gap
-  const allBlocks = [...byEpoch.values()].flat()
+  const { before, after, nextBlock } = gap
+  // The next block decides about the payload of the last one, and has the RANDAO mix of the empty slots before it.
+  const allBlocks = [...byEpoch.values(), nextBlock ?? []].flat()
   for (const [at, block] of allBlocks.entries()) {
     const parent = allBlocks[at - 1]
     if (parent) verifyLink(epochAt(rules, block.slot), parent, block)
