@@ -7,7 +7,9 @@
 // 2. EIP-8246: a self-destruct burns nothing, so no coins disappear without a log.
 // 3. EIP-7928: the header has the hash of the list of accounts that the block accessed, with their balances after each
 //    transaction. Its field shows that a block is from after the fork.
-// 4. eth_getBlockAccessList (execution-apis) returns this list. Nodes may delete lists after 3533 epochs.
+// 4. eth_getBlockAccessList (execution-apis) returns this list. Nodes may delete lists after 3533 epochs. Without a list
+//    the result is null, or error 4444 (deleted) or -32001 (before the fork); earlier versions of clients return other
+//    errors, and other names of members.
 // 5. EIP-7843: the header ends with the number of the slot.
 //
 // Logs are in receipts, and receipts and withdrawals have roots in the header, so both are verified. The header is
