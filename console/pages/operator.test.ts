@@ -65,10 +65,22 @@ test('operator pages', { skip: noBrowser }, async (t) => {
     await browser.leave(page)
   })
 
-  await t.test('on a narrow screen, a row of a key is a list with names of its values', async () => {
+  await t.test('on a narrow screen, a row of a key is a list with names of its values, and choices fit', async () => {
     const { token } = await createLink(browser.demo.server.context)
     const page = await browser.page(`/#/sign-in/${token}`, { key: '', viewport: { width: 390, height: 800 } })
     await page.getByRole('heading', { name: 'History', exact: true }).waitFor()
+    // A choice is as wide as its longest option.
+    const choice = page.getByLabel('Interface')
+    await choice.waitFor()
+    const [shown, needed] = await choice.evaluate((select) => {
+      const copy = select.cloneNode(true) as HTMLElement
+      copy.style.cssText = 'position: absolute; width: auto'
+      document.body.append(copy)
+      const widths = [select.offsetWidth, copy.offsetWidth]
+      copy.remove()
+      return widths
+    })
+    assert.equal(shown, needed)
     await page.goto(`${browser.demo.url}/#/keys`)
     const table = page.getByRole('region', { name: 'API keys' })
     await table.getByRole('button', { name: /^Edit demo/ }).waitFor()
@@ -76,6 +88,12 @@ test('operator pages', { skip: noBrowser }, async (t) => {
     const plan = table.locator('td[data-label="Plan"]').first()
     assert.match(await plan.evaluate((cell) => getComputedStyle(cell, '::before').content), /Plan: /)
     await browser.accessible(page)
+    await table
+      .getByRole('button', { name: /^New secret/ })
+      .first()
+      .click()
+    await page.getByLabel('Old secret').waitFor()
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390)
     await browser.leave(page)
   })
 
