@@ -12,6 +12,8 @@ type SeatSource = Pick<EpochData, 'epoch' | 'atStart' | 'committees' | 'blocks' 
 const epochsMax = 16
 
 export class PayloadSeats {
+  /** By epoch, its seats in the state an epoch earlier. The state of the epoch itself may be missing. */
+  readonly #listedBefore = new Map<number, Uint32Array>()
   /** By epoch, what its seats depend on: the effective balances an epoch earlier, and the mix. */
   readonly #seatSources = new Map<number, { readonly increments: Uint32Array; readonly mix: Uint8Array | undefined }>()
 
@@ -19,10 +21,13 @@ export class PayloadSeats {
   of(rules: ConsensusRules, { epoch, atStart, committees, blocks, child }: SeatSource): Uint32Array | undefined {
     const source = this.#seatSources.get(epoch)
     const hasSeats = isFrom(rules, 'gloas', epoch)
-    const listed = hasSeats ? seatsOf(rules, atStart.payloads, 'now') : undefined
-    for (const at of this.#seatSources.keys()) if (at <= epoch - epochsMax || at > epoch) this.#seatSources.delete(at)
-    // A node that offers whole states keeps doing so.
-    if (!listed && isFrom(rules, 'gloas', epoch + 1))
+    const listedBefore = this.#listedBefore.get(epoch)
+    const listed = hasSeats ? (seatsOf(rules, atStart.payloads, 'now') ?? listedBefore) : undefined
+    for (const known of [this.#seatSources, this.#listedBefore])
+      for (const at of known.keys()) if (at <= epoch - epochsMax || at > epoch) known.delete(at)
+    const listedNext = seatsOf(rules, atStart.payloads, 'next')
+    if (listedNext) this.#listedBefore.set(epoch + 1, listedNext)
+    else if (isFrom(rules, 'gloas', epoch + 1))
       this.#seatSources.set(epoch + 1, {
         increments: atStart.increments,
         mix: mixFromBlocks(rules, epoch + 1, chainOf({ blocks, child })),

@@ -65,6 +65,17 @@ describe('the payload committees of a recorded chain', { skip: skipWithoutGloas 
       assert.deepEqual(listed.of(rules, source), expected)
       assert.deepEqual(computed.of(rules, { ...source, atStart: { ...atStart, payloads: undefined } }), expected)
     }
+    // The whole states of every second epoch, then those of none.
+    const sometimes = new PayloadSeats()
+    for (let epoch = first; epoch < until; epoch++) {
+      const slot = firstSlotAt(rules, epoch)
+      const data = jsonAt(`/eth/v1/beacon/states/${slot}/committees?epoch=${epoch}`)
+      const committees = committeesFromJson(data, slot, rules.slotsPerEpoch)
+      const known = states.get(epoch) as Validators
+      const atStart = epoch % 2 === 0 && epoch < first + 8 ? known : { ...known, payloads: undefined }
+      const source = { epoch, atStart, committees, blocks: blocks.filter((block) => block.slot >= slot) }
+      assert.deepEqual(sometimes.of(rules, source), seatsIn(epoch), `epoch ${epoch}`)
+    }
     const alone = new PayloadSeats()
     const source = { epoch: first + 1, atStart: { ...(states.get(first + 1) as Validators), payloads: undefined } }
     const committees = { firstSlot: 0, perSlot: 1, members: [] }
