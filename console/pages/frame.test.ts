@@ -144,6 +144,25 @@ describe('every page', { skip: noBrowser }, () => {
     await browser.leave(page)
   })
 
+  test('a page has its heading before its data is there', async () => {
+    for (const [path, call, heading] of [
+      ['/#/markets/some-market', '**/markets/slug/**', 'some-market'],
+      ['/#/explorer/entity/some-entity', '**/console/explorer/entities/**', 'some-entity'],
+      ['/#/validators/0', '**/v0/eth/validators/0', 'Validator 0'],
+    ] as const) {
+      const page = await browser.page(path, {
+        before: async (newPage: Page) => {
+          // The response never comes.
+          await newPage.route(call, () => {})
+        },
+      })
+      await page.locator('main').getByText('Loading').first().waitFor()
+      await page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor()
+      await browser.accessible(page)
+      await browser.leave(page)
+    }
+  })
+
   test('the overview reports nodes that disagree, and errors of sources', async () => {
     const page = await browser.page('/#/overview', {
       before: async (newPage: Page) => {

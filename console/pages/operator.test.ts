@@ -72,7 +72,8 @@ test('operator pages', { skip: noBrowser }, async (t) => {
     // A choice is as wide as its longest option.
     const choice = page.getByLabel('Interface')
     await choice.waitFor()
-    const [shown, needed] = await choice.evaluate((select) => {
+    const [shown, needed] = await choice.evaluate((element) => {
+      const select = element as HTMLElement
       const copy = select.cloneNode(true) as HTMLElement
       copy.style.cssText = 'position: absolute; width: auto'
       document.body.append(copy)

@@ -198,7 +198,7 @@ describe('the documentation', () => {
     assert.deepEqual(broken, [])
     assert.ok(paths.length > 130, String(paths.length))
     // The demo is at the address of the page, whatever its port.
-    assert.ok(outside.includes('/#/validators/90?network=mainnet'), outside.join('\n'))
+    assert.ok(outside.includes('/validators/90?network=mainnet'), outside.join('\n'))
     assert.deepEqual(
       outside.filter((href) => href.includes('127.0.0.1')),
       [],

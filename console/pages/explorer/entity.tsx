@@ -20,6 +20,7 @@ export function Entity({ slug }: { readonly slug: string }) {
       <p className="small">
         <a href={hrefOf('explorer')}>Explorer</a> / Entity
       </p>
+      <h1>{query.data ? nameOf(query.data) : slug}</h1>
       <QueryResult
         of={query}
         notFound={
@@ -34,13 +35,14 @@ export function Entity({ slug }: { readonly slug: string }) {
   )
 }
 
+const nameOf = ({ chains, slug }: EntityView): string => chains[0]?.name ?? slug
+
 function EntityDetails({ entity }: { readonly entity: EntityView }) {
   const { slug, chains, addresses, hasMoreAddresses, funded, hasMoreFunded } = entity
-  const name = chains[0]?.name ?? slug
+  const name = nameOf(entity)
   useRemember({ kind: 'Entity', label: name, href: hrefOf('explorer', ['entity', slug]) })
   return (
     <>
-      <h1>{name}</h1>
       <p className="lead">
         Entity <code>{slug}</code> of the label registry.
       </p>

@@ -43,6 +43,7 @@ export function Market({ slug, query }: MarketAddress) {
     [current.data, live],
   )
   const shown = asOf === undefined ? current : past
+  const shownMarket = asOf === undefined ? (currentMarket ?? shown.data?.reply) : shown.data?.reply
   useItemTitle(current.data?.reply.question, groupTitles.markets)
   useRemember(
     current.data && { kind: 'Market', label: current.data.reply.question || slug, href: hrefOf('markets', [slug]) },
@@ -53,16 +54,17 @@ export function Market({ slug, query }: MarketAddress) {
         <a href={hrefOf('markets')}>All markets</a>
       </p>
       {asOf !== undefined && <AsOfNotice slug={slug} query={query} />}
+      <h1>{shownMarket?.question || shownMarket?.slug || slug}</h1>
       <QueryResult
         of={shown}
         waiting="Loading the market…"
         failure={(error) => <MarketNotFound slug={slug} error={error} />}
       >
         {({ reply, meta }) => {
-          const market = asOf === undefined ? (currentMarket ?? reply) : reply
+          const market = shownMarket ?? reply
           return (
             <>
-              <MarketHeader
+              <MarketTags
                 market={market}
                 slug={slug}
                 live={live}
@@ -126,7 +128,7 @@ function MarketStatus({ market, meta, children }: MarketStatusProps) {
   )
 }
 
-interface MarketHeaderProps {
+interface MarketTagsProps {
   readonly market: MarketRecord
   readonly slug: string
   readonly live: Live
@@ -134,21 +136,18 @@ interface MarketHeaderProps {
   readonly isPast: boolean
 }
 
-function MarketHeader({ market, slug, live, isOffline, isPast }: MarketHeaderProps) {
+function MarketTags({ market, slug, live, isOffline, isPast }: MarketTagsProps) {
   return (
-    <>
-      <h1>{market.question || market.slug || slug}</h1>
-      <p className="row tags">
-        <MarketBadge market={market} />
-        {market.category && <span className="badge">{market.category}</span>}
-        {!isPast && <LiveStatus live={live} isOffline={isOffline} />}
-        {market.slug !== undefined && market.slug !== slug && (
-          <span className="soft">
-            {isPast ? 'Slug at that time:' : 'Present slug:'} <code>{market.slug}</code>
-          </span>
-        )}
-      </p>
-    </>
+    <p className="row tags">
+      <MarketBadge market={market} />
+      {market.category && <span className="badge">{market.category}</span>}
+      {!isPast && <LiveStatus live={live} isOffline={isOffline} />}
+      {market.slug !== undefined && market.slug !== slug && (
+        <span className="soft">
+          {isPast ? 'Slug at that time:' : 'Present slug:'} <code>{market.slug}</code>
+        </span>
+      )}
+    </p>
   )
 }
 
@@ -172,18 +171,15 @@ function LiveStatus({ live: { state, error }, isOffline }: { readonly live: Live
 
 function MarketNotFound({ slug, error }: { readonly slug: string; readonly error: unknown }) {
   return (
-    <>
-      <h1>{slug}</h1>
-      <Failure
-        error={error}
-        notFound={
-          <>
-            No market has this slug, or had it at this time. Slugs are case-sensitive.{' '}
-            <a href={hrefOf('markets', [], { q: slug.replaceAll(/[-_.~]+/g, ' ') })}>Search for its words</a>.
-          </>
-        }
-      />
-    </>
+    <Failure
+      error={error}
+      notFound={
+        <>
+          No market has this slug, or had it at this time. Slugs are case-sensitive.{' '}
+          <a href={hrefOf('markets', [], { q: slug.replaceAll(/[-_.~]+/g, ' ') })}>Search for its words</a>.
+        </>
+      }
+    />
   )
 }
 
