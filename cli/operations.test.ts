@@ -185,7 +185,7 @@ describe('without a server', () => {
       unfinished.stdout,
       /FAIL {2}data folder: a restore into .*data has not finished\n {8}→ run `tetrad restore` again/,
     )
-    assert.match((await runCommand(['serve'], at)).stderr, /a restore into .*data has not finished/)
+    assert.match((await runCommand(['serve', '--port', '0'], at)).stderr, /a restore into .*data has not finished/)
     assert.equal((await runCommand(['restore', 'copy'], at)).code, 0)
     assert.equal((await examine()).code, 0)
   })
