@@ -33,6 +33,7 @@ waitFor() { for attempt in $(seq 600); do if "$@" 2>/dev/null; then return 0; fi
 answers() { curl -s -o /dev/null "$1"; }
 stopServer() { if [ -n "$server" ]; then kill "$server"; wait "$server" || true; server=; fi; }
 printedKey() { cat server.log output.log 2>/dev/null | grep -ao 'tetrad:[a-z0-9]*:[A-Za-z0-9_-]*' | tail -1; }
+hasPrintedKey() { test -n "$(printedKey)"; }
 mayFail() { "$@" || [ $? -eq 1 ]; }
 `
 
@@ -43,7 +44,7 @@ function toScript(line: string): string {
   if (/^(?:npx )?tetrad serve/.test(command))
     return `stopServer\n${command} > server.log 2>&1 & server=$!\nwaitFor answers "http://127.0.0.1:$PORT/healthz"`
   if (command.includes('tetrad simulator')) return `${command} 2>> output.log &\nwaitFor test -s tetrad.yaml`
-  if (/TETRAD_KEY='?tetrad:[^ ]*…/.test(command)) return 'export TETRAD_KEY="$(printedKey)"; test -n "$TETRAD_KEY"'
+  if (/TETRAD_KEY='?tetrad:[^ ]*…/.test(command)) return 'waitFor hasPrintedKey; export TETRAD_KEY="$(printedKey)"'
   // They exit with 1 for data that is not there yet.
   if (/^(?:npx )?tetrad (?:coverage|doctor|conformance)/.test(command)) return `mayFail ${command}`
   return line
