@@ -163,7 +163,7 @@ function formatProgress(file: string, { bytes, read }: InputFile, records: numbe
 function printImportReport(sum: ImportTotals, seconds: number, options: ImportOptions, rejectsFile: string): void {
   const rejects = sum.rejected > 0 ? rejectsFile : null
   const perSecond = Math.round(sum.read / Math.max(seconds, 0.001))
-  const text = `${counted(sum.read, 'record')} read in ${seconds.toFixed(1)} s (${perSecond}/s): ${counted(sum.changed, 'record')} new or changed, ${counted(sum.written, 'document')} written, ${sum.stale} older than stored, ${sum.rejected} rejected`
+  const text = `${counted(sum.read, 'record')} read in ${seconds.toFixed(1)} s (${perSecond}/s): ${counted(sum.changed, 'new version')}, ${counted(sum.written, 'document')} written, ${sum.stale} older than stored, ${sum.rejected} rejected`
   printResult(options, { ...sum, seconds: Number(seconds.toFixed(3)), rejects }, text)
   if (rejects && !options.json) note(`Rejected records and reasons: ${rejects}`)
 }

@@ -54,6 +54,15 @@ describe('tetrad import markets', () => {
     assert.match(drift.firstSeen, /^\d{4}-/)
   })
 
+  test('three versions of one market in a file are three versions', async () => {
+    await using folder = await openFolder()
+    const versions = [0.1, 0.2, 0.3].map((bestBid) => ({ id: '1', slug: 'one', bestBid }))
+    await writeFile(join(folder.dir, 'm.json'), JSON.stringify(versions))
+    const { code, stdout, stderr } = await runCommand(['import', 'markets', 'm.json'], { cwd: folder.dir })
+    assert.equal(code, 0, stderr)
+    assert.match(stdout, /^3 records read in .*: 3 new versions, 1 document written, 0 older than stored, 0 rejected$/m)
+  })
+
   test('standard input is read line by line with the rename table of a feed', async () => {
     await using folder = await openFolder()
     const feed = { id: 'main', url: 'http://127.0.0.1:9/', fields: { market: { url_name: 'slug', slug: 'ticker' } } }

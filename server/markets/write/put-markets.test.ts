@@ -2,10 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { openContext, type TestContext } from '#test/context.ts'
+import { searchMarkets } from '../extensions/search/search.ts'
 import { findMarketResponse } from '../read/market-response.ts'
 import type { KindName } from '../records/kinds.ts'
 import type { MarketRecord } from '../records/normalize.ts'
-import { putMarkets } from './put-markets.ts'
+import { writeDeferred } from './deferred-documents.ts'
+import { type PutOptions, putMarkets } from './put-markets.ts'
 
 const record = (kind: KindName, id: string, fields: object, links: Record<string, string[]> = {}): MarketRecord => ({
   kind,
@@ -135,6 +137,51 @@ test('rule 1: a missing link stays; an empty list replaces it, null removes it',
   await put(context, [{ kind: 'market', id: '1', fields: { slug: 'm-1' }, links: { tags: null } }])
   assert.equal((await readBody(context, 'm-1')).tags, undefined)
 })
+
+const writeOptions: Readonly<Record<string, PutOptions>> = {
+  'a small write': {},
+  'a bulk write': { isDeferred: true, documentsMax: 25 },
+  'a write that changes too many documents': { documentsMax: 1 },
+}
+for (const [name, options] of Object.entries(writeOptions)) {
+  for (const isStored of [false, true]) {
+    test(`rule 5: several versions of ${isStored ? 'a stored' : 'a new'} market in ${name} stay versions`, async () => {
+      await using context = await openContext()
+      const version = (bestBid: number, slug = 'm'): MarketRecord[] => [
+        record('event', '10', { slug: 'e', title: 'Ten', volume: bestBid * 100 }),
+        record('market', '1', { slug, question: 'One?', bestBid }, { events: ['10'] }),
+        record('market', '2', { slug: 'other', question: 'Two?', bestBid }, { events: ['10'] }),
+      ]
+      const first = version(0.1)
+      const others = [...version(0.2, 'renamed'), ...version(0.1), ...version(0.1), ...version(0.3)]
+      if (isStored) await put(context, first)
+      const records = isStored ? others : [...first, ...others]
+      const report = await context.ingest.write((tx) => putMarkets(tx, records, context.clock.now(), options))
+      await writeDeferred(context.ingest, () => context.clock.now())
+      assert.deepEqual([report.changed, report.rejects.length], [isStored ? 9 : 12, 0])
+      const rows = await context.ingest.all<{ change_type: string; diff: string }>(
+        "select change_type, diff from market_versions where kind = 'market' and id = '1' order by seq",
+      )
+      assert.deepEqual(
+        rows.map(({ change_type, diff }) => [change_type, JSON.parse(diff)]),
+        [
+          ['created', {}],
+          ['changed', { slug: ['m', 'renamed'], bestBid: [0.1, 0.2] }],
+          ['changed', { slug: ['renamed', 'm'], bestBid: [0.2, 0.1] }],
+          ['changed', { bestBid: [0.1, 0.3] }],
+        ],
+      )
+      const body = await readBody(context, 'm')
+      assert.deepEqual([body.bestBid, body.events[0].volume], [0.3, 30])
+      assert.deepEqual(await readBody(context, 'renamed'), body)
+      const found = await searchMarkets(context.ingest, 'one', 10)
+      assert.deepEqual(
+        found.map(({ id }) => id),
+        ['1'],
+      )
+    })
+  }
+}
 
 const affectedMarkets: readonly [name: string, change: MarketRecord, markets: string[]][] = [
   ["a market's price: itself", record('market', '1', { slug: 'm-1', question: 'One?', active: false }), ['1']],

@@ -12,6 +12,7 @@
 //    the link.
 // 4. A record with an older `updatedAt` than the stored one changes nothing (behaviour/markets.md#partial-records). A
 //    stored `updatedAt` in the future counts as wrong, so any record replaces it.
+// 5. A record that occurs several times in one write has several versions, in order; equal ones count once.
 import { stringifyJson } from '#api/contract/json.ts'
 import type { StateWriter } from '#storage/state.ts'
 import { diffRecords } from '../records/diff-records.ts'
@@ -61,8 +62,8 @@ interface PutBatch {
   readonly versions: VersionWriter
   readonly affected: AffectedRecords
   readonly drift: DriftCount
-  /** Ids of stored markets that this batch changes. */
-  readonly updatedMarkets: string[]
+  /** Ids of markets that this batch changes and that were stored before it. Each once: a market may have several versions. */
+  readonly updatedMarkets: Set<string>
   readonly snapshots: Snapshot[]
 }
 
@@ -81,7 +82,7 @@ export async function putMarkets(
     versions: await openVersionWriter(tx, nowMs),
     affected: new AffectedRecords(),
     drift: new DriftCount(),
-    updatedMarkets: [],
+    updatedMarkets: new Set(),
     snapshots: [],
   }
   const outcomes = accepted.map(({ record, normalized }) => putRecord(batch, record, normalized))
@@ -108,7 +109,7 @@ async function writeAffectedDocuments(
   const markets = isDeferred ? 'deferred' : await findMarketsShowing(tx, affected, documentsMax)
   if (markets !== 'deferred' && markets !== 'too many') return writeDocuments(tx, markets, versions.atMs)
   await deferDocuments(tx, affected)
-  return writeDocuments(tx, updatedMarkets.slice(0, documentsMax), versions.atMs)
+  return writeDocuments(tx, [...updatedMarkets].slice(0, documentsMax), versions.atMs)
 }
 
 /** Changes one record in memory; `putMarkets` writes all of them. */
@@ -159,7 +160,7 @@ function storeChange(
   // The snapshot and the slugs below get the number of this version.
   if (stored) versions.append(kind, id, 'changed', diffRecords(kind, stored.record, record))
   else versions.append(kind, id, 'created')
-  if (stored && kind === 'market') updatedMarkets.push(id)
+  if (kind === 'market' && records.wasStored(kind, id)) updatedMarkets.add(id)
   if (isSnapshotDue) snapshots.push({ kind, id, seq: versions.seq(), fields: row.fields, links: row.links })
   if (kind === 'market') records.putSlugs(id, row.slug, parsePastSlugs(record.fields.pastSlugs), versions.seq())
   addRecordsWithReference(affected, kind, stored, next)

@@ -76,6 +76,11 @@ export class RecordSet {
     return this.#entries.get(`${kind}/${id}`)?.current
   }
 
+  /** Before this batch. */
+  wasStored(kind: KindName, id: string): boolean {
+    return this.#entries.get(`${kind}/${id}`)?.stored !== undefined
+  }
+
   put(kind: KindName, id: string, next: RowOfRecord): void {
     const entry = this.#entries.getOrInsertComputed(`${kind}/${id}`, () => {
       return { kind, id, stored: undefined, current: undefined }
