@@ -41,15 +41,15 @@ const endpointTests = [
   'explorer/endpoints/funded-by',
   'explorer/funding/fundings',
   'fx/endpoints/create-quote',
-  'fx/endpoints/quotes',
+  'fx/extensions/lists/quotes',
   'fx/pricing/quotes',
   'fx/rates/contradictions',
   'validators/endpoints/metadata',
-  'validators/endpoints/list',
-  'validators/endpoints/operators',
+  'validators/extensions/lists/list',
+  'validators/extensions/operators/operators',
   'markets/endpoints/by-slug',
+  'markets/write/put-markets',
   'operations/export/export',
-  'markets/lists/list-query',
 ]
 /**
  * Tests whose SQL other tests run on PostgreSQL: those of ratings in server/validators/on-postgres.test.ts, those of lists
@@ -58,8 +58,8 @@ const endpointTests = [
 const longEndpointTests = [
   'validators/endpoints/aggregate-effectiveness',
   'validators/endpoints/effectiveness',
-  'markets/endpoints/lists',
-  'markets/history/slugs-as-of',
+  'markets/extensions/lists/lists',
+  'markets/read/slugs-as-of',
 ]
 
 describe('server on PostgreSQL', { skip: noPostgres }, () => {

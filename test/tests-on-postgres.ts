@@ -2,6 +2,7 @@
 import { strict as assert } from 'node:assert'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 
 const serverDir = join(import.meta.dirname, '../server')
@@ -10,6 +11,11 @@ const serverDir = join(import.meta.dirname, '../server')
 export async function passOnPostgres(url: string, names: readonly string[], skip?: RegExp): Promise<void> {
   const { NODE_TEST_CONTEXT: _, ...env } = process.env
   const files = names.map((name) => join(serverDir, `${name}.test.ts`))
+  // The test runner ignores a name that matches no file.
+  assert.deepEqual(
+    files.filter((file) => !existsSync(file)),
+    [],
+  )
   const options = ['--test-isolation=none', '--test-reporter=tap', ...(skip ? [`--test-skip-pattern=${skip}`] : [])]
   const child = spawn(process.execPath, ['--test', ...options, ...files], {
     env: { ...env, TETRAD_TEST_STATE: url },

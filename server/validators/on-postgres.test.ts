@@ -200,13 +200,13 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
     ]
     // These run many seeds, or kill a process at many points. The SQL of explanations is that of `duties/missed`.
     const long = [
-      'endpoints/explain',
+      'extensions/explain/explain',
       'duties/merge',
       'duties/list-records',
       'duties/daily-summaries',
       'endpoints/ratings',
       'ingest/survival',
-      'ingest/fill-past',
+      'ingest/past/fill-past',
     ]
     const slow = /epochs in any order and division|of a simulated network/
     const names = [...quick, ...(isLongRun ? long : [])].map((name) => `validators/${name}`)
