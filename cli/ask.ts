@@ -44,7 +44,10 @@ function addEndpoint(ask: Command, endpoint: Endpoint): void {
     .addHelpText('after', `\nExample:\n  $ tetrad ask ${endpoint.id} ${exampleOf(endpoint.example.input)}`)
   for (const input of inputs) command.addOption(optionOf(input))
   command
-    .option('--url <url>', 'URL of the server (default: TETRAD_URL, or the address in the configuration)')
+    .option(
+      '--url <url>',
+      'URL of the server (default: TETRAD_URL, the server on the data folder, or the configured address)',
+    )
     .option('--key <key>', 'API key (better: TETRAD_KEY, which other users of the machine cannot see)')
     .action(async (_: unknown, subcommand: Command) => {
       const options = subcommand.optsWithGlobals<

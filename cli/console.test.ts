@@ -24,6 +24,9 @@ test('a link signs in once, and sign-out ends the session', async () => {
     // The address it listens on, not the configured one.
     const [base, token = ''] = url.split('/#/sign-in/')
     assert.equal(base, server.url)
+    // `ask` finds the same server.
+    const asked = await runCommand(['ask', 'markets.bySlug', '--slug', 'none'], { cwd: home.dir })
+    assert.match(asked.stderr, /slug not found/)
     assert.match(token, /^link_[\w-]{22}$/)
     const headers = { origin: server.url, 'content-type': 'application/json' }
     const signIn = () =>
@@ -49,6 +52,8 @@ test('the link starts with --url or the public URL', async () => {
   const link = async (...more: string[]) => (await runCommand(['console', 'link', ...more], { cwd: home.dir })).stdout
   assert.match(await link(), /^https:\/\/data\.example\/#\/sign-in\//)
   assert.match(await link('--url', 'http://[::1]:1/'), /^http:\/\/\[::1\]:1\/#\/sign-in\//)
+  const invalid = await runCommand(['console', 'link', '--url', 'nowhere:1'], { cwd: home.dir })
+  assert.match(invalid.stderr, /nowhere:1 is not an http or https URL/)
 })
 
 test('a mistyped --data does not create a folder', async () => {

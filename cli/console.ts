@@ -3,7 +3,6 @@
 import type { Command } from 'commander'
 import type { SessionContext } from '#admin/sessions.ts'
 import { withState } from './data.ts'
-import { queryServer } from './data-owner.ts'
 import { counted, minuteText, note, print, printJson, printResult } from './print.ts'
 import { clock, random } from './runtime.ts'
 import { addressOf, type CommonOptions, configOf } from './settings.ts'
@@ -13,7 +12,7 @@ export function addConsole(program: Command): void {
   group
     .command('link')
     .description('Print a sign-in link. It works once, within 15 minutes.')
-    .option('--url <url>', 'URL of the server (default: its public URL, or the address it listens on)')
+    .option('--url <url>', 'URL of the server (default: its public URL, or as for tetrad ask)')
     .action((_: unknown, command: Command) => link(command.optsWithGlobals()))
   group
     .command('sign-out')
@@ -24,17 +23,13 @@ export function addConsole(program: Command): void {
 async function link(options: CommonOptions & { url?: string }): Promise<void> {
   const { createLink } = await import('#admin/sessions.ts')
   const { settings } = await configOf(options)
-  const base = options.url ?? (settings.server.publicUrl || (await listeningAt(options)) || (await addressOf(options)))
+  const hasPublicUrl = options.url === undefined && settings.server.publicUrl !== ''
+  const base = hasPublicUrl ? settings.server.publicUrl : await addressOf(options)
   const { token, expiresAtMs } = await withState(options, 'found', (state) => createLink({ state, clock, random }))
   if (options.json) return printJson({ url: signInUrl(base, token), expiresAt: new Date(expiresAtMs).toISOString() })
   print(signInUrl(base, token))
   note(`It works once, until ${minuteText(expiresAtMs)} UTC. Anyone who has the link can sign in as the operator.`)
   if (!settings.console.enabled) note('The console is disabled (console.enabled), so the link does not work.')
-}
-
-/** The running server may have been started with another address than the configuration's. */
-async function listeningAt(options: CommonOptions): Promise<string | undefined> {
-  return (await queryServer<{ url?: string }>(options, 'status'))?.result.url
 }
 
 async function signOut(options: CommonOptions): Promise<void> {

@@ -25,10 +25,16 @@ export function addDoctor(program: Command): void {
     )
     .option('--sample <n>', 'stored results of each kind to verify; 0: none', integerBetween(0, 1000), 20)
     .option('--offline', 'do not test the connections; with --sample 0, nothing is contacted')
-    .action((_: unknown, command: Command) => doctor(command.optsWithGlobals()))
+    .action((_: unknown, command: Command) => {
+      const options: Options = command.optsWithGlobals()
+      const isFolderNamed =
+        command.getOptionValueSourceWithGlobals('data') === 'cli' || Boolean(process.env.TETRAD_DATA)
+      return doctor(options, isFolderNamed)
+    })
 }
 
-async function doctor(options: Options): Promise<void> {
+/** `isFolderNamed`: by --data or TETRAD_DATA. The folder of the configuration does not exist before the first start. */
+async function doctor(options: Options, isFolderNamed: boolean): Promise<void> {
   const findings: DoctorFinding[] = []
   const { json: quiet = false } = options
   const add = (added: readonly DoctorFinding[]) => {
@@ -40,15 +46,16 @@ async function doctor(options: Options): Promise<void> {
     return undefined
   })
   if (config) {
-    const { machineFindings, settingsFindings } = await import('#operations/machine.ts')
+    const { isFolderMissing, machineFindings, settingsFindings } = await import('#operations/machine.ts')
     add(settingsFindings(config.settings, config.configured))
-    add(await machineFindings(dataDirOf(options), config.settings.store))
+    add(await machineFindings(dataDirOf(options), config.settings.store, isFolderNamed))
     if (!options.offline) {
       const { connectivityFindings } = await import('#operations/connectivity.ts')
       const { settings } = config
       add(await withActivity('Testing nodes and sources', () => connectivityFindings({ settings, clock }), { quiet }))
     }
-    add(await withActivity('Checking the stored data', () => storeFindings(options), { quiet }))
+    const hasStores = config.settings.store.state !== '' || !(await isFolderMissing(dataDirOf(options)))
+    if (hasStores) add(await withActivity('Checking the stored data', () => storeFindings(options), { quiet }))
   }
   const count = (level: DoctorFinding['level']) => findings.filter((finding) => finding.level === level).length
   const healthy = count('fail') === 0

@@ -180,6 +180,36 @@ describe('tetrad init', () => {
     }
   })
 
+  test('1: input that ends while a source is tested stops the questions', { skip: noTerminal }, async () => {
+    await using home = await openFolder()
+    const terminal = spawn('script', ['-qfec', `'${process.execPath}' '${launcher}' init`, '/dev/null'], {
+      cwd: home.dir,
+      env: { ...commandEnv(), HOME: home.dir },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    })
+    const ended = once(terminal, 'exit')
+    terminal.stdin.end('http://127.0.0.1:9\n')
+    let output = ''
+    for await (const chunk of terminal.stdout) output += chunk
+    assert.match(output, /Stopped\. Nothing is written\./)
+    assert.deepEqual(await ended, [1, null])
+  })
+
+  test('the doctor finds nothing wrong before the first start', async () => {
+    await using home = await openFolder()
+    const written = await runCommand(['init', '--rates', urls.rates], { cwd: home.dir })
+    assert.equal(written.code, 0, written.stderr)
+    const doctor = await runCommand(['doctor', '--json'], { cwd: home.dir })
+    const { findings } = JSON.parse(doctor.stdout) as { findings: { name: string; level: string; message: string }[] }
+    assert.deepEqual([doctor.code, findings.filter(({ level }) => level === 'fail')], [0, []])
+    assert.match(findings.find(({ name }) => name === 'data folder')?.message ?? '', /data-own does not exist yet$/)
+    // A folder that was named on the command line should exist.
+    const mistyped = await runCommand(['doctor', '--offline', '--data', 'nowhere'], { cwd: home.dir })
+    assert.equal(mistyped.code, 1)
+    assert.match(mistyped.stdout, /^FAIL {2}data folder: .*nowhere does not exist$/m)
+    assert.match(mistyped.stdout, /1 failed/)
+  })
+
   test('1: without a terminal and without a URL there is nobody to ask', async () => {
     await using home = await openFolder()
     const { code, stderr } = await runCommand(['init'], { cwd: home.dir })

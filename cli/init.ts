@@ -105,7 +105,8 @@ async function askForSources(options: Options): Promise<FoundSources> {
     terminal.once('close', () => reject(new CommandFailure('init.stopped', 'Stopped. Nothing is written.'))),
   )
   closed.catch(() => {})
-  const ask = (question: string) => Promise.race([terminal.question(question), closed])
+  // `closed` is first: it also says so if the input ended before the question.
+  const ask = (question: string) => Promise.race([closed, terminal.question(question)])
   note('Press Enter to skip a source. You can add it to the file later.')
   const found = {}
   try {

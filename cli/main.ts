@@ -1,6 +1,6 @@
 // The `tetrad` command: registers the subcommands, parses the command line and ends with an exit code
 // (behaviour/operations.md#exit-codes). Each command loads its code when it runs, so that short commands stay fast.
-import { Command, CommanderError } from 'commander'
+import { type Command, CommanderError } from 'commander'
 import { withoutKeys } from '#core/key.ts'
 import { renamePath } from '#runtime/path-error.ts'
 import { lowerProcessPriority } from '#runtime/priority.ts'
@@ -9,6 +9,7 @@ import { addAlerts } from './alerts.ts'
 import { addBackup } from './backup.ts'
 import { addBeacon } from './beacon.ts'
 import { addChains } from './chains.ts'
+import { CommandLine } from './command-line.ts'
 import { addCompletion } from './completion.ts'
 import { addConfig } from './config.ts'
 import { addConformance } from './conformance.ts'
@@ -81,7 +82,7 @@ export async function main(args: readonly string[]): Promise<void> {
 }
 
 export async function buildProgram(args: readonly string[], json: boolean): Promise<Command> {
-  const program = new Command('tetrad')
+  const program = new CommandLine('tetrad')
     .description(manifest.description)
     .version(manifest.version)
     .exitOverride()

@@ -18,7 +18,10 @@ export function addMcp(program: Command): void {
   program
     .command('mcp')
     .description('Offer the endpoints of a running server to AI agents (Model Context Protocol).')
-    .option('--url <url>', 'URL of the server (default: TETRAD_URL, or the address in the configuration)')
+    .option(
+      '--url <url>',
+      'URL of the server (default: TETRAD_URL, the server on the data folder, or the configured address)',
+    )
     .option('--key <key>', 'API key (better: TETRAD_KEY, which other users of the machine cannot see)')
     .addHelpText('after', examples)
     .action(async (_: unknown, command: Command) => {

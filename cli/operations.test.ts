@@ -204,7 +204,7 @@ describe('without a server', () => {
     assert.equal(broken.code, 1)
     assert.match(broken.stdout, /^FAIL {2}configuration: [\s\S]*server\.prot is not a known name/)
     await writeFile(join(home.dir, 'tetrad.yaml'), 'server:\n  port: 1\n')
-    const empty = await runCommand(['doctor', '--offline', '--json'], { cwd: home.dir })
+    const empty = await runCommand(['doctor', '--offline', '--json', '--data', 'nowhere'], { cwd: home.dir })
     assert.equal(empty.code, 1)
     assert.match(empty.stdout, /does not exist/)
   })

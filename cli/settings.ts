@@ -28,12 +28,22 @@ export async function useConfiguredData(command: Command): Promise<void> {
 
 export const dataDirOf = (options: CommonOptions): string => options.data ?? (process.env.TETRAD_DATA || defaultDataDir)
 
-/** URL of the running server: --url, TETRAD_URL, or the configured address. */
+/** URL of the server: --url, TETRAD_URL, where the server on the data folder listens, or the configured address. */
 export async function addressOf(options: CommonOptions & { url?: string }): Promise<string> {
   const url = options.url ?? (process.env.TETRAD_URL || undefined)
   if (url !== undefined) return httpAddress(url)
+  const listening = await listeningAt(options)
+  if (listening !== undefined) return listening
   const { host, port } = (await configOf(options)).settings.server
   return `http://${hostInUrl(host)}:${port}`
+}
+
+/** The running server may have been started with another address than the configuration's. */
+async function listeningAt(options: CommonOptions): Promise<string | undefined> {
+  const { callControl } = await import('#runtime/control-socket.ts')
+  // A server of another user, or one that does not respond, can still be called at the configured address.
+  const reply = await callControl(dataDirOf(options), 'status').catch(() => undefined)
+  return (reply?.result as { readonly url?: string } | undefined)?.url
 }
 
 export function httpAddress(text: string): string {

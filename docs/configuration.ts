@@ -9,7 +9,7 @@ const otherDescriptions: Readonly<Record<string, string>> = {
   TETRAD_CONFIG: 'The configuration file, as `--config`.',
   TETRAD_DATA: 'The data folder, as `--data`.',
   TETRAD_KEY: 'The API key of `tetrad ask`, as `--key`.',
-  TETRAD_URL: 'The server of `tetrad ask`, as `--url`.',
+  TETRAD_URL: 'The server of `tetrad ask`, `mcp` and `console link`, as `--url`.',
 }
 
 /** The schema for editors, in which settings with a default are optional. */

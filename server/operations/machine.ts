@@ -20,13 +20,23 @@ const damagedTodo =
 /** The duties are checked in doctor.ts. */
 const stateFiles = ['state.sqlite', 'ingest.sqlite']
 
+const startTodo = 'start the server once; if it has run before, check that the disk of the folder is mounted'
+
+/** Before the first start there is none. Other errors, such as a missing permission, are reported by the checks. */
+export const isFolderMissing = async (dataDir: string): Promise<boolean> =>
+  (await stat(dataDir).catch(({ code }) => code !== 'ENOENT')) === false
+
 export async function machineFindings(
   dataDir: string,
   store: { readonly state: string } = { state: '' },
+  /** Whether the operator named the folder, so that it should exist. */
+  isNamed = true,
 ): Promise<readonly DoctorFinding[]> {
-  // Other errors, such as a missing permission, are reported by the checks.
-  if ((await stat(dataDir).catch(({ code }) => code !== 'ENOENT')) === false) {
-    return [failFinding('data folder', `${resolve(dataDir)} does not exist`, 'pass --data, or start the server once')]
+  if (await isFolderMissing(dataDir)) {
+    const missing = isNamed
+      ? failFinding('data folder', `${resolve(dataDir)} does not exist`, 'correct --data, or start the server once')
+      : warnFinding('data folder', `${resolve(dataDir)} does not exist yet`, startTodo)
+    return [missing, ...(store.state === '' ? [] : await stateFindings(store.state))]
   }
   if (store.state === '' && isRestoreUnfinished(dataDir)) {
     const message = `a restore into ${resolve(dataDir)} has not finished`
@@ -39,9 +49,12 @@ export async function machineFindings(
       ? (
           await Promise.all(stateFiles.map((file) => runCheck(file, damagedTodo, () => fileFindings(dataDir, file))))
         ).flat()
-      : await runCheck('state', 'check that PostgreSQL is running, and its log', () => postgresFindings(store.state))),
+      : await stateFindings(store.state)),
   ]
 }
+
+const stateFindings = (url: string): Promise<readonly DoctorFinding[]> =>
+  runCheck('state', 'check that PostgreSQL is running, and its log', () => postgresFindings(url))
 
 async function folderFindings(dataDir: string): Promise<DoctorFinding[]> {
   const { mode, uid } = await stat(dataDir)
