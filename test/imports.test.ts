@@ -103,7 +103,10 @@ const packageUsers: Record<string, readonly string[]> = {
     'server/sources/evm/keccak256.ts',
   ],
   '@noble/hashes/utils.js': ['server/fx/extensions/signature-check/hash-typed-data.ts'],
-  '@noble/curves/secp256k1.js': ['server/fx/extensions/signature-check/recover-address.ts'],
+  '@noble/curves/secp256k1.js': [
+    'server/fx/extensions/signature-check/recover-address.ts',
+    'server/sources/evm/authorizations.ts',
+  ],
   commander: ['cli/'],
   'hyparquet-writer': ['server/operations/export/format.ts'],
   '@modelcontextprotocol/server': ['server/operations/mcp/'],

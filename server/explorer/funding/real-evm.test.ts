@@ -200,6 +200,34 @@ async function play(evm: RealEvm): Promise<{ truth: Map<string, Truth | null>; n
   await rich.sendTransaction({ to: by(delegated) as Hex, value: 20n, gas })
   await evm.mine()
 
+  // EIP-7702: authorizations that leave no code. Only the nonce shows them.
+  const noCode: Address = `0x${'0'.repeat(40)}`
+  const authorize = async (wallet: ReturnType<typeof account>, contractAddress: Address, nonces: number) => {
+    const chainId = Number(evmChainId)
+    const signed = await rich.signAuthorization({ account: wallet.account, contractAddress, nonce: nonces, chainId })
+    await rich.sendTransaction({ to: by(rich) as Hex, authorizationList: [signed], gas })
+  }
+  const [cleared, briefDelegate, paidDelegate] = [account(), account(), account()]
+  await authorize(cleared, noCode, 0)
+  await evm.mine(3)
+  tx = await other.sendTransaction({ to: by(cleared) as Hex, value: 31n, gas })
+  expect('authorization to address 0', by(cleared), { block: await next(), tx, funder: by(other), value: 31n })
+  await evm.mine(2)
+  await authorize(briefDelegate, bare, 0)
+  await authorize(briefDelegate, noCode, 1)
+  await evm.mine(3)
+  tx = await other.sendTransaction({ to: by(briefDelegate) as Hex, value: 32n, gas })
+  const brief = { block: await next(), tx, funder: by(other), value: 32n }
+  expect('delegation that was cleared in the same block', by(briefDelegate), brief)
+  await evm.mine(2)
+  // Received and passed on between the two authorizations.
+  await authorize(paidDelegate, bare, 0)
+  tx = await call('pay', [by(other)], 33n, by(paidDelegate) as Address)
+  await authorize(paidDelegate, noCode, 1)
+  const passed = { block: await next(), tx, funder: by(rich), value: 33n }
+  expect('delegation that was paid and cleared in the same block', by(paidDelegate), passed)
+  await evm.mine(3)
+
   // A block reward before the first transfer.
   const miner = someone()
   await evm.request('hardhat_setCoinbase', miner)

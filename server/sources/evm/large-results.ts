@@ -138,10 +138,12 @@ export function toHeader(raw: unknown): Header {
   }
 }
 
+const isObject = (item: unknown): boolean => typeof item === 'object' && item !== null
+
 function toBlock(raw: unknown): Block {
   const { miner, transactions, withdrawals } = raw as {
     miner?: string
-    transactions: Record<string, string>[]
+    transactions: (Record<string, string> & { authorizationList?: unknown })[]
     withdrawals?: { address: string; amount: string }[]
   }
   const amsterdam = toAmsterdamHeader(raw)
@@ -156,6 +158,7 @@ function toBlock(raw: unknown): Block {
       ...(tx.nonce && { nonce: BigInt(tx.nonce) }),
       to: tx.to ? lower(tx.to) : null,
       valueWei: BigInt(tx.value ?? 0),
+      ...(Array.isArray(tx.authorizationList) && { authorizations: tx.authorizationList.filter(isObject) }),
     })),
     // Withdrawals are in gwei.
     withdrawals: (withdrawals ?? []).map(({ address, amount }) => ({

@@ -1,6 +1,7 @@
 // Nodes that cannot trace a block, or one of its transactions.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { privateKeyToAccount } from 'viem/accounts'
 import { systemClock } from '#runtime/clock.ts'
 import { SimulatedChain } from '#simulator/evm/chain.ts'
 import { LimitedNode, type SimulatedCapabilities } from '#test/simulator/limited-node.ts'
@@ -77,6 +78,40 @@ for (const form of forms) {
     assert.ok(plain.size > 10)
     const { rpc } = openNode({ traces: forms, untraceable: (hash) => plain.has(hash) })
     assert.deepEqual(await readBlocks(rpc, form, numbers), expected)
+  })
+
+  test(`${form}: a transfer to an account that was delegated within the block is not read from its receipt`, async () => {
+    const authority = privateKeyToAccount(`0x${'5a'.repeat(32)}`)
+    const {
+      r,
+      s,
+      yParity = 0,
+    } = await authority.signAuthorization({ chainId: 1, address: `0x${'0'.repeat(40)}`, nonce: 0 })
+    const authorization = {
+      chainId: '0x1',
+      address: `0x${'0'.repeat(40)}`,
+      nonce: '0x0',
+      yParity: `0x${yParity}`,
+      r,
+      s,
+    }
+    const block = chain.blocks.find(({ transactions }) => transactions.some(({ to }) => to !== null)) ?? assert.fail()
+    const { hash } = block.transactions.find(({ to }) => to !== null) ?? assert.fail()
+    const read = (authorizationList: readonly object[]) => {
+      const alter: Alter = (method, _, result) => {
+        if (method !== 'eth_getBlockByNumber') return result
+        const { transactions, ...rest } = result as { transactions: { hash: string }[] }
+        const to = authority.address
+        return {
+          ...rest,
+          transactions: transactions.map((tx) => (tx.hash === hash ? { ...tx, to, authorizationList } : tx)),
+        }
+      }
+      const { rpc } = openNode({ traces: forms, untraceable: (candidate) => candidate === hash }, undefined, alter)
+      return readBlocks(rpc, form, [block.number])
+    }
+    assert.equal((await read([]))[0]?.block.number, block.number)
+    await assert.rejects(read([authorization]), UnreadableBlock)
   })
 
   test(`${form}: a contract call without a trace makes the block unreadable; the error has the node and its message`, async () => {

@@ -1,6 +1,7 @@
 // Recovers traces that a node cannot produce for a block: traces the transactions one by one, and reads a transaction
 // to an address without code from its receipt. If that fails too, the block is unreadable.
 import { Fault } from '#core/fault.ts'
+import { recoverAuthority } from './authorizations.ts'
 import type { Untraced } from './large-results.ts'
 import { CallFault, type Rpc, type RpcCall, type RpcCallOptions } from './rpc.ts'
 import type { Block, Receipt, TraceForm, TraceTransfer, Transaction } from './types.ts'
@@ -120,8 +121,9 @@ const flatCall = (block: Block, tx: Transaction): RpcCall => ({
 })
 
 /**
- * A transaction to an address without code before and after the block transfers its own value and nothing else. This
- * misses a contract that was created and destroyed within the block, which was possible before Cancun.
+ * A transaction to an address without code before and after the block transfers its own value and nothing else, unless
+ * the block has an authorization of the address (EIP-7702). This misses a contract that was created and destroyed within
+ * the block, which was possible before Cancun.
  */
 async function plainTransfers(
   rpc: Pick<Rpc, 'results'>,
@@ -129,7 +131,11 @@ async function plainTransfers(
   txs: readonly Transaction[],
   callOptions: RpcCallOptions,
 ): Promise<readonly TraceResult[]> {
-  const plain = txs.filter(({ to }) => to !== null)
+  // Such a recipient may have had code within the block only.
+  const authorities = new Set(
+    block.transactions.flatMap(({ authorizations = [] }) => authorizations.map((one) => recoverAuthority(one))),
+  )
+  const plain = txs.filter(({ to }) => to !== null && !authorities.has(to))
   const codeCalls = plain.flatMap(({ to }) =>
     [block.number, Math.max(0, block.number - 1)].map(
       (number): RpcCall => ({ method: 'eth_getCode', params: [to, `0x${number.toString(16)}`] }),

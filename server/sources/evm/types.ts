@@ -25,7 +25,12 @@ export interface Transaction {
   /** Null for a contract creation. */
   readonly to: string | null
   readonly valueWei: bigint
+  /** As the node returns them, which may be malformed. */
+  readonly authorizations?: readonly Authorization[]
 }
+
+/** One of EIP-7702, in quantities (authorizations.ts). */
+export type Authorization = Readonly<Record<'chainId' | 'address' | 'nonce' | 'yParity' | 'r' | 's', string>>
 
 export interface Block extends Header {
   /** Receives the block reward. */

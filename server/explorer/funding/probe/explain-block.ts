@@ -1,6 +1,8 @@
 // Checks that a block explains how it changed an account, and names the first transfer to the account in it. Without
 // this check a wrong state or an incomplete trace would become a wrong first funding.
-import type { Account, BlockWithExecution } from '#sources/evm/types.ts'
+import { recoverAuthority } from '#sources/evm/authorizations.ts'
+import type { Account, Block, BlockWithExecution } from '#sources/evm/types.ts'
+import { isQuantity } from '#sources/evm/validate.ts'
 import type { Funding } from '../fundings.ts'
 import { fundingsOf, transfersOf } from '../transfers.ts'
 import type { AccountReader } from './account-reader.ts'
@@ -41,8 +43,10 @@ async function verifyChange(
   const sent = BigInt(transactions.filter(({ from }) => from === address).length)
   const nonceRise = after.nonce - before.nonce
   const isDestroyed = nonceRise < 0n && (await wasContract(reader, number))
-  // A delegation (EIP-7702) and a contract that creates others raise the nonce without a transaction of the account.
-  if (!isDestroyed && (nonceRise < sent || (nonceRise > sent && (await reader.codeAt(number)) === '0x')))
+  // An authorization (EIP-7702) and code that creates contracts raise the nonce without a transaction of the account.
+  const mayRiseMore = async () =>
+    (await reader.codeAt(number)) !== '0x' || authorizes(seen.block, address, before, after)
+  if (!isDestroyed && (nonceRise < sent || (nonceRise > sent && !(await mayRiseMore()))))
     throw unexplainedBlock(
       reader.node.chain,
       number,
@@ -60,6 +64,21 @@ async function verifyChange(
     `${difference} wei of the balance come from neither transfers, withdrawals nor rewards`,
   )
 }
+
+/**
+ * Whether the account signed an authorization that a transaction of the block may have applied. The code at the end of the
+ * block does not show it if it names address 0, or if a later authorization of the block does.
+ */
+const authorizes = ({ transactions }: Block, address: string, before: Account, after: Account): boolean =>
+  transactions
+    .flatMap(({ authorizations = [] }) => authorizations)
+    .some(
+      (one) =>
+        isQuantity(one.nonce) &&
+        BigInt(one.nonce) >= before.nonce &&
+        BigInt(one.nonce) < after.nonce &&
+        recoverAuthority(one) === address,
+    )
 
 /** Only a contract can lose its nonce: it destroys itself, and may be created again in the same block. */
 async function wasContract(reader: AccountReader, block: number): Promise<boolean> {
