@@ -18,6 +18,7 @@ import { type NewQuote, storeQuote } from '#fx/pricing/quotes.ts'
 import { parser } from '#http/parse.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { silentLog } from '#runtime/log.ts'
+import { ProvenTime } from '#runtime/proven-time.ts'
 import { systemRandom } from '#runtime/random.ts'
 import { SettingsSchema } from '#runtime/settings.ts'
 import { openState } from '#storage/open.ts'
@@ -37,7 +38,13 @@ const { value: settings } = complete(SettingsSchema, {
   },
 })
 const state = await openState(join(dir, 'ours'))
-const world = { settings, clock: systemClock, random: systemRandom, log: silentLog }
+const world = {
+  settings,
+  clock: systemClock,
+  provenTime: new ProvenTime(systemClock),
+  random: systemRandom,
+  log: silentLog,
+}
 const context = { state, ...world, fx: createFxCaches() }
 await pushRate(context, { pair: 'EUR/USD', rate: '1.0842' })
 

@@ -52,7 +52,12 @@ async function storeQuotes(parallel: number): Promise<void> {
     const tookMs: number[] = []
     const caller = async () => {
       for (let atMs = startMs; atMs < untilMs; ) {
-        await storeQuote(state, build, { keyId: 'caller', idempotencyKey: systemRandom.uuid(), bodyHash: 'same' })
+        await storeQuote(state, build, {
+          keyId: 'caller',
+          idempotencyKey: systemRandom.uuid(),
+          bodyHash: 'same',
+          nowMs: 0,
+        })
         const nowMs = systemClock.monotonicMs()
         tookMs.push(nowMs - atMs)
         atMs = nowMs

@@ -10,6 +10,7 @@ import { createFxCaches } from '#fx/context.ts'
 import { createQuote } from '#fx/endpoints/create-quote.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { silentLog } from '#runtime/log.ts'
+import { ProvenTime } from '#runtime/proven-time.ts'
 import { systemRandom } from '#runtime/random.ts'
 import { openState } from '#storage/open.ts'
 import { settingsWith, testRequestInfo } from '#test/context.ts'
@@ -28,7 +29,8 @@ async function openFxFolder() {
 
 async function storeTestQuote(dir: string): Promise<{ quote: Quote; bytes: Uint8Array }> {
   const state = await openState(join(dir, 'data'))
-  const world = { settings: settingsWith({ fx }), clock: systemClock, random: systemRandom, log: silentLog }
+  const provenTime = new ProvenTime(systemClock)
+  const world = { settings: settingsWith({ fx }), clock: systemClock, provenTime, random: systemRandom, log: silentLog }
   const outcome = await createQuote.handle(
     {
       from: { currency: 'USDC', amount: '1000' },

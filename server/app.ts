@@ -16,11 +16,14 @@ import { createApp } from '#http/pipeline.ts'
 import { watchOpenFiles } from '#http/watch-open-files.ts'
 import { recentCoverage } from '#operations/coverage.ts'
 import { startProgressLog } from '#operations/progress-log.ts'
+import { openProvenTime } from '#operations/proven-time/keep-proven-time.ts'
+import { readTimeSources } from '#operations/proven-time/read-time-sources.ts'
 import { startOperations } from '#operations/start.ts'
 import { type Clock, systemClock } from '#runtime/clock.ts'
 import type { Log } from '#runtime/log.ts'
 import { openMetrics } from '#runtime/metrics.ts'
 import { openFilesReader } from '#runtime/open-files.ts'
+import { ProvenTime } from '#runtime/proven-time.ts'
 import { type Random, systemRandom } from '#runtime/random.ts'
 import type { Settings } from '#runtime/settings.ts'
 import type { Stores } from '#storage/open.ts'
@@ -74,9 +77,12 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   await using resources = new AsyncDisposableStack()
   const metrics = openMetrics({ version })
   const { databases, writeHealth, recordOperation } = resources.use(await openDatabases(options, clock, metrics))
-  const context = await createServerContext(options, { ...databases, clock, random, log })
+  const parts = { ...databases, clock, provenTime: new ProvenTime(clock), random, log }
+  const context = await createServerContext(options, parts)
   const { settings } = context
   const demoKey = await options.createDemoKey?.(context)
+  // Before anything is deleted.
+  const timeKeeper = await openProvenTime(context, () => readTimeSources(context))
   // Create the key now, so that operators can record its public key before the first quote.
   if (settings.groups.fx.enabled) await getReceiptSigner(context)
   const authorization = resources.use(await openAuthorization(context, metrics))
@@ -116,7 +122,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     await clock.sleep(settings.server.stopDelayMs)
   })
   log.info({ url: listening.url }, 'listening')
-  backgroundWork.start(context, ingest, metrics, hasExtensions)
+  backgroundWork.start(context, { ingest, metrics, timeKeeper, hasExtensions })
   backgroundWork.add(routes.openapi.prepare())
 
   const openResources = resources.move()
@@ -131,7 +137,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   }
 }
 
-type ContextParts = Databases & Pick<AppContext, 'clock' | 'random' | 'log'>
+type ContextParts = Databases & Pick<AppContext, 'clock' | 'provenTime' | 'random' | 'log'>
 
 /** Asks the beacon nodes for genesis and slot times, which are part of the settings of a context. */
 async function createServerContext(options: StartOptions, parts: ContextParts): Promise<AppContext> {

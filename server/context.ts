@@ -8,6 +8,7 @@ import { createStreamProgress } from '#ingest/stream-progress.ts'
 import { createMarketsCaches, type MarketsContext } from '#markets/context.ts'
 import type { ChangesContext } from '#markets/extensions/changes/context.ts'
 import { StreamSlots } from '#markets/extensions/changes/stream-slots.ts'
+import { ProvenTime } from '#runtime/proven-time.ts'
 import { createValidatorsCaches, type ValidatorsContext } from '#validators/context.ts'
 import { createOperatorsCaches, type OperatorsContext } from '#validators/extensions/operators/context.ts'
 
@@ -23,8 +24,11 @@ export type AppContext = Context &
 /** Of the thread of the ingesters, which does not open what requests write. */
 export type IngestContext = Omit<AppContext, 'state' | 'fx' | 'labelSearch' | 'changeStreams' | 'operators'>
 
+/** Without `provenTime`, no time is proven, and nothing is deleted by its age. */
+type ContextParts = Omit<Context, 'provenTime'> & Partial<Pick<Context, 'provenTime'>>
+
 /** With empty caches. `listThreadStore`: see explorer/context.ts. */
-export const createContext = ({ state, ...parts }: Context, listThreadStore?: StateLocation): AppContext => ({
+export const createContext = ({ state, ...parts }: ContextParts, listThreadStore?: StateLocation): AppContext => ({
   ...createIngestContext(parts),
   state,
   explorer: createExplorerCaches(listThreadStore),
@@ -39,13 +43,15 @@ export const createIngestContext = ({
   duties,
   settings,
   clock,
+  provenTime = new ProvenTime(clock),
   random,
   log,
-}: Omit<Context, 'state'>): IngestContext => ({
+}: Omit<ContextParts, 'state'>): IngestContext => ({
   ingest,
   duties,
   settings,
   clock,
+  provenTime,
   random,
   log,
   streams: createStreamProgress(),

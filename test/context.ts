@@ -18,6 +18,7 @@ import { stateWith } from './authorization.ts'
 import { checkColumns } from './check-columns.ts'
 import { ManualClock } from './manual-clock.ts'
 import { openMigratedDatabase } from './postgres.ts'
+import { provenTimeOf } from './proven-time.ts'
 import { copyEmptyStores } from './template.ts'
 
 /** 2026-11-15T12:00:00Z, the default time of tests. */
@@ -92,6 +93,7 @@ export async function openContext(
     duties: dutiesOnThisThread(checked(dutiesState)),
     settings,
     clock,
+    provenTime: provenTimeOf(clock),
     random: seededRandom('desk'),
     log: silentLog,
   })

@@ -4,6 +4,7 @@ import { leasedDuties, leasedState } from '#ingest/leased-stores.ts'
 import { ingestCallNames, ingestCalls } from '#operations/ingest-calls.ts'
 import { systemClock } from '#runtime/clock.ts'
 import type { Log } from '#runtime/log.ts'
+import { ProvenTime } from '#runtime/proven-time.ts'
 import { systemRandom } from '#runtime/random.ts'
 import type { Settings } from '#runtime/settings.ts'
 import { sendNotice, serveThread, type ThreadHandlers, threadStart } from '#runtime/worker-thread.ts'
@@ -21,6 +22,8 @@ export interface IngestThreadStart {
   /** See `IngestOptions`. */
   readonly holder: string
   readonly hasAlerts: boolean
+  /** Of the main thread. */
+  readonly provenTime: ProvenTime['shared']
 }
 
 /** What the thread sends: notices of the ingesters, and what they log, share and measure. */
@@ -95,6 +98,7 @@ async function openContext(): Promise<{ readonly context: IngestContext; readonl
     duties: leasedDuties(timedDuties(threads, systemClock, report)),
     settings,
     clock: systemClock,
+    provenTime: new ProvenTime(systemClock, start.provenTime),
     random: systemRandom,
     log: createLog({}),
   })

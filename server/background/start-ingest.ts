@@ -70,9 +70,12 @@ const stableMs = 600_000
 const storeTimeoutMs = 5000
 
 function ingestOnThread(context: AppContext, { dataDir, notify, recordOperation, hasAlerts }: IngestParts): Ingest {
-  const { clock, log, random, settings } = context
+  const { clock, log, provenTime, random, settings } = context
   const maps = sharedMaps(context)
-  const start: IngestThreadStart = { settings, dataDir, hasAlerts, holder: random.uuid() }
+  const start: IngestThreadStart = {
+    ...{ settings, dataDir, hasAlerts, holder: random.uuid() },
+    provenTime: provenTime.shared,
+  }
   const thread = openThread(new URL('./ingest-thread.ts', import.meta.url), start, {
     isBackground: true,
     resourceLimits,

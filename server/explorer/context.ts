@@ -11,7 +11,7 @@ import type { StateLocation } from './labels/lists/write-list.ts'
 import type { ChainNode } from './nodes.ts'
 
 /** The group uses what ingesters write. Only the secret of download links is in the state (labels/lists/link-secret.ts). */
-export type ExplorerContext = Omit<Context, 'state' | 'duties'> & {
+export type ExplorerContext = Omit<Context, 'state' | 'duties' | 'provenTime'> & {
   readonly explorer: ReturnType<typeof createExplorerCaches>
 }
 

@@ -1,6 +1,7 @@
 // The context that every handler, ingester and command gets. Groups add their caches (server/context.ts).
 import type { Clock } from '#runtime/clock.ts'
 import type { Log } from '#runtime/log.ts'
+import type { ProvenTime } from '#runtime/proven-time.ts'
 import type { Random } from '#runtime/random.ts'
 import type { Settings } from '#runtime/settings.ts'
 import type { Duties } from '#storage/duties.ts'
@@ -14,6 +15,8 @@ export interface Context {
   readonly duties: Duties
   readonly settings: Settings
   readonly clock: Clock
+  /** What deletions and expiries compare with. */
+  readonly provenTime: ProvenTime
   readonly random: Random
   readonly log: Log
 }

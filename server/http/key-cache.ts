@@ -16,7 +16,7 @@ interface VerifiedKey {
 }
 
 /** The function returns undefined for malformed, unknown, wrong, revoked and expired keys (behaviour/http.md#invalid-keys). */
-export function createKeyFinder({ state, clock }: Pick<Context, 'state' | 'clock'>) {
+export function createKeyFinder({ state, provenTime }: Pick<Context, 'state' | 'provenTime'>) {
   const revisions = cacheUntilVersionChanges<number>('keys')
   const readRevision = () => keyRevision(state)
   let knownRevision = Number.NaN
@@ -26,7 +26,7 @@ export function createKeyFinder({ state, clock }: Pick<Context, 'state' | 'clock
   function findAt(revision: number, text: string): Awaitable<KeyRecord | undefined> {
     if (revision !== knownRevision) [knownRevision, verified] = [revision, new Map()]
     const known = verified.get(text)
-    if (known && clock.now() < known.validUntilMs) return known.record
+    if (known && provenTime.forKeys() < known.validUntilMs) return known.record
     const parts = splitKey(text)
     return parts && verify(parts, text, verified)
   }
@@ -35,7 +35,7 @@ export function createKeyFinder({ state, clock }: Pick<Context, 'state' | 'clock
   async function verify(parts: KeyParts, text: string, keys: Map<string, VerifiedKey>): Promise<KeyRecord | undefined> {
     const record = await findKey(state, parts.id)
     const validUntilMs = findSecretEndMs(record, digestOf(parts))
-    if (!record || record.revokedAtMs !== undefined || clock.now() >= validUntilMs) return undefined
+    if (!record || record.revokedAtMs !== undefined || provenTime.forKeys() >= validUntilMs) return undefined
     keys.set(text, { record, validUntilMs })
     const [oldest] = keys.keys()
     if (keys.size > keysMax && oldest !== undefined) keys.delete(oldest)

@@ -37,11 +37,12 @@ function* countsOf(tallies: readonly PendingUsage[]): Generator<UsageCount> {
 
 export type UsageCounter = Awaited<ReturnType<typeof openUsageCounter>>
 
-export async function openUsageCounter({ state, clock, log }: Context) {
-  let prunedDay = dayOf(clock.now())
+export async function openUsageCounter({ state, clock, provenTime, log }: Context) {
+  let prunedDay = dayOf(provenTime.forDeletions())
   await pruneUsage(state, prunedDay)
+  const today = dayOf(clock.now())
   /** Day → key → accepted calls. */
-  const accepted = new Map([[prunedDay, await findAcceptedByKey(state, prunedDay)]])
+  const accepted = new Map([[today, await findAcceptedByKey(state, today)]])
   let tallies: PendingUsage[] = []
   let lastUsedMs = new Map<string, number>()
   /** For keys whose time was already stored in this minute. */
@@ -101,10 +102,10 @@ export async function openUsageCounter({ state, clock, log }: Context) {
       throw error
     }
     for (const keyId of written.lastUsedMs.keys()) storedThisMinute.add(keyId)
-    const today = dayOf(clock.now())
-    if (today > prunedDay) {
-      await pruneUsage(state, today)
-      prunedDay = today
+    const provenDay = dayOf(provenTime.forDeletions())
+    if (provenDay > prunedDay) {
+      await pruneUsage(state, provenDay)
+      prunedDay = provenDay
     }
   }
 

@@ -6,7 +6,7 @@ import type { ResponseForms } from './read/market-response.ts'
 import { ResponseCache } from './read/response-cache.ts'
 
 /** The group uses only what ingesters write. */
-export type MarketsContext = Omit<Context, 'state' | 'duties'> & {
+export type MarketsContext = Omit<Context, 'state' | 'duties' | 'provenTime'> & {
   readonly markets: ReturnType<typeof createMarketsCaches>
 }
 

@@ -37,7 +37,7 @@ export async function connectivityFindings(
     ...limitsChecks(context),
     clickhouseFindings(context),
   ])
-  return [...findings.flat(), ...(await clockFindings(sourceUrls(context)))]
+  return [...findings.flat(), ...(await clockFindings(context))]
 }
 
 type PendingFindings = Promise<readonly DoctorFinding[]>
@@ -159,12 +159,14 @@ const sourceUrls = ({ settings }: Pick<Context, 'settings' | 'clock'>): readonly
 ]
 
 /** Uses the median: a single source may have a wrong clock, but if most differ, the clock of this machine is wrong. */
-async function clockFindings(urls: readonly string[]): Promise<readonly DoctorFinding[]> {
-  const origins = [...new Set(urls.map((url) => URL.parse(url)?.origin ?? ''))].filter((origin) => /^http/.test(origin))
+async function clockFindings(context: Pick<Context, 'settings' | 'clock'>): Promise<readonly DoctorFinding[]> {
+  const origins = [...new Set(sourceUrls(context).map((url) => URL.parse(url)?.origin ?? ''))].filter((origin) =>
+    /^http/.test(origin),
+  )
   const leads: { readonly name: string; readonly leadMs: number }[] = []
   for (const origin of origins) {
     // Reachability is reported by the checks above.
-    const leadMs = await clockLeadMs(origin, clockTimeoutMs).catch(() => undefined)
+    const leadMs = await clockLeadMs(context.clock, origin, clockTimeoutMs).catch(() => undefined)
     if (leadMs !== undefined) leads.push({ name: cleanUrl(origin), leadMs })
   }
   if (leads.length === 0)

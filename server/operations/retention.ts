@@ -62,10 +62,10 @@ async function deleteRegularly(
 }
 
 function dropMarketVersions(
-  { ingest, settings, clock }: Pick<Context, 'ingest' | 'settings' | 'clock'>,
+  { ingest, settings, clock, provenTime }: Pick<Context, 'ingest' | 'settings' | 'clock' | 'provenTime'>,
   signal: AbortSignal,
 ): Promise<number> {
-  const cutoffMs = clock.now() - settings.markets.historyDays * dayMs
+  const cutoffMs = provenTime.forDeletions() - settings.markets.historyDays * dayMs
   return inSteps(clock, signal, () =>
     ingest.write((tx) => dropVersionsBefore(tx, cutoffMs, rowsPerStep), { lock: 'markets' }),
   )
@@ -73,18 +73,20 @@ function dropMarketVersions(
 
 /** Those that have expired. Returns their number. */
 export const dropIdempotencyKeys = (
-  { state, clock }: Pick<Context, 'state' | 'clock'>,
+  { state, clock, provenTime }: Pick<Context, 'state' | 'clock' | 'provenTime'>,
   signal: AbortSignal,
-): Promise<number> =>
-  inSteps(clock, signal, () => state.write((tx) => deleteExpiredIdempotencyKeys(tx, clock.now(), rowsPerStep)))
+): Promise<number> => {
+  const nowMs = provenTime.forDeletions()
+  return inSteps(clock, signal, () => state.write((tx) => deleteExpiredIdempotencyKeys(tx, nowMs, rowsPerStep)))
+}
 
 /** Returns the number of deleted quotes. A quote that may still be replayed stays. */
 export async function dropQuotes(
-  context: Pick<Context, 'state' | 'settings' | 'clock'>,
+  context: Pick<Context, 'state' | 'settings' | 'clock' | 'provenTime'>,
   signal: AbortSignal,
 ): Promise<number> {
   const days = Math.max(quotesDaysMin, context.settings.retention.quotesDays)
-  const nowMs = context.clock.now()
+  const nowMs = context.provenTime.forDeletions()
   return inSteps(context.clock, signal, () =>
     context.state.write((tx) =>
       tx.run(

@@ -37,7 +37,7 @@ export interface FetchOptions {
   readonly bytesMax: number
   readonly signal?: AbortSignal
   readonly headers?: Readonly<Record<string, string>>
-  readonly method?: 'GET' | 'POST'
+  readonly method?: 'GET' | 'HEAD' | 'POST'
   /** A POST request that changes nothing at the source. Like a GET request, it may be sent twice. */
   readonly isQuery?: true
   /** For servers that give the reason of an error only in its body. */
@@ -88,6 +88,22 @@ export const fetchStatus = (address: string, options: Omit<FetchOptions, 'bytesM
     (status) => status >= 200 && status < 300,
   )
 
+/** A header of a response with any status. Its body is not read. */
+export const fetchHeader = (
+  address: string,
+  name: string,
+  options: Omit<FetchOptions, 'bytesMax' | 'allocate'>,
+): Promise<string | undefined> =>
+  fetched(
+    address,
+    { ...options, bytesMax: 0 },
+    async (response) => {
+      response.destroy()
+      return headerOf(response, name)
+    },
+    () => true,
+  )
+
 async function fetched<T>(
   address: string,
   options: FetchOptions,
@@ -103,7 +119,7 @@ async function fetched<T>(
   // Why the request was ended here. The error that follows from it is of no interest.
   let ended: FetchError | undefined
   let exchange: ClientRequest | undefined
-  const { method = 'GET', isQuery = method === 'GET' } = options
+  const { method = 'GET', isQuery = method !== 'POST' } = options
   const headers = { accept: '*/*', 'accept-encoding': 'gzip, deflate, br', 'user-agent': 'tetrad', ...options.headers }
   const send = (): Promise<IncomingMessage> =>
     new Promise((resolve, reject) => {

@@ -2,11 +2,19 @@
 import { prepareLists } from '#explorer/labels/lists/prepare-lists.ts'
 import { startRates } from '#fx/rates/poll-rates.ts'
 import { runInOneProcess } from '#ingest/lease.ts'
+import { keepProvenTime, type TimeKeeper } from '#operations/proven-time/keep-proven-time.ts'
 import { startRetention } from '#operations/retention.ts'
 import type { Metrics } from '#runtime/metrics.ts'
 import type { Ingest } from '../background/start-ingest.ts'
 import type { AppContext } from '../context.ts'
 import { extensionLoops } from '../extensions.ts'
+
+export interface BackgroundParts {
+  readonly ingest: Ingest
+  readonly metrics: Metrics
+  readonly timeKeeper: TimeKeeper
+  readonly hasExtensions: boolean
+}
 
 /** Disposing stops all of it and waits for its end. */
 export class BackgroundWork implements AsyncDisposable {
@@ -14,9 +22,9 @@ export class BackgroundWork implements AsyncDisposable {
   readonly #running: Promise<void>[] = []
 
   /** Call this after the server listens, which the first work would delay. */
-  start(context: AppContext, ingest: Ingest, metrics: Metrics, hasExtensions: boolean): void {
+  start(context: AppContext, { ingest, metrics, timeKeeper, hasExtensions }: BackgroundParts): void {
     const { signal } = this.#stop
-    this.#running.push(prepareLists(context, signal), ingest.run(signal))
+    this.#running.push(prepareLists(context, signal), ingest.run(signal), keepProvenTime(context, timeKeeper, signal))
     if (hasExtensions) this.#running.push(...extensionLoops.map((run) => run(context, signal)))
     if (!context.settings.ingest.enabled) return
     for (const [name, work] of Object.entries(ingestersOnThisThread(context, metrics))) {

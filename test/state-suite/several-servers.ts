@@ -8,6 +8,7 @@ import { createKey, findKey, revokeKey, rotateKey } from '#storage/keys.ts'
 import type { State, StateWriter } from '#storage/state.ts'
 import { addUsage, dayOf } from '#storage/usage.ts'
 import { cacheUntilVersionChanges } from '#storage/version-cache.ts'
+import { provenTimeOf } from '../proven-time.ts'
 import { waitForMoment } from '../wait-until.ts'
 import { type CreateLocation, countCounters, insertCounter, writeInGroup } from './store-location.ts'
 import { clock, giveTime, nowMs, openTwoServers, random, stopBeforeCommit } from './two-servers.ts'
@@ -67,7 +68,7 @@ export function testSeveralServers(createLocation: CreateLocation): void {
   test('a revoked or rotated API key is refused by every server once it notices the commit (storage/state.ts, rule 15)', async () => {
     await using servers = await openTwoServers(createLocation)
     const { one, other } = servers
-    const find = createKeyFinder({ state: other, clock })
+    const find = createKeyFinder({ state: other, provenTime: provenTimeOf(clock) })
     const { id, key } = await createKey(one, { name: 'caller', plan: 'free' }, clock, random)
     await waitForMoment(async () => (await find(key)) !== undefined)
     const rotated = await rotateKey(one, { id }, clock, random)

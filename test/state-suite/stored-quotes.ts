@@ -8,6 +8,7 @@ import { getReceiptSigner, rotateReceiptKey } from '#fx/receipts/receipt-key.ts'
 import { dropIdempotencyKeys } from '#operations/retention.ts'
 import type { GroupWrite, State } from '#storage/state.ts'
 import { stateWith } from '../authorization.ts'
+import { provenTimeOf } from '../proven-time.ts'
 import type { CreateLocation } from './store-location.ts'
 import { clock, giveTime, nowMs, openTwoServers, random, stopBeforeCommit } from './two-servers.ts'
 
@@ -40,16 +41,18 @@ async function newQuote(state: State): Promise<NewQuote> {
   }
 }
 
-const replayOf = (idempotencyKey: string, bodyHash = 'same'): Replay => ({ keyId: 'caller', idempotencyKey, bodyHash })
+const replayOf = (idempotencyKey: string, bodyHash = 'same'): Omit<Replay, 'nowMs'> => ({
+  ...{ keyId: 'caller', idempotencyKey, bodyHash },
+})
 const countQuotes = async (state: State, receiptKey?: string): Promise<number> => {
   const where = receiptKey === undefined ? '' : `where receipt_key = '${receiptKey}'`
   return (await state.get<{ n: number }>(`select count(*) as n from fx_quotes ${where}`))?.n ?? 0
 }
 
 export function testStoredQuotes(createLocation: CreateLocation): void {
-  const store = async (state: State, replay: Replay, atMs = nowMs): Promise<string> => {
+  const store = async (state: State, replay: Omit<Replay, 'nowMs'>, atMs = nowMs): Promise<string> => {
     const build = async () => ({ ...(await newQuote(state)), createdMs: atMs })
-    return new TextDecoder().decode((await storeQuote(state, build, replay)).reply)
+    return new TextDecoder().decode((await storeQuote(state, build, { ...replay, nowMs: atMs })).reply)
   }
 
   test('an idempotency key that is used on two servers at once makes one quote (storage/state.ts, rule 13)', async () => {
@@ -75,7 +78,8 @@ export function testStoredQuotes(createLocation: CreateLocation): void {
     const stopped = stopBeforeCommit(one)
     const renewed = store(stopped.state, replayOf('order'), later)
     await stopped.reached
-    const context = { state: other, clock: { ...clock, now: () => later } }
+    const laterClock = { ...clock, now: () => later }
+    const context = { state: other, clock: laterClock, provenTime: provenTimeOf(laterClock) }
     const deleting = dropIdempotencyKeys(context, new AbortController().signal)
     await giveTime(other)
     stopped.release()

@@ -30,12 +30,12 @@ interface QuoteDraft extends PricedRequest {
 }
 
 export const createQuote = createHandler(contract['fx.createQuote'], async (input, context: FxContext, { caller }) => {
-  const { settings, state, clock } = context
+  const { settings, state, clock, provenTime } = context
   const requested = readRequestedAmount(input, settings.fx.tokens)
-  const replay = toReplay(input, caller.keyId)
+  const replay = toReplay(input, caller.keyId, provenTime.forDeletions())
   const createdMs = clock.now()
   // Before pricing: a replay must work even if the rates are stale or the pair is no longer offered.
-  const earlier = replay && (await findReplay(state, replay, createdMs))
+  const earlier = replay && (await findReplay(state, replay))
   if (earlier) return toResult(earlier)
   const offer = findOffer(settings.fx, input)
   // Without a spender, the signed permit could not be settled (behaviour/fx.md#settlement-contract).
@@ -52,10 +52,10 @@ const toResult = ({ reply, asOfMs }: StoredReply): HandlerResult<Quote> => ({
   confidence: { asOf: new Date(asOfMs).toISOString() },
 })
 
-const toReplay = (input: QuoteInput, keyId: string): Replay | undefined =>
+const toReplay = (input: QuoteInput, keyId: string, nowMs: number): Replay | undefined =>
   input.idempotencyKey === undefined
     ? undefined
-    : { keyId, idempotencyKey: input.idempotencyKey, bodyHash: bodyHash(input) }
+    : { keyId, idempotencyKey: input.idempotencyKey, bodyHash: bodyHash(input), nowMs }
 
 function findOffer(fx: FxSettings, { from, to, tenor }: QuoteInput): Offer {
   const offer = resolveOffer(fx, from.currency, to.currency, tenor)

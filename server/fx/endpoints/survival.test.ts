@@ -13,6 +13,7 @@ import { systemRandom } from '#runtime/random.ts'
 import { openState } from '#storage/open.ts'
 import { settingsWith, testNowMs, testRequestInfo } from '#test/context.ts'
 import { ManualClock } from '#test/manual-clock.ts'
+import { provenTimeOf } from '#test/proven-time.ts'
 import { createFxCaches } from '../context.ts'
 import { storeRates } from '../rates/rate-store.ts'
 import { createQuote } from './create-quote.ts'
@@ -26,10 +27,12 @@ else test('every acknowledged quote is stored after kill −9, and the store ope
 
 async function quoteUntilKilled(folder: string): Promise<void> {
   const source = { id: 'a', kind: 'http-json', url: 'https://rates.example/' }
+  const clock = new ManualClock(testNowMs)
   const context = {
     state: await openState(folder),
     settings: settingsWith({ fx: { spender: '0x3333333333333333333333333333333333333333', sources: [source] } }),
-    clock: new ManualClock(testNowMs),
+    clock,
+    provenTime: provenTimeOf(clock),
     random: systemRandom,
     log: silentLog,
     fx: createFxCaches(),

@@ -18,7 +18,9 @@ async function quoteOf(context: TestContext, change: Change = {}): Promise<NewQu
   }
 }
 
-const replayOf = (idempotencyKey: string, bodyHash = 'same'): Replay => ({ keyId: 'caller', idempotencyKey, bodyHash })
+const replayOf = (idempotencyKey: string, bodyHash = 'same'): Replay => ({
+  ...{ keyId: 'caller', idempotencyKey, bodyHash, nowMs: testNowMs },
+})
 const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
 const store = async (context: TestContext, quotes: readonly (readonly [NewQuote, (Replay | undefined)?])[]) =>
   Promise.allSettled(

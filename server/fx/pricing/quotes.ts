@@ -15,6 +15,8 @@ export interface Replay {
   readonly keyId: string
   readonly idempotencyKey: string
   readonly bodyHash: string
+  /** From `ProvenTime.forDeletions`: a key that was stored a day before has expired. */
+  readonly nowMs: number
 }
 
 export interface NewQuote {
@@ -39,14 +41,14 @@ export interface StoredReply {
 }
 
 /** The stored response for this idempotency key. Throws a fault if the request body was different. */
-export async function findReplay(reader: StateReader, replay: Replay, nowMs: number): Promise<StoredReply | undefined> {
+export async function findReplay(reader: StateReader, replay: Replay): Promise<StoredReply | undefined> {
   const row = await reader.get<StoredReply & { bodyHash: string }>(
     `select i.body_hash as "bodyHash", q.reply as "reply", q.as_of_ms as "asOfMs"
      from fx_idempotency i join fx_quotes q on q.id = i.quote_id
      where i.key_id = ? and i.idempotency_key = ? and i.created_ms > ?`,
     replay.keyId,
     replay.idempotencyKey,
-    nowMs - replayMs,
+    replay.nowMs - replayMs,
   )
   if (row && row.bodyHash !== replay.bodyHash) throw new Fault('fx.idempotency')
   return row
@@ -135,10 +137,10 @@ type EarlierReply = StoredReply & { readonly bodyHash: string }
 
 const keyColumns = ['key_id', 'idempotency_key']
 const replayColumns = [...keyColumns, 'body_hash', 'quote_id', 'created_ms']
-/** An expired key is free. */
-const takeExpired = `on conflict (key_id, idempotency_key) do update
-  set body_hash = excluded.body_hash, quote_id = excluded.quote_id, created_ms = excluded.created_ms
-  where fx_idempotency.created_ms <= excluded.created_ms - ${replayMs}`
+const unlessTaken = `on conflict (${keyColumns}) do nothing`
+/** Of a list of keys. They are free again. */
+const deleteExpired = `delete from fx_idempotency where created_ms <= ? and (${keyColumns}) in
+  (select k.value ->> 0, k.value ->> 1 from json_each(?) as k)`
 
 /** Stores the idempotency keys of these quotes. Returns the stored responses of keys that are taken. */
 async function reserveKeys(
@@ -148,7 +150,10 @@ async function reserveKeys(
   const rows = items.flatMap(({ quote, replay }) =>
     replay ? [[replay.keyId, replay.idempotencyKey, replay.bodyHash, quote.id, quote.createdMs]] : [],
   )
-  if ((await tx.insertMany('fx_idempotency', replayColumns, rows, takeExpired)) === rows.length) return new Map()
+  const insert = () => tx.insertMany('fx_idempotency', replayColumns, rows, unlessTaken)
+  if ((await insert()) === rows.length) return new Map()
+  const expiredMs = Math.min(...items.map(({ replay }) => replay?.nowMs ?? Number.POSITIVE_INFINITY)) - replayMs
+  if ((await tx.run(deleteExpired, expiredMs, JSON.stringify(rows))) > 0) await insert()
   const taken = await tx.all<EarlierReply & { name: string }>(
     `select k.value ->> 2 as "name", i.body_hash as "bodyHash", q.reply as "reply", q.as_of_ms as "asOfMs"
      from json_each(?) as k
