@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { parseJson, stringifyJson } from '#api/contract/json.ts'
 import type { Quote } from '#api/contract/wire/fx.ts'
+import type { SettlementInput } from '#fx/extensions/signature-check/settlement.ts'
 import { withState } from './data.ts'
 import { CommandFailure } from './failure.ts'
 import { note, print, printJson, printResult } from './print.ts'
@@ -93,14 +94,21 @@ interface CheckOptions extends CommonOptions {
 
 async function checkSignature(fileOrId: string, options: CheckOptions): Promise<void> {
   const { examineSignature } = await import('#fx/extensions/signature-check/check-signature.ts')
+  const { readSettlement } = await import('#fx/extensions/signature-check/settlement.ts')
   if (options.signer !== undefined && !/^0x[0-9a-fA-F]{40}$/.test(options.signer)) {
     throw new CommandFailure('signer.unreadable', '--signer must be 0x followed by 40 hexadecimal digits.')
   }
   const quote = await loadQuote(fileOrId, options)
   const signed = options.signed === undefined ? undefined : await readJson(options.signed)
-  const rpcUrl = options.rpcUrl ?? (await configOf(options)).settings.fx.rpcUrl
-  const { signature, signer } = options
-  const diagnosis = await examineSignature(quote, { signature, signer, signed }, rpcUrl, clock)
+  const { fx } = (await configOf(options)).settings
+  const { signature, signer, rpcUrl: url = fx.rpcUrl } = options
+  let failure: string | undefined
+  const reportFailure = (reason: string) => {
+    failure = reason
+  }
+  const node = { url, gasMax: fx.rpcGasMax, clock, reportFailure }
+  const readChain = url === '' ? undefined : (input: SettlementInput) => readSettlement(node, input)
+  const diagnosis = await examineSignature(quote, { signature, signer, signed }, clock, readChain)
   if (options.json) printJson(diagnosis)
   else {
     const signerText = diagnosis.signer === null ? 'no signer can be recovered' : `recovered signer ${diagnosis.signer}`
@@ -113,10 +121,13 @@ async function checkSignature(fileOrId: string, options: CheckOptions): Promise<
     if (diagnosis.expired) print('  the quote has expired')
     for (const { name, ok, message } of diagnosis.chain) print(`  ${ok ? 'ok' : 'NO'} ${name}: ${message}`)
   }
-  const isValid = diagnosis.verdict !== 'bad' && !diagnosis.deadlinePassed
-  const node = diagnosis.chain.find(({ name }) => name === 'node')
-  if (isValid && node)
-    throw new CommandFailure('node.unavailable', `Balance, allowance and nonce were not checked: ${node.message}.`)
+  const isChecked = diagnosis.verdict !== 'unknown' || diagnosis.findings.length === 0
+  const isValid = diagnosis.verdict !== 'bad' && isChecked && !diagnosis.deadlinePassed
+  if (isValid && failure !== undefined) {
+    const isUnread = diagnosis.chain.some(({ name }) => name === 'node')
+    const unchecked = isUnread ? 'Balance, allowance and nonce were' : 'The signature was'
+    throw new CommandFailure('node.unavailable', `${unchecked} not checked: ${failure}.`)
+  }
   const wouldSettle = isValid && diagnosis.chain.every(({ ok }) => ok)
   if (!wouldSettle) throw new CommandFailure('signature.invalid', 'The quote would not settle with this signature.')
 }

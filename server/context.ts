@@ -32,7 +32,7 @@ export const createContext = ({ state, ...parts }: ContextParts, listThreadStore
   ...createIngestContext(parts),
   state,
   explorer: createExplorerCaches(listThreadStore),
-  fx: createFxCaches(),
+  fx: createFxCaches(parts.clock),
   labelSearch: createLabelSearchCache(),
   changeStreams: new StreamSlots(),
   operators: createOperatorsCaches(),

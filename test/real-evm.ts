@@ -49,6 +49,7 @@ export async function openEvm(chainId = Number(evmChainId), hardfork: 'prague' |
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
     incoming.on('end', async () => {
       const body = JSON.parse(Buffer.concat(chunks).toString())
+      for (const { method, params } of [body].flat()) evm.onCall(method, params)
       const replies = Array.isArray(body) ? await Promise.all(body.map(reply)) : await reply(body)
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(replies))
     })
@@ -67,8 +68,10 @@ export async function openEvm(chainId = Number(evmChainId), hardfork: 'prague' |
     const account = mnemonicToAccount(phrase, { addressIndex })
     return createWalletClient({ account, chain, transport })
   })
-  return {
+  const evm = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    /** Is told what the node is called with over HTTP. */
+    onCall: (_method: string, _params: readonly unknown[]): void => {},
     request,
     rich: rich as [(typeof rich)[number], (typeof rich)[number], (typeof rich)[number]],
     wallet: (key: Hex) => createWalletClient({ account: privateKeyToAccount(key), chain, transport }),
@@ -83,6 +86,7 @@ export async function openEvm(chainId = Number(evmChainId), hardfork: 'prague' |
       await connection.close()
     },
   }
+  return evm
 }
 
 /** Compiles a Solidity source and returns its contracts by name. */

@@ -1,5 +1,9 @@
 // In-memory state of the FX group.
+import { Fault } from '#core/fault.ts'
+import { CallerQueue } from '#http/caller-queue.ts'
 import type { Context } from '#http/context.ts'
+import { LogThrottle } from '#http/log-throttle.ts'
+import { type Clock, systemClock } from '#runtime/clock.ts'
 import { cacheUntilVersionChanges } from '#storage/version-cache.ts'
 import type { StoredRate } from './pricing/mid.ts'
 import type { ReceiptKey } from './receipts/receipt-key.ts'
@@ -10,7 +14,16 @@ export type FxContext = Omit<Context, 'ingest' | 'duties'> & { readonly fx: Retu
 /** What is needed to read rates and the status of their sources. */
 export type RatesContext = Pick<FxContext, 'state' | 'settings' | 'clock'>
 
-export const createFxCaches = () => ({
+/** The calls into the node that run code of a caller's choice. One takes at most five seconds. */
+const nodeCalls = {
+  runningMax: 2,
+  waitingMax: 8,
+  refusal: () => new Fault('fx.checks_full', { retryAfterMs: 5000 }),
+}
+
+export const createFxCaches = (clock: Clock = systemClock) => ({
+  nodeCalls: new CallerQueue(nodeCalls),
+  nodeFailures: new LogThrottle(clock),
   /** The key that signs receipts, as last read from the store. */
   receiptKey: undefined as ReceiptKey | undefined,
   /** By pair of currencies. Many quotes are priced between two commits. */

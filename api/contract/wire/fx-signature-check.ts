@@ -22,7 +22,7 @@ export type ChainFinding = Static<typeof ChainFinding>
 export const SignatureDiagnosis = Type.Object({
   verdict: oneOf(['good', 'bad', 'unknown'], {
     description:
-      '`unknown`: the request names no signer; compare `signer` with the address you expect. Or it is a signature of a wallet that is not deployed yet (ERC-6492), and no node was asked.',
+      '`unknown`: the request names no signer; compare `signer` with the address you expect. Or the signature has the form of ERC-6492, which Permit2 refuses; the finding names what to deploy first. Or the signer is a contract, and the node did not run its check to the end.',
   }),
   signer: nullable({ ...Address, description: 'The signer, assuming that this quote was signed.' }),
   digest: { ...Hash, description: 'The digest to sign.' },
@@ -52,7 +52,7 @@ export const checkSignature = endpoint('fx.checkSignature', {
     ),
   }),
   reply: SignatureDiagnosis,
-  faults: ['record.not_found', 'body.too_large', 'body.type', 'body.invalid_json'],
+  faults: ['record.not_found', 'fx.checks_full', 'body.too_large', 'body.type', 'body.invalid_json'],
   example: {
     needs: `${ownQuoteNote} The quote must be tradable. The signature of this example is not valid.`,
     input: {

@@ -122,9 +122,15 @@ export const fxSettings = section(
     rpcUrl: withDefault(
       PatternText('^$|^https?://', 'begin with http:// or https://', {
         description:
-          'JSON-RPC URL of a node of `fx.chainId`. Signature checks read balance, allowance and nonce from it.',
+          'JSON-RPC URL of a node of `fx.chainId`. Signature checks read balance, allowance and nonce from it, and ask contract wallets whether they accept the signature.',
       }),
       '',
+    ),
+    rpcGasMax: integer(
+      2_000_000,
+      100_000,
+      100_000_000,
+      'Gas limit of each call of a signature check. Raise it if your contract wallets need more to check a signature.',
     ),
     crossVia: withDefault(
       Type.Array(PatternText('^[A-Z]{3}$', 'be three capital letters'), {

@@ -14,6 +14,7 @@ import { openSettlement, permit2, type Settlement } from '#test/settlement.ts'
 import { createQuote } from '../../endpoints/create-quote.ts'
 import { storeRates } from '../../rates/rate-store.ts'
 import { examineSignature } from './check-signature.ts'
+import { readSettlement } from './settlement.ts'
 
 const missing = await evmMissing()
 if (missing) process.stderr.write(`SKIPPED: contract signers on a real EVM: ${missing}\n`)
@@ -24,6 +25,7 @@ const otherAccount = privateKeyToAccount(`0x${'43'.repeat(32)}`)
 const lentKey: Hex = `0x${'44'.repeat(32)}`
 const lent = privateKeyToAccount(lentKey)
 const plenty = 10n ** 24n
+const gasMax = 2_000_000
 
 describe('a signer with code', { skip: missing }, () => {
   let evm: RealEvm
@@ -33,6 +35,7 @@ describe('a signer with code', { skip: missing }, () => {
 
   before(async () => {
     evm = await openEvm(chainId)
+    evm.onCall = (method, params) => calls.push({ method, params })
     chain = await openSettlement(evm, { given: 6, taken: 6 })
     const [operator] = evm.rich
     wallet = await chain.deploy('Wallet', owner.address)
@@ -68,10 +71,16 @@ describe('a signer with code', { skip: missing }, () => {
     assert.ok(quote.typedData)
     return { ...quote, typedData: quote.typedData }
   }
-  const examine = async (quote: Quote, signature: string, signer: string) => {
+  /** What the node was called with. */
+  let calls: { readonly method: string; readonly params: readonly unknown[] }[] = []
+  const diagnose = (quote: Quote, signature: string, signer: string) => {
     const input = { signature, signer, signed: undefined }
-    const diagnosis = await examineSignature(quote, input, evm.url, systemClock)
-    const { verdict, findings, chain: chainFindings } = diagnosis
+    const node = { url: evm.url, gasMax, clock: systemClock, reportFailure: assert.fail }
+    calls = []
+    return examineSignature(quote, input, systemClock, (settlement) => readSettlement(node, settlement))
+  }
+  const examine = async (quote: Quote, signature: string, signer: string) => {
+    const { verdict, findings, chain: chainFindings } = await diagnose(quote, signature, signer)
     return {
       verdict,
       findings: findings.length,
@@ -136,50 +145,102 @@ describe('a signer with code', { skip: missing }, () => {
       return { address, bytecode, wrap }
     }
 
-    test('good before and after its deployment, and Permit2 settles the inner signature', async () => {
+    test('unknown before and after its deployment, with what to deploy; Permit2 settles the inner signature', async () => {
       const [operator] = evm.rich
       const { address, bytecode, wrap } = await planWallet(owner.address)
       const quote = await requestQuote('110')
       const signature = await signQuote(quote, owner)
-      assert.deepEqual(await examine(quote, wrap(signature), address), {
-        verdict: 'good',
-        findings: 0,
-        chain: { signature: true, contract: false, balance: false, allowance: false, nonce: true },
-      })
-      assert.equal(await evm.request('eth_getCode', address, 'latest'), '0x', 'nothing was deployed')
+      const before = await diagnose(quote, wrap(signature), address)
+      assert.equal(before.verdict, 'unknown')
+      assert.deepEqual(
+        before.findings.map(({ field }) => field),
+        ['signature'],
+      )
+      const message = before.findings[0]?.message ?? ''
+      assert.ok(message.includes('ERC-6492') && message.includes(address) && message.includes(factory), message)
+      assert.deepEqual(
+        before.chain.filter(({ name }) => name === 'contract').map(({ ok }) => ok),
+        [false],
+      )
       await operator.sendTransaction({ to: factory, data: bytecode, gas: 1_000_000n } as never)
       await evm.mine()
       await chain.call(operator, 'Token', chain.given, 'mint', [address, plenty])
       await chain.call(operator, 'Wallet', address, 'approve', [chain.given, permit2, plenty])
-      const deployed = await examine(quote, wrap(signature), address)
-      assert.deepEqual([deployed.verdict, deployed.chain], ['good', { ...allOk, contract: true }])
+      const { signature: _, ...settles } = allOk
+      assert.deepEqual(await examine(quote, wrap(signature), address), {
+        verdict: 'unknown',
+        findings: 1,
+        chain: { ...settles, contract: true },
+      })
       assert.notEqual(await chain.settle(quote.typedData, address, wrap(signature) as Hex), 'settled')
+      assert.deepEqual(await examine(quote, signature, address), { verdict: 'good', findings: 0, chain: allOk })
       assert.equal(await chain.settle(quote.typedData, address, signature), 'settled')
     })
 
-    test('bad: another key, another wallet, another form, or no deployment', async () => {
-      const { address, wrap } = await planWallet(otherAccount.address)
+    test('bad if the signature only ends like ERC-6492', async () => {
+      const { address } = await planWallet(otherAccount.address)
       const quote = await requestQuote('111')
-      const verdictOf = async (signature: string, signer: string) => {
-        const { verdict, chain: onChain } = await examine(quote, signature, signer)
-        return [verdict, onChain.signature]
-      }
-      const [right, wrong] = [await signQuote(quote, otherAccount), await signQuote(quote, owner)]
-      assert.deepEqual(await verdictOf(wrap(right), address), ['good', true])
-      assert.deepEqual(await verdictOf(wrap(wrong), address), ['bad', false])
-      assert.deepEqual(await verdictOf(wrap(right), lent.address), ['bad', false])
-      assert.deepEqual(await verdictOf(`${right}${'6492'.repeat(16)}`, address), ['bad', false])
-      await evm.request('hardhat_setCode', factory, '0x60006000fd')
-      assert.deepEqual(await verdictOf(wrap(right), address), ['bad', false])
+      const signature = `${await signQuote(quote, otherAccount)}${'6492'.repeat(16)}`
+      assert.equal((await examine(quote, signature, address)).verdict, 'bad')
     })
 
     test('unknown without a node', async () => {
       const { address, wrap } = await planWallet(owner.address)
       const quote = await requestQuote('112')
       const input = { signature: wrap(await signQuote(quote, owner)), signer: address, signed: undefined }
-      const { verdict, findings } = await examineSignature(quote, input, '', systemClock)
+      const { verdict, findings } = await examineSignature(quote, input, systemClock, undefined)
       assert.equal(verdict, 'unknown')
       assert.match(findings[0]?.message ?? '', /ERC-6492/)
+    })
+  })
+
+  describe('code that never ends', () => {
+    /** JUMPDEST, PUSH1 0, JUMP. */
+    const endless = '0x5b600056'
+    const looper: Hex = `0x${'1e'.repeat(20)}`
+    const calldataOf = () =>
+      calls.filter(({ method }) => method === 'eth_call').map(({ params: [call] }) => call as Call)
+    interface Call {
+      readonly to?: string
+      readonly data: string
+      readonly gas?: string
+    }
+
+    test('in a signature of ERC-6492 never reaches the node: 353 bytes through the public CREATE2 deployer', async () => {
+      const create2: Hex = '0x4e59b44847b379578588920ca78fbf26c0b4956c'
+      await evm.request(
+        'hardhat_setCode',
+        create2,
+        '0x7fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffe03601600081602082378035828234f58015156039578182fd5b8082525050506014600cf3',
+      )
+      const quote = await requestQuote('120')
+      const types = [{ type: 'address' }, { type: 'bytes' }, { type: 'bytes' }]
+      const deployment: Hex = `0x${'00'.repeat(32)}${endless.slice(2)}`
+      const content = encodeAbiParameters(types, [create2, deployment, '0x'])
+      const { verdict, findings } = await diagnose(quote, `${content}${'6492'.repeat(16)}`, looper)
+      assert.equal(verdict, 'unknown')
+      assert.ok(findings[0]?.message.includes(create2))
+      assert.equal(calldataOf().length, 3)
+      for (const { to, data } of calldataOf()) {
+        assert.ok([chain.given.toLowerCase(), permit2.toLowerCase()].includes(String(to).toLowerCase()))
+        assert.ok(!data.includes(endless.slice(2)))
+      }
+    })
+
+    test('in the signer ends at the gas limit, which every call has: unknown, with the setting', async () => {
+      await evm.request('hardhat_setCode', looper, endless)
+      const quote = await requestQuote('121')
+      const { verdict, chain: findings } = await diagnose(quote, await signQuote(quote, owner), looper)
+      assert.equal(verdict, 'unknown')
+      const signatureFinding = findings.find(({ name }) => name === 'signature')
+      assert.equal(signatureFinding?.ok, false)
+      assert.match(signatureFinding?.message ?? '', /more than 2000000 gas .*fx\.rpcGasMax/)
+      assert.deepEqual(
+        calldataOf().map(({ gas }) => gas),
+        Array.from({ length: 4 }, () => `0x${gasMax.toString(16)}`),
+      )
+      // A failed call is not repeated.
+      assert.equal(calldataOf().filter(({ to }) => to === looper).length, 1)
     })
   })
 })

@@ -173,16 +173,19 @@ describe('bad, with the signed typed data', () => {
 
 test('a signature that is not whole bytes is refused before any node is called', async () => {
   for (const signature of ['0x123', '12', '0xgg'])
-    await assert.rejects(examineWhole(quote, { signature }, 'http://127.0.0.1:1/', systemClock), {
-      code: 'input.invalid',
-    })
+    await assert.rejects(
+      examineWhole(quote, { signature }, systemClock, async () => assert.fail()),
+      {
+        code: 'input.invalid',
+      },
+    )
 })
 
 test('typed data beyond the limits is refused, whether or not it must be hashed', async () => {
   const types = { ...quote.typedData.types, A: new Array(256).fill({ name: 'a', type: 'bool' }) }
   const shown = { signature: await signQuote(quote, signer), signed: { ...quote.typedData, types } }
   for (const whom of [signer.address, `0x${'55'.repeat(20)}`])
-    await assert.rejects(examineWhole(quote, { ...shown, signer: whom }, '', systemClock), {
+    await assert.rejects(examineWhole(quote, { ...shown, signer: whom }, systemClock, undefined), {
       code: 'input.invalid',
       problems: [{ at: ['body', 'typedData'], message: 'must have at most 128 fields in its types', value: undefined }],
     })

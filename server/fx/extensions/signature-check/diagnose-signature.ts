@@ -3,7 +3,8 @@
 //
 // 1. `good` means that the Permit2 contract recovers the expected signer from exactly these bytes. A signature that only
 //    a more lenient parser would accept is `bad`, with a finding.
-//    A signature of a wallet that is not deployed yet (ERC-6492) is `unknown` here: only a node can check it.
+//    A signature of a wallet that is not deployed yet (ERC-6492) is `unknown`: Permit2 refuses it, but may accept the
+//    signature inside it once the wallet is deployed.
 // 2. Without an expected signer, no signature is `bad` because of its signer: any bytes recover to some address.
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import type { Quote } from '#api/contract/wire/fx.ts'
@@ -11,7 +12,6 @@ import type { SignatureDiagnosis, SignatureFinding } from '#api/contract/wire/fx
 import { checksumAddress } from '#core/checksum-address.ts'
 import { findDifferences } from './document-differences.ts'
 import { hashStruct, hashTypedData, TypedDataTooLarge, type TypedDocument } from './hash-typed-data.ts'
-import { isPredeploySignature } from './predeploy-signature.ts'
 import { addressRecovery, type RecoverAddress } from './recover-address.ts'
 import { parseSignature } from './signature-text.ts'
 import { listSigningMistakes } from './signing-mistakes.ts'
@@ -32,7 +32,7 @@ export function diagnose(input: SignatureInput): Omit<SignatureDiagnosis, 'chain
   const { quote, signature, signer, signed, nowMs } = input
   const digest = hashTypedData(quote.typedData)
   const deadlineMs = quote.typedData.message.deadline * 1000
-  const { parts, findings: formatFindings } = parseSignature(signature)
+  const { parts, findings: formatFindings, isPredeploy } = parseSignature(signature, signer)
   const recover = parts && addressRecovery(parts)
   const recovered = recover?.(digest)
   const findings: SignatureFinding[] = [...formatFindings]
@@ -46,7 +46,7 @@ export function diagnose(input: SignatureInput): Omit<SignatureDiagnosis, 'chain
   }
   const good = recovered !== undefined && formatFindings.length === 0 && (signer === undefined || isBySigner)
   return {
-    verdict: good ? (signer === undefined ? 'unknown' : 'good') : isPredeploySignature(signature) ? 'unknown' : 'bad',
+    verdict: good ? (signer === undefined ? 'unknown' : 'good') : isPredeploy ? 'unknown' : 'bad',
     signer: recovered === undefined ? null : checksumAddress(recovered),
     digest: `0x${digest.toHex()}`,
     findings,

@@ -1,5 +1,6 @@
-// Signatures of contract wallets that are not deployed yet (ERC-6492). Such a signature holds the call that deploys the
-// wallet. A node can run this call and then ask the wallet (EIP-1271), without changing the chain.
+// Signatures of contract wallets that are not deployed yet (ERC-6492). Such a signature contains the call that deploys the
+// wallet. Permit2 does not know this form, so it is never settled as it is. No node runs the call either, because the caller
+// chooses its code.
 
 export interface PredeploySignature {
   /** The contract that deploys the wallet. */
@@ -13,7 +14,7 @@ export interface PredeploySignature {
 const suffix = '6492'.repeat(16)
 const wordDigits = 64
 
-/** Whether the signature has the form of ERC-6492. */
+/** Whether the signature ends like one of ERC-6492. */
 export const isPredeploySignature = (signature: string): boolean => signature.toLowerCase().endsWith(suffix)
 
 /** Undefined if the content is not `(address, bytes, bytes)`. */
@@ -39,34 +40,3 @@ export function parsePredeploySignature(text: string): PredeploySignature | unde
   if (!factory?.startsWith('0'.repeat(24)) || factoryCalldata === undefined || signature === undefined) return undefined
   return { factory: `0x${factory.slice(24)}`, factoryCalldata, signature }
 }
-
-/**
- * Code for an `eth_call` without a receiver: calls the factory, then the wallet. The call returns the word 1 if the wallet
- * returns `selector`, as EIP-1271 requires, and 0 otherwise. A factory that fails is ignored, because the wallet may be
- * deployed already. `walletCalldata` is the call of `isValidSignature`.
- */
-export function predeployCheckCode(
-  { factory, factoryCalldata }: PredeploySignature,
-  wallet: string,
-  selector: string,
-  walletCalldata: string,
-): string {
-  const calldatas = [factoryCalldata.slice(2), walletCalldata.slice(2)] as const
-  const [factoryBytes, walletBytes] = calldatas.map((calldata) => push4(calldata.length / 2)) as [string, string]
-  const program = (programBytes: number) =>
-    [
-      // The calldata of both calls is copied behind the first word of the memory, which gets the result.
-      `${factoryBytes}${push4(programBytes)}602039`, // CODECOPY
-      `60006000${factoryBytes}6020600073${factory.slice(2)}5af150`, // CALL, POP
-      `${walletBytes}${push4(programBytes + calldatas[0].length / 2)}602039`, // CODECOPY
-      `60206000${walletBytes}602073${wallet.slice(2).toLowerCase()}5afa`, // STATICCALL
-      '3d601f1002', // 31 < RETURNDATASIZE, MUL with the success
-      `60005163${selector}60e01b1402`, // MLOAD, EQ with the selector, MUL
-      '60005260206000f3', // MSTORE, RETURN
-    ].join('')
-  const programBytes = program(0).length / 2
-  return `0x${program(programBytes)}${calldatas.join('')}`
-}
-
-/** PUSH4, so that the length of the program does not depend on the number. */
-const push4 = (number: number): string => `63${number.toString(16).padStart(8, '0')}`

@@ -1,11 +1,15 @@
 // Checks on the chain whether a signed quote can be settled: the Permit2 contract exists, the signer has the tokens and
-// has approved Permit2, the nonce is unused, and a contract signer accepts the signature, also one that is not deployed yet
-// (ERC-6492). Read-only.
+// has approved Permit2, the nonce is unused, and a contract signer accepts the signature (EIP-1271). Read-only.
+//
+// 1. Every call has a gas limit, because the caller chooses the signer, and so the code that the node runs.
+// 2. No text of the node reaches the caller: errors of nodes contain addresses and keys.
 import type { TypedData } from '#api/contract/wire/fx.ts'
 import type { ChainFinding } from '#api/contract/wire/fx-signature-check.ts'
 import type { Clock } from '#runtime/clock.ts'
+import type { RpcOutcome } from '#sources/evm/batch-results.ts'
+import { kindOf } from '#sources/evm/node-errors.ts'
 import { openRpc, type RpcCall } from '#sources/evm/rpc.ts'
-import { isPredeploySignature, parsePredeploySignature, predeployCheckCode } from './predeploy-signature.ts'
+import { isPredeploySignature } from './predeploy-signature.ts'
 
 export interface SettlementInput {
   readonly typedData: TypedData
@@ -14,7 +18,28 @@ export interface SettlementInput {
   readonly digest: string
 }
 
+export interface CheckNode {
+  readonly url: string
+  /** Rule 1: the limit of each call. */
+  readonly gasMax: number
+  readonly clock: Clock
+  readonly signal?: AbortSignal | undefined
+  /** Gets the reason if the node does not return what is needed. It may contain the address of the node. */
+  readonly reportFailure: (reason: string) => void
+}
+
+export interface Settlement {
+  readonly findings: readonly ChainFinding[]
+  /** What the code of the signer returned; undefined: it has none, or was not called. */
+  readonly signer?: SignerAnswer
+}
+
+/** `unknown`: the node did not run the code to its end. */
+type SignerAnswer = 'accepts' | 'rejects' | 'unknown'
+
 const timeoutMs = 5000
+/** A node may reach its rate limit once. */
+const attemptsMax = 2
 /** Function selectors. */
 const selectors = {
   balanceOf: '70a08231', // balanceOf(address)
@@ -24,45 +49,82 @@ const selectors = {
 } as const
 
 /** If the node fails, returns a finding instead of throwing, so that the rest of the diagnosis is still returned. */
-export async function readSettlementFindings(
-  url: string,
-  input: SettlementInput,
-  clock: Clock,
-): Promise<ChainFinding[]> {
+export async function readSettlement(node: CheckNode, input: SettlementInput): Promise<Settlement> {
   const { domain } = input.typedData
+  const { url, clock, gasMax, signal } = node
   const rpc = openRpc({
     chain: String(domain.chainId),
     rpc: [{ url, perSecond: 0, batchMax: 10, timeoutMs }],
     clock,
   })
-  const outcomes = await rpc.call(settlementCalls(input), { untilMs: clock.monotonicMs() + timeoutMs })
-  const failed = outcomes.find((outcome, at) => outcome.is !== 'result' && at < signatureCallIndex)
-  if (failed && failed.is !== 'result') return [{ name: 'node', ok: false, message: failed.message }]
-  const [permit2Code, signerCode, balance, allowance, bitmap, signatureResult] = outcomes.map((outcome) =>
+  const untilMs = clock.monotonicMs() + timeoutMs
+  const outcomes = await rpc.call(settlementCalls(input, gasMax), { untilMs, attemptsMax, ...(signal && { signal }) })
+  const failed = outcomes.find((outcome) => !isAnswer(outcome))
+  if (failed && failed.is !== 'result') node.reportFailure(failed.message)
+  // Without the balances, nothing is left to report. A failed check of the signature is a finding of its own.
+  if (failed && outcomes.indexOf(failed) < signatureCallIndex)
+    return {
+      findings: [{ name: 'node', ok: false, message: 'the node of the server did not return a usable response' }],
+    }
+  const [permit2Code, signerCode = '0x', balance, allowance, bitmap] = outcomes.map((outcome) =>
     outcome.is === 'result' ? String(outcome.result) : '0x',
   )
-  return [
-    ...(permit2Code === '0x'
-      ? [{ name: 'contract' as const, ok: false, message: `there is no contract at ${domain.verifyingContract}` }]
-      : []),
-    ...(isPredeploySignature(input.signature)
-      ? predeployFindings(signerCode, signatureResult)
-      : contractSignerFinding(signerCode, signatureResult)),
-    ...tokenFindings(input.typedData, decodeUint256(balance), decodeUint256(allowance)),
-    nonceFinding(input.typedData, decodeUint256(bitmap)),
-  ]
+  const signatureOutcome = outcomes[signatureCallIndex]
+  const answer = signatureOutcome && signerCode !== '0x' ? readAnswer(signatureOutcome) : undefined
+  return {
+    ...(answer && { signer: answer.is }),
+    findings: [
+      ...(permit2Code === '0x'
+        ? [{ name: 'contract' as const, ok: false, message: `there is no contract at ${domain.verifyingContract}` }]
+        : []),
+      ...(answer ? [{ name: 'signature' as const, ok: answer.is === 'accepts', message: answer.message }] : []),
+      ...(isPredeploySignature(input.signature) ? [deploymentFinding(signerCode)] : []),
+      ...tokenFindings(input.typedData, decodeUint256(balance), decodeUint256(allowance)),
+      nonceFinding(input.typedData, decodeUint256(bitmap)),
+    ],
+  }
+
+  function readAnswer(outcome: RpcOutcome): { readonly is: SignerAnswer; readonly message: string } {
+    if (outcome.is === 'result') {
+      const accepts = String(outcome.result).toLowerCase().startsWith(`0x${selectors.isValidSignature}`)
+      return accepts
+        ? { is: 'accepts', message: 'the signer is a contract and accepts the signature (EIP-1271)' }
+        : { is: 'rejects', message: 'the signer is a contract and rejects the signature (EIP-1271)' }
+    }
+    if (outcome.is === 'error' && isOutOfGas.test(outcome.message))
+      return {
+        is: 'unknown',
+        message: `the signer is a contract that needs more than ${gasMax} gas to check the signature (fx.rpcGasMax)`,
+      }
+    return isAnswer(outcome)
+      ? { is: 'rejects', message: 'the signer is a contract that cannot check a signature (EIP-1271)' }
+      : { is: 'unknown', message: 'the signer is a contract, and the node did not check its signature (EIP-1271)' }
+  }
 }
+
+const isOutOfGas = /out of ?gas|gas required exceeds|ran out of gas|intrinsic gas/i
+/** How nodes report that the called code has failed. */
+const isExecutionFailure =
+  /revert|invalid (opcode|instruction|jump)|opcode|bad instruction|stack|exception|vm execution/i
+
+/** A result, or an error of the called code instead of the node. */
+const isAnswer = (outcome: RpcOutcome): boolean =>
+  outcome.is === 'result' ||
+  (outcome.is === 'error' &&
+    kindOf(outcome) === undefined &&
+    (isOutOfGas.test(outcome.message) || isExecutionFailure.test(outcome.message)))
 
 const signatureCallIndex = 5
 
-function settlementCalls({ typedData, signer, signature, digest }: SettlementInput): readonly RpcCall[] {
+function settlementCalls({ typedData, signer, signature, digest }: SettlementInput, gasMax: number): RpcCall[] {
   const { domain, message } = typedData
   const { token } = message.permitted
   const permit2 = domain.verifyingContract
   const code = (address: string): RpcCall => ({ method: 'eth_getCode', params: [address, 'latest'] })
   const call = (to: string, data: string): RpcCall => ({
     method: 'eth_call',
-    params: [{ to, data: `0x${data}` }, 'latest'],
+    params: [{ to, data: `0x${data}`, gas: `0x${gasMax.toString(16)}` }, 'latest'],
+    acceptsError: true,
   })
   return [
     code(permit2),
@@ -70,18 +132,11 @@ function settlementCalls({ typedData, signer, signature, digest }: SettlementInp
     call(token, `${selectors.balanceOf}${abiWord(signer)}`),
     call(token, `${selectors.allowance}${abiWord(signer)}${abiWord(permit2)}`),
     call(permit2, `${selectors.nonceBitmap}${abiWord(signer)}${abiWord(BigInt(message.nonce) >> 8n)}`),
-    signatureCall(signer, digest, signature),
+    // Permit2 refuses the form of ERC-6492, whatever the wallet returns.
+    ...(isPredeploySignature(signature)
+      ? []
+      : [call(signer, `${selectors.isValidSignature}${abiWord(digest)}${abiWord(64n)}${abiBytes(signature)}`)]),
   ]
-}
-
-function signatureCall(signer: string, digest: string, signature: string): RpcCall {
-  const dataFor = (bytes: string) =>
-    `0x${selectors.isValidSignature}${abiWord(digest)}${abiWord(64n)}${abiBytes(bytes)}`
-  const predeploy = isPredeploySignature(signature) ? parsePredeploySignature(signature) : undefined
-  const transaction = predeploy
-    ? { data: predeployCheckCode(predeploy, signer, selectors.isValidSignature, dataFor(predeploy.signature)) }
-    : { to: signer, data: dataFor(signature) }
-  return { method: 'eth_call', params: [transaction, 'latest'] }
 }
 
 const abiWord = (value: string | bigint): string => BigInt(value).toString(16).padStart(64, '0')
@@ -95,30 +150,12 @@ function abiBytes(hex: string): string {
 const decodeUint256 = (hex: string | undefined): bigint | undefined =>
   hex !== undefined && /^0x[0-9a-f]{64}$/i.test(hex) ? BigInt(hex) : undefined
 
-/** Permit2 calls `isValidSignature` of any signer with code, including accounts delegated by EIP-7702. */
-function contractSignerFinding(code: string | undefined, signatureResult: string | undefined): ChainFinding[] {
-  if (code === undefined || code === '0x') return []
-  const ok = signatureResult?.toLowerCase().startsWith(`0x${selectors.isValidSignature}`) ?? false
-  const message = ok
-    ? 'the signer is a contract and accepts the signature (EIP-1271)'
-    : 'the signer is a contract and rejects the signature (EIP-1271)'
-  return [{ name: 'signature', ok, message }]
-}
-
-/** The wallet decides. Permit2 does not know ERC-6492: it needs the deployed wallet and the inner signature. */
-function predeployFindings(code: string | undefined, signatureResult: string | undefined): ChainFinding[] {
-  const ok = decodeUint256(signatureResult) === 1n
-  const isDeployed = code !== undefined && code !== '0x'
-  const message = ok
-    ? 'the signer accepts the signature once it is deployed (ERC-6492)'
-    : 'the signer rejects the signature, or is not deployed by the call in it (ERC-6492)'
-  const todo = isDeployed
-    ? 'the signer is deployed: settle with the inner signature, because Permit2 does not accept the form of ERC-6492'
-    : 'the signer is not deployed: deploy it before settlement, and settle with the inner signature'
-  return [
-    { name: 'signature', ok, message },
-    ...(ok ? [{ name: 'contract' as const, ok: isDeployed, message: todo }] : []),
-  ]
+function deploymentFinding(code: string): ChainFinding {
+  const isDeployed = code !== '0x'
+  const message = isDeployed
+    ? 'the signer is deployed: check the inner signature, and settle with it'
+    : 'the signer is not deployed: deploy it before settlement'
+  return { name: 'contract', ok: isDeployed, message }
 }
 
 function tokenFindings(

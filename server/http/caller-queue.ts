@@ -1,0 +1,69 @@
+// Runs expensive work of callers: a few at the same time, one per caller. Others wait in a limited queue, and beyond it
+// they are refused. The queue is served in order, except that a caller whose work is running does not hold up the others.
+import type { Fault } from '#core/fault.ts'
+
+export interface CallerQueueOptions {
+  readonly runningMax: number
+  readonly waitingMax: number
+  /** What is thrown if the queue is full. */
+  readonly refusal: () => Fault
+}
+
+interface Waiting {
+  readonly caller: string
+  readonly start: () => void
+}
+
+export class CallerQueue {
+  readonly #options: CallerQueueOptions
+  readonly #running = new Set<string>()
+  readonly #waiting = new Set<Waiting>()
+
+  constructor(options: CallerQueueOptions) {
+    this.#options = options
+  }
+
+  /** If the signal aborts before the work has started, it does not start, and the reason of the signal is thrown. */
+  async run<T>(caller: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    signal?.throwIfAborted()
+    if (!this.#mayStart(caller)) await this.#wait(caller, signal)
+    else this.#running.add(caller)
+    try {
+      return await work()
+    } finally {
+      this.#running.delete(caller)
+      this.#startNext()
+    }
+  }
+
+  #mayStart(caller: string): boolean {
+    return this.#running.size < this.#options.runningMax && !this.#running.has(caller)
+  }
+
+  #wait(caller: string, signal: AbortSignal | undefined): Promise<void> {
+    if (this.#waiting.size >= this.#options.waitingMax) throw this.#options.refusal()
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        this.#waiting.delete(waiting)
+        reject(signal?.reason)
+      }
+      const start = () => {
+        signal?.removeEventListener('abort', leave)
+        resolve()
+      }
+      const waiting = { caller, start }
+      signal?.addEventListener('abort', leave, { once: true })
+      this.#waiting.add(waiting)
+    })
+  }
+
+  #startNext(): void {
+    for (const waiting of this.#waiting) {
+      if (!this.#mayStart(waiting.caller)) continue
+      this.#waiting.delete(waiting)
+      // Before the work starts, so that no other call takes its place.
+      this.#running.add(waiting.caller)
+      waiting.start()
+    }
+  }
+}
