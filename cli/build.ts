@@ -1,17 +1,19 @@
 // Builds the npm package into dist/. It contains JavaScript, because Node does not strip types below node_modules. `npm
-// pack` runs it. Every file that the command line imports keeps its path and line numbers.
+// pack` runs it. Every file that a process of Tetrad imports keeps its path and line numbers.
 import { cp, glob, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { stripTypeScriptTypes } from 'node:module'
 import { dirname, join, normalize } from 'node:path'
 import manifest from '../package.json' with { type: 'json' }
 
 const root = join(import.meta.dirname, '..')
+/** The main files of its processes. */
+const mainFiles = ['cli/main.ts', 'server/validators/chain/child-main.ts']
 const ownImport = /(['"])((?:\.{1,2}|#\w+)\/[^'"\n]+)\.(ts|js)\1/g
 
 /** Replaces `outDir`. Build the console first. */
 export async function buildPackage(outDir: string): Promise<void> {
   await rm(outDir, { recursive: true, force: true })
-  const files = new Set(['cli/main.ts'])
+  const files = new Set(mainFiles)
   // The set grows during the loop: each file adds its imports, including worker threads.
   for (const file of files) {
     const source = await readFile(join(root, file), 'utf8')

@@ -34,6 +34,9 @@ import { copyDemo } from './template.ts'
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '..')
 const bytesMax = 10_000_000
+/** Those that contain Node. The other optional packages are native code. */
+const nodePackages = Object.keys(manifest.optionalDependencies).filter((name) => name.startsWith('node-'))
+const nativePackages = Object.keys(manifest.optionalDependencies).filter((name) => !nodePackages.includes(name))
 const stages = parseContainerFile(readFileSync(join(root, 'ops/Dockerfile'), 'utf8'))
 const [packageStage, imageStage] = stages
 assert.ok(packageStage && imageStage)
@@ -197,7 +200,7 @@ describe('the package', () => {
       for (const [, name = ''] of code.matchAll(/\bimport\('([^'#.][^']*)'\)/g)) imported.add(name)
     }
     const foreign = [...imported].filter((name) => !isBuiltin(name)).map(packageOf)
-    assert.deepEqual(new Set(foreign), new Set(Object.keys(manifest.dependencies)))
+    assert.deepEqual(new Set(foreign), new Set([...Object.keys(manifest.dependencies), ...nativePackages]))
   })
 
   test('can be built after npm ci --omit=dev: what builds the console is not a development package', async () => {
@@ -225,7 +228,7 @@ describe('the package', () => {
       assert.deepEqual([os, cpu].flat(), [platform, arch])
       names.push(name)
     }
-    assert.deepEqual(names.sort(), Object.keys(manifest.optionalDependencies))
+    assert.deepEqual(names.sort(), nodePackages)
   })
 
   for (const folder of ['.', 'api']) {
@@ -283,7 +286,7 @@ function findOldNode(): string | undefined {
 const oldNode = findOldNode()
 const noEvm = await evmMissing()
 
-test('without optional packages, an old Node prints one line that says what to do', {
+test('without the Node package, an old Node prints one line that says what to do', {
   skip: oldNode === undefined && 'this machine has no Node older than 24',
 }, () => {
   const program = join(image.root, 'app/node_modules/.bin/tetrad')
@@ -307,7 +310,7 @@ describe('the commands of the documentation, with an old Node on the path', {
     // What `npm install -g` would make of the package, without copying Node, which has more than 100 MB.
     const modules = join(home20(), 'lib/node_modules')
     await cp(join(image.root, 'app/node_modules'), modules, { recursive: true, verbatimSymlinks: true })
-    for (const name of Object.keys(manifest.optionalDependencies))
+    for (const name of nodePackages)
       if (existsSync(join(root, 'node_modules', name)))
         await symlink(join(root, 'node_modules', name), join(modules, name))
     await mkdir(join(home20(), 'bin'))
@@ -421,7 +424,7 @@ describe('the container image', () => {
     assert.equal(child.exitCode, 0, `${stdout}${stderr}`)
   }
 
-  test('contains no optional packages and does not run as root', async () => {
+  test('contains no Node package and does not run as root', async () => {
     const installed = await readdir(join(image.root, 'app/node_modules'))
     assert.deepEqual(
       installed.filter((name) => name.startsWith('node-')),

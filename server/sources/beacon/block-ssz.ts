@@ -1,5 +1,5 @@
 // Reads a signed block from its SSZ bytes, for the forks since Altair. It reads only the fields that ratings need, at
-// the offsets that the consensus specifications define (decisions/read-ssz-in-place.md).
+// the offsets that the consensus specifications define (decisions/compute-states-with-the-library-of-a-client.md).
 
 import {
   type Attestation,

@@ -1,0 +1,193 @@
+// Starts the chain process of a network, calls it, and starts it again after it has died.
+//
+// 1. A call that takes too long ends the process: the native library can hang, and nothing inside can interrupt it.
+// 2. After a start, `restore` loads a state before any other call runs. Blocks after that state must be processed again;
+//    `unknown-parent` is how the caller finds out.
+// 3. Three deaths within ten minutes stop the process for good. Every call then fails with the same ChainStoppedError.
+import { type ChildProcess, fork } from 'node:child_process'
+import type { Clock } from '#runtime/clock.ts'
+import type { ChainReply, ChainRequest, ChainStart, InputOf, OperationName, OutputOf } from './messages.ts'
+
+const deathsMax = 3
+const deathsWithinMs = 600_000
+/** Of calls without a limit of their own. Loading and saving a large state takes up to a minute. */
+const callMsMax = 300_000
+
+const blockMs = 10_000
+
+/** The limit of `processBlock`. `epochs`: those between the block and its parent. */
+export const blockTimeoutMs = (epochs: number): number => blockMs * (1 + Math.max(0, epochs))
+
+/** The process has died during the call, or because of it. The next call starts it again. */
+export class ChainProcessError extends Error {
+  override readonly name: string = 'ChainProcessError'
+}
+
+/** The process has died too often. */
+export class ChainStoppedError extends ChainProcessError {
+  override readonly name = 'ChainStoppedError'
+}
+
+export interface ChainCaller {
+  call<Name extends OperationName>(
+    name: Name,
+    input: InputOf<Name>,
+    limits?: { readonly timeoutMs?: number },
+  ): Promise<OutputOf<Name>>
+}
+
+export interface ChainProcessOptions {
+  readonly start: ChainStart
+  readonly clock: Clock
+  /** Loads the state to continue from, after each start. */
+  readonly restore: (process: ChainCaller) => Promise<void>
+  /** Megabytes of its heap; undefined: the default of Node. */
+  readonly heapMb?: number | undefined
+  readonly onDeath?: (reason: string) => void
+}
+
+export interface ChainProcess extends ChainCaller, AsyncDisposable {
+  /** Process id; undefined while it does not run. */
+  readonly pid: number | undefined
+}
+
+interface Waiting {
+  resolve(value: unknown): void
+  reject(error: Error): void
+  stopTimer(): void
+}
+
+export function openChainProcess(options: ChainProcessOptions): ChainProcess {
+  const { clock, start, restore, heapMb, onDeath } = options
+  const deaths: number[] = []
+  let running: Promise<RunningChild> | undefined
+  let child: RunningChild | undefined
+  let stopped: ChainStoppedError | undefined
+  let isClosed = false
+
+  const onExit = (ended: RunningChild, reason: string): void => {
+    if (child === ended) child = running = undefined
+    if (isClosed) return
+    deaths.push(clock.monotonicMs())
+    onDeath?.(reason)
+    const recent = deaths.filter((at) => at > clock.monotonicMs() - deathsWithinMs)
+    if (recent.length >= deathsMax)
+      stopped = new ChainStoppedError(
+        `the chain process has ended ${recent.length} times in ten minutes, last: ${reason}`,
+      )
+  }
+  const begin = async (): Promise<RunningChild> => {
+    const begun = startChild({ start, clock, heapMb, onExit })
+    child = begun
+    await begun.ready
+    await restore(begun)
+    return begun
+  }
+  return {
+    get pid() {
+      return child?.pid
+    },
+    async call(name, input, limits) {
+      if (isClosed) throw new ChainProcessError('the chain process was closed')
+      if (stopped) throw stopped
+      running ??= begin()
+      const current = running
+      try {
+        return await (await current).call(name, input, limits)
+      } catch (error) {
+        // A failed start is repeated with the next call.
+        if (running === current && (await isFailed(current))) {
+          running = undefined
+          await child?.close()
+          child = undefined
+        }
+        throw stopped ?? error
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      isClosed = true
+      await child?.close()
+    },
+  }
+}
+
+const isFailed = (promise: Promise<unknown>): Promise<boolean> =>
+  promise.then(
+    () => false,
+    () => true,
+  )
+
+interface RunningChild extends ChainCaller {
+  readonly pid: number | undefined
+  readonly ready: Promise<void>
+  close(): Promise<void>
+}
+
+interface ChildOptions extends Pick<ChainProcessOptions, 'start' | 'clock' | 'heapMb'> {
+  onExit(child: RunningChild, reason: string): void
+}
+
+function startChild({ start, clock, heapMb, onExit }: ChildOptions): RunningChild {
+  const waiting = new Map<number, Waiting>()
+  let nextId = 1
+  let reason: string | undefined
+  const process = fork(new URL('./child-main.ts', import.meta.url), {
+    serialization: 'advanced',
+    execArgv: heapMb === undefined ? [] : [`--max-old-space-size=${heapMb}`],
+  })
+  const { promise: ready, resolve: isReady, reject: hasFailed } = Promise.withResolvers<void>()
+  const exited = new Promise<void>((resolve) => process.once('close', () => resolve()))
+  // `ready` may fail without a call that waits for it.
+  ready.catch(() => {})
+
+  const settle = (id: number): Waiting | undefined => {
+    const call = waiting.get(id)
+    waiting.delete(id)
+    call?.stopTimer()
+    return call
+  }
+  const running: RunningChild = {
+    pid: process.pid,
+    ready,
+    call: (name, input, { timeoutMs = callMsMax } = {}) => {
+      const id = nextId++
+      return new Promise((resolve, reject) => {
+        const stopTimer = clock.every(timeoutMs, () => end(process, `${name} took more than ${timeoutMs} ms`))
+        waiting.set(id, { resolve: resolve as (value: unknown) => void, reject, stopTimer })
+        send({ is: 'call', id, name, input })
+      })
+    },
+    async close() {
+      reason ??= 'it was closed'
+      process.kill('SIGKILL')
+      await exited
+    },
+  }
+  const end = (child: ChildProcess, why: string): void => {
+    reason ??= why
+    child.kill('SIGKILL')
+  }
+  const send = (request: ChainRequest): void =>
+    void process.send(request, (error) => error && end(process, `a message could not be sent: ${error.message}`))
+
+  process.on('message', (reply: ChainReply) => {
+    if (reply.is === 'ready') return isReady()
+    const call = reply.id === undefined ? undefined : settle(reply.id)
+    if (reply.is === 'value') return call?.resolve(reply.value)
+    const error = Object.assign(new Error(reply.message), reply.stack !== undefined && { stack: reply.stack })
+    if (reply.id === undefined) hasFailed(error)
+    call?.reject(error)
+  })
+  process.on('error', (error) => {
+    reason ??= error.message
+  })
+  process.on('exit', (code, signal) => {
+    const why = reason ?? `it ended with ${signal ?? `code ${code}`}`
+    const error = new ChainProcessError(`the chain process has ended: ${why}`)
+    hasFailed(error)
+    onExit(running, why)
+    for (const id of [...waiting.keys()]) settle(id)?.reject(error)
+  })
+  send({ is: 'start', start })
+  return running
+}

@@ -1,0 +1,49 @@
+// What the chain process needs of a library that computes states. The two implementations are ./typescript-engine.ts and
+// ./native-engine.ts. States are immutable: every operation returns a new one, which shares memory with the old one.
+import type { SignedBeaconBlock } from '@lodestar/types'
+import type { EngineName } from './messages.ts'
+
+export interface EngineCheckpoint {
+  readonly epoch: number
+  readonly root: Uint8Array
+}
+
+/** Committees of an epoch: by slot of the epoch, then by committee. */
+export type EngineCommittees = readonly (readonly Uint32Array[])[]
+
+export interface EngineState {
+  readonly slot: number
+  readonly validatorCount: number
+  readonly latestBlockHeader: {
+    readonly slot: number
+    readonly proposerIndex: number
+    readonly parentRoot: Uint8Array
+    readonly stateRoot: Uint8Array
+    readonly bodyRoot: Uint8Array
+  }
+  readonly previousJustifiedCheckpoint: EngineCheckpoint
+  readonly currentJustifiedCheckpoint: EngineCheckpoint
+  readonly finalizedCheckpoint: EngineCheckpoint
+  /** Of the epoch of the state, by slot. */
+  readonly proposers: readonly number[]
+  readonly committees: EngineCommittees
+  /** By seat. */
+  readonly syncCommittee: ArrayLike<number>
+  root(): Uint8Array
+  /** All of the state as SSZ. Callers read fields of it by their ranges. */
+  serialize(): Uint8Array
+  /** The state at a later slot without a block, with the epoch transitions up to it. */
+  advance(slot: number): EngineState
+  /** The state after the block. The root of the result is not compared, and the proposer's signature is not verified. */
+  process(block: SignedBeaconBlock, verifiesSignatures: boolean): EngineState
+  /** Frees the memory that no other state shares. */
+  release(): void
+}
+
+export interface Engine {
+  readonly name: EngineName
+  /** `slot`: of the state. */
+  load(bytes: Uint8Array, slot: number): EngineState
+  /** The proposer's signature. The state has the key of the proposer. */
+  verifyProposer(block: SignedBeaconBlock): boolean
+}

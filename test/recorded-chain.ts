@@ -1,0 +1,61 @@
+// The blocks and states of recorded chains as SSZ, for tests of the chain process. Some recordings are not part of the
+// project: they are in a folder next to it.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { ChainStart } from '#validators/chain/messages.ts'
+import { unpackRecording } from './beacon-replay.ts'
+
+interface Answer {
+  readonly path: string
+  readonly status: number
+  readonly accept: string
+  readonly bodyEncoding: 'utf8' | 'base64'
+  readonly body: string
+}
+
+export interface RecordedChain {
+  readonly start: ChainStart
+  /** By slot, ascending. */
+  readonly blocks: ReadonlyMap<number, Uint8Array>
+  /** By slot, ascending. */
+  readonly states: ReadonlyMap<number, Uint8Array>
+}
+
+export const outsideRecording = (name: string): string => join(import.meta.dirname, '../../shared/recordings', name)
+
+/** For the option `skip` of a test: false if the recording is there. */
+export const skipWithoutRecording = (name: string): string | false =>
+  existsSync(outsideRecording(name)) ? false : `${outsideRecording(name)} does not exist`
+
+/** `files`: in the folder of recordings or absolute, without `.zst`. */
+export function readRecordedChain(files: readonly string[]): RecordedChain {
+  const answers = files.flatMap((file) =>
+    unpackRecording(file)
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Answer),
+  )
+  const dataAt = (path: string) => {
+    const found = answers.find((answer) => answer.path === path && answer.status === 200)
+    if (!found) throw new Error(`${files[0]} has no ${path}`)
+    return (JSON.parse(found.body) as { data: Record<string, unknown> }).data
+  }
+  const bytesBySlot = (path: RegExp) => {
+    const found = answers.flatMap((answer) => {
+      const slot = path.exec(answer.path)?.[1]
+      return slot !== undefined && answer.status === 200 && answer.bodyEncoding === 'base64'
+        ? [[Number(slot), Buffer.from(answer.body, 'base64')] as const]
+        : []
+    })
+    return new Map(found.sort(([one], [other]) => one - other))
+  }
+  return {
+    start: {
+      spec: dataAt('/eth/v1/config/spec'),
+      genesisValidatorsRoot: String(dataAt('/eth/v1/beacon/genesis').genesis_validators_root),
+      engine: 'typescript',
+    },
+    blocks: bytesBySlot(/^\/eth\/v2\/beacon\/blocks\/(\d+)$/),
+    states: bytesBySlot(/^\/eth\/v2\/debug\/beacon\/states\/(\d+)$/),
+  }
+}
