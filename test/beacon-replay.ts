@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { resolve } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { zstdDecompressSync } from 'node:zlib'
 
 /** `path`: in the folder of recordings or absolute, without the ending. */
@@ -14,6 +15,8 @@ export interface Exchange {
   readonly method: string
   readonly path: string
   readonly accept: string
+  /** Some recordings have several answers to one path, for different bodies. */
+  readonly requestBody?: string | null
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly bodyEncoding: 'utf8' | 'base64'
@@ -67,6 +70,8 @@ export const truth = (): Truth => JSON.parse(unpackRecording('beacon/truth.json'
 export interface ReplayOptions {
   /** Folder of the recording. */
   readonly recording?: string
+  /** The file of its answers. */
+  readonly file?: string
   /** Also serve responses that the node lacked, derived from others. */
   readonly derived?: boolean
   /** Further files of the recording. */
@@ -82,10 +87,13 @@ export interface Replay extends AsyncDisposable {
   readonly requests: readonly string[]
 }
 
-const keyOf = (method: string, path: string, accept: string): string => `${method} ${path} ${accept}`
+const sszType = 'application/octet-stream'
+
+const keyOf = (method: string, path: string, accept: string, body = ''): string => `${method} ${path} ${accept} ${body}`
 
 export async function openReplay({
   recording = 'beacon',
+  file = 'exchanges.ndjson',
   derived = false,
   more = [],
   ssz = true,
@@ -93,19 +101,23 @@ export async function openReplay({
 }: ReplayOptions = {}): Promise<Replay> {
   const exchanges = new Map<string, Exchange>()
   for (const exchange of [
-    ...exchangesOf(`${recording}/exchanges.ndjson`),
+    ...exchangesOf(`${recording}/${file}`),
     ...[...(derived ? ['derived'] : []), ...more].flatMap((name) => exchangesOf(`${recording}/${name}.ndjson`)),
   ]) {
-    exchanges.set(keyOf(exchange.method, exchange.path, exchange.accept), exchange)
+    const { method, path, requestBody } = exchange
+    const accept = exchange.accept.startsWith(sszType) ? sszType : 'application/json'
+    exchanges.set(keyOf(method, path, accept), exchange)
+    exchanges.set(keyOf(method, path, accept, requestBody ?? ''), exchange)
   }
   const requests: string[] = []
-  const server = createServer((request, response) => {
+  const server = createServer(async (request, response) => {
     const { method = 'GET', url = '/', headers } = request
     requests.push(`${method} ${url}`)
-    const wantsSsz = ssz && headers.accept?.includes('application/octet-stream') === true
-    const recorded =
-      (wantsSsz ? exchanges.get(keyOf(method, url, 'application/octet-stream')) : undefined) ??
-      exchanges.get(keyOf(method, url, 'application/json'))
+    const sent = await text(request)
+    const wantsSsz = ssz && headers.accept?.includes(sszType) === true
+    const find = (accept: string) =>
+      exchanges.get(keyOf(method, url, accept, sent)) ?? exchanges.get(keyOf(method, url, accept))
+    const recorded = (wantsSsz ? find(sszType) : undefined) ?? find('application/json')
     const original: Exchange = recorded ?? {
       method,
       path: url,
@@ -116,7 +128,6 @@ export async function openReplay({
       body: '{"code":404,"message":"not recorded"}',
     }
     const exchange = meddle ? meddle(original, requests.length) : original
-    request.resume()
     if (!exchange) return void request.socket.destroy()
     response.writeHead(exchange.status, exchange.headers)
     response.end(Buffer.from(exchange.body ?? '', exchange.bodyEncoding))

@@ -19,7 +19,8 @@ export const counts = [
   'slashes_collected',
   'slashes_received',
   /**
-   * Epochs without an execution node: the four execution amounts are unknown (behaviour/validators.md#unknown-values).
+   * Epochs without an execution node, blocks whose payment is unknown, and missed blocks of epochs in which no payment is
+   * known: the four execution amounts are unknown (behaviour/validators.md#unknown-values).
    */
   'execution_unknown',
 ] as const
@@ -39,8 +40,8 @@ export const penalties = [
 export const executionAmounts = ['missed_execution_reward', 'priority_fee', 'baseline_mev', 'external_reward'] as const
 
 /**
- * Balance changes that are not earnings. Deposits and consolidations may be negative. They create no row: a validator
- * without duties has none (behaviour/validators.md#income).
+ * Balance changes that are not earnings, of every validator that has a balance (behaviour/validators.md#income). Deposits
+ * and consolidations may be negative.
  */
 export const transfers = ['deposited', 'withdrawn', 'consolidated'] as const
 

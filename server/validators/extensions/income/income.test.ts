@@ -1,7 +1,6 @@
 // The income statement: its days explain the changes of balances to the gwei.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { IncomeDay } from '#api/contract/wire/validators-income.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { gloasFrom, presentForks } from '#simulator/beacon/plan.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
@@ -10,6 +9,7 @@ import { openNodeOfRun } from '#test/client-of-run.ts'
 import { openContext, type TestContext } from '#test/context.ts'
 import { type CompletedNetwork, simulateNetwork } from '#test/simulator/simulate-network.ts'
 import { callHandler, invalidInputs } from '#test/validators-world.ts'
+import { coveredEpochs } from '#validators/duties/coverage.ts'
 import { Follower } from '#validators/ingest/follow.ts'
 import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
 import { income } from './income.ts'
@@ -34,11 +34,6 @@ const readIncome = async (context: TestContext, input: object) =>
 const balanceAt = ({ snapshots, plan }: CompletedNetwork, epoch: number, index: number): number =>
   Number(snapshots[epoch * plan.slotsPerEpoch]?.validators[index]?.balance ?? 0n)
 
-const isActiveThrough = ({ snapshots, plan }: CompletedNetwork, index: number, { startEpoch, endEpoch }: IncomeDay) => {
-  const validator = snapshots[(endEpoch + 1) * plan.slotsPerEpoch]?.validators[index]
-  return validator !== undefined && validator.activation <= startEpoch && validator.exit > endEpoch
-}
-
 for (const [name, forkEpochs] of [
   ['since Electra', presentForks],
   ['across the fork to Gloas', gloasFrom(6)],
@@ -60,12 +55,13 @@ for (const [name, forkEpochs] of [
           parts.reduce<number>((sum, gwei) => sum + Number(gwei), 0),
           day.earnings,
         )
-        if (!isActiveThrough(world, index, day)) continue
         const change = balanceAt(world, day.endEpoch + 1, index) - balanceAt(world, day.startEpoch, index)
         assert.equal(day.balanceChange, change, `validator ${index}, day ${day.day}`)
         seen.days += 1
         for (const kind of ['deposits', 'withdrawals', 'consolidations'] as const) if (day[kind] !== 0) seen[kind] += 1
       }
+      const [first, last] = [0, (await coveredEpochs(context.duties, 'hoodi')).at(-1)?.until ?? 0]
+      assert.equal(total.balanceChange, balanceAt(world, last, index) - balanceAt(world, first, index))
       const utc = await readIncome(context, { indices: [index] })
       assert.deepEqual(utc.total, total)
     }

@@ -11,7 +11,7 @@ import { storedChain } from '#validators/duties/networks.ts'
 import { EpochReader } from '../read/epoch-reader.ts'
 import { createRewardQueries, type RewardQueries, voteParts } from '../read/reward-queries.ts'
 import { settleBalances } from '../read/settle-balances.ts'
-import { proposerReward } from '../rules/block-effects.ts'
+import { proposerReward, type SyncSeat } from '../rules/block-effects.ts'
 import { type Carry, type ProcessedEpoch, processEpoch } from './process-epoch.ts'
 import { Sums } from './sums.ts'
 
@@ -104,15 +104,20 @@ export async function compareRewards(
     if (sample && !sample.slots.includes(block.slot)) continue
     const reward = await queries.blockReward(block.slot)
     if (reward) compare('block', reward.votes + reward.sync + reward.slashings, proposerReward(block))
-    const syncRewards = new Map<number, number>()
-    for (const { validator, signed } of block.seats) {
-      syncRewards.set(validator, (syncRewards.get(validator) ?? 0) + (signed ? block.syncSeat : 0 - block.syncSeat))
+    const seats = Map.groupBy(block.seats, ({ validator }) => validator)
+    for (const [index, gwei] of (await queries.syncRewards(block.slot)) ?? []) {
+      const [paid, stated] = [paidSync(seats.get(index) ?? []), statedSync(seats.get(index) ?? [], block.syncSeat)]
+      compare('sync', gwei, gwei === stated ? gwei : paid)
     }
-    for (const [index, gwei] of (await queries.syncRewards(block.slot)) ?? [])
-      compare('sync', gwei, syncRewards.get(index) ?? 0)
   }
   return auditParts.map((part) => ({ epoch, part, ...tallies[part] }))
 }
+
+const paidSync = (seats: readonly SyncSeat[]): number => seats.reduce((sum, { gwei }) => sum + gwei, 0)
+
+/** Prysm's reply for a block that withdraws a whole balance contains the penalties that were no longer taken from it. */
+const statedSync = (seats: readonly SyncSeat[], syncSeat: number): number =>
+  seats.reduce((sum, { signed }) => sum + (signed ? syncSeat : 0 - syncSeat), 0)
 
 export const storeAudit = (duties: Duties, network: Network, lines: readonly AuditLine[]): Promise<void> =>
   // Not through duties/store.ts: the processor thread loads this file and must not load the store.

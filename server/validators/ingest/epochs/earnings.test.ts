@@ -41,7 +41,7 @@ function earningsOf(before: number, withdrawn: number, after: number, withdrawab
   }
   const effects: BlockEffects = {
     ...{ slot, proposer: 9, votes: 0, sync: 0, slashings: 0, slashed: [], syncSeat: 7 },
-    seats: [{ validator: 0, signed: false }],
+    seats: [{ validator: 0, signed: false, gwei: -7 }],
   }
   const [atStart, atEnd] = [stateWith(before, withdrawable), stateWith(after, withdrawable)]
   const found = computeEarnings(rules, { epoch, atStart, atEnd, blocks: [block] }, undefined, [effects], new Map())

@@ -40,6 +40,8 @@ export interface Earnings {
   readonly unexplained: ReadonlyMap<number, number>
   /** Both states list their pending queues, so that every deposit is known. */
   readonly hasPendingQueues: boolean
+  /** The effects of the blocks, with the penalties that were taken from sync seats. */
+  readonly effectsBetween: readonly BlockEffects[]
 }
 
 /**
@@ -71,13 +73,14 @@ export function computeEarnings(
     return replay.balance.slice()
   }
   let balancesAtUpdate: Float64Array | undefined
+  const applied: BlockEffects[] = []
   for (const effects of effectsBetween) {
     if (effects.slot === nextEpochSlot) balancesAtUpdate = processEpochEnd()
     for (const { validator } of effects.slashed) slashed.add(validator)
     const block = bySlot.get(effects.slot)
     const deducted = block?.bid ? withdrawals.get(effects.slot) : block?.payload
     const blockWithdrawals = deducted?.withdrawals ?? []
-    replay.applyBlock(effects, blockWithdrawals)
+    applied.push(replay.applyBlock(effects, blockWithdrawals))
     for (const { validator, amount } of blockWithdrawals) addTo(transfers.withdrawn, validator, amount)
     if (block) transfers.deposit(replay, block)
   }
@@ -103,6 +106,7 @@ export function computeEarnings(
     queuedExcess: transfers.queuedExcess,
     unexplained,
     hasPendingQueues,
+    effectsBetween: applied,
   }
 }
 
@@ -205,10 +209,11 @@ class BalanceReplay {
     this.#restMin = restMin
   }
 
+  /** Returns the effects with what the sync seats really changed. */
   applyBlock(
     effects: BlockEffects,
     withdrawals: readonly { readonly validator: number; readonly amount: number }[],
-  ): void {
+  ): BlockEffects {
     for (const { validator, amount } of withdrawals) {
       const rest = (this.balance[validator] as number) - amount
       this.balance[validator] = rest
@@ -216,8 +221,8 @@ class BalanceReplay {
     }
     for (const { validator, penalty } of effects.slashed) this.#earn(validator, penalty)
     this.#earn(effects.proposer, proposerReward(effects))
-    const { syncSeat } = effects
-    for (const { validator, signed } of effects.seats) this.#earn(validator, signed ? syncSeat : 0 - syncSeat)
+    const seats = effects.seats.map((seat) => ({ ...seat, gwei: this.#earn(seat.validator, seat.gwei) }))
+    return { ...effects, seats }
   }
 
   applyVoteRewards(voteRewards: VoteRewards | undefined): void {
@@ -231,11 +236,13 @@ class BalanceReplay {
     }
   }
 
-  #earn(index: number, gwei: number): void {
+  /** Returns the change of the balance. */
+  #earn(index: number, gwei: number): number {
     const before = this.balance[index] as number
     const isTooLow = before < 0 || this.#hasUnknownDeposit.has(index)
     const applied = isTooLow ? gwei : Math.max(gwei, 0 - before)
     this.balance[index] = before + applied
     this.earned[index] = (this.earned[index] as number) + applied
+    return applied
   }
 }

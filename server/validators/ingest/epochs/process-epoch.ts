@@ -77,10 +77,9 @@ export function processEpoch(
   addBlocks(sums, data, effects, proposals, firstSlotAt(rules, epoch))
   const { earned, transfers, unexplained } = earnings
   for (let index = 0; index < earned.length; index++) sums.add('earnings', index, earned[index] as number)
-  // Only in epochs with duties: otherwise it would depend on the other epochs of the segment whether there is a row.
+  // Also for validators without duties: a deposit comes before the activation, a full withdrawal after the exit.
   for (const [name, byValidator] of Object.entries(transfers) as [Transfer, ReadonlyMap<number, number>][])
-    for (const [index, gwei] of byValidator)
-      if (index < atStart.count && isActiveAt(atStart, index, epoch)) sums.addToRow(name, index, gwei)
+    for (const [index, gwei] of byValidator) sums.add(name, index, gwei)
   markActive(sums, data, epoch)
   const effectsOfNextEpochStart = effectsBetween.find(({ slot }) => slot === nextEpochSlot)
   const { proposerGwei, sameSlot } = votes
@@ -128,7 +127,7 @@ export function accountForBalances(
     const builders = findBuilderDifferences(rules, data, { effectsBetween, withdrawals, sameSlot, stake: stakes[0] })
     verifyBalances(rules, data, { ...earnings, builders }, accept)
   }
-  return { stakes, votes, effectsBetween, earnings }
+  return { stakes, votes, effectsBetween: earnings.effectsBetween, earnings }
 }
 
 /**
@@ -241,7 +240,11 @@ function addBlocks(
   const proposalAt = new Map(proposals.map((proposal) => [proposal.slot, proposal]))
   const execution = knownRewards && withPaidBids(knownRewards, proposals)
   const mean = meanOf(effects.map(proposerReward))
-  const executionMean = meanOf(effects.flatMap(({ slot }) => execution?.get(slot) ?? []).map(executionSum))
+  const knownSums = effects.flatMap(({ slot }) => execution?.get(slot) ?? []).map(executionSum)
+  const addMissedExecution = (proposer: number) =>
+    knownSums.length > 0
+      ? sums.add('missed_execution_reward', proposer, meanOf(knownSums))
+      : sums.add('execution_unknown', proposer, 1)
   for (let at = 0; at < proposers.length; at++) {
     const proposer = proposers[at] as number
     if (proposer < 0) continue
@@ -249,7 +252,7 @@ function addBlocks(
     const block = bySlot.get(firstSlot + at)
     if (!block) {
       sums.add('missed_block_reward', proposer, mean)
-      if (execution) sums.add('missed_execution_reward', proposer, executionMean)
+      if (execution) addMissedExecution(proposer)
       continue
     }
     sums.add('proposed', proposer, 1)
@@ -257,8 +260,7 @@ function addBlocks(
     if (isEmptyBlock(block, proposal)) sums.add('proposed_empty', proposer, 1)
     const paid = execution?.get(block.slot)
     // A payload that is not part of the chain pays nothing, as a missing block.
-    if (execution && !paid && proposal?.payload === 'empty')
-      sums.add('missed_execution_reward', proposer, executionMean)
+    if (execution && !paid && proposal?.payload === 'empty') addMissedExecution(proposer)
     else if (execution && !paid) sums.add('execution_unknown', proposer, 1)
     if (!paid) continue
     sums.add('priority_fee', proposer, paid.priorityFee)
@@ -288,14 +290,13 @@ function addEffects(sums: Sums, block: BlockEffects): void {
   sums.add('block_reward', block.proposer, proposerReward(block))
   sums.add('slashes_collected', block.proposer, block.slashed.length)
   for (const { validator } of block.slashed) sums.add('slashes_received', validator, 1)
-  const gwei = block.syncSeat
-  for (const { validator, signed } of block.seats) {
+  for (const { validator, signed, gwei } of block.seats) {
     if (signed) {
       sums.add('sync_signatures', validator, 1)
       sums.add('sync_reward', validator, gwei)
     } else {
-      sums.add('sync_penalty', validator, 0 - gwei)
-      sums.add('missed_sync_reward', validator, gwei)
+      sums.add('sync_penalty', validator, gwei)
+      sums.add('missed_sync_reward', validator, block.syncSeat)
     }
   }
 }

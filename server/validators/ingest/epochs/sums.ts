@@ -44,12 +44,6 @@ export class Sums {
     this.#isPresent[validator] = 1
   }
 
-  /** Adds to the row of the validator, but creates none. */
-  addToRow(name: Measure, validator: number, value: number): void {
-    const column = this.#columns[name]
-    column[validator] = (column[validator] as number) + value
-  }
-
   /**
    * Returns the sums of the validators to store, in ascending order, and starts with new buffers. The caller owns the
    * returned buffers and may transfer them to another thread.

@@ -12,15 +12,22 @@ export interface BlockEffects {
   readonly votes: number
   readonly sync: number
   readonly slashings: number
-  /** One entry per seat: the validator, and whether it signed. */
-  readonly seats: readonly { readonly validator: number; readonly signed: boolean }[]
+  /** One entry per seat of the sync committee. */
+  readonly seats: readonly SyncSeat[]
   readonly slashed: readonly { readonly validator: number; readonly penalty: number }[]
   /** Gwei for a sync signature; a missing one costs the same amount. */
   readonly syncSeat: number
 }
 
+export interface SyncSeat {
+  readonly validator: number
+  readonly signed: boolean
+  /** What the seat changed: `syncSeat` for a signature. A missing one takes as much, but at most the balance. */
+  readonly gwei: number
+}
+
 /**
- * `wasSlashed`: already slashed validators. Those that the block slashes are added, since a second proof has no effect.
+ * The penalties of sync seats are those of a sufficient balance: `computeEarnings` returns what was taken. `wasSlashed`: already slashed validators. Those that the block slashes are added, since a second proof has no effect.
  */
 export function computeEffects(
   rules: ConsensusRules,
@@ -30,10 +37,10 @@ export function computeEffects(
   votesGwei: number,
   wasSlashed: Set<number>,
 ): BlockEffects {
-  const seats = Array.from({ length: syncCommittee.length }, (_, seat) => ({
-    validator: syncCommittee[seat] as number,
-    signed: hasBit(block.syncBits, seat),
-  }))
+  const seats = Array.from({ length: syncCommittee.length }, (_, seat) => {
+    const signed = hasBit(block.syncBits, seat)
+    return { validator: syncCommittee[seat] as number, signed, gwei: signed ? stake.syncSeat : 0 - stake.syncSeat }
+  })
   const signatures = seats.reduce((sum, { signed }) => sum + (signed ? 1 : 0), 0)
   const { slashed, rewards } = computeSlashings(rules, block, stake, wasSlashed)
   return {
