@@ -75,7 +75,15 @@ describe('tetrad move', { skip: noPostgres }, () => {
     })
     const first = await runCommand(['move', '--from', 'data', '--json'], { cwd, env }).finally(() => server.close())
     assert.equal(first.code, 0, first.stderr)
-    const { tables } = JSON.parse(first.stdout) as { tables: { name: string; rows: number; written: number }[] }
+    const { isFinal, tables } = JSON.parse(first.stdout) as {
+      isFinal: boolean
+      tables: { name: string; rows: number; written: number }[]
+    }
+    assert.equal(isFinal, false)
+    // A server or a command on the half-current target would add to it, and the final move would be refused.
+    await assert.rejects(openStores(join(cwd, 'elsewhere'), { state: url }), /the move to this database is not complete/)
+    const refused = await runCommand(['keys', 'create', '--name', 'early', '--plan', 'free'], { cwd, env })
+    assert.match(refused.stderr, /the move to this database is not complete; stop the server on the data folder/)
     const days = tables.find(({ name }) => name === 'duties.duty_days')
     assert.ok(days && days.rows > 0 && days.written === days.rows, first.stdout)
 
@@ -84,7 +92,7 @@ describe('tetrad move', { skip: noPostgres }, () => {
     const stored = await everythingStored(contextOf(embedded, settings))
     await embedded.close()
     const second = await runCommand(['move', '--from', 'data'], { cwd, env })
-    assert.match(second.stdout, /Moved: \d+ tables, \d+ rows, all verified/, second.stderr)
+    assert.match(second.stdout, /Moved: \d+ tables, \d+ rows, all verified.*\n$/, second.stderr)
     assert.ok((await readdir(data)).every((name) => !name.startsWith('moving')))
     const shared = await openStores(join(cwd, 'elsewhere'), { state: url })
     assert.deepEqual(await everythingStored(contextOf(shared, settings)), stored)

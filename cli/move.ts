@@ -31,7 +31,7 @@ export function addMove(program: Command): void {
       'after',
       `
 The server may keep running. Afterwards stop it, run the same command again, set store.state and start it. No server
-starts on the target while the command runs.
+starts on the target before that.
 
 Example:
   $ export TETRAD_STORE_STATE=postgres://tetrad:…@db/tetrad
@@ -60,7 +60,7 @@ async function moveData(options: MoveOptions): Promise<void> {
   const folder = await mkdtemp(join(resolve(from), 'moving-'))
   cleanup.defer(() => rm(folder, { recursive: true, force: true }))
   const copy = join(folder, 'copy')
-  await copyFolder(options, from, copy)
+  const { isUsed } = await copyFolder(options, from, copy, cleanup)
 
   const signal = stopSignal(clock)
   const progress = openProgress(options.json === true, 'rows')
@@ -78,33 +78,43 @@ async function moveData(options: MoveOptions): Promise<void> {
         prefix: 'duties.',
       },
     ]
-    return moveStores(moves, reportTo(progress), signal)
+    return moveStores(moves, reportTo(progress), signal, !isUsed)
   })()
   const tables = await work.catch((error: unknown) => {
     if (!signal.aborted) throw error
     throw new CommandFailure('move.stopped', 'Stopped. Run the same command again to continue.')
   })
   progress.end()
-  printMoveReport(options, tables, (clock.monotonicMs() - startMs) / 1000)
+  printMoveReport(options, { tables, isFinal: !isUsed, tookSeconds: (clock.monotonicMs() - startMs) / 1000 })
 }
 
-/** A copy of all files of one moment, with or without a running server. */
-async function copyFolder(options: MoveOptions, from: string, copy: string): Promise<void> {
-  const [{ openDuties, openStateAndIngest }, { identifySources }, { copyStores }] = await Promise.all([
-    import('#storage/open.ts'),
-    import('#storage/move.ts'),
-    import('#storage/backup.ts'),
-  ])
+/** A copy of all files of one moment, with or without a running server. Without one, none starts before the move ends. */
+async function copyFolder(
+  options: MoveOptions,
+  from: string,
+  copy: string,
+  moveCleanup: AsyncDisposableStack,
+): Promise<{ readonly isUsed: boolean }> {
+  const [{ openDuties, openStateAndIngest }, { identifySources }, { copyStores }, { lockUnusedFolder }] =
+    await Promise.all([
+      import('#storage/open.ts'),
+      import('#storage/move.ts'),
+      import('#storage/backup.ts'),
+      import('#storage/folder-lock.ts'),
+    ])
   await using cleanup = new AsyncDisposableStack()
   const { upgradeBackups } = (await configOf(options)).settings.store
   const opened = await openStateAndIngest(from, { upgradeBackups, onUpgrade: note })
   const stores = cleanup.adopt(opened, () => opened.close())
   await refuseDemo(options, stores)
   const duties = cleanup.adopt(await openDuties(from), (store) => store.close())
+  const lock = lockUnusedFolder(from)
+  if (lock) moveCleanup.use(lock)
   // State and ingest get the same id, because they have the same target.
   await identifySources([stores.state, stores.ingest], random)
   await identifySources([duties], random)
   await copyStores(from, stores.ingest, copy)
+  return { isUsed: !lock }
 }
 
 /** Rows count twice: when they are compared, and when they are verified after writing. */
@@ -118,10 +128,20 @@ function reportTo(progress: ReturnType<typeof openProgress>): (progress: MovePro
   }
 }
 
-function printMoveReport(options: MoveOptions, tables: readonly MovedTable[], tookSeconds: number): void {
+interface MoveReport {
+  readonly tables: readonly MovedTable[]
+  /** Whether the target has everything, so that a server may start on it. */
+  readonly isFinal: boolean
+  readonly tookSeconds: number
+}
+
+function printMoveReport(options: MoveOptions, report: MoveReport): void {
+  const { tables, isFinal, tookSeconds } = report
   const sum = (field: 'rows' | 'written') => tables.reduce((total, table) => total + table[field], 0)
   const text = `Moved: ${tables.length} tables, ${sum('rows')} rows, all verified, ${sum('written')} written. ${tookSeconds.toFixed(1)} s.`
-  printResult(options, { tables, tookSeconds }, text)
-  if (!options.json && sum('written') > 0)
-    print('If the server was running: stop it, then run the same command again before you start it on PostgreSQL.')
+  printResult(options, report, text)
+  if (!options.json && !isFinal)
+    print(
+      'A server uses the data folder. Stop it and run the same command again; until then none starts on PostgreSQL.',
+    )
 }

@@ -9,6 +9,15 @@ export const lockName = 'lock.sqlite'
 
 /** Throws a fault if another process has the folder. Disposing releases the lock. */
 export function lockFolder(dir: string): Disposable {
+  const lock = lockUnusedFolder(dir)
+  if (lock) return lock
+  throw new Fault('store.unavailable', {
+    detail: `${dir} is in use by another process, probably a running server; stop it, or wait until it has ended`,
+  })
+}
+
+/** Undefined if another process has the folder. */
+export function lockUnusedFolder(dir: string): Disposable | undefined {
   const file = join(dir, lockName)
   let db: DatabaseSync | undefined
   try {
@@ -18,10 +27,7 @@ export function lockFolder(dir: string): Disposable {
     return db
   } catch (error) {
     db?.close()
-    if (!isBusy(error)) throw renameSqlite(error, file)
-    throw new Fault('store.unavailable', {
-      detail: `${dir} is in use by another process, probably a running server; stop it, or wait until it has ended`,
-      cause: error,
-    })
+    if (isBusy(error)) return undefined
+    throw renameSqlite(error, file)
   }
 }

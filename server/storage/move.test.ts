@@ -141,7 +141,7 @@ describe('moving to PostgreSQL', { skip: noPostgres }, () => {
         stop.signal,
       )
       if (await work.then(() => true).catch((error: Error) => assert.equal(error.name, 'AbortError'))) break
-      await assert.rejects(refuseUnfinishedState(target), /a move to this database has not finished/)
+      await assert.rejects(refuseUnfinishedState(target), /the move to this database is not complete/)
     }
     await refuseUnfinishedState(target)
     assert.deepEqual(await contents(target, snapshot), await contents(snapshot, snapshot))
@@ -205,7 +205,7 @@ describe('moving to PostgreSQL', { skip: noPostgres }, () => {
         }
         const work = moveStores(moves, report, stop.signal)
         if (await work.then(() => true).catch((error: Error) => assert.equal(error.name, 'AbortError'))) break
-        await assert.rejects(serve(), /a move to this database has not finished/)
+        await assert.rejects(serve(), /the move to this database is not complete/)
       }
       assert.ok(
         stopped.some((name) => name.startsWith('duties.')) && stopped.some((name) => !name.startsWith('duties.')),

@@ -8,7 +8,8 @@
 //    are always satisfied.
 // 4. The target must be empty, or filled only by moves of the same source: each transaction of a move records when
 //    it began. A database that has been used since is refused.
-// 5. All targets are marked as unfinished until everything is verified, so that no server starts on one of them (open.ts).
+// 5. All targets are marked as unfinished until everything is verified, and the source was not in use. So no server and no
+//    command uses a target that lacks something, and would be refused later by rule 4 (open.ts).
 import { createHash } from 'node:crypto'
 import { Fault } from '#core/fault.ts'
 import type { Random } from '#runtime/random.ts'
@@ -59,10 +60,12 @@ export interface StoreMove {
   readonly prefix?: string
 }
 
+/** `isFinal`: nothing writes to the source any more. */
 export async function moveStores(
   moves: readonly StoreMove[],
   report: (progress: MoveProgress) => void,
   signal: AbortSignal,
+  isFinal = true,
 ): Promise<readonly MovedTable[]> {
   const planned: (StoreMove & { readonly id: number; readonly tables: readonly Table[] })[] = []
   for (const move of moves) {
@@ -81,16 +84,18 @@ export async function moveStores(
     for (const table of work) await table.copy()
     for (const table of work) movedTables.push(await table.verified())
   }
-  for (const { target } of planned)
-    await numbered(target, (tx) => tx.run('delete from cursors where stream = ?', unfinishedKey))
+  if (isFinal)
+    for (const { target } of planned)
+      await numbered(target, (tx) => tx.run('delete from cursors where stream = ?', unfinishedKey))
   return movedTables
 }
 
-/** Throws if a move to this database has not finished. */
+/** Throws if a move to this database was interrupted, or began while a server used the source. */
 export async function refuseUnfinishedState(state: StateReader): Promise<void> {
   if ((await cursorOf(state, unfinishedKey)) === undefined) return
   throw new Fault('store.unavailable', {
-    detail: 'a move to this database has not finished; run `tetrad move` again, or empty the database',
+    detail:
+      'the move to this database is not complete; stop the server on the data folder and run `tetrad move` again, or empty the database',
   })
 }
 

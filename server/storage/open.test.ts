@@ -86,7 +86,7 @@ for (const database of ['state', 'duties'] as const)
     await stores.close()
     // Twice: the first failure must close the files.
     for (let tries = 0; tries < 2; tries++)
-      await assert.rejects(openStores(folder.dir), /a move to this database has not/)
+      await assert.rejects(openStores(folder.dir), /the move to this database is not complete/)
     await (await openState(folder.dir)).close()
     await (await openDuties(folder.dir)).close()
   })
@@ -136,7 +136,7 @@ describe('an upgrade', () => {
     const state = await openState(folder.dir)
     await state.write((tx) => moveCursor(tx, 'move/unfinished', 1))
     await state.close()
-    await assert.rejects(openLaterStores(folder.dir), /a move to this database has not/)
+    await assert.rejects(openLaterStores(folder.dir), /the move to this database is not complete/)
     assert.equal(versionOf(folder.dir), unchanged)
   })
 

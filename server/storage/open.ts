@@ -92,6 +92,7 @@ export async function openStateAndIngest(
 ): Promise<StateAndIngest> {
   await using resources = new AsyncDisposableStack()
   const { state, ingest } = await openUnmigratedBoth(dir, options, migrations, resources)
+  if (state.version > 0) await refuseUnfinishedState(state.store)
   await migrateBeside(dir, options, [state, ingest], ingest.store)
   const open = resources.move()
   return { state: state.store, ingest: ingest.store, close: () => open.disposeAsync() }
