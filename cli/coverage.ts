@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { ageText } from '#core/age.ts'
 import type { Coverage, Stream } from '#operations/coverage.ts'
 import { rateText, remainingText, shareText } from '#operations/progress-text.ts'
+import { describePasses } from '#shared/stream-passes.ts'
 import { missingTodo } from '#validators/ingest/gaps/explain-gaps.ts'
 import { withIngest } from './data.ts'
 import { queryOwner } from './data-owner.ts'
@@ -22,7 +23,7 @@ export function addCoverage(program: Command): void {
   program
     .command('coverage')
     .description(
-      'Show how fresh the data of each chain, network, rate source and feed is, how much was read, and where it has gaps. Exits with 1 if something is stale or missing.',
+      'Show how fresh the data of each chain, network, rate source and feed is, how much was read, and where it has gaps. Exits with 1 if something is stale, behind or missing.',
     )
     .option('--chain <id>', 'only this chain')
     .action(async (_: unknown, command: Command) => {
@@ -57,11 +58,12 @@ async function reportsOf(options: CommonOptions & { chain?: string }): Promise<r
 }
 
 /** A stream that is not syncing has no source by configuration, so it is no problem. */
-const needsAttention = ({ status }: Stream): boolean => status === 'stale' || status === 'gaps'
+const needsAttention = ({ status }: Stream): boolean => status === 'stale' || status === 'gaps' || status === 'behind'
 
 const tones: Readonly<Partial<Record<Stream['status'], Tone>>> = {
   healthy: 'ok',
   'catching up': 'warning',
+  behind: 'warning',
   stale: 'error',
   gaps: 'error',
 }
@@ -97,6 +99,8 @@ function printStreams(streams: readonly ShownStream[]): void {
       print(`${name}: ${from}-${until - 1} not read${reason === undefined ? '' : `: ${reason}`}`)
     if (gapsCount > gapsShown) print(`${name}: … and ${gapsCount - gapsShown} more`)
   }
+  for (const { name, status, passes } of streams)
+    if (status === 'behind' && passes) print(`${name}: ${describePasses(passes)}`)
   for (const stream of streams)
     if (stream.problem !== undefined && needsAttention(stream)) print(`${stream.name}: ${stream.problem}`)
   for (const { name, logs } of streams) for (const line of logs ? describeLogs(logs) : []) print(`${name}: ${line}`)
@@ -154,7 +158,7 @@ function summary(streams: readonly Stream[]): string {
     ...(ageless > 0 ? [`${ageless} of unknown age`] : []),
   ]
   if (needingAttention > 0)
-    return `${needingAttention} of ${streams.length} stale or with gaps${also.map((text) => `, ${text}`).join('')}.`
+    return `${needingAttention} of ${streams.length} stale, behind or with gaps${also.map((text) => `, ${text}`).join('')}.`
   if (also.length === 0) return 'Fresh and without gaps.'
   if (ageless > 0 && also.length === 1) return 'Complete. Age unknown: no server that reads the chain is running.'
   return `No stream is ${ageless > 0 ? 'known to be ' : ''}stale; ${also.join(', ')}.`

@@ -81,7 +81,10 @@ describe('tetrad move', { skip: noPostgres }, () => {
     }
     assert.equal(isFinal, false)
     // A server or a command on the half-current target would add to it, and the final move would be refused.
-    await assert.rejects(openStores(join(cwd, 'elsewhere'), { state: url }), /the move to this database is not complete/)
+    await assert.rejects(
+      openStores(join(cwd, 'elsewhere'), { state: url }),
+      /the move to this database is not complete/,
+    )
     const refused = await runCommand(['keys', 'create', '--name', 'early', '--plan', 'free'], { cwd, env })
     assert.match(refused.stderr, /the move to this database is not complete; stop the server on the data folder/)
     const days = tables.find(({ name }) => name === 'duties.duty_days')

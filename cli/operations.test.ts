@@ -3,7 +3,10 @@ import assert from 'node:assert/strict'
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { storeFeedState } from '#markets/feeds/feed-progress.ts'
+import { newFeedState } from '#markets/read/feed-state.ts'
 import { systemClock } from '#runtime/clock.ts'
+import { openStores } from '#storage/open.ts'
 import { type DemoServer, openDemoServer } from '#test/demo-server.ts'
 import { freePort } from '#test/programs.ts'
 import { openFolder, runCommand } from '#test/run-command.ts'
@@ -24,7 +27,8 @@ describe('next to a running server', () => {
     demo = await openDemoServer({}, systemClock, join(home.dir, 'data'))
     ;({ url, key } = demo)
     // The demo data was created when the test run began.
-    const isCatchingUp = async () => (await coverageOf(url)).some(({ status }) => status === 'catching up')
+    const isCatchingUp = async () =>
+      (await coverageOf(url)).some(({ status }) => status === 'catching up' || status === 'behind')
     for (let left = 1200; await isCatchingUp(); left--) {
       assert.ok(left > 0, 'it did not catch up')
       await systemClock.sleep(100)
@@ -207,6 +211,22 @@ describe('without a server', () => {
     const empty = await runCommand(['doctor', '--offline', '--json', '--data', 'nowhere'], { cwd: home.dir })
     assert.equal(empty.code, 1)
     assert.match(empty.stdout, /does not exist/)
+  })
+
+  test('1: coverage reports a feed that cannot keep up, with how far it is behind', async () => {
+    await using home = await openFolder()
+    const feed = '{ id: main, url: "http://127.0.0.1:9/", everyMs: 60000 }'
+    await writeFile(join(home.dir, 'tetrad.yaml'), `markets: { feeds: [${feed}] }\n`)
+    const stores = await openStores(join(home.dir, 'data'))
+    const nowMs = systemClock.now()
+    const slow = { startedMs: nowMs - 180_000, asOfMs: nowMs - 180_000, doneAtMs: nowMs, fullAtMs: nowMs }
+    await stores.ingest.write((tx) => storeFeedState(tx, { ...newFeedState('main'), ...slow }))
+    await stores.close()
+    const { code, stdout } = await runCommand(['coverage'], { cwd: home.dir })
+    assert.equal(code, 1)
+    assert.match(stdout, /^BEHIND +feed main .* 3 min/m)
+    assert.match(stdout, /^feed main: 3 passes behind: a pass takes 180 s, the interval is 60 s$/m)
+    assert.match(stdout, /1 of 3 stale, behind or with gaps\.\n$/)
   })
 
   test('1: conformance without a key or a URL says which is missing', async () => {

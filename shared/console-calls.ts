@@ -7,6 +7,7 @@ import type { Quote } from '#api/contract/wire/fx.ts'
 import type { SignedReceipt } from '#api/contract/wire/fx-extensions.ts'
 import type { Network } from '#api/contract/wire/networks.ts'
 import type { AddressLabel } from '#api/contract/wire/trail.ts'
+import type { StreamPasses } from './stream-passes.ts'
 
 /** GET, POST and DELETE /console/session. */
 export interface ConsoleSession {
@@ -152,11 +153,11 @@ export interface StreamView {
   readonly perSecond: number | null
   /** Until everything is read, at the present rate. The head moves on meanwhile; this is included. */
   readonly remainingSeconds: number | null
-  /** Time since the newest data was made, or since the last complete pass of a feed. Null: not known. */
+  /** Time since the newest data was made, or since the start of the last complete pass of a feed. Null: not known. */
   readonly ageSeconds: number | null
   /** No gap in what was read. How much of all that is: `share`. */
   readonly gapless: boolean
-  /** Not older than allowed. Null: the stream is not syncing. */
+  /** Not older than allowed, and not `behind`. Null: the stream is not syncing. */
   readonly fresh: boolean | null
   /**
    * Of an indexed chain after the Amsterdam fork: the blocks that were read from logs, and the first ranges of them. The
@@ -171,16 +172,18 @@ export interface StreamView {
   }
   /** Of a chain or network with several nodes. While they disagree, nothing is stored. */
   readonly nodes?: 'agree' | 'disagree' | 'not compared'
+  /** Of a rate source or a feed that is being read: whether it is read as often as configured. */
+  readonly passes?: StreamPasses
   /** The last errors of its nodes, source or feed, and what is wrong with its data; only for operators. */
   readonly problem?: string
   /** Only in the overview, if this process reads the stream. */
   readonly progress?: ProgressView
   /**
    * `gaps`: data is missing and nothing reads it. `catching up`: behind, but making progress. `stale`: behind without
-   * progress, or every read of a chain fails. `on demand`: a chain that is searched on request. `not syncing`: data
+   * progress, or every read of a chain fails. `behind`: each pass over it takes longer than its interval. `on demand`: a chain that is searched on request. `not syncing`: data
    * without a node or source, or a `push` source before its first rate.
    */
-  readonly status: 'healthy' | 'catching up' | 'stale' | 'gaps' | 'on demand' | 'not syncing'
+  readonly status: 'healthy' | 'catching up' | 'behind' | 'stale' | 'gaps' | 'on demand' | 'not syncing'
 }
 
 /** Progress of one stream in this process. */

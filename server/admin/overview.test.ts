@@ -47,7 +47,13 @@ describe('GET /console/overview', () => {
     await using site = await openConsole(settings)
     site.findings.push({ name: 'node of chain 1', ok: false, message: `${secretUrl} answered with status 500` })
     await writeStatus(site.context.state, 'desk', {
-      ...{ triedMs: testNowMs, goodMs: null, failures: 1, reason: `${secretUrl} answered with status 503` },
+      ...{
+        triedMs: testNowMs,
+        goodMs: null,
+        failures: 1,
+        tookMs: null,
+        reason: `${secretUrl} answered with status 503`,
+      },
     })
     site.board.feed({ source: 'main', is: 'failed', failures: 3, reason: `${secretUrl}: no answer` })
     // The recorder of the history has read the coverage, which is shared for a second.

@@ -11,10 +11,13 @@ import {
 import { recordSteps } from '#explorer/funding/index/start-chains.ts'
 import { logsStream } from '#explorer/funding/index/transfer-logs.ts'
 import { pushRate } from '#fx/extensions/push-rate/push-rate.ts'
+import { rateFindings } from '#fx/rates/poll-rates.ts'
 import { storeRates } from '#fx/rates/rate-store.ts'
+import { writeStatus } from '#fx/rates/source-health.ts'
 import { recordStep } from '#ingest/stream-progress.ts'
 import { storeFeedState } from '#markets/feeds/feed-progress.ts'
-import { newFeedState } from '#markets/read/feed-state.ts'
+import { marketFindings } from '#markets/feeds/start-markets.ts'
+import { type FeedState, newFeedState } from '#markets/read/feed-state.ts'
 import { storeRejects } from '#markets/write/rejects.ts'
 import { addCoverage } from '#storage/coverage.ts'
 import { openContext } from '#test/context.ts'
@@ -22,6 +25,7 @@ import { networkId } from '#validators/duties/layout.ts'
 import { beaconFindings } from '#validators/ingest/start.ts'
 import { networkStream } from '#validators/ingest/status/health.ts'
 import { coverageReport, coverageRoute, recentCoverage } from './coverage.ts'
+import { storeDiagnoses } from './doctor.ts'
 
 const chains = [
   { id: '1', name: 'One', mode: 'index', rpc: [{ url: 'http://node.test' }] },
@@ -293,7 +297,7 @@ describe('coverage', () => {
     const rate = { source: 'desk', base: 'EUR', quote: 'USD', rate: '1.08', atMs: nowMs }
     await storeRates(context.state, 'desk', [rate], nowMs)
     await context.ingest.write((tx) =>
-      storeFeedState(tx, { ...newFeedState('main'), fullAtMs: nowMs, doneAtMs: nowMs }),
+      storeFeedState(tx, { ...newFeedState('main'), fullAtMs: nowMs, doneAtMs: nowMs, asOfMs: nowMs }),
     )
     context.clock.advance(59_000)
     await storeRates(context.state, 'desk', [rate], context.clock.now())
@@ -362,6 +366,67 @@ describe('coverage', () => {
     assert.equal(await status(), 'catching up')
     context.clock.advance(60_001)
     assert.equal(await status(), 'stale')
+  })
+
+  test('behaviour/operations.md#stream-status: a feed whose passes take longer than their interval is behind', async () => {
+    const feeds = [{ ...feed, everyMs: 60_000, staleMs: 1_800_000 }]
+    await using context = await openContext({ markets: { feeds } })
+    const view = async () => {
+      const report = await coverageReport(context)
+      const { status, fresh, ageSeconds, passes } = report.streams.find(({ group }) => group === 'markets') ?? {}
+      return { status, fresh, ageSeconds, passes, isFresh: report.fresh }
+    }
+    /** A pass that has ended now, and began `tookMs` before. */
+    const finished = (tookMs: number) => {
+      const nowMs = context.clock.now()
+      const at = { startedMs: nowMs - tookMs, asOfMs: nowMs - tookMs, doneAtMs: nowMs, fullAtMs: nowMs }
+      return { ...newFeedState('main'), ...at }
+    }
+    const store = (feedState: FeedState) => context.ingest.write((tx) => storeFeedState(tx, feedState))
+    await store(finished(59_000))
+    const passes = { behind: 0, takesSeconds: 59, everySeconds: 60 }
+    assert.deepEqual(await view(), { status: 'healthy', fresh: true, ageSeconds: 59, passes, isFresh: true })
+    await store(finished(180_000))
+    const late = { behind: 3, takesSeconds: 180, everySeconds: 60 }
+    assert.deepEqual(await view(), { status: 'behind', fresh: false, ageSeconds: 180, passes: late, isFresh: false })
+    const text = '3 passes behind: a pass takes 180 s, the interval is 60 s'
+    const doctor = (await storeDiagnoses(context, 0)).find(({ name }) => name === 'feed main')
+    assert.equal(`${doctor?.level}: ${doctor?.message}`, `warn: ${text}; the data is 3 min old`)
+    // The server answers no worse than its neighbours.
+    const [finding] = await marketFindings(context)
+    assert.deepEqual([finding?.ok, finding?.required, finding?.message.split(';')[0]], [false, false, text])
+    // A pass that has not ended counts from its start.
+    const running = { ...finished(10_000), page: 2, startedMs: context.clock.now() }
+    await store(running)
+    context.clock.advance(130_000)
+    assert.deepEqual((await view()).passes, { behind: 2, takesSeconds: 130, everySeconds: 60 })
+    // Nobody reads it any more.
+    context.clock.advance(1_800_000)
+    assert.deepEqual([(await view()).status, (await view()).passes], ['stale', undefined])
+  })
+
+  test('behaviour/operations.md#stream-status: a rate source that responds slower than it is polled is behind', async () => {
+    await using context = await openContext({ fx: { sources: [{ ...source, everyMs: 1000 }] } })
+    const nowMs = context.clock.now()
+    await storeRates(
+      context.state,
+      'desk',
+      [{ source: 'desk', base: 'EUR', quote: 'USD', rate: '1.08', atMs: nowMs }],
+      nowMs,
+    )
+    const polled = { triedMs: nowMs, goodMs: nowMs, failures: 0, reason: null }
+    const status = async () => (await coverageReport(context)).streams.find(({ name }) => name === 'rates desk')?.status
+    await writeStatus(context.state, 'desk', { ...polled, tookMs: 1000 })
+    assert.equal(await status(), 'healthy')
+    await writeStatus(context.state, 'desk', { ...polled, tookMs: 2500 })
+    assert.equal(await status(), 'behind')
+    const doctor = (await storeDiagnoses(context, 0)).find(({ name }) => name === 'rates desk')
+    assert.match(
+      `${doctor?.level}: ${doctor?.message}`,
+      /^warn: 2 passes behind: a pass takes 2\.5 s, the interval is 1 s/,
+    )
+    const [finding] = await rateFindings(context)
+    assert.match(finding?.message ?? '', /desk 2 passes behind/)
   })
 
   test('a feed that omits markets or has records that cannot be stored is not gapless', async () => {

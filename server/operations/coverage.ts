@@ -14,16 +14,23 @@ import {
 } from '#explorer/funding/index/problems.ts'
 import { logsStream } from '#explorer/funding/index/transfer-logs.ts'
 import { findNode, nodeHealth } from '#explorer/nodes.ts'
-import { readSourceHealth } from '#fx/rates/source-health.ts'
+import { measurePolls, readSourceHealth } from '#fx/rates/source-health.ts'
 import { oncePerSecond } from '#http/health.ts'
 import { jsonResponse } from '#http/render.ts'
 import type { ReadableRoute } from '#http/routes.ts'
 import { isProgressing, measureRate } from '#ingest/stream-progress.ts'
 import { isLocked } from '#markets/feeds/feed-lock.ts'
-import { findFeedProblem, isReadRecently, newFeedState, readFeedStates } from '#markets/read/feed-state.ts'
+import {
+  findFeedProblem,
+  isReadRecently,
+  measureFeedPasses,
+  newFeedState,
+  readFeedStates,
+} from '#markets/read/feed-state.ts'
 import type { FxSource } from '#runtime/settings/fx.ts'
 import type { AppContext } from '#server/context.ts'
 import type { StreamView } from '#shared/console-calls.ts'
+import type { StreamPasses } from '#shared/stream-passes.ts'
 import { coverageOf } from '#storage/coverage.ts'
 import { findGapReason, readGapReasons } from '#validators/ingest/gaps/explain-gaps.ts'
 import { type MissingPast, readMissingPast } from '#validators/ingest/past/fill-past.ts'
@@ -101,6 +108,12 @@ function withStatus(stream: StreamWithoutStatus, isProgressing: boolean): Stream
   if (gapless && fresh !== false) return { ...stream, status: 'healthy' }
   if (isProgressing) return { ...stream, status: 'catching up' }
   return { ...stream, status: fresh === false ? 'stale' : 'gaps' }
+}
+
+/** A stream that is read again and again, but less often than configured (behaviour/operations.md#stream-status). */
+function withPasses(stream: Stream, passes: StreamPasses): Stream {
+  if (stream.status !== 'healthy' && stream.status !== 'catching up') return stream
+  return passes.behind > 0 ? { ...stream, passes, fresh: false, status: 'behind' } : { ...stream, passes }
 }
 
 const joinProblems = (texts: readonly (string | null | undefined)[]): Pick<Stream, 'problem'> => {
@@ -218,7 +231,8 @@ const reasonsShown = 3
 export const rateStream = ({ id }: Pick<FxSource, 'id'>): string => `rates ${id}`
 
 async function rateStreams(context: AppContext): Promise<Stream[]> {
-  return (await readSourceHealth(context)).map(({ source, status, rates, contradictions }) => {
+  return (await readSourceHealth(context)).map((health) => {
+    const { source, status, rates, contradictions } = health
     const unused = rates.filter(({ status }) => status !== 'used')
     const reasons = new Set([...contradictions.slice(0, reasonsShown).map(({ reason }) => reason), status?.reason])
     const stream: StreamWithoutStatus = {
@@ -233,7 +247,7 @@ async function rateStreams(context: AppContext): Promise<Stream[]> {
     }
     // Rates of a push source are set by hand: before the first one there is nothing to read.
     if (source.kind === 'push' && rates.length === 0) return { ...stream, fresh: null, status: 'not syncing' }
-    return withStatus(stream, false)
+    return withPasses(withStatus(stream, false), measurePolls(health))
   })
 }
 
@@ -241,21 +255,23 @@ async function feedStreams({ ingest, settings, clock }: AppContext): Promise<Str
   const feedStates = new Map((await readFeedStates(ingest)).map((feed) => [feed.source, feed]))
   const nowMs = clock.now()
   return settings.markets.feeds.map((feed) => {
-    const { id, staleMs } = feed
+    const { id, staleMs, everyMs } = feed
     const feedState = feedStates.get(id) ?? { ...newFeedState(id), rejected: 0 }
-    const { doneAtMs, fullAtMs } = feedState
+    const { asOfMs, fullAtMs } = feedState
     const problem = findFeedProblem(feedState)
     const stream: StreamWithoutStatus = {
       group: 'markets',
       name: `feed ${id}`,
       ...unordered,
-      ageSeconds: doneAtMs === null ? null : Math.round((nowMs - doneAtMs) / 1000),
+      ageSeconds: asOfMs === null ? null : Math.round((nowMs - asOfMs) / 1000),
       gapless: fullAtMs !== null && !problem,
       fresh: isReadRecently(feedState, staleMs, nowMs),
       ...joinProblems([problem?.message]),
     }
     // The reader of a feed holds a lock and extends it with every page.
-    return withStatus(stream, isLocked(feed, feedState, nowMs))
+    const known = withStatus(stream, isLocked(feed, feedState, nowMs))
+    // The first pass has no earlier one to be late after, and a feed with a problem has another remedy.
+    return stream.gapless ? withPasses(known, measureFeedPasses(feedState, everyMs, nowMs)) : known
   })
 }
 

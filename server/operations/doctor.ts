@@ -7,6 +7,7 @@ import { rateFindings } from '#fx/rates/poll-rates.ts'
 import { isContradictory, readSourceHealth } from '#fx/rates/source-health.ts'
 import { findFeedProblem, readFeedStates } from '#markets/read/feed-state.ts'
 import type { AppContext } from '#server/context.ts'
+import { describePasses } from '#shared/stream-passes.ts'
 import { listKeys } from '#storage/keys.ts'
 import { queryDuties } from '#validators/duties/store.ts'
 import { missingTodo } from '#validators/ingest/gaps/explain-gaps.ts'
@@ -79,7 +80,8 @@ async function streamFindings(context: AppContext, hasServer: boolean): Promise<
     const problem = feed && findFeedProblem(feed)
     if (problem) return failFinding(stream.name, problem.message, problem.todo)
     const source = sources.get(stream.name)
-    const health = source && (stream.status !== 'healthy' || isContradictory(source)) ? source : undefined
+    const health =
+      source && (!['healthy', 'behind'].includes(stream.status) || isContradictory(source)) ? source : undefined
     if (stream.status === 'on demand') return aboutProbedChain(context, stream)
     const finding = health ? rateAdvice(stream.name, health, context.clock.now()) : aboutStream(stream)
     // A stale stream may also have gaps, which are a failure.
@@ -103,6 +105,11 @@ function aboutProbedChain(
     'keep the index up to date (mode: both), or leave it: searches do not need it',
   )
 }
+
+const behindTodo = (group: Stream['group']): string =>
+  group === 'markets'
+    ? 'raise perSecond or paging.size of the feed, read less in a pass (recent, query), or raise its everyMs to what it can keep'
+    : 'check why the source responds slowly, or raise its everyMs'
 
 /** Missing data of a stream that is not syncing is only a warning: it has no source by configuration. */
 function aboutStream(stream: Stream): DoctorFinding {
@@ -136,6 +143,14 @@ function aboutStream(stream: Stream): DoctorFinding {
       const progress = from === null ? '' : `, ${progressText(stream)}`
       return warnFinding(name, `catching up${progress}${age}`, 'wait, then check again')
     }
+    case 'behind':
+      if (stream.passes)
+        return warnFinding(
+          name,
+          `${describePasses(stream.passes)}${age === '' ? '' : `; the data is${age.slice(1)}`}`,
+          behindTodo(group),
+        )
+      break
     case 'not syncing':
       if (gapless) break
       return warnFinding(

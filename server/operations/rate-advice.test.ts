@@ -34,7 +34,7 @@ test('the finding about a polled source says whether it is not polled, fails, is
   const message = () => aboutRates(context, 'rates feed')
   const serve = 'run the server: tetrad serve; it polls every 5 s'
   assert.equal(await message(), `fail: no server has polled it yet; no rate received yet → ${serve}`)
-  const status = { triedMs: nowMs, goodMs: null, failures: 3, reason: 'answered with status 500' }
+  const status = { triedMs: nowMs, goodMs: null, failures: 3, tookMs: null, reason: 'answered with status 500' }
   await writeStatus(context.state, 'feed', status)
   assert.match(
     await message(),
@@ -96,7 +96,7 @@ test('a contradiction fails the finding, even if the source has fresh rates of o
   const nowMs = context.clock.now()
   const rate = (base: string, value: string) => ({ source: 'feed', base, quote: 'USD', rate: value, atMs: nowMs })
   await storeRates(context.state, 'feed', [rate('EUR', '1.08'), rate('GBP', '1.3'), rate('GBP', '1.4')], nowMs)
-  await writeStatus(context.state, 'feed', { triedMs: nowMs, goodMs: nowMs, failures: 0, reason: null })
+  await writeStatus(context.state, 'feed', { triedMs: nowMs, goodMs: nowMs, failures: 0, tookMs: 20, reason: null })
   assert.match(
     await aboutRates(context, 'rates feed'),
     /^fail: contradicts itself about a pair: GBP\/USD: two prices for 2026-.*: 1\.3 and 1\.4 → ask the owner/,

@@ -118,6 +118,12 @@ test('every stream is exported with age, gaps and status, and removed when it is
     'tetrad_stream_catching_up{group="explorer",stream="chain 1"} 1',
     'tetrad_stream_catching_up{group="fx",stream="rates desk"} 0',
   ])
+  const passes = { behind: 3, takesSeconds: 180, everySeconds: 60 }
+  metrics.setStreams([{ ...rates, status: 'behind', passes }])
+  assert.deepEqual(await lines(metrics, 'tetrad_stream_pass'), [
+    'tetrad_stream_pass_seconds{group="fx",stream="rates desk"} 180',
+    'tetrad_stream_passes_behind{group="fx",stream="rates desk"} 3',
+  ])
   metrics.setStreams([{ ...rates, fresh: false }])
   assert.deepEqual(await lines(metrics, 'tetrad_stream_fresh'), [
     'tetrad_stream_fresh{group="fx",stream="rates desk"} 0',

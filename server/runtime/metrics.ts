@@ -23,7 +23,7 @@ export interface Totals {
 
 type StreamMetrics = Pick<
   StreamView,
-  'group' | 'name' | 'ageSeconds' | 'gapsCount' | 'gapless' | 'fresh' | 'status' | 'nodes'
+  'group' | 'name' | 'ageSeconds' | 'gapsCount' | 'gapless' | 'fresh' | 'status' | 'nodes' | 'passes'
 >
 
 /** One network in one table of the ClickHouse mirror. */
@@ -129,14 +129,21 @@ function streamGauges(registry: Registry): (streams: readonly StreamMetrics[]) =
   const fresh = gauge('fresh', '1 if a stream is up to date, 0 if it is stale; only for streams that are synced.')
   const nodesDisagree = gauge('nodes_disagree', '1 if the nodes of a stream return different answers, otherwise 0.')
   const catchingUp = gauge('catching_up', '1 if a stream is behind and makes progress, otherwise 0.')
+  const passSeconds = gauge('pass_seconds', 'How long a pass over a rate source or a feed takes.')
+  const passesBehind = gauge('passes_behind', 'Passes over a rate source or a feed that were due during one pass.')
   return (streams) => {
     // Drop streams that are no longer configured.
-    for (const metric of [age, gaps, gapless, fresh, catchingUp, nodesDisagree]) metric.reset()
+    for (const metric of [age, gaps, gapless, fresh, catchingUp, nodesDisagree, passSeconds, passesBehind])
+      metric.reset()
     for (const { group, name, ageSeconds, gapsCount, ...is } of streams.slice(0, labelSetsMax)) {
       if (ageSeconds !== null) age.labels(group, name).set(ageSeconds)
       gaps.labels(group, name).set(gapsCount)
       gapless.labels(group, name).set(is.gapless ? 1 : 0)
       if (is.fresh !== null) fresh.labels(group, name).set(is.fresh ? 1 : 0)
+      if (is.passes) {
+        passSeconds.labels(group, name).set(is.passes.takesSeconds)
+        passesBehind.labels(group, name).set(is.passes.behind)
+      }
       if (is.nodes) nodesDisagree.labels(group, name).set(is.nodes === 'disagree' ? 1 : 0)
       catchingUp.labels(group, name).set(is.status === 'catching up' ? 1 : 0)
     }

@@ -3,6 +3,7 @@ import { chainFindings } from '#explorer/funding/index/start-chains.ts'
 import { rateFindings } from '#fx/rates/poll-rates.ts'
 import {
   createHealthMonitor,
+  type Finding,
   findingsOf,
   healthRoutes,
   isReady,
@@ -39,14 +40,18 @@ export function createHealth(context: AppContext, parts: HealthParts): Health {
   const { clock, settings } = context
   const { metrics, coverage } = parts
   const runCheck = createHealthMonitor(context)
+  // Servers on one database serve the same data: another one is no better if it is old (behaviour/operations.md#readiness).
+  const isShared = settings.store.state !== ''
+  const ofData = async (findings: Promise<readonly Finding[]>): Promise<readonly Finding[]> =>
+    isShared ? (await findings).map((finding) => ({ ...finding, required: false })) : findings
   const checks = {
     ...storeChecks(context, parts.writeHealth),
     limits: async () => (settings.limits === '' ? [] : [sharedLimitsFinding(parts.hasSharedLimits())]),
     ingest: () => parts.ingest.findings(),
-    rates: () => rateFindings(context),
+    rates: () => ofData(rateFindings(context)),
     chains: () => chainFindings(context),
-    markets: () => marketFindings(context),
-    beacon: () => beaconFindings(context),
+    markets: () => ofData(marketFindings(context)),
+    beacon: () => ofData(beaconFindings(context)),
   }
   const readiness: Readiness = {
     stopping: false,

@@ -56,6 +56,16 @@ test('a failed check about a stream with a problem is the same problem; others h
   assert.deepEqual([isReady({ checks }), isReady({ checks: checks.slice(2) })], [false, true])
 })
 
+test('a feed that is behind is one problem, with its figures', () => {
+  const passes = { behind: 3, takesSeconds: 180, everySeconds: 60 }
+  const feed: StreamView = { ...healthy, group: 'markets', name: 'feed main', status: 'behind', fresh: false, passes }
+  const message = '3 passes behind: a pass takes 180 s, the interval is 60 s; last pass 2 s old'
+  const check = { name: 'market feed main', ok: false, message, required: false as const }
+  assert.deepEqual(problemsOf([{ ...feed, ageSeconds: 180 }], [check]), [
+    'warn feed main: 3 passes behind: a pass takes 180 s, the interval is 60 s. Its data is 3 min old. Raise perSecond or paging.size of the feed, or its everyMs.',
+  ])
+})
+
 test('an error of a source that is up to date nevertheless is a notice', () => {
   assert.deepEqual(problemsOf([{ ...healthy, problem: 'node.test: 503' }]), [
     'warn network mainnet: Error: node.test: 503. Run tetrad doctor on the server for details.',

@@ -1,6 +1,7 @@
 // The problems of a server: one sentence each about what is wrong, and one about what to do. Failed checks and streams that
 // are about the same thing are one problem.
 import type { Overview, StreamView } from '#shared/console-calls.ts'
+import { describePasses } from '#shared/stream-passes.ts'
 import { formatCount, formatDuration } from '../../parts/format.ts'
 import { rateText, unitOf } from './coverage-text.ts'
 
@@ -26,9 +27,15 @@ export const isReady = ({ checks }: Pick<Status, 'checks'>): boolean =>
 /** The worst first. `nameOf` returns the name of a stream for people. */
 export function findProblems({ checks, streams }: Status, nameOf: (stream: StreamView) => string): Problem[] {
   const ofStreams = streams.flatMap((stream) =>
-    problemsOf(stream, nameOf(stream)).map((problem) => ({ problem, checkNames: checkNamesOf(stream) })),
+    problemsOf(stream, nameOf(stream)).map((problem) => ({
+      ...{ problem, status: stream.status, checkNames: checkNamesOf(stream) },
+    })),
   )
-  const known = new Set(ofStreams.flatMap(({ problem, checkNames }) => (problem.tone === 'bad' ? checkNames : [])))
+  const known = new Set(
+    ofStreams.flatMap(({ problem, status, checkNames }) =>
+      problem.tone === 'bad' || status === 'behind' ? checkNames : [],
+    ),
+  )
   const ofChecks = checks
     .filter(({ ok, name }) => !ok && !known.has(name))
     .map(({ name, message, required }): Problem => {
@@ -66,6 +73,10 @@ function problemsOf(stream: StreamView, subject: string): Problem[] {
     found.push(problem('warn', `${gapText(stream)}, and it has no node.`, remedies.gaps(stream)))
   if (status === 'not syncing' && stream.group === 'fx')
     found.push(problem('warn', 'It has no rate yet.', 'Set one on the server: tetrad fx rate set EUR/USD 1.0842.'))
+  if (status === 'behind' && stream.passes)
+    found.push(
+      problem('warn', `${sentence(describePasses(stream.passes))}${behindAge(stream)}`, remedies.behind(stream)),
+    )
   if (status === 'catching up')
     found.push(
       problem('warn', ['It is catching up.', rateText(stream)].join(' ').trim(), 'Nothing to do: it is being read.'),
@@ -76,6 +87,9 @@ function problemsOf(stream: StreamView, subject: string): Problem[] {
     found.push(problem('warn', `Error: ${stream.problem}.`, askDoctor))
   return found
 }
+
+const behindAge = ({ ageSeconds }: StreamView): string =>
+  ageSeconds === null ? '' : ` Its data is ${formatDuration(Math.max(0, ageSeconds))} old.`
 
 const ageText = ({ ageSeconds }: StreamView): string =>
   ageSeconds === null ? '' : ` for ${formatDuration(Math.max(0, ageSeconds))}`
@@ -92,6 +106,10 @@ function gapText(stream: StreamView): string {
 const idOf = ({ name }: StreamView): string => name.split(' ').slice(1).join(' ')
 
 const remedies = {
+  behind: ({ group }: StreamView): string =>
+    group === 'markets'
+      ? 'Raise perSecond or paging.size of the feed, or its everyMs.'
+      : 'Check why the source responds slowly, or raise its everyMs.',
   stale: ({ group }: StreamView): string =>
     ({
       explorer: 'Check that the node of the chain is running and in sync.',

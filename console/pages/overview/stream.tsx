@@ -27,6 +27,7 @@ const badgeOf = ({ status, gapless }: StreamView): readonly [tone: string, label
 const tones: Readonly<Record<StreamView['status'], string>> = {
   healthy: 'good',
   'catching up': 'warn',
+  behind: 'warn',
   stale: 'bad',
   gaps: 'bad',
   'on demand': '',

@@ -227,6 +227,7 @@ test('a failing source is reported and retried, and the other source prices quot
     assert.ok(after?.rates.every(({ status }) => status === 'stale'))
     assert.equal(after?.status?.failures, fault === 'stale' ? 0 : 1)
     assert.equal(after?.status?.goodMs, fault === 'stale' ? testNowMs : null)
+    assert.equal(after?.status?.tookMs, fault === 'stale' ? 0 : null)
     if (fault === 'error') assert.match(after?.status?.reason ?? '', /returned status 500/)
   }
 })

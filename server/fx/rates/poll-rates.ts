@@ -65,7 +65,7 @@ async function pollSource(
       work: (stop) => readSource(context, source, reader, stop),
       report: (outcome) => {
         const pollReport = toPollReport(context, source, outcome)
-        statusWriter.record(pollReport)
+        statusWriter.record(pollReport, outcome.tookMs)
         onPoll(pollReport)
       },
     },
@@ -107,15 +107,15 @@ function createStatusWriter({ state, settings, clock, log }: FxContext, { id: so
   let writtenMs = Number.NEGATIVE_INFINITY
   let last: Promise<void> = Promise.resolve()
 
-  async function write(pollReport: RatePollReport): Promise<void> {
+  async function write(pollReport: RatePollReport, tookMs: number): Promise<void> {
     const nowMs = clock.now()
     const failures = pollReport.is === 'failed' ? pollReport.failures : 0
     const reason = rejectionReason(pollReport)
     const text = `${failures}/${reason}`
     const tickMs = clock.monotonicMs()
     if (text !== lastText || tickMs - writtenMs >= statusEveryMs) {
-      const goodMs = pollReport.is === 'stored' ? nowMs : null
-      await writeStatus(state, source, { triedMs: nowMs, goodMs, failures, reason })
+      const success = pollReport.is === 'stored' ? { goodMs: nowMs, tookMs } : { goodMs: null, tookMs: null }
+      await writeStatus(state, source, { triedMs: nowMs, failures, reason, ...success })
       lastText = text
       writtenMs = tickMs
     }
@@ -139,9 +139,9 @@ function createStatusWriter({ state, settings, clock, log }: FxContext, { id: so
   }
 
   return {
-    record(pollReport: RatePollReport): void {
+    record(pollReport: RatePollReport, tookMs: number): void {
       last = last
-        .then(() => write(pollReport))
+        .then(() => write(pollReport, Math.round(tookMs)))
         .catch((error) => log.warn({ source, reason: errorMessage(error) }, 'source status could not be stored'))
     },
     flushed: () => last,

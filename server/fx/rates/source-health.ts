@@ -3,6 +3,7 @@
 import { formatAgeOf } from '#core/age.ts'
 import type { FxSettings, FxSource } from '#runtime/settings/fx.ts'
 import { mayPriceTrades, timingOf } from '#runtime/settings/fx-sources.ts'
+import { describePasses, measurePasses, type StreamPasses } from '#shared/stream-passes.ts'
 import type { State, StateReader } from '#storage/state.ts'
 import type { RatesContext } from '../context.ts'
 import { ageMs, contradictedMs, findMid, isConfirmed, isFresh, type StoredRate } from '../pricing/mid.ts'
@@ -16,6 +17,8 @@ export interface SourceStatus {
   readonly goodMs: number | null
   /** Consecutive failures up to now. */
   readonly failures: number
+  /** How long the last successful poll took. */
+  readonly tookMs: number | null
   readonly reason: string | null
 }
 
@@ -41,6 +44,10 @@ export interface SourceHealth {
   /** Pairs about which the source contradicts itself now. */
   readonly contradictions: readonly Contradiction[]
 }
+
+/** Whether it is polled as often as configured. */
+export const measurePolls = ({ source, status }: SourceHealth): StreamPasses =>
+  measurePasses(status?.tookMs ?? 0, timingOf(source).everyMs)
 
 export const isContradictory = ({ contradictions }: SourceHealth): boolean => contradictions.length > 0
 
@@ -114,7 +121,7 @@ export function rateStatus(rate: StoredRate, latest: readonly StoredRate[], fx: 
 
 async function readStatuses(state: StateReader): Promise<ReadonlyMap<string, SourceStatus>> {
   const rows = await state.all<SourceStatus & { source: string }>(
-    `select source, tried_ms as "triedMs", good_ms as "goodMs", failures, reason from fx_source_status`,
+    `select source, tried_ms as "triedMs", good_ms as "goodMs", failures, took_ms as "tookMs", reason from fx_source_status`,
   )
   return new Map(rows.map(({ source, ...status }) => [source, status]))
 }
@@ -122,14 +129,15 @@ async function readStatuses(state: StateReader): Promise<ReadonlyMap<string, Sou
 const reasonCharsMax = 500
 
 export async function writeStatus(state: State, source: string, status: SourceStatus): Promise<void> {
-  const { triedMs, goodMs, failures, reason } = status
+  const { triedMs, goodMs, failures, tookMs, reason } = status
   await state.write((tx) =>
     tx.run(
-      `insert into fx_source_status (source, tried_ms, good_ms, failures, reason) values (?, ?, ?, ?, ?)
+      `insert into fx_source_status (source, tried_ms, good_ms, failures, took_ms, reason) values (?, ?, ?, ?, ?, ?)
          on conflict (source) do update set tried_ms = excluded.tried_ms,
            good_ms = coalesce(excluded.good_ms, fx_source_status.good_ms),
+           took_ms = coalesce(excluded.took_ms, fx_source_status.took_ms),
            failures = excluded.failures, reason = excluded.reason`,
-      ...[source, triedMs, goodMs, failures, reason?.slice(0, reasonCharsMax) ?? null],
+      ...[source, triedMs, goodMs, failures, tookMs, reason?.slice(0, reasonCharsMax) ?? null],
     ),
   )
 }
@@ -138,7 +146,10 @@ export const failedText = (failures: number): string =>
   failures === 1 ? 'failed once' : `failed ${failures} times in a row`
 
 /** For readiness, which is public: error texts of sources stay in the log. */
-export function healthText({ source, status, rates, contradictions }: SourceHealth): string {
+export function healthText(health: SourceHealth): string {
+  const { source, status, rates, contradictions } = health
+  const polls = measurePolls(health)
+  const late = polls.behind > 0 ? [`${source.id} ${describePasses(polls)}`] : []
   const failing = status && status.failures > 0 ? [`${source.id} ${failedText(status.failures)}`] : []
   const pairs = contradictions.map(({ pair }) => pair.replace('/', ' and '))
   const contradicting = pairs.length > 0 ? [`${source.id} ${contradictsText(pairs)}`] : []
@@ -147,7 +158,7 @@ export function healthText({ source, status, rates, contradictions }: SourceHeal
     return `${source.id} ${base}/${quote} ${formatAgeOf(age)}${note}`
   })
   const received = rates.length > 0 ? ages : [`${source.id}: no rate received`]
-  return [...contradicting, ...received, ...failing].join('; ')
+  return [...contradicting, ...late, ...received, ...failing].join('; ')
 }
 
 const pairsShown = 5

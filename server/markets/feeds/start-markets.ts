@@ -5,8 +5,9 @@ import { errorMessage } from '#core/error-message.ts'
 import type { Finding } from '#http/health.ts'
 import { logOutcome, type PollOutcome, poll } from '#ingest/poll.ts'
 import type { MarketFeed } from '#runtime/settings/markets.ts'
+import { describePasses } from '#shared/stream-passes.ts'
 import type { MarketsContext } from '../context.ts'
-import { findFeedProblem, isReadRecently, readFeedStates, sizeText } from '../read/feed-state.ts'
+import { findFeedProblem, isReadRecently, measureFeedPasses, readFeedStates, sizeText } from '../read/feed-state.ts'
 import { writeDeferred } from '../write/deferred-documents.ts'
 import { type PassReport, readFeed } from './read-feed.ts'
 
@@ -101,14 +102,17 @@ function toFeedReport(context: MarketsContext, { id }: MarketFeed, outcome: Poll
   return { source: id, is: 'done', report }
 }
 
-/** One finding per feed. Ok if a full pass has finished, no markets are unexpectedly missing, and the feed is not stale. */
+/**
+ * One finding per feed. Ok if a full pass has finished, no markets are unexpectedly missing, and the feed is neither stale
+ * nor behind. A server is not ready only before the first full pass, when its neighbours may have what it lacks.
+ */
 export async function marketFindings(
   context: Pick<MarketsContext, 'ingest' | 'settings' | 'clock'>,
 ): Promise<readonly Finding[]> {
   const { markets, groups } = context.settings
   if (!groups.markets.enabled || markets.feeds.length === 0) return []
   const feedStates = new Map((await readFeedStates(context.ingest)).map((one) => [one.source, one]))
-  return markets.feeds.map(({ id, staleMs }) => {
+  return markets.feeds.map(({ id, staleMs, everyMs }) => {
     const feedState = feedStates.get(id)
     const name = `market feed ${id}`
     if (!feedState || feedState.fullAtMs === null || feedState.doneAtMs === null) {
@@ -119,7 +123,10 @@ export async function marketFindings(
     const nowMs = context.clock.now()
     const { doneAtMs, donePages, doneRecords, passEnd, page, records } = feedState
     const problem = findFeedProblem(feedState)
+    const passes = measureFeedPasses(feedState, everyMs, nowMs)
+    const isBehind = !problem && passes.behind > 0
     const message = [
+      ...(isBehind ? [describePasses(passes)] : []),
       `last pass ${formatAgeOf(nowMs - doneAtMs)}, ${sizeText(donePages, doneRecords)}`,
       ...(passEnd === 'last page repeats' ? ['its last page repeats'] : []),
       ...(page > 0 ? [`this pass ${sizeText(page, records)}`] : []),
@@ -127,6 +134,7 @@ export async function marketFindings(
     ].join('; ')
     // A rejected record concerns one market. Report it, but stay ready for all others.
     const isComplete = feedState.absent === 0 && passEnd !== 'page repeats'
-    return { name, ok: isComplete && isReadRecently(feedState, staleMs, nowMs), message }
+    const ok = isComplete && !isBehind && isReadRecently(feedState, staleMs, nowMs)
+    return { name, ok, message, required: false }
   })
 }

@@ -5,6 +5,7 @@
 // 2. An interrupted pass continues with its next page.
 // 3. Everything that the source changed before `readUntilMs` has been read. It is a time of the source, and never later
 //    than the start of the pass, because pages that were read early may have changed since.
+import { measurePasses, type StreamPasses } from '#shared/stream-passes.ts'
 import type { StateReader } from '#storage/state.ts'
 
 /** A full pass reads everything that the source lists, a recent pass what has changed since the last one. */
@@ -70,6 +71,16 @@ const columns = Object.keys(newFeedState(''))
 /** A pass in the future is not recent: the clock was wrong, or is. */
 export const isReadRecently = ({ doneAtMs }: Pick<FeedState, 'doneAtMs'>, staleMs: number, nowMs: number): boolean =>
   doneAtMs !== null && Math.abs(nowMs - doneAtMs) <= staleMs
+
+/** How long a pass takes. An interrupted pass counts from its first page, because that is how old its first records are. */
+export function measureFeedPasses(
+  { startedMs, doneAtMs, asOfMs, page }: FeedState,
+  everyMs: number,
+  nowMs: number,
+): StreamPasses {
+  const lastMs = doneAtMs === null || asOfMs === null ? 0 : doneAtMs - asOfMs
+  return measurePasses(Math.max(lastMs, page > 0 ? nowMs - startedMs : 0), everyMs)
+}
 
 /** `12 pages with 1150 records` */
 export const sizeText = (pages: number, records: number): string =>

@@ -39,6 +39,7 @@ export const fxSchema = ({ bytes, strict, clustered }: StateDialect): readonly s
     tried_ms bigint not null, -- last attempt
     good_ms bigint, -- last success; null: none yet
     failures bigint not null, -- consecutive failures
+    took_ms bigint, -- how long the last success took; null: none yet
     reason text -- why the last attempt failed; null: it succeeded
   ) ${strict}`,
   // Keys that sign receipts. One key has no retired_ms; it signs. The others only verify.
