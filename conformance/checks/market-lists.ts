@@ -150,12 +150,19 @@ export const marketListChecks: Checks = {
   },
   'markets.series': {
     rule: 'behaviour/markets.md#events-series-and-tags',
-    requirement: 'a series is found by id, as it is inside its events',
+    requirement: 'a series inside an event has no events; found by id, it has them, without their markets',
     async run(server) {
       const [series] = toList((await fetchEvent(server)).series ?? [], 'series')
       if (!series) throw new Skipped('the event of the sample market has no series')
       const byId = await server.fetchReply('markets.seriesById', { id: series.id }, { key: null })
-      expectSame(byId, series, 'the series differs from that of its event')
+      const { events, ...own } = byId
+      expectSame(own, series, 'the series differs from that of its event')
+      const members = toList(events ?? [], 'events')
+      expect(members.length > 0, 'the series has no events')
+      expect(
+        members.every((event) => event.markets === undefined),
+        'an event inside the series has markets',
+      )
     },
   },
   'markets.list.series': {

@@ -1,17 +1,16 @@
 // Endpoints of group D beyond the specification: lists of markets, events, series and tags, and lookups of one of them
 // (behaviour/markets.md#lists).
 import { boolean, choice, endpoint, integer, many, PatternText, type Static, Type } from '../kit.ts'
-import { bySlug, Event, Market, Series, slug, Tag } from './markets.ts'
+import { bySlug, EventOfSeries, Market, Series, slug, Tag } from './markets.ts'
 
 const { events: _events, ...marketMembers } = Market.properties
-const { markets: _markets, ...eventMembers } = Event.properties
 
 /** A market inside its event, which is therefore left out. */
 export const MarketOfEvent = Type.Object(marketMembers)
 
 /** An event with its complete markets, which come last. */
 export const EventWithMarkets = Type.Object({
-  ...eventMembers,
+  ...EventOfSeries.properties,
   markets: Type.Optional(Type.Array(MarketOfEvent, { description: 'The complete markets of the event.' })),
 })
 export type EventWithMarkets = Static<typeof EventWithMarkets>
@@ -40,7 +39,8 @@ export const listOrders = [
 ] as const
 export type ListOrder = (typeof listOrders)[number]
 
-const limitOf = (maximum: number) => integer(20, 1, maximum, 'Records per page.')
+/** Page sizes up to this one are what clients of the original interface send by default. */
+const limit = integer(20, 1, 500, 'Records per page.')
 const offset = integer(0, 0, 100_000, 'Records to skip. For longer lists, use a cursor.')
 const afterCursor = Type.Optional(
   PatternText('^[A-Za-z0-9_-]{1,1000}$', 'be a next_cursor of this list', {
@@ -52,6 +52,7 @@ const nextCursor = Type.Optional(
 )
 const flag = (description: string) => Type.Optional(Type.Boolean({ description }))
 const named = (description: string) => Type.Optional(many(slug, { maxItems: 100, description }))
+const oneValue = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 256, description }))
 const time = (description: string) =>
   Type.Optional(
     PatternText('^\\d{4}-\\d\\d-\\d\\d', 'be a date such as 2026-11-14, or a time such as 2026-11-14T09:00:00Z', {
@@ -76,6 +77,7 @@ const filters = {
   archived: flag('Only records that are archived, or not.'),
   featured: flag('Only records that are featured, or not.'),
   tag_id: Type.Optional(many(slug, { maxItems: 20, description: 'Only records with one of the tags of these ids.' })),
+  tag_match: choice(['any', 'all'], 'any', '`all`: only records with all tags of `tag_id`.'),
   tag_slug: Type.Optional({ ...slug, description: 'Only records with a tag of this slug.' }),
   start_date_min: time('Earliest `startDate`.'),
   start_date_max: time('Latest `startDate`.'),
@@ -87,6 +89,17 @@ const marketFilters = {
   ...filters,
   condition_ids: named('Only the markets with these condition ids.'),
   clob_token_ids: named('Only the markets with these tokens.'),
+  question_ids: named('Only the markets with these `questionID`s.'),
+  market_maker_address: named('Only the markets with these market makers.'),
+  game_id: named('Only the markets of these games.'),
+  sports_market_types: Type.Optional(
+    many(Type.String({ minLength: 1, maxLength: 256 }), {
+      maxItems: 100,
+      description: 'Only markets with one of these values of `sportsMarketType`.',
+    }),
+  ),
+  oracle_resolution_status: oneValue('Only markets with this `oracleResolutionStatus`.'),
+  rfq_enabled: flag('Only markets that accept requests for quotes, or not.'),
   volume_num_min: amount('Lowest volume.'),
   volume_num_max: amount('Highest volume.'),
   liquidity_num_min: amount('Lowest liquidity.'),
@@ -94,8 +107,24 @@ const marketFilters = {
   include_tag: boolean(true, '`false` omits the tags.'),
 }
 
+export const recurrence = oneValue('Only of series with this `recurrence`, such as `weekly`.')
+export const exclude_tag_id = named('Only records without the tags of these ids.')
+
 const eventFilters = {
   ...filters,
+  exclude_tag_id,
+  series_id: named('Only the events of these series.'),
+  recurrence,
+  parent_event_id: oneValue('Only events with this `parentEvent`.'),
+  event_date: oneValue('Only events with this `eventDate`.'),
+  event_week: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: 9999, description: 'Only events with this `eventWeek`.' }),
+  ),
+  cyom: flag('Only events that a user created, or not.'),
+  live: flag('Only events that are live, or not.'),
+  ended: flag('Only events that have ended, or not.'),
+  start_time_min: time('Earliest `startTime`.'),
+  start_time_max: time('Latest `startTime`.'),
   volume_min: amount('Lowest volume.'),
   volume_max: amount('Highest volume.'),
   liquidity_min: amount('Lowest liquidity.'),
@@ -108,12 +137,11 @@ const cursorNotes =
   'This is how to read a list completely: the client does it with `records`. Without `next_cursor`, the list is complete. A page can have fewer records than `limit` and still be followed by others.'
 /** What all lookups of one record share. */
 const lookup = { etag: true, faults: ['record.not_found', 'markets.not_covered'] } as const
-const [marketsMax, eventsMax, seriesMax, tagsMax] = [500, 100, 50, 500]
 
 export const list = endpoint('markets.list', {
   summary: 'Markets by filter and order, with an offset.',
   notes: `Each market is the document of \`markets.bySlug\`. Lists that name no records contain open markets unless you set \`closed\`. ${offsetNotes}`,
-  input: Type.Object({ limit: limitOf(marketsMax), offset, ...sorting, ...marketFilters }),
+  input: Type.Object({ limit, offset, ...sorting, ...marketFilters }),
   reply: Type.Array(Market),
   etag: true,
   faults: ['markets.not_covered'],
@@ -123,7 +151,7 @@ export const list = endpoint('markets.list', {
 export const listKeyset = endpoint('markets.listKeyset', {
   summary: 'Markets by filter and order, with a cursor.',
   notes: `The same list as \`markets.list\`, of any length. ${cursorNotes}`,
-  input: Type.Object({ limit: limitOf(marketsMax), after_cursor: afterCursor, ...sorting, ...marketFilters }),
+  input: Type.Object({ limit, after_cursor: afterCursor, ...sorting, ...marketFilters }),
   reply: Type.Object({
     markets: Type.Array(Market, { description: 'In the requested order.' }),
     next_cursor: nextCursor,
@@ -145,7 +173,7 @@ const event: EventWithMarkets = {
 export const events = endpoint('markets.events', {
   summary: 'Events by filter and order, with an offset.',
   notes: `Each event contains its complete markets. Lists that name no records contain open events unless you set \`closed\`. ${offsetNotes}`,
-  input: Type.Object({ limit: limitOf(eventsMax), offset, ...sorting, ...eventFilters }),
+  input: Type.Object({ limit, offset, ...sorting, ...eventFilters }),
   reply: Type.Array(EventWithMarkets),
   etag: true,
   faults: [],
@@ -155,7 +183,7 @@ export const events = endpoint('markets.events', {
 export const eventsKeyset = endpoint('markets.eventsKeyset', {
   summary: 'Events by filter and order, with a cursor.',
   notes: `The same list as \`markets.events\`, of any length. ${cursorNotes}`,
-  input: Type.Object({ limit: limitOf(eventsMax), after_cursor: afterCursor, ...sorting, ...eventFilters }),
+  input: Type.Object({ limit, after_cursor: afterCursor, ...sorting, ...eventFilters }),
   reply: Type.Object({
     events: Type.Array(EventWithMarkets, { description: 'In the requested order.' }),
     next_cursor: nextCursor,
@@ -189,10 +217,11 @@ export const tags = endpoint('markets.tags', {
   summary: 'Tags, with an offset.',
   notes: 'All tags that markets, events and series have or had.',
   input: Type.Object({
-    limit: limitOf(tagsMax),
+    limit,
     offset,
     order: choice(['id', 'createdAt', 'created_at', 'updatedAt', 'updated_at'], 'id', 'Field to order by.'),
     ascending: sorting.ascending,
+    is_carousel: flag('Only tags with this `isCarousel`.'),
   }),
   reply: Type.Array(Tag),
   etag: true,
@@ -236,6 +265,7 @@ export const eventTags = endpoint('markets.eventTags', {
   example: { input: { id: '101' }, reply: [tag] },
 })
 
+const exclude_events = boolean(false, '`true` omits the events.')
 const oneSeries: Series = { id: '1', slug: 'northern-harbours', title: 'Northern Harbours', recurrence: 'monthly' }
 
 export const series = endpoint('markets.series', {
@@ -243,11 +273,13 @@ export const series = endpoint('markets.series', {
   notes:
     'Each series is the record of `markets.seriesById`. Lists that name no records contain open series unless you set `closed`.',
   input: Type.Object({
-    limit: limitOf(seriesMax),
+    limit,
     offset,
     ...sorting,
     slug: filters.slug,
     closed: filters.closed,
+    recurrence,
+    exclude_events,
   }),
   reply: Type.Array(Series),
   etag: true,
@@ -256,9 +288,9 @@ export const series = endpoint('markets.series', {
 })
 
 export const seriesById = endpoint('markets.seriesById', {
-  summary: 'One series by its id, with references to its events.',
+  summary: 'One series by its id, with its events.',
   notes: 'While a feed is read for the first time, a series that is not found is a 503 and not a 404.',
-  input: Type.Object({ id: slug }),
+  input: Type.Object({ id: slug, exclude_events }),
   reply: Series,
   ...lookup,
   example: { input: { id: '1' }, reply: oneSeries },

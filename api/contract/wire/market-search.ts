@@ -1,7 +1,20 @@
 // Endpoints of group D beyond the specification: search for markets by words (behaviour/markets.md#search).
-import { DateTime, endpoint, Flag, integer, Num, record, type Static, Text, Type } from '../kit.ts'
-import { EventWithMarkets, eventById, tagById } from './market-lists.ts'
-import { Tag } from './markets.ts'
+import {
+  boolean,
+  DateTime,
+  endpoint,
+  Flag,
+  integer,
+  many,
+  Num,
+  oneOf,
+  record,
+  type Static,
+  Text,
+  Type,
+} from '../kit.ts'
+import { EventWithMarkets, eventById, exclude_tag_id, recurrence, tagById } from './market-lists.ts'
+import { slug, Tag } from './markets.ts'
 
 /** A summary; `markets.bySlug` returns the complete market. */
 export const FoundMarket = Type.Object({
@@ -26,7 +39,7 @@ export const search = endpoint('markets.search', {
     'Open markets come first, then those with the highest volume. Every search word must match the start of a word of the market; case and accents are ignored. Without `q`: the open markets with the highest volume.',
   input: Type.Object({
     q: searchWords('Search words; only the first eight are used.'),
-    limit: integer(20, 1, 50, 'Maximum number of markets.'),
+    limit: integer(20, 1, 500, 'Maximum number of markets.'),
   }),
   reply: Type.Object({ markets: Type.Array(FoundMarket, { description: 'Best matches first.' }) }),
   faults: [],
@@ -50,6 +63,9 @@ export const search = endpoint('markets.search', {
   },
 })
 
+/** Fields by which found events can be ordered. Without one, the best matches come first. */
+export const searchOrders = ['volume', 'volume_24hr', 'liquidity', 'start_date', 'end_date', 'closed_time'] as const
+
 export const publicSearch = endpoint('markets.publicSearch', {
   summary: 'Search events and tags by words in the questions, slugs and tags of markets.',
   notes:
@@ -57,8 +73,19 @@ export const publicSearch = endpoint('markets.publicSearch', {
   input: Type.Object({
     q: searchWords('Search words; only the first eight are used.'),
     query: searchWords('Another name of `q`.'),
-    limit_per_type: integer(10, 1, 50, 'Events per page, and maximum number of tags.'),
+    limit_per_type: integer(10, 1, 500, 'Events per page, and maximum number of tags.'),
     page: integer(1, 1, 500, 'Page of events; the first is 1.'),
+    sort: Type.Optional(
+      oneOf(searchOrders, { description: 'Order the found events by this field. Default: best matches first.' }),
+    ),
+    ascending: boolean(false, '`true` reverses the order of `sort`.'),
+    events_status: Type.Optional(oneOf(['active', 'closed'], { description: 'Only events that are open, or closed.' })),
+    events_tag: Type.Optional(
+      many(slug, { maxItems: 20, description: 'Only events with a tag of one of these slugs.' }),
+    ),
+    exclude_tag_id,
+    recurrence,
+    search_tags: boolean(true, '`false`: no tags.'),
   }),
   reply: Type.Object({
     events: Type.Array(EventWithMarkets, { description: 'Events of the best matching markets, best first.' }),

@@ -58,11 +58,10 @@ export const Collection = Type.Object({
 })
 
 /** Nested records end in references, so that there are no cycles (behaviour/markets.md#references). */
-export const EventReference = Type.Object(each(Text, ['id', 'slug', 'title']))
 export const MarketReference = Type.Object(each(Text, ['id', 'slug', 'question']))
 
 // biome-ignore format: lists of names read better with several names per line
-export const Series = Type.Object({
+const seriesMembers = {
   ...each(Text, [
     'id', 'ticker', 'slug', 'title', 'subtitle', 'seriesType', 'recurrence', 'description', 'image', 'icon', 'layout',
     'publishedAt', 'createdBy', 'updatedBy', 'competitive', 'priceFeedTokenID', 'priceDataAssetName',
@@ -73,12 +72,14 @@ export const Series = Type.Object({
     'commentsEnabled',
   ]),
   ...each(Num, ['volume24hr', 'volume', 'liquidity', 'score', 'commentCount']),
-  events: list('events', EventReference),
   collections: list('collections', Collection),
   categories: list('categories', Category),
   tags: list('tags', Tag),
   chats: list('chats', Chat),
-})
+}
+
+/** A series inside an event. */
+export const SeriesOfEvent = Type.Object(seriesMembers)
 
 // biome-ignore format: lists of names read better with several names per line
 export const Event = Type.Object({
@@ -105,7 +106,7 @@ export const Event = Type.Object({
   ...each(ImageOptimization, ['imageOptimized', 'iconOptimized', 'featuredImageOptimized']),
   subEvents: list('subEvents', Text),
   markets: list('markets', MarketReference),
-  series: list('series', Series),
+  series: list('series', SeriesOfEvent),
   categories: list('categories', Category),
   collections: list('collections', Collection),
   tags: list('tags', Tag),
@@ -113,6 +114,14 @@ export const Event = Type.Object({
   eventCreators: list('eventCreators', EventCreator),
   templates: list('templates', Template),
 })
+
+const { markets: _markets, ...eventMembers } = Event.properties
+
+/** An event inside its series. */
+export const EventOfSeries = Type.Object(eventMembers)
+
+/** A series of its own. */
+export const Series = Type.Object({ ...seriesMembers, events: list('events', EventOfSeries) })
 
 export const FeeSchedule = Type.Object({
   ...each(Num, ['exponent', 'rate', 'rebateRate']),

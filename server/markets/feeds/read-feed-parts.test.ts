@@ -77,12 +77,12 @@ test('a transaction has about 100 records, and the cursor moves after the last p
   await context[Symbol.asyncDispose]()
 })
 
-/** New events of one series: each changes the documents of all markets of the series. */
+/** New events of one series, each with another title of the series: each changes the documents of all its markets. */
 const eventsOfOneSeries = (count: number) =>
   Array.from({ length: count }, (_, at) => ({
     id: `e${at}`,
     slug: `event-${at}`,
-    series: [{ id: 's', slug: 'series', active: true }],
+    series: [{ id: 's', slug: 'series', title: `Series with ${at}`, active: true }],
     markets: Array.from({ length: 5 }, (_, below) => ({
       id: `${at}-${below}`,
       slug: `m-${at}-${below}`,
@@ -127,7 +127,7 @@ test('a transaction writes at most 25 documents, and all of the page are written
   assert.deepEqual(deferredAtPage, [])
   const shown = await context.ingest.all<{ body: Uint8Array }>('select body from market_documents')
   assert.equal(shown.length, 150)
-  for (const { body } of shown) assert.match(Buffer.from(body).toString(), /"id":"e29","slug":"event-29"/)
+  for (const { body } of shown) assert.match(Buffer.from(body).toString(), /"title":"Series with 29"/)
   await context[Symbol.asyncDispose]()
 })
 

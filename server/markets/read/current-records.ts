@@ -1,7 +1,7 @@
 // The current records, for documents: read one by one for a request, or with a few queries for many documents.
 import type { StateReader } from '#storage/state.ts'
 import type { RecordReference, StoredRecord } from '../records/documents.ts'
-import { type KindName, kinds } from '../records/kinds.ts'
+import { type KindName, shownReferences } from '../records/kinds.ts'
 import {
   linkTargets,
   parseStoredRecord,
@@ -69,9 +69,7 @@ async function selectReferring(
   reader: StateReader,
   names: readonly RecordName[],
 ): Promise<ReadonlyMap<string, readonly RecordReference[]>> {
-  const keys = names.flatMap(([kind, id]) =>
-    Object.values(kinds[kind].references).map(({ from }) => [kind, id, from] as const),
-  )
+  const keys = names.flatMap(([kind, id]) => shownReferences(kind).map(({ from }) => [kind, id, from] as const))
   if (keys.length === 0) return new Map()
   const rows = await reader.all<RecordReference & { to: string; target: string; from: string }>(
     `select l.to_kind as "to", l.to_id as "target", l.from_kind as "from", r.id, r.slug, r.title from json_each(?) as k

@@ -3,7 +3,7 @@
 //
 // 1. A record stores its own values, and links to other records by id.
 // 2. A relation is stored on one side only: a market links to its events, an event to its series. The other side shows
-//    references with three fields (behaviour/markets.md#references), so there are no cycles.
+//    references with three fields, or nothing (behaviour/markets.md#references), so there are no cycles.
 import type { TObject } from '#api/contract/kit.ts'
 import { changeKinds } from '#api/contract/wire/market-changes.ts'
 import {
@@ -38,6 +38,8 @@ export interface Reference {
   readonly to: KindName
   /** The field name of the other record's title. */
   readonly title: 'question' | 'title'
+  /** Left out where the record is inside another one (extensions/lists/series-documents.ts writes it). */
+  readonly isHidden?: true
 }
 
 interface Kind {
@@ -52,6 +54,7 @@ const imageLink: LinkField = { to: 'image', one: true }
 const plainKind = (schema: TObject): Kind => ({ schema, links: {}, references: {} })
 
 export const eventMarkets: Reference = { from: 'market', to: 'event', title: 'question' }
+export const seriesEvents: Reference = { from: 'event', to: 'series', title: 'title', isHidden: true }
 
 export const kinds: Readonly<Record<KindName, Kind>> = {
   market: {
@@ -81,7 +84,6 @@ export const kinds: Readonly<Record<KindName, Kind>> = {
       templates: { to: 'template' },
     },
     references: { markets: eventMarkets },
-    shownThrough: 'series',
   },
   series: {
     schema: Series,
@@ -91,7 +93,7 @@ export const kinds: Readonly<Record<KindName, Kind>> = {
       tags: { to: 'tag' },
       chats: { to: 'chat' },
     },
-    references: { events: { from: 'event', to: 'series', title: 'title' } },
+    references: { events: seriesEvents },
   },
   collection: {
     schema: Collection,
@@ -111,3 +113,7 @@ export const ownFields: Readonly<Record<KindName, ReadonlySet<string>>> = record
   const { schema, links, references } = kinds[name]
   return new Set(Object.keys(schema.properties).filter((field) => !(field in links) && !(field in references)))
 })
+
+/** The references that a record of this kind shows wherever it is. */
+export const shownReferences = (kind: KindName): readonly Reference[] =>
+  Object.values(kinds[kind].references).filter(({ isHidden }) => !isHidden)

@@ -2,7 +2,7 @@
 import { parseJson } from '#api/contract/json.ts'
 import { EventLoopYielder, statementSteps } from '#runtime/event-loop-yielder.ts'
 import type { RecordGraph, RecordReference, StoredRecord } from './documents.ts'
-import { type KindName, kinds, type Reference } from './kinds.ts'
+import { type KindName, kinds, type Reference, shownReferences } from './kinds.ts'
 
 /** The current records, or those of a past time. */
 export interface RecordSource {
@@ -43,7 +43,7 @@ export async function loadRecordGraph(
       const to = kinds[kind].links[field]?.to
       if (to) for (const target of ids) queue.push([to, target])
     }
-    for (const reference of Object.values(kinds[kind].references)) {
+    for (const reference of shownReferences(kind)) {
       const shown = await source.referring(reference, id)
       await yielder.spend(statementSteps + shown.length)
       referring.set(`${reference.from}>${name}`, shown)

@@ -45,6 +45,7 @@ const columns = {
   created_ms: (fields: Fields) => timeOf(fields.createdAt),
   updated_ms: (fields: Fields) => timeOf(fields.updatedAt),
   closed_ms: (fields: Fields) => timeOf(fields.closedTime),
+  event_start_ms: (fields: Fields) => timeOf(fields.startTime),
 } as const
 
 const names = Object.keys(columns)
@@ -67,23 +68,47 @@ export async function putListRows(tx: StateWriter, changes: readonly ListedChang
   })
   const onConflict = replaceOnConflict(['kind', 'id'], names)
   await tx.insertMany('market_list', ['kind', 'id', 'number', ...names], rows, onConflict)
-  await putKeys(
-    tx,
-    listed.filter(({ kind }) => kind === 'market'),
-  )
+  await putKeys(tx, listed)
 }
 
 /** A token list with more entries is not a list of outcomes. */
 const tokensMax = 100
 
-/** The condition and the tokens of a market, by which callers look it up. */
-function keysOf(fields: Fields | undefined): (readonly ['condition' | 'token', string])[] {
-  const condition = typeof fields?.conditionId === 'string' && fields.conditionId !== '' ? [fields.conditionId] : []
-  const tokens = [...new Set(parseTokens(fields?.clobTokenIds))].slice(0, tokensMax)
-  return [
-    ...condition.map((value) => ['condition', value] as const),
-    ...tokens.map((value) => ['token', value] as const),
-  ]
+const text = (value: unknown): string[] =>
+  (typeof value === 'string' && value !== '') || typeof value === 'number' ? [String(value)] : []
+const flag = (value: unknown): string[] => (value === true ? ['true'] : [])
+
+/** The values of slow fields by which callers look records up, or filter lists. Of flags, only `true` is stored. */
+const keyReaders = {
+  market: {
+    condition: ({ conditionId }: Fields) => text(conditionId),
+    token: ({ clobTokenIds }: Fields) => [...new Set(parseTokens(clobTokenIds))].slice(0, tokensMax),
+    question: ({ questionID }: Fields) => text(questionID),
+    market_maker: ({ marketMakerAddress }: Fields) => text(marketMakerAddress),
+    game: ({ gameId }: Fields) => text(gameId),
+    sports_type: ({ sportsMarketType }: Fields) => text(sportsMarketType),
+    resolution_status: ({ oracleResolutionStatus }: Fields) => text(oracleResolutionStatus),
+    rfq: ({ rfqEnabled }: Fields) => flag(rfqEnabled),
+  },
+  event: {
+    date: ({ eventDate }: Fields) => text(eventDate),
+    week: ({ eventWeek }: Fields) => text(eventWeek),
+    parent: ({ parentEvent }: Fields) => text(parentEvent),
+    cyom: ({ cyom }: Fields) => flag(cyom),
+    live: ({ live }: Fields) => flag(live),
+    ended: ({ ended }: Fields) => flag(ended),
+  },
+  tag: { carousel: ({ isCarousel }: Fields) => flag(isCarousel) },
+  series: { recurrence: ({ recurrence }: Fields) => text(recurrence) },
+} as const
+
+type NamesOf<T> = T extends unknown ? keyof T : never
+export type KeyName = NamesOf<(typeof keyReaders)[keyof typeof keyReaders]>
+
+function keysOf(kind: KindName, fields: Fields | undefined): [name: string, value: string][] {
+  if (!fields || !(kind in keyReaders)) return []
+  const readers: Readonly<Record<string, (fields: Fields) => string[]>> = keyReaders[kind as keyof typeof keyReaders]
+  return Object.entries(readers).flatMap(([name, read]) => read(fields).map((value): [string, string] => [name, value]))
 }
 
 /** JSON in a string; token ids have more digits than a number can hold, so only texts are used. */
@@ -96,14 +121,19 @@ function parseTokens(text: unknown): string[] {
   }
 }
 
-async function putKeys(tx: StateWriter, markets: readonly ListedChange[]): Promise<void> {
-  const columns = ['name', 'value', 'market_id']
-  const missingIn = (fields: Fields | undefined, keys: ReturnType<typeof keysOf>, id: string) => {
-    const existing = new Set(keysOf(fields).map((key) => key.join()))
-    return keys.filter((key) => !existing.has(key.join())).map((key) => [...key, id])
+async function putKeys(tx: StateWriter, changes: readonly ListedChange[]): Promise<void> {
+  const columns = ['kind', 'name', 'value', 'id']
+  const [removed, added]: [string[][], string[][]] = [[], []]
+  for (const { kind, id, old, next } of changes) {
+    const [before, after] = [old, next].map((fields) => keysOf(kind, fields).map((key) => [kind, ...key, id]))
+    removed.push(...without(before ?? [], after ?? []))
+    added.push(...without(after ?? [], before ?? []))
   }
-  const removed = markets.flatMap(({ id, old, next }) => missingIn(next, keysOf(old), id))
-  const added = markets.flatMap(({ id, old, next }) => missingIn(old, keysOf(next), id))
   await tx.deleteMany('market_keys', columns, removed)
   await tx.insertMany('market_keys', columns, added)
+}
+
+function without(keys: readonly string[][], others: readonly string[][]): string[][] {
+  const known = new Set(others.map((key) => key.join()))
+  return keys.filter((key) => !known.has(key.join()))
 }

@@ -228,6 +228,6 @@ describe('files', () => {
     const etagsOf = (context: TestContext) =>
       context.ingest.all('select market_id, etag from market_documents order by market_id')
     assert.deepEqual(await etagsOf(bulk), await etagsOf(atOnce))
-    assert.equal((await readBody(bulk, 'm-0')).events[0].series[0].events.length, 450)
+    assert.deepEqual((await readBody(bulk, 'm-0')).events[0].series, [{ id: '20', title: 'S' }])
   })
 })

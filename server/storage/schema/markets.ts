@@ -119,6 +119,7 @@ const listTables = ({ strict, clustered }: StateDialect): readonly string[] => [
     created_ms bigint not null,
     updated_ms bigint not null,
     closed_ms bigint not null,
+    event_start_ms bigint not null, -- no index
     primary key (kind, id)
   ) ${strict}`,
   // The flags are at the end of each index, so that a walk tests them without reading the row.
@@ -126,14 +127,15 @@ const listTables = ({ strict, clustered }: StateDialect): readonly string[] => [
     const order = column === 'number' ? 'number' : `${column}, number`
     return `create index market_list_${column} on market_list (kind, closed, ${order}, id, active, archived, featured)`
   }),
-  // Ids of markets in contracts.
+  // Values by which callers look records up, or filter lists, such as ids of markets in contracts. Written with the record.
   `create table market_keys (
-    name text not null, -- condition or token
+    kind text not null, -- market, event, series or tag
+    name text not null, -- such as condition, token or recurrence (markets/write/list-rows.ts)
     value text not null,
-    market_id text not null,
-    primary key (name, value, market_id)
+    id text not null,
+    primary key (kind, name, value, id)
   ) ${clustered}`,
-  'create index market_keys_market on market_keys (market_id)',
+  'create index market_keys_record on market_keys (kind, id)',
 ]
 
 const versionTables = ({ strict }: StateDialect): readonly string[] => [

@@ -7,7 +7,7 @@ import { createHandler } from '#http/handler.ts'
 import type { StateReader } from '#storage/state.ts'
 import type { MarketsContext } from '../../context.ts'
 import { composeEvents } from './event-documents.ts'
-import { amountRange, toQuery } from './list-input.ts'
+import { amountRange, keyFilters, timeRange, toQuery } from './list-input.ts'
 import { type RecordList, readCursorPage, readOffsetPage } from './list-pages.ts'
 import { bytesMax, joinRecords, respondWith, tooLarge, wrapRecords } from './respond.ts'
 
@@ -17,11 +17,24 @@ const marketsMax = 2000
 type EventFilters = Omit<Parsed<Extensions['markets.events']>, 'limit' | 'offset'>
 
 const eventList: RecordList<EventFilters> = {
-  toQuery: (input) =>
-    toQuery('event', input, [
+  toQuery: (input) => ({
+    ...toQuery('event', input, [
       amountRange('volume', input.volume_min, input.volume_max),
       amountRange('liquidity', input.liquidity_min, input.liquidity_max),
+      timeRange('event_start_ms', input, 'start_time_min', 'start_time_max'),
     ]),
+    excludedTagIds: input.exclude_tag_id,
+    seriesIds: input.series_id,
+    seriesRecurrence: input.recurrence,
+    keys: keyFilters({
+      parent: input.parent_event_id,
+      date: input.event_date,
+      week: input.event_week,
+      cyom: input.cyom,
+      live: input.live,
+      ended: input.ended,
+    }),
+  }),
   readRecords: readEvents,
 }
 

@@ -4,8 +4,8 @@ import type { Parsed } from '#api/contract/kit.ts'
 import type { ListOrder } from '#api/contract/wire/market-lists.ts'
 import { invalid } from '#core/fault.ts'
 import { sourceMs } from '../../records/source-time.ts'
-import { toThousandths } from '../../write/list-rows.ts'
-import type { ListPosition, ListQuery, OrderColumn, ValueRange } from './list-query.ts'
+import { type KeyName, toThousandths } from '../../write/list-rows.ts'
+import type { KeyFilter, ListPosition, ListQuery, OrderColumn, RangeColumn, ValueRange } from './list-query.ts'
 
 const orderColumns: Readonly<Record<ListOrder, OrderColumn>> = {
   id: 'number',
@@ -30,23 +30,23 @@ const orderColumns: Readonly<Record<ListOrder, OrderColumn>> = {
 }
 
 /** The inputs that lists of markets and of events share. */
-export type FilterInput = Omit<
-  Parsed<Extensions['markets.events']>,
-  'limit' | 'offset' | 'volume_min' | 'volume_max' | 'liquidity_min' | 'liquidity_max'
+export type FilterInput = Pick<
+  Parsed<Extensions['markets.eventsKeyset']>,
+  Exclude<keyof Parsed<Extensions['markets.eventsKeyset']> & keyof Parsed<Extensions['markets.list']>, 'limit'>
 >
 
-export const orderOf = ({ order, ascending }: Pick<FilterInput, 'order' | 'ascending'>) => ({
+export const orderOf = ({ order, ascending }: { readonly order: ListOrder; readonly ascending: boolean }) => ({
   order: orderColumns[order],
   ascending,
 })
 
-export function toQuery(kind: 'market' | 'event', input: FilterInput, amountRanges: readonly ValueRange[]): ListQuery {
-  const { id, slug, active, closed, archived, featured, tag_id, tag_slug } = input
+export function toQuery(kind: 'market' | 'event', input: FilterInput, otherRanges: readonly ValueRange[]): ListQuery {
+  const { id, slug, active, closed, archived, featured, tag_id, tag_match, tag_slug } = input
   const ranges = [
-    { column: 'start_ms', ...timeRange(input, 'start_date_min', 'start_date_max') },
-    { column: 'end_ms', ...timeRange(input, 'end_date_min', 'end_date_max') },
-    ...amountRanges,
-  ] as const
+    timeRange('start_ms', input, 'start_date_min', 'start_date_max'),
+    timeRange('end_ms', input, 'end_date_min', 'end_date_max'),
+    ...otherRanges,
+  ]
   return {
     kind,
     ...orderOf(input),
@@ -55,25 +55,41 @@ export function toQuery(kind: 'market' | 'event', input: FilterInput, amountRang
     ranges: ranges.filter(({ min, max }) => min !== undefined || max !== undefined),
     ids: id,
     slugs: slug,
-    tagIds: tag_id,
-    tagSlug: tag_slug,
+    ...(tag_match === 'all' ? { allTagIds: tag_id } : { tagIds: tag_id }),
+    tagSlugs: tag_slug === undefined ? undefined : [tag_slug],
   }
 }
 
-type TimeName = 'start_date_min' | 'start_date_max' | 'end_date_min' | 'end_date_max'
+/** The range of a time, from two inputs. */
+export function timeRange<Name extends string>(
+  column: RangeColumn,
+  input: Readonly<Partial<Record<Name, string | undefined>>>,
+  min: Name,
+  max: Name,
+): ValueRange {
+  return { column, min: timeOf(input, min), max: timeOf(input, max) }
+}
 
-const timeRange = (input: FilterInput, min: TimeName, max: TimeName) => ({
-  min: timeOf(input, min),
-  max: timeOf(input, max),
-})
-
-function timeOf(input: FilterInput, name: TimeName): number | undefined {
+function timeOf<Name extends string>(
+  input: Readonly<Partial<Record<Name, string | undefined>>>,
+  name: Name,
+): number | undefined {
   const text = input[name]
   if (text === undefined) return undefined
   const ms = sourceMs(text)
   if (ms === undefined) throw invalid(['query', name], 'must be a valid date or date-time', text)
   return ms
 }
+
+/** For each key that the input has values for. */
+export const keyFilters = (filters: Readonly<Partial<Record<KeyName, KeyInput>>>): KeyFilter[] =>
+  Object.entries(filters).flatMap(([name, given]) => {
+    if (given === undefined) return []
+    if (typeof given === 'boolean') return [{ name: name as KeyName, values: ['true'], isExcluded: !given }]
+    return [{ name: name as KeyName, values: [given].flat().map(String) }]
+  })
+
+type KeyInput = string | number | boolean | readonly string[] | undefined
 
 export const amountRange = (column: 'volume' | 'liquidity', min?: string, max?: string): ValueRange => ({
   column,

@@ -9,7 +9,7 @@ import type { StateReader } from '#storage/state.ts'
 import type { MarketsContext } from '../../context.ts'
 import { beingWritten, composeUnwritten } from '../../read/market-response.ts'
 import { withoutTags } from '../../records/documents.ts'
-import { amountRange, toQuery } from './list-input.ts'
+import { amountRange, keyFilters, toQuery } from './list-input.ts'
 import { type RecordList, readCursorPage, readOffsetPage } from './list-pages.ts'
 import { bytesMax, joinRecords, respondWith, tooLarge, wrapRecords } from './respond.ts'
 
@@ -21,8 +21,18 @@ const marketList: RecordList<MarketFilters> = {
       amountRange('volume', input.volume_num_min, input.volume_num_max),
       amountRange('liquidity', input.liquidity_num_min, input.liquidity_num_max),
     ]),
-    conditionIds: input.condition_ids,
-    tokenIds: input.clob_token_ids,
+    named: keyFilters({
+      condition: input.condition_ids,
+      token: input.clob_token_ids,
+      question: input.question_ids,
+      market_maker: input.market_maker_address,
+    }),
+    keys: keyFilters({
+      game: input.game_id,
+      sports_type: input.sports_market_types,
+      resolution_status: input.oracle_resolution_status,
+      rfq: input.rfq_enabled,
+    }),
   }),
   readRecords: readDocuments,
 }

@@ -13,7 +13,7 @@ const put = (context: TestContext, records: readonly MarketRecord[]) =>
   context.ingest.write((tx) => putMarkets(tx, records, context.clock.now()))
 
 /** So small that every path of the code runs. */
-const limits = { rareTagMax: 4, rowsPerScan: 3, rowsMax: 1000, rowsReadMax: 1000 }
+const limits = { rareMax: 4, rowsPerScan: 3, rowsMax: 1000, rowsReadMax: 1000 }
 
 interface DrawnMarket {
   readonly volume: number | undefined
@@ -22,6 +22,7 @@ interface DrawnMarket {
   readonly active: boolean | undefined
   readonly tags: readonly string[]
   readonly event: string | undefined
+  readonly game: string | undefined
 }
 
 const tagIds = ['1', '2', '3']
@@ -33,6 +34,7 @@ const drawnMarket: fc.Arbitrary<DrawnMarket> = fc.record({
   active: fc.option(fc.boolean(), { nil: undefined }),
   tags: fc.subarray(tagIds),
   event: fc.constantFrom(undefined, '71', '72'),
+  game: fc.constantFrom(undefined, 'a', 'b'),
 })
 
 /** Numeric ids of different lengths; their order as text is another one. */
@@ -45,10 +47,13 @@ function toRecords(markets: readonly DrawnMarket[]): MarketRecord[] {
   return [
     ...tagIds.map((id) => ({ kind: 'tag' as const, id, fields: { label: id } })),
     ...events,
-    ...markets.map(({ volume, day, closed, active, tags, event }, index) => ({
+    ...markets.map(({ volume, day, closed, active, tags, event, game }, index) => ({
       kind: 'market' as const,
       id: idAt(index),
-      fields: { slug: `m-${index}`, volumeNum: volume, closed, active, endDate: day && `2026-01-0${day}T00:00:00Z` },
+      fields: {
+        ...{ slug: `m-${index}`, volumeNum: volume, closed, active, gameId: game },
+        endDate: day && `2026-01-0${day}T00:00:00Z`,
+      },
       links: { tags, events: event === undefined ? [] : [event] },
     })),
   ]
@@ -65,6 +70,12 @@ const drawnQuery = fc.record({
   volumeMax: fc.option(fc.integer({ min: 0, max: 5 }), { nil: undefined }),
   dayMax: fc.option(fc.integer({ min: 1, max: 5 }), { nil: undefined }),
   tag: fc.option(fc.constantFrom(...tagIds), { nil: undefined }),
+  allTags: fc.option(fc.subarray(tagIds, { minLength: 1 }), { nil: undefined }),
+  excludedTag: fc.option(fc.constantFrom(...tagIds), { nil: undefined }),
+  game: fc.option(fc.record({ value: fc.constantFrom('a', 'b'), isExcluded: fc.boolean() }), {
+    nil: undefined,
+    freq: 2,
+  }),
   ids: fc.option(fc.uniqueArray(fc.nat({ max: 20 })), { nil: undefined }),
   limit: fc.integer({ min: 1, max: 5 }),
 })
@@ -81,6 +92,9 @@ const toQuery = (drawn: DrawnQuery): ListQuery => ({
     { column: 'end_ms', max: drawn.dayMax === undefined ? undefined : dayMs(drawn.dayMax) },
   ],
   tagIds: drawn.tag === undefined ? undefined : [drawn.tag],
+  allTagIds: drawn.allTags,
+  excludedTagIds: drawn.excludedTag === undefined ? undefined : [drawn.excludedTag],
+  keys: drawn.game ? [{ name: 'game', values: [drawn.game.value], isExcluded: drawn.game.isExcluded }] : [],
   ids: drawn.ids?.map(idAt),
 })
 const times1000 = (amount: number | undefined) => (amount === undefined ? undefined : amount * 1000)
@@ -89,7 +103,7 @@ const hasTag = ({ tags, event }: DrawnMarket, tag: string): boolean =>
   tags.includes(tag) || (event !== undefined && eventTags[event]?.includes(tag) === true)
 
 function expectedIds(markets: readonly DrawnMarket[], drawn: DrawnQuery): string[] {
-  const { order, ascending, active, volumeMin, volumeMax, dayMax, tag, ids } = drawn
+  const { order, ascending, active, volumeMin, volumeMax, dayMax, tag, allTags, excludedTag, game, ids } = drawn
   const closed = drawn.closed ?? (ids ? undefined : false)
   const found = markets
     .map((market, index) => ({ ...market, index }))
@@ -99,6 +113,9 @@ function expectedIds(markets: readonly DrawnMarket[], drawn: DrawnQuery): string
     .filter(({ volume }) => volumeMax === undefined || (volume !== undefined && volume <= volumeMax))
     .filter(({ day }) => dayMax === undefined || (day !== undefined && day <= dayMax))
     .filter((market) => tag === undefined || hasTag(market, tag))
+    .filter((market) => allTags === undefined || allTags.every((one) => hasTag(market, one)))
+    .filter((market) => excludedTag === undefined || !hasTag(market, excludedTag))
+    .filter((market) => game === undefined || (market.game === game.value) !== game.isExcluded)
     .filter(({ index }) => ids === undefined || ids.includes(index))
   const keyOf = ({ volume, day }: DrawnMarket): number =>
     (order === 'volume' ? volume : order === 'end_ms' ? day : 0) ?? Number.NEGATIVE_INFINITY
@@ -147,7 +164,7 @@ describe('pages', () => {
   test('a walk that examines too many rows is cut, and its cursor continues it', async () => {
     await using context = await openContext()
     const markets = Array.from({ length: 20 }, (_, index) => ({
-      ...{ volume: index, day: 1, closed: false, active: index === 19, tags: [], event: undefined },
+      ...{ volume: index, day: 1, closed: false, active: index === 19, tags: [], event: undefined, game: undefined },
     }))
     await put(context, toRecords(markets))
     const query: ListQuery = { kind: 'market', order: 'volume', ascending: true, flags: { active: true } }
@@ -183,8 +200,9 @@ describe('pages', () => {
     await put(context, [market('1', 7, true)])
     assert.deepEqual(await idsOf({}), ['2'])
     assert.deepEqual(await idsOf({ closed: true }), ['1'])
-    assert.deepEqual(await idsOf({ conditionIds: ['0x1false', '0x2false'] }), ['2'])
-    assert.deepEqual(await idsOf({ conditionIds: ['0x1true'] }), ['1'])
+    const named = (...values: string[]) => ({ named: [{ name: 'condition', values } as const] })
+    assert.deepEqual(await idsOf(named('0x1false', '0x2false')), ['2'])
+    assert.deepEqual(await idsOf(named('0x1true')), ['1'])
   })
 })
 
@@ -235,24 +253,34 @@ describe('query plans', () => {
   test('named records and tags are found by index', async () => {
     const { reader, statements } = recordReads(context.ingest)
     const query = { kind: 'market', order: 'volume', ascending: false } as const
+    const filters: Partial<ListQuery>[] = [
+      { tagIds: ['7'] },
+      { allTagIds: ['7', '8'] },
+      { tagSlugs: ['7'] },
+      { keys: [{ name: 'game', values: ['a', 'b'] }] },
+      { kind: 'event', seriesIds: ['7'] },
+      { kind: 'event', seriesRecurrence: 'weekly' },
+    ]
     for (const named of [
       { ids: ['5'] },
       { slugs: ['a'] },
-      { conditionIds: ['a'] },
-      { tokenIds: ['a'] },
-      { tagIds: ['7'] },
-    ])
+      { named: [{ name: 'condition', values: ['a'] }] },
+      ...filters,
+    ] as Partial<ListQuery>[])
       await findPage(reader, { ...query, ...named }, { offset: 0, limit: 20 })
     await checkPlans(context, statements, () => {})
     statements.length = 0
-    await findPage(reader, { ...query, tagIds: ['7'] }, { offset: 0, limit: 5 }, { ...limits, rareTagMax: -1 })
+    // As filters of a walk.
+    for (const filter of [...filters, { excludedTagIds: ['7'] }])
+      await findPage(reader, { ...query, ...filter }, { offset: 0, limit: 5 }, { ...limits, rareMax: -1 })
     await checkPlans(context, statements, () => {})
   })
 })
 
 /** Enough rows for PostgreSQL to prefer an index. */
 async function fillList({ ingest }: TestContext): Promise<void> {
-  const values = ['volume', 'liquidity', 'volume_24h', 'start_ms', 'end_ms', 'created_ms', 'updated_ms', 'closed_ms']
+  const times = ['start_ms', 'end_ms', 'created_ms', 'updated_ms', 'closed_ms', 'event_start_ms']
+  const values = ['volume', 'liquidity', 'volume_24h', ...times]
   const rows = 'with recursive n(i) as (select 1 union all select i + 1 from n where i < 20000) select'
   await ingest.write(async (tx) => {
     await tx.run(
@@ -264,7 +292,8 @@ async function fillList({ ingest }: TestContext): Promise<void> {
        ${rows} 'market', cast(i as text), cast(i as text), '{}', '{}', 0 from n`,
     )
     await tx.run(
-      `insert into market_keys (name, value, market_id) ${rows} 'token', cast(i as text), cast(i as text) from n`,
+      `insert into market_keys (kind, name, value, id)
+       ${rows} 'market', 'token', cast(i as text), cast(i as text) from n`,
     )
     await tx.run(
       `insert into market_links (to_kind, to_id, from_kind, from_id)

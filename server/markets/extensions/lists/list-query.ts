@@ -1,6 +1,7 @@
 // Finds one page of markets, events, series or tags (behaviour/markets.md#lists).
 //
-// 1. A list that names its records, or has a rare tag, reads the rows of these records by id and sorts them.
+// 1. A list that names its records, or has a filter that few records match (a rare tag, a game), reads the rows of these
+//    records by id and sorts them.
 // 2. Any other list walks the index of its order. If it has filters, it examines the rows in several short queries, at
 //    most `rowsMax` of them, or `rowsReadMax` if more than the index must be read. No document is read.
 // 3. The order is total: value, then number, then id. So a cursor is a position, and a page starts after it.
@@ -8,10 +9,12 @@ import { nextEventLoopTurn } from '#runtime/clock.ts'
 import type { listOrderColumns } from '#storage/schema/markets.ts'
 import { selectIn } from '#storage/select-in.ts'
 import type { StateReader, Value } from '#storage/state.ts'
-import { noValue } from '../../write/list-rows.ts'
+import { type KeyName, noValue } from '../../write/list-rows.ts'
 
 export type ListKind = 'market' | 'event' | 'series' | 'tag'
 export type OrderColumn = (typeof listOrderColumns)[number]
+/** Columns with a value that a range can have. */
+export type RangeColumn = OrderColumn | 'event_start_ms'
 export type FlagColumn = 'active' | 'archived' | 'featured'
 
 export interface ListQuery {
@@ -26,16 +29,33 @@ export interface ListQuery {
   readonly ids?: readonly string[] | undefined
   /** Current slugs. */
   readonly slugs?: readonly string[] | undefined
-  readonly conditionIds?: readonly string[] | undefined
-  readonly tokenIds?: readonly string[] | undefined
+  /** Names of markets: those that have one of the values of each key. */
+  readonly named?: readonly KeyFilter[]
+  /** Records with one of the values of each key. */
+  readonly keys?: readonly KeyFilter[]
   /** Records with one of these tags; a market also has the tags of its events. */
   readonly tagIds?: readonly string[] | undefined
-  /** The same for tags that have this slug. */
-  readonly tagSlug?: string | undefined
+  /** Records with all of these tags. */
+  readonly allTagIds?: readonly string[] | undefined
+  /** Records with a tag that has one of these slugs. */
+  readonly tagSlugs?: readonly string[] | undefined
+  /** Records with none of these tags. */
+  readonly excludedTagIds?: readonly string[] | undefined
+  /** Events of one of these series. */
+  readonly seriesIds?: readonly string[] | undefined
+  /** Events of a series with this recurrence. */
+  readonly seriesRecurrence?: string | undefined
+}
+
+export interface KeyFilter {
+  readonly name: KeyName
+  readonly values: readonly string[]
+  /** Records that have none of the values. */
+  readonly isExcluded?: boolean
 }
 
 export interface ValueRange {
-  readonly column: OrderColumn
+  readonly column: RangeColumn
   readonly min?: number | undefined
   readonly max?: number | undefined
 }
@@ -61,8 +81,8 @@ export interface ListPage {
 }
 
 export interface ListLimits {
-  /** A tag is rare if at most this many records have it. */
-  readonly rareTagMax: number
+  /** A filter is rare if at most this many records match it. */
+  readonly rareMax: number
   /** Rows that one query examines. */
   readonly rowsPerScan: number
   /** Rows that one request examines, if the index has the values of all filters, and otherwise. */
@@ -70,28 +90,34 @@ export interface ListLimits {
   readonly rowsReadMax: number
 }
 
-const defaultLimits: ListLimits = { rareTagMax: 2000, rowsPerScan: 5000, rowsMax: 100_000, rowsReadMax: 20_000 }
+const defaultLimits: ListLimits = { rareMax: 2000, rowsPerScan: 5000, rowsMax: 100_000, rowsReadMax: 20_000 }
 
 export async function findPage(
   state: StateReader,
-  requested: ListQuery,
+  query: ListQuery,
   page: PageRequest,
   limits = defaultLimits,
 ): Promise<ListPage> {
-  const query = { ...requested, tagIds: await findTagIds(state, requested) }
+  const filters = await findLinkFilters(state, query)
   const named = await findNamed(state, query)
-  if (named) return sortNamed(state, query, named, page)
-  const openOrClosed = { ...query, closed: query.closed ?? false }
-  const tagged = query.tagIds && (await findTagged(state, query.kind, query.tagIds, limits.rareTagMax))
-  return tagged ? sortNamed(state, openOrClosed, tagged, page) : walk(state, openOrClosed, page, limits)
+  if (named) return sortNamed(state, { query, filters }, named, page)
+  const list = { query: { ...query, closed: query.closed ?? false }, filters }
+  const few = await findFew(state, filters, limits.rareMax)
+  return few ? sortNamed(state, list, few, page) : walk(state, list, page, limits)
 }
 
-/** The tags that the request names; undefined if it names none. */
-async function findTagIds(state: StateReader, { tagIds, tagSlug }: ListQuery): Promise<ListQuery['tagIds']> {
-  if (tagSlug === undefined) return tagIds
-  const sql = "select id from market_records where kind = 'tag' and slug = ? order by id limit 100"
-  const ids = (await state.all<{ id: string }>(sql, tagSlug)).map(({ id }) => id)
-  return tagIds ? ids.filter((id) => tagIds.includes(id)) : ids
+/** Which of these records match, in the order of the query. */
+export async function selectMatching(
+  state: StateReader,
+  query: ListQuery,
+  ids: readonly string[],
+): Promise<ListPosition[]> {
+  return readSorted(state, { query, filters: await findLinkFilters(state, query) }, ids)
+}
+
+interface FilteredList {
+  readonly query: ListQuery
+  readonly filters: readonly LinkFilter[]
 }
 
 interface Condition {
@@ -121,76 +147,152 @@ const joinConditions = (conditions: readonly Condition[]): Condition => ({
 
 /** The records that the request names, by all of its lists of names; undefined if it names none. */
 async function findNamed(state: StateReader, query: ListQuery): Promise<ReadonlySet<string> | undefined> {
-  const { kind, ids, slugs, conditionIds, tokenIds } = query
+  const { kind, ids, slugs, named = [] } = query
   const sets: ReadonlySet<string>[] = ids ? [new Set(ids)] : []
   const add = async (sql: string, ...values: Value[]) => {
     sets.push(new Set((await state.all<{ id: string }>(sql, ...values)).map(({ id }) => id)))
   }
   if (slugs)
     await add(`select id from market_records where kind = ? and slug in (${placeholders(slugs)})`, kind, ...slugs)
-  for (const [name, values] of [['condition', conditionIds] as const, ['token', tokenIds] as const]) {
-    if (!values) continue
-    const sql = `select market_id as id from market_keys where name = ? and value in (${placeholders(values)})`
-    await add(sql, name, ...values)
+  for (const key of named) {
+    const { sql, values } = selectByKey(kind, key)
+    await add(sql, ...values)
   }
   return sets.length === 0 ? undefined : sets.reduce((all, set) => all.intersection(set))
 }
 
-/** The records with one of these tags; undefined if there are many. */
-async function findTagged(state: StateReader, kind: ListKind, tagIds: readonly string[], rareTagMax: number) {
-  const tagged = new Set<string>()
-  for (const tagId of tagIds) {
-    const linkedIds = 'select from_id as id from market_links where to_kind = ? and to_id = ? and from_kind = ?'
-    const viaEvent = `select m.from_id as id from market_links t
-      join market_links m on m.to_kind = 'event' and m.to_id = t.from_id and m.from_kind = 'market'
-      where t.to_kind = 'tag' and t.to_id = ? and t.from_kind = 'event'`
-    const limit = rareTagMax + 1
-    const rows = await state.all<{ id: string }>(`${linkedIds} limit ?`, 'tag', tagId, kind, limit)
-    if (kind === 'market') rows.push(...(await state.all<{ id: string }>(`${viaEvent} limit ?`, tagId, limit)))
-    for (const { id } of rows) tagged.add(id)
-    if (tagged.size > rareTagMax || rows.length >= limit) return undefined
-  }
-  return tagged
+/** A filter by what a record is linked to, or by one of its keys. */
+interface LinkFilter {
+  /** About a row of `market_list`. */
+  readonly condition: Condition
+  /** Statements that select the ids of the records that match; undefined if most records do. */
+  readonly selects: readonly Condition[] | undefined
 }
 
-function tagCondition({ kind, tagIds }: ListQuery): Condition[] {
-  if (!tagIds) return []
-  if (tagIds.length === 0) return [{ sql: '1 = 0', values: [] }]
-  const isTag = `t.to_kind = 'tag' and t.to_id in (${placeholders(tagIds)})`
-  const hasTag = `exists (select 1 from market_links t
-    where t.from_kind = '${kind}' and t.from_id = market_list.id and ${isTag})`
-  if (kind !== 'market') return [{ sql: hasTag, values: tagIds }]
-  const viaEvent = `exists (select 1 from market_links m
-    join market_links t on t.from_kind = 'event' and t.from_id = m.to_id and ${isTag}
-    where m.from_kind = 'market' and m.from_id = market_list.id and m.to_kind = 'event')`
-  return [{ sql: `(${hasTag} or ${viaEvent})`, values: [...tagIds, ...tagIds] }]
+async function findLinkFilters(state: StateReader, query: ListQuery): Promise<readonly LinkFilter[]> {
+  const { kind, tagIds, allTagIds = [], tagSlugs, excludedTagIds, keys = [], seriesIds, seriesRecurrence } = query
+  return [
+    ...(tagIds ? [tagFilter(kind, tagIds)] : []),
+    ...allTagIds.map((id) => tagFilter(kind, [id])),
+    ...(tagSlugs ? [tagFilter(kind, await findTagIds(state, tagSlugs))] : []),
+    ...(excludedTagIds ? [excluded(tagFilter(kind, excludedTagIds))] : []),
+    ...keys.map((key) => (key.isExcluded ? excluded(keyFilter(kind, key)) : keyFilter(kind, key))),
+    ...(seriesIds ? [linkFilter('event', 'series', inList('l.to_id', seriesIds))] : []),
+    ...(seriesRecurrence === undefined ? [] : [linkFilter('event', 'series', hasRecurrence(seriesRecurrence))]),
+  ]
+}
+
+const excluded = ({ condition: { sql, values } }: LinkFilter): LinkFilter => ({
+  condition: { sql: `not ${sql}`, values },
+  selects: undefined,
+})
+
+const inList = (column: string, values: readonly string[]): Condition =>
+  values.length === 0 ? { sql: '1 = 0', values } : { sql: `${column} in (${placeholders(values)})`, values }
+
+async function findTagIds(state: StateReader, slugs: readonly string[]): Promise<string[]> {
+  const sql = `select id from market_records where kind = 'tag' and ${inList('slug', slugs).sql} order by id limit 100`
+  return (await state.all<{ id: string }>(sql, ...slugs)).map(({ id }) => id)
+}
+
+const selectByKey = (kind: ListKind, { name, values }: KeyFilter): Condition => {
+  const isOne = inList('value', values)
+  return {
+    sql: `select id from market_keys where kind = ? and name = ? and ${isOne.sql}`,
+    values: [kind, name, ...values],
+  }
+}
+
+function keyFilter(kind: ListKind, key: KeyFilter): LinkFilter {
+  const isOne = inList('k.value', key.values)
+  const sql = `exists (select 1 from market_keys k
+    where k.kind = ? and k.id = market_list.id and k.name = ? and ${isOne.sql})`
+  return { condition: { sql, values: [kind, key.name, ...key.values] }, selects: [selectByKey(kind, key)] }
+}
+
+const hasRecurrence = (recurrence: string): Condition => ({
+  sql: `exists (select 1 from market_keys k
+    where k.kind = 'series' and k.name = 'recurrence' and k.value = ? and k.id = l.to_id)`,
+  values: [recurrence],
+})
+
+/** Records of a kind that link to one of another kind for which the condition on `l.to_id` holds. */
+function linkFilter(kind: ListKind, to: 'series' | 'tag', target: Condition): LinkFilter {
+  const links = `from market_links l where l.to_kind = '${to}' and ${target.sql} and l.from_kind = '${kind}'`
+  return {
+    condition: { sql: `exists (select 1 ${links} and l.from_id = market_list.id)`, values: target.values },
+    selects: [{ sql: `select l.from_id as id ${links}`, values: target.values }],
+  }
+}
+
+function tagFilter(kind: ListKind, tagIds: readonly string[]): LinkFilter {
+  const isTag = inList('l.to_id', tagIds)
+  const own = linkFilter(kind, 'tag', isTag)
+  if (kind !== 'market') return own
+  const links = `from market_links l join market_links m on m.to_kind = 'event' and m.to_id = l.from_id and m.from_kind = 'market'
+    where l.to_kind = 'tag' and ${isTag.sql} and l.from_kind = 'event'`
+  return {
+    condition: {
+      sql: `(${own.condition.sql} or exists (select 1 ${links} and m.from_id = market_list.id))`,
+      values: [...tagIds, ...tagIds],
+    },
+    selects: [...(own.selects ?? []), { sql: `select m.from_id as id ${links}`, values: tagIds }],
+  }
+}
+
+/** The records that match a filter, of the first one that few records match. */
+async function findFew(
+  state: StateReader,
+  filters: readonly LinkFilter[],
+  fewMax: number,
+): Promise<ReadonlySet<string> | undefined> {
+  for (const { selects } of filters) {
+    const ids = selects && (await selectFew(state, selects, fewMax))
+    if (ids) return ids
+  }
+  return undefined
+}
+
+async function selectFew(state: StateReader, selects: readonly Condition[], fewMax: number) {
+  const ids = new Set<string>()
+  for (const { sql, values } of selects) {
+    const rows = await state.all<{ id: string }>(`${sql} limit ?`, ...values, fewMax + 1)
+    for (const { id } of rows) ids.add(id)
+    if (ids.size > fewMax || rows.length > fewMax) return undefined
+  }
+  return ids
 }
 
 async function sortNamed(
   state: StateReader,
-  query: ListQuery,
+  list: FilteredList,
   named: ReadonlySet<string>,
   { offset, limit, after }: PageRequest,
 ): Promise<ListPage> {
-  const rows = await readNamed(state, query, named)
-  const sign = query.ascending ? 1 : -1
-  rows.sort((a, b) => sign * comparePositions(a, b))
+  const rows = await readSorted(state, list, [...named])
+  const sign = list.query.ascending ? 1 : -1
   const following = after ? rows.filter((row) => sign * comparePositions(row, after) > 0) : rows
   return toPage(following.slice(offset, offset + limit + 1), limit)
 }
 
-/** The rows of the named records that match, in no particular order. */
-function readNamed(state: StateReader, query: ListQuery, named: ReadonlySet<string>): Promise<ListPosition[]> {
+/** The rows of the named records that match. */
+async function readSorted(
+  state: StateReader,
+  { query, filters }: FilteredList,
+  named: readonly string[],
+): Promise<ListPosition[]> {
   const { kind, order, closed } = query
   const isClosed = closed === undefined ? [] : [{ sql: 'closed = ?', values: [Number(closed)] }]
   const matches = joinConditions([
     ...isClosed,
     ...flagConditions(query),
     ...rangeConditions(query.ranges ?? []),
-    ...tagCondition(query),
+    ...filters.map(({ condition }) => condition),
   ])
   const sql = `select ${order} as value, number, id from market_list where kind = ?${matches.sql} and id in`
-  return selectIn<ListPosition>(state, sql, [kind, ...matches.values], [...named])
+  const rows = await selectIn<ListPosition>(state, sql, [kind, ...matches.values], named)
+  const sign = query.ascending ? 1 : -1
+  return rows.sort((a, b) => sign * comparePositions(a, b))
 }
 
 function comparePositions(a: ListPosition, b: ListPosition): number {
@@ -205,11 +307,11 @@ function toPage(rows: readonly ListPosition[], limit: number): ListPage {
 
 async function walk(
   state: StateReader,
-  query: ListQuery,
+  list: FilteredList,
   { offset, limit, after }: PageRequest,
   limits: ListLimits,
 ): Promise<ListPage> {
-  const { index, filters, rowsMax } = planWalk(query, limits)
+  const { index, filters, rowsMax } = planWalk(list, limits)
   if (filters.sql === '') {
     const start = index.beyond(after)
     const sql = `${index.selectRows}${start.sql}${index.orderBy} limit ? offset ?`
@@ -228,9 +330,9 @@ async function walk(
   return { ids: found.slice(offset).map(({ id }) => id), next: last, isCut: true }
 }
 
-function planWalk(query: ListQuery, limits: ListLimits) {
+function planWalk({ query, filters: links }: FilteredList, limits: ListLimits) {
   const index = walkSql(query)
-  const beyondIndex = [...index.otherRanges, ...tagCondition(query)]
+  const beyondIndex = [...index.otherRanges, ...links.map(({ condition }) => condition)]
   const filters = joinConditions([...flagConditions(query), ...beyondIndex])
   return { index, filters, rowsMax: beyondIndex.length > 0 ? limits.rowsReadMax : limits.rowsMax }
 }

@@ -3,16 +3,17 @@ import { extensions } from '#api/contract/extensions.ts'
 import { createHandler } from '#http/handler.ts'
 import type { MarketsContext } from '../../context.ts'
 import { readWithCoverage } from '../../read/feed-coverage.ts'
-import { orderOf } from './list-input.ts'
+import { keyFilters, orderOf } from './list-input.ts'
 import { findPage } from './list-query.ts'
 import { joinRecords, respondWith } from './respond.ts'
 import { readTags } from './tag-records.ts'
 
 export const tags = createHandler(
   extensions['markets.tags'],
-  async ({ limit, offset, ...input }, context: MarketsContext, request) => {
+  async ({ limit, offset, is_carousel, ...input }, context: MarketsContext, request) => {
     const { coverage, result: records } = await readWithCoverage(context, async (reader) => {
-      const { ids } = await findPage(reader, { kind: 'tag', ...orderOf(input) }, { offset, limit })
+      const query = { kind: 'tag', ...orderOf(input), keys: keyFilters({ carousel: is_carousel }) } as const
+      const { ids } = await findPage(reader, query, { offset, limit })
       return readTags(reader, ids)
     })
     return respondWith(context, request, coverage, joinRecords(records))

@@ -25,10 +25,15 @@ import { series } from './list-series.ts'
 import { tags } from './list-tags.ts'
 import { eventById, eventBySlug, eventTags, marketTags, seriesById, tagById, tagBySlug } from './one-record.ts'
 import { refuseCut } from './respond.ts'
+import { composeSeries } from './series-documents.ts'
 
 const world: readonly MarketRecord[] = [
   { kind: 'tag', id: '7', fields: { label: 'Ports', slug: 'ports', createdAt: '2026-02-01T00:00:00Z' } },
-  { kind: 'tag', id: '10', fields: { label: 'Rain', slug: 'rain', createdAt: '2026-01-01T00:00:00Z' } },
+  {
+    kind: 'tag',
+    id: '10',
+    fields: { label: 'Rain', slug: 'rain', createdAt: '2026-01-01T00:00:00Z', isCarousel: true },
+  },
   { kind: 'series', id: '31', fields: { slug: 'city', title: 'City' }, links: { tags: ['7'] } },
   {
     kind: 'event',
@@ -41,14 +46,22 @@ const world: readonly MarketRecord[] = [
     ...{ kind: 'market', id: '501', links: { tags: ['7'], events: ['71'] } },
     fields: {
       ...{ slug: 'bridge', question: 'Open?', volumeNum: 1000.5, liquidityNum: 4, endDate: '2026-12-14T00:00:00Z' },
-      ...{ conditionId: '0xAb', clobTokenIds: '["11","12"]', featured: true },
+      ...{ conditionId: '0xAb', clobTokenIds: '["11","12"]', featured: true, questionID: '0xq1' },
+      ...{ gameId: '9001', sportsMarketType: 'moneyline', oracleResolutionStatus: 'proposed', rfqEnabled: false },
     },
   },
   {
     ...{ kind: 'market', id: '502', links: { tags: ['10'], events: ['71'] } },
-    fields: { slug: 'ferry', question: 'Late?', volumeNum: 2000, conditionId: '0xCd', clobTokenIds: '["13","14"]' },
+    fields: {
+      ...{ slug: 'ferry', question: 'Late?', volumeNum: 2000, conditionId: '0xCd', clobTokenIds: '["13","14"]' },
+      ...{ marketMakerAddress: '0xMaker', sportsMarketType: 'totals', rfqEnabled: true },
+    },
   },
-  { kind: 'market', id: '503', fields: { slug: 'toll', question: 'Paid?', closed: true, volumeNum: 5 } },
+  {
+    kind: 'market',
+    id: '503',
+    fields: { slug: 'toll', question: 'Paid?', closed: true, volumeNum: 5, questionID: '0xq3' },
+  },
 ]
 
 const put = (context: TestContext, records: readonly MarketRecord[], isDeferred = false) =>
@@ -122,7 +135,9 @@ describe('lists of markets', () => {
       [{ tag_id: '7' }, ['501', '502']],
       [{ tag_id: '10,999' }, ['502']],
       [{ tag_slug: 'rain' }, ['502']],
-      [{ tag_slug: 'rain', tag_id: '7' }, []],
+      [{ tag_slug: 'rain', tag_id: '7' }, ['502']],
+      [{ tag_id: '7,10', tag_match: 'all' }, ['502']],
+      [{ tag_id: '10,999', tag_match: 'all' }, []],
       [{ tag_slug: 'no-such-tag' }, []],
       [{ tag_id: '10', id: '501,502' }, ['502']],
       [{ volume_num_min: '1000.5' }, ['501', '502']],
@@ -136,6 +151,14 @@ describe('lists of markets', () => {
       [{ featured: 'true' }, ['501']],
       [{ active: 'false' }, []],
       [{ archived: 'false', active: '1' }, ['501', '502']],
+      [{ question_ids: '0xq1,0xq3' }, ['501', '503']],
+      [{ market_maker_address: '0xMaker' }, ['502']],
+      [{ game_id: '9001' }, ['501']],
+      [{ sports_market_types: 'moneyline,totals' }, ['501', '502']],
+      [{ sports_market_types: 'totals' }, ['502']],
+      [{ oracle_resolution_status: 'proposed' }, ['501']],
+      [{ rfq_enabled: 'true' }, ['502']],
+      [{ rfq_enabled: 'false' }, ['501']],
     ]
     for (const [query, ids] of cases) {
       assert.deepEqual(idsOf(await call(list, context, query)), ids, JSON.stringify(query))
@@ -210,8 +233,35 @@ describe('events and series', () => {
 
   test('filters and pages of events', async () => {
     await using context = await openContext()
-    await put(context, [...world, { kind: 'event', id: '73', fields: { slug: 'new', volume: 3 } }])
+    await put(context, [
+      ...world,
+      { kind: 'series', id: '32', fields: { slug: 'week', recurrence: 'weekly' } },
+      {
+        ...{ kind: 'event', id: '73', links: { series: ['32'], tags: ['10'] } },
+        fields: {
+          ...{ slug: 'new', volume: 3, startTime: '2026-03-01T12:00:00Z', eventDate: '2026-03-01', eventWeek: 9 },
+          ...{ parentEvent: '71', live: true, ended: false, cyom: true },
+        },
+      },
+    ])
     for (const [query, ids] of [
+      [{ series_id: '32,99' }, ['73']],
+      [{ recurrence: 'weekly' }, ['73']],
+      [{ recurrence: 'daily' }, []],
+      [{ exclude_tag_id: '7' }, ['73']],
+      [{ exclude_tag_id: '7,10' }, []],
+      [{ tag_id: '7,10' }, ['71', '73']],
+      [{ tag_id: '7,10', tag_match: 'all' }, []],
+      [{ parent_event_id: '71' }, ['73']],
+      [{ event_date: '2026-03-01' }, ['73']],
+      [{ event_week: '9' }, ['73']],
+      [{ event_week: '10' }, []],
+      [{ live: 'true' }, ['73']],
+      [{ live: 'false' }, ['71']],
+      [{ ended: 'true' }, []],
+      [{ cyom: 'true', recurrence: 'weekly' }, ['73']],
+      [{ start_time_min: '2026-03-01T12:00:00Z' }, ['73']],
+      [{ start_time_max: '2026-03-01T11:59:59Z' }, []],
       [{}, ['71', '73']],
       [{ closed: 'true' }, ['72']],
       [{ slug: 'old,works' }, ['71', '72']],
@@ -240,22 +290,39 @@ describe('events and series', () => {
     await put(context, world)
     assert.equal(await composeEvents(context.ingest, ['71'], 1), undefined)
     assert.equal((await composeEvents(context.ingest, ['71'], 2))?.length, 1)
-    await assert.rejects(async () => call(events, context, { limit: '101' }), isInvalid(/^limit must be at most 100/))
+    await assert.rejects(async () => call(events, context, { limit: '501' }), isInvalid(/^limit must be at most 500/))
   })
 
-  test('a series is the one inside its events', async () => {
+  test('a series inside an event has no events; a series of its own has them complete, without markets', async () => {
     await using context = await openContext()
     await put(context, world)
     const one = JSON.parse(textOf(await call(seriesById, context, { id: '31' })))
-    assert.deepEqual(one, JSON.parse(textOf(await call(eventById, context, { id: '71' }))).series[0])
-    assert.deepEqual(one.events, [{ id: '71', slug: 'works', title: 'Works' }])
+    const { markets, ...event } = JSON.parse(textOf(await call(eventById, context, { id: '71' })))
+    const { events: own, ...series } = one
+    assert.deepEqual(event.series, [series])
+    assert.deepEqual(own, [event])
+    assert.equal(markets.length, 2)
+    assert.deepEqual(checker(extensions['markets.seriesById'].reply)(one), [])
+    const bridge = JSON.parse(
+      textOf(await bySlug.handle({ slug: 'bridge', include_tag: true }, context, testRequestInfo())),
+    )
+    assert.deepEqual(bridge.events[0].series, [series])
+    const without = textOf(await call(seriesById, context, { id: '31', exclude_events: 'true' }))
+    assert.deepEqual(JSON.parse(without), series)
+  })
+
+  test('series with more events than allowed are not composed', async () => {
+    await using context = await openContext()
+    await put(context, world)
+    assert.equal(await composeSeries(context.ingest, ['31'], false, 0), undefined)
+    assert.equal((await composeSeries(context.ingest, ['31'], true, 0))?.length, 1)
   })
 
   test('lists of series have the records of the lookup, by filter and order', async () => {
     await using context = await openContext()
     await put(context, [
       ...world,
-      { kind: 'series', id: '4', fields: { slug: 'country', title: 'Country', volume: 7 } },
+      { kind: 'series', id: '4', fields: { slug: 'country', title: 'Country', volume: 7, recurrence: 'weekly' } },
       { kind: 'series', id: '5', fields: { slug: 'former', title: 'Former', closed: true } },
     ])
     const [city, country] = [
@@ -266,11 +333,13 @@ describe('events and series', () => {
     for (const [query, ids] of [
       [{ closed: 'true' }, ['5']],
       [{ slug: 'former,city' }, ['5', '31']],
+      [{ recurrence: 'weekly' }, ['4']],
+      [{ recurrence: 'daily' }, []],
       [{ order: 'volume', ascending: 'false' }, ['4', '31']],
       [{ limit: '1', offset: '1' }, ['31']],
     ] as [Record<string, string>, string[]][])
       assert.deepEqual(idsOf(await call(series, context, query)), ids, JSON.stringify(query))
-    await assert.rejects(async () => call(series, context, { limit: '51' }), isInvalid(/^limit must be at most 50/))
+    await assert.rejects(async () => call(series, context, { limit: '501' }), isInvalid(/^limit must be at most 500/))
   })
 })
 
@@ -282,6 +351,8 @@ describe('tags', () => {
     assert.deepEqual(idsOf(await call(tags, context)), ['7', '10'])
     assert.deepEqual(idsOf(await call(tags, context, { order: 'createdAt' })), ['10', '7'])
     assert.deepEqual(idsOf(await call(tags, context, { limit: '1', offset: '1' })), ['10'])
+    assert.deepEqual(idsOf(await call(tags, context, { is_carousel: 'true' })), ['10'])
+    assert.deepEqual(idsOf(await call(tags, context, { is_carousel: 'false' })), ['7'])
     const [first] = recordsOf(await call(tags, context, { limit: '1' }))
     assert.deepEqual(first, { id: '7', label: 'Ports', slug: 'ports', createdAt: '2026-02-01T00:00:00Z' })
   })
@@ -365,6 +436,38 @@ describe('public search', () => {
     assert.deepEqual(await pageOf('1'), { ids: ['3', '2'], hasMore: true, totalResults: 3 })
     assert.deepEqual(await pageOf('2'), { ids: ['1'], hasMore: false, totalResults: 3 })
     assert.deepEqual(await pageOf('3'), { ids: [], hasMore: false, totalResults: 3 })
+  })
+
+  test('filters and orders apply to the events that were found', async () => {
+    await using context = await openContext()
+    const days = ['2026-03-01', '2026-01-01', '2026-02-01']
+    await put(context, [
+      { kind: 'tag', id: '7', fields: { label: 'Ports', slug: 'ports' } },
+      { kind: 'series', id: '31', fields: { slug: 'city', recurrence: 'weekly' } },
+      ...['1', '2', '3'].flatMap((id, at): MarketRecord[] => [
+        {
+          ...{ kind: 'event', id, fields: { slug: `e${id}`, closed: id === '3', startDate: `${days[at]}T00:00:00Z` } },
+          links: id === '1' ? { tags: ['7'], series: ['31'] } : {},
+        },
+        { kind: 'market', id, fields: { slug: `rain-${id}`, volumeNum: Number(id) }, links: { events: [id] } },
+      ]),
+    ])
+    for (const [query, ids] of [
+      [{}, ['3', '2', '1']],
+      [{ sort: 'start_date' }, ['1', '3', '2']],
+      [{ sort: 'start_date', ascending: 'true' }, ['2', '3', '1']],
+      [{ events_status: 'active' }, ['2', '1']],
+      [{ events_status: 'closed' }, ['3']],
+      [{ events_tag: 'ports' }, ['1']],
+      [{ events_tag: 'no-such-tag' }, []],
+      [{ exclude_tag_id: '7' }, ['3', '2']],
+      [{ recurrence: 'weekly' }, ['1']],
+      [{ recurrence: 'daily' }, []],
+    ] as [Record<string, string>, string[]][]) {
+      const { events: found } = await find(context, { q: 'rain', ...query })
+      assert.deepEqual(found.map(({ id }) => id), ids, JSON.stringify(query)) // biome-ignore format: one case
+    }
+    assert.deepEqual((await find(context, { q: 'ports', search_tags: 'false' })).tags, [])
   })
 
   test('without words: the events of the open markets with the highest volume, and no tags', async () => {

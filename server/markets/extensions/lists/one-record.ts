@@ -1,15 +1,15 @@
-// Endpoints beyond the specification that return one event with its markets, one series as it is inside the events of
-// 4.8, one tag, or the own tags of a record (behaviour/markets.md#events-series-and-tags).
+// Endpoints beyond the specification that return one event with its markets, one series with its events, one tag, or the
+// own tags of a record (behaviour/markets.md#events-series-and-tags).
 import { extensions } from '#api/contract/extensions.ts'
+import { invalid } from '#core/fault.ts'
 import { createHandler, type HandlerResult, type RequestInfo } from '#http/handler.ts'
 import type { StateReader } from '#storage/state.ts'
 import type { MarketsContext } from '../../context.ts'
 import { currentRecords } from '../../read/current-records.ts'
 import { getFeedCoverage, notFoundOrNotCovered, unreadOrNotFound } from '../../read/feed-coverage.ts'
-import { writeRecord } from '../../records/documents.ts'
-import { loadRecordGraph } from '../../records/record-graph.ts'
 import { composeEvents } from './event-documents.ts'
 import { joinRecords, respondWith } from './respond.ts'
+import { composeSeries } from './series-documents.ts'
 import { readTags } from './tag-records.ts'
 
 export const eventById = createHandler(extensions['markets.eventById'], ({ id }, context: MarketsContext, request) =>
@@ -32,12 +32,14 @@ export const tagBySlug = createHandler(extensions['markets.tagBySlug'], ({ slug 
   respondWithRecord(context, request, 'tag', async (reader) => readTag(reader, await findBySlug(reader, 'tag', slug))),
 )
 
-export const seriesById = createHandler(extensions['markets.seriesById'], ({ id }, context: MarketsContext, request) =>
-  respondWithRecord(context, request, 'series', async (reader) => {
-    const graph = await loadRecordGraph(currentRecords(reader), [['series', id]])
-    const text = writeRecord(graph, 'series', id, new Map())
-    return text === undefined ? undefined : Buffer.from(text)
-  }),
+export const seriesById = createHandler(
+  extensions['markets.seriesById'],
+  ({ id, exclude_events }, context: MarketsContext, request) =>
+    respondWithRecord(context, request, 'series', async (reader) => {
+      const texts = await composeSeries(reader, [id], exclude_events)
+      if (!texts) throw invalid(['query', 'exclude_events'], 'must be true, because this series has too many events')
+      return texts[0] === undefined ? undefined : Buffer.from(texts[0])
+    }),
 )
 
 export const eventTags = createHandler(extensions['markets.eventTags'], ({ id }, context: MarketsContext, request) =>

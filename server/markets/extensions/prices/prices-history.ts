@@ -94,7 +94,7 @@ interface FoundOutcome {
 
 /** By a token, a condition or an id, in this order. */
 async function findOutcome(reader: StateReader, name: string): Promise<FoundOutcome> {
-  const sql = 'select market_id as id from market_keys where name = ? and value = ? order by market_id limit 1'
+  const sql = "select id from market_keys where kind = 'market' and name = ? and value = ? order by id limit 1"
   const byToken = await reader.get<{ id: string }>(sql, 'token', name)
   if (byToken) return { marketId: byToken.id, token: name }
   return { marketId: (await reader.get<{ id: string }>(sql, 'condition', name))?.id ?? name }

@@ -1,11 +1,14 @@
 // `GET /public-search`, an endpoint beyond the specification: events and tags by words (behaviour/markets.md#search).
-import { extensions } from '#api/contract/extensions.ts'
+import { type Extensions, extensions } from '#api/contract/extensions.ts'
+import type { Parsed } from '#api/contract/kit.ts'
 import { createHandler } from '#http/handler.ts'
 import type { StateReader } from '#storage/state.ts'
 import type { MarketsContext } from '../../context.ts'
 import { readWithCoverage } from '../../read/feed-coverage.ts'
 import { splitAndCutWords } from '../../write/search-rows.ts'
 import { composeEvents } from '../lists/event-documents.ts'
+import { orderOf } from '../lists/list-input.ts'
+import { selectMatching } from '../lists/list-query.ts'
 import { bytesMax, joinRecords, respondWith, tooLarge } from '../lists/respond.ts'
 import { readTags } from '../lists/tag-records.ts'
 import { findBestMatches, searchWords } from './search.ts'
@@ -17,15 +20,15 @@ const marketsMax = 2000
 
 export const publicSearch = createHandler(
   extensions['markets.publicSearch'],
-  async ({ q, query = '', limit_per_type: limit, page }, context: MarketsContext, request) => {
+  async ({ q, query = '', limit_per_type: limit, page, search_tags, ...filters }, context: MarketsContext, request) => {
     const words = searchWords(q ?? query)
     const { coverage, result } = await readWithCoverage(context, async (reader) => {
       const marketIds = await findBestMatches(reader, words, matchesMax)
-      const eventIds = await findLinked(reader, 'market', marketIds, 'event')
+      const eventIds = await selectEvents(reader, filters, await findLinked(reader, 'market', marketIds, 'event'))
       const shown = eventIds.slice((page - 1) * limit, page * limit)
       return {
         events: await composeEvents(reader, shown, marketsMax),
-        tags: await findTags(reader, words, { marketIds, eventIds, limit }),
+        tags: search_tags ? await findTags(reader, words, { marketIds, eventIds, limit }) : [],
         total: eventIds.length,
       }
     })
@@ -43,6 +46,31 @@ export const publicSearch = createHandler(
     return respondWith(context, request, coverage, bytes)
   },
 )
+
+type EventFilters = Pick<
+  Parsed<Extensions['markets.publicSearch']>,
+  'sort' | 'ascending' | 'events_status' | 'events_tag' | 'exclude_tag_id' | 'recurrence'
+>
+
+/** The found events that match the filters: in the order of `sort`, or else in the order in which they were found. */
+async function selectEvents(
+  reader: StateReader,
+  { sort, ascending, events_status, events_tag, exclude_tag_id, recurrence }: EventFilters,
+  found: readonly string[],
+): Promise<readonly string[]> {
+  const query = {
+    kind: 'event',
+    ...orderOf({ order: sort ?? 'id', ascending }),
+    closed: events_status && events_status === 'closed',
+    tagSlugs: events_tag,
+    excludedTagIds: exclude_tag_id,
+    seriesRecurrence: recurrence,
+  } as const
+  const matching = await selectMatching(reader, query, found)
+  if (sort !== undefined) return matching.map(({ id }) => id)
+  const ids = new Set(matching.map(({ id }) => id))
+  return found.filter((id) => ids.has(id))
+}
 
 /** The records of a kind to which these records link: each once, in the order of the records. */
 async function findLinked(

@@ -146,7 +146,7 @@ describe('200', () => {
 describe('over HTTP', () => {
   test('200, 422 and 429: the client finds markets, and limits are enforced with a reason', async () => {
     const dir = await mkdtemp(join(tmpdir(), 'tetrad-search-'))
-    const settings = settingsWith({ server: { port: 0 } })
+    const settings = settingsWith({ server: { port: 0, anonymousPerSecond: 10 } })
     // All calls are within one second, however slow the machine is.
     const clock = { ...systemClock, monotonicMs: () => 0 }
     const server = await startServer({ settings, dataDir: dir, log: silentLog, clock })
@@ -160,7 +160,7 @@ describe('over HTTP', () => {
       )
       assert.deepEqual(checker(extensions['markets.search'].reply)({ markets }), [])
       const request = (query: string) => fetch(`${server.url}/markets/search?${query}`)
-      for (const query of ['limit=51', 'limit=0', `q=${'x'.repeat(201)}`]) {
+      for (const query of ['limit=501', 'limit=0', `q=${'x'.repeat(201)}`]) {
         const refused = await request(query)
         assert.equal(refused.status, 422, query)
         assert.deepEqual(checker(MarketsFailure)(await refused.json()), [])
