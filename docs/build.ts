@@ -1,9 +1,9 @@
 // `npm run docs`: writes the generated pages. test/docs.test.ts fails if one is out of date.
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { commandsPage } from './commands.ts'
 import { configurationPage, configurationSchema } from './configuration.ts'
-import { endpointPages } from './endpoints.ts'
+import { endpointLimits, endpointPages } from './endpoints.ts'
 
 /** Text by path under docs/. */
 export async function generatedPages(): Promise<Record<string, string>> {
@@ -11,8 +11,18 @@ export async function generatedPages(): Promise<Record<string, string>> {
     'commands.md': await commandsPage(),
     'configuration.md': configurationPage(),
     'tetrad.schema.json': `${JSON.stringify(configurationSchema(), null, 2)}\n`,
+    'behaviour/http.md': await httpPage(),
     ...Object.fromEntries(Object.entries(endpointPages()).map(([name, text]) => [`endpoints/${name}`, text])),
   }
+}
+
+const limitsTable = /^\| endpoint \| calls per second \|\n\|[ -]+\|[ -]+\|\n(?:\|.*\n)+/m
+
+/** The page is written by hand, except its table of limits. */
+async function httpPage(): Promise<string> {
+  const page = await readFile(join(import.meta.dirname, 'behaviour/http.md'), 'utf8')
+  if (!limitsTable.test(page)) throw new Error('behaviour/http.md has no table of limits')
+  return page.replace(limitsTable, () => `${endpointLimits()}\n`)
 }
 
 async function build(): Promise<void> {

@@ -95,6 +95,18 @@ export function wrapParagraph(text: string): string {
   return lines.join('\n')
 }
 
+/** The endpoints that have a limit of their own. */
+export function endpointLimits(): string {
+  const limited = Object.values(allEndpoints).filter(({ perSecond }) => perSecond !== undefined)
+  return table(
+    ['endpoint', 'calls per second'],
+    limited.map(({ id, perSecond, perSecondBelow }) => [
+      `\`${id}\``,
+      perSecondBelow === undefined ? String(perSecond) : `${perSecond}, below the ${perSecondBelow} plan`,
+    ]),
+  )
+}
+
 function limitsText({ perSecond, perSecondBelow }: Pick<Endpoint, 'perSecond' | 'perSecondBelow'>): string {
   if (!perSecond) return 'of the plan'
   const plans = perSecondBelow === undefined ? 'for any plan' : `for plans below ${perSecondBelow}`

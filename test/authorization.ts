@@ -27,6 +27,7 @@ export const market = handlerOf('markets.bySlug')
 /** Accepts every request. */
 export const everyone: Authorizer = {
   authorize: async () => ({ keyId: 'test', plan: 'enterprise' }),
+  refuseWrongKey: async () => {},
   flush: async () => {},
   close: async () => {},
 }

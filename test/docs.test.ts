@@ -118,7 +118,9 @@ test('pages mention only existing settings', async () => {
   for (const path of ['errors.md', 'client.md', ...Object.keys(pages).filter((name) => name.endsWith('.md'))]) {
     for (const [, name = ''] of (await read(path)).matchAll(pattern)) {
       if (others.has(name)) continue
-      const known = settings.includes(name.replace('groups.<name>', 'groups.explorer'))
+      const known = settings.includes(
+        name.replace(/^groups\.<\w+>/, 'groups.explorer').replace('plans.<plan>', 'plans.free'),
+      )
       assert.ok(known, `${path}: ${name}`)
     }
   }

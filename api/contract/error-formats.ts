@@ -133,13 +133,15 @@ export const validatorsErrorFormat = createFormat(({ code, status, publicMessage
 })
 
 /** For endpoints of group D that look a record up by this input (behaviour/markets.md#errors). */
-const createMarketsFormat = (key: 'slug' | 'id'): ErrorFormat =>
+const createMarketsFormat = (key: 'slug' | 'id' | 'market'): ErrorFormat =>
   createFormat((fault) => {
     switch (fault.code) {
       case 'record.not_found':
         return marketsFailure(404, 'not found error', `${key} not found`)
       case 'input.invalid':
         return marketsFailure(422, 'validation error', marketsInputText(fault))
+      case 'input.unknown':
+        return marketsFailure(400, 'request error', marketsInputText(fault))
       case 'server.internal':
         return marketsFailure(500, 'internal error', 'cannot get the information')
       default:
@@ -171,6 +173,7 @@ function marketsInputText({ problems: [problem], publicMessage }: RaisedFault): 
 
 const marketsErrorFormat = createMarketsFormat('slug')
 const marketByIdErrorFormat = createMarketsFormat('id')
+const pricesErrorFormat = createMarketsFormat('market')
 
 const errorFormats: Readonly<Record<Group, ErrorFormat>> = {
   explorer: explorerErrorFormat,
@@ -179,5 +182,9 @@ const errorFormats: Readonly<Record<Group, ErrorFormat>> = {
   markets: marketsErrorFormat,
 }
 
-export const errorFormatOf = ({ group, path }: Pick<Route, 'group' | 'path'>): ErrorFormat =>
-  group === 'markets' && path.includes('/{id}') ? marketByIdErrorFormat : errorFormats[group]
+export function errorFormatOf({ group, path }: Pick<Route, 'group' | 'path'>): ErrorFormat {
+  if (group !== 'markets') return errorFormats[group]
+  // A token, a condition or an id.
+  if (path === '/prices-history') return pricesErrorFormat
+  return path.includes('/{id}') ? marketByIdErrorFormat : marketsErrorFormat
+}

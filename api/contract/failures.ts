@@ -25,6 +25,7 @@ export interface FailureExample extends RenderedError {
 export function faultsOf(endpoint: Endpoint): readonly FaultCode[] {
   const raised = new Set<FaultCode>([...commonFaults, ...keyFaults, ...endpoint.faults])
   if (endpoint.plan === 'free') raised.delete('plan.too_low')
+  if (endpoint.group === 'explorer') raised.delete('input.unknown')
   if (endpoint.perSecond !== undefined) raised.add('limit.unavailable')
   return (Object.keys(faults) as FaultCode[]).filter((code) => raised.has(code))
 }
@@ -41,14 +42,19 @@ export function failureExample(route: FailingRoute, code: FaultCode): FailureExa
     code,
     status,
     publicMessage: message,
-    problems: code === 'input.invalid' ? [exampleProblems[route.group](route)] : [],
+    problems: exampleProblem(route, code),
     textValues: { limit: perSecond, plan },
   })
   return { code, ...rendered }
 }
 
+function exampleProblem(route: FailingRoute, code: FaultCode): Problem[] {
+  if (code === 'input.unknown') return [{ at: ['query', 'Limit'], message: 'is not known; did you mean limit?' }]
+  return code === 'input.invalid' ? [invalidProblems[route.group](route)] : []
+}
+
 /** A problem that calls of the group can have. */
-const exampleProblems: Readonly<Record<Group, (route: FailingRoute) => Problem>> = {
+const invalidProblems: Readonly<Record<Group, (route: FailingRoute) => Problem>> = {
   explorer: ({ selectedBy }) =>
     selectedBy?.action === 'getlabelmasterlist'
       ? { at: ['query', 'format'], message: 'must be one of csv, json' }

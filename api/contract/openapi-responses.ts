@@ -22,6 +22,7 @@ export const headers = {
     '`complete`, or the ranges that have been read; `probed` for a first funding that was searched in a node.',
   ),
   'x-tetrad-method': header('Version of the rating method.'),
+  'x-tetrad-ignored': header('Names in the request that had no effect, percent-encoded and separated by commas.'),
   etag: header('Changes with the body.'),
   allow: header('Methods that this path supports.'),
 }
@@ -80,6 +81,7 @@ function success(
     ]),
   )
   const names: HeaderName[] = ['x-tetrad-as-of', 'x-tetrad-finality', 'x-tetrad-coverage']
+  if (there[0]?.group !== 'explorer') names.push('x-tetrad-ignored')
   // Replies that are computed from stored duties have the version of the method.
   if (there.some((endpoint) => endpoint.faults.includes('validators.windows_changed'))) names.push('x-tetrad-method')
   if (isCacheable) names.push('etag')

@@ -53,7 +53,7 @@ export function openapi({
 
 const aboutAll = [
   'Every GET path also supports HEAD and cross-origin requests.',
-  'A list parameter may be written as `a=1&a=2` or `a=1,2`. Unknown parameters are ignored.',
+  'A list parameter may be written as `a=1&a=2` or `a=1,2`. A name that is not known is refused, except by lookups of one record, which list it in `x-tetrad-ignored`; endpoints of the explorer ignore it.',
   'Integers may exceed 2^53: use a JSON parser that keeps every digit.',
 ].join(' ')
 

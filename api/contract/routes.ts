@@ -26,7 +26,7 @@ export interface Route {
   readonly selectedBy?: { readonly module: string; readonly action: string }
   /** Input name → request header. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Limit of calls per second on every plan (spec section 8). */
+  /** Limit of calls per second on every plan, for calls that cost more than any plan pays for (spec section 8). */
   readonly perSecond?: number
   /** `perSecond` applies only to plans below this one. */
   readonly perSecondBelow?: Plan
@@ -34,6 +34,16 @@ export interface Route {
   readonly urlBytesMax?: number
   /** The response is a stream of server-sent events; each contains one reply. */
   readonly stream?: true
+  /** Returns one record by its name, so that a name that is not known cannot select others (behaviour/http.md#unknown-names). */
+  readonly lookup?: true
+}
+
+/** Query names of the original interfaces that change only what a record shows. They are accepted, and have no effect. */
+export const namesWithoutEffect: Readonly<Record<Group, readonly string[]>> = {
+  explorer: [],
+  fx: [],
+  validators: [],
+  markets: ['cache', 'include_best_lines', 'include_chat', 'include_template', 'locale', 'optimized'],
 }
 
 /** What most routes of a group share. */
@@ -74,8 +84,13 @@ export const routes = {
     spec: '4.6',
     path: '/v1/eth/validators/{validator_index_or_pubkey}/effectiveness',
   },
-  'validators.metadata': { ...validators, spec: '4.7', path: '/v0/eth/validators/{validator_index_or_pubkey}' },
-  'markets.bySlug': { ...markets, spec: '4.8', path: '/markets/slug/{slug}' },
+  'validators.metadata': {
+    ...validators,
+    spec: '4.7',
+    path: '/v0/eth/validators/{validator_index_or_pubkey}',
+    lookup: true,
+  },
+  'markets.bySlug': { ...markets, spec: '4.8', path: '/markets/slug/{slug}', lookup: true },
 } as const satisfies Record<string, Route>
 
 export type EndpointId = keyof typeof routes
@@ -94,7 +109,7 @@ export const extensionRoutes = {
     perSecond: 2,
     urlBytesMax: 65_536,
   },
-  'explorer.labelSearch': { ...explorer, spec, path: '/v2/labels/search', plan: 'standard', perSecond: 10 },
+  'explorer.labelSearch': { ...explorer, spec, path: '/v2/labels/search', plan: 'standard' },
   'explorer.chainList': { ...explorer, spec, path: '/v2/chainlist', auth: 'open', plan: 'free' },
   'explorer.apiLimit': {
     ...explorer,
@@ -108,14 +123,13 @@ export const extensionRoutes = {
     spec,
     path: '/v2/api',
     plan: 'standard',
-    perSecond: 10,
     selectedBy: { module: 'nametag', action: 'getaddresstag' },
   },
   'fx.currencies': { ...fx, spec, path: '/v1/exchange/fx/currencies' },
-  'fx.rates': { ...fx, spec, path: '/v1/exchange/fx/rates', perSecond: 10 },
-  'fx.quotes': { ...fx, spec, path: '/v1/exchange/fx/quotes', perSecond: 10 },
-  'fx.quote': { ...fx, spec, path: '/v1/exchange/fx/quotes/{id}' },
-  'fx.receipt': { ...fx, spec, path: '/v1/exchange/fx/quotes/{id}/receipt' },
+  'fx.rates': { ...fx, spec, path: '/v1/exchange/fx/rates' },
+  'fx.quotes': { ...fx, spec, path: '/v1/exchange/fx/quotes' },
+  'fx.quote': { ...fx, spec, path: '/v1/exchange/fx/quotes/{id}', lookup: true },
+  'fx.receipt': { ...fx, spec, path: '/v1/exchange/fx/quotes/{id}/receipt', lookup: true },
   'fx.checkSignature': {
     ...fx,
     spec,
@@ -139,29 +153,29 @@ export const extensionRoutes = {
   'validators.income': { ...validators, spec, path: '/v1/eth/validators/income' },
   'validators.comparison': { ...validators, spec, path: '/v1/eth/validators/comparison' },
   'validators.operators': { ...validators, spec, path: '/v0/eth/operators' },
-  'validators.operator': { ...validators, spec, path: '/v0/eth/operators/{operator_id}' },
+  'validators.operator': { ...validators, spec, path: '/v0/eth/operators/{operator_id}', lookup: true },
   'validators.operatorSummary': { ...validators, spec, path: '/v0/eth/operators/{operator_id}/summary' },
   'validators.operatorEffectiveness': { ...validators, spec, path: '/v0/eth/operators/{operator_id}/effectiveness' },
   'validators.networkStats': { ...validators, spec, path: '/v0/eth/network/stats' },
   'validators.networkOverview': { ...validators, spec, path: '/v0/eth/network/overview' },
   'validators.entities': { ...validators, spec, path: '/v1/eth/entities' },
-  'markets.byId': { ...markets, spec, path: '/markets/{id}' },
-  'markets.list': { ...markets, spec, path: '/markets', perSecond: 10 },
-  'markets.listKeyset': { ...markets, spec, path: '/markets/keyset', perSecond: 10 },
-  'markets.events': { ...markets, spec, path: '/events', perSecond: 10 },
-  'markets.eventsKeyset': { ...markets, spec, path: '/events/keyset', perSecond: 10 },
-  'markets.eventById': { ...markets, spec, path: '/events/{id}' },
-  'markets.eventBySlug': { ...markets, spec, path: '/events/slug/{slug}' },
-  'markets.tags': { ...markets, spec, path: '/tags', perSecond: 10 },
-  'markets.tagById': { ...markets, spec, path: '/tags/{id}' },
-  'markets.tagBySlug': { ...markets, spec, path: '/tags/slug/{slug}' },
-  'markets.marketTags': { ...markets, spec, path: '/markets/{id}/tags' },
-  'markets.eventTags': { ...markets, spec, path: '/events/{id}/tags' },
-  'markets.series': { ...markets, spec, path: '/series', perSecond: 10 },
-  'markets.seriesById': { ...markets, spec, path: '/series/{id}' },
-  'markets.search': { ...markets, spec, path: '/markets/search', perSecond: 10 },
-  'markets.publicSearch': { ...markets, spec, path: '/public-search', perSecond: 10 },
-  'markets.pricesHistory': { ...markets, spec, path: '/prices-history', perSecond: 10 },
+  'markets.byId': { ...markets, spec, path: '/markets/{id}', lookup: true },
+  'markets.list': { ...markets, spec, path: '/markets' },
+  'markets.listKeyset': { ...markets, spec, path: '/markets/keyset' },
+  'markets.events': { ...markets, spec, path: '/events' },
+  'markets.eventsKeyset': { ...markets, spec, path: '/events/keyset' },
+  'markets.eventById': { ...markets, spec, path: '/events/{id}', lookup: true },
+  'markets.eventBySlug': { ...markets, spec, path: '/events/slug/{slug}', lookup: true },
+  'markets.tags': { ...markets, spec, path: '/tags' },
+  'markets.tagById': { ...markets, spec, path: '/tags/{id}', lookup: true },
+  'markets.tagBySlug': { ...markets, spec, path: '/tags/slug/{slug}', lookup: true },
+  'markets.marketTags': { ...markets, spec, path: '/markets/{id}/tags', lookup: true },
+  'markets.eventTags': { ...markets, spec, path: '/events/{id}/tags', lookup: true },
+  'markets.series': { ...markets, spec, path: '/series' },
+  'markets.seriesById': { ...markets, spec, path: '/series/{id}', lookup: true },
+  'markets.search': { ...markets, spec, path: '/markets/search' },
+  'markets.publicSearch': { ...markets, spec, path: '/public-search' },
+  'markets.pricesHistory': { ...markets, spec, path: '/prices-history' },
   'markets.changesBySlug': { ...markets, spec, path: '/markets/slug/{slug}/changes' },
   'markets.changes': { ...markets, spec, path: '/markets/changes' },
   'markets.changeStream': {

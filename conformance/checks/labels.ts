@@ -97,8 +97,8 @@ export const labelChecks: Checks = {
     run: (server) => server.expectFailure(v2, { format: 'xml' }, 'input.invalid'),
   },
   'explorer.selectors': {
-    rule: 'behaviour/explorer.md#chains',
-    requirement: 'module and action are checked first, before the key',
+    rule: 'behaviour/explorer.md#order-of-checks',
+    requirement: 'without a key, a wrong module or action is reported; a wrong key is reported whatever else is wrong',
     async run(server) {
       const invalidCalls: readonly [EndpointId, Members, 'explorer.module' | 'explorer.action'][] = [
         [v2, { module: 'nothing' }, 'explorer.module'],
@@ -109,6 +109,8 @@ export const labelChecks: Checks = {
       ]
       for (const [id, input, code] of invalidCalls)
         await server.expectFailure(id, input, code, { key: null, once: true })
+      const key = `tetrad:conformance:${'k'.repeat(43)}`
+      await server.expectFailure(v2, { module: 'nothing' }, 'key.invalid', { key, once: true })
     },
   },
   'explorer.any-case-and-forms': {

@@ -71,7 +71,7 @@ const codeOfCalls = (page: string): string =>
       ({
         call,
       }) => `;console.log('result', await Promise.resolve().then(() => ${call}).then((reply) => (reply === null ? 'null' : 'answers'),
-        (error) => \`\${error.status} \${error.message}\`.includes('404') ? '404' : 'error'))`,
+        (error) => /\\b4\\d\\d\\b/.exec(\`\${error.status} \${error.message}\`)?.[0] ?? 'error'))`,
     )
     .join('\n')
 

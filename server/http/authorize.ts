@@ -106,19 +106,27 @@ export async function openAuthorizer(
     return fault
   }
 
+  /** Undefined if no key was sent. */
+  function verifyKey(endpoint: Endpoint, credentials: Credentials): Awaitable<KeyRecord | undefined> {
+    const presentedKey = readPresentedKey(endpoint.auth, credentials)
+    if (presentedKey === undefined) return undefined
+    return whenReady(findKey(presentedKey), (key) => {
+      if (!key) throw countBadKey(networkOf(credentials.address))
+      usage.markUsed(key.id, clock.now())
+      return key
+    })
+  }
+
   return {
     /** Throws or rejects with a Fault if the request is refused. */
-    authorize(handler: AuthorizedHandler, credentials: Credentials): Awaitable<Caller> {
-      const presentedKey = readPresentedKey(handler.endpoint.auth, credentials)
-      if (presentedKey === undefined) {
-        refuseWithoutKey(handler.endpoint)
-        return consumeLimits(handler, credentials, undefined)
-      }
-      return whenReady(findKey(presentedKey), (key) => {
-        if (!key) throw countBadKey(networkOf(credentials.address))
-        usage.markUsed(key.id, clock.now())
+    authorize: (handler: AuthorizedHandler, credentials: Credentials): Awaitable<Caller> =>
+      whenReady(verifyKey(handler.endpoint, credentials), (key) => {
+        if (!key) refuseWithoutKey(handler.endpoint)
         return consumeLimits(handler, credentials, key)
-      })
+      }),
+    /** For a request that is refused for another reason: rejects if it has a wrong key. */
+    async refuseWrongKey(endpoint: Endpoint, credentials: Credentials): Promise<void> {
+      await verifyKey(endpoint, credentials)
     },
     /** Stores counters and last-used times. */
     flush: () => usage.flush(),

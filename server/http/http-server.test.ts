@@ -153,6 +153,22 @@ describe('match', () => {
       group: 'markets',
       code: 'route.unknown',
     })
+    for (const [path, group] of [
+      ['/markets/slug/a/b', 'markets'],
+      ['/v0/eth/validator/12', 'validators'],
+      ['/v0/rewards', 'validators'],
+      ['/v1/exchange/fx/quote', 'fx'],
+      ['/v2/apis', 'explorer'],
+    ] as const) {
+      const unknown = await fetch(`${server.url}${path}`)
+      assert.equal(unknown.status, group === 'explorer' ? 200 : 404, path)
+      assert.deepEqual(await unknown.json(), { group, code: 'route.unknown' })
+    }
+    // Three groups share the first segment.
+    for (const path of ['/v1', '/v1/quotes'])
+      assert.deepEqual(await (await fetch(server.url + path)).json(), {
+        error: { code: 'route.unknown', message: 'No such path.' },
+      })
     const nowhere = await fetch(`${server.url}/nowhere`)
     assert.equal(nowhere.status, 404)
     assert.deepEqual(await nowhere.json(), { error: { code: 'route.unknown', message: 'No such path.' } })
@@ -256,7 +272,7 @@ describe('limits', () => {
     }
     assert.deepEqual(server.counted, Array(7).fill('none input.url_too_long'))
     assert.ok(lines.every((line) => line.length < 1000))
-    const allowed = `x=${'a'.repeat(1_250_000)}&indices=1`
+    const allowed = `_=${'a'.repeat(1_250_000)}&indices=1`
     for (const path of ['/v0/eth/validators/effectiveness', '/rated/effectiveness']) {
       assert.equal((await fetch(`${server.url}${path}?${allowed}`)).status, 200, path)
     }

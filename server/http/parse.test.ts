@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { contract } from '#api/contract/contract.ts'
-import { extensions } from '#api/contract/extensions.ts'
+import { allEndpoints, extensions } from '#api/contract/extensions.ts'
 import { aggregateFields } from '#api/contract/wire/validators.ts'
 import { Fault } from '#core/fault.ts'
 import { parser, type RequestParts } from './parse.ts'
@@ -57,10 +57,25 @@ describe('query', () => {
     )
   })
 
-  test('an empty value counts as absent', () => {
-    const input = parse(requestWith({ query: { indices: '7', from: '', pubkeys: '' } }))
-    assert.equal(input.from, undefined)
-    assert.equal(input.pubkeys, undefined)
+  test('an empty value is refused, unless the text may be empty; in group A it counts as absent', () => {
+    for (const name of ['from', 'pubkeys', 'size', 'groupBy'])
+      assert.deepEqual(
+        problemsOf(() => parse(requestWith({ query: { indices: '7', [name]: '' } }))),
+        [`query.${name} must not be empty`],
+      )
+    for (const [id, name] of [
+      ['markets.bySlug', 'asOf'],
+      ['validators.effectiveness', 'toDate'],
+      ['fx.quotes', 'before'],
+      ['markets.list', 'id'],
+    ] as const) {
+      const params = { slug: 'a', validator_index_or_pubkey: '1' }
+      const problems = problemsOf(() => parser(allEndpoints[id])(requestWith({ params, query: { [name]: '' } })))
+      assert.deepEqual(problems, [`query.${name} must not be empty`])
+    }
+    assert.equal(parser(extensions['markets.search'])(requestWith({ query: { q: '' } })).q, '')
+    const labels = parser(contract['explorer.labelListV2'])
+    assert.equal(labels(requestWith({ query: { format: '', chainid: '' } })).format, undefined)
   })
 
   for (const text of ['0x10', '1e3', ' 7', '7.0', '+7', '99999999999999999999', 'NaN', '٧']) {
@@ -130,7 +145,7 @@ describe('body', () => {
     const empty = requestWith({ body, contentType: 'application/json', headers: { 'idempotency-key': '' } })
     assert.deepEqual(
       problemsOf(() => parse(empty)),
-      ['header.idempotency-key must have at least 1 character'],
+      ['header.idempotency-key must not be empty'],
     )
     const stream = parser(extensions['markets.changeStream'])
     assert.equal(stream(requestWith({ headers: { 'last-event-id': '' } })).lastEventId, undefined)
@@ -164,14 +179,15 @@ describe('body', () => {
     ])
   })
 
-  test('null counts as absent in the body and in its members', () => {
+  test('null counts as absent in the body and in its members, except where absence means a default', () => {
     const input = send(
-      '{"from":{"currency":"USDC","amount":"1"},"to":{"currency":"EURC","amount":null},"tenor":"daily","type":null,"recipientAddress":null}',
+      '{"from":{"currency":"USDC","amount":"1"},"to":{"currency":"EURC","amount":null},"tenor":"daily","recipientAddress":null}',
     )
     assert.deepEqual(input, {
       ...{ from: { currency: 'USDC', amount: '1' }, to: { currency: 'EURC' }, tenor: 'daily' },
       ...{ type: 'tradable', idempotencyKey: 'k1' },
     })
+    assert.throws(() => send(`{"type":null,${good.slice(1)}`), { code: 'input.invalid' })
     assert.deepEqual(problemsOf(() => send('{"from":null,"to":{"currency":null},"tenor":null}')).sort(), [
       'body.from is required',
       'body.tenor is required',
@@ -198,11 +214,15 @@ describe('body', () => {
       )
       assert.deepEqual(given('null'), send(good))
     }
-    assert.deepEqual(send(`{"orderId":"order-7",${good.slice(1)}`), send(good))
   })
 
-  test('a member named __proto__ has no effect', () => {
-    const input = send(`{"__proto__":{"type":"reference"},${good.slice(1)}`)
-    assert.equal(input.type, 'tradable')
+  test('unknown members are refused, also one named __proto__', () => {
+    for (const name of ['orderId', 'Type', '__proto__'])
+      assert.throws(() => send(`{"${name}":{"type":"reference"},${good.slice(1)}`), { code: 'input.unknown' }, name)
+    const inside = good.replace('"USDC"', '"USDC","note":""')
+    assert.deepEqual(
+      problemsOf(() => send(inside)),
+      ['body.from.note is not known'],
+    )
   })
 })

@@ -7,6 +7,7 @@ import type { JsonSchema } from '#api/contract/schema.ts'
 import { Fault, invalid, type Problem } from '#core/fault.ts'
 import { checker } from '#core/schema-check.ts'
 import type { RawQuery } from './handler.ts'
+import { unknownMembers } from './unknown-names.ts'
 
 /** A request after aliases were applied. Header names are lower case; so are query names if the endpoint ignores case. */
 export interface RequestParts {
@@ -23,6 +24,8 @@ interface InputReader {
   /** Its name in the request. */
   readonly wireName: string
   readonly schema: JsonSchema
+  /** An empty value is an error, and does not count as absent. */
+  readonly isEmptyRefused: boolean
 }
 
 /** The same limit as in core/schema-check.ts. */
@@ -36,14 +39,27 @@ export function parser<E extends Endpoint>(endpoint: E): (parts: RequestParts) =
   for (const [name, schema] of Object.entries(endpoint.input.properties as Record<string, TSchema>)) {
     const location = inputLocation(endpoint, name)
     if (location === 'body') fromBody.push(name)
-    else readers.push({ name, location, wireName: endpoint.headers?.[name] ?? name, schema: schema as JsonSchema })
+    else {
+      const wireName = endpoint.headers?.[name] ?? name
+      const isEmptyRefused = refusesEmpty(endpoint, location, schema as JsonSchema)
+      readers.push({ name, location, wireName, schema: schema as JsonSchema, isEmptyRefused })
+    }
   }
   const check = checker(endpoint.input)
+  const members = membersOf(endpoint, fromBody)
+  // Members that belong in a header have a problem of their own.
+  const headerNames = new Set(fromHeader.flatMap(([name, wireName]) => [name.toLowerCase(), wireName]))
+  function refuseUnknownMembers(body: object): void {
+    const others = Object.entries(body).filter(([name]) => !headerNames.has(name.toLowerCase()))
+    const unknown = unknownMembers(Object.fromEntries(others), members).slice(0, problemsMax)
+    if (unknown.length > 0) throw new Fault('input.unknown', { problems: unknown })
+  }
   return (parts) => {
     const input: Record<string, unknown> = {}
     const problems: Problem[] = []
     if (fromBody.length > 0) {
-      const body = readBody(parts, fromBody, input)
+      const body = readBody(parts, members, input)
+      refuseUnknownMembers(body)
       for (const [name, wireName] of fromHeader) reportMisplacedHeader(body, name, wireName, problems)
     }
     for (const reader of readers) readInput(reader, parts, input, problems)
@@ -54,6 +70,9 @@ export function parser<E extends Endpoint>(endpoint: E): (parts: RequestParts) =
   }
 }
 
+const membersOf = ({ input }: Endpoint, names: readonly string[]): Readonly<Record<string, JsonSchema>> =>
+  Object.fromEntries(names.map((name) => [name, input.properties[name] as JsonSchema]))
+
 function readInput(
   reader: InputReader,
   parts: RequestParts,
@@ -61,7 +80,11 @@ function readInput(
   problems: Problem[],
 ): void {
   const raw = rawValue(reader, parts)
-  if (raw === undefined || (raw === '' && !mustNotBeEmpty(reader))) return
+  if (raw === undefined) return
+  if (raw === '' && !isText(reader.schema)) {
+    if (reader.isEmptyRefused) problems.push({ at: [reader.location, reader.wireName], message: 'must not be empty' })
+    return
+  }
   if (reader.schema.type === 'array') {
     const items = (typeof raw === 'string' ? [raw] : raw)
       .flatMap((text) => text.split(','))
@@ -69,6 +92,8 @@ function readInput(
       // One item more than allowed is enough for the schema to reject the list.
       .slice(0, (reader.schema.maxItems ?? Number.POSITIVE_INFINITY) + 1)
     if (items.length > 0) input[reader.name] = items.map((text) => parseText(text, reader.schema.items ?? {}))
+    else if (reader.isEmptyRefused)
+      problems.push({ at: [reader.location, reader.wireName], message: 'must not be empty' })
   } else if (typeof raw === 'string') {
     input[reader.name] = parseText(raw, reader.schema)
   } else {
@@ -77,12 +102,17 @@ function readInput(
   }
 }
 
+/** Text that may be empty, such as the words of a search. */
+const isText = ({ type, minLength, pattern, format, enum: values }: JsonSchema): boolean =>
+  type === 'string' && !minLength && !(pattern ?? format ?? values)
+
 /**
- * An empty value counts as absent, because forms and link builders write `from=` for "none". An empty idempotency key,
- * however, is a mistake of the caller (behaviour/http.md#request-bodies).
+ * Whether an empty value is an error: it selects nothing, but the caller meant something. Group A treats it as absent, as
+ * its original does. So do most headers, because proxies write empty ones; an empty idempotency key, however, is a mistake
+ * of the caller (behaviour/http.md#request-bodies).
  */
-const mustNotBeEmpty = ({ location, schema }: InputReader): boolean =>
-  location === 'header' && schema.minLength !== undefined
+const refusesEmpty = ({ group }: Endpoint, location: InputLocation, { minLength }: JsonSchema): boolean =>
+  location === 'header' ? minLength !== undefined : group !== 'explorer'
 
 function rawValue(reader: InputReader, parts: RequestParts): string | readonly string[] | undefined {
   if (reader.location === 'path') return parts.params[reader.name]
@@ -104,7 +134,7 @@ function parseText(text: string, schema: JsonSchema): unknown {
   return text
 }
 
-/** Unknown members are ignored, except a header in the body, because the caller relies on it (behaviour/http.md#request-bodies). */
+/** The caller relies on a header that is in the body (behaviour/http.md#request-bodies). */
 function reportMisplacedHeader(body: object, name: string, wireName: string, problems: Problem[]): void {
   for (const [given, value] of Object.entries(body)) {
     if ((given !== name && given.toLowerCase() !== wireName) || value === null) continue
@@ -112,22 +142,27 @@ function reportMisplacedHeader(body: object, name: string, wireName: string, pro
   }
 }
 
-function readBody(parts: RequestParts, names: readonly string[], input: Record<string, unknown>): object {
+function readBody(
+  parts: RequestParts,
+  members: Readonly<Record<string, JsonSchema>>,
+  input: Record<string, unknown>,
+): object {
   if (!/^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(parts.contentType)) throw new Fault('body.type')
   const body = parseJsonBody(parts.body)
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw invalid(['body'], 'must be an object')
   }
-  for (const name of names) {
-    const value = (body as Record<string, unknown>)[name] ?? undefined
-    if (value !== undefined) input[name] = withoutNulls(value)
+  for (const [name, schema] of Object.entries(members)) {
+    const value = (body as Record<string, unknown>)[name]
+    if (value === undefined || (value === null && schema.default === undefined)) continue
+    input[name] = withoutNulls(value)
   }
   return body
 }
 
 /** Many serializers write null for absent members (behaviour/http.md#request-bodies). */
 const withoutNulls = (value: unknown): unknown =>
-  typeof value !== 'object' || Array.isArray(value)
+  typeof value !== 'object' || value === null || Array.isArray(value)
     ? value
     : Object.fromEntries(Object.entries(value as object).filter(([, member]) => member !== null))
 

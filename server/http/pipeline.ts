@@ -15,6 +15,7 @@ import { parser, type RequestParts } from './parse.ts'
 import { type ApiResponse, render, renderFault, serializer } from './render.ts'
 import { faultOutcome, isLogged, logRequest, openRequestLog, type RequestLog, resultOutcome } from './request-log.ts'
 import { chooseHandler, groupHandlersByRoute, type RouteHandlers } from './route-handlers.ts'
+import { ignoredHeader, type NameCheck, nameCheck } from './unknown-names.ts'
 
 export interface ApiRequest extends RequestParts {
   readonly requestId: string
@@ -48,6 +49,7 @@ export interface App extends RequestLog {
 
 /** Parser and serializer of an endpoint. */
 interface CompiledEndpoint {
+  readonly checkNames: NameCheck | undefined
   readonly parse: ReturnType<typeof parser>
   readonly serialize: ReturnType<typeof serializer>
   readonly requiresKey: boolean
@@ -73,6 +75,7 @@ export function createApp<C extends Context>(
 }
 
 const compile = ({ endpoint }: Handler, { settings }: Context): CompiledEndpoint => ({
+  checkNames: nameCheck(endpoint, settings),
   parse: parser(endpoint),
   serialize: serializer(endpoint),
   requiresKey: requiresKey(endpoint, settings),
@@ -97,6 +100,8 @@ class EndpointCall {
   readonly #request: ApiRequest
   readonly #startMs: number
   #handler: Handler | undefined
+  /** Names of the request that have no effect. */
+  #ignored: readonly string[] = []
 
   constructor(app: App, route: RouteHandlers, request: ApiRequest) {
     this.#app = app
@@ -108,13 +113,22 @@ class EndpointCall {
   run(): Awaitable<HandlerResult<unknown>> {
     checkGroupServed(this.#app, this.#route, this.#request)
     const handler = chooseHandler(this.#route, this.#request)
+    if (handler instanceof Fault) return this.#refuse(handler)
     this.#handler = handler
     const caller = this.#app.authorizer.authorize(handler, this.#request)
     return whenReady(caller, (authorized) => this.#handle(handler, authorized))
   }
 
+  /** A wrong key is reported first, whatever else is wrong (behaviour/explorer.md#order-of-checks). */
+  async #refuse(fault: Fault): Promise<never> {
+    await this.#app.authorizer.refuseWrongKey(this.#route.handlers[0].endpoint, this.#request)
+    throw fault
+  }
+
   #handle(handler: Handler, caller: Caller): Awaitable<HandlerResult<unknown>> {
-    const input = compiledFor(this.#app, handler).parse(this.#request)
+    const { checkNames, parse } = compiledFor(this.#app, handler)
+    if (checkNames) this.#ignored = checkNames(this.#request)
+    const input = parse(this.#request)
     return this.#app.deadlines.within(
       (deadline) => handler.handle(input, this.#app.context, new AuthorizedRequest(this.#request, caller, deadline)),
       this.#request.onCallerGone,
@@ -125,14 +139,22 @@ class EndpointCall {
     const handler = this.#handler as Handler
     const response = render(handler, compiledFor(this.#app, handler), result)
     this.#report(response.status, resultOutcome(result))
-    return applyFieldAliases(this.#app.aliases, response)
+    return this.#finish(response)
   }
 
   fail(error: unknown): ApiResponse {
     const fault = toFault(this.#app, error, this.#request)
     const response = renderFault(this.#route.errorFormat, fault, this.#handler?.endpoint.auth ?? 'open')
     this.#report(response.status, faultOutcome(fault), reasonOf(fault))
-    return applyFieldAliases(this.#app.aliases, response)
+    return this.#finish(response)
+  }
+
+  #finish(response: ApiResponse): ApiResponse {
+    const finished = applyFieldAliases(this.#app.aliases, response)
+    if (this.#ignored.length === 0) return finished
+    // A response that is sent many times has the names of other requests, or none.
+    const { once: _, ...own } = finished
+    return { ...own, headers: { ...own.headers, 'x-tetrad-ignored': ignoredHeader(this.#ignored) } }
   }
 
   /** To the metrics and the log. */

@@ -29,8 +29,11 @@ function methodsOf(handler: Handler): readonly string[] {
   return handler.endpoint.auth === 'apikey' ? ['GET', 'HEAD', 'POST'] : ['GET', 'HEAD']
 }
 
-/** Uses the query only if it selects the endpoint, because it is parsed when it is first used. */
-export function chooseHandler(route: RouteHandlers, request: { readonly query: RawQuery }): Handler {
+/**
+ * A fault if the parameters select no endpoint. Uses the query only if it selects the endpoint, because it is parsed when
+ * it is first used.
+ */
+export function chooseHandler(route: RouteHandlers, request: { readonly query: RawQuery }): Handler | Fault {
   const [first] = route.handlers
   if (!first.endpoint.selectedBy) return first
   const { query } = request
@@ -39,19 +42,36 @@ export function chooseHandler(route: RouteHandlers, request: { readonly query: R
   const chosen = route.handlers.find((handler) => inModule(handler) && handler.endpoint.selectedBy?.action === action)
   if (chosen) return chosen
   // An interface that selects endpoints by parameters has a fault for each of the two.
-  throw new Fault(`${first.endpoint.group}.${route.handlers.some(inModule) ? 'action' : 'module'}` as FaultCode)
+  return new Fault(`${first.endpoint.group}.${route.handlers.some(inModule) ? 'action' : 'module'}` as FaultCode)
 }
 
 const lowerText = (value: RawQuery[string]): string => (typeof value === 'string' ? value.toLowerCase() : '')
 
-/** The route whose path has the same start. It decides the error format of malformed paths. */
+/**
+ * The route that shares the longest start of its path, in whole segments. It decides the error format of unknown and of
+ * malformed paths. Undefined if there is none, or if routes of several groups share it.
+ */
 export function findNearestRoute(routes: readonly RouteHandlers[], path: string): RouteHandlers | undefined {
-  let best: RouteHandlers | undefined
+  const segments = segmentsOf(path)
+  let nearest: RouteHandlers[] = []
   let length = 1
   for (const route of routes) {
-    const [fixed = '', parameter] = route.path.split('{')
-    const inside = parameter === undefined ? path === fixed || path.startsWith(`${fixed}/`) : path.startsWith(fixed)
-    if (inside && fixed.length > length) [best, length] = [route, fixed.length]
+    const shared = countShared(segmentsOf(route.path), segments)
+    if (shared > length) [nearest, length] = [[], shared]
+    if (shared === length) nearest.push(route)
   }
-  return best
+  const [first, ...others] = nearest
+  const group = first?.handlers[0].endpoint.group
+  return others.every(({ handlers }) => handlers[0].endpoint.group === group) ? first : undefined
+}
+
+/** After the first slash. */
+const segmentsOf = (path: string): string[] => path.split('/', segmentsMax).slice(1)
+/** More than any route has. */
+const segmentsMax = 12
+
+/** A parameter shares every segment. */
+function countShared(route: readonly string[], path: readonly string[]): number {
+  const different = route.findIndex((segment, at) => !segment.includes('{') && segment !== path[at])
+  return Math.min(different < 0 ? route.length : different, path.length)
 }

@@ -22,9 +22,26 @@ export const httpDefects: readonly Defect[] = [
   ['an unsupported method returns no allow header', 'http.method', replaceHeader('allow')],
   ['an unknown path returns 200', 'http.unknown-path', status(404, 200)],
   [
-    'an unknown parameter is refused',
+    'an unknown parameter is refused by a lookup',
     'http.unknown-parameter',
-    statusWhere(400, ({ url }) => url.searchParams.has('surprise')),
+    statusWhere(400, ({ url }) => url.searchParams.has('surprise') && url.pathname.startsWith('/markets/slug/')),
+  ],
+  [
+    'an unknown parameter changes a selection',
+    'http.unknown-parameter',
+    {
+      alterRequest: ({ url }) => {
+        if (url.searchParams.has('surprise') && url.searchParams.has('limit')) url.searchParams.set('limit', '2')
+        url.searchParams.delete('surprise')
+        url.searchParams.delete('__proto__')
+        return undefined
+      },
+    },
+  ],
+  [
+    'the refusal of an unknown parameter does not name it',
+    'http.unknown-parameter',
+    replaceText('surprise', 'something', '/effectiveness'),
   ],
   [
     'a response contains the key',

@@ -105,6 +105,7 @@ export const operators = endpoint('validators.operators', {
     network,
     window,
     idType,
+    poolType: choice(['all'], 'all', 'Type of the pools. Types are not known, so only `all` is accepted.'),
     from: integer(0, 0, 1_000_000, 'Operators to skip.'),
     size: integer(100, 1, pageSizeMax, 'Operators per page.'),
   }),

@@ -43,6 +43,11 @@ export const serverSettings = section(
       'Number of your proxies in front of the server. The caller is the address that the outermost one sees.',
     ),
     cors: boolean(true, 'Allow cross-origin requests.'),
+    unknownParameters: choice(
+      ['refuse', 'report'],
+      'refuse',
+      'What lists, searches and other selections do with a query parameter that they do not know: refuse the request, or ignore it and name it in x-tetrad-ignored. Misspellings of a known name are always refused.',
+    ),
     bodyBytesMax: wholeNumber(65_536, 'Maximum size of a request body.', 1024),
     connectionsMax: wholeNumber(
       4096,

@@ -4,30 +4,37 @@ import { extensions } from '#api/contract/extensions.ts'
 import type { ServedChain } from '#api/contract/wire/explorer-extensions.ts'
 import { createHandler } from '#http/handler.ts'
 import type { ExplorerContext } from '../../context.ts'
+import { getChainCoverage } from '../../funding/chain-coverage.ts'
 import { getIndexProblems } from '../../funding/index/problems.ts'
 import { findNode, nodeHealth } from '../../nodes.ts'
 
 export const chainList = createHandler(
   extensions['explorer.chainList'],
   async (_, context: ExplorerContext, { origin }) => {
-    const result = context.settings.explorer.chains.map(({ id, name }) => ({
-      chainname: name,
-      chainid: id,
-      blockexplorer: '',
-      apiurl: `${origin}/v2/api?chainid=${id}`,
-      ...statusOf(context, id),
-    }))
+    const result = await Promise.all(
+      context.settings.explorer.chains.map(async ({ id, name }) => ({
+        chainname: name,
+        chainid: id,
+        blockexplorer: '',
+        apiurl: `${origin}/v2/api?chainid=${id}`,
+        ...(await statusOf(context, id)),
+      })),
+    )
     const comments = 'Status: 0 offline, 1 ok, 2 degraded.'
     return { is: 'body', body: { comments, totalcount: result.length, result } }
   },
 )
 
 /** No details: the list is public. */
-function statusOf(context: ExplorerContext, chain: string): Pick<ServedChain, 'status' | 'comment'> {
+async function statusOf(context: ExplorerContext, chain: string): Promise<Pick<ServedChain, 'status' | 'comment'>> {
   const node = findNode(context, chain)
   const nodes = node ? nodeHealth(context, node) : []
   const failing = nodes.filter(({ trouble }) => trouble !== undefined)
-  if (nodes.length === 0) return { status: 0, comment: 'No node is configured.' }
+  if (nodes.length === 0) {
+    const { covered } = await getChainCoverage(context, chain)
+    if (covered.length === 0) return { status: 0, comment: 'No node is configured.' }
+    return { status: 2, comment: 'No node is configured. Stored blocks are served.' }
+  }
   if (failing.length === nodes.length) return { status: 0, comment: 'No node responds.' }
   if (getIndexProblems(context, chain).stopped !== undefined) return { status: 2, comment: 'The index has stopped.' }
   if (failing.length > 0) return { status: 2, comment: 'Some nodes do not respond.' }

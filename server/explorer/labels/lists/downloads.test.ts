@@ -11,6 +11,7 @@ import { labelExportRoute } from './downloads.ts'
 
 const everyone = {
   authorize: async () => ({ keyId: 'test', plan: 'enterprise' as const }),
+  refuseWrongKey: async () => {},
   flush: async () => {},
   close: async () => {},
 }
