@@ -11,6 +11,13 @@ export class BreakingProxy implements AsyncDisposable {
   cut: 'questions' | 'answers' | undefined
   /** Is told what clients send, as text. */
   onQuestion: (text: string) => void = () => {}
+  /**
+   * Decides by what a client sends whether its connection breaks at the answer, or stays open without one. What was sent
+   * arrives.
+   */
+  decide: (text: string) => 'break' | 'hold' | undefined = () => undefined
+  /** Connections that stay open without an answer. */
+  held = 0
   /** Drops all data silently. */
   silent = false
 
@@ -22,16 +29,26 @@ export class BreakingProxy implements AsyncDisposable {
         client.destroy()
         database.destroy()
       }
+      let decision: 'break' | 'hold' | undefined
       for (const end of [client, database]) end.on('error', breakOff).on('close', breakOff)
+      client.on('close', () => {
+        if (decision === 'hold') this.held -= 1
+      })
       client.on('data', (chunk) => {
         if (this.silent) return
-        this.onQuestion(chunk.toString('latin1'))
+        const text = chunk.toString('latin1')
+        this.onQuestion(text)
+        if (decision === undefined) {
+          decision = this.decide(text)
+          if (decision === 'hold') this.held += 1
+        }
         if (this.cut !== 'questions') return void database.write(chunk)
         this.cut = undefined
         breakOff()
       })
       database.on('data', (chunk) => {
-        if (this.silent) return
+        if (this.silent || decision === 'hold') return
+        if (decision === 'break') return breakOff()
         if (this.cut !== 'answers') return void client.write(chunk)
         this.cut = undefined
         breakOff()

@@ -84,17 +84,20 @@ export const storeChecks = (
   { state, ingest, duties }: Pick<Context, 'state' | 'ingest' | 'duties'>,
   writeHealth: WriteHealth,
 ) => {
-  const check = (name: string, failingSince: () => Promise<number | undefined>) => async (): Promise<Finding[]> => {
-    const sinceMs = await failingSince()
-    if (sinceMs === undefined) return [{ name, ok: true, message: 'readable and writable' }]
-    // The file and the reason are only logged, because /readyz is public.
-    const since = new Date(sinceMs).toISOString()
-    return [{ name, ok: false, message: `readable, but writes have failed since ${since}; see the log` }]
+  // The file and the reason are only logged, because /readyz is public.
+  const failing = (sinceMs: number | undefined) =>
+    sinceMs === undefined ? undefined : `writes have failed since ${new Date(sinceMs).toISOString()}`
+  const check = (name: string, findProblem: () => Promise<string | undefined>) => async (): Promise<Finding[]> => {
+    const problem = await findProblem()
+    if (problem === undefined) return [{ name, ok: true, message: 'readable and writable' }]
+    return [{ name, ok: false, message: `readable, but ${problem}; see the log` }]
   }
   const checkState = (name: 'state' | 'ingest', store: State) =>
     check(`${name} store`, async () => {
       await store.get('select 1 as one')
-      return writeHealth.failingSince(name, store)
+      const blockedMs = writeHealth.blockedSince(name)
+      if (blockedMs !== undefined) return `a write has been waiting since ${new Date(blockedMs).toISOString()}`
+      return failing(await writeHealth.failingSince(name, store))
     })
   return {
     'state store': checkState('state', state),
@@ -102,7 +105,7 @@ export const storeChecks = (
     ...(ingest !== state && { 'ingest store': checkState('ingest', ingest) }),
     'duties store': check('duties store', async () => {
       await duties.get('select 1 as one')
-      return writeHealth.dutiesFailingSince()
+      return failing(writeHealth.dutiesFailingSince())
     }),
   }
 }

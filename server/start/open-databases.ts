@@ -31,6 +31,7 @@ export async function openDatabases(options: StartOptions, clock: Clock, metrics
   const stores = await openStores(dataDir, {
     ...settings.store,
     checkpointsOnThread: true,
+    onWait: (reason) => log.warn({ reason }, 'the start waits for PostgreSQL'),
     onUpgrade: (message) => {
       log.warn({}, message)
       options.onUpgrade?.(message)
@@ -49,9 +50,11 @@ export async function openDatabases(options: StartOptions, clock: Clock, metrics
   }
   const report: ReportTime = (store, operation, tookMs, error) =>
     recordOperation({ store, operation, tookMs, outcome: writeOutcome(error) })
-  const state = leasedState(timedState(stores.state, clock, report))
+  const state = leasedState(writeHealth.watch(timedState(stores.state, clock, report), 'state'))
   const isOneDatabase = stores.ingest === stores.state
-  const ingest = isOneDatabase ? state : leasedState(timedState(stores.ingest, clock, report, 'ingest'))
+  const ingest = isOneDatabase
+    ? state
+    : leasedState(writeHealth.watch(timedState(stores.ingest, clock, report, 'ingest'), 'ingest'))
   const duties = leasedDuties(timedDuties(dutyThreads, clock, report))
 
   const opened = resources.move()

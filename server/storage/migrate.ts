@@ -11,14 +11,16 @@ import { strict as assert } from 'node:assert'
 import { Fault } from '#core/fault.ts'
 import type { Migration, State, StateDialect, StateReader, StateWriter } from './state.ts'
 
-/** How an engine runs the statements of a migration. */
+/** The SQL of an engine. */
 export interface MigrationEngine {
   readonly dialect: StateDialect
   /** Finds a row if the table `migrations` exists. */
   readonly findTableSql: string
   toSql(statement: string): string
-  run(tx: StateWriter, sql: string): Promise<unknown>
 }
+
+/** Building an index over hundreds of millions of rows may take hours. */
+const longWrite = { lock: 'schema', isLong: true } as const
 
 const migrationsTable = 'create table if not exists migrations (id integer primary key, name text not null)'
 
@@ -42,7 +44,7 @@ export async function checkMigrations(
     assert(migration.id === index + 1, `migration ${migration.id} (${migration.name}) is at position ${index + 1}`)
   })
   const isNew = (await store.get(engine.findTableSql)) === undefined
-  if (isNew) await store.write((tx) => engine.run(tx, migrationsTable), { lock: 'schema' })
+  if (isNew) await store.write((tx) => tx.run(migrationsTable), { lock: 'schema' })
   const applied = await readApplied(store)
   const version = Math.max(0, ...applied.keys())
   refuseDevelopment(name, applied, migrations)
@@ -53,7 +55,7 @@ export async function checkMigrations(
     isBehind: version > 0 && version < migrations.length,
     async migrate() {
       for (const migration of migrations) {
-        if (!applied.has(migration.id)) await store.write((tx) => apply(tx, migration, engine), { lock: 'schema' })
+        if (!applied.has(migration.id)) await store.write((tx) => apply(tx, migration, engine), longWrite)
       }
     },
   }
@@ -77,7 +79,7 @@ async function readApplied(reader: StateReader): Promise<ReadonlyMap<number, str
 
 async function apply(tx: StateWriter, { id, name, up }: Migration, engine: MigrationEngine): Promise<void> {
   if ((await readApplied(tx)).has(id)) return
-  for (const statement of up(engine.dialect)) await engine.run(tx, engine.toSql(statement))
+  for (const statement of up(engine.dialect)) await tx.run(engine.toSql(statement))
   await tx.run('insert into migrations (id, name) values (?, ?)', id, name)
 }
 

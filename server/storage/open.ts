@@ -41,6 +41,11 @@ export interface StoreOptions {
   readonly stateConnections?: number
   /** How long to wait while PostgreSQL restarts or fails over. */
   readonly stateWaitMs?: number
+  /**
+   * No setting: a server sets it for what its requests use. A statement then ends after `stateWaitMs`. Opening waits as long
+   * for a PostgreSQL server that starts or fails over, and calls it once with the reason.
+   */
+  readonly onWait?: (reason: string) => void
   /** How long to retry while another process has locked a file. */
   readonly busyWaitMs?: number
   /** No setting: a server sets it (sqlite/checkpointer.ts). */
@@ -57,6 +62,8 @@ export const dutiesFile = (dir: string): string => join(dir, 'duties.sqlite')
 /** Exists until a restore into the data folder has finished (restore.ts). */
 export const restoringFolder = (dir: string): string => join(dir, 'restoring')
 const connectionsDefault = 8
+/** An outage that no request waits for does not make statements faster. */
+const statementMsMin = 5000
 /** A commit of a million validators takes a few seconds, during which the file is busy. */
 const dutiesBusyWaitMs = 60_000
 
@@ -211,12 +218,19 @@ async function openUnmigratedShared(
   schemaSuffix?: string,
 ): Promise<UnmigratedStore> {
   const { state: url = '', stateReplicas: replicas = [], stateConnections: connections = connectionsDefault } = options
-  const { openUnmigratedPostgres } = await import('./postgres/postgres.ts')
+  const [{ openUnmigratedPostgres }, { outageWaitMs }] = await Promise.all([
+    import('./postgres/postgres.ts'),
+    import('./postgres/outage.ts'),
+  ])
   return openUnmigratedPostgres(url, migrations, {
     connections,
     replicas,
     ...(schemaSuffix !== undefined && { schemaSuffix }),
     ...(options.stateWaitMs !== undefined && { waitMs: options.stateWaitMs }),
+    ...(options.onWait && {
+      onWait: options.onWait,
+      statementMs: Math.max(options.stateWaitMs ?? outageWaitMs, statementMsMin),
+    }),
   })
 }
 

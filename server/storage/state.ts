@@ -109,6 +109,8 @@ export type LockName = 'duties' | 'keys' | 'labels' | 'markets' | 'registry' | '
 export interface WriteOptions {
   /** Waits for other writes with the same lock, of all processes. */
   readonly lock?: LockName
+  /** Its statements may take hours, such as building an index. Others end after a time limit on PostgreSQL. */
+  readonly isLong?: boolean
   /** Called each time the write has waited for its lock. Only PostgreSQL has locks. */
   readonly onLockWait?: (waitedMs: number) => void
 }

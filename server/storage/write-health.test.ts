@@ -92,3 +92,31 @@ describe('the duties', () => {
     assert.equal(writes.dutiesFailingSince(), undefined)
   })
 })
+
+test('a write without a lock that has not ended for five seconds blocks its database until it ends', async () => {
+  await using context = await openContext()
+  const health = new WriteHealth(context.clock)
+  const gates = Array.from({ length: 3 }, () => Promise.withResolvers<never>())
+  const [single, grouped, locked] = gates
+  const state = stateWith(context.state, {
+    write: (_, options) => (options?.lock ? locked : single)?.promise as Promise<never>,
+    writeTogether: () => grouped?.promise as Promise<never>,
+  })
+  const watched = health.watch(state, 'state')
+  const group = async () => []
+  const writes = [watched.write(async () => 1), watched.write(async () => 1, { lock: 'labels' })]
+  context.clock.advance(1000)
+  writes.push(watched.writeTogether(group, 1))
+  context.clock.advance(3999)
+  assert.equal(health.blockedSince('state'), undefined)
+  context.clock.advance(1)
+  assert.deepEqual([health.blockedSince('state'), health.blockedSince('ingest')], [testNowMs, undefined])
+  single?.reject(new Error('lost'))
+  await assert.rejects(writes[0] as Promise<unknown>, /lost/)
+  assert.equal(health.blockedSince('state'), undefined)
+  context.clock.advance(1000)
+  assert.equal(health.blockedSince('state'), testNowMs + 1000)
+  for (const gate of gates) gate.reject(new Error('lost'))
+  await Promise.allSettled(writes)
+  assert.equal(health.blockedSince('state'), undefined)
+})

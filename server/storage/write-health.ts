@@ -6,6 +6,8 @@
 //    test write runs with the readiness check, at most every `testWriteMs`.
 // 3. Duties are healthy again after the next successful write, or after `silentMs` without a write, because another process
 //    may have taken over.
+// 4. A write that waits for no other one and has not ended for `blockedMs` makes state or ingest unhealthy until it ends.
+//    Reads have other connections, so they may succeed meanwhile.
 import { Fault } from '#core/fault.ts'
 import type { Clock } from '#runtime/clock.ts'
 import { moveCursor } from './coverage.ts'
@@ -14,15 +16,45 @@ import type { StoreName } from './timed.ts'
 
 const testWriteMs = 5000
 const silentMs = 15 * 60_000
+const blockedMs = 5000
 const testStream = 'write-check'
 
 export class WriteHealth {
   readonly #clock: Clock
   /** `sinceMs` in Unix milliseconds, `triedAtMs` on the monotonic clock. */
+  readonly #running = new Set<{ readonly store: StoreName; readonly sinceMs: number; readonly startMs: number }>()
   readonly #failing = new Map<StoreName, { readonly sinceMs: number; triedAtMs: number }>()
 
   constructor(clock: Clock) {
     this.#clock = clock
+  }
+
+  /** A state whose writes are watched (4). Those with a lock may wait for the writes of others. */
+  watch(state: State, store: 'state' | 'ingest'): State {
+    return {
+      ...state,
+      write: (work, options = {}) =>
+        options.lock === undefined ? this.#track(store, () => state.write(work, options)) : state.write(work, options),
+      writeTogether: (write, item) => this.#track(store, () => state.writeTogether(write, item)),
+    }
+  }
+
+  async #track<T>(store: StoreName, write: () => Promise<T>): Promise<T> {
+    const running = { store, sinceMs: this.#clock.now(), startMs: this.#clock.monotonicMs() }
+    this.#running.add(running)
+    try {
+      return await write()
+    } finally {
+      this.#running.delete(running)
+    }
+  }
+
+  /** Since when a write of this database has not ended, in Unix milliseconds; undefined: none is blocked (4). */
+  blockedSince(name: 'state' | 'ingest'): number | undefined {
+    const nowMs = this.#clock.monotonicMs()
+    for (const { store, sinceMs, startMs } of this.#running)
+      if (store === name && nowMs - startMs >= blockedMs) return sinceMs
+    return undefined
   }
 
   /** Call after every write. */

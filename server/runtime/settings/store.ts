@@ -27,8 +27,9 @@ export const storeSettings = section(
       15_000,
       0,
       600_000,
-      'How long a request waits while PostgreSQL restarts or fails over, counted from the start of the outage. ' +
-        'Requests also end after `server.responseTimeoutMs`.',
+      'How long a request, or the start of a server, waits while PostgreSQL restarts or fails over, counted from the ' +
+        'start of the outage. A statement of a request may take as long, at least 5 s. Requests also end after ' +
+        '`server.responseTimeoutMs`.',
     ),
     upgradeBackups: integer(
       2,

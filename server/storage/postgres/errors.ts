@@ -19,6 +19,18 @@ export class ConnectionLost extends Error {
     const answers = failures.map(answerOf)
     this.answer = answers.includes(undefined) ? undefined : [...new Set(answers)].join('; it ') || undefined
   }
+
+  /** As during a restart or a failover. Otherwise a server has replied that something is wrong with the configuration. */
+  get mayPass(): boolean {
+    return this.refused || this.answer === undefined
+  }
+}
+
+/** A statement got no reply within its limit. It is not repeated, because the caller has waited as long as it may. */
+export class NoReply extends ConnectionLost {
+  constructor(limitMs: number) {
+    super(`no reply to a statement for ${limitMs / 1000} s, so its connection was closed`)
+  }
 }
 
 /** The server was reached but cannot be used. The message follows its name. */
@@ -81,6 +93,8 @@ export const isReadOnly = (error: unknown): boolean => error instanceof Database
 
 /** `server` is its name without credentials. */
 export function explainPostgresError(error: unknown, server: string): unknown {
+  if (error instanceof NoReply)
+    return unavailable(`${server}: ${error.message}; check its load, the network, and the pooler`, error)
   if (error instanceof ConnectionLost) {
     if (error.answer !== undefined) return unavailable(`${server} ${error.answer}`, error)
     const detail = `${server} cannot be reached; check that it is running, and check its address (${error.message})`

@@ -138,6 +138,26 @@ describe('postgres', { skip: noPostgres }, () => {
     await state.close()
   })
 
+  test('a start waits for a server that restarts, and reports the reason once; a command does not wait', async () => {
+    const url = await server.schema()
+    await server.kill()
+    await assert.rejects(openAt(url), unavailable)
+    const reasons: string[] = []
+    const opening = openAt(url, { onWait: (reason) => void reasons.push(reason) })
+    await until(() => reasons.length > 0)
+    await server.start()
+    const state = await opening
+    await state.write((tx) => tx.run(add, 'a', 1))
+    assert.deepEqual(await names(state), ['a'])
+    assert.equal(reasons.length, 1)
+    assert.match(reasons[0] ?? '', /cannot be reached/)
+    await state.close()
+    // What the configuration must change is not waited for.
+    const wrong = openAt(url.replace(/\/[^/?]*(\?|$)/, '/missing$1'), { onWait: (reason) => void reasons.push(reason) })
+    await assert.rejects(wrong, (error) => unavailable(error) && /no such database/.test(String(error)))
+    assert.equal(reasons.length, 1)
+  })
+
   test('if the network drops all packets, version throws soon; afterwards everything works again', async () => {
     await using proxy = new BreakingProxy(server.port)
     const url = (await server.schema()).replace(`:${server.port}/`, `:${await proxy.listen()}/`)
@@ -173,6 +193,26 @@ describe('postgres', { skip: noPostgres }, () => {
     await until(() => ours.version() !== before)
     await ours.close()
     await others.close()
+  })
+
+  test('a start during a failover waits until a standby is promoted', async () => {
+    const first = await startPostgres()
+    const second = await first.standby()
+    try {
+      await first.kill()
+      const reasons: string[] = []
+      const hosts = [second, first].map(({ port }) => `127.0.0.1:${port}`).join()
+      const onWait = (reason: string) => void reasons.push(reason)
+      const opening = openAt(`postgres://postgres@${hosts}/postgres`, { onWait })
+      await until(() => reasons.length > 0)
+      await second.promote()
+      const state = await opening
+      await state.write((tx) => tx.run(add, 'a', 1))
+      await state.close()
+    } finally {
+      await second[Symbol.asyncDispose]()
+      await first[Symbol.asyncDispose]()
+    }
   })
 
   test('the host that accepts writes is used, also after a failover', async () => {

@@ -1,7 +1,8 @@
 // Repeats work of requests and ingesters during an outage of PostgreSQL. An outage begins with the first lost connection.
-// Every caller may retry until `waitMs` after that moment. A caller that arrives later gets the error immediately.
+// Every caller may retry until `waitMs` after that moment. A caller that arrives later gets the error immediately. So does one
+// that has waited for the reply to a statement until its limit.
 import { type Clock, systemClock } from '#runtime/clock.ts'
-import { ConnectionLost } from './errors.ts'
+import { ConnectionLost, NoReply } from './errors.ts'
 
 /** Enough for most restarts and failovers. */
 export const outageWaitMs = 15_000
@@ -24,7 +25,7 @@ export function createOutageRetry(waitMs: number, clock: OutageClock = systemClo
         lostMs = undefined
         return result
       } catch (error) {
-        if (!(error instanceof ConnectionLost)) throw error
+        if (!(error instanceof ConnectionLost) || error instanceof NoReply) throw error
         const nowMs = clock.monotonicMs()
         // The earlier outage is over if work has succeeded since, or if nothing has failed for so long before this call.
         if (lostMs === undefined || startMs - lostMs > waitMs) sinceMs = nowMs

@@ -14,7 +14,14 @@ const advice = 'raise store.stateConnections, or find the slow queries'
 
 export type SessionPool = ReturnType<typeof createSessionPool>
 
-export function createSessionPool(address: PostgresAddress, purpose: Purpose, max: number, waitMs: number) {
+/** `statementMs`: the limit of a statement (session.ts, 5). */
+export function createSessionPool(
+  address: PostgresAddress,
+  purpose: Purpose,
+  max: number,
+  waitMs: number,
+  statementMs?: number,
+) {
   const outageRetry = createOutageRetry(waitMs)
   /** Connections are opened when they are needed. */
   const slots = Array.from({ length: max }, (): { session?: PostgresSession } => ({}))
@@ -24,7 +31,7 @@ export function createSessionPool(address: PostgresAddress, purpose: Purpose, ma
     pool.run(async (slot) => {
       if (!slot.session || slot.session.lost || slot.session.shouldReplace) {
         void slot.session?.close()
-        slot.session = await PostgresSession.open(address, purpose)
+        slot.session = await PostgresSession.open(address, purpose, statementMs)
       }
       return work(slot.session)
     })

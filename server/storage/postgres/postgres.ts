@@ -7,15 +7,16 @@
 //   rule 3).
 // - `recent` reads from replicas that have every commit that this process knows of (replicas.ts; rule 8).
 // - `writeTogether` commits the items of several callers in one transaction (../group-commit.ts; rule 6).
+import { Fault } from '#core/fault.ts'
 import { checkMigrations, type MigrationEngine, type UnmigratedStore } from '../migrate.ts'
 import type { Migration, Row, State, Value } from '../state.ts'
 import { closedFault } from '../write-queue.ts'
 import { type PostgresAddress, parsePostgresUrl } from './address.ts'
 import { CommitWatch } from './commit-watch.ts'
 import { dialect, toPostgresSql } from './dialect.ts'
-import { explainPostgresError } from './errors.ts'
+import { ConnectionLost, explainPostgresError } from './errors.ts'
 import { Iterations } from './iterations.ts'
-import { outageWaitMs } from './outage.ts'
+import { createOutageRetry, outageWaitMs } from './outage.ts'
 import { createSessionPool } from './pool.ts'
 import { createReplicas } from './replicas.ts'
 import { type PostgresSession, sessionReader } from './session.ts'
@@ -28,6 +29,10 @@ export interface PostgresOptions {
   readonly schemaSuffix?: string
   /** How long to wait during an outage. */
   readonly waitMs?: number
+  /** The limit of a statement, except in long writes (session.ts, 5). Default: by purpose of the connection. */
+  readonly statementMs?: number | undefined
+  /** Called once with the reason while opening waits for a server that starts or fails over. Default: do not wait. */
+  readonly onWait?: ((reason: string) => void) | undefined
 }
 
 export async function openUnmigratedPostgres(
@@ -51,33 +56,44 @@ const migrationEngine: MigrationEngine = {
   // In the schema in which it would be created.
   findTableSql: "select 1 as found from pg_tables where schemaname = current_schema() and tablename = 'migrations'",
   toSql: toPostgresSql,
-  // Building an index over hundreds of millions of rows may take hours.
-  async run(tx, sql) {
-    await tx.run('set local statement_timeout = 0')
-    await tx.run(sql)
-  },
 }
 
 /** The state can be used when `open` has ended. */
 function createPostgresState(
   address: PostgresAddress,
-  { connections, replicas: replicaUrls = [], waitMs = outageWaitMs }: PostgresOptions,
+  { connections, replicas: replicaUrls = [], waitMs = outageWaitMs, statementMs, onWait }: PostgresOptions,
 ): { readonly state: State; open(): Promise<void> } {
   /** Undefined before `open` and after `close`. */
   let openWatch: CommitWatch | undefined
-  const writers = new Writers(address, waitMs, (commit) => openWatch?.noteOwnCommit(commit))
-  const readers = createSessionPool(address, 'read', connections, waitMs)
+  const writers = new Writers(address, waitMs, statementMs, (commit) => openWatch?.noteOwnCommit(commit))
+  const readers = createSessionPool(address, 'read', connections, waitMs, statementMs)
   const iterations = new Iterations(address, waitMs)
   const replicaAddresses = replicaUrls.map((url) => parsePostgresUrl(url, address.schemaSuffix))
-  const replicas = createReplicas(replicaAddresses, connections)
+  const replicas = createReplicas(replicaAddresses, connections, statementMs)
 
   function getWatch(): CommitWatch {
     if (!openWatch) throw closedFault(address.name)
     return openWatch
   }
 
+  /** Not for a wrong password or database, which stays wrong. */
+  async function openWhenReachable(report: (reason: string) => void): Promise<void> {
+    let isReported = false
+    await createOutageRetry(waitMs)(async () => {
+      try {
+        await writers.open()
+      } catch (error) {
+        const fault = explainPostgresError(error, address.name)
+        if (!(error instanceof ConnectionLost && error.mayPass)) throw fault
+        if (!isReported) report(fault instanceof Fault ? fault.detail : error.message)
+        isReported = true
+        throw error
+      }
+    })
+  }
+
   async function open(): Promise<void> {
-    await writers.open()
+    await (onWait ? openWhenReachable(onWait) : writers.open())
     openWatch = await CommitWatch.open(address, {
       onDead: () => {
         writers.dropConnections()

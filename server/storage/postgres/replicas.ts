@@ -18,9 +18,9 @@ const backoffMs = 5000
 const replayedPosition = `select pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::bigint as lsn,
   (select id from state_timelines order by number desc limit 1) as timeline`
 
-export function createReplicas(addresses: readonly PostgresAddress[], connections: number) {
+export function createReplicas(addresses: readonly PostgresAddress[], connections: number, statementMs?: number) {
   const all = addresses.map((address) => ({
-    sessions: createSessionPool(address, 'replica', connections, 0),
+    sessions: createSessionPool(address, 'replica', connections, 0, statementMs),
     backoffUntilMs: Number.NEGATIVE_INFINITY,
   }))
   /** Each connection has replayed the WAL at least up to here. */

@@ -6,8 +6,11 @@
 // 4. Behind a pooler, such as PgBouncer, each transaction may have another connection of PostgreSQL. Then nothing is kept in
 //    the connection: settings are made in each transaction, and statements have no names
 //    (behaviour/operations.md#connection-poolers).
+// 5. A statement has a time limit. PostgreSQL gets one second more than the limit, and then one second to report it. If
+//    nothing has arrived until then, the connection is destroyed and the statement throws `NoReply`: PostgreSQL may be
+//    unreachable without an error, or a pooler waits for it.
 import { Client, DatabaseError, type QueryResult } from 'pg'
-import { systemClock } from '#runtime/clock.ts'
+import { nextEventLoopTurn, systemClock } from '#runtime/clock.ts'
 import type { Row, StateReader, Value } from '../state.ts'
 import type { PostgresAddress } from './address.ts'
 import { BinaryQuery, takeBinaryRows } from './binary-rows.ts'
@@ -18,6 +21,7 @@ import {
   isReadOnly,
   isRefusal,
   messageOfSqlState,
+  NoReply,
   UnsuitableHost,
   UnusableServer,
 } from './errors.ts'
@@ -27,25 +31,36 @@ const statementsMax = 500
 const connectMs = 3000
 const keepAliveMs = 10_000
 const goodbyeMs = 1000
+/** Limit of the statements with which a connection begins (5). Behind a pooler, the first one may wait for PostgreSQL. */
+const firstStatementsMs = 5000
+const lockMs = 15_000
+/** How much later than its limit a statement ends here, so that PostgreSQL can report it (5). */
+const reportMs = 2000
 
 export type Purpose = 'read' | 'write' | 'walk' | 'replica'
 
 /** What follows `begin`. */
 export type TransactionMode = '' | 'isolation level repeatable read'
 
+/** Rule 5: limits of statements without one of their own. */
+const statementMsFor: Readonly<Record<Purpose, number>> = {
+  read: 30_000,
+  replica: 30_000,
+  write: 600_000,
+  // An iteration over many rows may be slow and blocks no one else.
+  walk: 0,
+}
+
 /** Settings of each transaction; times in milliseconds. */
 const settingsFor: Readonly<Record<Purpose, Readonly<Record<string, string | number>>>> = {
-  read: { transaction_read_only: 'on', statement_timeout: 30_000 },
-  replica: { transaction_read_only: 'on', statement_timeout: 30_000 },
-  // An iteration over many rows may be slow and blocks no one else.
+  read: { transaction_read_only: 'on' },
+  replica: { transaction_read_only: 'on' },
   walk: { transaction_read_only: 'on', idle_in_transaction_session_timeout: 600_000 },
   write: {
     // A write must see what others wrote while it waited for a lock, whatever the default of the database.
     transaction_isolation: 'read committed',
     // A suspended process must not block the writes of other processes.
     idle_in_transaction_session_timeout: 10_000,
-    lock_timeout: 15_000,
-    statement_timeout: 600_000,
   },
 }
 
@@ -71,6 +86,10 @@ export class PostgresSession {
   readonly #client: Client & Referenceable
   readonly #purpose: Purpose
   readonly #schemaSuffix: string | undefined
+  /** Rule 5; 0: none. */
+  readonly #statementMs: number
+  #isConnected = false
+  #isLong = false
   readonly #statements = new Map<string, NamedStatement>()
   #namedCount = 0
   #isPooled = false
@@ -81,10 +100,14 @@ export class PostgresSession {
   #onLost: () => void = () => {}
 
   /** Connects to the first suitable host. Throws `ConnectionLost` with the reasons of all hosts if there is none. */
-  static async open({ name, addresses, schemaSuffix }: PostgresAddress, purpose: Purpose): Promise<PostgresSession> {
+  static async open(
+    { name, addresses, schemaSuffix }: PostgresAddress,
+    purpose: Purpose,
+    statementMs = statementMsFor[purpose],
+  ): Promise<PostgresSession> {
     const failures: unknown[] = []
     for (const address of [...addresses]) {
-      const session = new PostgresSession(address, purpose, schemaSuffix)
+      const session = new PostgresSession(address, purpose, schemaSuffix, statementMs)
       try {
         await session.#connect()
         addresses.splice(0, addresses.length, address, ...addresses.filter((other) => other !== address))
@@ -97,8 +120,9 @@ export class PostgresSession {
     throw new ConnectionLost(`${name}: ${failures.map(reasonOf).join('; ')}`, failures, failures.every(isRefusal))
   }
 
-  private constructor(address: string, purpose: Purpose, schemaSuffix: string | undefined) {
+  private constructor(address: string, purpose: Purpose, schemaSuffix: string | undefined, statementMs: number) {
     this.#purpose = purpose
+    this.#statementMs = statementMs
     this.#schemaSuffix = schemaSuffix
     const client = new Client({
       connectionString: address,
@@ -130,6 +154,7 @@ export class PostgresSession {
       throw new UnusableServer(
         `has the encoding ${row?.encoding} in this database, but must have UTF8; use another one: create database tetrad encoding 'UTF8' template template0`,
       )
+    this.#isConnected = true
   }
 
   get isPooled(): boolean {
@@ -137,7 +162,12 @@ export class PostgresSession {
   }
 
   async #applySettings(): Promise<void> {
-    const settings = Object.entries(settingsFor[this.#purpose])
+    const statementTimeout = this.#statementMs === 0 ? 0 : this.#statementMs + 1000
+    const settings = Object.entries({
+      ...settingsFor[this.#purpose],
+      ...(this.#purpose === 'write' && { lock_timeout: Math.min(lockMs, this.#statementMs) }),
+      statement_timeout: statementTimeout,
+    })
     if (this.#isPooled) {
       this.#localSettings = [...settings.map(([name, value]) => `set local ${name} = '${value}'`), setSynchronous(true)]
       return
@@ -150,7 +180,14 @@ export class PostgresSession {
 
   /** Begins a transaction and runs statements in it, in one round trip. Returns what `script` returns. */
   begin<R = Row>(mode: TransactionMode, ...statements: readonly string[]): Promise<R | undefined> {
+    this.#isLong = false
     return this.script<R>(`begin ${mode}`, ...this.#localSettings, ...statements)
+  }
+
+  /** The statements of this transaction have no limit (5). */
+  async allowLongStatements(): Promise<void> {
+    await this.script('set local statement_timeout = 0')
+    this.#isLong = true
   }
 
   async #enterSchema(name: string): Promise<void> {
@@ -245,12 +282,14 @@ export class PostgresSession {
     const result = this.#last.then(async () => {
       if (this.#lost) throw this.#lost
       this.#client.ref()
+      const stopTimer = this.#limitReply()
       try {
         return await work()
       } catch (error) {
         if (endsConnection(error) || (this.#purpose === 'write' && isReadOnly(error))) this.#lose(error)
         throw this.#lost ?? error
       } finally {
+        stopTimer()
         if (!this.#lost) this.#client.unref()
       }
     })
@@ -258,9 +297,27 @@ export class PostgresSession {
     return result
   }
 
+  /** Rule 5. */
+  #limitReply(): () => void {
+    const limitMs = this.#isConnected ? (this.#isLong ? 0 : this.#statementMs) : firstStatementsMs
+    if (limitMs === 0) return () => {}
+    const stopTimer = systemClock.every(limitMs + reportMs, () => {
+      stopTimer()
+      // A process that was busy first reads what has arrived.
+      void nextEventLoopTurn().then(() => {
+        if (!isOver) this.#lose(new NoReply(limitMs))
+      })
+    })
+    let isOver = false
+    return () => {
+      isOver = true
+      stopTimer()
+    }
+  }
+
   #lose(error: unknown): void {
     if (this.#lost) return
-    this.#lost = new ConnectionLost(reasonOf(error), [error])
+    this.#lost = error instanceof NoReply ? error : new ConnectionLost(reasonOf(error), [error])
     this.#onLost()
     // Statements that wait for a reply fail now instead of with the next keep-alive.
     void this.#end()

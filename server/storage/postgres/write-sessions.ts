@@ -8,12 +8,15 @@ const idleMax = 3
 
 export class WriteSessions {
   readonly #address: PostgresAddress
+  readonly #statementMs: number | undefined
   readonly #open = new Set<PostgresSession>()
   readonly #idle: PostgresSession[] = []
   #isClosed = false
 
-  constructor(address: PostgresAddress) {
+  /** `statementMs`: the limit of a statement (session.ts, 5). */
+  constructor(address: PostgresAddress, statementMs: number | undefined) {
     this.#address = address
+    this.#statementMs = statementMs
   }
 
   async use<T>(work: (session: PostgresSession) => Promise<T>): Promise<T> {
@@ -45,7 +48,7 @@ export class WriteSessions {
   }
 
   async #openNew(): Promise<PostgresSession> {
-    const session = await PostgresSession.open(this.#address, 'write')
+    const session = await PostgresSession.open(this.#address, 'write', this.#statementMs)
     this.#open.add(session)
     return session
   }

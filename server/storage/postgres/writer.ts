@@ -7,6 +7,8 @@
 // 2. A transaction also locks the id of its writer. If the connection is lost during a commit, the check whether it was
 //    committed takes the same lock, so it waits until the lost transaction has ended. The last statement of a transaction
 //    writes its number to `state_commits`. If the number is not there, the transaction is repeated.
+//    A commit without a reply within the time limit of statements is not checked: its caller has waited long enough and gets
+//    the fault that the result is unknown.
 // 3. A transaction that PostgreSQL aborts because of a deadlock or a conflict is repeated, at most `conflictsMax` times.
 import { systemClock } from '#runtime/clock.ts'
 import type { StateWriter, WriteOptions } from '../state.ts'
@@ -14,7 +16,7 @@ import type { TableGroup } from '../table-groups.ts'
 import { runGuarded } from '../transaction-guard.ts'
 import { primaryPosition } from './commit-tables.ts'
 import type { OwnCommit } from './commit-watch.ts'
-import { explainPostgresError, inDoubt, isConflict } from './errors.ts'
+import { explainPostgresError, inDoubt, isConflict, NoReply } from './errors.ts'
 import { createOutageRetry, type OutageRetry } from './outage.ts'
 import type { PostgresSession } from './session.ts'
 import { createTransaction } from './transaction.ts'
@@ -24,7 +26,6 @@ import type { WriteSessions } from './write-sessions.ts'
 const conflictsMax = 10
 
 export type Work<T> = (tx: StateWriter) => Promise<T>
-type OnLockWait = WriteOptions['onLockWait']
 
 export interface WriterParts {
   /** Of the database, in faults. */
@@ -58,11 +59,11 @@ export class Writer {
   }
 
   /** Runs one transaction. The caller waits for it before the next one. */
-  async transact<T>(work: Work<T>, onLockWait?: OnLockWait): Promise<T> {
+  async transact<T>(work: Work<T>, options: WriteOptions = {}): Promise<T> {
     const { retry, databaseName } = this.#parts
     for (let conflicts = 1; ; conflicts++) {
       try {
-        return await retry(() => this.#attempt(work, onLockWait))
+        return await retry(() => this.#attempt(work, options))
       } catch (error) {
         if (!isConflict(error) || conflicts === conflictsMax) throw explainPostgresError(error, databaseName)
       }
@@ -70,26 +71,28 @@ export class Writer {
   }
 
   /** Throws `ConnectionLost` if the connection was lost and nothing was committed. */
-  #attempt<T>(work: Work<T>, onLockWait: OnLockWait): Promise<T> {
+  #attempt<T>(work: Work<T>, options: WriteOptions): Promise<T> {
     return this.#parts.sessions.use(async (session) => {
       this.#number += 1
       const changed = new Set<TableGroup>()
       let result: { readonly of: T } | undefined
       try {
-        await this.#begin(session, onLockWait)
+        await this.#begin(session, options)
+        if (options.isLong) await session.allowLongStatements()
         result = { of: await runGuarded((guard) => createTransaction(session, guard, changed), work) }
         await this.#commit(session, changed)
         return result.of
       } catch (error) {
         if (!session.lost) await session.script('rollback').catch(() => {})
         else if (!result) throw session.lost
+        else if (session.lost instanceof NoReply) throw inDoubt(session.lost, this.#parts.databaseName)
         else if (await this.#wasCommitted(changed)) return result.of
         throw session.lost ?? error
       }
     })
   }
 
-  async #begin(session: PostgresSession, onLockWait: OnLockWait): Promise<void> {
+  async #begin(session: PostgresSession, { onLockWait }: WriteOptions): Promise<void> {
     const { own, shared } = this.#locks
     if (shared === undefined) return void (await session.begin('', lockSql(own)))
     const tryLock = `select pg_try_advisory_xact_lock(${shared})::int as free`

@@ -35,9 +35,14 @@ export class Writers {
   #isClosed = false
 
   /** Call `open` first. `onCommit` is called after each commit that has changed something. */
-  constructor(address: PostgresAddress, waitMs: number, onCommit: (commit: OwnCommit) => void) {
+  constructor(
+    address: PostgresAddress,
+    waitMs: number,
+    statementMs: number | undefined,
+    onCommit: (commit: OwnCommit) => void,
+  ) {
     this.#address = address
-    this.#sessions = new WriteSessions(address)
+    this.#sessions = new WriteSessions(address, statementMs)
     const retry = createOutageRetry(waitMs)
     this.#parts = { databaseName: address.name, sessions: this.#sessions, retry, waitMs, onCommit }
   }
@@ -56,9 +61,9 @@ export class Writers {
     await this.#sessions.use((session) => session.begin('', addTimeline(systemRandom.uuid()), 'commit'))
   }
 
-  async write<T>(work: Work<T>, { lock, onLockWait }: WriteOptions = {}): Promise<T> {
-    const { queue, writer } = this.#getWriter(lock ?? 'no lock')
-    return queue.run(() => writer.transact(work, onLockWait))
+  async write<T>(work: Work<T>, options: WriteOptions = {}): Promise<T> {
+    const { queue, writer } = this.#getWriter(options.lock ?? 'no lock')
+    return queue.run(() => writer.transact(work, options))
   }
 
   async writeTogether<Item, Result>(write: GroupWrite<Item, Result>, item: Item): Promise<Result> {

@@ -41,7 +41,6 @@ const engine: MigrationEngine = {
   findTableSql: "select 1 as found from sqlite_schema where type = 'table' and name = 'migrations'",
   /** Strict tables have only `integer`, with 64 bits (behaviour/operations.md#database-interface). */
   toSql: (statement) => statement.replaceAll(/\bbigint\b/gi, 'integer'),
-  run: (tx, sql) => tx.run(sql),
 }
 
 export interface SqliteOptions extends ConnectionOptions {

@@ -19,7 +19,7 @@ export async function syncReverseIndexes(ingest: State, isWanted: boolean): Prom
       for (const [name, columns] of Object.entries(indexes))
         await tx.run(isWanted ? `create index if not exists ${name} on ${columns}` : `drop index if exists ${name}`)
     },
-    { lock: 'schema' },
+    { lock: 'schema', isLong: true },
   )
 }
 
