@@ -19,4 +19,6 @@ export interface Context {
   readonly provenTime: ProvenTime
   readonly random: Random
   readonly log: Log
+  /** Of the request that this context is for (request-context.ts). Ingesters and commands have none. */
+  readonly signal?: AbortSignal
 }

@@ -45,7 +45,7 @@ test('the signal aborts at the time limit and when the caller disconnects', asyn
   clock.advance(6000)
   await assert.rejects(async () => late, { code: 'server.timeout' })
   assert.deepEqual(aborted, ['gone', 'late'])
-  // After the response, a disconnect does not abort the signal.
+  // What still runs when the result is there ends too.
   let signal: AbortSignal | undefined
   await deadlines.within(
     async (deadline) => {
@@ -55,8 +55,25 @@ test('the signal aborts at the time limit and when the caller disconnects', asyn
       leave = disconnect
     },
   )
+  assert.equal(signal?.reason.detail, 'the request has ended')
+})
+
+test('a result that comes after the caller has left is not used', async () => {
+  const deadlines = openDeadlines(new ManualClock(0), 5000)
+  let leave = () => {}
+  const { promise, resolve } = Promise.withResolvers<number>()
+  const work = deadlines.within(
+    ({ signal }) => {
+      assert.equal(signal.aborted, false)
+      return promise
+    },
+    (disconnect) => {
+      leave = disconnect
+    },
+  )
   leave()
-  assert.equal(signal?.aborted, false)
+  resolve(7)
+  await assert.rejects(async () => work, { code: 'server.timeout', detail: 'the caller has disconnected' })
 })
 
 test('a signal that is first used after the time limit or after the caller has left is aborted', async () => {

@@ -13,6 +13,9 @@ export class CallerGone extends Fault {
   }
 }
 
+/** The work has its result, so what still runs of it is not needed. */
+const ended = new Fault('server.timeout', { detail: 'the request has ended' })
+
 /** Calls `leave` when the caller has disconnected or has got the response. */
 export type OnCallerGone = (leave: () => void) => void
 
@@ -21,27 +24,36 @@ export class Deadline {
   readonly #onCallerGone: OnCallerGone | undefined
   #controller: AbortController | undefined
   #fault: Fault | undefined
-  /** The work has ended, so nothing is aborted any more. */
-  isDone = false
 
   constructor(onCallerGone: OnCallerGone | undefined) {
     this.#onCallerGone = onCallerGone
   }
 
-  /** Aborts at the time limit and when the caller disconnects. Created at the first use: most requests need none. */
+  /**
+   * Aborts at the time limit, when the caller disconnects and when the work has ended. Created at the first use: most
+   * requests need none.
+   */
   get signal(): AbortSignal {
     if (!this.#controller) {
       const controller = new AbortController()
       this.#controller = controller
       if (this.#fault) controller.abort(this.#fault)
-      else this.#onCallerGone?.(() => !this.isDone && controller.abort(new CallerGone()))
+      else this.#onCallerGone?.(() => this.giveUp(new CallerGone()))
     }
     return this.#controller.signal
   }
 
+  /** Only the first one counts. */
   giveUp(fault: Fault): void {
+    if (this.#fault) return
     this.#fault = fault
     this.#controller?.abort(fault)
+  }
+
+  /** The work has ended. Throws if nobody waits for its result any more. */
+  end(): void {
+    if (this.#fault) throw this.#fault
+    this.giveUp(ended)
   }
 }
 
@@ -70,8 +82,8 @@ export function openDeadlines(clock: Clock, allowedMs: number) {
       const work: PendingWork = { deadline, untilMs: clock.monotonicMs() + allowedMs, reject }
       pending.add(work)
       const end = () => {
-        deadline.isDone = true
         pending.delete(work)
+        deadline.end()
       }
       promise.finally(end).then(resolve, reject)
     })
@@ -81,7 +93,7 @@ export function openDeadlines(clock: Clock, allowedMs: number) {
       const deadline = new Deadline(onCallerGone)
       const result = work(deadline)
       if (result instanceof Promise) return waitFor<T>(result, deadline)
-      deadline.isDone = true
+      deadline.end()
       return result
     },
     get inFlight() {

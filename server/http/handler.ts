@@ -58,11 +58,12 @@ export type HandlerResult<T> =
       readonly rendered?: RenderedOnce
     }
   | { readonly is: 'unchanged'; readonly headers: Record<string, string> }
-  /** An endless response. It ends when the signal aborts. */
+  /** An endless response. It ends when the signal aborts, and reads with a context of its own, which ends with it. */
   | {
       readonly is: 'stream'
       readonly type: string
-      readonly chunks: (signal: AbortSignal) => AsyncIterable<string>
+      /** The context is that of the group. */
+      readonly chunks: (signal: AbortSignal, context: never) => AsyncIterable<string>
     }
   /** The record does not exist. */
   | { readonly is: 'nothing'; readonly confidence?: Confidence }

@@ -13,6 +13,7 @@ import type { Caller, Handler, HandlerResult, RequestInfo } from './handler.ts'
 import { createKeylessPathLimit, type KeylessPathLimit } from './keyless-path-limit.ts'
 import { parser, type RequestParts } from './parse.ts'
 import { type ApiResponse, render, renderFault, serializer } from './render.ts'
+import { type CreateRequestContext, openRequestContexts } from './request-context.ts'
 import { faultOutcome, isLogged, logRequest, openRequestLog, type RequestLog, resultOutcome } from './request-log.ts'
 import { chooseHandler, groupHandlersByRoute, type RouteHandlers } from './route-handlers.ts'
 import { ignoredHeader, type NameCheck, nameCheck } from './unknown-names.ts'
@@ -43,6 +44,7 @@ export interface App extends RequestLog {
   readonly limitKeylessPath: KeylessPathLimit
   readonly meter: RequestMeter
   readonly compiled: ReadonlyMap<Handler, CompiledEndpoint>
+  readonly createRequestContext: CreateRequestContext
   /** Aborts when the server closes, to end streams. */
   readonly stopping: AbortController
 }
@@ -70,6 +72,7 @@ export function createApp<C extends Context>(
     limitKeylessPath: createKeylessPathLimit(context),
     meter,
     compiled: new Map(handlers.map((handler) => [handler, compile(handler, context)])),
+    createRequestContext: openRequestContexts(context),
     stopping: new AbortController(),
   }
 }
@@ -126,20 +129,25 @@ class EndpointCall {
   }
 
   #handle(handler: Handler, caller: Caller): Awaitable<HandlerResult<unknown>> {
+    const { deadlines, createRequestContext } = this.#app
     const { checkNames, parse } = compiledFor(this.#app, handler)
     if (checkNames) this.#ignored = checkNames(this.#request)
     const input = parse(this.#request)
-    return this.#app.deadlines.within(
-      (deadline) => handler.handle(input, this.#app.context, new AuthorizedRequest(this.#request, caller, deadline)),
-      this.#request.onCallerGone,
-    )
+    return deadlines.within((deadline) => {
+      const context = createRequestContext(deadline)
+      return handler.handle(input, context, new AuthorizedRequest(this.#request, caller, deadline))
+    }, this.#request.onCallerGone)
   }
 
   succeed(result: HandlerResult<unknown>): ApiResponse {
     const handler = this.#handler as Handler
     const response = render(handler, compiledFor(this.#app, handler), result)
     this.#report(response.status, resultOutcome(result))
-    return this.#finish(response)
+    return this.#finish(result.is === 'stream' ? { ...response, chunks: this.#chunksOf(result) } : response)
+  }
+
+  #chunksOf(result: HandlerResult<unknown> & { is: 'stream' }): NonNullable<ApiResponse['chunks']> {
+    return (signal) => result.chunks(signal, this.#app.createRequestContext({ signal }) as never)
   }
 
   fail(error: unknown): ApiResponse {

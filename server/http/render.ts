@@ -61,7 +61,7 @@ export function render(handler: Handler, rendering: Rendering, result: HandlerRe
     case 'bytes':
       return renderBytes(handler, rendering, result)
     case 'stream':
-      return { status: 200, headers: { 'content-type': result.type }, body: '', chunks: result.chunks }
+      return { status: 200, headers: { 'content-type': result.type }, body: '' }
     case 'unchanged':
       return { status: 304, headers: limitCaching(handler, rendering, { ...result.headers }), body: '' }
     case 'nothing':

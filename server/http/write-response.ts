@@ -61,12 +61,15 @@ async function writeParts(
       if (!(await waitForDrain(response, writer.clock, ended))) return void response.destroy()
       writer.keepUnsent(response, ownBytes)
     }
-    response.end()
-    await waitUntilSent(writer, response)
   } catch (error) {
-    response.destroy()
-    throw error
+    // A stream whose end is requested during a read ends with an error.
+    if (!ended.aborted) {
+      response.destroy()
+      throw error
+    }
   }
+  response.end()
+  await waitUntilSent(writer, response)
 }
 
 /** Aborts when the response has been sent, and when the caller has left. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Fault } from '#core/fault.ts'
 import { cacheUntilVersionChanges } from './version-cache.ts'
 
 test('a key is read once per version, and concurrent callers share the read', async () => {
@@ -43,4 +44,15 @@ test('a cached value is returned without a promise, also if it is undefined', as
   await cache(database, 'b', async () => undefined)
   assert.equal(cache(database, 'a', assert.fail), 7)
   assert.equal(cache(database, 'b', assert.fail), undefined)
+})
+
+test('if the read ended with the request that started it, who waits for it reads again', async () => {
+  const database = { version: () => 1 }
+  const cache = cacheUntilVersionChanges<number>()
+  const { promise, reject } = Promise.withResolvers<number>()
+  const started = cache(database, 'a', () => promise)
+  const waiting = cache(database, 'a', async () => 7)
+  reject(new Fault('server.timeout'))
+  await assert.rejects(async () => started, { code: 'server.timeout' })
+  assert.equal(await waiting, 7)
 })

@@ -1,5 +1,6 @@
 // Caches results of queries until any process changes the tables that they read.
 import type { Awaitable } from '#core/awaitable.ts'
+import { joinWork } from '#core/shared-work.ts'
 import type { TableGroup } from './table-groups.ts'
 
 /**
@@ -14,19 +15,20 @@ interface Versioned {
 
 /** `groups`: all tables that the reads use are in these groups. Default: any. */
 export function cacheUntilVersionChanges<T>(...groups: readonly TableGroup[]): VersionCache<T> {
-  let source: Versioned | undefined
+  let source: Versioned['version'] | undefined
   let version = ''
   const versionOf = (database: Versioned): string =>
     groups.length === 0 ? `${database.version()}` : groups.map((group) => database.version(group)).join()
   let values = new Map<string, Awaitable<T>>()
-  return (database, key, read) => {
+  const cached: VersionCache<T> = (database, key, read) => {
     // Get the version before the read, so that a commit during the read invalidates the result.
     const present = versionOf(database)
-    if (present !== version || database !== source) {
-      ;[source, version] = [database, present]
+    if (present !== version || database.version !== source) {
+      ;[source, version] = [database.version, present]
       values = new Map()
     }
     const known = values.get(key)
+    if (known instanceof Promise) return joinWork<T>(known, () => cached(database, key, read))
     if (known !== undefined || values.has(key)) return known as Awaitable<T>
     const reading = read()
     const entries = values.set(key, reading)
@@ -36,4 +38,5 @@ export function cacheUntilVersionChanges<T>(...groups: readonly TableGroup[]): V
     )
     return reading
   }
+  return cached
 }

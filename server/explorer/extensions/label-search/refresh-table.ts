@@ -1,8 +1,9 @@
 // Reads a changed table of the label search ahead of the next search, so that the search does not wait for it.
 import { errorMessage } from '#core/error-message.ts'
+import { joinWork } from '#core/shared-work.ts'
 import { lastChange } from '../../labels/history.ts'
 import type { LabelSearchContext } from './context.ts'
-import { entriesMax, getSearchTable, type TableContext } from './search-table.ts'
+import { entriesMax, getSearchTable, type LabelTable, type TableContext } from './search-table.ts'
 
 /** Changes often come in series, so the table is read after a pause. */
 const quietMs = 2000
@@ -31,7 +32,8 @@ export async function refreshTable(context: LabelSearchContext, signal: AbortSig
 export function createTableRefresher(context: TableContext): () => Promise<void> {
   let seen: number | undefined
   return async () => {
-    const table = await context.labelSearch.table
+    const reading = context.labelSearch.table
+    const table = await (reading && joinWork<LabelTable | undefined>(reading, () => undefined))
     if (!table?.entries) return
     const change = await lastChange(context.ingest)
     if (change === seen && change !== table.change) await getSearchTable(context, entriesMax)

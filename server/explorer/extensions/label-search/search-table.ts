@@ -7,6 +7,7 @@
 // 3. Reading and searching yield to the event loop every few thousand rows.
 // 4. A search uses one revision from its start to its end: an update replaces the list that it iterates over.
 // 5. After many edits, a table that was used is read again ahead of the next search (refresh-table.ts).
+import { joinWork } from '#core/shared-work.ts'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 import type { State } from '#storage/state.ts'
 import { toHex } from '../../funding/fundings.ts'
@@ -15,7 +16,7 @@ import type { Tag } from '../../labels/tags.ts'
 import type { LabelSearchContext } from './context.ts'
 import { matchesAllWords, rankMatch, toSearchText } from './match-words.ts'
 
-export type TableContext = Pick<LabelSearchContext, 'ingest' | 'labelSearch'>
+export type TableContext = Pick<LabelSearchContext, 'ingest' | 'labelSearch' | 'signal'>
 
 /** `entity` and `confidence` are those of a tagged address. */
 export interface SearchEntry extends Pick<Tag, 'chain' | 'source' | 'name' | 'entity' | 'confidence'> {
@@ -63,7 +64,9 @@ export async function searchEntries(
     for (const entry of list) {
       best.consider(entry)
       seen += 1
-      if (seen % entriesPerYield === 0) await nextEventLoopTurn()
+      if (seen % entriesPerYield > 0) continue
+      await nextEventLoopTurn()
+      context.signal?.throwIfAborted()
     }
   } else for await (const entry of readStoredEntries(context.ingest)) best.consider(entry)
   return best.matches()
@@ -108,7 +111,7 @@ export async function getSearchTable(
 ): Promise<LabelTable> {
   for (;;) {
     const known = labelSearch.table
-    const table = await known
+    const table = await (known && joinWork<LabelTable | undefined>(known, () => undefined))
     const change = await lastChange(ingest)
     if (table?.change === change) return table
     if (labelSearch.table !== known) continue

@@ -119,7 +119,7 @@ async function findStepInTime(
     return await Promise.race([step, timeout])
   } finally {
     done.abort()
-    // A search that continues after the timeout may fail without a listener.
+    // The search continues until the response is sent, and may then fail without a listener.
     step.catch(() => {})
   }
 }

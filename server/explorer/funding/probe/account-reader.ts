@@ -31,6 +31,8 @@ export interface SearchLimits {
   readonly fanOut: number
   /** On the monotonic clock. */
   readonly untilMs: number
+  /** Of the request. */
+  readonly signal?: AbortSignal
 }
 
 /** Calls of one search. An ordinary account on a chain of 20 million blocks takes at most 64. */

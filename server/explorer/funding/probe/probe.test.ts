@@ -1,15 +1,19 @@
 // 4.3 from a node alone, over HTTP: what a search returns, stores and rejects, and how many calls it needs.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Fault } from '#core/fault.ts'
+import { Fault } from '#core/fault.ts'
 import { fundedBy } from '#explorer/endpoints/funded-by.ts'
-import { requireNode } from '#explorer/nodes.ts'
-import { systemClock } from '#runtime/clock.ts'
+import { openNode, requireNode } from '#explorer/nodes.ts'
+import { openRequestContexts } from '#http/request-context.ts'
+import { nextEventLoopTurn, systemClock } from '#runtime/clock.ts'
 import { createSeededRandom } from '#simulator/seeded-random.ts'
+import type { Post } from '#sources/evm/rpc-endpoint.ts'
+import { fetchBytes } from '#sources/http-client.ts'
 import { testRequestInfo } from '#test/context.ts'
 import { blockOf, openProbeChain, unknownAddress } from '#test/probe-chain.ts'
 import { firstFunding } from '#test/simulator/first-funding.ts'
 import type { SimulatedCapabilities } from '#test/simulator/limited-node.ts'
+import { findFirstFunding } from '../find-first-funding.ts'
 import { findFunding, putFundings } from '../fundings.ts'
 import { forgetFrom } from '../index/forget.ts'
 import { catchUpIndex } from '../index/index-chain.ts'
@@ -49,6 +53,42 @@ describe('200', () => {
     const outcomes = await Promise.all(Array.from({ length: 10 }, () => at.ask(address)))
     assert.equal(new Set(outcomes.map((one) => JSON.stringify(one))).size, 1)
     assert.equal(at.simulated.calls, alone.simulated.calls)
+  })
+
+  test('a search ends with its caller, and who still waits for it starts it again', async () => {
+    await using at = await openProbeChain()
+    const address = at.someone(({ block }) => block > 50 && block <= at.chain.final)
+    const { chain } = requireNode(at.context, '1')
+    let requests = 0
+    let testRequests = Number.POSITIVE_INFINITY
+    let leave: (() => void) | undefined
+    const post: Post = async (url, options) => {
+      requests += 1
+      if (requests > testRequests) leave?.()
+      return (await fetchBytes(url, options)).bytes
+    }
+    const node = openNode(chain, at.context, { post })
+    // Tests of a node serve all callers.
+    await node.capabilities()
+    testRequests = requests
+    at.context.explorer.nodes.set('1', node)
+    const createRequest = openRequestContexts(at.context)
+    const gone = new AbortController()
+    const isGone = { name: 'Error', message: 'gone' }
+    leave = () => gone.abort(new Error('gone'))
+    const searchAs = (signal: AbortSignal) => findFirstFunding(createRequest({ signal }) as never, '1', address)
+    await assert.rejects(searchAs(gone.signal), isGone)
+    assert.equal(requests, testRequests + 1)
+    await nextEventLoopTurn()
+    assert.equal(requests, testRequests + 1)
+    assert.equal(at.context.explorer.searches.size, 0)
+    assert.equal(await findFunding(at.context.ingest, '1', address), undefined)
+
+    const first = new AbortController()
+    leave = () => first.abort(new Fault('server.timeout'))
+    const [left, found] = await Promise.allSettled([searchAs(first.signal), searchAs(new AbortController().signal)])
+    assert.equal(left.status, 'rejected')
+    assert.equal(found.status === 'fulfilled' && found.value.funding?.block, firstFunding(at.chain, address)?.block)
   })
 
   test('200: an unproven row is not returned before a search confirms it', async () => {

@@ -1,9 +1,11 @@
 // Searches a node for a first funding within a request: the one place where a request calls a source. If the funding
 // is final, it is stored, so the address is not searched again. That there is none is not stored.
 //
-// 1. Requests for the same address at the same time share one search.
+// 1. Requests for the same address at the same time share one search. If the one that started it ends, another one
+//    starts it again.
 // 2. At most `parallelMax` searches run at a time. Further ones are refused, not queued.
 import { Fault } from '#core/fault.ts'
+import { joinWork } from '#core/shared-work.ts'
 import type { ExplorerContext } from '#explorer/context.ts'
 import { type ChainNode, findNode, requireNode } from '#explorer/nodes.ts'
 import type { Confidence } from '#http/handler.ts'
@@ -23,11 +25,11 @@ export function canProbe(context: ExplorerContext, chain: string): boolean {
   return node !== undefined && node.chain.mode !== 'index'
 }
 
-export function probe(context: ExplorerContext, chain: string, address: string): Promise<FundingResult> {
+export async function probe(context: ExplorerContext, chain: string, address: string): Promise<FundingResult> {
   const { searches } = context.explorer
   const key = `${chain}/${address}`
   const known = searches.get(key)
-  if (known) return known
+  if (known) return joinWork(known, () => probe(context, chain, address))
   const node = requireNode(context, chain)
   if (!node.chain.archive)
     throw new Fault('explorer.not_archive', { detail: `explorer.chains: chain ${chain} has archive: false` })
@@ -39,6 +41,7 @@ export function probe(context: ExplorerContext, chain: string, address: string):
 
 async function searchAndStore(context: ExplorerContext, node: ChainNode, address: string): Promise<FundingResult> {
   const { funding, isFinal, asOf } = await searchInTime(context, node, address)
+  context.signal?.throwIfAborted()
   if (funding && isFinal && !(await storeProven(context, funding))) throw contradictsStored(funding.block)
   return { funding, confidence: { asOf, finality: isFinal ? 'finalized' : 'head', coverage: 'probed' } }
 }
@@ -50,16 +53,18 @@ const storeProven = (
 ): Promise<boolean> => (putProvenOnThread ? putProvenOnThread(funding) : ingest.write((tx) => putProven(tx, funding)))
 
 async function searchInTime(
-  { clock, settings }: ExplorerContext,
+  { clock, settings, signal }: ExplorerContext,
   node: ChainNode,
   address: string,
 ): Promise<SearchResult> {
   const { timeoutMs, fanOut } = settings.explorer.probe
   const untilMs = clock.monotonicMs() + timeoutMs
-  const reader = new AccountReader(node, address, { fanOut, untilMs })
+  const reader = new AccountReader(node, address, { fanOut, untilMs, ...(signal && { signal }) })
   try {
     return await searchFunding(reader)
   } catch (error) {
+    // Calls to nodes have an error of their own for this.
+    signal?.throwIfAborted()
     // Calls end with this error when the time of the search is over, and also when a node fails.
     const isLate = clock.monotonicMs() >= untilMs
     if (!isLate || !(error instanceof Fault) || error.code !== 'explorer.node_unavailable') throw error

@@ -5,6 +5,7 @@
 //    replica are used only if its snapshot has this revision: it may lag behind the primary, from which the revision is.
 // 2. Concurrent requests wait for the same list.
 // 3. At most `listsMax` lists and `bytesMax` bytes are kept, but at least one list. The least recently used goes first.
+import { isRequestEnd } from '#core/shared-work.ts'
 import type { ExplorerContext } from '#explorer/context.ts'
 import { type Compress, CompressedBytes } from '#http/compressed-bytes.ts'
 import { type ListHead, readListHead } from '../labels.ts'
@@ -46,10 +47,8 @@ export async function getFinishedList(
   const name = `${chain}.${form}`
   const { lists } = context.explorer
   const cached = lists.get(name)
-  const entry: CachedList =
-    cached?.revision === head.revision
-      ? cached
-      : { revision: head.revision, list: buildList(context, head, chain, form) }
+  const known = cached?.revision === head.revision ? cached : undefined
+  const entry: CachedList = known ?? { revision: head.revision, list: buildList(context, head, chain, form) }
   lists.delete(name)
   lists.set(name, entry)
   if (entry.finished) return entry.finished
@@ -59,6 +58,8 @@ export async function getFinishedList(
     return entry.finished
   } catch (error) {
     if (lists.get(name) === entry) lists.delete(name)
+    // The caller that started it has left.
+    if (known && isRequestEnd(error)) return getFinishedList(context, chain, form)
     throw error
   }
 }
@@ -97,7 +98,7 @@ function evictLists(lists: Map<string, CachedList>): void {
 const listSizeBytes = (list: FinishedList | undefined): number => (list?.file.size ?? 0) + (list?.envelope?.size ?? 0)
 
 async function buildList(
-  { ingest, settings, explorer: { listThreadStore } }: ExplorerContext,
+  { ingest, settings, signal, explorer: { listThreadStore } }: ExplorerContext,
   { entries, revision }: ListHead,
   chain: string,
   form: ExportForm,
@@ -105,7 +106,9 @@ async function buildList(
   const input = { chain, form, revision, forSpreadsheets: settings.explorer.labels.csvForSpreadsheets }
   const isOnThread = listThreadStore !== undefined && entries >= threadEntriesMin
   const { bytes, etag } = isOnThread
-    ? await withListThread((thread) => thread.call<WrittenList>('write', { ...input, location: listThreadStore }))
+    ? await withListThread((thread) =>
+        thread.call<WrittenList>('write', { ...input, location: listThreadStore }, signal),
+      )
     : await writeList(ingest, input)
   if (form === 'csv') return { file: new CompressedBytes(bytes, etag) }
   const file = new CompressedBytes(bytes.subarray(envelopeStart.length, -1), etag)

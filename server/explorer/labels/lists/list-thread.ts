@@ -4,11 +4,15 @@ import { serveThread } from '#runtime/worker-thread.ts'
 import type { ListInput, StateLocation } from './write-list.ts'
 
 serveThread({
-  async write({ location, ...input }: ListInput & { location: StateLocation }) {
-    const [{ openIngest }, { writeList }] = await Promise.all([import('#storage/open.ts'), import('./write-list.ts')])
+  async write({ location, ...input }: ListInput & { location: StateLocation }, signal) {
+    const [{ openIngest }, { abortableState }, { writeList }] = await Promise.all([
+      import('#storage/open.ts'),
+      import('#storage/abortable-stores.ts'),
+      import('./write-list.ts'),
+    ])
     const ingest = await openIngest(location.dir, location.options)
     try {
-      return { value: await writeList(ingest, input) }
+      return { value: await writeList(abortableState(ingest, { signal }), input) }
     } finally {
       await ingest.close()
     }

@@ -154,16 +154,13 @@ describe('filtered changes', () => {
         return context.ingest.all(sql, ...values)
       },
     })
-    const outcome = await changeStream.handle(
-      { after: '0', kinds: ['tag'] },
-      { ...context, ingest: state },
-      testRequestInfo(),
-    )
+    const counted = { ...context, ingest: state }
+    const outcome = await changeStream.handle({ after: '0', kinds: ['tag'] }, counted, testRequestInfo())
     assert.ok(outcome.is === 'stream')
     const stop = new AbortController()
     let text = ''
     const following = (async () => {
-      for await (const chunk of outcome.chunks(stop.signal)) text += chunk
+      for await (const chunk of outcome.chunks(stop.signal, counted as never)) text += chunk
     })()
     for (; round < 100_000 && readRounds.length < 12; round++) {
       await new Promise((resolve) => setImmediate(resolve))

@@ -19,7 +19,7 @@ async function follow(context: TestContext, input: object, enough: (text: string
   const stop = new AbortController()
   let text = ''
   const reading = (async () => {
-    for await (const chunk of outcome.chunks(stop.signal)) text += chunk
+    for await (const chunk of outcome.chunks(stop.signal, context as never)) text += chunk
   })()
   await act()
   for (let tries = 0; tries < 2000 && !enough(text); tries++) {
@@ -72,7 +72,7 @@ describe('rule 3: slots', () => {
     const outcome = await changeStream.handle({}, context, info)
     assert.ok(outcome.is === 'stream')
     const stop = new AbortController()
-    const chunks = outcome.chunks(stop.signal)[Symbol.asyncIterator]()
+    const chunks = outcome.chunks(stop.signal, context as never)[Symbol.asyncIterator]()
     return { stop, chunks, text: (await chunks.next()).value as string }
   }
 
@@ -106,7 +106,14 @@ describe('rule 3: slots', () => {
     const stop = new AbortController()
     for (const outcome of outcomes.slice(1)) {
       assert.ok(outcome.is === 'stream')
-      texts.push((await outcome.chunks(stop.signal)[Symbol.asyncIterator]().next()).value as string)
+      texts.push(
+        (
+          await outcome
+            .chunks(stop.signal, context as never)
+            [Symbol.asyncIterator]()
+            .next()
+        ).value as string,
+      )
     }
     assert.match(texts[0] ?? '', /event: cursor/)
     assert.equal(texts[1], 'retry: 10000\n\n')

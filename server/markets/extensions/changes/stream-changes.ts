@@ -43,12 +43,12 @@ export const changeStream = createHandler(
     return {
       is: 'stream',
       type: 'text/event-stream; charset=utf-8',
-      async *chunks(signal) {
+      async *chunks(signal, streamContext: ChangesContext) {
         // Other streams may have started in the meantime.
         if (slots.refusal(caller, settings.markets)) return yield `retry: ${slotRetryMs}\n\n`
         slots.take(caller)
         try {
-          yield* streamEvents(context, after, filter, signal)
+          yield* streamEvents(streamContext, after, filter, signal)
         } finally {
           slots.release(caller)
         }
