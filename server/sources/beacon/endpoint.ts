@@ -27,6 +27,8 @@ export interface ChainIdentity {
 export interface Chain {
   readonly identity: ChainIdentity
   readonly rules: ConsensusRules
+  /** The response of `config/spec`. */
+  readonly spec: Readonly<Record<string, unknown>>
   /** The deposit contract and the id of its execution chain, if the node reports them. */
   readonly deposits?: { readonly contract: string; readonly chainId: string } | undefined
 }
@@ -118,7 +120,7 @@ export class BeaconEndpoint {
       slotSeconds: rules.slotSeconds,
       slotsPerEpoch: rules.slotsPerEpoch,
     }
-    this.#chain = { identity, rules, deposits: depositsOf(spec) }
+    this.#chain = { identity, rules, spec, deposits: depositsOf(spec) }
     return this.#chain
   }
 

@@ -1,7 +1,7 @@
 // Reads what the figures need from the state at the start of an epoch. The state is encoded once, and its fields are read
 // by their ranges: the library has no faster access to all validators.
 
-import { ContainerType } from '@chainsafe/ssz'
+import { ContainerType, ProgressiveContainerType } from '@chainsafe/ssz'
 import type { BeaconConfig } from '@lodestar/config'
 import { type ConsensusRules, type Fork, isForkFrom } from '#sources/beacon/consensus.ts'
 import { payloadStateFromSsz } from '#sources/beacon/payload-state.ts'
@@ -26,7 +26,8 @@ export function fieldsOf(config: BeaconConfig, state: EngineState): StateBytes {
 
 function fieldIn(config: BeaconConfig, slot: number, bytes: Uint8Array, field: string): Uint8Array {
   const type: unknown = config.getForkTypes(slot).BeaconState
-  if (!(type instanceof ContainerType)) throw new Error(`states of slot ${slot} are not containers`)
+  if (!(type instanceof ContainerType || type instanceof ProgressiveContainerType))
+    throw new Error(`states of slot ${slot} are not containers`)
   const at = Object.keys(type.fields).indexOf(field)
   const data = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const range = type.getFieldRanges(data, 0, bytes.length)[at]

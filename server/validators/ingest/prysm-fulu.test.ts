@@ -1,6 +1,9 @@
 // Ingests the recorded chain of a running Prysm, and compares every figure with a truth from the client's own answers: in it
 // are slashings, exits, consolidations, deposits, withdrawals, and empty members of the sync committee.
 import assert from 'node:assert/strict'
+import { mkdtempDisposable } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
@@ -15,6 +18,7 @@ import { effectiveness } from '../endpoints/effectiveness.ts'
 import { metadata } from '../endpoints/metadata.ts'
 import { type Measure, measures } from '../method/measures.ts'
 import { auditEpochs } from './epochs/audit.ts'
+import { createComputedProcessor } from './epochs/computed-processor.ts'
 import { Follower } from './follow.ts'
 import { withChainTimes } from './read/chain-identity.ts'
 
@@ -32,7 +36,9 @@ const compared = measures.filter((name) => !unknown.has(name))
 const beaconOf = (url: string) =>
   openBeacon({ network, urls: [url], timeoutMs: 10_000, clock: systemClock, backoffMs: 1 })
 
-async function openIngested(url: string): Promise<TestContext> {
+type States = 'of the node' | 'computed'
+
+async function openIngested(url: string, states: States): Promise<TestContext> {
   const context = await openContext({
     validators: {
       networks: {
@@ -44,70 +50,81 @@ async function openIngested(url: string): Promise<TestContext> {
     },
   })
   const settings = await withChainTimes({ ...context, clock: systemClock })
-  await new Follower({ ...context, settings }, network, beaconOf(url)).catchUp(new AbortController().signal)
+  const beacon = beaconOf(url)
+  const { signal } = new AbortController()
+  if (states === 'of the node') await new Follower({ ...context, settings }, network, beacon).catchUp(signal)
+  else {
+    await using folder = await mkdtempDisposable(join(tmpdir(), 'tetrad-states-'))
+    const options = { clock: systemClock, folder: folder.path, signatures: 'all', snapshotEvery: 4 } as const
+    await using processor = createComputedProcessor(beacon, options)
+    await new Follower({ ...context, settings }, network, processor).catchUp(signal)
+  }
   return Object.assign(context, { settings })
 }
 
 describe('the recorded chain of a running Prysm', { skip: skipWithoutPrysm }, () => {
   const openNode = () => openReplay({ recording: prysmRecording, file: 'answers.ndjson' })
 
-  test('every measure, figure and registry entry is right', async () => {
-    const truth = prysmTruth()
-    await using node = await openNode()
-    await using context = await openIngested(node.url)
-    assert.deepEqual(await coveredEpochs(context.duties, network), [{ from: fromEpoch, until: untilEpoch }])
+  for (const states of ['of the node', 'computed'] as const)
+    test(`every measure, figure and registry entry is right, with states ${states}`, async () => {
+      const truth = prysmTruth()
+      await using node = await openNode()
+      await using context = await openIngested(node.url, states)
+      if (states === 'computed') assert.equal(node.requests.filter((request) => request.includes('/states/')).length, 2)
+      assert.deepEqual(await coveredEpochs(context.duties, network), [{ from: fromEpoch, until: untilEpoch }])
 
-    const hours = new Map(
-      (await storedRows(context, network, 'hours')).map((row) => [`${row.hour} ${row.validator}`, row]),
-    )
-    const byHour = Map.groupBy(
-      truth.rows,
-      ({ epoch, validator }) => `${Math.floor(epoch / epochsPerHour)} ${validator}`,
-    )
-    for (const [key, rows] of byHour)
-      for (const name of compared) {
-        const expected = rows.reduce((sum, row) => sum + (row[name] ?? 0), 0)
-        assert.equal(hours.get(key)?.[name] ?? 0, expected, `hour and validator ${key}: ${name}`)
+      const hours = new Map(
+        (await storedRows(context, network, 'hours')).map((row) => [`${row.hour} ${row.validator}`, row]),
+      )
+      const byHour = Map.groupBy(
+        truth.rows,
+        ({ epoch, validator }) => `${Math.floor(epoch / epochsPerHour)} ${validator}`,
+      )
+      for (const [key, rows] of byHour)
+        for (const name of compared) {
+          const expected = rows.reduce((sum, row) => sum + (row[name] ?? 0), 0)
+          assert.equal(hours.get(key)?.[name] ?? 0, expected, `hour and validator ${key}: ${name}`)
+        }
+
+      for (const kind of ['hour', 'day'] as const) {
+        const figures = truth.figures.filter((line) => line.kind === kind)
+        for (const [number, list] of Map.groupBy(figures, (line) => line.number)) {
+          const { body } = await callHandler(aggregateEffectiveness, context, {
+            ...{ network, from: String(number), to: String(number), filterType: kind, groupBy: 'validator', size: 100 },
+            indices: list.map(({ validator }) => validator),
+          })
+          const found = new Map(
+            body.data.map((record) => [record.validatorIndex, record as Record<string, unknown>] as const),
+          )
+          for (const { kind, number: _, validator, proposerEffectiveness, ...expected } of list)
+            for (const [name, value] of Object.entries(expected)) {
+              const actual = found.get(validator)?.[name]
+              const label = `${kind} ${number}, validator ${validator}: ${name} is ${actual}, not ${value}`
+              if (typeof value === 'number' && typeof actual === 'number')
+                assert(Math.abs(actual - value) < 1e-6, label)
+              else assert.equal(actual ?? null, value, label)
+            }
+        }
       }
 
-    for (const kind of ['hour', 'day'] as const) {
-      const figures = truth.figures.filter((line) => line.kind === kind)
-      for (const [number, list] of Map.groupBy(figures, (line) => line.number)) {
-        const { body } = await callHandler(aggregateEffectiveness, context, {
-          ...{ network, from: String(number), to: String(number), filterType: kind, groupBy: 'validator', size: 100 },
-          indices: list.map(({ validator }) => validator),
+      const days = truth.figures.filter(({ kind }) => kind === 'day')
+      for (const [validator, list] of Map.groupBy(days, (line) => line.validator)) {
+        const { body } = await callHandler(effectiveness, context, {
+          ...{ network, validator_index_or_pubkey: String(validator), limit: 100 },
         })
-        const found = new Map(
-          body.data.map((record) => [record.validatorIndex, record as Record<string, unknown>] as const),
-        )
-        for (const { kind, number: _, validator, proposerEffectiveness, ...expected } of list)
-          for (const [name, value] of Object.entries(expected)) {
-            const actual = found.get(validator)?.[name]
-            const label = `${kind} ${number}, validator ${validator}: ${name} is ${actual}, not ${value}`
-            if (typeof value === 'number' && typeof actual === 'number') assert(Math.abs(actual - value) < 1e-6, label)
-            else assert.equal(actual ?? null, value, label)
-          }
+        const found = new Map(body.results.map(({ day, proposerEffectiveness }) => [day, proposerEffectiveness]))
+        for (const { number, proposerEffectiveness } of list)
+          assert.equal(found.get(number) ?? null, proposerEffectiveness, `validator ${validator}, day ${number}`)
       }
-    }
 
-    const days = truth.figures.filter(({ kind }) => kind === 'day')
-    for (const [validator, list] of Map.groupBy(days, (line) => line.validator)) {
-      const { body } = await callHandler(effectiveness, context, {
-        ...{ network, validator_index_or_pubkey: String(validator), limit: 100 },
-      })
-      const found = new Map(body.results.map(({ day, proposerEffectiveness }) => [day, proposerEffectiveness]))
-      for (const { number, proposerEffectiveness } of list)
-        assert.equal(found.get(number) ?? null, proposerEffectiveness, `validator ${validator}, day ${number}`)
-    }
-
-    for (const expected of truth.validators) {
-      const { body } = await callHandler(metadata, context, {
-        ...{ network, validator_index_or_pubkey: String(expected.validatorIndex) },
-      })
-      for (const name of ['validatorPubkey', 'activationEligibilityEpoch', 'activationEpoch'] as const)
-        assert.equal(body[name], expected[name], `validator ${expected.validatorIndex}: ${name}`)
-    }
-  })
+      for (const expected of truth.validators) {
+        const { body } = await callHandler(metadata, context, {
+          ...{ network, validator_index_or_pubkey: String(expected.validatorIndex) },
+        })
+        for (const name of ['validatorPubkey', 'activationEligibilityEpoch', 'activationEpoch'] as const)
+          assert.equal(body[name], expected[name], `validator ${expected.validatorIndex}: ${name}`)
+      }
+    })
 
   test('the audit finds no difference, although the node states penalties of empty balances', async () => {
     await using node = await openNode()

@@ -12,7 +12,7 @@ import type { ScoreHistory } from '#validators/duties/score-history.ts'
 import { toHex } from '#validators/registry/registry.ts'
 import { findRegistryChanges, type RegistrySnapshot, takeRegistrySnapshot } from '#validators/registry/sync-registry.ts'
 import { chainOf } from '../read/epoch.ts'
-import { EpochReader, type ReadEpoch } from '../read/epoch-reader.ts'
+import { EpochReader, type EpochSource, type ReadEpoch } from '../read/epoch-reader.ts'
 import { type ExecutionSource, executedBlocks } from '../read/execution.ts'
 import { settleBalances } from '../read/settle-balances.ts'
 import type { RecordReader } from '../read/state-records.ts'
@@ -32,6 +32,8 @@ export interface SegmentSource {
   readonly beacon: Beacon
   readonly records: RecordReader | undefined
   readonly accept: AcceptDifferences
+  /** Undefined: epochs are read from the nodes and the records. */
+  readonly epochs?: EpochSource
 }
 
 export interface SegmentProcessorOptions {
@@ -124,13 +126,13 @@ export class SegmentProcessor {
 
   async process(
     { from, until, scores: storedScores }: SegmentRequest,
-    { beacon, records, accept }: SegmentSource,
+    { beacon, records, accept, epochs }: SegmentSource,
     chain: Chain,
     signal: AbortSignal,
   ): Promise<ProcessedSegment> {
     if (this.#rules !== chain.rules) this.#applyRules(chain.rules, from)
-    this.#reader ??= new EpochReader(beacon, chain.rules, records)
-    const reader = this.#reader.withSignal(signal)
+    if (!epochs) this.#reader ??= new EpochReader(beacon, chain.rules, records)
+    const reader = (epochs ?? (this.#reader as EpochReader)).withSignal(signal)
     const start = this.#starts.find(({ at }) => at === from) ?? (await this.#startAt(reader, chain, from, storedScores))
     // The segment before this one is not repeated any more: release the memory of its start.
     this.#starts = [start]
@@ -186,7 +188,7 @@ export class SegmentProcessor {
   }
 
   /** The start of a segment that does not follow the last one. */
-  async #startAt(reader: EpochReader, chain: Chain, from: number, scores: ScoreHistory): Promise<SegmentStart> {
+  async #startAt(reader: EpochSource, chain: Chain, from: number, scores: ScoreHistory): Promise<SegmentStart> {
     this.#starts = []
     const knownRegistry = this.#knownRegistry?.at === from ? this.#knownRegistry.knownRegistry : undefined
     if (from === 0) return { at: from, carry: undefined, scores, knownRegistry }
@@ -196,7 +198,7 @@ export class SegmentProcessor {
   }
 
   async #warmUp(
-    reader: EpochReader,
+    reader: EpochSource,
     chain: Chain,
     epoch: number,
     scores: ScoreHistory,

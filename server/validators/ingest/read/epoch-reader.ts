@@ -31,7 +31,14 @@ export interface ReadEpoch extends EpochData {
   readonly boundary: Boundary
 }
 
-export class EpochReader {
+/** Where the epochs of a segment come from. */
+export interface EpochSource {
+  withSignal(signal: AbortSignal): this
+  read(epoch: number): Promise<ReadEpoch>
+  readAhead(epoch: number): Promise<Omit<EpochData, 'finalizedEpoch'> | undefined>
+}
+
+export class EpochReader implements EpochSource {
   #beacon: Beacon
   #records: RecordReader | undefined
   readonly #source: { readonly rules: ConsensusRules; queries: BeaconQueries }
