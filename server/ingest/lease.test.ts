@@ -290,6 +290,19 @@ describe('duties on PostgreSQL', { skip: noPostgres }, () => {
     assert.equal(await other.stored(), 4)
   })
 
+  test('a holder that is suspended in a transaction keeps its lock no longer than its lease', async () => {
+    const url = await server.schema()
+    await using one = await aSharer(url, 'one')
+    const read = () =>
+      one.context.ingest.write((tx) => tx.get(`select current_setting('idle_in_transaction_session_timeout') as idle`))
+    const limits = []
+    for (const expiryMs of [0, 3000, 15_000]) {
+      const lease = { name: 'rates', wait: true, pace: { heartbeatMs: 60_000, expiryMs, checkMs: 1 } }
+      limits.push((await runUnderLease(one.context, lease, read, new AbortController().signal))?.done)
+    }
+    assert.deepEqual(limits, [{ idle: '1s' }, { idle: '3s' }, { idle: '10s' }])
+  })
+
   test('a lease is not taken over while duties are being written, and other writes continue', async () => {
     const url = await server.schema()
     const [writing, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]

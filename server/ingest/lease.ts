@@ -6,8 +6,9 @@
 //    monotonic clock, so clock differences between machines do not matter.
 // 3. Every write of an ingester first checks its token and locks the row until its commit (leased-stores.ts; for duties,
 //    server/validators/duties/operations.ts). Taking over the lease replaces the row, which is not done while that lock is
-//    held. So a former holder cannot write after its successor, even if it was suspended. Heartbeats do not wait for the
-//    lock, because they do not change the key of the row.
+//    held. So a former holder cannot write after its successor, even if it was suspended. PostgreSQL ends a transaction that
+//    is idle for `expiryMs`, so a holder that is suspended in one does not delay its successor. Heartbeats do not wait for
+//    the lock, because they do not change the key of the row.
 // 4. Two processes that take over a lease at the same time delete the same row. Only one of them does.
 import type { Clock } from '#runtime/clock.ts'
 import { failureFields } from '#runtime/failure-fields.ts'
@@ -16,8 +17,19 @@ import type { Random } from '#runtime/random.ts'
 import type { State, StateWriter } from '#storage/state.ts'
 import { currentLease, type HeldLease, type LeaseRow, rowOf } from './leased-stores.ts'
 
-/** A dead holder is replaced within 2 · checkMs + expiryMs. */
-const defaultPace = { heartbeatMs: 5000, expiryMs: 15_000, checkMs: 5000 }
+interface Pace {
+  readonly heartbeatMs: number
+  readonly expiryMs: number
+  readonly checkMs: number
+}
+
+/** A dead or suspended holder is replaced within 2 · checkMs + expiryMs, which is `takeoverMs`. */
+export const paceOf = (takeoverMs: number): Pace => ({
+  heartbeatMs: takeoverMs / 5,
+  expiryMs: (takeoverMs / 5) * 3,
+  checkMs: takeoverMs / 5,
+})
+const defaultPace = paceOf(25_000)
 /** Commands check more often, because a person is waiting. */
 const commandCheckMs = 500
 
@@ -36,7 +48,7 @@ export interface Ingester {
   readonly reportHolding?: (is: boolean | undefined) => void
   /** Names the process. If it holds the lease already, as after the death of a thread, it continues at once. */
   readonly holder?: string
-  readonly pace?: typeof defaultPace
+  readonly pace?: Pace
 }
 
 /** On SQLite there is only one server, so no lease is needed. Resolves when the signal has ended the work. */
@@ -88,7 +100,7 @@ export interface LeaseRequest {
   readonly name: string
   /** Wait while another process holds the lease. */
   readonly wait: boolean
-  readonly pace?: typeof defaultPace
+  readonly pace?: Pace
 }
 
 /**
@@ -123,7 +135,7 @@ function createLeaseWaiter(
   async function tryAcquire(): Promise<HeldLease | undefined> {
     const row = await rowOf(ingest, name)
     const token = isFree(row) ? await ingest.write((tx) => writeRow(tx, row)) : undefined
-    return token === undefined ? undefined : { name, holder, token, lost: new AbortController() }
+    return token === undefined ? undefined : { name, holder, token, expiryMs, lost: new AbortController() }
   }
 
   function isFree(row: LeaseRow | undefined): boolean {

@@ -7,6 +7,7 @@ import type { State, StateReader, StateWriter } from '#storage/state.ts'
 import { LeaseLost } from './lease-lost.ts'
 
 export interface HeldLease extends LeaseToken {
+  readonly expiryMs: number
   readonly lost: AbortController
 }
 
@@ -49,10 +50,15 @@ export const leasedDuties = (duties: Duties): Duties => ({
   },
 })
 
-/** Locks the row, so that no process takes over the lease before the commit. SQLite has one writer. */
+/** In milliseconds. Shorter ones would end transactions of a process that is only busy; longer ones delay other writes. */
+const idleMs = { min: 1000, max: 10_000 }
+
+/** Locks the row, so that no process takes over the lease before the commit (lease.ts, rule 3). SQLite has one writer. */
 async function confirm(tx: StateWriter, held: HeldLease, engine: State['engine']): Promise<void> {
-  const lock = engine === 'postgres' ? 'for key share' : ''
-  const sql = `select token from leases where name = ? and holder = ? and token = ? ${lock}`
+  const timeoutMs = Math.round(Math.max(idleMs.min, Math.min(idleMs.max, held.expiryMs)))
+  const limit = `set_config('idle_in_transaction_session_timeout', '${timeoutMs}', true)`
+  const [limited, lock] = engine === 'postgres' ? [`, ${limit} as idle`, 'for key share'] : ['', '']
+  const sql = `select token${limited} from leases where name = ? and holder = ? and token = ? ${lock}`
   if (await tx.get(sql, held.name, held.holder, held.token)) return
   held.lost.abort()
   throw new LeaseLost(held.name)

@@ -297,6 +297,14 @@ describe('problems in variables and flags have their name', () => {
     ])
   })
 
+  test('rates that would expire before another server takes over, only with a shared database', async () => {
+    const fx = 'fx:\n  sources:\n    - { id: a, kind: file, path: a.json, staleMs: 5000 }\n'
+    assert.deepEqual(await problemsOf(fx), [])
+    const [problem, ...others] = await problemsOf(`${fx}store: { state: 'postgres://127.0.0.1/x' }\n`)
+    assert.match(problem ?? '', /staleMs must be at least 15500 with store\.state/)
+    assert.deepEqual(others, [])
+  })
+
   test('unknown names, with a suggestion', async () => {
     assert.deepEqual(await env('TETRAD_SERVER_PROT', '1'), [
       'TETRAD_SERVER_PROT  is not a known variable; did you mean TETRAD_SERVER_PORT?',

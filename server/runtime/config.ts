@@ -13,6 +13,7 @@ import { readText } from './read-text-file.ts'
 import { aliasProblems } from './settings/aliases.ts'
 import { duplicateProblems } from './settings/duplicate-problems.ts'
 import { fxProblems } from './settings/fx.ts'
+import { takeoverProblems } from './settings/fx-sources.ts'
 import { type Settings, SettingsSchema } from './settings.ts'
 
 export const defaultFile = 'tetrad.yaml'
@@ -276,9 +277,10 @@ const only = <T>(list: readonly T[]): T | undefined => (list.length === 1 ? list
 
 const idsOf = (named: readonly { readonly id: string }[]): readonly string[] => named.map(({ id }) => id)
 
-const problemsBeyondSchema = ({ aliases, fx, explorer, validators, markets }: Settings): readonly Problem[] => [
+const problemsBeyondSchema = ({ aliases, fx, explorer, store, validators, markets }: Settings): readonly Problem[] => [
   ...aliasProblems(aliases),
   ...fxProblems(fx),
+  ...(store.state === '' ? [] : takeoverProblems(fx.sources)),
   ...duplicateProblems(idsOf(explorer.chains), ['explorer', 'chains'], 'id'),
   ...duplicateProblems(idsOf(validators.webhooks), ['validators', 'webhooks'], 'id'),
   ...duplicateProblems(

@@ -1,10 +1,11 @@
 // The work of a server that runs beside its requests until it stops: preparing files, ingesters, rates, retention.
 import { prepareLists } from '#explorer/labels/lists/prepare-lists.ts'
 import { startRates } from '#fx/rates/poll-rates.ts'
-import { runInOneProcess } from '#ingest/lease.ts'
+import { paceOf, runInOneProcess } from '#ingest/lease.ts'
 import { keepProvenTime, type TimeKeeper } from '#operations/proven-time/keep-proven-time.ts'
 import { startRetention } from '#operations/retention.ts'
 import type { Metrics } from '#runtime/metrics.ts'
+import { ratesTakeoverMs } from '#runtime/settings/fx-sources.ts'
 import type { Ingest } from '../background/start-ingest.ts'
 import type { AppContext } from '../context.ts'
 import { extensionLoops } from '../extensions.ts'
@@ -29,7 +30,9 @@ export class BackgroundWork implements AsyncDisposable {
     if (!context.settings.ingest.enabled) return
     for (const [name, work] of Object.entries(ingestersOnThisThread(context, metrics))) {
       const reportHolding = (holds: boolean | undefined) => metrics.leased(name, holds)
-      this.#running.push(runInOneProcess(context, { name, work, reportHolding }, signal))
+      // Quotes need rates that are fresh, whichever server polls them.
+      const pace = name === 'rates' ? { pace: paceOf(ratesTakeoverMs(context.settings.fx.sources)) } : {}
+      this.#running.push(runInOneProcess(context, { name, work, reportHolding, ...pace }, signal))
     }
   }
 

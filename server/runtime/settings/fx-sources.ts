@@ -91,7 +91,7 @@ export const Source = object({
       minimum: 1000,
       maximum: 2_592_000_000,
       description:
-        'A rate older than this is not used. Closed hours do not count. Default: 60 s, `push` 15 min, `aggregator` 25 h, `ecb` 28 h.',
+        'A rate older than this is not used. Closed hours do not count. With `store.state`, at least everyMs + 2 × timeoutMs + 2500. Default: 60 s, `push` 15 min, `aggregator` 25 h, `ecb` 28 h.',
     }),
   ),
   pair: Type.Optional(
@@ -150,6 +150,9 @@ const defaultTimings: Readonly<Record<SourceKind, DefaultTiming>> = {
 /** One failed poll must not make a source unusable: the next one starts up to three intervals after the last success. */
 const confirmIntervals = 4
 
+/** How long another server may take to replace one that has died: at least, because it looks for signs of life. */
+const takeoverMs = { min: 2500, max: 25_000 }
+
 /** The timing of a source: its own settings, or the defaults of its kind. */
 export function timingOf(source: FxSource): SourceTiming {
   const {
@@ -158,10 +161,41 @@ export function timingOf(source: FxSource): SourceTiming {
     staleMs = defaultTimings[kind].staleMs,
     closed = defaultTimings[kind].closed,
   } = source
-  // A poll may take twice the timeout of the request (poll-rates.ts).
-  const confirmMs = kind === 'push' ? Number.POSITIVE_INFINITY : confirmIntervals * everyMs + 2 * source.timeoutMs
-  return { everyMs, staleMs, closed, confirmMs }
+  const confirmMs = Math.max(confirmIntervals * everyMs + pollMs(source), untilTakenOver(everyMs, source))
+  return { everyMs, staleMs, closed, confirmMs: kind === 'push' ? Number.POSITIVE_INFINITY : confirmMs }
 }
+
+/** A poll may take twice the timeout of the request (poll-rates.ts). */
+const pollMs = ({ timeoutMs }: FxSource): number => 2 * timeoutMs
+
+/** From the last poll of a server that then dies to the first one of another, if the takeover is as short as it can be. */
+const untilTakenOver = (everyMs: number, source: FxSource): number => everyMs + pollMs(source) + takeoverMs.min
+
+/**
+ * How long it may take until another server polls the sources, so that rates that were fresh before are still fresh: as long
+ * as the first of them stays fresh without the polls that are missing.
+ */
+export function ratesTakeoverMs(sources: readonly FxSource[]): number {
+  const left = sources
+    .filter(({ kind }) => kind !== 'push')
+    .map((source) => {
+      const { everyMs, staleMs, confirmMs } = timingOf(source)
+      return Math.min(staleMs, confirmMs) - everyMs - pollMs(source)
+    })
+  return Math.max(takeoverMs.min, Math.min(takeoverMs.max, ...left))
+}
+
+/** Sources whose rates would expire before another server can take over. Only servers that share a database take over. */
+export const takeoverProblems = (sources: readonly FxSource[]): readonly Problem[] =>
+  sources.flatMap((source, index) => {
+    const { everyMs, staleMs } = timingOf(source)
+    const staleMinMs = untilTakenOver(everyMs, source)
+    if (source.kind === 'push' || staleMs >= staleMinMs) return []
+    const message =
+      `must be at least ${staleMinMs} with store.state, so that rates stay fresh until another server takes over: ` +
+      `everyMs, twice timeoutMs, and ${takeoverMs.min} ms`
+    return [{ at: ['fx', 'sources', String(index), 'staleMs'], message, value: staleMs }]
+  })
 
 /** A daily fixing is too old to trade at, unless the operator allows it (behaviour/fx.md#tradable-sources). */
 export const mayPriceTrades = ({ kind, tradable }: FxSource): boolean => tradable ?? kind !== 'ecb'

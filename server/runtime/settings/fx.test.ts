@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import fc from 'fast-check'
 import { complete } from '#core/schema-check.ts'
 import { type FxSettings, type FxSource, fxProblems, fxSettings } from './fx.ts'
-import { timingOf } from './fx-sources.ts'
+import { ratesTakeoverMs, takeoverProblems, timingOf } from './fx-sources.ts'
 
 const read = (changes: object) => complete(fxSettings, changes)
 const problemsOf = (changes: object): readonly string[] => {
@@ -118,4 +119,45 @@ test('a source without figures of its own has those of its kind; the bank rests 
     closed: { week: 'Fri 17:00 - Sun 17:00', timeZone: 'UTC', holidays: 'none', dates: [] },
   })
   assert.notDeepEqual(read({ sources: [{ id: 'a', kind: 'push', closed: { week: 'Fri 5pm' } }] }).problems, [])
+})
+
+const sourceOf = (changes: object): FxSource => {
+  const { value, problems } = read({ sources: [{ id: 'a', kind: 'http-json', url: 'https://a.example/', ...changes }] })
+  assert.deepEqual(problems, [])
+  return (value as FxSettings).sources[0] as FxSource
+}
+
+test('another server takes over before fresh rates expire, with every setting that is allowed', () => {
+  const timings = fc.record({
+    everyMs: fc.oneof(fc.integer({ min: 250, max: 10_000 }), fc.integer({ min: 250, max: 86_400_000 })),
+    timeoutMs: fc.oneof(fc.integer({ min: 100, max: 5000 }), fc.integer({ min: 100, max: 600_000 })),
+    staleMs: fc.oneof(fc.integer({ min: 1000, max: 60_000 }), fc.integer({ min: 1000, max: 2_592_000_000 })),
+  })
+  fc.assert(
+    fc.property(fc.array(timings, { minLength: 1, maxLength: 3 }), (changes) => {
+      const sources = changes.map(sourceOf)
+      fc.pre(takeoverProblems(sources).length === 0)
+      const takeoverMs = ratesTakeoverMs(sources)
+      assert.ok(takeoverMs >= 2500 && takeoverMs <= 25_000)
+      for (const source of sources) {
+        const { everyMs, staleMs, confirmMs } = timingOf(source)
+        const missingMs = everyMs + 2 * source.timeoutMs + takeoverMs
+        assert.ok(missingMs <= staleMs && missingMs <= confirmMs, JSON.stringify(source))
+      }
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('the defaults leave 15 s for a takeover; rates that would expire before one are refused', () => {
+  assert.equal(ratesTakeoverMs([sourceOf({})]), 15_000)
+  assert.equal(ratesTakeoverMs([sourceOf({ everyMs: 600_000, staleMs: 2_592_000_000 })]), 25_000)
+  const push = complete(fxSettings, { sources: [{ id: 'a', kind: 'push', staleMs: 1000 }] }).value as FxSettings
+  assert.equal(ratesTakeoverMs(push.sources), 25_000)
+  assert.deepEqual(takeoverProblems(push.sources), [])
+  const fits = { everyMs: 1000, timeoutMs: 500, staleMs: 4500 }
+  assert.deepEqual(takeoverProblems([sourceOf(fits)]), [])
+  const [problem, ...others] = takeoverProblems([sourceOf(fits), sourceOf({ ...fits, staleMs: 4499 })])
+  assert.deepEqual([problem?.at, problem?.value, others], [['fx', 'sources', '1', 'staleMs'], 4499, []])
+  assert.match(problem?.message ?? '', /must be at least 4500 with store\.state/)
 })
