@@ -3,6 +3,8 @@
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import type { DoctorFinding } from '#operations/diagnosis.ts'
+import type { Config } from '#runtime/config.ts'
+import { withState } from './data.ts'
 import { queryServer, withContext } from './data-owner.ts'
 import { docsPage } from './docs-page.ts'
 import { describeFailure } from './failure.ts'
@@ -15,6 +17,7 @@ import { type CommonOptions, configOf, dataDirOf } from './settings.ts'
 interface Options extends CommonOptions {
   readonly sample: number
   readonly offline?: boolean
+  readonly deep?: boolean
 }
 
 export function addDoctor(program: Command): void {
@@ -25,6 +28,7 @@ export function addDoctor(program: Command): void {
     )
     .option('--sample <n>', 'stored results of each kind to verify; 0: none', integerBetween(0, 1000), 20)
     .option('--offline', 'do not test the connections; with --sample 0, nothing is contacted')
+    .option('--deep', 'also check every page of all databases; takes as long as reading all data')
     .action((_: unknown, command: Command) => {
       const options: Options = command.optsWithGlobals()
       const isFolderNamed =
@@ -55,7 +59,11 @@ async function doctor(options: Options, isFolderNamed: boolean): Promise<void> {
       add(await withActivity('Testing nodes and sources', () => connectivityFindings({ settings, clock }), { quiet }))
     }
     const hasStores = config.settings.store.state !== '' || !(await isFolderMissing(dataDirOf(options)))
-    if (hasStores) add(await withActivity('Checking the stored data', () => storeFindings(options), { quiet }))
+    if (hasStores) {
+      add(await withActivity('Checking the stored data', () => storeFindings(options), { quiet }))
+      const checkPages = () => pageFindings(options, config)
+      add(options.deep ? await withActivity('Checking every page', checkPages, { quiet }) : await checkPages())
+    }
   }
   const count = (level: DoctorFinding['level']) => findings.filter((finding) => finding.level === level).length
   const healthy = count('fail') === 0
@@ -65,6 +73,26 @@ async function doctor(options: Options, isFolderNamed: boolean): Promise<void> {
       `\n${healthy ? paint('ok', 'Healthy') : paint('error', 'Not healthy')}: ${count('fail')} failed, ${counted(count('warn'), 'warning')}, ${count('ok')} ok.`,
     )
   if (!healthy) process.exitCode = 1
+}
+
+/** Runs the deep check, or reports when it last ran. */
+async function pageFindings(options: Options, config: Config): Promise<readonly DoctorFinding[]> {
+  const { deepFindings, lastDeepCheck, recordDeepCheck } = await import('#operations/deep-check.ts')
+  const { settings, configured } = config
+  const startedMs = clock.now()
+  const { store } = settings
+  const findings = options.deep ? await deepFindings({ dataDir: dataDirOf(options), store }) : []
+  const isDamaged = findings.some(({ level }) => level === 'fail')
+  try {
+    return await withState(options, 'found', async (state) => {
+      if (!options.deep) return [await lastDeepCheck(state, { store, nowMs: startedMs, isOwn: configured })]
+      if (!isDamaged) await recordDeepCheck(state, startedMs)
+      return findings
+    })
+  } catch {
+    // A database that cannot be opened was reported before.
+    return findings
+  }
 }
 
 /** Checks that run in the process that has the stores open. Without a server, files that are missing are not created. */

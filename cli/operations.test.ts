@@ -1,7 +1,8 @@
 // `doctor`, `coverage`, `backup`, `restore` and `conformance`, with and without a running server.
 import assert from 'node:assert/strict'
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, open, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
 import { storeFeedState } from '#markets/feeds/feed-progress.ts'
 import { newFeedState } from '#markets/read/feed-state.ts'
@@ -211,6 +212,36 @@ describe('without a server', () => {
     const empty = await runCommand(['doctor', '--offline', '--json', '--data', 'nowhere'], { cwd: home.dir })
     assert.equal(empty.code, 1)
     assert.match(empty.stdout, /does not exist/)
+  })
+
+  test('doctor --deep finds a damaged page of duties, and the doctor says when it last ran', async () => {
+    await using home = await openFolder()
+    const at = { cwd: home.dir }
+    await writeFile(join(home.dir, 'tetrad.yaml'), 'server: { port: 1 }\n')
+    const data = join(home.dir, 'data')
+    await (await openStores(data)).close()
+    const examine = async (...more: string[]) =>
+      (await runCommand(['doctor', '--offline', '--sample', '0', ...more], at)).stdout
+    assert.match(
+      await examine(),
+      /^WARN {2}deep check: has not run yet; .* not checked: the pages .* duties\.sqlite\n/m,
+    )
+    const deep = await examine('--deep')
+    assert.match(deep, /^ok {4}duties\.sqlite: every page, index and reference is intact$/m)
+    assert.match(deep, /^ok {4}deep check: done; not checked: bytes that changed inside a value/m)
+    assert.match(await examine(), /^ok {4}deep check: last found no damage \d+ s ago; without it/m)
+    // An index: the rows of its table can still be read.
+    const file = new DatabaseSync(join(data, 'duties.sqlite'))
+    const root = file.prepare("select rootpage from sqlite_schema where name = 'duty_changes_by_revision'").get()
+    const { page_size: pageBytes } = file.prepare('pragma page_size').get() as { page_size: number }
+    file.close()
+    const handle = await open(join(data, 'duties.sqlite'), 'r+')
+    await handle.write(Buffer.alloc(100, 0xff), 0, 100, (Number(root?.rootpage) - 1) * pageBytes)
+    await handle.close()
+    assert.match(await examine(), /^ok {4}stores: .* intact$/m)
+    const damaged = await runCommand(['doctor', '--offline', '--sample', '0', '--deep'], at)
+    assert.equal(damaged.code, 1)
+    assert.match(damaged.stdout, /^FAIL {2}duties\.sqlite: .*\n {8}→ run the doctor as the user of the server/m)
   })
 
   test('1: coverage reports a feed that cannot keep up, with how far it is behind', async () => {

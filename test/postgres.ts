@@ -38,6 +38,8 @@ export interface PostgresServer extends AsyncDisposable {
   /** Kills it, like a crash. */
   kill(): Promise<void>
   start(): Promise<void>
+  /** Starts it again with checksums of pages. */
+  enableChecksums(): Promise<void>
   /** A standby of this server. */
   standby(): Promise<PostgresServer & { promote(): Promise<void> }>
 }
@@ -101,6 +103,12 @@ async function serverIn(dir: string, purpose: 'write' | 'replica' = 'write'): Pr
       return spareSchemas.pop() as string
     },
     async start() {
+      child = await begin(dir, port)
+    },
+    async enableChecksums() {
+      const data = join(dir, 'data')
+      runAs('pg_ctl', ['-D', data, '-m', 'fast', '-w', 'stop'], dir)
+      runAs('pg_checksums', ['--enable', '--no-sync', '-D', data], dir)
       child = await begin(dir, port)
     },
     async standby() {

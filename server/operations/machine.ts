@@ -97,7 +97,7 @@ async function sizeOf(dir: string): Promise<number> {
 const sizeText = (bytes: number): string =>
   bytes < gibibyte ? `${(bytes / 2 ** 20).toFixed(1)} MiB` : `${(bytes / gibibyte).toFixed(1)} GiB`
 
-async function fileFindings(dataDir: string, file: string): Promise<DoctorFinding[]> {
+export async function fileFindings(dataDir: string, file: string): Promise<DoctorFinding[]> {
   if (!(await readdir(dataDir)).includes(file))
     return [warnFinding(file, 'does not exist yet', 'start the server once')]
   // Other processes may have it open.

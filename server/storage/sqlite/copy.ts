@@ -59,7 +59,9 @@ export function checkSqlite(file: string): readonly string[] {
     const rows = db.prepare(`pragma integrity_check(${problemsMax})`).all() as { integrity_check: string }[]
     const broken = db.prepare('pragma foreign_key_check').all() as { table: string; parent: string }[]
     return [
-      ...rows.map((row) => row.integrity_check).filter((message) => message !== 'ok'),
+      ...rows
+        .map((row) => row.integrity_check.replace('*** in database main ***\n', '').replaceAll('\n', '; '))
+        .filter((message) => message !== 'ok'),
       ...broken
         .slice(0, problemsMax)
         .map(({ table, parent }) => `a row of ${table} references a missing row of ${parent}`),
