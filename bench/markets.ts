@@ -1,279 +1,202 @@
-// Measures the markets group with 100 000 markets. Goal: spec 4.8 reaches 0.80 of the rate of a plain node:http server with
-// the same bytes, for plain, gzipped and 304 responses. Also measures the first request for a market, imports and their
-// memory, changes of an event with 300 markets, the size of a version, and search.
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { createWriteStream, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+// Open markets that change with every pass, read over HTTP from two feeds that share events (changing-feed.ts): CPU time per
+// record, growth and bytes written a day, on SQLite and PostgreSQL; and 4.8, each market for the first time and gzipped,
+// beside the feeds. A day is 1 440 passes. Written are the bytes of write calls (SQLite), or WAL and pages (PostgreSQL).
+// BENCH_MARKETS=3000 is a small run.
+import type { ChildProcess } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { searchMarkets } from '#markets/extensions/search/search.ts'
-import { marketAsOf } from '#markets/read/market-as-of.ts'
-import { decompose, Renames } from '#markets/records/decompose.ts'
-import { putMarkets } from '#markets/write/put-markets.ts'
-import { openIngest } from '#storage/open.ts'
-import { manyMarkets, manySlug } from './many-markets.ts'
+import { noPostgres, type PostgresServer, startPostgres } from '#test/postgres.ts'
+import { manySlug } from './many-markets.ts'
+import { firstLine, launch } from './measure.ts'
 
-const benchDir = import.meta.dirname
-const count = Number(process.env.BENCH_MARKETS ?? 100_000)
-const rounds = Number(process.env.BENCH_ROUNDS ?? 5)
-const seconds = Number(process.env.BENCH_SECONDS ?? 2)
-const connections = 32
-const perEvent = 10
+const count = Number(process.env.BENCH_MARKETS ?? 30_000)
+const passes = Number(process.env.BENCH_ROUNDS ?? 3)
+const seconds = Number(process.env.BENCH_SECONDS ?? 10)
+const passesPerDay = 1440
+/** Requests for 4.8 per second, each for another market. */
+const rate = 100
+
 const dir = mkdtempSync(join(tmpdir(), 'tetrad-bench-markets-'))
 const children: ChildProcess[] = []
-
-const printResult = (name: string, text: string) => console.log(`${name.padEnd(26)} ${text}`)
-const formatInteger = (value: number) => Math.round(value).toLocaleString('en')
-const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0
-
-function launch(args: readonly string[]): ChildProcess {
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+const start = (file: string, ...args: string[]): ChildProcess => {
+  const child = launch(file, ...args)
   children.push(child)
   return child
 }
 
-async function firstLine<T>(child: ChildProcess): Promise<T> {
-  if (!child.stdout) throw new Error('no output to read')
-  for await (const line of createInterface({ input: child.stdout })) return JSON.parse(line) as T
-  throw new Error('the process ended without a line')
+interface Used {
+  readonly records: number
+  readonly cpuMs: number
+  readonly written: number
+  readonly bytes: number
+  readonly rssMiB: number
 }
 
-async function makeFile(file: string): Promise<number> {
-  const out = createWriteStream(file)
-  let bytes = 0
-  for (const record of manyMarkets({ seed: 'bench', count, perEvent })) {
-    const line = `${JSON.stringify(record)}\n`
-    bytes += Buffer.byteLength(line)
-    if (!out.write(line)) await new Promise((resolve) => out.once('drain', resolve))
+const printRow = (name: string, value: string, goal: string) =>
+  console.log(`${name.padEnd(44)} ${value.padEnd(24)} ${goal}`)
+const gigabytes = (bytes: number) => `${(bytes / 1e9).toFixed(1)} GB`
+
+async function startReader(settings: object, location: string) {
+  const child = start('markets-reader.ts', JSON.stringify(settings), location, 'read')
+  const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream })[Symbol.asyncIterator]()
+  const next = async (): Promise<Used> => JSON.parse(String((await lines.next()).value))
+  await next()
+  return {
+    pass: () => {
+      child.stdin?.write('pass\n')
+      return next()
+    },
+    stop: () => child.stdin?.end(),
   }
-  await new Promise<void>((resolve) => out.end(resolve))
-  return bytes
 }
 
-/** In a child process, to measure its peak memory. */
-function importFile(file: string, data: string): { read: number; seconds: number; residentMiB: number } {
-  const script = `import { main } from ${JSON.stringify(join(benchDir, '../cli/main.ts'))}
-    await main(['import', 'markets', ${JSON.stringify(file)}, '--data', ${JSON.stringify(data)}, '--json'])
-    console.log(JSON.stringify({ residentMiB: process.resourceUsage().maxRSS / 1024 }))`
-  const text = execFileSync(process.execPath, ['--input-type=module', '-e', script], {
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const [totals, memory] = text
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line))
-  return { ...totals, ...memory }
+type Reader = Awaited<ReturnType<typeof startReader>>
+
+/** Some passes of all readers, side by side. What each record used, and what all of them used in a day. */
+async function measure(readers: readonly Reader[], database: () => Promise<Used>) {
+  const read = async () => [...(await Promise.all(readers.map(({ pass }) => pass()))), await database()]
+  const sum = (all: readonly Used[], name: keyof Used) => all.reduce((total, used) => total + used[name], 0)
+  const before = await read()
+  const startMs = performance.now()
+  let after = before
+  for (let pass = 0; pass < passes; pass++) after = await read()
+  const delta = (name: keyof Used) => sum(after, name) - sum(before, name)
+  return {
+    cpuMs: delta('cpuMs') / delta('records'),
+    perSecond: (delta('records') * 1000) / (performance.now() - startMs),
+    writtenPerDay: (delta('written') / passes) * passesPerDay,
+    growthPerDay: (delta('bytes') / passes) * passesPerDay,
+    rssMiB: Math.max(...after.map(({ rssMiB }) => rssMiB)),
+  }
 }
 
-async function imports(data: string): Promise<void> {
-  const file = join(dir, 'markets.ndjson')
-  const bytes = await makeFile(file)
-  const first = importFile(file, data)
-  const rate = (totals: { read: number; seconds: number }) => `${formatInteger(totals.read / totals.seconds)} records/s`
-  printResult(
-    'import',
-    `${rate(first)}, ${(bytes / 1e6 / first.seconds).toFixed(1)} MB/s, ${formatInteger(count)} markets of ${formatInteger(bytes / count)} bytes`,
+const feedSettings = (url: string, feeds: readonly number[], everyMs = 60_000) => ({
+  markets: {
+    feeds: feeds.map((feed) => ({
+      ...{ id: `feed-${feed}`, url: `${url}/${feed}`, perSecond: 1000, everyMs, fullEveryMs: 1000 },
+      paging: { kind: 'page', size: 500 },
+    })),
+  },
+})
+
+const setMode = (url: string, mode: string) => fetch(`${url}/${mode}`, { method: 'POST' })
+
+async function onSqlite(url: string): Promise<void> {
+  const nothing = async () => ({ records: 0, cpuMs: 0, written: 0, bytes: 0, rssMiB: 0 })
+  const reader = await startReader(feedSettings(url, [0, 1]), join(dir, 'data'))
+  await reader.pass()
+  const figures = new Map<string, Awaited<ReturnType<typeof measure>>>()
+  for (const mode of ['prices', 'all', 'slow']) {
+    await setMode(url, mode)
+    figures.set(mode, await measure([reader], nothing))
+  }
+  reader.stop()
+  const of = (mode: string) => figures.get(mode) as Awaited<ReturnType<typeof measure>>
+  printRow('CPU per record, prices changed', `${of('prices').cpuMs.toFixed(2)} ms`, '≤ 0.3 ms')
+  printRow('CPU per record, all fast fields changed', `${of('all').cpuMs.toFixed(2)} ms`, '≤ 0.3 ms')
+  printRow('CPU per record, slow fields changed', `${of('slow').cpuMs.toFixed(2)} ms`, '≤ 0.8 ms')
+  const scale = 30_000 / count
+  const inDay = (name: 'growthPerDay' | 'writtenPerDay') =>
+    ['prices', 'all'].map((mode) => gigabytes(of(mode)[name] * scale)).join(' / ')
+  printRow('growth a day, prices / all fast fields', inDay('growthPerDay'), '≤ 1 / ≤ 3.5 GB')
+  printRow('written a day, prices / all fast fields', inDay('writtenPerDay'), '≤ 10 / ≤ 25 GB')
+  printRow('memory of the reader', `${of('slow').rssMiB} MiB`, '')
+}
+
+/** Two servers, one feed each. */
+async function onPostgres(url: string): Promise<void> {
+  if (noPostgres) return console.log(`skipped: ${noPostgres}`)
+  await using server = await startPostgres()
+  const location = await server.schema()
+  await setMode(url, 'all')
+  const readers = [await startReader(feedSettings(url, [0]), location)]
+  readers.push(await startReader(feedSettings(url, [1]), location))
+  for (const reader of readers) await reader.pass()
+  const { cpuMs, perSecond, writtenPerDay, growthPerDay } = await measure(readers, () => databaseUse(server))
+  for (const reader of readers) reader.stop()
+  const scale = 30_000 / count
+  printRow('PostgreSQL: CPU per record, node and database', `${cpuMs.toFixed(2)} ms`, '≤ 0.6 ms')
+  printRow('PostgreSQL: two servers, two feeds', `${Math.round(perSecond)} records/s`, '≥ 1500/s')
+  printRow(
+    'PostgreSQL: growth / written a day',
+    `${gigabytes(growthPerDay * scale)} / ${gigabytes(writtenPerDay * scale)}`,
+    '',
   )
-  const again = importFile(file, data)
-  printResult('import again, unchanged', `${rate(again)}, ${(first.seconds / again.seconds).toFixed(1)} × as fast`)
-  printResult(
-    'memory of the import',
-    `${formatInteger(first.residentMiB)} MiB for a file of ${formatInteger(bytes / 1e6)} MB`,
-  )
-  rmSync(file)
 }
 
-interface Load {
-  done: number
-  failed: number
-  seconds: number
+/** CPU time of all its processes, also of those that have ended; WAL, and pages that were written to tables. */
+async function databaseUse(server: PostgresServer): Promise<Used> {
+  await server.sql('checkpoint')
+  const written = await server.sql<{ bytes: string }>(
+    'select (wal_bytes + 8192 * (select buffers_checkpoint + buffers_clean + buffers_backend from pg_stat_bgwriter))::bigint as bytes from pg_stat_wal',
+  )
+  const size = await server.sql<{ bytes: string }>('select pg_database_size(current_database())::bigint as bytes')
+  const postmaster = readFileSync(join(server.dir, 'data', 'postmaster.pid'), 'utf8').split('\n')[0]
+  let ticks = 0
+  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    const fields = readStat(pid)
+    const ended = Number(fields?.[13]) + Number(fields?.[14])
+    if (pid === postmaster) ticks += ended
+    if (fields && (pid === postmaster || fields[1] === postmaster)) ticks += Number(fields[11]) + Number(fields[12])
+  }
+  return { records: 0, cpuMs: ticks * 10, written: Number(written?.bytes), bytes: Number(size?.bytes), rssMiB: 0 }
 }
 
-async function compare(
-  name: string,
-  port: number,
-  paths: readonly string[],
-  headers: string,
-  status = '200',
-): Promise<void> {
-  const sample = Object.fromEntries(
-    headers
-      .split('\r\n')
-      .filter(Boolean)
-      .map((line) => line.split(': ') as [string, string]),
-  )
-  const body = await bodyOf(port, paths[0] ?? '', sample)
-  writeFileSync(join(dir, 'body'), body)
+/** The fields after the name of the program. A process may have ended. */
+function readStat(pid: string): string[] | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  } catch {
+    return undefined
+  }
+}
+
+/** 4.8 of a server without and with feeds that it reads all the time. */
+async function besideFeed(url: string): Promise<void> {
   const requests = join(dir, 'requests.json')
-  writeFileSync(requests, JSON.stringify(paths.map((path) => `GET ${path} HTTP/1.1\r\nhost: x\r\n${headers}\r\n`)))
-  const bare = await firstLine<{ port: number }>(launch([join(benchDir, 'bare.ts'), join(dir, 'body')]))
-  const load = (at: number, forSeconds: number) =>
-    firstLine<Load>(launch([join(benchDir, 'load.ts'), String(at), requests, String(forSeconds), String(connections)]))
-  const [ours, theirs]: [number[], number[]] = [[], []]
-  await load(port, 1)
-  await load(bare.port, 1)
-  for (let round = 0; round < rounds; round++) {
-    const result = await load(port, seconds)
-    if (status === '200' && result.failed > 0)
-      throw new Error(`${name}: ${result.failed} of ${result.done} responses failed`)
-    ours.push(result.done / result.seconds)
-    const plain = await load(bare.port, seconds)
-    theirs.push(plain.done / plain.seconds)
-  }
-  const ratio = median(ours) / median(theirs)
-  printResult(
-    name,
-    `ratio ${ratio.toFixed(2)} (goal 0.80)  tetrad ${formatInteger(median(ours))}/s  bare ${formatInteger(median(theirs))}/s  body ${body.length} bytes`,
-  )
-}
-
-/** The body as on the wire; fetch would decompress it. */
-async function bodyOf(port: number, path: string, headers: Record<string, string>): Promise<Buffer> {
-  const { request } = await import('node:http')
-  return new Promise((resolve, reject) => {
-    request({ port, host: '127.0.0.1', path, headers }, (response) => {
-      const parts: Buffer[] = []
-      response.on('data', (part: Buffer) => parts.push(part)).on('end', () => resolve(Buffer.concat(parts)))
-    })
-      .on('error', reject)
-      .end()
-  })
-}
-
-async function serving(data: string): Promise<void> {
-  const config = join(dir, 'tetrad.json')
-  writeFileSync(config, JSON.stringify({ server: { anonymousPerSecond: 0 }, log: { level: 'warn' } }))
-  const startMs = performance.now()
-  const server = launch([
-    join(benchDir, '../cli/tetrad.js'),
-    'serve',
-    '--config',
-    config,
-    '--data',
-    data,
-    '--port',
-    '0',
-    '--json',
-  ])
-  const { url } = await firstLine<{ url: string }>(server)
-  printResult(
-    'cold start',
-    `${formatInteger(performance.now() - startMs)} ms to listening with ${formatInteger(count)} markets`,
-  )
-  const port = Number(new URL(url).port)
-  const slugs = Array.from({ length: 1000 }, (_, at) => manySlug(Math.floor((at * count) / 1000)))
-  const tookMs: number[] = []
-  for (const slug of slugs.slice(0, 200)) {
-    const sentMs = performance.now()
-    await (await fetch(`${url}/markets/slug/${slug}`)).arrayBuffer()
-    tookMs.push(performance.now() - sentMs)
-  }
-  printResult('first request', `${median(tookMs).toFixed(2)} ms (median of 200 markets that were not cached)`)
-  const paths = slugs.map((slug) => `/markets/slug/${slug}`)
-  await compare('4.8, one market', port, paths.slice(0, 1), '')
-  await compare('4.8, 1000 markets', port, paths, '')
-  await compare('4.8, gzip', port, paths.slice(0, 1), 'accept-encoding: gzip\r\n')
-  const { headers } = await fetch(`${url}${paths[0]}`, { headers: { 'accept-encoding': 'identity' } })
-  await compare('4.8, not modified', port, paths.slice(0, 1), `if-none-match: ${headers.get('etag')}\r\n`, '304')
-  server.kill('SIGTERM')
-}
-
-async function changing(data: string): Promise<void> {
-  const state = await openIngest(data)
-  const wide = [...manyMarkets({ seed: 'wide', count: 300, perEvent: 300 })].map((record, at) => ({
-    ...{ ...record, id: String(9_000_000 + at), slug: `wide-${at}` },
-    events: (record.events as object[]).map((event) => ({ ...event, id: '999999', series: [] })),
-  }))
-  const renames = new Renames()
-  await state.write((tx) =>
-    putMarkets(
-      tx,
-      wide.flatMap((record) => decompose(record, 'market', renames)),
-      Date.now(),
-    ),
-  )
-  const tookMs: number[] = []
-  for (let round = 0; round < 10; round++) {
-    const startMs = performance.now()
-    await state.write((tx) =>
-      putMarkets(tx, [{ kind: 'event', id: '999999', fields: { volume: round }, partial: true }], Date.now()),
-    )
-    tookMs.push(performance.now() - startMs)
-  }
-  printResult(
-    'an event of 300 markets',
-    `${formatInteger(median(tookMs))} ms to change, ${(median(tookMs) / 300).toFixed(2)} ms per document written`,
-  )
-  await measureVersions(state)
-  await searches(state)
-  await state.close()
-}
-
-/** A word of all markets, of one market, of none, and several words that no market has together. */
-async function searches(state: Awaited<ReturnType<typeof openIngest>>): Promise<void> {
-  const queries = { common: 'market', rare: manySlug(count >> 1), absent: 'nowhere', disjoint: 'market number wide' }
-  const results: string[] = []
-  for (const [name, q] of Object.entries(queries)) {
-    const tookMs: number[] = []
-    for (let round = 0; round < 20; round++) {
-      const startMs = performance.now()
-      await searchMarkets(state, q, 20)
-      tookMs.push(performance.now() - startMs)
+  const request = (at: number) =>
+    `GET /markets/slug/${manySlug((at * 7919) % count)} HTTP/1.1\r\nhost: x\r\naccept-encoding: gzip\r\n\r\n`
+  writeFileSync(requests, JSON.stringify(Array.from({ length: count }, (_, at) => request(at))))
+  await setMode(url, 'all')
+  const results: { p50Ms: number; p99Ms: number; rssMiB: number }[] = []
+  for (const enabled of [false, true]) {
+    const settings = {
+      ...feedSettings(url, [0, 1], 1000),
+      ingest: { enabled },
+      server: { port: 0, anonymousPerSecond: 0 },
     }
-    results.push(`${name} ${median(tookMs).toFixed(1)} ms`)
+    const server = start('markets-reader.ts', JSON.stringify(settings), join(dir, 'data'), 'serve')
+    const lines = createInterface({ input: server.stdout as NodeJS.ReadableStream })[Symbol.asyncIterator]()
+    const next = async () => JSON.parse(String((await lines.next()).value))
+    const { port } = await next()
+    const load = start('load.ts', String(port), requests, String(seconds), '8', String(rate))
+    const { failed, ...latency } = await firstLine<{ failed: number; p50Ms: number; p99Ms: number }>(load)
+    if (failed > 0) console.log(`${failed} requests failed`)
+    server.stdin?.write('memory\n')
+    results.push({ ...latency, ...(await next()) })
+    const ended = new Promise((resolve) => server.once('exit', resolve))
+    server.kill('SIGTERM')
+    await ended
   }
-  printResult('search', results.join(', '))
-}
-
-/** A price tick changes about fifteen of two hundred fields. */
-async function measureVersions(state: Awaited<ReturnType<typeof openIngest>>): Promise<void> {
-  const sizes = () =>
-    state.get<{ n: number; bytes: number }>(
-      "select count(*) as n, coalesce(sum(length(diff) + length(kind) + length(id) + length(change_type) + 16), 0) as bytes from market_versions where change_type = 'changed'",
-    )
-  const before = await sizes()
-  const tick = 400
-  const startMs = performance.now()
-  for (let at = 0; at < tick; at++) {
-    const bid = (at % 90) / 100 + 0.01
-    const fields = {
-      ...{
-        bestBid: bid,
-        bestAsk: bid + 0.02,
-        lastTradePrice: bid + 0.01,
-        volumeNum: 1000 + at,
-        volume: String(1000 + at),
-      },
-      ...{ outcomePrices: JSON.stringify([String(bid), String(1 - bid)]), volume24hr: at, volumeClob: 900 + at },
-      ...{ updatedAt: new Date(Date.now() + at).toISOString(), oneHourPriceChange: bid / 10, competitive: 1 - bid / 2 },
-    }
-    await state.write((tx) => putMarkets(tx, [{ kind: 'market', id: '9000000', fields, partial: true }], Date.now()))
-  }
-  const tickMs = (performance.now() - startMs) / tick
-  const after = await sizes()
-  const perVersion = ((after?.bytes ?? 0) - (before?.bytes ?? 0)) / ((after?.n ?? 1) - (before?.n ?? 0))
-  const [document] = await state.all<{ n: number }>(
-    "select length(body) as n from market_documents where market_id = '9000000'",
-  )
-  printResult(
-    'a version',
-    `${formatInteger(perVersion)} bytes, 1/${formatInteger((document?.n ?? 0) / perVersion)} of its document; ${tickMs.toFixed(1)} ms per price tick, stored durably`,
-  )
-  const pastMs = performance.now()
-  const asOf = Date.now() - 1000
-  for (let at = 0; at < 20; at++) await marketAsOf(state, 'wide-0', asOf)
-  printResult(
-    'asOf',
-    `${((performance.now() - pastMs) / 20).toFixed(1)} ms through ${tick} versions and an event of 300 markets`,
-  )
+  const [alone, beside] = results
+  if (!alone || !beside) return
+  const text = ({ p50Ms, p99Ms }: typeof alone) => `${p50Ms.toFixed(1)}, ${p99Ms.toFixed(1)} ms`
+  printRow('4.8 alone, p50 and p99', text(alone), '')
+  printRow('4.8 beside the feeds', `${text(beside)}: ${(beside.p99Ms / alone.p99Ms).toFixed(1)} ×`, '≤ 2 ×')
+  printRow('memory of the server', `${beside.rssMiB} MiB`, '≤ 450 MiB')
 }
 
 try {
-  const data = join(dir, 'data')
-  await imports(data)
-  await serving(data)
-  await changing(data)
+  const { url, recordBytes } = await firstLine<{ url: string; recordBytes: number }>(
+    start('changing-feed.ts', String(count)),
+  )
+  console.log(`${count} records of ${Math.round(recordBytes)} bytes, ${passes} passes each; per day for 30 000 records`)
+  await onSqlite(url)
+  await onPostgres(url)
+  await besideFeed(url)
 } finally {
   for (const child of children) child.kill('SIGKILL')
   rmSync(dir, { recursive: true, force: true })

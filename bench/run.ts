@@ -13,6 +13,7 @@ const all = [
   'chain-index',
   'labels',
   'markets',
+  'market-requests',
   'fx',
   'epoch',
   'ratings',

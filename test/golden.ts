@@ -33,7 +33,7 @@ export function readGolden(file: string): Map<string, GoldenResponse> {
   return new Map(lines.map((text) => JSON.parse(text) as GoldenResponse).map((line) => [keyOf(line), line]))
 }
 
-function writeGolden(file: string, lines: Iterable<GoldenResponse>): void {
+export function writeGolden(file: string, lines: Iterable<GoldenResponse>): void {
   const text = Array.from(lines, (line) => `${JSON.stringify(line)}\n`).join('')
   const params = { [constants.ZSTD_c_compressionLevel]: 19, [constants.ZSTD_c_windowLog]: 24 }
   mkdirSync(folder, { recursive: true })
