@@ -6,7 +6,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Funding, putFundings } from '#explorer/funding/fundings.ts'
 import { decompose, Renames } from '#markets/records/decompose.ts'
-import { writeDeferred } from '#markets/write/deferred-documents.ts'
 import { putMarkets } from '#markets/write/put-markets.ts'
 import { openIngest } from '#storage/open.ts'
 import type { State } from '#storage/state.ts'
@@ -92,9 +91,8 @@ async function insertMarkets({ state }: Engine): Promise<number> {
   const renames = new Renames({})
   for (const batch of batches(manyMarkets({ seed: 'sizes', count: marketCount, perEvent: 10 }), 200)) {
     const records = batch.flatMap((market) => decompose(market, 'market', renames))
-    await state.write((tx) => putMarkets(tx, records, Date.now(), { isDeferred: true }))
+    await state.write((tx) => putMarkets(tx, records, Date.now()))
   }
-  await writeDeferred(state, Date.now)
   return marketCount
 }
 

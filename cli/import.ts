@@ -50,7 +50,7 @@ export function addImport(program: Command): Command {
 async function importFiles(files: readonly string[], options: ImportOptions): Promise<void> {
   const { table, record } = await formatOf(options)
   await using rejects = new RejectsFile(options.rejects ?? 'markets.rejects.ndjson', options.json === true)
-  const sum = { read: 0, changed: 0, written: 0, stale: 0, rejected: 0 }
+  const sum = { read: 0, changed: 0, stale: 0, rejected: 0 }
   const startMs = performance.now()
   const stop = stopSignal(clock)
   await withIngest(options, 'made', async (store) => {
@@ -163,7 +163,7 @@ function formatProgress(file: string, { bytes, read }: InputFile, records: numbe
 function printImportReport(sum: ImportTotals, seconds: number, options: ImportOptions, rejectsFile: string): void {
   const rejects = sum.rejected > 0 ? rejectsFile : null
   const perSecond = Math.round(sum.read / Math.max(seconds, 0.001))
-  const text = `${counted(sum.read, 'record')} read in ${seconds.toFixed(1)} s (${perSecond}/s): ${counted(sum.changed, 'new version')}, ${counted(sum.written, 'document')} written, ${sum.stale} older than stored, ${sum.rejected} rejected`
+  const text = `${counted(sum.read, 'record')} read in ${seconds.toFixed(1)} s (${perSecond}/s): ${counted(sum.changed, 'new version')}, ${sum.stale} older than stored, ${sum.rejected} rejected`
   printResult(options, { ...sum, seconds: Number(seconds.toFixed(3)), rejects }, text)
   if (rejects && !options.json) note(`Rejected records and reasons: ${rejects}`)
 }

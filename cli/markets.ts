@@ -62,7 +62,7 @@ async function readFeeds(options: IngestOptions): Promise<void> {
   if (options.json) return printJson(reports)
   for (const [id, report] of Object.entries(reports)) {
     print(
-      `${id}: ${report.pass} pass, ${counted(report.pages, 'page')}, ${counted(report.records, 'record')}: ${report.changed} new or changed, ${counted(report.written, 'document')} written, ${report.rejected} rejected, ${report.vanished} vanished`,
+      `${id}: ${report.pass} pass, ${counted(report.pages, 'page')}, ${counted(report.records, 'record')}: ${counted(report.changed, 'new version')}, ${report.rejected} rejected, ${report.vanished} vanished`,
     )
     if (report.end === 'page repeats')
       note(`${id}: the pass ended at a page that repeats earlier records and does not count as complete (paging).`)

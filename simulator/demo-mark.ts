@@ -8,7 +8,7 @@ export const finishedCursor = 'demo/finished'
 
 const ownTables = {
   state: ['cursors', 'fx_rates', 'fx_quotes'],
-  ingest: ['cursors', 'coverage', 'labels', 'market_documents', 'validators'],
+  ingest: ['cursors', 'coverage', 'labels', 'market_records', 'validators'],
 } as const
 
 /** A database with keys only is empty: keys may be created before the first start. */

@@ -6,6 +6,7 @@ import { bySlug } from '#markets/endpoints/by-slug.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { openContext, testRequestInfo } from '#test/context.ts'
 import { loadDemoMarkets } from '#test/load-demo.ts'
+import { listDocuments } from '#test/market-documents.ts'
 import { demoSeed } from './demo-seed.ts'
 import { DemoDates } from './markets/dates.ts'
 import { startDemoFeed } from './markets/demo-feed.ts'
@@ -47,9 +48,8 @@ async function loadDocuments() {
   // Reading a feed waits between two requests.
   const context = { ...opened, clock: systemClock }
   const sample = await loadDemoMarkets(context, 'test')
-  const rows = await context.ingest.all<{ slug: string; body: Uint8Array }>('select slug, body from market_documents')
   const past = await bySlug.handle({ slug: sample.pastSlug, include_tag: true }, context, testRequestInfo())
-  return { sample, past, documents: rows.map(({ slug, body }) => ({ slug, text: Buffer.from(body).toString() })) }
+  return { sample, past, documents: await listDocuments(context.ingest) }
 }
 
 let loading: ReturnType<typeof loadDocuments> | undefined

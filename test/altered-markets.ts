@@ -116,7 +116,7 @@ async function openReader(server: AnswerServer, { clock, style }: MarketWorld) {
     },
     documents: () =>
       database.ingest.all<{ id: string; slug: string; vanished: number | null }>(
-        'select market_id as id, slug, vanished_ms as vanished from market_documents order by market_id',
+        `select id, slug, vanished_ms as vanished from market_records where kind = 'market' order by id`,
       ),
     [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
   }

@@ -4,8 +4,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { startHttpServer } from '#http/http-server.ts'
 import { createApp } from '#http/pipeline.ts'
-import { Renames } from '#markets/records/decompose.ts'
 import { readFeed } from '#markets/feeds/read-feed.ts'
+import { Renames } from '#markets/records/decompose.ts'
 import { importMarkets } from '#markets/write/import-markets.ts'
 import { endpoints } from '#server/endpoints.ts'
 import { extensions } from '#server/extensions.ts'
@@ -24,7 +24,20 @@ const stepCount = 14
 type Members = Record<string, unknown>
 
 /** Values as feeds send them, and as they should not. */
-const oddValues: readonly unknown[] = [null, undefined, '', '0.10', '7', 'many', -0, 1e21, 0.1 + 0.2, true, [1], { a: 1 }]
+const oddValues: readonly unknown[] = [
+  null,
+  undefined,
+  '',
+  '0.10',
+  '7',
+  'many',
+  -0,
+  1e21,
+  0.1 + 0.2,
+  true,
+  [1],
+  { a: 1 },
+]
 
 /** The records at the source. */
 class SourceWorld {
@@ -46,7 +59,14 @@ class SourceWorld {
     this.markets = Array.from({ length: marketCount }, (_, at) => ({
       ...{ id: String(500 + at), slug: `market-${at}`, question: `Will pier ${at} open?`, updatedAt, active: true },
       ...{ outcomes: '["Yes","No"]', clobTokenIds: `["1${at}","2${at}"]`, conditionId: `0x${at}`, closed: false },
-      ...{ outcomePrices: '["0.5","0.5"]', bestBid: 0.5, bestAsk: 0.51, lastTradePrice: 0.5, volume: '10', volumeNum: 10 },
+      ...{
+        outcomePrices: '["0.5","0.5"]',
+        bestBid: 0.5,
+        bestAsk: 0.51,
+        lastTradePrice: 0.5,
+        volume: '10',
+        volumeNum: 10,
+      },
     }))
   }
 
@@ -68,7 +88,16 @@ class SourceWorld {
       if (draws.happens(0.15)) market[draws.pick(['question', 'description'])] = `Text ${draws.whole(0, 5)}?`
       if (draws.happens(0.1)) market.slug = `market-${draws.whole(0, marketCount)}-${draws.whole(0, 3)}`
       if (draws.happens(0.1)) market.pastSlugs = JSON.stringify([`past-${draws.whole(0, 4)}`])
-      const field = draws.pick(['bestBid', 'volume', 'volumeNum', 'liquidity', 'outcomePrices', 'active', 'novel', 'score'])
+      const field = draws.pick([
+        'bestBid',
+        'volume',
+        'volumeNum',
+        'liquidity',
+        'outcomePrices',
+        'active',
+        'novel',
+        'score',
+      ])
       if (draws.happens(0.2)) market[field] = oddValues[draws.whole(0, oddValues.length)]
       if (draws.happens(0.05)) market.closed = !market.closed
     }
@@ -130,11 +159,23 @@ export async function respondToHistory(number: number): Promise<GoldenResponse[]
     world.change(context.clock.now())
     world.earlier.push(JSON.stringify(world.markets.map((market) => world.marketRecord(market))))
     const listed = world.markets.filter(() => draws.happens(0.85))
-    if (draws.happens(0.5)) await read(0, listed.map((market) => world.marketRecord(market)))
-    else await read(1, world.events.filter(() => draws.happens(0.9)).map((event) => world.eventRecord(event)))
+    if (draws.happens(0.5))
+      await read(
+        0,
+        listed.map((market) => world.marketRecord(market)),
+      )
+    else
+      await read(
+        1,
+        world.events.filter(() => draws.happens(0.9)).map((event) => world.eventRecord(event)),
+      )
     if (draws.happens(0.25)) await importText(context, draws.pick(world.earlier))
     // The same page again changes nothing, except that it undoes what the import overwrote.
-    if (draws.happens(0.25)) await read(0, listed.map((market) => world.marketRecord(market)))
+    if (draws.happens(0.25))
+      await read(
+        0,
+        listed.map((market) => world.marketRecord(market)),
+      )
     times.push(context.clock.now())
   }
   server.close()
@@ -160,12 +201,19 @@ async function respondAbout(context: TestContext, stage: string, times: readonly
     const { statusCode: status, rawPayload, headers: all } = await inject(httpServer, path)
     const body = rawPayload.toString()
     const kept = Object.entries(all).filter(([name]) => /^(etag|last-modified|content-location|x-tetrad-)/.test(name))
-    const headers = Object.fromEntries(kept.filter(([name]) => name !== 'x-tetrad-fault').sort()) as Record<string, string>
+    const headers = Object.fromEntries(kept.filter(([name]) => name !== 'x-tetrad-fault').sort()) as Record<
+      string,
+      string
+    >
     if (status >= 500) throw new Error(`${path}: ${body}`)
     lines.push({ stage, request: path, status, headers, body })
     return JSON.parse(body)
   }
-  const slugs = Array.from({ length: marketCount }, (_, at) => [`market-${at}`, `market-${at}-0`, `market-${at}-1`]).flat()
+  const slugs = Array.from({ length: marketCount }, (_, at) => [
+    `market-${at}`,
+    `market-${at}-0`,
+    `market-${at}-1`,
+  ]).flat()
   for (const slug of [...slugs, 'past-0', 'past-1', 'past-2', 'past-3', 'market-9']) {
     await ask(`/markets/slug/${slug}`)
     for (const atMs of times.filter((_, at) => at % 4 === slug.length % 4))
@@ -180,7 +228,8 @@ async function respondAbout(context: TestContext, stage: string, times: readonly
     const page = await ask(`/markets/changes?limit=100&after=${after}`)
     ;[after, more] = [page.next, page.more === true]
   }
-  for (const order of ['id', 'volumeNum', 'updatedAt', 'liquidity']) await ask(`/markets?order=${order}&ascending=false`)
+  for (const order of ['id', 'volumeNum', 'updatedAt', 'liquidity'])
+    await ask(`/markets?order=${order}&ascending=false`)
   for (const order of ['id', 'volume']) await ask(`/events?order=${order}`)
   await ask('/markets/search?q=pier')
   await httpServer.close()

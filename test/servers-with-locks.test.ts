@@ -113,7 +113,7 @@ describe('several servers', { skip: noPostgres }, () => {
     const [locked, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const holding = session.write(async (tx) => {
       await tx.run('set local idle_in_transaction_session_timeout = 0')
-      await tx.run('lock table market_records, market_documents, market_revision, market_versions in exclusive mode')
+      await tx.run('lock table market_records, market_revision, market_versions in exclusive mode')
       locked.resolve()
       await released.promise
     })

@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test'
 import { createClient } from '#api/client/client.ts'
 import { putMarkets } from '#markets/write/put-markets.ts'
 import { type Browser, noBrowser, openBrowser } from '#test/browser.ts'
+import { listDocuments } from '#test/market-documents.ts'
 
 describe('Markets page', { skip: noBrowser }, () => {
   let browser: Browser
@@ -16,8 +17,8 @@ describe('Markets page', { skip: noBrowser }, () => {
 
   /** A closed market: the feed does not change it, so only the test does. */
   const findClosedMarket = async (): Promise<{ id: string; slug: string }> => {
-    const rows = await browser.demo.server.context.ingest.all<{ body: Uint8Array }>('select body from market_documents')
-    const markets = rows.map(({ body }) => JSON.parse(Buffer.from(body).toString()))
+    const documents = await listDocuments(browser.demo.server.context.ingest)
+    const markets = documents.map(({ text }) => JSON.parse(text))
     return markets.find(({ closed }) => closed) ?? assert.fail('the demo data has no closed market')
   }
   const change = (id: string, fields: Record<string, unknown>) =>

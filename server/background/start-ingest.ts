@@ -11,7 +11,6 @@ import { Fault } from '#core/fault.ts'
 import type { Funding } from '#explorer/funding/fundings.ts'
 import type { Finding } from '#http/health.ts'
 import { waitMs } from '#ingest/poll.ts'
-import { hasDeferred } from '#markets/write/deferred-documents.ts'
 import { type IngestCalls, ingestCallNames, ingestCalls } from '#operations/ingest-calls.ts'
 import { systemClock, withTimeout } from '#runtime/clock.ts'
 import { failureFields } from '#runtime/failure-fields.ts'
@@ -43,8 +42,8 @@ export interface Ingest extends AsyncDisposable {
 
 /** The clock and the randomness of a thread are those of the system, so tests that control them have no thread. */
 export async function createIngest(context: AppContext, parts: IngestParts): Promise<Ingest> {
-  const { settings, clock, ingest } = context
-  const isNeeded = settings.ingest.enabled && (hasSources(settings) || (await hasDeferred(ingest)))
+  const { settings, clock } = context
+  const isNeeded = settings.ingest.enabled && hasSources(settings)
   return isNeeded && clock === systemClock ? ingestOnThread(context, parts) : ingestOnThisThread(context, parts)
 }
 

@@ -20,8 +20,8 @@ const tablesOf = {
   ],
   leases: ['leases'],
   markets: [
-    ...['market_records', 'market_links', 'market_former_links', 'market_slugs', 'market_documents'],
-    ...['market_deferred_documents', 'market_search', 'market_words', 'market_list', 'market_keys'],
+    ...['market_records', 'market_links', 'market_former_links', 'market_slugs', 'market_search'],
+    ...['market_words', 'market_list', 'market_keys'],
     ...['market_versions', 'market_snapshots', 'market_revision', 'market_feeds', 'market_feed_presence'],
     ...['market_drift', 'market_rejects'],
   ],

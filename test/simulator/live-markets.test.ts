@@ -9,7 +9,6 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { createMarketsCaches } from '#markets/context.ts'
 import { readFeed } from '#markets/feeds/read-feed.ts'
 import { marketAsOf } from '#markets/read/market-as-of.ts'
-import { writeDeferred } from '#markets/write/deferred-documents.ts'
 import { silentLog } from '#runtime/log.ts'
 import type { MarketFeed } from '#runtime/settings/markets.ts'
 import { createSeededRandom } from '#simulator/seeded-random.ts'
@@ -18,6 +17,7 @@ import type { State } from '#storage/state.ts'
 import { seededRandom, settingsWith, testNowMs } from '../context.ts'
 import { seedsOf } from '../long.ts'
 import { ManualClock } from '../manual-clock.ts'
+import { listDocuments } from '../market-documents.ts'
 import { startFaultyFeed } from './faulty-feed.ts'
 import { LiveMarkets } from './live-markets.ts'
 
@@ -105,8 +105,6 @@ async function live(seed: string): Promise<void> {
     for (let steps = draws.whole(0, 8); steps > 0; steps--) world.step()
     clock.advance(draws.whole(1000, 400_000))
     await pass(false, draws.happens(0.4) ? draws.whole(1, 4) : undefined)
-    // An interrupted pass has deferred its documents; a server writes them at its next start.
-    await writeDeferred(state, () => clock.now())
     await remember(state, clock.now(), seen)
     if (draws.happens(0.3)) {
       await state.close()
@@ -131,25 +129,18 @@ async function live(seed: string): Promise<void> {
 }
 
 async function remember(state: State, atMs: number, seen: SeenResponse[]): Promise<void> {
-  const rows = await state.all<{ slug: string; body: Uint8Array }>('select slug, body from market_documents')
-  for (const { slug, body } of rows) seen.push({ slug, atMs, body: Buffer.from(body).toString() })
+  for (const { slug, text } of await listDocuments(state)) seen.push({ slug, atMs, body: text })
 }
 
 async function compare(state: State, world: LiveMarkets): Promise<void> {
-  const rows = await state.all<{ slug: string; id: string; body: Uint8Array; vanished_ms: number | null }>(
-    'select slug, market_id as id, body, vanished_ms from market_documents',
-  )
   const truth = world.truth()
-  for (const { slug, id, body, vanished_ms } of rows) {
+  for (const { slug, id, text, vanishedMs } of await listDocuments(state)) {
     const expected = truth.get(slug)
     // The last version of a delisted market may never have been listed.
-    if (world.delisted.has(id)) assert.notEqual(vanished_ms, null, `${id} has vanished`)
+    if (world.delisted.has(id)) assert.notEqual(vanishedMs, null, `${id} has vanished`)
     else {
-      assert.equal(vanished_ms, null, `${id} is there`)
-      assert.deepEqual(
-        withoutDelisted(JSON.parse(Buffer.from(body).toString()), world),
-        withoutDelisted(expected, world),
-      )
+      assert.equal(vanishedMs, null, `${id} is there`)
+      assert.deepEqual(withoutDelisted(JSON.parse(text), world), withoutDelisted(expected, world))
     }
     truth.delete(slug)
   }

@@ -6,7 +6,7 @@ import { MarketsFailure } from '#api/contract/wire/markets.ts'
 import { Fault, invalid } from '#core/fault.ts'
 import { checker } from '#core/schema-check.ts'
 import { httpDate } from '#http/etag.ts'
-import type { State, Value } from '#storage/state.ts'
+import type { State } from '#storage/state.ts'
 import { stateWith } from '#test/authorization.ts'
 import { openContext, type TestContext, testNowMs, testRequestInfo } from '#test/context.ts'
 import { createMarketsCaches } from '../context.ts'
@@ -60,42 +60,33 @@ describe('200', () => {
 
   test('200: a replica may answer; what it lacks comes from the primary, and so does what is older there than before', async () => {
     await using context = await contextWithBridge()
+    await using replica = await openContext()
     const { ingest } = context
-    const replies: unknown[] = []
+    // As the pool of replicas does it.
     const recent: State['recent'] = {
       ...ingest.recent,
-      get: async <R>() => replies.shift() as R | undefined,
+      snapshot: async (isRecent, work) =>
+        (await isRecent(replica.ingest)) ? replica.ingest.snapshot(work) : ingest.snapshot(work),
     }
-    let seen: unknown
-    const recording = stateWith(ingest, {
-      get: async <R>(sql: string, ...values: Value[]) => {
-        seen = await ingest.get(sql, ...values)
-        return seen as R
-      },
-    })
-    await ask({ ...context, ingest: recording, markets: createMarketsCaches() }, 'bridge')
-    const older = seen as { readonly revision: number }
-    await put(context, market('501', { slug: 'bridge', question: 'Closed?' }, { tags: ['7'] }))
-    const replicated = stateWith(ingest, { recent, hasReplicas: true })
-    const served = { ...context, ingest: replicated }
-    const question = async () => (await ask({ ...served, markets }, 'bridge')).body.question
+    const setSeq = (seq: number) => replica.ingest.write((tx) => tx.run('update market_revision set seq = ?', seq))
+    const served = { ...context, ingest: stateWith(ingest, { recent, hasReplicas: true }) }
     let markets = createMarketsCaches()
-    replies.push(older)
-    assert.equal(await question(), 'Closed?')
-    assert.equal(await question(), 'Closed?', 'cached')
-    assert.equal(replies.length, 0)
-
+    const question = async () => (await ask({ ...served, markets }, 'bridge')).body.question
+    const { seq = 0 } = (await ingest.get<{ seq: number }>('select seq from market_revision')) ?? {}
+    await setSeq(seq)
+    assert.equal(await question(), 'Open?', 'the replica lacks it')
+    await put(replica, market('501', { slug: 'bridge', question: 'Copied?' }))
     markets = createMarketsCaches()
-    assert.equal(await question(), 'Closed?', 'the replica lacks it')
-    markets = createMarketsCaches()
-    const present = await ingest.get<{ revision: number }>('select revision from market_revision')
-    const revision = present?.revision ?? assert.fail()
+    await setSeq(seq + 1)
     // What a replica returns that is ahead of this server: it is not cached, and nothing older follows.
-    replies.push({ ...older, revision }, { ...older, revision: revision + 1 }, { ...older, revision })
+    assert.equal(await question(), 'Copied?')
+    await setSeq(seq)
     assert.equal(await question(), 'Open?')
-    markets.responses = createMarketsCaches().responses
-    assert.equal(await question(), 'Open?')
-    assert.equal(await question(), 'Closed?')
+    assert.equal(await question(), 'Open?', 'cached')
+    markets = createMarketsCaches()
+    assert.equal(await question(), 'Copied?', 'a replica of the same version')
+    await put(context, market('501', { slug: 'bridge', question: 'Closed?' }, { tags: ['7'] }))
+    assert.equal(await question(), 'Closed?', 'the replica is behind')
   })
 
   test('200: include_tag=false omits the tags and has its own ETag', async () => {

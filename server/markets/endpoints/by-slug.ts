@@ -1,4 +1,4 @@
-// Spec 4.8: a market by slug. The response is composed when its records are stored, so the handler only looks it up. A
+// Spec 4.8: a market by slug. The response is composed from the current records and cached. A
 // response about the past (`asOf`, behaviour/markets.md#history) is composed for the request.
 import { type Contract, contract } from '#api/contract/contract.ts'
 import { errorFormatOf } from '#api/contract/error-formats.ts'

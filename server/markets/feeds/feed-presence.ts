@@ -18,8 +18,8 @@ export async function recordPresence(
   const rows = ids.map((id) => [source, id, fullPass, nowMs])
   await tx.insertMany('market_feed_presence', columns, rows, replaceOnConflict(['source', 'market_id'], columns))
   const returned = await tx.all<{ id: string }>(
-    `update market_documents set vanished_ms = null
-     where vanished_ms is not null and market_id in (select atom from json_each(?)) returning market_id as id`,
+    `update market_records set vanished_ms = null
+     where kind = 'market' and vanished_ms is not null and id in (select atom from json_each(?)) returning id`,
     JSON.stringify(ids),
   )
   const inOrder = ids.filter((id) => returned.some((one) => one.id === id))
@@ -41,8 +41,8 @@ export async function countAbsent(
 ): Promise<number> {
   const row = await tx.get<{ total: number; shown: number }>(
     `select count(*) as total, coalesce(sum(case when s.full_pass = ? then 1 else 0 end), 0) as shown
-     from market_feed_presence s join market_documents d on d.market_id = s.market_id
-     where s.source = ? and d.vanished_ms is null`,
+     from market_feed_presence s join market_records r on r.kind = 'market' and r.id = s.market_id
+     where s.source = ? and r.vanished_ms is null`,
     ...[fullPass, source],
   )
   const { total = 0, shown = 0 } = row ?? {}
@@ -62,8 +62,8 @@ export async function markVanished(
 ): Promise<readonly string[]> {
   const missing = await tx.all<{ id: string; seen: number }>(
     `select s.market_id as id, s.seen_ms as seen from market_feed_presence s
-     join market_documents d on d.market_id = s.market_id
-     where s.source = ? and s.full_pass <= ? and d.vanished_ms is null`,
+     join market_records r on r.kind = 'market' and r.id = s.market_id
+     where s.source = ? and s.full_pass <= ? and r.vanished_ms is null`,
     source,
     fullPass - vanishAfter,
   )
@@ -71,7 +71,8 @@ export async function markVanished(
   for (const { id, seen } of missing) {
     if (!(await isListedBy(tx, id, others, vanishAfter))) vanished.set(id, seen)
   }
-  await tx.updateMany('market_documents', ['market_id'], ['vanished_ms'], [...vanished])
+  const rows = [...vanished].map(([id, seenMs]) => ['market', id, seenMs])
+  await tx.updateMany('market_records', ['kind', 'id'], ['vanished_ms'], rows)
   const ids = [...vanished.keys()]
   await logPresenceChange(tx, ids, 'vanished', nowMs)
   return ids
@@ -97,5 +98,5 @@ async function logPresenceChange(
   if (ids.length === 0) return
   const versions = await openVersionWriter(tx, nowMs)
   for (const id of ids) versions.append('market', id, changeType)
-  await versions.write({ hasNewDocuments: true })
+  await versions.write()
 }

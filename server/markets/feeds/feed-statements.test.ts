@@ -6,6 +6,7 @@ import type { State } from '#storage/state.ts'
 import { stateWith } from '#test/authorization.ts'
 import { openContext, testNowMs } from '#test/context.ts'
 import { countStatements } from '#test/count-statements.ts'
+import { listDocuments } from '#test/market-documents.ts'
 import { serveScript } from '#test/scripted-server.ts'
 import { readFeed } from './read-feed.ts'
 
@@ -64,20 +65,19 @@ async function readAll(engine: State['engine'], count: number, size: number) {
       'select * from market_keys order by 1, 2, 3',
       'select * from market_list order by kind, id',
       'select kind, id, change_type, diff from market_versions order by seq',
-      'select market_id, slug, etag from market_documents order by 1',
       'select * from market_search order by 1, 2',
       'select * from market_words order by 1, 2',
       'select market_id, full_pass from market_feed_presence order by 1',
       'select kind, field, problem, records from market_drift order by 1, 2, 3',
-      'select * from market_deferred_documents',
     ].map((sql) => context.ingest.all(sql)),
   )
+  rows.push((await listDocuments(context.ingest)).map(({ id, etag }) => ({ id, etag })))
   return { statements, rows, counts }
 }
 
 test('a feed of 10 000 markets takes at most one statement per 20 markets, new and changed ones', async () => {
   const { statements, rows, counts } = await readAll('postgres', 10_000, 1000)
-  assert.equal(rows[6]?.length, 10_000)
+  assert.equal(rows.at(-1)?.length, 10_000)
   const most = [...counts.byText].sort(([, a], [, b]) => b - a).slice(0, 10)
   for (const count of statements) assert.ok(count <= 10_000 / 20, `${count}: ${JSON.stringify(most)}`)
 })

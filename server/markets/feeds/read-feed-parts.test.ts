@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import type { MarketFeed } from '#runtime/settings/markets.ts'
 import { stateWith } from '#test/authorization.ts'
 import { openContext, type TestContext, testNowMs } from '#test/context.ts'
+import { listDocuments } from '#test/market-documents.ts'
 import { serveScript } from '#test/scripted-server.ts'
 import { readFeedState } from '../read/feed-state.ts'
 import { type PassOptions, readFeed } from './read-feed.ts'
@@ -43,14 +44,14 @@ async function leftBy({ ingest }: TestContext) {
   const tables = {
     records: 'select kind, id, fields, links, changes_since_snapshot from market_records order by kind, id',
     versions: 'select kind, id, change_type, diff from market_versions order by seq',
-    documents: 'select market_id, etag, vanished_ms from market_documents order by market_id',
     presence: 'select source, market_id, full_pass from market_feed_presence order by market_id',
     rejects: 'select kind, id, field, times from market_rejects order by id',
     drift: 'select kind, field, records from market_drift order by kind, field',
     feeds: 'select source, pass, cursor, page, full_pass from market_feeds',
   }
   const rows = await Promise.all(Object.entries(tables).map(async ([name, sql]) => [name, await ingest.all(sql)]))
-  return Object.fromEntries(rows)
+  const documents = (await listDocuments(ingest)).map(({ etag, vanishedMs }) => ({ etag, vanishedMs }))
+  return { ...Object.fromEntries(rows), documents }
 }
 
 test('a transaction has about 100 records, and the cursor moves after the last part', async () => {
@@ -74,60 +75,6 @@ test('a transaction has about 100 records, and the cursor moves after the last p
   assert.ok(largest !== undefined && largest <= 44 && largest >= 30, `${largest} records`)
   // The lock, 15 parts of the first page, and the cursor.
   assert.deepEqual(pages.slice(0, 17), [...Array.from({ length: 16 }, () => 0), 1])
-  await context[Symbol.asyncDispose]()
-})
-
-/** New events of one series, each with another title of the series: each changes the documents of all its markets. */
-const eventsOfOneSeries = (count: number) =>
-  Array.from({ length: count }, (_, at) => ({
-    id: `e${at}`,
-    slug: `event-${at}`,
-    series: [{ id: 's', slug: 'series', title: `Series with ${at}`, active: true }],
-    markets: Array.from({ length: 5 }, (_, below) => ({
-      id: `${at}-${below}`,
-      slug: `m-${at}-${below}`,
-      question: 'Open?',
-      active: true,
-    })),
-  }))
-
-test('a transaction writes at most 25 documents, and all of the page are written before the cursor moves', async () => {
-  let count = 4
-  await using server = await serveScript(({ url }) => {
-    const isFirstPage = new URL(url, 'http://feed.test').searchParams.get('offset') === '0'
-    return { body: isFirstPage ? eventsOfOneSeries(count) : [] }
-  })
-  const { context, feed } = await contextFor(server.url)
-  await pass(context, feed)
-  count = 30
-  const documents: number[] = []
-  const deferredAtPage: unknown[] = []
-  const state = stateWith(context.ingest, {
-    write: (work, options) =>
-      context.ingest.write(async (tx) => {
-        let written = 0
-        const insertMany: typeof tx.insertMany = (into, columns, rows, ...end) => {
-          if (into === 'market_documents') written += rows.length
-          return tx.insertMany(into, columns, rows, ...end)
-        }
-        const result = await work({ ...tx, insertMany })
-        documents.push(written)
-        const isNextPage = (await readFeedState(tx, 'main'))?.page === 1
-        if (isNextPage) deferredAtPage.push(...(await tx.all('select kind, id from market_deferred_documents')))
-        return result
-      }, options),
-  })
-  const report = await pass({ ...context, ingest: state }, feed)
-  // The first part changes 25 documents and writes them. The following parts change more, so all 150 are written later.
-  assert.deepEqual(
-    documents.filter((written) => written > 0),
-    [25, ...Array.from({ length: 15 }, () => 10)],
-  )
-  assert.equal(report.written, 175)
-  assert.deepEqual(deferredAtPage, [])
-  const shown = await context.ingest.all<{ body: Uint8Array }>('select body from market_documents')
-  assert.equal(shown.length, 150)
-  for (const { body } of shown) assert.match(Buffer.from(body).toString(), /"title":"Series with 29"/)
   await context[Symbol.asyncDispose]()
 })
 

@@ -5,7 +5,6 @@ import type { MarketFeed } from '#runtime/settings/markets.ts'
 import type { MarketsContext } from '../context.ts'
 import type { Pass, PassEnd } from '../read/feed-state.ts'
 import { Renames } from '../records/decompose.ts'
-import { writeDeferred } from '../write/deferred-documents.ts'
 import { lockFeed, releaseFeed } from './feed-lock.ts'
 import { type PageOfPass, PageReader } from './page-reader.ts'
 import { type WrittenPage, writePage } from './write-page.ts'
@@ -18,7 +17,6 @@ const newPassReport = (pass: Pass) => ({
   /** Records in the overlap of two pages count once. */
   records: 0,
   changed: 0,
-  written: 0,
   rejected: 0,
   vanished: 0,
   /** Markets missing from a full pass, if too many to mark as vanished; otherwise 0. */
@@ -46,15 +44,13 @@ export async function readFeed(context: MarketsContext, feed: MarketFeed, option
   try {
     for (;;) {
       const page = await pages.next(feedState)
-      const written = await writePage(context, feed, renames, feedState, page, options)
+      const written = await writePage(context, feed, renames, feedState, page)
       feedState = written.feedState
       addPage(total, page, written)
       options.onPage?.({ ...total })
       if (page.end !== undefined) return total
     }
   } finally {
-    // The first pass writes its documents once, at its end.
-    if (total.pass === 'full') await writeDeferred(context.ingest, () => context.clock.now(), options)
     await releaseFeed(context, feed.id, options.holder)
   }
 }
@@ -63,7 +59,6 @@ function addPage(total: ReturnType<typeof newPassReport>, page: PageOfPass, writ
   total.pages += 1
   total.records += page.newCount
   total.changed += written.changed
-  total.written += written.written
   total.rejected += written.rejected
   total.vanished += written.vanished
   if (total.pass === 'full') total.absent = written.feedState.absent

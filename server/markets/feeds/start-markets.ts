@@ -1,5 +1,4 @@
-// The background loops of the markets group: reads every feed at its interval and writes deferred documents. Also
-// reports readiness: whether every feed has been read completely and recently.
+// The background loops of the markets group: reads every feed at its interval. Also reports readiness: whether every feed has been read completely and recently.
 import { formatAgeOf } from '#core/age.ts'
 import { errorMessage } from '#core/error-message.ts'
 import type { Finding } from '#http/health.ts'
@@ -8,13 +7,11 @@ import type { MarketFeed } from '#runtime/settings/markets.ts'
 import { describePasses } from '#shared/stream-passes.ts'
 import type { MarketsContext } from '../context.ts'
 import { findFeedProblem, isReadRecently, measureFeedPasses, readFeedStates, sizeText } from '../read/feed-state.ts'
-import { writeDeferred } from '../write/deferred-documents.ts'
 import { type PassReport, readFeed } from './read-feed.ts'
 
 /** A pass over a large source takes hours. Each request has its own timeout. */
 const passMaxMs = 86_400_000
 const backoffMaxMs = 300_000
-const catchUpAgainMs = 5000
 
 export type FeedReport = { readonly source: string } /** After each page, with the totals of the pass so far. */ & (
   | { readonly is: 'page'; readonly report: PassReport }
@@ -30,27 +27,7 @@ export async function startMarkets(
 ): Promise<void> {
   const holder = context.random.uuid()
   const loops = context.settings.markets.feeds.map((feed) => followFeed(context, feed, holder, signal, onReport))
-  await Promise.all([...loops, writeDeferredDocuments(context, signal)])
-}
-
-/** Writes the documents that an interrupted import or first pass has deferred. */
-async function writeDeferredDocuments(context: MarketsContext, signal: AbortSignal): Promise<void> {
-  const done = new AbortController()
-  await poll(
-    context,
-    {
-      everyMs: catchUpAgainMs,
-      timeoutMs: passMaxMs,
-      backoffMaxMs,
-      work: (stop) => writeDeferred(context.ingest, () => context.clock.now(), { signal: stop }),
-      report: (outcome) => {
-        if (outcome.is === 'done') return done.abort()
-        const { failures, error } = outcome
-        context.log.warn({ failures, reason: errorMessage(error) }, 'deferred documents could not be written')
-      },
-    },
-    AbortSignal.any([signal, done.signal]),
-  )
+  await Promise.all(loops)
 }
 
 async function followFeed(

@@ -9,15 +9,13 @@ import type { FeedState } from '../read/feed-state.ts'
 import { decompose, type Renames } from '../records/decompose.ts'
 import type { MarketRecord } from '../records/normalize.ts'
 import type { Reject } from '../write/accept-records.ts'
-import { writeDeferred } from '../write/deferred-documents.ts'
 import { type PutReport, putMarkets } from '../write/put-markets.ts'
 import { dropResolvedRejects, dropUnseenRejects, storeRejects } from '../write/rejects.ts'
-import { partSizes, WritePart } from '../write/write-parts.ts'
+import { WritePart } from '../write/write-parts.ts'
 import { lockMs, refuseIfTakenOver } from './feed-lock.ts'
 import { countAbsent, markVanished, recordPresence } from './feed-presence.ts'
 import { afterLastPage, afterPage, storeFeedState } from './feed-progress.ts'
 import type { PageOfPass } from './page-reader.ts'
-import type { PassOptions } from './read-feed.ts'
 
 export type WrittenPage = Awaited<ReturnType<typeof writePage>>
 
@@ -41,35 +39,27 @@ function splitPage(
   return parts
 }
 
-/**
- * Writes the records and presence of a page, part by part, then the documents that the parts have deferred. Rejects and
- * the cursor are written last.
- */
+/** Writes the records and presence of a page, part by part. Rejects and the cursor are written last. */
 export async function writePage(
   context: MarketsContext,
   feed: MarketFeed,
   renames: Renames,
   feedState: FeedState,
   page: PageOfPass,
-  options: Pick<PassOptions, 'signal'>,
 ) {
   const { ingest, clock } = context
-  const total = { changed: 0, written: 0 }
+  let changed = 0
   const rejects: Reject[] = []
   const location = `${cleanUrl(feed.url)} page ${feedState.page + 1}`
-  const { documents } = partSizes[ingest.engine]
   for (const { records } of splitPage(ingest.engine, feed, renames, location, page)) {
-    const report = await ingest.write((tx) => writePart(tx, feed, feedState, records, documents, clock.now()), {
+    const report = await ingest.write((tx) => writePart(tx, feed, feedState, records, clock.now()), {
       lock: 'markets',
     })
-    total.changed += report.changed
-    total.written += report.written
+    changed += report.changed
     rejects.push(...report.rejects)
     // So that signals and calls are handled between two parts.
     await nextEventLoopTurn()
   }
-  // The first pass writes them at its end.
-  if (!isFirstPass(feedState)) total.written += await writeDeferred(ingest, () => clock.now(), options)
   const end = await ingest.write(
     async (tx) => {
       const nowMs = clock.now()
@@ -80,22 +70,18 @@ export async function writePage(
     },
     { lock: 'markets' },
   )
-  return { ...total, ...end, rejected: rejects.length }
+  return { changed, ...end, rejected: rejects.length }
 }
-
-const isFirstPass = ({ fullAtMs }: FeedState): boolean => fullAtMs === null
 
 async function writePart(
   tx: StateWriter,
   feed: MarketFeed,
   feedState: FeedState,
   records: readonly MarketRecord[],
-  documentsMax: number,
   nowMs: number,
 ): Promise<PutReport> {
   await refuseIfTakenOver(tx, feed, feedState)
-  const options = { source: feed.id, isDeferred: isFirstPass(feedState), documentsMax }
-  const report = await putMarkets(tx, records, nowMs, options)
+  const report = await putMarkets(tx, records, nowMs, { source: feed.id })
   const rejected = new Set(report.rejects.map(({ kind, id }) => `${kind}/${id}`))
   const stored = records.filter(({ kind, id }) => id !== '' && !rejected.has(`${kind}/${id}`))
   await dropResolvedRejects(tx, feed.id, stored)

@@ -1,6 +1,6 @@
 // The current records, for documents: read one by one for a request, or with a few queries for many documents.
 import type { StateReader } from '#storage/state.ts'
-import type { RecordReference, StoredRecord } from '../records/documents.ts'
+import type { RecordGraph, RecordReference, StoredRecord } from '../records/documents.ts'
 import { type KindName, shownReferences } from '../records/kinds.ts'
 import {
   linkTargets,
@@ -31,35 +31,60 @@ export const currentRecords = (reader: StateReader): RecordSource => ({
 /** Names per query. The documents of one transaction on SQLite show fewer records. */
 const namesPerQuery = 2000
 
-/** The current records that the documents of these records show, read with a few queries for all of them. */
-export async function readCurrentRecords(reader: StateReader, starts: readonly RecordName[]): Promise<RecordSource> {
-  const records = new Map<string, StoredRecord | undefined>()
+/** The current records that some documents show. */
+export interface CurrentGraph extends RecordGraph {
+  /** When this record, or one that it shows, last changed. */
+  lastChangeMs(kind: KindName, id: string): number
+}
+
+/**
+ * The current records that the documents of these records show, read with a few queries for all of them. The reader needs
+ * one snapshot. `only`: the links that are followed; default: all.
+ */
+export async function readCurrentRecords(
+  reader: StateReader,
+  starts: readonly RecordName[],
+  only?: readonly string[],
+): Promise<CurrentGraph> {
+  const records = new Map<string, { readonly record: StoredRecord; readonly changedMs: number } | undefined>()
   const referring = new Map<string, readonly RecordReference[]>()
-  let names = starts
-  while (names.length > 0) {
+  const names: RecordName[] = []
+  let wanted = starts
+  while (wanted.length > 0) {
     const next = new Map<string, RecordName>()
-    for (let from = 0; from < names.length; from += namesPerQuery) {
-      const part = names.slice(from, from + namesPerQuery)
+    for (let from = 0; from < wanted.length; from += namesPerQuery) {
+      const part = wanted.slice(from, from + namesPerQuery)
       for (const [kind, id] of part) records.set(`${kind}/${id}`, undefined)
       if (records.size > recordsMax) throw new Error(`more than ${recordsMax} records in one set of documents`)
-      for (const { kind, id, ...row } of await selectRecords(reader, part)) {
+      for (const { kind, id, changedMs, ...row } of await selectRecords(reader, part)) {
         const record = parseStoredRecord(row)
-        records.set(`${kind}/${id}`, record)
-        for (const [name, target] of linkTargets(kind, record.links)) next.set(name, target)
+        records.set(`${kind}/${id}`, { record, changedMs })
+        names.push([kind, id])
+        for (const [name, target] of linkTargets(kind, record.links, only)) next.set(name, target)
       }
-      for (const [name, shown] of await selectReferring(reader, part)) referring.set(name, shown)
+      if (!only) for (const [name, shown] of await selectReferring(reader, part)) referring.set(name, shown)
     }
-    names = [...next].flatMap(([name, target]) => (records.has(name) ? [] : [target]))
+    wanted = [...next].flatMap(([name, target]) => (records.has(name) ? [] : [target]))
   }
+  const lastChanges = new Map<string, number>()
+  const lastChangeMs = (kind: KindName, id: string): number =>
+    lastChanges.getOrInsertComputed(`${kind}/${id}`, (name) => {
+      const found = records.get(name)
+      if (!found) return 0
+      const targets = [...linkTargets(kind, found.record.links).values()]
+      return Math.max(found.changedMs, ...targets.map((target) => lastChangeMs(...target)))
+    })
   return {
-    record: async (kind, id) => records.get(`${kind}/${id}`),
-    referring: async ({ from, to }, id) => referring.get(`${from}>${to}/${id}`) ?? [],
+    record: (kind, id) => records.get(`${kind}/${id}`)?.record,
+    referring: ({ from, to }, id) => referring.get(`${from}>${to}/${id}`) ?? [],
+    names: () => names,
+    lastChangeMs,
   }
 }
 
 const selectRecords = (reader: StateReader, names: readonly RecordName[]) =>
-  reader.all<{ kind: KindName; id: string; fields: string; links: string }>(
-    `select r.kind, r.id, r.fields, r.links from json_each(?) as k
+  reader.all<{ kind: KindName; id: string; fields: string; links: string; changedMs: number }>(
+    `select r.kind, r.id, r.fields, r.links, r.changed_ms as "changedMs" from json_each(?) as k
      join market_records r on r.kind = k.value ->> 0 and r.id = k.value ->> 1`,
     JSON.stringify(names),
   )

@@ -157,7 +157,7 @@ async function findMarketIdAsOf(
 
 /** Reads the current state first, so that a commit in between is undone. */
 export async function wasVanished(reader: StateReader, id: string, seq: number): Promise<boolean> {
-  const current = 'select vanished_ms as "vanishedMs" from market_documents where market_id = ?'
+  const current = `select vanished_ms as "vanishedMs" from market_records where kind = 'market' and id = ?`
   const document = await reader.get<{ vanishedMs: number | null }>(current, id)
   const next = await reader.get<{ change_type: string }>(
     `select change_type from market_versions

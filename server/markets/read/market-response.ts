@@ -1,10 +1,8 @@
-// Finds the finished response about a market, by slug (current or past) or by id. Recent responses are cached in memory
-// with their headers. If a bulk write postponed the document (behaviour/markets.md#bulk-writes), it is composed for the
-// request.
+// Finds the response about a market, by slug (current or past) or by id. It is composed from the current records. Recent
+// responses are cached in memory with their headers.
 //
-// A response of another revision than the newest known one is sent, but not cached (response-cache.ts).
+// A response of another version than the newest known one is sent, but not cached (response-cache.ts).
 import { type Awaitable, whenReady } from '#core/awaitable.ts'
-import { Fault } from '#core/fault.ts'
 import { httpDate } from '#http/etag.ts'
 import type { HandlerResult } from '#http/handler.ts'
 import type { StateReader } from '#storage/state.ts'
@@ -12,8 +10,8 @@ import type { MarketsContext } from '../context.ts'
 import { withoutTags } from '../records/documents.ts'
 import { gzipBody } from '../records/gzip-body.ts'
 import type { MarketKey } from '../records/kinds.ts'
-import { marketAsOf } from './market-as-of.ts'
-import { slugOrder, slugsWithDocuments } from './slug-precedence.ts'
+import { type ComposedMarket, composeMarkets } from './compose-markets.ts'
+import { findMarketId } from './slug-precedence.ts'
 import { readHistoryHead } from './versions.ts'
 
 export interface MarketResponse {
@@ -38,29 +36,6 @@ export interface ResponseForms {
   readonly byteCount: number
 }
 
-interface DocumentRow {
-  readonly id: string
-  readonly slug: string
-  readonly body: Uint8Array
-  readonly body_gzip: Uint8Array | null
-  readonly vanished_ms: number | null
-  readonly tags_at: number
-  readonly etag: string
-  readonly modified_ms: number
-  /** Of all markets, in the same snapshot. */
-  readonly revision: number
-}
-
-const columns = `d.slug, d.body, d.body_gzip, d.tags_at, d.etag, d.modified_ms, d.vanished_ms,
-  (select revision from market_revision) as revision`
-
-const selectBySlug = `select s.market_id as id, ${columns} from ${slugsWithDocuments} order by ${slugOrder} limit 1`
-
-const selectById = `
-  select r.id, ${columns}
-  from market_records r left join market_documents d on d.market_id = r.id
-  where r.kind = 'market' and r.id = ?`
-
 export function findMarketResponse(
   context: MarketsContext,
   key: MarketKey,
@@ -82,79 +57,74 @@ async function readForms(
   key: MarketKey,
   cacheKey: string,
 ): Promise<ResponseForms | undefined> {
-  const isSlug = typeof key === 'string'
-  const [sql, value] = isSlug ? [selectBySlug, key] : [selectById, key.id]
-  const read = (reader: StateReader) => reader.get<DocumentRow | UnwrittenRow>(sql, value)
+  const { responses } = markets
   // The primary may have a market, or a version of it, that a replica lacks.
-  const replicaRow = ingest.hasReplicas ? await read(ingest.recent) : undefined
-  const isRecent = replicaRow !== undefined && markets.responses.isRecent(replicaRow.revision ?? -1)
-  const row = isRecent ? replicaRow : await read(ingest)
-  if (!row) return undefined
-  const whole = row.body === null ? await composeUnwritten(ingest, row.id) : row
-  if (!whole) throw beingWritten()
-  const forms = buildForms(whole, isSlug ? key : whole.slug, settings.markets.maxAgeSeconds)
-  if (whole === row) markets.responses.keep(cacheKey, forms, whole.revision, settings.markets.cacheMegabytes * 2 ** 20)
+  const read = await ingest.recent.snapshot(
+    async (reader) => responses.isRecent((await readHistoryHead(reader)).seq),
+    async (reader) => ({ ...(await readMarket(reader, key)), seq: (await readHistoryHead(reader)).seq }),
+  )
+  const {
+    market,
+    vanishedMs = null,
+    seq,
+  } = read.market || !ingest.hasReplicas ? read : await readFromPrimary(ingest, key)
+  if (!market) return undefined
+  const requestedSlug = typeof key === 'string' ? key : market.slug
+  const forms = buildForms(market, vanishedMs, requestedSlug, settings.markets.maxAgeSeconds)
+  responses.keep(cacheKey, forms, seq, settings.markets.cacheMegabytes * 2 ** 20)
   return forms
 }
 
-type UnwrittenRow = { readonly [name in keyof DocumentRow]: name extends 'id' ? string : null }
+const readFromPrimary = (ingest: MarketsContext['ingest'], key: MarketKey) =>
+  ingest.snapshot(async (reader) => ({
+    ...(await readMarket(reader, key)),
+    seq: (await readHistoryHead(reader)).seq,
+  }))
 
-/**
- * The document of a market that a bulk write has stored without one. Undefined if it has too many related records to be
- * composed for one request. It is composed as of the newest version, so it is consistent, whatever is committed meanwhile.
- */
-export async function composeUnwritten(
-  reader: StateReader,
-  id: string,
-  yieldOnce?: () => Promise<void>,
-): Promise<DocumentRow | undefined> {
-  const { atMs } = await readHistoryHead(reader)
-  const market = await marketAsOf(reader, { id }, atMs, { yieldOnce }).catch((error: unknown) => {
-    if (error instanceof Fault && error.code === 'markets.too_many_changes') return undefined
-    throw error
-  })
-  return (
-    market && { ...market, tags_at: market.tagsAt, body_gzip: null, modified_ms: atMs, vanished_ms: null, revision: -1 }
-  )
+async function readMarket(reader: StateReader, key: MarketKey) {
+  const id = typeof key === 'string' ? await findMarketId(reader, key) : key.id
+  if (id === undefined) return {}
+  const market = (await composeMarkets(reader, [id])).get(id)
+  const sql = `select vanished_ms as "vanishedMs" from market_records where kind = 'market' and id = ?`
+  const row = market && (await reader.get<{ vanishedMs: number | null }>(sql, id))
+  return { market, vanishedMs: row?.vanishedMs }
 }
 
-export const beingWritten = (): Fault =>
-  new Fault('markets.not_covered', {
-    message: 'This market has been stored, and its response is being prepared.',
-    retryAfterMs: 10_000,
-  })
-
-function buildForms(row: DocumentRow, requestedSlug: string, maxAgeSeconds: number): ResponseForms {
-  const { body, body_gzip: bodyGzip, tags_at: tagsAt, etag } = row
+function buildForms(
+  { body, tagsAt, etag, slug, modifiedMs }: ComposedMarket,
+  vanishedMs: number | null,
+  requestedSlug: string,
+  maxAgeSeconds: number,
+): ResponseForms {
   // Each form needs its own ETag. The forms are derived from one document, so a suffix suffices.
   const toResponse = (bytes: Uint8Array, suffix: string, query: string): MarketResponse => {
     const tag = suffix === '' ? etag : `${etag.slice(0, -1)}-${suffix}"`
-    const contentLocation = row.slug !== requestedSlug && {
-      'content-location': `/markets/slug/${encodeURIComponent(row.slug)}${query}`,
+    const contentLocation = slug !== requestedSlug && {
+      'content-location': `/markets/slug/${encodeURIComponent(slug)}${query}`,
     }
     const headers = {
       etag: tag,
-      'last-modified': httpDate(row.modified_ms),
+      'last-modified': httpDate(modifiedMs),
       'cache-control': `public, max-age=${maxAgeSeconds}`,
       vary: 'accept-encoding',
       ...(suffix.includes('g') && { 'content-encoding': 'gzip' }),
       ...contentLocation,
       // See behaviour/markets.md#vanished-markets.
-      'x-tetrad-as-of': new Date(row.vanished_ms ?? row.modified_ms).toISOString(),
+      'x-tetrad-as-of': new Date(vanishedMs ?? modifiedMs).toISOString(),
     }
     return {
-      slug: row.slug,
+      slug,
       bytes,
       etag: tag,
-      modifiedMs: row.modified_ms,
-      vanished: row.vanished_ms !== null,
+      modifiedMs,
+      vanished: vanishedMs !== null,
       headers,
     }
   }
   const buildForm = (tags: boolean, isGzip: boolean): MarketResponse => {
     const isWhole = tags || tagsAt < 0
     const bytes = isWhole ? body : withoutTags(body, tagsAt)
-    const gzipped = isGzip ? (isWhole ? bodyGzip : gzipBody(bytes)) : null
+    const gzipped = isGzip ? gzipBody(bytes) : null
     const suffix = `${isWhole ? '' : 't'}${gzipped ? 'g' : ''}`
     return toResponse(gzipped ?? bytes, suffix, tags ? '' : '?include_tag=false')
   }
@@ -165,7 +135,7 @@ function buildForms(row: DocumentRow, requestedSlug: string, maxAgeSeconds: numb
       forms[at] ??= buildForm(tags, isGzip)
       return forms[at]
     },
-    // An upper limit: counts all four forms.
-    byteCount: 2 * (body.byteLength + (bodyGzip?.byteLength ?? 0)),
+    // An upper limit of all four forms together. The compressed ones take less than half.
+    byteCount: 3 * body.byteLength,
   }
 }

@@ -4,8 +4,8 @@ import type { State } from '#storage/state.ts'
 import { ResponseCache } from './response-cache.ts'
 
 /** A store whose markets have this revision. */
-const stateAt = (revision: number) =>
-  ({ version: () => revision, get: async () => ({ revision }) }) as Pick<State, 'version' | 'get'> as State
+const stateAt = (seq: number) =>
+  ({ version: () => seq, get: async () => ({ seq }) }) as Pick<State, 'version' | 'get'> as State
 
 test('the oldest response is dropped first, unless it was used', async () => {
   const cache = new ResponseCache<{ byteCount: number; name: string }>()

@@ -1,6 +1,6 @@
 // Caches recently requested market responses.
 //
-// 1. A response is never older than the store: all are dropped when the revision of the markets has changed. The revision
+// 1. A response is never older than the store: all are dropped when there is a new version of any record. Its number, the revision,
 //    is read when the version of their tables has changed. A response is kept only if it was read at that revision:
 //    a replica may be behind.
 // 2. The cache is limited in bytes. The oldest response is dropped first, unless it was used since it was added or last
@@ -20,8 +20,8 @@ export class ResponseCache<T extends { readonly byteCount: number }> {
   /** Call this before `find`. */
   dropOutdated(state: State): Awaitable<void> {
     const revision = this.#revisions(state, 'markets', async () => {
-      const row = await state.get<{ revision: number }>('select revision from market_revision')
-      return row?.revision ?? -1
+      const row = await state.get<{ seq: number }>('select seq from market_revision')
+      return row?.seq ?? -1
     })
     return whenReady(revision, (present) => this.#dropUnlessAt(present))
   }

@@ -5,10 +5,9 @@ import type { StateReader } from '#storage/state.ts'
 /** The market's current slug, the slugs in its `pastSlugs`, and its earlier slugs here. */
 export const slugRanks = { present: 0, listed: 1, former: 2 } as const
 
-/** The rows of a slug with the documents of their markets, and their order of precedence. */
-export const slugsWithDocuments =
-  'market_slugs s left join market_documents d on d.market_id = s.market_id where s.slug = ?'
-export const slugOrder = 's.rank, d.vanished_ms is not null, s.since_seq desc, s.market_id'
+const selectId = `select s.market_id as id from market_slugs s
+  left join market_records r on r.kind = 'market' and r.id = s.market_id
+  where s.slug = ? order by s.rank, r.vanished_ms is not null, s.since_seq desc, s.market_id limit 1`
 
 export interface SlugCandidate {
   readonly id: string
@@ -18,14 +17,12 @@ export interface SlugCandidate {
   readonly sinceSeq: number
 }
 
-/** The order of `slugOrder`. */
+/** The order of `selectId`. */
 export const compareCandidates = (a: SlugCandidate, b: SlugCandidate): number =>
   a.rank - b.rank ||
   Number(a.isVanished) - Number(b.isVanished) ||
   b.sinceSeq - a.sinceSeq ||
   (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)
 
-export async function findMarketId(reader: StateReader, slug: string): Promise<string | undefined> {
-  const sql = `select s.market_id as id from ${slugsWithDocuments} order by ${slugOrder} limit 1`
-  return (await reader.get<{ id: string }>(sql, slug))?.id
-}
+export const findMarketId = async (reader: StateReader, slug: string): Promise<string | undefined> =>
+  (await reader.get<{ id: string }>(selectId, slug))?.id

@@ -56,10 +56,15 @@ export async function loadRecordGraph(
   }
 }
 
-/** The records that a record links to, each once. */
-export function linkTargets(kind: KindName, links: StoredRecord['links']): ReadonlyMap<string, RecordName> {
+/** The records that a record links to, each once. `only`: through these links; default: all. */
+export function linkTargets(
+  kind: KindName,
+  links: StoredRecord['links'],
+  only?: readonly string[],
+): ReadonlyMap<string, RecordName> {
   const targets = new Map<string, RecordName>()
   for (const [field, ids] of Object.entries(links)) {
+    if (only && !only.includes(field)) continue
     const to = kinds[kind].links[field]?.to
     if (to) for (const id of ids) targets.set(`${to}/${id}`, [to, id])
   }

@@ -6,17 +6,14 @@ import { decompose, type Renames } from '../records/decompose.ts'
 import type { SplitRecord } from '../records/json-splitter.ts'
 import type { KindName } from '../records/kinds.ts'
 import type { Reject } from './accept-records.ts'
-import { writeDeferred } from './deferred-documents.ts'
 import { type PutReport, putMarkets } from './put-markets.ts'
-import { partSizes, WritePart } from './write-parts.ts'
+import { WritePart } from './write-parts.ts'
 
 export interface ImportTotals {
   /** Records in the file, valid or not. */
   readonly read: number
   /** New or changed records, including records inside others. */
   readonly changed: number
-  /** New or changed documents. */
-  readonly written: number
   readonly stale: number
   readonly rejected: number
 }
@@ -39,7 +36,7 @@ export async function importMarkets(
   options: ImportOptions,
 ): Promise<ImportTotals> {
   const { kind, renames, source, file, onReject, onBatch, signal } = options
-  const totals = { read: 0, changed: 0, written: 0, stale: 0, rejected: 0 }
+  const totals = { read: 0, changed: 0, stale: 0, rejected: 0 }
   const { engine } = context.ingest
   let part = new WritePart(engine)
   const addReject = async (reject: Reject) => {
@@ -50,13 +47,11 @@ export async function importMarkets(
     if (part.records.length === 0) return
     const { records } = part
     part = new WritePart(engine)
-    const putOptions = { source, isDeferred: true, documentsMax: partSizes[engine].documents }
     const report: PutReport = await context.ingest.write(
-      (tx) => putMarkets(tx, records, context.clock.now(), putOptions),
+      (tx) => putMarkets(tx, records, context.clock.now(), { source }),
       { lock: 'markets' },
     )
     totals.changed += report.changed
-    totals.written += report.written
     totals.stale += report.stale
     for (const reject of report.rejects) await addReject(reject)
     onBatch?.({ ...totals })
@@ -74,8 +69,6 @@ export async function importMarkets(
     if (part.isFull) await flush()
   }
   if (!signal?.aborted) await flush()
-  // Also after an abort, so that the imported records are served.
-  totals.written += await writeDeferred(context.ingest, () => context.clock.now())
   return totals
 }
 

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { openContext, type TestContext } from '#test/context.ts'
+import { listDocuments } from '#test/market-documents.ts'
 import { findMarketResponse } from '../read/market-response.ts'
 import { decompose, Renames } from '../records/decompose.ts'
 import { JsonSplitter } from '../records/json-splitter.ts'
@@ -195,23 +196,23 @@ describe('files', () => {
       'm.json:3   is not JSON (…)',
       'm.json:4  id is required',
     ])
-    assert.deepEqual([totals.read, totals.rejected, totals.written], [4, 3, 2])
+    assert.deepEqual([totals.read, totals.rejected], [4, 3])
     assert.equal((await readBody(context, 'four')).events[0].title, 'Ten')
   })
 
   test('importing the same file again changes no record, version or drift', async () => {
     await using context = await openContext()
     await importText(context, text)
-    const tables = ['records', 'documents', 'versions', 'drift', 'revision', 'slugs', 'links', 'deferred_documents']
+    const tables = ['records', 'versions', 'drift', 'revision', 'slugs', 'links', 'search', 'list']
     const all = () => Promise.all(tables.map((name) => context.ingest.all(`select * from market_${name}`)))
     const before = await all()
     context.clock.advance(60_000)
     const { totals } = await importText(context, text)
-    assert.deepEqual([totals.changed, totals.written], [0, 0])
+    assert.equal(totals.changed, 0)
     assert.deepEqual(await all(), before)
   })
 
-  test('a bulk import writes each document once, with the same result as a single batch', async () => {
+  test('an import in parts has the same result as a single batch', async () => {
     const lines = Array.from({ length: 450 }, (_, at) =>
       JSON.stringify({
         id: String(at),
@@ -220,13 +221,11 @@ describe('files', () => {
       }),
     )
     await using bulk = await openContext()
-    const { totals } = await importText(bulk, lines.join('\n'))
-    assert.equal(totals.written, 450)
+    await importText(bulk, lines.join('\n'))
     await using atOnce = await openContext()
     const records = lines.flatMap((line) => decompose(JSON.parse(line), 'market', new Renames()))
     await atOnce.ingest.write((tx) => putMarkets(tx, records, 0))
-    const etagsOf = (context: TestContext) =>
-      context.ingest.all('select market_id, etag from market_documents order by market_id')
+    const etagsOf = async (context: TestContext) => (await listDocuments(context.ingest)).map(({ etag }) => etag)
     assert.deepEqual(await etagsOf(bulk), await etagsOf(atOnce))
     assert.deepEqual((await readBody(bulk, 'm-0')).events[0].series, [{ id: '20', title: 'S' }])
   })

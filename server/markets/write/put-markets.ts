@@ -1,15 +1,12 @@
-// Stores market records and writes the documents of all affected markets in one transaction. Imports, feeds and the demo
-// use it. Each part has its own file: which records are accepted (accept-records.ts), how they are merged
-// (records/merge-record.ts), their rows (record-set.ts), versions, snapshots, drift, and the affected documents.
+// Stores market records in one transaction. Imports, feeds and the demo use it. Each part has its own file: which records are
+// accepted (accept-records.ts), how they are merged (records/merge-record.ts), their rows (record-set.ts), versions,
+// snapshots, drift, and what changes elsewhere (affected.ts). Responses are composed when they are requested.
 //
 // 1. A record is stored once. Storing it again replaces its values and the links it lists, but a partial record only adds
 //    to it (behaviour/markets.md#partial-records). Storing the same content changes nothing.
-// 2. At commit, the document of every market that shows a changed record has been rewritten, so readers never see a
-//    partial update. With `isDeferred`, or beyond `documentsMax`, documents may follow later, except those of stored
-//    markets that changed themselves (up to `documentsMax`). Each document is always consistent.
-// 3. Only affected documents are written: those of markets that link to a changed record, directly or indirectly. Some
-//    documents show only a reference to a record: its id, slug and title. They are affected if one of these changed, or
-//    the link.
+// 2. A response shows all of a commit or nothing of it.
+// 3. Every change of a response has a version, and the time of the change is stored with a record that the response shows:
+//    the changed one, or the one that holds a reference to it.
 // 4. A record with an older `updatedAt` than the stored one changes nothing (behaviour/markets.md#partial-records). A
 //    stored `updatedAt` in the future counts as wrong, so any record replaces it.
 // 5. A record that occurs several times in one write has several versions, in order; equal ones count once.
@@ -21,19 +18,15 @@ import type { KindName } from '../records/kinds.ts'
 import { isOlder, mergeExtraFields, mergeRecord, textOrNull } from '../records/merge-record.ts'
 import { type MarketRecord, type NormalizedRecord, parsePastSlugs } from '../records/normalize.ts'
 import { type AcceptedRecord, acceptRecords, type Reject } from './accept-records.ts'
-import { AffectedRecords, addRecordsWithReference, findMarketsShowing } from './affected-markets.ts'
-import { deferDocuments } from './deferred-documents.ts'
 import { DriftCount } from './drift.ts'
 import { RecordSet, type RowOfRecord } from './record-set.ts'
+import { writeSearchRows } from './search-rows.ts'
 import { putSnapshots, type Snapshot, snapshotEvery } from './snapshots.ts'
 import { openVersionWriter, type VersionWriter } from './version-writer.ts'
-import { writeDocuments } from './write-documents.ts'
 
 export interface PutReport {
-  /** New or changed records of all four kinds. */
+  /** New or changed records of all kinds. */
   readonly changed: number
-  /** New or changed documents. */
-  readonly written: number
   /** Records older than the stored ones. */
   readonly stale: number
   /** Records that cannot be stored; the others were stored. */
@@ -43,27 +36,14 @@ export interface PutReport {
 export interface PutOptions {
   /** The source under which drift is counted. */
   readonly source?: string
-  /**
-   * Write only the documents of markets that changed and were stored before, and leave the others, also those of new
-   * markets, to `writeDeferred`. For bulk writes: otherwise the documents of a series with a thousand events are written a
-   * thousand times.
-   */
-  readonly isDeferred?: boolean
-  /** If more documents than this are affected, they are deferred as with `isDeferred`, and at most this many are written now. */
-  readonly documentsMax?: number
 }
-
-const unlimited = 2 ** 31
 
 /** What one transaction changes. */
 interface PutBatch {
   readonly nowMs: number
   readonly records: RecordSet
   readonly versions: VersionWriter
-  readonly affected: AffectedRecords
   readonly drift: DriftCount
-  /** Ids of markets that this batch changes and that were stored before it. Each once: a market may have several versions. */
-  readonly updatedMarkets: Set<string>
   readonly snapshots: Snapshot[]
 }
 
@@ -73,44 +53,30 @@ export async function putMarkets(
   tx: StateWriter,
   records: Iterable<MarketRecord>,
   nowMs: number,
-  { source = 'import', isDeferred = false, documentsMax = unlimited }: PutOptions = {},
+  { source = 'import' }: PutOptions = {},
 ): Promise<PutReport> {
   const { accepted, rejects } = acceptRecords(records)
   const batch: PutBatch = {
     nowMs,
     records: await RecordSet.read(tx, kindsAndIds(accepted)),
     versions: await openVersionWriter(tx, nowMs),
-    affected: new AffectedRecords(),
     drift: new DriftCount(),
-    updatedMarkets: new Set(),
     snapshots: [],
   }
   const outcomes = accepted.map(({ record, normalized }) => putRecord(batch, record, normalized))
-  await batch.records.write(tx)
+  const changes = await batch.records.write(tx, batch.versions.atMs)
+  await writeSearchRows(tx, changes)
   await putSnapshots(tx, batch.snapshots)
   await batch.drift.store(tx, source, nowMs)
-  const written = await writeAffectedDocuments(tx, batch, isDeferred, documentsMax)
-  await batch.versions.write({ hasNewDocuments: written > 0 })
+  await batch.versions.write()
   const count = (outcome: Outcome) => outcomes.filter((one) => one === outcome).length
-  return { changed: count('changed'), written, stale: count('stale'), rejects }
+  return { changed: count('changed'), stale: count('stale'), rejects }
 }
 
 /** Each record of the batch once. */
 const kindsAndIds = (accepted: readonly AcceptedRecord[]): (readonly [KindName, string])[] => [
   ...new Map(accepted.map(({ record: { kind, id } }) => [`${kind}/${id}`, [kind, id] as const])).values(),
 ]
-
-async function writeAffectedDocuments(
-  tx: StateWriter,
-  { affected, updatedMarkets, versions }: PutBatch,
-  isDeferred: boolean,
-  documentsMax: number,
-): Promise<number> {
-  const markets = isDeferred ? 'deferred' : await findMarketsShowing(tx, affected, documentsMax)
-  if (markets !== 'deferred' && markets !== 'too many') return writeDocuments(tx, markets, versions.atMs)
-  await deferDocuments(tx, affected)
-  return writeDocuments(tx, [...updatedMarkets].slice(0, documentsMax), versions.atMs)
-}
 
 /** Changes one record in memory; `putMarkets` writes all of them. */
 function putRecord(batch: PutBatch, record: MarketRecord, normalized: NormalizedRecord): Outcome {
@@ -140,13 +106,14 @@ function toRow(stored: RowOfRecord | undefined, record: MarketRecord, normalized
       links: JSON.stringify(links),
       extra_fields: mergeExtraFields(stored?.row.extra_fields, record, normalized),
       changes_since_snapshot: stored?.row.changes_since_snapshot ?? 0,
+      changed_ms: stored?.row.changed_ms ?? 0,
     },
   }
 }
 
-/** A new or changed record: its row, its version, a snapshot if one is due, its slugs, and what shows it. */
+/** A new or changed record: its row, its version, a snapshot if one is due, and its slugs. */
 function storeChange(
-  { records, versions, affected, updatedMarkets, snapshots }: PutBatch,
+  { records, versions, snapshots }: PutBatch,
   kind: KindName,
   id: string,
   stored: RowOfRecord | undefined,
@@ -156,12 +123,9 @@ function storeChange(
   const changeCount = row.changes_since_snapshot + (stored ? 1 : 0)
   const isSnapshotDue = changeCount >= snapshotEvery
   records.put(kind, id, { record, row: { ...row, changes_since_snapshot: isSnapshotDue ? 0 : changeCount } })
-  affected.add(kind, id)
   // The snapshot and the slugs below get the number of this version.
   if (stored) versions.append(kind, id, 'changed', diffRecords(kind, stored.record, record))
   else versions.append(kind, id, 'created')
-  if (kind === 'market' && records.wasStored(kind, id)) updatedMarkets.add(id)
   if (isSnapshotDue) snapshots.push({ kind, id, seq: versions.seq(), fields: row.fields, links: row.links })
   if (kind === 'market') records.putSlugs(id, row.slug, parsePastSlugs(record.fields.pastSlugs), versions.seq())
-  addRecordsWithReference(affected, kind, stored, next)
 }

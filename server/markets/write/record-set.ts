@@ -5,6 +5,7 @@ import { slugRanks } from '../read/slug-precedence.ts'
 import type { StoredRecord } from '../records/documents.ts'
 import { type KindName, kinds } from '../records/kinds.ts'
 import { linkTargets, parseStoredRecord, type RecordName } from '../records/record-graph.ts'
+import { findReferenceHolders, type RecordChange } from './affected.ts'
 import { putListRows } from './list-rows.ts'
 
 export interface RecordRow {
@@ -14,6 +15,7 @@ export interface RecordRow {
   readonly links: string
   readonly extra_fields: string | null
   readonly changes_since_snapshot: number
+  readonly changed_ms: number
 }
 
 /** A record with its row. */
@@ -35,7 +37,9 @@ interface Slug {
   readonly sinceSeq: number
 }
 
-const rowColumns = ['slug', 'title', 'fields', 'links', 'extra_fields', 'changes_since_snapshot'] as const
+const rowColumns = [
+  ...['slug', 'title', 'fields', 'links', 'extra_fields', 'changes_since_snapshot', 'changed_ms'],
+] as readonly (keyof RecordRow)[]
 const linkColumns = ['to_kind', 'to_id', 'from_kind', 'from_id'] as const
 const addLinks = `on conflict (${linkColumns.join(', ')}) do nothing`
 
@@ -76,11 +80,6 @@ export class RecordSet {
     return this.#entries.get(`${kind}/${id}`)?.current
   }
 
-  /** Before this batch. */
-  wasStored(kind: KindName, id: string): boolean {
-    return this.#entries.get(`${kind}/${id}`)?.stored !== undefined
-  }
-
   put(kind: KindName, id: string, next: RowOfRecord): void {
     const entry = this.#entries.getOrInsertComputed(`${kind}/${id}`, () => {
       return { kind, id, stored: undefined, current: undefined }
@@ -109,14 +108,21 @@ export class RecordSet {
     if (slug !== null) put(slug, slugRanks.present)
   }
 
-  /** Writes what differs from the stored records. */
-  async write(tx: StateWriter): Promise<void> {
+  /** Writes what differs from the stored records, and returns it. */
+  async write(tx: StateWriter, atMs: number): Promise<readonly RecordChange[]> {
     const changed = [...this.#entries.values()].flatMap(({ current, stored, ...name }) =>
       current && current !== stored ? [{ ...name, current, stored }] : [],
     )
     const columns = ['kind', 'id', ...rowColumns]
-    const rows = changed.map(({ kind, id, current }) => [kind, id, ...rowColumns.map((column) => current.row[column])])
+    const rows = changed.map(({ kind, id, current, stored }) => {
+      const isShown = stored?.row.fields !== current.row.fields || stored.row.links !== current.row.links
+      const row = { ...current.row, changed_ms: isShown ? atMs : current.row.changed_ms }
+      return [kind, id, ...rowColumns.map((column) => row[column])]
+    })
     await tx.insertMany('market_records', columns, rows, replaceOnConflict(['kind', 'id'], columns))
+    const holders = new Map(changed.flatMap(findReferenceHolders).map((name) => [name.join('/'), name]))
+    const holderRows = [...holders.values()].map((name) => [...name, atMs])
+    await tx.updateMany('market_records', ['kind', 'id'], ['changed_ms'], holderRows)
     const links = changed.map(({ kind, id, current, stored }) => {
       const before = linkTargets(kind, stored?.record.links ?? {})
       const now = linkTargets(kind, current.record.links)
@@ -143,6 +149,7 @@ export class RecordSet {
         ...{ kind, id, old: stored?.record.fields, next: current.record.fields },
       })),
     )
+    return changed
   }
 
   async #writeSlugs(tx: StateWriter): Promise<void> {

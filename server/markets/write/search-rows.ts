@@ -1,8 +1,11 @@
-// Writes the search index (search.ts), in the transaction that writes the documents, so both agree. Ingesters load this
+// Writes the search index (search.ts), in the transaction that writes the records, so both agree. Ingesters load this
 // file without the handler of the search.
 import { splitWords } from '#core/split-words.ts'
 import type { StateWriter, Value } from '#storage/state.ts'
+import { readCurrentRecords } from '../read/current-records.ts'
 import type { RecordGraph, StoredRecord } from '../records/documents.ts'
+import { marketNames } from '../records/record-graph.ts'
+import { findMarketsWithNewWords, type RecordChange } from './affected.ts'
 
 /** Larger than any volume, and small enough that ranks are exact integers. */
 export const openRank = 1e15
@@ -36,8 +39,25 @@ function marketWords(graph: RecordGraph, { fields, links }: StoredRecord): strin
   return [...new Set(texts.flatMap(splitAndCutWords))].slice(0, wordsPerMarketMax)
 }
 
-/** Call this in the transaction that writes the documents of the markets. Each market is given once. */
-export async function putSearchRows(tx: StateWriter, graph: RecordGraph, ids: readonly string[]): Promise<void> {
+/** Markets whose words are loaded together. */
+const marketsAtOnce = 500
+
+/** Call this after the records have been written, in the same transaction. */
+export async function writeSearchRows(tx: StateWriter, changes: readonly RecordChange[]): Promise<void> {
+  const ids = await findMarketsWithNewWords(tx, changes)
+  for (let from = 0; from < ids.length; from += marketsAtOnce) await putWords(tx, ids.slice(from, from + marketsAtOnce))
+  const withWords = new Set(ids)
+  const ranks = changes.flatMap(({ kind, id, stored, current }) => {
+    if (kind !== 'market' || !stored || withWords.has(id)) return []
+    const rank = marketRank(current.record.fields)
+    return rank === marketRank(stored.record.fields) ? [] : [[id, rank]]
+  })
+  await tx.updateMany('market_search', ['market_id'], ['rank'], ranks)
+}
+
+/** Each market is given once. */
+async function putWords(tx: StateWriter, ids: readonly string[]): Promise<void> {
+  const graph = await readCurrentRecords(tx, marketNames(ids), ['events', 'tags'])
   const stored = await tx.all<{ id: string; rank: number; words: string }>(
     'select market_id as id, rank, words from market_search where market_id in (select atom from json_each(?))',
     JSON.stringify(ids),

@@ -5,7 +5,7 @@ import { readHistoryHead } from '../read/versions.ts'
 import type { ChangeType, Diff } from '../records/diff-records.ts'
 import type { KindName } from '../records/kinds.ts'
 
-/** Appends versions within one transaction. `close` writes them. */
+/** Appends versions within one transaction. `write` writes them. */
 export async function openVersionWriter(tx: StateWriter, nowMs: number) {
   const head = await readHistoryHead(tx)
   const atMs = Math.max(nowMs, head.atMs)
@@ -19,12 +19,10 @@ export async function openVersionWriter(tx: StateWriter, nowMs: number) {
       seq += 1
       rows.push([seq, atMs, kind, id, changeType, stringifyJson(diff)])
     },
-    /** `hasNewDocuments`: cached responses are out of date. */
-    async write({ hasNewDocuments }: { readonly hasNewDocuments: boolean }): Promise<void> {
-      if (seq === head.seq && !hasNewDocuments) return
+    async write(): Promise<void> {
+      if (seq === head.seq) return
       await tx.insertMany('market_versions', ['seq', 'at_ms', 'kind', 'id', 'change_type', 'diff'], rows)
-      const sql = 'update market_revision set seq = ?, at_ms = ?, revision = revision + ?'
-      await tx.run(sql, seq, atMs, hasNewDocuments ? 1 : 0)
+      await tx.run('update market_revision set seq = ?, at_ms = ?', seq, atMs)
     },
   }
 }

@@ -1,4 +1,4 @@
-// Divides bulk writes of market records into transactions. On SQLite all other writes of ingest wait for each of them, and
+// Divides market records into transactions. On SQLite all other writes of ingest wait for each of them, and
 // so do requests that store a funding, so they are short. On PostgreSQL each statement is a round trip, so they have many
 // rows (decisions/pass-many-rows-as-arrays.md).
 import type { State } from '#storage/state.ts'
@@ -8,19 +8,12 @@ interface PartSizes {
   /** Approximate number of records, and of markets among them. */
   readonly records: number
   readonly markets: number
-  /** Documents that are written with the records. A new event of a series changes the documents of all its markets. */
-  readonly documents: number
-  /** Deferred documents. Ten take about 8 ms. */
-  readonly deferred: number
-  /** Deferred records that are replaced by those that show them, and how many these may be. */
-  readonly raised: number
-  readonly parents: number
 }
 
 /** Rows of one transaction. */
-export const partSizes: Readonly<Record<State['engine'], PartSizes>> = {
-  sqlite: { records: 100, markets: 25, documents: 25, deferred: 10, raised: 200, parents: 500 },
-  postgres: { records: 20_000, markets: 1000, documents: 1000, deferred: 1000, raised: 2000, parents: 10_000 },
+const partSizes: Readonly<Record<State['engine'], PartSizes>> = {
+  sqlite: { records: 100, markets: 25 },
+  postgres: { records: 20_000, markets: 1000 },
 }
 
 /** The records of the next transaction. Those of one source record stay together. */

@@ -2,7 +2,7 @@
 //
 // 1. Amounts and rates are text or whole numbers, never floating-point numbers.
 // 2. Only a few batches are in memory at a time, however many rows a dataset has.
-// 3. Rows of one table are read in one snapshot (tables.ts). Duties are read in one snapshot per batch (duties.ts).
+// 3. Rows of one table are read in one snapshot (tables.ts). Duties and markets are read in one snapshot per batch.
 import { amounts, counts } from '#validators/method/measures.ts'
 
 export type DatasetName = 'duties' | TableName

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { parquetMetadata, parquetReadObjects } from 'hyparquet'
 import { dateAt } from '#core/calendar.ts'
 import { csvRows } from '#core/csv.ts'
+import { putMarkets } from '#markets/write/put-markets.ts'
 import { openContext, type TestContext } from '#test/context.ts'
 import { perfect, writeEpochs } from '#test/validators-world.ts'
 import { updateDuties } from '#validators/duties/store.ts'
@@ -217,11 +218,8 @@ test('fundings, labels, markets and quotes are selected by time', async () => {
       volume: '12345678901234567890.10',
       endDate: '2026-11-15T12:00:00Z',
     }
-    await tx.insertMany(
-      'market_documents',
-      ['market_id', 'slug', 'body', 'tags_at', 'etag', 'modified_ms'],
-      [['5', 'five', Buffer.from(JSON.stringify(document)), -1, 'e', 1_500_000]],
-    )
+    const { id, ...fields } = document
+    await putMarkets(tx, [{ kind: 'market', id, fields }], 1_500_000)
   })
   await context.state.write(async (tx) => {
     const quote = {

@@ -1,4 +1,4 @@
-// The datasets that are read from tables of the state: fundings, labels, markets and quotes.
+// The datasets that are read from tables of the state: fundings, labels and quotes; and, in a file of its own, markets.
 import type { Receipt } from '#api/contract/wire/fx-extensions.ts'
 import { toHex } from '#explorer/funding/fundings.ts'
 import type { State, Row as StoredRow, Value } from '#storage/state.ts'
@@ -11,6 +11,7 @@ import {
   type TableName,
   type TimeRange,
 } from './dataset.ts'
+import { openMarkets } from './markets.ts'
 
 /** One query of a dataset. */
 interface Table {
@@ -27,6 +28,7 @@ interface Table {
 const rowsAtOnce = 1000
 
 export function openTable(name: TableName, state: State, range: TimeRange): Dataset {
+  if (name === 'markets') return openMarkets(state, range)
   const [columns, tables] = [datasetColumns[name], tablesOf[name]]
   const condition = ({ time }: Table) => `where ${time} >= ? and ${time} < ?`
   const bounds = ({ timeUnitMs }: Table): Value[] => [
@@ -95,39 +97,6 @@ const taggedAddressesTable: Table = {
   order: 'chain, address, source',
 }
 
-interface MarketRow {
-  readonly market_id: string
-  readonly slug: string
-  readonly body: Uint8Array
-  readonly modified_ms: number
-  readonly vanished_ms: number | null
-}
-
-const marketsTable: Table = {
-  select: 'market_id, slug, body, modified_ms, vanished_ms',
-  from: 'market_documents',
-  time: 'modified_ms',
-  timeUnitMs: 1,
-  order: 'market_id',
-  toRow: ({ market_id, slug, body, modified_ms, vanished_ms }: MarketRow) => {
-    const document = Buffer.from(body).toString()
-    const fields = JSON.parse(document) as Readonly<Record<string, unknown>>
-    const text = (name: string): string | null => (typeof fields[name] === 'string' ? fields[name] : null)
-    const flag = (name: string): boolean | null => (typeof fields[name] === 'boolean' ? fields[name] : null)
-    const time = (name: string): number | null => {
-      const atMs = Date.parse(text(name) ?? '')
-      return Number.isNaN(atMs) ? null : atMs
-    }
-    return [
-      ...[market_id, slug, text('question'), text('conditionId'), text('category')],
-      ...[flag('active'), flag('closed'), flag('archived')],
-      ...[text('outcomes'), text('outcomePrices'), text('volume'), text('liquidity')],
-      ...[time('startDate'), time('endDate'), time('createdAt'), time('updatedAt')],
-      ...[modified_ms, vanished_ms, document],
-    ]
-  },
-}
-
 interface QuoteRow {
   readonly id: string
   readonly key_id: string
@@ -152,9 +121,8 @@ const quotesTable: Table = {
   },
 }
 
-const tablesOf: Readonly<Record<TableName, readonly Table[]>> = {
+const tablesOf: Readonly<Record<Exclude<TableName, 'markets'>, readonly Table[]>> = {
   fundings: [fundingsTable],
   labels: [entitiesTable, taggedAddressesTable],
-  markets: [marketsTable],
   quotes: [quotesTable],
 }

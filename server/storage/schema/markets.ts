@@ -1,11 +1,11 @@
-// Tables of the markets group: records and their links, the prepared document of each market, the version log, and the
+// Tables of the markets group: records and their links, the search index, the version log, and the
 // state of feeds. A record is identified by kind (market, event, series, tag, …) and id. Columns that end in `_ms` are Unix
 // times in milliseconds; times of a source are marked as such.
 import type { StateDialect } from '../state.ts'
 
 export const marketsSchema = (dialect: StateDialect): readonly string[] => [
   ...recordTables(dialect),
-  ...documentTables(dialect),
+  ...searchTables(dialect),
   ...listTables(dialect),
   ...versionTables(dialect),
   ...feedTables(dialect),
@@ -28,6 +28,8 @@ const recordTables = ({ strict, clustered }: StateDialect): readonly string[] =>
     links text not null, -- JSON object: field to list of ids, in order
     extra_fields text, -- JSON object of fields that the contract does not define
     changes_since_snapshot bigint not null,
+    changed_ms bigint not null, -- when documents last showed something else about it, or in its references
+    vanished_ms bigint, -- of a market: when a feed last listed it; null: a feed still does
     primary key (kind, id)
   ) ${strict}`,
     'create index market_records_slug on market_records (slug, kind)',
@@ -52,24 +54,7 @@ const recordTables = ({ strict, clustered }: StateDialect): readonly string[] =>
   ]
 }
 
-const documentTables = ({ bytes, strict, clustered }: StateDialect): readonly string[] => [
-  // The response of each market, ready to send. Written in the transaction that changes a record it shows.
-  `create table market_documents (
-    market_id text primary key,
-    slug text not null,
-    body ${bytes} not null, -- JSON, with the tags last
-    body_gzip ${bytes}, -- null: too short to be worth it
-    tags_at bigint not null, -- offset of the tags in the body; -1: no tags
-    etag text not null,
-    modified_ms bigint not null,
-    vanished_ms bigint -- when a feed last listed it; null: a feed still does
-  ) ${strict}`,
-  // Changed records whose documents have not been written yet. Bulk imports write the documents at their end.
-  `create table market_deferred_documents (
-    kind text not null,
-    id text not null,
-    primary key (kind, id)
-  ) ${clustered}`,
+const searchTables = ({ bytes, clustered }: StateDialect): readonly string[] => [
   // Markets in the order of search results.
   `create table market_search (
     rank bigint not null, -- open markets above the others, then by traded volume
@@ -162,12 +147,11 @@ const versionTables = ({ strict }: StateDialect): readonly string[] => [
   'create index market_snapshots_seq on market_snapshots (seq)',
   // One row: the head of the version log.
   `create table market_revision (
-    revision bigint not null, -- grows when a document or a slug changes, so that documents can be cached
-    seq bigint not null, -- of the newest version
+    seq bigint not null, -- of the newest version. Every change of a document has one, so documents are cached by it
     at_ms bigint not null, -- of the newest version
     horizon_ms bigint -- versions before this time were deleted; null: none were
   ) ${strict}`,
-  'insert into market_revision (revision, seq, at_ms) values (0, 0, 0)',
+  'insert into market_revision (seq, at_ms) values (0, 0)',
 ]
 
 const feedTables = ({ strict, clustered }: StateDialect): readonly string[] => [

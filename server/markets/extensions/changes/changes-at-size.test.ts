@@ -7,9 +7,9 @@ import type { StateReader, Value } from '#storage/state.ts'
 import { stateWith } from '#test/authorization.ts'
 import { openContext, type TestContext, testNowMs, testRequestInfo } from '#test/context.ts'
 import { countLoopTurns } from '#test/event-loop-turns.ts'
+import { createMarketsCaches } from '../../context.ts'
 import { findMarketResponse } from '../../read/market-response.ts'
 import type { MarketRecord } from '../../records/normalize.ts'
-import { writeDeferred } from '../../write/deferred-documents.ts'
 import { putMarkets } from '../../write/put-markets.ts'
 import { listChangesAfter, listMarketChanges } from './changes.ts'
 import { changeStream } from './stream-changes.ts'
@@ -175,93 +175,27 @@ describe('filtered changes', () => {
   })
 })
 
-describe('documents', () => {
-  const event = (volume: number): MarketRecord => ({ kind: 'event', id: '10', fields: { slug: 'ten', volume } })
-  const markets = Array.from(
-    { length: 100 },
-    (_, at): MarketRecord => ({
-      kind: 'market',
-      id: `m${at}`,
-      links: { events: ['10'] },
-      fields: { slug: `m-${at}`, description: 'x'.repeat(2000) },
-    }),
-  )
-  /** One statement, so one consistent state. */
-  const volumes = async (context: TestContext) => {
-    const rows = await context.ingest.all<{ body: Uint8Array }>('select body from market_documents')
-    return [...new Set(rows.map(({ body }) => Number(JSON.parse(Buffer.from(body).toString()).events[0].volume)))]
-  }
-
-  test('are written together: readers see all of them before or after', async () => {
-    await using context = await openContext()
-    await put(context, event(1), ...markets)
-    const seen: number[][] = []
-    let over = false
-    const watching = (async () => {
-      while (!over) {
-        seen.push(await volumes(context))
-        await new Promise((resolve) => setImmediate(resolve))
-      }
-    })()
-    const result = await put(context, event(2))
-    over = true
-    await watching
-    assert.equal(result.written, 100)
-    assert.ok(seen.every((some) => some.length === 1))
-    assert.deepEqual(await volumes(context), [2])
-  })
-
-  test('that were deferred are found in batches, and each is written once', async () => {
-    await using context = await openContext()
-    const events = Array.from(
-      { length: 450 },
-      (_, at): MarketRecord => ({
-        kind: 'event',
-        id: `e${at}`,
-        fields: { slug: `e-${at}` },
-        links: { series: ['20'] },
-      }),
-    )
-    const series: MarketRecord = { kind: 'series', id: '20', fields: { slug: 'twenty', volume: 1 } }
-    const shown = events.map(
-      ({ id }): MarketRecord => ({ kind: 'market', id, fields: { slug: `m-${id}` }, links: { events: [id] } }),
-    )
-    const writeLater = (...records: MarketRecord[]) =>
-      context.ingest.write((tx) => putMarkets(tx, records, context.clock.now(), { isDeferred: true }))
-    await writeLater(series, ...events, ...shown)
-    assert.equal(await writeDeferred(context.ingest, () => testNowMs), 450)
-    await writeLater({ ...series, fields: { slug: 'twenty', volume: 2 } })
-    const { result, turns } = await countLoopTurns(() => writeDeferred(context.ingest, () => testNowMs))
-    assert.equal(result, 450)
-    assert.ok(turns >= 100, `${turns} turns`)
-    assert.match(Buffer.from((await findMarketResponse(context, 'm-e7', true))?.bytes ?? []).toString(), /"volume":2/)
-    assert.equal(await writeDeferred(context.ingest, () => testNowMs), 0)
-  })
-})
-
-test('the markets that show a changed tag are deferred by statements of at most 500 rows', async () => {
+test('a response shows all of a commit or nothing of it', async () => {
   await using context = await openContext()
-  const ids = Array.from({ length: 1200 }, (_, at) => `m${at}`)
-  const links = ids.map((id): Value[] => ['tag', 't', 'market', id])
-  await context.ingest.write(async (tx) => {
-    await tx.insertMany('market_links', ['to_kind', 'to_id', 'from_kind', 'from_id'], links)
-    await tx.run("insert into market_deferred_documents (kind, id) values ('tag', 't')")
-  })
-  const found: number[] = []
-  const state = stateWith(context.ingest, {
-    write: (work, options) =>
-      context.ingest.write(async (tx) => {
-        const all: typeof tx.all = async <R>(sql: string, ...values: Value[]) => {
-          const rows = await tx.all<R>(sql, ...values)
-          if (sql.includes('from market_links')) found.push(rows.length)
-          return rows
-        }
-        return work({ ...tx, all })
-      }, options),
-  })
-  await writeDeferred(state, () => testNowMs)
-  assert.deepEqual(found, [500, 500, 200])
-  assert.deepEqual(await context.ingest.all('select kind, id from market_deferred_documents'), [])
+  const version = (volume: number): MarketRecord[] => [
+    { kind: 'event', id: '10', fields: { slug: 'ten', volume } },
+    { kind: 'market', id: '1', fields: { slug: 'm', volumeNum: volume }, links: { events: ['10'] } },
+  ]
+  await put(context, ...version(1))
+  const seen: number[][] = []
+  let over = false
+  const watching = (async () => {
+    while (!over) {
+      const response = await findMarketResponse({ ...context, markets: createMarketsCaches() }, 'm', true)
+      const { volumeNum, events } = JSON.parse(Buffer.from(response?.bytes ?? []).toString())
+      seen.push([volumeNum, events[0].volume])
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  })()
+  for (let volume = 2; volume < 12; volume++) await put(context, ...version(volume))
+  over = true
+  await watching
+  assert.ok(seen.every(([market, event]) => market === event))
 })
 
 test('a filtered page reads its range of the log without sorting', async (t) => {

@@ -18,8 +18,8 @@ const bridge: readonly MarketRecord[] = [
   { kind: 'tag', id: '7', fields: { label: 'Ports' } },
 ]
 
-const put = (context: TestContext, records: readonly MarketRecord[], isDeferred = false) =>
-  context.ingest.write((tx) => putMarkets(tx, records, context.clock.now(), { isDeferred }))
+const put = (context: TestContext, records: readonly MarketRecord[]) =>
+  context.ingest.write((tx) => putMarkets(tx, records, context.clock.now()))
 
 const request = (context: TestContext, input: { id: string; include_tag?: boolean; asOf?: string }, headers = {}) =>
   byId.handle({ include_tag: true, ...input }, context, testRequestInfo({ headers }))
@@ -29,18 +29,16 @@ const slugOf = (result: HandlerResult<unknown>): unknown =>
 
 describe('200 and 304', () => {
   test('bytes and headers are those of the slug, in every form', async () => {
-    for (const isDeferred of [false, true]) {
-      await using context = await openContext()
-      await put(context, bridge, isDeferred)
-      const asOf = new Date(context.clock.now()).toISOString()
-      for (const form of [{}, { include_tag: false }, { asOf }, { asOf, include_tag: false }]) {
-        const expected = await bySlug.handle({ slug: 'bridge', include_tag: true, ...form }, context, testRequestInfo())
-        assert.equal(expected.is, 'bytes')
-        const found = await request(context, { id: '501', ...form })
-        assert.deepEqual(found, expected)
-        const { etag = '' } = expected.is === 'bytes' ? (expected.headers ?? {}) : {}
-        assert.equal((await request(context, { id: '501', ...form }, { 'if-none-match': etag })).is, 'unchanged')
-      }
+    await using context = await openContext()
+    await put(context, bridge)
+    const asOf = new Date(context.clock.now()).toISOString()
+    for (const form of [{}, { include_tag: false }, { asOf }, { asOf, include_tag: false }]) {
+      const expected = await bySlug.handle({ slug: 'bridge', include_tag: true, ...form }, context, testRequestInfo())
+      assert.equal(expected.is, 'bytes')
+      const found = await request(context, { id: '501', ...form })
+      assert.deepEqual(found, expected)
+      const { etag = '' } = expected.is === 'bytes' ? (expected.headers ?? {}) : {}
+      assert.equal((await request(context, { id: '501', ...form }, { 'if-none-match': etag })).is, 'unchanged')
     }
   })
 

@@ -7,7 +7,7 @@ import { createHandler } from '#http/handler.ts'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 import type { StateReader } from '#storage/state.ts'
 import type { MarketsContext } from '../../context.ts'
-import { beingWritten, composeUnwritten } from '../../read/market-response.ts'
+import { composeMarkets } from '../../read/compose-markets.ts'
 import { withoutTags } from '../../records/documents.ts'
 import { amountRange, keyFilters, toQuery } from './list-input.ts'
 import { type RecordList, readCursorPage, readOffsetPage } from './list-pages.ts'
@@ -50,8 +50,8 @@ export const listKeyset = createHandler(
   },
 )
 
-/** Documents in one statement. */
-const documentsPerQuery = 50
+/** Documents that are composed in one turn of the event loop. */
+const documentsPerTurn = 50
 
 async function readDocuments(
   reader: StateReader,
@@ -60,22 +60,15 @@ async function readDocuments(
 ): Promise<Uint8Array | Fault> {
   const records: Uint8Array[] = []
   let byteCount = 0
-  for (let from = 0; from < ids.length; from += documentsPerQuery) {
-    const part = ids.slice(from, from + documentsPerQuery)
-    const rows = await reader.all<{ id: string; body: Uint8Array; tags_at: number }>(
-      `select market_id as id, body, tags_at from market_documents where market_id in (${part.map(() => '?').join()})`,
-      ...part,
-    )
-    const documents = new Map(rows.map((row) => [row.id, row]))
-    for (const id of part) {
-      // A bulk write postpones documents; such a document is composed for the request.
-      const document = documents.get(id) ?? (await composeUnwritten(reader, id, nextEventLoopTurn))
-      if (!document) return beingWritten()
-      const bytes = tags ? document.body : withoutTags(document.body, document.tags_at)
+  for (let from = 0; from < ids.length; from += documentsPerTurn) {
+    const documents = await composeMarkets(reader, ids.slice(from, from + documentsPerTurn))
+    for (const { body, tagsAt } of documents.values()) {
+      const bytes = tags ? body : withoutTags(body, tagsAt)
       byteCount += bytes.byteLength
       if (byteCount > bytesMax) return tooLarge()
       records.push(bytes)
     }
+    await nextEventLoopTurn()
   }
   return joinRecords(records)
 }

@@ -288,8 +288,8 @@ async function fillList({ ingest }: TestContext): Promise<void> {
        ${rows} 'market', cast(i as text), i, 1, i % 2, 0, 0, ${values.map(() => 'i').join()} from n`,
     )
     await tx.run(
-      `insert into market_records (kind, id, slug, fields, links, changes_since_snapshot)
-       ${rows} 'market', cast(i as text), cast(i as text), '{}', '{}', 0 from n`,
+      `insert into market_records (kind, id, slug, fields, links, changes_since_snapshot, changed_ms)
+       ${rows} 'market', cast(i as text), cast(i as text), '{}', '{}', 0, 0 from n`,
     )
     await tx.run(
       `insert into market_keys (kind, name, value, id)

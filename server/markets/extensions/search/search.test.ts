@@ -14,7 +14,6 @@ import { silentLog } from '#runtime/log.ts'
 import { startServer } from '#server/app.ts'
 import { openContext, settingsWith, testNowMs, testRequestInfo } from '#test/context.ts'
 import type { MarketRecord } from '../../records/normalize.ts'
-import { writeDeferred } from '../../write/deferred-documents.ts'
 import { putMarkets } from '../../write/put-markets.ts'
 import { splitAndCutWords } from '../../write/search-rows.ts'
 import { search, searchMarkets } from './search.ts'
@@ -119,27 +118,11 @@ describe('200', () => {
     const many = Array.from({ length: 2500 }, (_, at) =>
       market(String(at), 'Will it?', { slug: `m-${at}`, volumeNum: at }),
     )
-    await context.ingest.write((tx) =>
-      putMarkets(tx, [...many, market('x', 'Will it too?')], testNowMs, { isDeferred: true }),
-    )
-    await writeDeferred(context.ingest, () => testNowMs)
+    await context.ingest.write((tx) => putMarkets(tx, [...many, market('x', 'Will it too?')], testNowMs))
     assert.deepEqual(await idsOf(context, 'will', 3), ['2499', '2498', '2497'])
     assert.deepEqual(await idsOf(context, 'will too'), ['x'])
     assert.deepEqual(await idsOf(context, 'will it', 2), ['2499', '2498'])
     assert.equal((await idsOf(context, 'wi', 50)).length, 50)
-  })
-
-  test('markets with deferred documents are found once these are written', async () => {
-    await using context = await openContext()
-    await put(context, harbourMarkets)
-    await context.ingest.write(async (tx) => {
-      await tx.run('delete from market_search')
-      await tx.run('delete from market_words')
-      await tx.run("insert into market_deferred_documents (kind, id) select 'market', market_id from market_documents")
-    })
-    assert.deepEqual(await idsOf(context, 'harbour'), [])
-    await writeDeferred(context.ingest, () => testNowMs + 1)
-    assert.deepEqual(await idsOf(context, 'harbour'), ['501', '503', '502'])
   })
 })
 
