@@ -51,7 +51,7 @@ const countEpochs = async () =>
 const readFeedProgress = async () => {
   const count = async (sql: string) => (await context.ingest.get<{ n: number }>(sql))?.n ?? 0
   return {
-    markets: await count('select count(*) as n from market_feed_presence'),
+    markets: await count("select count(*) as n from market_records where kind = 'market'"),
     isReading: (await count("select count(*) as n from market_feeds where holder <> ''")) > 0,
   }
 }

@@ -67,7 +67,7 @@ async function readAll(engine: State['engine'], count: number, size: number) {
       'select kind, id, change_type, diff from market_versions order by seq',
       'select * from market_search order by 1, 2',
       'select * from market_words order by 1, 2',
-      'select market_id, full_pass from market_feed_presence order by 1',
+      'select source, full_pass, markets from market_feed_presence order by 1, 2',
       'select kind, field, problem, records from market_drift order by 1, 2, 3',
     ].map((sql) => context.ingest.all(sql)),
   )

@@ -5,6 +5,7 @@ import type { MarketFeed } from '#runtime/settings/markets.ts'
 import { startMarketFeed } from '#simulator/markets/feed.ts'
 import { openContext } from '#test/context.ts'
 import { LiveMarkets } from '#test/simulator/live-markets.ts'
+import { recordPresence } from './feed-presence.ts'
 import { readFeed } from './read-feed.ts'
 import { verifyFeed } from './verify-feed.ts'
 
@@ -61,8 +62,6 @@ test('later changes at the source and markets of two feeds are not differences',
     )
   await meddle('1', '"updatedAt":"2', '"updatedAt":"1')
   await meddle('2', '"question":"', '"question":"Not ')
-  await context.ingest.write((tx) =>
-    tx.run(`insert into market_feed_presence (source, market_id, full_pass, seen_ms) values ('other', '2', 1, 1)`),
-  )
+  await context.ingest.write((tx) => recordPresence(tx, 'other', ['2'], 1, 1))
   assert.deepEqual(await verifyFeed(context, context.feed, 100, first), { same: 6, changed: 2, differing: [] })
 })

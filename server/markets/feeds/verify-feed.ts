@@ -12,6 +12,7 @@ import { mergeRecord } from '../records/merge-record.ts'
 import { type MarketRecord, normalizeRecord } from '../records/normalize.ts'
 import { sourceMs } from '../records/source-time.ts'
 import { pageUrl, parseFeedPage } from './feed-page.ts'
+import { readPresence } from './feed-presence.ts'
 
 interface FeedVerification {
   same: number
@@ -53,9 +54,8 @@ async function readRandomPage(
     return parseFeedPage(await fetchJson(pageUrl(feed, 'full', cursor, undefined), limits), feed, cursor)
   }
   if (feed.paging.kind === 'offset') {
-    const sql = 'select count(*) as count from market_feed_presence where source = ?'
-    const presence = await ingest.get<{ count: number }>(sql, feed.id)
-    return (await fetchPage(String(draw(Math.max(1, presence?.count ?? 0))))).records
+    const [presence] = await readPresence(ingest, feed.id)
+    return (await fetchPage(String(draw(Math.max(1, presence?.markets.size ?? 0))))).records
   }
   let page = await fetchPage('')
   for (let pages = draw(pagesMax); pages > 0 && page.next !== undefined; pages--) page = await fetchPage(page.next)
@@ -97,8 +97,12 @@ async function compareRecord(
 
 /** Two feeds may have different versions of a market; the last one read is stored. */
 async function isInOtherFeed(state: MarketsContext['ingest'], feed: MarketFeed, id: string): Promise<boolean> {
-  const sql = 'select 1 as one from market_feed_presence where market_id = ? and source <> ? limit 1'
-  return (await state.get(sql, id, feed.id)) !== undefined
+  const row = await state.get<{ number: number }>(
+    "select number from market_records where kind = 'market' and id = ?",
+    id,
+  )
+  const others = (await readPresence(state)).filter(({ source }) => source !== feed.id)
+  return row !== undefined && others.some(({ markets }) => markets.has(row.number))
 }
 
 const shortJson = (value: unknown): string => stringifyJson(value).slice(0, valueCharsMax)

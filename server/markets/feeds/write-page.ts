@@ -13,7 +13,7 @@ import { type PutReport, putMarkets } from '../write/put-markets.ts'
 import { dropResolvedRejects, dropUnseenRejects, storeRejects } from '../write/rejects.ts'
 import { WritePart } from '../write/write-parts.ts'
 import { lockMs, refuseIfTakenOver } from './feed-lock.ts'
-import { countAbsent, markVanished, recordPresence } from './feed-presence.ts'
+import { countAbsent, markVanished, recordPresence, uniteOldPresence } from './feed-presence.ts'
 import { afterLastPage, afterPage, storeFeedState } from './feed-progress.ts'
 import type { PageOfPass } from './page-reader.ts'
 
@@ -107,6 +107,7 @@ async function advanceFeed(
   const read = { ...feedState, absent, heldUntilMs, page: feedState.page + 1, records: feedState.records + newCount }
   const after = end ? afterLastPage(read, end, newestMs, nowMs) : afterPage(read, next ?? '', newestMs)
   await storeFeedState(tx, after)
+  if (endsFullPass && absent > 0) await uniteOldPresence(tx, feed.id, feedState.fullPass - feed.vanishAfter)
   if (!endsFullPass || absent > 0) return { feedState: after, vanished: 0 }
   await dropUnseenRejects(tx, feed.id, feedState.startedMs)
   const others = context.settings.markets.feeds.map(({ id }) => id).filter((id) => id !== feed.id)

@@ -5,7 +5,7 @@ import { openContext } from '#test/context.ts'
 import { Renames } from '../records/decompose.ts'
 import { importMarkets } from './import-markets.ts'
 
-test('a transaction of an import has about 25 markets', async () => {
+test('a transaction of an import has about 100 markets', async () => {
   await using context = await openContext()
   const countMarkets = async () =>
     (await context.ingest.get<{ n: number }>("select count(*) as n from market_records where kind = 'market'"))?.n ?? 0
@@ -19,7 +19,7 @@ test('a transaction of an import has about 25 markets', async () => {
     },
   })
   async function* records() {
-    for (let id = 0; id < 110; id++) {
+    for (let id = 0; id < 430; id++) {
       yield { line: id + 1, text: JSON.stringify({ id: String(id), slug: `m-${id}`, question: 'Open?', active: true }) }
     }
   }
@@ -28,9 +28,9 @@ test('a transaction of an import has about 25 markets', async () => {
   const { changed } = await importMarkets({ ...context, ingest: state }, records(), options).finally(() =>
     clearInterval(clock),
   )
-  assert.equal(changed, 110)
+  assert.equal(changed, 430)
   assert.deepEqual(
     sizes.filter((size) => size > 0),
-    [25, 25, 25, 25, 10],
+    [100, 100, 100, 100, 30],
   )
 })

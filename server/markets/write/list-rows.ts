@@ -1,8 +1,7 @@
 // Writes the values by which lists filter and order markets, events, series and tags (behaviour/markets.md#lists). They are
 // written in the transaction that writes the record, so that both agree.
 import { hash } from 'node:crypto'
-import { replaceOnConflict } from '#storage/put-row.ts'
-import type { StateWriter } from '#storage/state.ts'
+import type { StateWriter, Value } from '#storage/state.ts'
 import type { StoredRecord } from '../records/documents.ts'
 import type { KindName } from '../records/kinds.ts'
 import { sourceMs } from '../records/source-time.ts'
@@ -62,12 +61,29 @@ interface ListedChange {
 /** Call this in the transaction that writes the records. Each record is given once. */
 export async function putListRows(tx: StateWriter, changes: readonly ListedChange[]): Promise<void> {
   const listed = changes.filter(({ kind }) => listedKinds.has(kind))
-  const rows = listed.flatMap(({ kind, id, old, next }) => {
+  const added: Value[][] = []
+  /** By the columns that changed, because the indexes of the others are then not written. */
+  const updated = new Map<string, { readonly columns: readonly number[]; readonly rows: Value[][] }>()
+  for (const { kind, id, old, next } of listed) {
     const values = valuesOf(next)
-    return old && valuesOf(old).join() === values.join() ? [] : [[kind, id, numberOf(id), ...values]]
-  })
-  const onConflict = replaceOnConflict(['kind', 'id'], names)
-  await tx.insertMany('market_list', ['kind', 'id', 'number', ...names], rows, onConflict)
+    if (!old) {
+      added.push([kind, id, numberOf(id), ...values])
+      continue
+    }
+    const before = valuesOf(old)
+    const columns = [...values.keys()].filter((at) => values[at] !== before[at])
+    const group = updated.getOrInsertComputed(columns.join(), () => ({ columns, rows: [] }))
+    group.rows.push([kind, id, ...columns.map((at) => values[at] ?? noValue)])
+  }
+  await tx.insertMany('market_list', ['kind', 'id', 'number', ...names], added)
+  for (const { columns, rows } of updated.values())
+    if (columns.length > 0)
+      await tx.updateMany(
+        'market_list',
+        ['kind', 'id'],
+        columns.map((at) => names[at] ?? ''),
+        rows,
+      )
   await putKeys(tx, listed)
 }
 

@@ -204,7 +204,7 @@ test('rule 2: any order and any batches give the same documents', async () => {
   await using context = await openContext()
   await fc.assert(
     fc.asyncProperty(orders, fc.integer({ min: 1, max: 5 }), async (order, batch) => {
-      for (const table of ['records', 'links', 'slugs']) {
+      for (const table of ['records', 'links', 'slugs', 'list', 'search', 'words']) {
         await context.ingest.write((tx) => tx.run(`delete from market_${table}`))
       }
       for (let at = 0; at < order.length; at += batch) await put(context, order.slice(at, at + batch))
@@ -282,4 +282,30 @@ test('a failed transaction leaves no partial update', async () => {
   await assert.rejects(broken, /power cut/)
   assert.deepEqual(await tagsOf(context), before)
   assert.equal((await readBody(context, 'm-1')).tags[0].label, 'Seven')
+})
+
+test('columns that do not change are not written, so that their indexes are not either', async () => {
+  await using context = await openContext()
+  const market = (fields: object) => record('market', '1', { slug: 'm', question: 'One?', ...fields }, { tags: ['7'] })
+  await put(context, [market({ bestBid: 0.1, volumeNum: 5 }), record('tag', '7', { label: 'Seven' })])
+  const writtenBy = async (fields: object) => {
+    const written: string[] = []
+    await context.ingest.write(async (tx) => {
+      const updateMany: typeof tx.updateMany = (table, key, columns, rows) => {
+        if (rows.length > 0) written.push(`${table}: ${columns.join()}`)
+        return tx.updateMany(table, key, columns, rows)
+      }
+      const insertMany: typeof tx.insertMany = (into, columns, rows, ...end) => {
+        if (rows.length > 0) written.push(`into ${into}`)
+        return tx.insertMany(into, columns, rows, ...end)
+      }
+      await putMarkets({ ...tx, updateMany, insertMany }, [market(fields)], context.clock.now())
+    })
+    return written
+  }
+  const often = 'market_records: fields,changes_since_snapshot,changed_ms'
+  assert.deepEqual(await writtenBy({ bestBid: 0.2, volumeNum: 5 }), [often, 'into market_versions'])
+  assert.deepEqual(await writtenBy({ bestBid: 0.2, volumeNum: 7, updatedAt: '2026-11-15T12:00:00Z' }), [
+    ...[often, 'market_list: volume,updated_ms', 'market_search: rank', 'into market_versions'],
+  ])
 })

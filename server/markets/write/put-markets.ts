@@ -107,6 +107,7 @@ function toRow(stored: RowOfRecord | undefined, record: MarketRecord, normalized
       extra_fields: mergeExtraFields(stored?.row.extra_fields, record, normalized),
       changes_since_snapshot: stored?.row.changes_since_snapshot ?? 0,
       changed_ms: stored?.row.changed_ms ?? 0,
+      number: stored?.row.number ?? null,
     },
   }
 }

@@ -1,5 +1,4 @@
 // The stored records of a batch: read with one query, changed in memory, and written with one statement per table.
-import { replaceOnConflict } from '#storage/put-row.ts'
 import type { StateWriter } from '#storage/state.ts'
 import { slugRanks } from '../read/slug-precedence.ts'
 import type { StoredRecord } from '../records/documents.ts'
@@ -16,6 +15,8 @@ export interface RecordRow {
   readonly extra_fields: string | null
   readonly changes_since_snapshot: number
   readonly changed_ms: number
+  /** Of a market; null until it is written. */
+  readonly number: number | null
 }
 
 /** A record with its row. */
@@ -37,8 +38,11 @@ interface Slug {
   readonly sinceSeq: number
 }
 
+/** Columns that most changes do not change: then their indexes are not written either. */
+const rareColumns: readonly (keyof RecordRow)[] = ['slug', 'title', 'links', 'extra_fields', 'number']
+
 const rowColumns = [
-  ...['slug', 'title', 'fields', 'links', 'extra_fields', 'changes_since_snapshot', 'changed_ms'],
+  ...['slug', 'title', 'fields', 'links', 'extra_fields', 'changes_since_snapshot', 'changed_ms', 'number'],
 ] as readonly (keyof RecordRow)[]
 const linkColumns = ['to_kind', 'to_id', 'from_kind', 'from_id'] as const
 const addLinks = `on conflict (${linkColumns.join(', ')}) do nothing`
@@ -113,13 +117,7 @@ export class RecordSet {
     const changed = [...this.#entries.values()].flatMap(({ current, stored, ...name }) =>
       current && current !== stored ? [{ ...name, current, stored }] : [],
     )
-    const columns = ['kind', 'id', ...rowColumns]
-    const rows = changed.map(({ kind, id, current, stored }) => {
-      const isShown = stored?.row.fields !== current.row.fields || stored.row.links !== current.row.links
-      const row = { ...current.row, changed_ms: isShown ? atMs : current.row.changed_ms }
-      return [kind, id, ...rowColumns.map((column) => row[column])]
-    })
-    await tx.insertMany('market_records', columns, rows, replaceOnConflict(['kind', 'id'], columns))
+    await writeRows(tx, changed, atMs)
     const holders = new Map(changed.flatMap(findReferenceHolders).map((name) => [name.join('/'), name]))
     const holderRows = [...holders.values()].map((name) => [...name, atMs])
     await tx.updateMany('market_records', ['kind', 'id'], ['changed_ms'], holderRows)
@@ -161,4 +159,34 @@ export class RecordSet {
     const setRank = 'on conflict (slug, market_id) do update set rank = excluded.rank'
     await tx.insertMany('market_slugs', ['slug', 'market_id', 'rank', 'since_seq'], rows, setRank)
   }
+}
+
+async function writeRows(tx: StateWriter, changes: readonly RecordChange[], atMs: number): Promise<void> {
+  let number = await countNumbers(tx, changes)
+  const rows = changes.map(({ kind, id, current, stored }) => {
+    const isShown = stored?.row.fields !== current.row.fields || stored.row.links !== current.row.links
+    const row = { ...current.row, changed_ms: isShown ? atMs : current.row.changed_ms }
+    if (kind === 'market' && row.number === null) row.number = number++
+    return { kind, id, row, stored: stored?.row }
+  })
+  const valuesOf = (columns: readonly (keyof RecordRow)[]) => (one: (typeof rows)[number]) => [
+    ...[one.kind, one.id],
+    ...columns.map((column) => one.row[column]),
+  ]
+  const isNew = ({ stored }: (typeof rows)[number]) => stored === undefined
+  const isRare = ({ row, stored }: (typeof rows)[number]) => rareColumns.some((name) => stored?.[name] !== row[name])
+  const known = rows.filter((one) => !isNew(one))
+  const often = rowColumns.filter((column) => !rareColumns.includes(column))
+  await tx.insertMany('market_records', ['kind', 'id', ...rowColumns], rows.filter(isNew).map(valuesOf(rowColumns)))
+  for (const [part, columns] of [
+    [known.filter(isRare), rowColumns],
+    [known.filter((one) => !isRare(one)), often],
+  ] as const)
+    await tx.updateMany('market_records', ['kind', 'id'], columns, part.map(valuesOf(columns)))
+}
+
+/** The number of the next new market. */
+async function countNumbers(tx: StateWriter, changes: readonly RecordChange[]): Promise<number> {
+  if (!changes.some(({ kind, stored }) => kind === 'market' && !stored)) return 0
+  return ((await tx.get<{ last: number | null }>('select max(number) as last from market_records'))?.last ?? -1) + 1
 }

@@ -12,7 +12,7 @@ interface PartSizes {
 
 /** Rows of one transaction. */
 const partSizes: Readonly<Record<State['engine'], PartSizes>> = {
-  sqlite: { records: 100, markets: 25 },
+  sqlite: { records: 400, markets: 100 },
   postgres: { records: 20_000, markets: 1000 },
 }
 

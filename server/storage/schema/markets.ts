@@ -30,8 +30,10 @@ const recordTables = ({ strict, clustered }: StateDialect): readonly string[] =>
     changes_since_snapshot bigint not null,
     changed_ms bigint not null, -- when documents last showed something else about it, or in its references
     vanished_ms bigint, -- of a market: when a feed last listed it; null: a feed still does
+    number bigint, -- of a market, from 0: its place in the bitmaps of market_feed_presence; null: another kind
     primary key (kind, id)
   ) ${strict}`,
+    'create unique index market_records_number on market_records (number)',
     'create index market_records_slug on market_records (slug, kind)',
     // The links of all records in reverse: which records show a record, and are rewritten when it changes.
     `create table market_links (
@@ -154,7 +156,7 @@ const versionTables = ({ strict }: StateDialect): readonly string[] => [
   'insert into market_revision (seq, at_ms) values (0, 0)',
 ]
 
-const feedTables = ({ strict, clustered }: StateDialect): readonly string[] => [
+const feedTables = ({ bytes, strict, clustered }: StateDialect): readonly string[] => [
   // How far each feed has been read, and which process reads it. Updated with every page.
   `create table market_feeds (
     source text primary key, -- id of the feed in the settings
@@ -176,15 +178,14 @@ const feedTables = ({ strict, clustered }: StateDialect): readonly string[] => [
     holder text not null, -- id of the process that reads it; empty: none
     held_until_ms bigint not null
   ) ${strict}`,
-  // When each feed last listed each market.
+  // Which markets each feed has listed in its last passes.
   `create table market_feed_presence (
     source text not null,
-    market_id text not null,
     full_pass bigint not null, -- market_feeds.full_pass at that time
-    seen_ms bigint not null,
-    primary key (source, market_id)
+    seen_ms bigint not null, -- when the pass listed its first market
+    markets ${bytes} not null, -- a bitmap of market_records.number, compressed (raw deflate)
+    primary key (source, full_pass)
   ) ${clustered}`,
-  'create index market_feed_presence_market on market_feed_presence (market_id)',
   // Fields in which a source differs from the contract, with the number of records.
   `create table market_drift (
     source text not null,
