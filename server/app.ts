@@ -26,9 +26,11 @@ import { openFilesReader } from '#runtime/open-files.ts'
 import { ProvenTime } from '#runtime/proven-time.ts'
 import { type Random, systemRandom } from '#runtime/random.ts'
 import type { Settings } from '#runtime/settings.ts'
+import type { WorkerThread } from '#runtime/worker-thread.ts'
 import type { Stores } from '#storage/open.ts'
 import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
 import { createNoticeReceiver } from './background/notices.ts'
+import { openHistoryThreads } from './background/open-history-threads.ts'
 import { createIngest } from './background/start-ingest.ts'
 import { type AppContext, createContext } from './context.ts'
 import { endpoints } from './endpoints.ts'
@@ -78,7 +80,9 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   const metrics = openMetrics({ version })
   const { databases, writeHealth, recordOperation } = resources.use(await openDatabases(options, clock, metrics))
   const parts = { ...databases, clock, provenTime: new ProvenTime(clock), random, log }
-  const context = await createServerContext(options, parts)
+  const historyThreads = openHistoryThreads(options)
+  resources.defer(() => historyThreads.close())
+  const context = await createServerContext(options, parts, historyThreads)
   const { settings } = context
   const demoKey = await options.createDemoKey?.(context)
   // Before anything is deleted.
@@ -140,12 +144,16 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
 type ContextParts = Databases & Pick<AppContext, 'clock' | 'provenTime' | 'random' | 'log'>
 
 /** Asks the beacon nodes for genesis and slot times, which are part of the settings of a context. */
-async function createServerContext(options: StartOptions, parts: ContextParts): Promise<AppContext> {
+async function createServerContext(
+  options: StartOptions,
+  parts: ContextParts,
+  historyThreads: WorkerThread,
+): Promise<AppContext> {
   await options.beforeStart?.(createContext({ ...parts, settings: options.settings }))
   options.signal?.throwIfAborted()
   const settings = await withChainTimes({ ...parts, settings: options.settings })
   options.signal?.throwIfAborted()
   // The thread that writes a label list needs at most two connections.
   const listThreadStore = { dir: options.dataDir, options: { ...settings.store, stateConnections: 2 } }
-  return createContext({ ...parts, settings }, listThreadStore)
+  return createContext({ ...parts, settings }, { listThreadStore, historyThreads })
 }

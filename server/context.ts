@@ -9,6 +9,7 @@ import { createMarketsCaches, type MarketsContext } from '#markets/context.ts'
 import type { ChangesContext } from '#markets/extensions/changes/context.ts'
 import { StreamSlots } from '#markets/extensions/changes/stream-slots.ts'
 import { ProvenTime } from '#runtime/proven-time.ts'
+import type { WorkerThread } from '#runtime/worker-thread.ts'
 import { createValidatorsCaches, type ValidatorsContext } from '#validators/context.ts'
 import { createOperatorsCaches, type OperatorsContext } from '#validators/extensions/operators/context.ts'
 
@@ -27,11 +28,23 @@ export type IngestContext = Omit<AppContext, 'state' | 'fx' | 'labelSearch' | 'c
 /** Without `provenTime`, no time is proven, and nothing is deleted by its age. */
 type ContextParts = Omit<Context, 'provenTime'> & Partial<Pick<Context, 'provenTime'>>
 
-/** With empty caches. `listThreadStore`: see explorer/context.ts. */
-export const createContext = ({ state, ...parts }: ContextParts, listThreadStore?: StateLocation): AppContext => ({
+/** What a server does on threads; commands and tests do it on the current one. */
+export interface ContextThreads {
+  /** See explorer/context.ts. */
+  readonly listThreadStore?: StateLocation
+  /** See markets/history/history-query.ts. */
+  readonly historyThreads?: WorkerThread
+}
+
+/** With empty caches. */
+export const createContext = (
+  { state, ...parts }: ContextParts,
+  { listThreadStore, historyThreads }: ContextThreads = {},
+): AppContext => ({
   ...createIngestContext(parts),
   state,
   explorer: createExplorerCaches(listThreadStore),
+  markets: createMarketsCaches(historyThreads),
   fx: createFxCaches(parts.clock),
   labelSearch: createLabelSearchCache(),
   changeStreams: new StreamSlots(),

@@ -5,7 +5,9 @@ import type { Fault } from '#core/fault.ts'
 export interface CallerQueueOptions {
   readonly runningMax: number
   readonly waitingMax: number
-  /** What is thrown if the queue is full. */
+  /** Of them, those of one caller. Default: all. */
+  readonly waitingPerCallerMax?: number
+  /** What is thrown if the queue is full, also for one caller. */
   readonly refusal: () => Fault
 }
 
@@ -41,7 +43,9 @@ export class CallerQueue {
   }
 
   #wait(caller: string, signal: AbortSignal | undefined): Promise<void> {
-    if (this.#waiting.size >= this.#options.waitingMax) throw this.#options.refusal()
+    const { waitingMax, waitingPerCallerMax = waitingMax, refusal } = this.#options
+    const own = [...this.#waiting].filter((waiting) => waiting.caller === caller).length
+    if (this.#waiting.size >= waitingMax || own >= waitingPerCallerMax) throw refusal()
     return new Promise((resolve, reject) => {
       const leave = () => {
         this.#waiting.delete(waiting)

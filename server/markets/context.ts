@@ -1,6 +1,8 @@
 // In-memory state of the markets group.
 import type { Context } from '#http/context.ts'
+import type { WorkerThread } from '#runtime/worker-thread.ts'
 import { cacheUntilVersionChanges } from '#storage/version-cache.ts'
+import { type History, openHistory } from './history/history-query.ts'
 import type { FeedCoverage } from './read/feed-coverage.ts'
 import type { ResponseForms } from './read/market-response.ts'
 import { ResponseCache } from './read/response-cache.ts'
@@ -10,8 +12,10 @@ export type MarketsContext = Omit<Context, 'state' | 'duties' | 'provenTime'> & 
   readonly markets: ReturnType<typeof createMarketsCaches>
 }
 
-export const createMarketsCaches = () => ({
+/** `historyThreads`: undefined in commands, tests and on other threads. */
+export const createMarketsCaches = (historyThreads?: WorkerThread) => ({
   coverage: cacheUntilVersionChanges<FeedCoverage>('markets'),
+  history: openHistory(historyThreads) as History,
   /** By slug or id. */
   responses: new ResponseCache<ResponseForms>(),
 })

@@ -88,7 +88,7 @@ export const changesBySlug = endpoint('markets.changesBySlug', {
     changes: Type.Array(MarketChange, { description: 'Newest first.' }),
     next: { ...nullable(Text), description: '`cursor` of the next page; null on the last page.' },
   }),
-  faults: ['record.not_found', 'markets.not_covered', 'markets.too_many_changes'],
+  faults: ['record.not_found', 'markets.not_covered', 'markets.too_many_changes', 'markets.history_busy'],
   example: {
     input: { slug: 'will-the-harbour-bridge-open-on-time', limit: 1 },
     reply: { changes: [change], next: '21' },

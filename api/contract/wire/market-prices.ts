@@ -39,7 +39,7 @@ export const pricesHistory = endpoint('markets.pricesHistory', {
       { description: 'Oldest first.' },
     ),
   }),
-  faults: ['record.not_found', 'markets.not_covered', 'markets.too_many_changes'],
+  faults: ['record.not_found', 'markets.not_covered', 'markets.too_many_changes', 'markets.history_busy'],
   example: {
     input: { market: '501', interval: '1d', fidelity: 720 },
     reply: {

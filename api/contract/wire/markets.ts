@@ -199,7 +199,13 @@ export const bySlug = endpoint('markets.bySlug', {
   input: Type.Object({ slug, ...lookupInput }),
   reply: Market,
   etag: true,
-  faults: ['record.not_found', 'markets.not_covered', 'markets.history_expired', 'markets.too_many_changes'],
+  faults: [
+    'record.not_found',
+    'markets.not_covered',
+    'markets.history_expired',
+    'markets.too_many_changes',
+    'markets.history_busy',
+  ],
   example: {
     input: { slug: 'will-the-harbour-bridge-open-on-time' },
     reply: {

@@ -11,8 +11,9 @@ import { changesResponses } from '#http/aliases.ts'
 import { isUnchanged } from '#http/etag.ts'
 import type { Handler, HandlerResult, RequestInfo } from '#http/handler.ts'
 import type { MarketsContext } from '../context.ts'
+import { readHistory } from '../history/history-query.ts'
+import { marketAsOfQuery } from '../history/market-as-of-query.ts'
 import { type FeedCoverage, getFeedCoverage, notFoundOrNotCovered } from '../read/feed-coverage.ts'
-import { marketAsOf } from '../read/market-as-of.ts'
 import { findMarketResponse, type MarketResponse } from '../read/market-response.ts'
 import { isRejected } from '../read/rejected-records.ts'
 import { readHistoryHead } from '../read/versions.ts'
@@ -81,7 +82,7 @@ async function respondAsOf(
 ): Promise<HandlerResult<never>> {
   const { atMs: settledMs } = await readHistoryHead(context.ingest)
   refuseFuture(asOfMs, context.clock.now(), settledMs)
-  const past = await marketAsOf(context.ingest, key, asOfMs)
+  const past = await readHistory(context, request.caller, marketAsOfQuery, { key, asOfMs })
   if (!past) return notFoundOrNotCovered(context.ingest, read, key)
   const etag = tags || past.tagsAt < 0 ? past.etag : `${past.etag.slice(0, -1)}-t"`
   // Later versions may still get the time of the newest one, so only earlier times are final.

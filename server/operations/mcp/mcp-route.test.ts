@@ -174,7 +174,7 @@ describe('MCP over HTTP', () => {
       assert.equal((await post(demo, payload, headers)).statusCode, status)
   })
 
-  test('a message with many members or deeply nested values is refused before it is answered', async () => {
+  test('a message with many members, many lists or deeply nested values is refused before it is answered', async () => {
     const members = Object.fromEntries(Array.from({ length: 65 }, (_, at) => [`m${at}`, 1]))
     const call = (given: object) => ({
       ...listTools,
@@ -188,6 +188,7 @@ describe('MCP over HTTP', () => {
       { ...listTools, params: members },
       call({ arguments: members }),
       call({ arguments: { slug: [[members]] } }),
+      call({ arguments: { slug: Array(20_000).fill([]) } }),
     ]) {
       const response = await post(demo, message)
       assert.equal(response.statusCode, 400)

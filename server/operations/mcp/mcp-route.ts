@@ -21,9 +21,13 @@ import type { KeyRecord } from '#storage/keys.ts'
 
 const mcpPath = '/mcp'
 const baseUrl = 'http://mcp.invalid'
-/** More than any endpoint has. The library takes long to report each unknown input, and for deeply nested values. */
+/**
+ * More than any endpoint needs. The library takes long to report each unknown input, and for deeply nested values and
+ * lists of objects. No input of an endpoint contains lists or objects.
+ */
 const membersMax = 64
 const depthMax = 32
+const containersMax = 128
 const firstMessage = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} }
 const messageHeaders = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
 
@@ -85,16 +89,18 @@ function readMessage({ contentType, body }: ApiRequest): object {
     throw new Fault('input.invalid', { message: 'The body must be one JSON-RPC message. Batches are not supported.' })
   if (isTooComplex(message))
     throw new Fault('input.invalid', {
-      message: `An object in the message has more than ${membersMax} members, or values are nested deeper than ${depthMax} levels.`,
+      message: `The message has more than ${containersMax} objects and lists, an object has more than ${membersMax} members, or values are nested deeper than ${depthMax} levels.`,
     })
   return message
 }
 
 function isTooComplex(message: object): boolean {
   let level: readonly object[] = [message]
+  let containers = 0
   for (let depth = 0; level.length > 0; depth++) {
-    const hasLargeObject = level.some((value) => !Array.isArray(value) && Object.keys(value).length > membersMax)
-    if (hasLargeObject || depth > depthMax) return true
+    containers += level.length
+    if (containers > containersMax || depth > depthMax) return true
+    if (level.some((value) => !Array.isArray(value) && Object.keys(value).length > membersMax)) return true
     level = level.flatMap((value) => Object.values(value).filter((member) => typeof member === 'object' && member))
   }
   return false

@@ -1,6 +1,7 @@
 // Opens the duties database (port: server/storage/duties.ts): on the current thread for commands and tests, or with
 // threads for queries and one for updates, as a server does.
-import { coreCount, openThread, type WorkerThread } from '#runtime/worker-thread.ts'
+import { openThreadPool } from '#runtime/thread-pool.ts'
+import { coreCount, openThread } from '#runtime/worker-thread.ts'
 import type { Duties, UpdateOptions } from '#storage/duties.ts'
 import type { StoreOptions } from '#storage/open.ts'
 import type { State } from '#storage/state.ts'
@@ -66,29 +67,21 @@ export function dutiesOnThreads(
   readersCount = Math.min(readersMax, coreCount()),
 ): Duties {
   const file = new URL('./thread.ts', import.meta.url)
-  const readers = Array.from({ length: readersCount }, () => openThread(file, location))
+  const readers = openThreadPool(file, location, { threads: readersCount })
   const writer = openThread(file, location, { isBackground: true, idleMs: writerIdleMs })
-  const waiting = readers.map(() => 0)
-  const change = (at: number, by: number) => {
-    waiting[at] = (waiting[at] as number) + by
-  }
-  /** Uses the first of the least busy threads, so that the others are not started while one is enough. */
-  const query = <T>(name: string, input: unknown, signal?: AbortSignal): Promise<T> => {
-    const at = waiting.indexOf(Math.min(...waiting))
-    change(at, 1)
-    return (readers[at] as WorkerThread).call<T>('query', { name, input }, signal).finally(() => change(at, -1))
-  }
+  const query = <T>(name: string, input: unknown, signal?: AbortSignal): Promise<T> =>
+    readers.call<T>('query', { name, input }, signal)
   return {
     ...ownReads(state),
     query: async <T>(name: string, input: unknown, signal?: AbortSignal) => {
       if (name !== 'sumRecords') return query<T>(name, input, signal)
       const sum = (part: SumInput) => query<RecordSums>(name, part, signal)
-      return (await sumDivided(state, input as SumInput, readers.length, sum)) as T
+      return (await sumDivided(state, input as SumInput, readersCount, sum)) as T
     },
     update: (name, input, { signal, transfer, lease } = {}) =>
       writer.call('update', { name, input, lease }, signal, transfer),
     close: async () => {
-      await Promise.all([...readers, writer].map((thread) => thread.close()))
+      await Promise.all([readers.close(), writer.close()])
     },
   }
 }

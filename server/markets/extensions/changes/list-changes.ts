@@ -1,41 +1,33 @@
-// Extensions: list the changes of one market, or of all markets. The JSON is written here, because field values may be
-// any JSON, including integers of any size.
+// Extensions: list the changes of one market, or of all markets.
 import { extensions } from '#api/contract/extensions.ts'
-import { stringifyJson } from '#api/contract/json.ts'
 import { invalid } from '#core/fault.ts'
 import { createHandler } from '#http/handler.ts'
 import type { MarketsContext } from '../../context.ts'
+import { readHistory } from '../../history/history-query.ts'
 import { getFeedCoverage, notFoundOrNotCovered } from '../../read/feed-coverage.ts'
-import { findMarketId } from '../../read/slug-precedence.ts'
 import { type KindName, kindNames, kinds, ownFields } from '../../records/kinds.ts'
-import { findMarketIds, listChangesAfter, listMarketChanges, resolveCursor } from './changes.ts'
+import { changesOfMarketQuery, changesPageQuery } from './change-queries.ts'
 
 /** Length limit of an invalid name in the error. */
 const valueCharsMax = 100
 
-const toJsonBytes = (value: unknown): Uint8Array => Buffer.from(stringifyJson(value))
-
 export const changesBySlug = createHandler(
   extensions['markets.changesBySlug'],
-  async (input, context: MarketsContext) => {
-    const { ingest } = context
+  async (input, context: MarketsContext, { caller }) => {
     validateFields(input.fields, input.related)
     const feeds = await getFeedCoverage(context)
-    const id = await findMarketId(ingest, input.slug)
-    if (id === undefined) return notFoundOrNotCovered(ingest, feeds, input.slug)
-    const { limit, fields, related } = input
-    const cursor = input.cursor === undefined ? undefined : Number(input.cursor)
-    const { changes, next } = await listMarketChanges(ingest, id, { cursor, limit, fields, related })
-    return { is: 'bytes', bytes: toJsonBytes({ changes, next: next === undefined ? null : String(next) }) }
+    const bytes = await readHistory(context, caller, changesOfMarketQuery, input)
+    return bytes ? { is: 'bytes', bytes } : notFoundOrNotCovered(context.ingest, feeds, input.slug)
   },
 )
 
-export const changes = createHandler(extensions['markets.changes'], async (input, { ingest }: MarketsContext) => {
-  const marketIds = input.slugs && (await findMarketIds(ingest, input.slugs))
-  const after = await resolveCursor(ingest, input.after)
-  const page = await listChangesAfter(ingest, after, input.limit, { kinds: input.kinds, marketIds })
-  return { is: 'bytes', bytes: toJsonBytes({ changes: page.changes, next: String(page.next), more: page.more }) }
-})
+export const changes = createHandler(
+  extensions['markets.changes'],
+  async (input, context: MarketsContext, { caller }) => ({
+    is: 'bytes',
+    bytes: await readHistory(context, caller, changesPageQuery, input),
+  }),
+)
 
 /** Refuse unknown field names, because they would silently match no change. */
 function validateFields(fields: readonly string[] = [], related: boolean): void {

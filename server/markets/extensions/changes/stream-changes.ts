@@ -8,23 +8,22 @@
 //    batch in memory. A slot is taken when sending starts and released when it ends. Streams that catch up take turns:
 //    one of them reads in each turn of the event loop.
 import { extensions } from '#api/contract/extensions.ts'
-import { stringifyJson } from '#api/contract/json.ts'
-import { type Caller, createHandler } from '#http/handler.ts'
+import { createHandler } from '#http/handler.ts'
 import { yieldInOrder } from '#runtime/event-loop-yielder.ts'
-import { anonymousId } from '#storage/keys.ts'
 import type { MarketsContext } from '../../context.ts'
+import { callerName, runHistory } from '../../history/history-query.ts'
 import { readHistoryHead } from '../../read/versions.ts'
-import { type ChangeFilter, findMarketIds, listChangesAfter, resolveCursor } from './changes.ts'
+import { changesBatchQuery } from './change-queries.ts'
+import { type ChangeFilter, findMarketIds, resolveCursor } from './changes.ts'
 import type { ChangesContext } from './context.ts'
 import { slotRetryMs } from './stream-slots.ts'
 
-const batchMax = 100
+/** Changes of one batch. */
+const limit = 100
 const pollEveryMs = 250
 /** Heartbeats keep proxies from closing the connection and let the caller detect a broken one. */
 const heartbeatMs = 15_000
 const retryMs = 2000
-
-const callerName = ({ keyId, network }: Caller): string => (keyId === anonymousId ? `from ${network}` : `key ${keyId}`)
 
 export const changeStream = createHandler(
   extensions['markets.changeStream'],
@@ -72,16 +71,14 @@ async function* streamEvents(
   let lastSentMs = clock.monotonicMs()
   while (!signal.aborted) {
     const now = ingest.version('markets')
-    const page = now === version ? undefined : await listChangesAfter(ingest, after, batchMax, filter)
+    const page = now === version ? undefined : await runHistory(context, changesBatchQuery, { after, limit, filter })
     if (page) {
       after = page.next
       // If there is more, read again even if the store has not changed.
       version = page.more ? Number.NaN : now
-      if (page.changes.length > 0) {
+      if (page.text !== '') {
         lastSentMs = clock.monotonicMs()
-        yield page.changes
-          .map((change) => `event: change\nid: ${change.cursor}\ndata: ${stringifyJson(change)}\n\n`)
-          .join('')
+        yield page.text
       }
     }
     if (clock.monotonicMs() - lastSentMs >= heartbeatMs) {

@@ -4,7 +4,7 @@ import type { StateReader } from '#storage/state.ts'
 import { lastVersionAt, wasVanished } from '../../read/market-as-of.ts'
 import { readRecordAfter } from '../../read/record-after.ts'
 import { readHistoryStartMs, type VersionRow, versionColumns } from '../../read/versions.ts'
-import { undoChanges } from '../../records/diff-records.ts'
+import { parseDiff } from '../../records/diff-records.ts'
 import type { StoredRecord } from '../../records/documents.ts'
 
 /** `fromMs` is included, `untilMs` is not. */
@@ -22,9 +22,12 @@ export interface PricePeriod {
 /** Versions per query. */
 const blockRows = 250
 
+/** Fields of a market from which its prices follow. */
+export const priceFields = ['clobTokenIds', 'outcomePrices'] as const
+
 /**
- * `priceOf` finds the price in the fields of the market. `spend` is called with the rows of each query. A time without
- * a segment is a gap: no feed listed the market, it had no price, or its versions are not stored.
+ * `priceOf` finds the price in the `priceFields` of the market. `spend` is called with the rows of each query. A time
+ * without a segment is a gap: no feed listed the market, it had no price, or its versions are not stored.
  */
 export async function readPriceSegments(
   reader: StateReader,
@@ -37,24 +40,32 @@ export async function readPriceSegments(
   const startMs = Math.max(fromMs, historyStartMs ?? Number.POSITIVE_INFINITY)
   if (startMs >= untilMs) return []
   const lastSeq = await lastVersionAt(reader, untilMs - 1)
-  let record = await readRecordAfter(reader, 'market', marketId, lastSeq, spend)
+  const last = await readRecordAfter(reader, 'market', marketId, lastSeq, spend)
+  if (!last) return []
   let isListed = !(await wasVanished(reader, marketId, lastSeq))
+  const fields: Record<string, unknown> = Object.fromEntries(priceFields.map((name) => [name, last.fields[name]]))
+  let price = priceOf(fields)
   let endMs = untilMs
   const segments: PriceSegment[] = []
   const addUntilEnd = (from: number) => {
-    const price = record && isListed ? priceOf(record.fields) : undefined
-    if (price !== undefined && from < endMs) addSegment(segments, { fromMs: from, untilMs: endMs, price })
+    if (price !== undefined && isListed && from < endMs) addSegment(segments, { fromMs: from, untilMs: endMs, price })
     endMs = Math.min(endMs, from)
   }
-  for (let seq = lastSeq; record; ) {
+  for (let seq = lastSeq; ; ) {
     const rows = await readVersionsBack(reader, marketId, seq)
     await spend(rows.length)
-    for (const version of rows) {
-      addUntilEnd(Math.max(version.atMs, startMs))
-      if (version.atMs <= startMs) return segments
-      if (version.changeType === 'vanished') isListed = true
-      else if (version.changeType === 'returned') isListed = false
-      else record = record && undoChanges('market', record, [version])
+    for (const { atMs, changeType, diff } of rows) {
+      if (atMs <= startMs) {
+        addUntilEnd(startMs)
+        return segments
+      }
+      // Most versions change something else than the price.
+      if (changeType === 'changed' && !mayChangePrice(diff)) continue
+      addUntilEnd(atMs)
+      if (changeType === 'created') return segments
+      if (changeType === 'vanished') isListed = true
+      else if (changeType === 'returned') isListed = false
+      else price = undoPrice(fields, diff) ? priceOf(fields) : price
     }
     if (rows.length < blockRows) break
     seq = (rows.at(-1)?.seq ?? 0) - 1
@@ -64,7 +75,18 @@ export async function readPriceSegments(
   return segments
 }
 
-/** Most versions change something else than the price. */
+/** To parse a difference takes most of the time. */
+const mayChangePrice = (diff: string): boolean => priceFields.some((name) => diff.includes(`"${name}":`))
+
+/** Whether the change had one of the price fields, which get their earlier values. */
+function undoPrice(fields: Record<string, unknown>, diff: string): boolean {
+  const changes = parseDiff(diff)
+  const changed = priceFields.filter((name) => name in changes)
+  for (const name of changed) fields[name] = changes[name]?.[0] ?? undefined
+  return changed.length > 0
+}
+
+/** Neighbours with the same price are one segment. */
 function addSegment(segments: PriceSegment[], segment: PriceSegment): void {
   const later = segments.at(-1)
   if (later?.price === segment.price && later.fromMs === segment.untilMs)

@@ -24,8 +24,9 @@ async function ask(context: TestContext, query: Readonly<Record<string, string>>
   const parts = { params: {}, query, headers: {}, contentType: '', body: undefined }
   const input = parser(pricesHistory.endpoint)(parts)
   const result = await pricesHistory.handle(input, context, testRequestInfo())
-  if (result.is !== 'body') return { points: result.is, coverage: result.is }
-  const points = result.body.history.map(({ t, p }) => [(t - startTs) / 60, p])
+  if (result.is !== 'bytes') return { points: result.is, coverage: result.is }
+  const { history } = JSON.parse(Buffer.from(result.bytes).toString()) as { history: { t: number; p: number }[] }
+  const points = history.map(({ t, p }) => [(t - startTs) / 60, p])
   return { points, coverage: result.confidence?.coverage }
 }
 

@@ -1,149 +1,29 @@
 // `GET /prices-history`, an endpoint beyond the specification: the past prices of an outcome, as clients of the original
 // interface request them (behaviour/markets.md#price-history).
-import { type Extensions, extensions } from '#api/contract/extensions.ts'
-import type { Parsed } from '#api/contract/kit.ts'
-import { Fault, invalid } from '#core/fault.ts'
+import { extensions } from '#api/contract/extensions.ts'
+import { invalid } from '#core/fault.ts'
 import { createHandler } from '#http/handler.ts'
-import { EventLoopYielder } from '#runtime/event-loop-yielder.ts'
-import type { StateReader } from '#storage/state.ts'
 import type { MarketsContext } from '../../context.ts'
-import { currentRecords } from '../../read/current-records.ts'
-import { readWithCoverage, unreadOrNotFound } from '../../read/feed-coverage.ts'
-import { readHistoryStartMs } from '../../read/versions.ts'
-import type { StoredRecord } from '../../records/documents.ts'
-import { type PricePeriod, readPriceSegments } from './price-segments.ts'
-import { describeCoverage, samplePrices } from './sample-prices.ts'
-
-type Input = Parsed<Extensions['markets.pricesHistory']>
-
-const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000]
-const intervalMs = { '1h': hourMs, '6h': 6 * hourMs, '1d': dayMs, '1w': 7 * dayMs, '1m': 30 * dayMs } as const
-/** Minutes between two points by default: about a thousand points at most, for periods up to these lengths. */
-const defaultMinutes = [
-  [intervalMs['6h'], 1],
-  [intervalMs['1d'], 5],
-  [intervalMs['1w'], 30],
-  [intervalMs['1m'], 180],
-  [Number.POSITIVE_INFINITY, 720],
-] as const
-const pointsMax = 20_000
-/** Versions that one request reads. */
-const versionsMax = 100_000
+import { readHistory } from '../../history/history-query.ts'
+import { unreadOrNotFound } from '../../read/feed-coverage.ts'
+import { type PricesInput, pricesQuery } from './prices-query.ts'
 
 export const pricesHistory = createHandler(
   extensions['markets.pricesHistory'],
-  async (input, context: MarketsContext) => {
+  async (input, context: MarketsContext, { caller }) => {
     const nowMs = Math.floor(context.clock.now() / 1000) * 1000
     refuseTwoPeriods(input)
-    const { coverage, result } = await readWithCoverage(context, (reader) => readHistory(reader, input, nowMs))
-    if (!result) return unreadOrNotFound(coverage, 'market')
-    if (result instanceof Fault) throw result
-    const { asOf } = coverage
-    const confidence = { coverage: result.coverage, ...(asOf !== undefined && { asOf }) }
-    return { is: 'body', body: { history: result.history }, confidence }
+    const { feeds, prices } = await readHistory(context, caller, pricesQuery, { input, nowMs })
+    if (!prices) return unreadOrNotFound(feeds, 'market')
+    const { asOf } = feeds
+    const confidence = { coverage: prices.coverage, ...(asOf !== undefined && { asOf }) }
+    return { is: 'bytes', bytes: prices.body, confidence }
   },
 )
 
-function refuseTwoPeriods({ interval, startTs, endTs }: Input): void {
+function refuseTwoPeriods({ interval, startTs, endTs }: PricesInput): void {
   if (interval !== undefined && (startTs !== undefined || endTs !== undefined))
     throw invalid(['query', 'interval'], 'cannot be combined with startTs or endTs')
   if (startTs !== undefined && endTs !== undefined && startTs >= endTs)
     throw invalid(['query', 'endTs'], 'must be after startTs')
 }
-
-/** Undefined if no such market is stored. */
-async function readHistory(reader: StateReader, input: Input, nowMs: number) {
-  const { marketId, token } = await findOutcome(reader, input.market)
-  const record = await currentRecords(reader).record('market', marketId)
-  if (!record) return undefined
-  const period = await toPeriod(reader, input, marketId, record, nowMs)
-  const lengthMs = period.untilMs - period.fromMs
-  const [, minutes] = defaultMinutes.find(([max]) => lengthMs <= max + minuteMs) ?? [0, 720]
-  const stepMs = (input.fidelity ?? minutes) * minuteMs
-  if (lengthMs / stepMs > pointsMax)
-    return invalid(
-      ['query', 'fidelity'],
-      `must be at least ${Math.ceil(lengthMs / pointsMax / minuteMs)} for this period`,
-    )
-  const yielder = new EventLoopYielder()
-  let rowCount = 0
-  const spend = async (rows: number) => {
-    rowCount += rows
-    if (rowCount > versionsMax) throw new TooManyVersions()
-    await yielder.spend(rows)
-  }
-  try {
-    const priceOf = (fields: StoredRecord['fields']) => findPrice(fields, token)
-    const segments = await readPriceSegments(reader, marketId, period, priceOf, spend)
-    return { history: samplePrices(segments, period, stepMs), coverage: describeCoverage(segments, period) }
-  } catch (error) {
-    if (!(error instanceof TooManyVersions)) throw error
-    return new Fault('markets.too_many_changes', {
-      message: `This market has more than ${versionsMax} changes in this period. Request a shorter one with startTs and endTs.`,
-    })
-  }
-}
-
-class TooManyVersions extends Error {}
-
-interface FoundOutcome {
-  readonly marketId: string
-  /** Undefined if the request names the market. */
-  readonly token?: string
-}
-
-/** By a token, a condition or an id, in this order. */
-async function findOutcome(reader: StateReader, name: string): Promise<FoundOutcome> {
-  const sql = "select id from market_keys where kind = 'market' and name = ? and value = ? order by id limit 1"
-  const byToken = await reader.get<{ id: string }>(sql, 'token', name)
-  if (byToken) return { marketId: byToken.id, token: name }
-  return { marketId: (await reader.get<{ id: string }>(sql, 'condition', name))?.id ?? name }
-}
-
-/** The price of the token, or of the first outcome if the request names the market. */
-function findPrice(fields: StoredRecord['fields'], token: string | undefined): number | undefined {
-  const at = token === undefined ? 0 : parseTexts(fields.clobTokenIds).indexOf(token)
-  const price = parseTexts(fields.outcomePrices)[at]
-  return price === undefined || price === '' || !Number.isFinite(Number(price)) ? undefined : Number(price)
-}
-
-/** Sources write lists as JSON in a string. */
-function parseTexts(text: unknown): readonly string[] {
-  if (typeof text !== 'string') return []
-  try {
-    const values: unknown = JSON.parse(text)
-    return Array.isArray(values) ? values.map(String) : []
-  } catch {
-    return []
-  }
-}
-
-/** In whole seconds. The last second is included. */
-async function toPeriod(
-  reader: StateReader,
-  { interval, startTs, endTs }: Input,
-  marketId: string,
-  { fields }: StoredRecord,
-  nowMs: number,
-): Promise<PricePeriod> {
-  const untilMs = Math.min(endTs === undefined ? nowMs : endTs * 1000, nowMs) + 1000
-  if (interval !== undefined && interval !== 'max') return { fromMs: untilMs - 1000 - intervalMs[interval], untilMs }
-  if (startTs !== undefined) return { fromMs: Math.min(startTs * 1000, untilMs), untilMs }
-  const { firstMs, lastMs } = await readLife(reader, marketId)
-  // The life of a closed market ends with its last change, so that its chart does not end in a long straight line.
-  const isOver = fields.closed === true && endTs === undefined && lastMs !== undefined
-  const endMs = isOver ? Math.min(untilMs, roundUp(lastMs) + 1000) : untilMs
-  return { fromMs: Math.min(roundUp(firstMs ?? nowMs), endMs), untilMs: endMs }
-}
-
-/** Times of the first and the last version of a market. The first is the start of the history if older ones are deleted. */
-async function readLife(reader: StateReader, marketId: string) {
-  const select = "select at_ms, change_type from market_versions where kind = 'market' and id = ?"
-  type Row = { at_ms: number; change_type: string }
-  const first = await reader.get<Row>(`${select} order by seq limit 1`, marketId)
-  const last = await reader.get<Row>(`${select} order by seq desc limit 1`, marketId)
-  const isComplete = first?.change_type === 'created'
-  return { firstMs: isComplete ? first.at_ms : await readHistoryStartMs(reader), lastMs: last?.at_ms }
-}
-
-const roundUp = (ms: number): number => Math.ceil(ms / 1000) * 1000

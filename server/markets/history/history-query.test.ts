@@ -1,0 +1,145 @@
+// Queries of the history: on threads as on this one, with a limited queue, and ended with their request.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { Fault } from '#core/fault.ts'
+import { openHistoryThreads } from '#server/background/open-history-threads.ts'
+import { createContext } from '#server/context.ts'
+import { openContext, type TestContext, testNowMs, testRequestInfo } from '#test/context.ts'
+import { bySlug } from '../endpoints/by-slug.ts'
+import { changes, changesBySlug } from '../extensions/changes/list-changes.ts'
+import { changeStream } from '../extensions/changes/stream-changes.ts'
+import { pricesHistory } from '../extensions/prices/prices-history.ts'
+import { pricesQuery } from '../extensions/prices/prices-query.ts'
+import { putMarkets } from '../write/put-markets.ts'
+import { type HistoryQuery, readHistory, runHistory } from './history-query.ts'
+
+async function withVersions(): Promise<TestContext> {
+  const context = await openContext()
+  for (const price of ['0.1', '0.2', '0.3']) {
+    const outcomePrices = JSON.stringify([price, '0.5'])
+    const fields = { slug: 'bridge', clobTokenIds: '["11","12"]', outcomePrices }
+    await context.ingest.write((tx) => putMarkets(tx, [{ kind: 'market', id: '501', fields }], context.clock.now()))
+    context.clock.advance(120_000)
+  }
+  return context
+}
+
+function onThreads(context: TestContext): TestContext & AsyncDisposable {
+  const historyThreads = openHistoryThreads({ dataDir: context.dir, settings: context.settings })
+  const threaded = createContext(context, { historyThreads })
+  return { ...context, ...threaded, clock: context.clock, [Symbol.asyncDispose]: () => historyThreads.close() }
+}
+
+const request = testRequestInfo()
+const calls = {
+  prices: (context: TestContext) => pricesHistory.handle({ market: '12' }, context, request),
+  changes: (context: TestContext) => changes.handle({ limit: 2, slugs: ['bridge'] }, context, request),
+  'changes of a market': (context: TestContext) =>
+    changesBySlug.handle({ slug: 'bridge', limit: 2, related: true }, context, request),
+  'a market as of a past time': async (context: TestContext) =>
+    bySlug.handle(
+      { slug: 'bridge', include_tag: true, asOf: new Date(testNowMs + 130_000).toISOString() },
+      context,
+      request,
+    ),
+  'a market as of a time before the history': async (context: TestContext) =>
+    bySlug.handle({ slug: 'bridge', include_tag: true, asOf: new Date(testNowMs - 1).toISOString() }, context, request),
+  'an unknown market': (context: TestContext) => pricesHistory.handle({ market: '13' }, context, request),
+  'the first events of a stream': async (context: TestContext) => {
+    const outcome = await changeStream.handle({ after: '0' }, context, request)
+    assert.ok(outcome.is === 'stream')
+    const stop = new AbortController()
+    let text = ''
+    for await (const chunk of outcome.chunks(stop.signal, context as never)) {
+      text += chunk
+      if (text.includes('event: change')) break
+    }
+    return { is: 'stream', bytes: Buffer.from(text) }
+  },
+} as const
+
+/** Bytes are a Buffer or not, depending on the thread. */
+const comparable = async (call: Promise<object>) => {
+  try {
+    const { bytes = new Uint8Array(), ...result } = (await call) as { readonly bytes?: Uint8Array }
+    return { ...result, text: Buffer.from(bytes).toString() }
+  } catch (error) {
+    assert.ok(error instanceof Fault)
+    return { code: error.code, text: error.message }
+  }
+}
+
+const countQuery = (run: HistoryQuery<undefined, void>['run']): HistoryQuery<undefined, void> => ({ name: 'test', run })
+const from = (network: string) => ({ keyId: 'anonymous', plan: 'free', network }) as const
+
+describe('queries of the history', () => {
+  test('return the same on a thread as on this one, faults included', async (t) => {
+    await using context = await withVersions()
+    await using threaded = onThreads(context)
+    if (context.ingest.engine !== 'sqlite') return t.skip('the threads have a database of their own')
+    for (const [name, call] of Object.entries(calls)) {
+      const expected = await comparable(call(context))
+      assert.deepEqual(await comparable(call(threaded)), expected, name)
+    }
+    const past = await comparable(calls['a market as of a past time'](threaded))
+    assert.match(past.text, /0\.2/)
+  })
+
+  test('run one per caller and four together; beyond the queue, and beyond four of one caller, they are refused', async () => {
+    await using context = await openContext()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    let running = 0
+    const query = countQuery(() => {
+      running += 1
+      return promise
+    })
+    const ask = (network: string) => readHistory(context, from(network), query, undefined)
+    const greedy = Array.from({ length: 5 }, () => ask('greedy'))
+    assert.equal(running, 1)
+    const busy = { code: 'markets.history_busy', status: 429, retryAfterMs: 2000 }
+    await assert.rejects(ask('greedy'), busy)
+    const others = Array.from({ length: 11 }, (_, at) => ask(`n${at}`))
+    assert.equal(running, 4)
+    await assert.rejects(ask('late'), busy)
+    resolve()
+    await Promise.all([...greedy, ...others])
+    assert.equal(running, 16)
+  })
+
+  test('that wait are never started if their request ends', async () => {
+    await using context = await openContext()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    let started = 0
+    const query = countQuery(() => {
+      started += 1
+      return promise
+    })
+    const gone = new AbortController()
+    const first = readHistory(context, from('a'), query, undefined)
+    const second = readHistory({ ...context, signal: gone.signal }, from('a'), query, undefined)
+    gone.abort(new Error('gone'))
+    await assert.rejects(second, { message: 'gone' })
+    resolve()
+    await first
+    assert.equal(started, 1)
+  })
+
+  test('are not sent to a thread after their request has ended, and unknown ones are errors', async (t) => {
+    await using context = await withVersions()
+    if (context.ingest.engine !== 'sqlite') return t.skip('the threads have a database of their own')
+    await using threaded = onThreads(context)
+    const gone = { ...threaded, signal: AbortSignal.abort(new Error('gone')) }
+    await assert.rejects(pricesHistory.handle({ market: '12' }, gone, request), { message: 'gone' })
+    await assert.rejects(runHistory(gone, pricesQuery, { input: { market: '12' }, nowMs: testNowMs }), {
+      message: 'gone',
+    })
+    await assert.rejects(
+      runHistory(
+        threaded,
+        countQuery(async () => {}),
+        undefined,
+      ),
+      /has no handler for test/,
+    )
+  })
+})

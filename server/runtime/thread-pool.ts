@@ -1,0 +1,26 @@
+// Several threads that run the same file.
+import { openThread, type ThreadOptions, type WorkerThread } from './worker-thread.ts'
+
+/** A call goes to the first of the least busy threads, so that the others are not started while one is enough. */
+export function openThreadPool(
+  file: URL,
+  start: unknown,
+  { threads: count, ...options }: ThreadOptions & { readonly threads: number },
+): WorkerThread {
+  const threads = Array.from({ length: count }, () => ({ thread: openThread(file, start, options), running: 0 }))
+  return {
+    async call<T>(...call: Parameters<WorkerThread['call']>): Promise<T> {
+      const least = Math.min(...threads.map(({ running }) => running))
+      const chosen = threads.find(({ running }) => running === least) as (typeof threads)[number]
+      chosen.running += 1
+      try {
+        return await chosen.thread.call<T>(...call)
+      } finally {
+        chosen.running -= 1
+      }
+    },
+    async close() {
+      await Promise.all(threads.map(({ thread }) => thread.close()))
+    },
+  }
+}
