@@ -1,5 +1,5 @@
 // Settings of group C: the chain time of each network, and the nodes that its duties are read from.
-import { PatternText, type Static, Type } from '#api/contract/kit.ts'
+import { oneOf, PatternText, type Static, Type, withDefault } from '#api/contract/kit.ts'
 import { type KnownChain, knownChains } from '#core/known-chains.ts'
 import { Rpc } from './explorer.ts'
 import { boolean, integer, list, section, text, wholeNumber } from './server.ts'
@@ -62,6 +62,19 @@ const network = ({ genesisUnix }: KnownChain, chainId: string) =>
       slotsPerEpoch: wholeNumber(32, 'Slots per epoch.', 1),
       epochsPerHour: wholeNumber(9, 'Epochs per chain hour.', 1),
       epochsPerDay: wholeNumber(225, 'Epochs per chain day.', 1),
+      states: withDefault(
+        oneOf(['node', 'computed'], {
+          description:
+            'Where the states of validators come from. `computed`: one state of a node is the beginning, and all later ' +
+            'ones are computed from blocks and proven by their roots. `node`: they are read from the nodes.',
+        }),
+        'node',
+      ),
+      verifySignatures: boolean(
+        true,
+        'Whether the signatures of blocks are verified while states are computed. If not, the nodes are trusted that the ' +
+          'blocks are signed; their effects are verified all the same.',
+      ),
       beacon: beaconSettings,
       execution: section(
         {

@@ -66,7 +66,7 @@ export class BlockFollower {
     this.#headSlot = anchor.slot
   }
 
-  /** The newest block. */
+  /** The newest block, with the last slot that was asked for. */
   get tip(): BlockId {
     return this.#tip
   }

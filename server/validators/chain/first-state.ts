@@ -29,21 +29,35 @@ export async function loadFirstState(
   const loaded = await snapshots.load(process, epoch)
   if (loaded) return loaded
   const slot = firstSlotAt(rules, epoch)
-  const stateRoot = await findStateRoot(beacon, slot, signal)
+  const stateRoot = await findStateRoot(beacon, rules, slot, signal)
   // Nodes differ in which state they return for an empty slot, so the root is preferred.
-  const bytes =
-    (stateRoot && (await requestState(beacon, stateRoot, signal))) ?? (await requestState(beacon, String(slot), signal))
+  const byRoot = stateRoot && (await requestState(beacon, stateRoot, signal))
+  const bytes = byRoot ?? (await requestState(beacon, String(slot), signal))
   if (!bytes)
     throw new BeaconError(
       `no node has the state at the start of epoch ${epoch} (slot ${slot}). Use a node that has it once, or set beacon.fromEpoch to a later epoch`,
     )
   const file = await snapshots.fileFor(`node-${epoch}`)
   await writeFile(file, bytes)
-  return process.call('loadState', { file, stateRoot })
+  return process.call('loadState', { file, stateRoot: byRoot && stateRoot })
 }
 
-/** The root of the state after the block of a slot. Undefined: the slot is empty. */
-function findStateRoot(beacon: Beacon, slot: number, signal: AbortSignal): Promise<Root | undefined> {
+/** The root of the state after the newest block up to a slot. Undefined: the slots of an epoch before it are empty. */
+async function findStateRoot(
+  beacon: Beacon,
+  rules: ConsensusRules,
+  slot: number,
+  signal: AbortSignal,
+): Promise<Root | undefined> {
+  for (let at = slot; at >= 0 && at > slot - rules.slotsPerEpoch; at--) {
+    const root = await requestStateRoot(beacon, at, signal)
+    if (root) return root
+  }
+  return undefined
+}
+
+/** Undefined: the slot is empty. */
+function requestStateRoot(beacon: Beacon, slot: number, signal: AbortSignal): Promise<Root | undefined> {
   return beacon.request(
     { path: `/eth/v1/beacon/headers/${slot}` },
     (reply) => {

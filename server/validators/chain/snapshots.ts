@@ -1,15 +1,15 @@
 // The snapshots of a network: states at the start of final epochs, in a folder. After a restart, the chain process continues
 // from one of them instead of asking a node for a state.
 //
-// 1. A file is complete or absent (`saveState`). Its name has the epoch and the state root, which is verified when the
+// 1. The two newest are kept, and the first one of each of the last days, so that recent days can be computed again.
+// 2. A file is complete or absent (`saveState`). Its name has the epoch and the state root, which is verified when the
 //    state is loaded. A file that cannot be loaded is deleted.
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ChainCaller } from './chain-process.ts'
 import type { EpochStartId, LoadedState, Root } from './messages.ts'
 
-/** The newest ones are kept. */
-const keptMax = 2
+const newestKept = 2
 const nameOf = /^(\d{1,16})-([0-9a-f]{64})\.ssz\.zst$/
 
 interface Snapshot {
@@ -20,9 +20,16 @@ interface Snapshot {
 
 export class Snapshots {
   readonly #folder: string
+  readonly #epochsPerDay: number
+  readonly #daysKept: number
 
-  constructor(folder: string) {
+  constructor(
+    folder: string,
+    { epochsPerDay, daysKept }: { readonly epochsPerDay: number; readonly daysKept: number },
+  ) {
     this.#folder = folder
+    this.#epochsPerDay = epochsPerDay
+    this.#daysKept = daysKept
   }
 
   /** Oldest first. */
@@ -33,6 +40,11 @@ export class Snapshots {
       return root ? [{ epoch: Number(epoch), stateRoot: `0x${root}`, file: join(this.#folder, name) }] : []
     })
     return found.sort((a, b) => a.epoch - b.epoch)
+  }
+
+  /** The newest snapshot that is not after an epoch. */
+  async newest(epoch: number): Promise<Snapshot | undefined> {
+    return (await this.list()).findLast((snapshot) => snapshot.epoch <= epoch)
   }
 
   /** Loads the newest snapshot that is not after an epoch. Undefined: there is none. */
@@ -53,13 +65,21 @@ export class Snapshots {
     return join(this.#folder, `${name}.ssz`)
   }
 
-  /** Saves an epoch start, and deletes all older files but one. */
+  /** Saves an epoch start, and deletes what is not kept. */
   async save(process: ChainCaller, id: EpochStartId, stateRoot: Root): Promise<void> {
     await mkdir(this.#folder, { recursive: true })
     const name = `${id.epoch}-${stateRoot.slice(2)}.ssz.zst`
     await process.call('saveState', { ...id, file: join(this.#folder, name) })
-    const kept = new Set((await this.list()).slice(-keptMax).map(({ file }) => file))
+    const kept = new Set(this.#kept(await this.list()).map(({ file }) => file))
     for (const other of await readdir(this.#folder))
       if (!kept.has(join(this.#folder, other))) await rm(join(this.#folder, other), { force: true })
+  }
+
+  #kept(all: readonly Snapshot[]): Snapshot[] {
+    const dayOf = ({ epoch }: Snapshot) => Math.floor(epoch / this.#epochsPerDay)
+    const newest = all.at(-1)
+    const firstOfDays = [...Map.groupBy(all, dayOf).values()].map(([first]) => first as Snapshot)
+    const recent = firstOfDays.filter((snapshot) => newest && dayOf(snapshot) > dayOf(newest) - this.#daysKept)
+    return [...recent, ...all.slice(-newestKept)]
   }
 }

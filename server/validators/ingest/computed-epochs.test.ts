@@ -1,6 +1,6 @@
 // Recorded chains whose states are computed from blocks lead to the same rows as the states of their nodes.
 import assert from 'node:assert/strict'
-import { mkdtempDisposable } from 'node:fs/promises'
+import { mkdtempDisposable, readdir, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -13,7 +13,8 @@ import { outsideRecording, skipWithoutRecording } from '#test/recorded-chain.ts'
 import { storedRows } from '#test/stored-duties.ts'
 import type { Signatures } from '../chain/messages.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
-import { createComputedProcessor } from './epochs/computed-processor.ts'
+import type { ScoreHistory } from '../duties/score-history.ts'
+import { type ComputedProcessor, createComputedProcessor } from './epochs/computed-processor.ts'
 import { Follower } from './follow.ts'
 import { withChainTimes } from './read/chain-identity.ts'
 
@@ -39,22 +40,33 @@ const recordings: readonly Recording[] = [
 const beaconOf = (url: string) =>
   openBeacon({ network: 'hoodi', urls: [url], timeoutMs: 10_000, clock: systemClock, backoffMs: 1 })
 
-/** Most recordings lack the newest header. Only its slot is used. */
-function withHead(recording: string): NonNullable<ReplayOptions['meddle']> {
+/** Most recordings lack the newest header, of which only the slot is used. `slot`: the newest block that is shown. */
+function withHead(recording: string, slot?: number, finalized?: number): NonNullable<ReplayOptions['meddle']> {
   const slots = exchangesOf(`${recording}/exchanges.ndjson`).flatMap(({ path, status }) =>
-    status === 200 ? (/^\/eth\/v2\/beacon\/blocks\/(\d+)$/.exec(path)?.slice(1).map(Number) ?? []) : [],
+    status === 200 ? (slotOfBlock.exec(path)?.slice(1).map(Number) ?? []) : [],
   )
+  const head = slot ?? Math.max(...slots)
   const root = `0x${'00'.repeat(32)}`
   const message = {
-    ...{ slot: String(Math.max(...slots)), proposer_index: '0' },
+    ...{ slot: String(head), proposer_index: '0' },
     ...{ parent_root: root, state_root: root, body_root: root },
   }
-  const body = JSON.stringify({ data: { root: headerRoot(message), canonical: true, header: { message } } })
-  return (exchange) =>
-    exchange.path === '/eth/v1/beacon/headers/head'
-      ? { ...exchange, status: 200, bodyEncoding: 'utf8', body }
-      : exchange
+  const checkpoint = { epoch: String(finalized), root }
+  const bodies: Readonly<Record<string, unknown>> = {
+    '/eth/v1/beacon/headers/head': { root: headerRoot(message), canonical: true, header: { message } },
+    ...(finalized !== undefined && {
+      '/eth/v1/beacon/states/head/finality_checkpoints': { finalized: checkpoint },
+    }),
+  }
+  return (exchange) => {
+    const data = bodies[exchange.path]
+    if (data) return { ...exchange, status: 200, bodyEncoding: 'utf8', headers: {}, body: JSON.stringify({ data }) }
+    const isLater = Number(slotOfBlock.exec(exchange.path)?.[1] ?? 0) > head
+    return isLater ? { ...exchange, status: 404, bodyEncoding: 'utf8', headers: {}, body: '{}' } : exchange
+  }
 }
+
+const slotOfBlock = /^\/eth\/v2\/beacon\/blocks\/(\d+)$/
 
 const contextFor = async (url: string): Promise<TestContext> => {
   const beacon = { urls: [url], fromEpoch: 0 }
@@ -80,7 +92,12 @@ for (const { name, skip, signatures, ...replay } of recordings)
     const before = node.requests.length
     await using context = await contextFor(node.url)
     await using folder = await mkdtempDisposable(join(tmpdir(), 'tetrad-states-'))
-    const options = { clock: systemClock, folder: folder.path, signatures, snapshotEvery: 4 } as const
+    const options = {
+      clock: systemClock,
+      folder: folder.path,
+      signatures,
+      time: { epochsPerHour: 2, epochsPerDay: 4, daysKept: 1 },
+    } as const
     await using processor = createComputedProcessor(beaconOf(node.url), options)
     await new Follower(context, 'hoodi', processor).catchUp(signal)
     assert.deepEqual(await everything(context), await everything(expected))
@@ -88,3 +105,147 @@ for (const { name, skip, signatures, ...replay } of recordings)
     // By its root, which is not recorded, and by its slot.
     assert(states.length <= 2, states.join(', '))
   })
+
+const fulu = 'lodestar/fulu'
+const time = { epochsPerHour: 2, epochsPerDay: 4, daysKept: 1 }
+const optionsFor = (folder: string) => ({ clock: systemClock, folder, signatures: 'none', time }) as const
+/** What a node without states answers. */
+const blocksOnly = /^\/eth\/v\d\/(beacon\/(blocks|headers|genesis)|config|node\/version|beacon\/states\/head\/finality)/
+
+/** The rows of the recorded chain, from the states of the node. */
+async function expectedRows(): Promise<object> {
+  await using node = await openReplay({ recording: fulu, meddle: withHead(fulu) })
+  await using context = await contextFor(node.url)
+  await new Follower(context, 'hoodi', beaconOf(node.url)).catchUp(signal)
+  return await everything(context)
+}
+
+test('after a restart, a snapshot is the beginning, and the node needs no state', async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'tetrad-states-'))
+  await using early = await openReplay({ recording: fulu, meddle: withHead(fulu, 80, 6) })
+  await using context = await contextFor(early.url)
+  {
+    await using processor = createComputedProcessor(beaconOf(early.url), optionsFor(folder.path))
+    await new Follower(context, 'hoodi', processor).catchUp(signal)
+  }
+  const stored = await coveredEpochs(context.duties, 'hoodi')
+  assert.deepEqual(stored, [{ from: 0, until: 5 }])
+  const withHeadAtEnd = withHead(fulu)
+  const meddle: typeof withHeadAtEnd = (exchange, count) =>
+    withHeadAtEnd(blocksOnly.test(exchange.path) ? exchange : { ...exchange, status: 404, body: '{}' }, count)
+  await using later = await openReplay({ recording: fulu, meddle })
+  await using processor = createComputedProcessor(beaconOf(later.url), optionsFor(folder.path))
+  await new Follower(context, 'hoodi', processor).catchUp(signal)
+  assert.deepEqual(await everything(context), await expectedRows())
+  assert.deepEqual(
+    later.requests.filter((request) => request.includes('/debug/')),
+    [],
+  )
+})
+
+test('a damaged snapshot is deleted, and an older one or a state of the node is used', async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'tetrad-states-'))
+  await using node = await openReplay({ recording: fulu, meddle: withHead(fulu) })
+  await using context = await contextFor(node.url)
+  for (const damage of [false, true]) {
+    if (damage) for (const name of await readdir(folder.path)) await writeFile(join(folder.path, name), 'not a state')
+    await using processor = createComputedProcessor(beaconOf(node.url), optionsFor(folder.path))
+    const segment = await processor.processSegment({ from: 2, until: 3, scores: new Map() }, signal)
+    assert(segment.validator.length > 0)
+    const next = await processor.processSegment({ from: 3, until: 4, scores: segment.scores }, signal)
+    assert(next.validator.length > 0)
+  }
+  await using processor = createComputedProcessor(beaconOf(node.url), optionsFor(folder.path))
+  await new Follower(context, 'hoodi', processor).catchUp(signal)
+  assert.deepEqual(await everything(context), await expectedRows())
+})
+
+test('a node that returns altered blocks is distrusted, and the other one is used', async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'tetrad-states-'))
+  const head = withHead(fulu)
+  await using liar = await openReplay({
+    recording: fulu,
+    meddle: (exchange, count) => {
+      const shown = head(exchange, count)
+      if (shown?.bodyEncoding !== 'base64' || !exchange.path.endsWith('/40')) return shown
+      const bytes = Buffer.from(shown.body, 'base64')
+      // In the signature of the RANDAO reveal: the root stays that of the altered block.
+      bytes[300] = (bytes[300] as number) ^ 1
+      return { ...shown, body: bytes.toString('base64') }
+    },
+  })
+  await using honest = await openReplay({ recording: fulu, meddle: head })
+  await using context = await contextFor(liar.url)
+  const both = openBeacon({
+    ...{ network: 'hoodi', urls: [liar.url, honest.url], timeoutMs: 10_000, clock: systemClock, backoffMs: 1 },
+  })
+  await using processor = createComputedProcessor(both, optionsFor(folder.path))
+  await new Follower(context, 'hoodi', processor).catchUp(signal)
+  assert.deepEqual(await everything(context), await expectedRows())
+  assert(both.each()[0]?.isDistrusted())
+})
+
+test('a node that only returns an altered block stops the network, and what is stored stays', async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'tetrad-states-'))
+  const head = withHead(fulu)
+  await using liar = await openReplay({
+    recording: fulu,
+    meddle: (exchange, count) => {
+      const shown = head(exchange, count)
+      if (shown?.bodyEncoding !== 'base64' || !exchange.path.endsWith('/70')) return shown
+      const bytes = Buffer.from(shown.body, 'base64')
+      bytes[300] = (bytes[300] as number) ^ 1
+      return { ...shown, body: bytes.toString('base64') }
+    },
+  })
+  await using context = await contextFor(liar.url)
+  await using processor = createComputedProcessor(beaconOf(liar.url), optionsFor(folder.path))
+  const follower = new Follower(context, 'hoodi', processor)
+  await assert.rejects(follower.catchUp(signal), /slot 70.* has the root 0x[0-9a-f]{64}, but the block states/)
+  const [covered] = await coveredEpochs(context.duties, 'hoodi')
+  assert.equal(covered?.from, 0)
+  assert(covered.until > 2 && covered.until < 9, `stored until ${covered.until}`)
+})
+
+test('epochs that are not final have the figures that they have when they are final', async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'tetrad-states-'))
+  await using node = await openReplay({ recording: fulu, meddle: withHead(fulu, 80, 6) })
+  await using full = await openReplay({ recording: fulu, meddle: withHead(fulu) })
+  await using early = createComputedProcessor(beaconOf(node.url), optionsFor(folder.path))
+  await using late = createComputedProcessor(beaconOf(full.url), { ...optionsFor(folder.path), folder: undefined })
+  const pending = early.openPending([])
+  let scores: ScoreHistory = new Map()
+  for (const from of [6, 7]) {
+    const request = { from, until: from + 1, scores }
+    await assert.rejects(early.processSegment(request, signal), /the nodes call epoch \d+ final|is not computed yet/)
+    const { validator, sums } = await pending.processSegment(request, signal)
+    const final = await late.processSegment(request, signal)
+    assert.deepEqual({ validator, sums }, { validator: final.validator, sums: final.sums })
+    scores = final.scores
+  }
+})
+
+test('a chain process that is killed starts again, and every figure is right', async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'tetrad-states-'))
+  let kills = 0
+  let processor: ComputedProcessor | undefined
+  const head = withHead(fulu)
+  await using node = await openReplay({
+    recording: fulu,
+    meddle: (exchange, count) => {
+      const slot = Number(slotOfBlock.exec(exchange.path)?.[1])
+      const pid = processor?.pid
+      if ((slot === 40 || slot === 90) && pid !== undefined && kills < 2) {
+        kills += 1
+        process.kill(pid, 'SIGKILL')
+      }
+      return head(exchange, count)
+    },
+  })
+  await using context = await contextFor(node.url)
+  await using opened = createComputedProcessor(beaconOf(node.url), optionsFor(folder.path))
+  processor = opened
+  await new Follower(context, 'hoodi', opened).catchUp(signal)
+  assert.equal(kills, 2)
+  assert.deepEqual(await everything(context), await expectedRows())
+})

@@ -55,7 +55,12 @@ async function openIngested(url: string, states: States): Promise<TestContext> {
   if (states === 'of the node') await new Follower({ ...context, settings }, network, beacon).catchUp(signal)
   else {
     await using folder = await mkdtempDisposable(join(tmpdir(), 'tetrad-states-'))
-    const options = { clock: systemClock, folder: folder.path, signatures: 'all', snapshotEvery: 4 } as const
+    const options = {
+      clock: systemClock,
+      folder: folder.path,
+      signatures: 'all',
+      time: { epochsPerHour: 2, epochsPerDay: 4, daysKept: 1 },
+    } as const
     await using processor = createComputedProcessor(beacon, options)
     await new Follower({ ...context, settings }, network, processor).catchUp(signal)
   }

@@ -59,6 +59,8 @@ export interface HeadProcessorOptions {
   readonly watch: readonly string[]
   readonly execution: ExecutionSource | undefined
   readonly records: StateRecords | undefined
+  /** Undefined: epochs are read from the nodes and the records. */
+  readonly openPending?: (watch: readonly string[]) => EpochProcessor
   /** If the chain does not finalize for long, only this many of the newest epochs are computed. */
   readonly epochsMax?: number
 }
@@ -97,7 +99,11 @@ export function createHeadProcessor(beacon: Beacon, initialOptions: HeadProcesso
     for (let epoch = (current.at(-1)?.epoch ?? from - 1) + 1; epoch < until; epoch++) {
       const anchor = await anchorOf(epoch)
       if (anchor === undefined) throw new BeaconError(`the node has no block from epoch ${epoch + 2} on`)
-      active ??= { node, processor: createEpochProcessor(node, { ...options, summarizesNetwork: false }) }
+      active ??= {
+        node,
+        processor:
+          options.openPending?.(options.watch) ?? createEpochProcessor(node, { ...options, summarizesNetwork: false }),
+      }
       const segment = await active.processor.processSegment({ from: epoch, until: epoch + 1, scores }, signal)
       if ((await anchorOf(epoch)) !== anchor)
         throw new BeaconError(`the chain was reorganized while epoch ${epoch} was read`)

@@ -1,8 +1,10 @@
 // Final epochs from computed states (../../chain): the blocks of the nodes are sent to the chain process, and what an epoch
 // needs is read from the states that it has computed.
 //
-// 1. An epoch is returned only after the computed states call it and the two epochs after it final.
-// 2. Epochs are read in ascending order. A request for an earlier one begins again from a snapshot or a state of a node.
+// 1. `read` returns an epoch only after the computed states call it and the two epochs after it final. `readPending` returns
+//    it as the branch of the newest block has it.
+// 2. Epochs are read in ascending order. A request for an earlier one begins again from a snapshot or a state of a node,
+//    and so does one for a much later one, if there is a snapshot between the two.
 import type { Clock } from '#runtime/clock.ts'
 import { withdrawalsFrom } from '#sources/beacon/block-ssz.ts'
 import { type Beacon, BeaconError } from '#sources/beacon/client.ts'
@@ -57,7 +59,7 @@ export class ComputedEpochs implements EpochSource {
 
   /** Has computed states from this epoch on, and forgets earlier ones. The epochs before it are stored. */
   async startAt(epoch: number): Promise<void> {
-    if (!this.#blocks || epoch < this.#from) await this.#load(epoch)
+    await this.beginBy(epoch)
     await this.#saveSnapshot(epoch)
     const slot = firstSlotAt(this.#source.chain.rules, epoch)
     this.#blocks?.dropBefore(firstSlotAt(this.#source.chain.rules, Math.max(0, epoch - 1)))
@@ -65,6 +67,16 @@ export class ComputedEpochs implements EpochSource {
     for (const root of this.#withdrawals.keys()) if (!this.#blocks?.has(root)) this.#withdrawals.delete(root)
     if ((this.#blocks?.tip.slot ?? 0) > slot) await this.#source.process.call('dropBefore', { epoch })
     this.#from = epoch
+  }
+
+  /** Has computed states from this epoch on, or from an earlier one. */
+  async beginBy(epoch: number): Promise<void> {
+    if (this.#blocks && epoch >= this.#from) {
+      const tip = epochAt(this.#source.chain.rules, this.#blocks.tip.slot)
+      const snapshot = (await this.#source.snapshots.newest(epoch))?.epoch ?? 0
+      if (epoch <= tip || snapshot <= tip) return
+    }
+    await this.#load(epoch)
   }
 
   /** The chain process has ended: the next epoch begins again from a snapshot. */
@@ -84,7 +96,7 @@ export class ComputedEpochs implements EpochSource {
 
   async #saveSnapshot(epoch: number): Promise<void> {
     const { snapshots, process, snapshotEvery } = this.#source
-    const newest = (await snapshots.list()).at(-1)
+    const newest = await snapshots.newest(epoch)
     const start = this.#starts.get(epoch)
     if (!start || (newest && epoch < newest.epoch + snapshotEvery)) return
     await snapshots.save(process, { epoch, root: start.block.root }, start.stateRoot)
@@ -138,8 +150,8 @@ export class ComputedEpochs implements EpochSource {
     const blocks = this.#loaded()
     const { rules } = this.#source.chain
     const { process } = this.#source
-    // The block of the first slot may still come.
-    for (let epoch = this.#from; firstSlotAt(rules, epoch) < blocks.tip.slot; epoch++) {
+    const newest = blocks.get(blocks.tip.root)?.slot ?? Number.NEGATIVE_INFINITY
+    for (let epoch = this.#from; firstSlotAt(rules, epoch) <= newest; epoch++) {
       const id = blocks.epochStart(epoch)
       const known = this.#starts.get(epoch)
       if (known?.block.root === id.root) continue
@@ -177,6 +189,20 @@ export class ComputedEpochs implements EpochSource {
 
   async read(epoch: number): Promise<ReadEpoch> {
     await this.requireFinal(epoch + 2)
+    return this.#epoch(epoch)
+  }
+
+  /** The epoch on the branch of the newest block, which must be two epochs later. */
+  async readPending(epoch: number): Promise<ReadEpoch> {
+    await this.#readHead()
+    while (!this.#loaded().isAtHead) {
+      this.#signal.throwIfAborted()
+      await this.#advance()
+    }
+    return this.#epoch(epoch)
+  }
+
+  #epoch(epoch: number): ReadEpoch {
     const data = this.#dataOf(epoch, epoch + 2)
     const { rules } = this.#source.chain
     const end = firstSlotAt(rules, epoch + 2)

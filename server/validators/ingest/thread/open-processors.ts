@@ -1,10 +1,12 @@
 // Creates epoch processors: on the current thread, or those of all networks on one separate thread.
+import { join } from 'node:path'
 import type { Network } from '#api/contract/wire/validators.ts'
 import { type Clock, systemClock } from '#runtime/clock.ts'
 import type { NetworkSettings } from '#runtime/settings/validators.ts'
 import { openThread } from '#runtime/worker-thread.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
 import type { ChainIdentity } from '#sources/beacon/endpoint.ts'
+import { type ComputedProcessor, createComputedProcessor } from '../epochs/computed-processor.ts'
 import { createEpochProcessor, type EpochProcessor } from '../epochs/epoch-processor.ts'
 import { createHeadProcessor, type HeadProcessor, type LocalHeadProcessor } from '../provisional/head-processor.ts'
 import { openExecution } from '../read/execution.ts'
@@ -13,10 +15,10 @@ import { StateRecords } from '../read/state-records.ts'
 /** Plain values, so that they can be sent to a thread. */
 export interface EpochProcessorStart {
   readonly network: Network
-  readonly settings: Pick<NetworkSettings, 'beacon' | 'execution' | 'watch'>
+  readonly settings: NetworkSettings
   /** What is known of the chain that the nodes must be on. */
   readonly identity: Partial<ChainIdentity>
-  /** The folder for records of states; undefined: states are not recorded. */
+  /** The folder for states; undefined: they are not recorded, and snapshots are deleted at the end. */
   readonly recordsDir: string | undefined
 }
 
@@ -26,16 +28,36 @@ export const withWatch = (start: EpochProcessorStart, names: readonly string[]):
 })
 
 /** Runs on the current thread. */
-export function openEpochProcessor(start: EpochProcessorStart, clock: Clock = systemClock): EpochProcessor {
-  const { auditValidators, compareNodes } = start.settings.beacon
+export function openEpochProcessor(
+  start: EpochProcessorStart,
+  clock: Clock = systemClock,
+): EpochProcessor | ComputedProcessor {
+  const { settings, recordsDir } = start
+  const { auditValidators, compareNodes } = settings.beacon
   const { beacon, ...options } = openSources(start, clock)
-  return createEpochProcessor(beacon, { ...options, auditValidators, comparesNodes: compareNodes })
+  if (settings.states === 'node')
+    return createEpochProcessor(beacon, { ...options, auditValidators, comparesNodes: compareNodes })
+  const { epochsPerHour, epochsPerDay, watchPastDays, verifySignatures } = settings
+  return createComputedProcessor(beacon, {
+    ...{ clock, watch: options.watch, execution: options.execution },
+    folder: recordsDir === undefined ? undefined : join(recordsDir, 'states'),
+    signatures: verifySignatures ? 'all' : 'none',
+    time: { epochsPerHour, epochsPerDay, daysKept: watchPastDays + 1 },
+  })
 }
 
-/** For epochs that are not final. It has its own connections to the nodes. */
-export function openHeadProcessor(start: EpochProcessorStart, clock: Clock = systemClock): LocalHeadProcessor {
+/**
+ * For epochs that are not final. It has its own connections to the nodes. `processor`: that of the final epochs, which
+ * computes their states if it computes any.
+ */
+export function openHeadProcessor(
+  start: EpochProcessorStart,
+  clock: Clock = systemClock,
+  processor?: EpochProcessor | ComputedProcessor,
+): LocalHeadProcessor {
   const { beacon, ...options } = openSources(start, clock)
-  return createHeadProcessor(beacon, options)
+  const openPending = processor && 'openPending' in processor ? processor.openPending : undefined
+  return createHeadProcessor(beacon, { ...options, ...(openPending && { openPending }) })
 }
 
 function openSources({ network, settings, identity, recordsDir }: EpochProcessorStart, clock: Clock) {

@@ -1,6 +1,7 @@
 // The thread that processes the epochs of all networks of a server. It opens no store: it transfers its columns to the
 // thread that writes duties.
 import type { Network } from '#api/contract/wire/validators.ts'
+import { systemClock } from '#runtime/clock.ts'
 import { serveThread, threadStart } from '#runtime/worker-thread.ts'
 import { type ProcessedSegment, segmentBuffers } from '../epochs/processed-segment.ts'
 import type { HeadRequest, LocalHeadProcessor } from '../provisional/head-processor.ts'
@@ -19,7 +20,9 @@ const headProcessors = new Map<Network, LocalHeadProcessor>()
 
 /** Opened with the first call, because most servers show finalized epochs only. */
 const headProcessorOf = (network: Network): LocalHeadProcessor =>
-  headProcessors.getOrInsertComputed(network, () => openHeadProcessor(find(starts, network)))
+  headProcessors.getOrInsertComputed(network, () =>
+    openHeadProcessor(find(starts, network), systemClock, find(processors, network)),
+  )
 
 function find<T>(byNetwork: ReadonlyMap<Network, T>, network: Network): T {
   const found = byNetwork.get(network)

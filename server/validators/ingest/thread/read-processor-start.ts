@@ -13,11 +13,11 @@ export async function readProcessorStart(
   network: Network,
   dataDir?: string,
 ) {
-  const { beacon, execution } = context.settings.validators.networks[network]
+  const settings = context.settings.validators.networks[network]
   const { names } = await readWatchNames(context, network)
   const start: EpochProcessorStart = {
     network,
-    settings: { beacon, execution, watch: [...names] },
+    settings: { ...settings, watch: [...names] },
     identity: await requiredChain(context, network),
     recordsDir: dataDir === undefined ? undefined : join(dataDir, 'beacon', network),
   }

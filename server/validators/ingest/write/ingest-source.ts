@@ -54,13 +54,15 @@ export async function prepareIngest(
 export const coverageEnd = async ({ context, network }: Pick<IngestSource, 'context' | 'network'>): Promise<number> =>
   (await coveredEpochs(context.duties, network)).at(-1)?.until ?? 0
 
-/** The first configured epoch. `firstEpoch`: an epoch of the first chain day to read, if none is configured. */
+/** The first configured epoch. `firstEpoch`: the finalized epoch. If none is configured, its chain day is the first one to read. */
 export function configuredStart(
   { context, network, time }: Pick<IngestSource, 'context' | 'network' | 'time'>,
   firstEpoch: number,
 ): number {
   const { fromEpoch } = context.settings.validators.networks[network].beacon
   if (fromEpoch >= 0) return fromEpoch
+  // Nodes have the state of the finalized checkpoint, and often no older one. The epoch before the first one is needed.
+  if (context.settings.validators.networks[network].states === 'computed') return firstEpoch + 1
   const days = chainDays(time)
   return days.epochsOf(days.dayOf(firstEpoch as Epoch)).from
 }
