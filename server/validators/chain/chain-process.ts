@@ -154,7 +154,13 @@ function startChild({ start, clock, heapMb, onExit }: ChildOptions): RunningChil
       return new Promise((resolve, reject) => {
         const stopTimer = clock.every(timeoutMs, () => end(process, `${name} took more than ${timeoutMs} ms`))
         waiting.set(id, { resolve: resolve as (value: unknown) => void, reject, stopTimer })
-        send({ is: 'call', id, name, input })
+        try {
+          send({ is: 'call', id, name, input })
+        } catch (error) {
+          // The input cannot be cloned.
+          settle(id)
+          reject(error)
+        }
       })
     },
     async close() {
@@ -188,6 +194,10 @@ function startChild({ start, clock, heapMb, onExit }: ChildOptions): RunningChil
     onExit(running, why)
     for (const id of [...waiting.keys()]) settle(id)?.reject(error)
   })
-  send({ is: 'start', start })
+  try {
+    send({ is: 'start', start })
+  } catch (error) {
+    end(process, (error as Error).message)
+  }
   return running
 }

@@ -28,7 +28,6 @@ import type {
   RefusedBlock,
   Root,
   SavedState,
-  Signatures,
 } from './messages.ts'
 import { checkpointOf, EpochStartReader, fieldsOf, validatorsIn } from './read-epoch-start.ts'
 
@@ -120,9 +119,13 @@ export class Chain implements ChainHandlers {
     if (!parent) throw new Refusal('unknown-parent', `the state of the parent ${block.parentRoot} is not held`, block)
     if (parent.latestBlockHeader.slot >= block.slot)
       throw new Refusal('old-slot', `slot ${block.slot} is not after the parent of slot ${parent.slot}`, block)
+    // Before the state is advanced, which takes seconds for each epoch of a large network.
+    const engine = this.#loadedEngine()
+    if (input.signatures !== 'none' && !isValid(() => engine.verifyProposer(block.signed)))
+      throw new Refusal('wrong-signature', `the block of slot ${block.slot} is not signed by its proposer`, block)
     const { state: before, epochStarts, isTemporary } = this.#advanceTo(await this.#withRulesFor(block, parent), block)
     try {
-      this.#verifyProposer(block, before, input.signatures)
+      this.#verifyProposer(block, before)
       const state = applyBlock(before, block, input.signatures === 'all')
       this.#states.addBlock({ slot: block.slot, root: block.root, parentRoot: block.parentRoot, state })
       return this.#accepted(block, state, [...epochStarts, ...this.#holdIfEpochStart(state, block)])
@@ -131,18 +134,15 @@ export class Chain implements ChainHandlers {
     }
   }
 
-  #verifyProposer(block: DecodedBlock, before: EngineState, signatures: Signatures): void {
+  #verifyProposer(block: DecodedBlock, before: EngineState): void {
     const { proposerIndex } = block.signed.message
     const proposer = before.proposers[block.slot % this.#slotsPerEpoch]
-    if (proposerIndex !== proposer)
-      throw new Refusal(
-        'wrong-proposer',
-        `the proposer of slot ${block.slot} is ${proposer}, not ${proposerIndex}`,
-        block,
-      )
-    const engine = this.#loadedEngine()
-    if (signatures !== 'none' && !isValid(() => engine.verifyProposer(block.signed)))
-      throw new Refusal('wrong-signature', `the block of slot ${block.slot} is not signed by its proposer`, block)
+    if (proposerIndex === proposer) return
+    throw new Refusal(
+      'wrong-proposer',
+      `the proposer of slot ${block.slot} is ${proposer}, not ${proposerIndex}`,
+      block,
+    )
   }
 
   #accepted(block: DecodedBlock, state: EngineState, epochStarts: readonly EpochStartId[]): AcceptedBlock {
