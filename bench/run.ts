@@ -16,6 +16,7 @@ const all = [
   'market-requests',
   'fx',
   'epoch',
+  'chain',
   'ratings',
   'operator',
   'servers',
