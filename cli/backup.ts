@@ -48,7 +48,7 @@ async function refuseSharedState(options: CommonOptions, advice: string): Promis
 async function backup(target: string, options: CommonOptions): Promise<void> {
   await refuseSharedState(
     options,
-    'back it up with pg_dump --format=custom, or with the tool of your database provider.',
+    'back it up with pg_dump --format=custom or, if it is large, with base backups and an archive of the WAL.',
   )
   const { copyStores, listFolder, removeCopies } = await import('#storage/backup.ts')
   const { sealBackup } = await import('#storage/seal-backup.ts')
@@ -73,7 +73,7 @@ async function backup(target: string, options: CommonOptions): Promise<void> {
 }
 
 async function restore(source: string, options: CommonOptions): Promise<void> {
-  await refuseSharedState(options, 'restore it with pg_restore into an empty database.')
+  await refuseSharedState(options, 'restore it with pg_restore into an empty database, or from a base backup.')
   const { isUsed, restoreBackup } = await import('#storage/restore.ts')
   const dataDir = dataDirOf(options)
   if (await isUsed(dataDir))

@@ -61,7 +61,7 @@ describe('serve with tables of an earlier version', () => {
     const printed = await serveLaterVersion(home.dir, `log: { level: error }\nstore: { state: '${url}' }\n`)
     assert.equal(
       printed,
-      'The tables in PostgreSQL are upgraded now. Only a pg_dump from before leads back to the earlier version.\n',
+      'The tables in PostgreSQL are upgraded now. Only a backup from before leads back to the earlier version.\n',
     )
   })
 })

@@ -159,7 +159,7 @@ async function prepareUpgrade(dir: string, options: StoreOptions, ingest: State)
   const { upgradeBackups: keptCount = 0, onUpgrade } = options
   if (isShared(options)) {
     onUpgrade?.(
-      'The tables in PostgreSQL are upgraded now. Only a pg_dump from before leads back to the earlier version.',
+      'The tables in PostgreSQL are upgraded now. Only a backup from before leads back to the earlier version.',
     )
     return
   }

@@ -22,7 +22,12 @@ export const storeSettings = section(
       16,
       'Read replicas, for queries whose result may be a second old.',
     ),
-    stateConnections: integer(8, 1, 200, 'Connections of each server for reads. Writing and listening need two more.'),
+    stateConnections: integer(
+      8,
+      1,
+      200,
+      'Connections for the reads of requests, and of each thread that reads duties. A server needs more in total: see Scaling, Connections.',
+    ),
     stateWaitMs: integer(
       15_000,
       0,
@@ -36,7 +41,7 @@ export const storeSettings = section(
       0,
       20,
       'How many backups of the SQLite files are kept that are made before an upgrade changes their tables, in ' +
-        '`upgrade-backups` in the data folder. 0: none is made. PostgreSQL: use `pg_dump`.',
+        '`upgrade-backups` in the data folder. 0: none is made. PostgreSQL: use its own tools.',
     ),
   },
   'The databases.',
