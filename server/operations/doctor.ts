@@ -13,6 +13,7 @@ import { queryDuties } from '#validators/duties/store.ts'
 import { missingTodo } from '#validators/ingest/gaps/explain-gaps.ts'
 import { coverageReport, rateStream, type Stream } from './coverage.ts'
 import { type DoctorFinding, failFinding, okFinding, runCheck, warnFinding } from './diagnosis.ts'
+import { marketGrowthFindings } from './market-growth.ts'
 import { mirrorFindings } from './mirror/mirror-findings.ts'
 import { networkFindings } from './network-findings.ts'
 import { progressText, shareText, unitOf } from './progress-text.ts'
@@ -45,6 +46,7 @@ export async function storeDiagnoses(context: AppContext, samples: number, hasSe
     )),
     ...(await runCheck('keys', 'see the log', () => keyFindings(context))),
     ...(await runCheck('coverage', 'see the log', () => streamFindings(context, hasServer))),
+    ...(await runCheck('history of markets', 'see the log', () => marketGrowthFindings(context))),
     ...(await runCheck('indexes', 'see the log', () => indexFindings(context))),
     ...(await runCheck('networks', 'see the log', () => networkFindings(context))),
     ...(await runCheck('rates', 'see the log', () => pricingFindings(context, hasServer))),

@@ -1,0 +1,78 @@
+// A doctor finding about the history of markets: how much it grows in a day, how much it will take in all, and when the disk
+// is full. The growth is measured from the stored versions: their number, their time and the size of the newest ones.
+import { statfs } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { counted } from '#core/counted.ts'
+import type { AppContext } from '#server/context.ts'
+import type { StateReader } from '#storage/state.ts'
+import { type DoctorFinding, okFinding, warnFinding } from './diagnosis.ts'
+
+const dayMs = 86_400_000
+const gigabyte = 1e9
+/** Below, the finding is a warning. */
+const daysMin = 30
+/** A shorter history says little about a day. */
+const measuredMsMin = 3_600_000
+const sampledVersions = 1000
+/** Of a version beside its differences: numbers, names, and its entries in three indexes. */
+const rowBytes = 110
+
+const name = 'history of markets'
+
+export async function marketGrowthFindings(
+  { ingest, settings }: Pick<AppContext, 'ingest' | 'settings'>,
+  readFreeBytes: (reader: StateReader) => Promise<number | undefined> = freeBytesOfDatabase,
+): Promise<DoctorFinding[]> {
+  const { feeds, historyDays } = settings.markets
+  if (feeds.length === 0) return []
+  const stored = await readStoredHistory(ingest)
+  if (!stored || stored.lastsMs < measuredMsMin)
+    return [okFinding(name, 'less than an hour is stored, so its growth is not known yet')]
+  const storedDays = stored.lastsMs / dayMs
+  const perDay = stored.bytes / storedDays
+  const daysLeft = historyDays === 0 ? Number.POSITIVE_INFINITY : Math.max(0, historyDays - storedDays)
+  const growth = `${sizeText(perDay)} a day`
+  const total = historyDays === 0 ? '' : `; in all ${sizeText(perDay * historyDays)} for ${counted(historyDays, 'day')}`
+  if (daysLeft < 1) return [okFinding(name, `${growth} are added and deleted${total}`)]
+  const freeBytes = await readFreeBytes(ingest)
+  if (freeBytes === undefined) return [okFinding(name, `grows by ${growth}${total}`)]
+  const daysUntilFull = freeBytes / perDay
+  const message = `grows by ${growth}${total}; ${sizeText(freeBytes)} are free`
+  if (daysUntilFull >= Math.min(daysMin, daysLeft)) return [okFinding(name, message)]
+  const fitting = Math.floor(storedDays + daysUntilFull / 2)
+  return [
+    warnFinding(
+      name,
+      `${message}, so the disk is full in ${counted(Math.floor(daysUntilFull), 'day')}`,
+      `set markets.historyDays to at most ${Math.max(1, fitting)}, use a larger disk, or read the feeds less often (markets.feeds[].everyMs, fullEveryMs)`,
+    ),
+  ]
+}
+
+/** Undefined without versions. The numbers of versions have no gaps. */
+async function readStoredHistory(reader: StateReader) {
+  const end = async (order: 'asc' | 'desc') =>
+    reader.get<{ seq: number; atMs: number }>(
+      `select seq, at_ms as "atMs" from market_versions order by seq ${order} limit 1`,
+    )
+  const [oldest, newest] = [await end('asc'), await end('desc')]
+  if (!oldest || !newest) return undefined
+  const sizes = await reader.get<{ bytes: number; versions: number }>(
+    `select coalesce(sum(length(diff)), 0) as bytes, count(*) as versions from market_versions where seq > ?`,
+    newest.seq - sampledVersions,
+  )
+  const bytesPerVersion = rowBytes + Number(sizes?.bytes ?? 0) / Math.max(1, sizes?.versions ?? 0)
+  return { lastsMs: newest.atMs - oldest.atMs, bytes: (newest.seq - oldest.seq + 1) * bytesPerVersion }
+}
+
+/** Undefined if the database is on another machine. */
+async function freeBytesOfDatabase(reader: StateReader): Promise<number | undefined> {
+  if (!('engine' in reader) || reader.engine !== 'sqlite') return undefined
+  const database = await reader.get<{ file: string }>("select file from pragma_database_list where name = 'main'")
+  if (!database?.file) return undefined
+  const { bavail, bsize } = await statfs(dirname(database.file))
+  return bavail * bsize
+}
+
+const sizeText = (bytes: number): string =>
+  bytes < gigabyte / 10 ? `${Math.ceil(bytes / 1e6)} MB` : `${(bytes / gigabyte).toFixed(1)} GB`
