@@ -44,13 +44,16 @@ async function tagsOf(context: TestContext): Promise<Record<string, string>> {
   return Object.fromEntries(documents.map(({ id, etag, modifiedMs }) => [id, `${etag} ${modifiedMs}`]))
 }
 
-/** The markets whose documents have changed, or have another time. */
+/** The markets whose documents have changed. Exactly these have the time of the change. */
 async function changedBy(context: TestContext, ...changes: MarketRecord[]): Promise<string[]> {
-  const before = await tagsOf(context)
+  const before = new Map((await listDocuments(context.ingest)).map(({ id, etag }) => [id, etag]))
   context.clock.advance(1000)
   await put(context, changes)
-  const after = await tagsOf(context)
-  return Object.keys(after).filter((id) => after[id] !== before[id])
+  const after = await listDocuments(context.ingest)
+  const changed = after.filter(({ id, etag }) => before.get(id) !== etag).map(({ id }) => id)
+  const timed = after.filter(({ modifiedMs }) => modifiedMs === context.clock.now()).map(({ id }) => id)
+  assert.deepEqual(timed, changed)
+  return changed
 }
 
 test('a document contains its records in full, and back references in short form', async () => {
