@@ -104,7 +104,7 @@ const quoteRequests = ['{"a":1', '{"from":', nested(30_000), filled('"a":1,', 60
 
 const openPaths = [
   ...['/openapi.json', '/metrics', '/coverage', '/readyz', '/', '/docs/', '/docs/endpoints/', '/assets/none.js'],
-  ...['/favicon.svg', '/console/session', '/markets', '/markets?limit=500', '/events?limit=100', '/series?limit=50'],
+  ...['/favicon.svg', '/console/session', '/markets', '/markets?limit=500', '/events?limit=500', '/series?limit=500'],
   ...['/tags?limit=500', '/markets/search?q=a', '/markets/changes', '/nowhere', '/v0/eth/validators/1'],
 ]
 const openRequests = openPaths.flatMap((path) => [

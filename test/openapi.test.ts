@@ -6,7 +6,7 @@ import { contract } from '#api/contract/contract.ts'
 import { extensions } from '#api/contract/extensions.ts'
 import { failureExample, failuresOf } from '#api/contract/failures.ts'
 import { commonFaults, type FaultCode, faults, keyFaults } from '#api/contract/faults.ts'
-import type { Endpoint } from '#api/contract/kit.ts'
+import { type Endpoint, isOtherSpelling } from '#api/contract/kit.ts'
 import { openapi } from '#api/contract/openapi.ts'
 import { type EndpointId, groups, inputLocation, routes } from '#api/contract/routes.ts'
 import { ExplorerFailure } from '#api/contract/wire/explorer.ts'
@@ -30,7 +30,10 @@ const lint = async (document: object): Promise<string[]> => {
 interface Operation {
   readonly operationId: string
   readonly parameters: { name: string; in: string; required: boolean; description?: string; schema: object }[]
-  readonly requestBody?: { content: { 'application/json': { schema: { properties: object } } } }
+  readonly description: string
+  readonly requestBody?: {
+    content: Record<'application/json' | 'application/x-www-form-urlencoded', { schema: { properties: object } }>
+  }
   readonly responses: Record<string, { content?: { 'application/json': { examples: Record<string, unknown> } } }>
 }
 
@@ -112,6 +115,10 @@ for (const endpoint of all) {
         } else {
           const wireName = endpoint.headers?.[name] ?? name
           const found = operation.parameters.find((one) => one.name === wireName && one.in === location)
+          if (isOtherSpelling(schema as object)) {
+            assert.equal(found, undefined, name)
+            continue
+          }
           assert.ok(found?.description, name)
           assert.equal('default' in found.schema, 'default' in (schema as object), name)
         }
@@ -141,9 +148,34 @@ for (const endpoint of all) {
 
 test('endpoints with the same path and method are one operation that describes all of them', () => {
   const operation = operationOf(contract['explorer.fundedBy'])
-  assert.equal(operation.operationId, 'explorer.labelListV2-fundedBy-apiLimit-addressTag')
+  assert.equal(operation.operationId, 'explorer.api')
+  for (const id of ['explorer.labelListV2', 'explorer.fundedBy'] as const) {
+    const { module, action } = contract[id].selectedBy ?? assert.fail(id)
+    assert.ok(operation.description.includes(`GET /v2/api?module=${module}&action=${action}&chainid=1`), id)
+  }
   const address = operation.parameters.find(({ name }) => name === 'address')
   assert.equal(address?.required, false)
+})
+
+test('endpoints with the key in the query also accept a form, with the same parameters and the key', () => {
+  for (const endpoint of all.filter(({ auth }) => auth === 'apikey')) {
+    const { post } = openapi().paths[endpoint.path] as Record<'post', Operation>
+    const { schema } = post.requestBody?.content['application/x-www-form-urlencoded'] ?? assert.fail(endpoint.id)
+    const names = operationOf(endpoint).parameters.map(({ name }) => name)
+    assert.deepEqual(Object.keys(schema.properties).sort(), ['apikey', ...names].sort())
+  }
+})
+
+test('no two parameters of an operation have names that generators make one of, and no two values', () => {
+  const same = (name: string) => name.replaceAll(/[^A-Za-z0-9]/g, '').toLowerCase()
+  for (const endpoint of all) {
+    const { parameters } = operationOf(endpoint)
+    assert.equal(new Set(parameters.map(({ name }) => same(name))).size, parameters.length, endpoint.id)
+    for (const { name, schema } of parameters) {
+      const { enum: values = [] } = schema as { enum?: string[] }
+      assert.equal(new Set(values.map(same)).size, values.length, `${endpoint.id} ${name}`)
+    }
+  }
 })
 
 describe('failures', () => {

@@ -106,6 +106,20 @@ export const isRequired = ({ input }: Endpoint, name: string): boolean => {
   return isInContract && (!('default' in property) || isRequiredBySpec(property))
 }
 
+/** Another name of an input. It is accepted, but not in the OpenAPI document: generators make one name of both. */
+export const otherSpelling = <S extends TSchema>(schema: S, name: string) =>
+  Type.Optional({
+    ...schema,
+    description: `Other spelling of \`${name}\`.`,
+    'x-spelling-of': name,
+  }) as unknown as TOptional<S>
+/** The same of values: they are accepted, but not in the document. */
+export const withOtherSpellings = <S extends TSchema>(schema: S, values: readonly string[]): S => ({
+  ...schema,
+  'x-other-spellings': values,
+})
+export const isOtherSpelling = (schema: object): boolean => 'x-spelling-of' in schema
+
 /** For an input with a default that the specification marks as required. */
 export const requiredBySpec = { 'x-required': true }
 export const isRequiredBySpec = (schema: object): boolean => 'x-required' in schema

@@ -3,6 +3,7 @@ import { type FailureExample, failureSchemas, failuresOf } from './failures.ts'
 import { faults } from './faults.ts'
 import type { Endpoint } from './kit.ts'
 import type { Components, SchemaObject } from './openapi-schemas.ts'
+import type { JsonSchema } from './schema.ts'
 
 const header = (description: string, schema: SchemaObject = { type: 'string' }) => ({ description, schema })
 
@@ -66,13 +67,26 @@ export function responsesOf(there: readonly Endpoint[], components: Components):
   return responses
 }
 
+const hasLooseResult = ({ reply }: Endpoint): boolean => (reply as JsonSchema).properties?.result?.anyOf !== undefined
+
+/** `explorer.fundedBy` → `FundedByReply`. */
+export function replyName(id: string): string {
+  const name = id.slice(id.indexOf('.') + 1)
+  return `${name.charAt(0).toUpperCase()}${name.slice(1)}Reply`
+}
+
 function success(
   there: readonly Endpoint[],
   failures: readonly FailureExample[],
   isCacheable: boolean,
   components: Components,
 ): SchemaObject {
-  const replies = there.map(({ reply }) => components.use(reply))
+  const isAlternative = there.length > 1 || failures.length > 0
+  // Generated clients take the first alternative that fits, and a result of several types fits anything.
+  const strictFirst = there.toSorted((a, b) => Number(hasLooseResult(a)) - Number(hasLooseResult(b)))
+  const replies = strictFirst.map(({ id, reply }) =>
+    isAlternative ? components.add(replyName(id), reply) : components.use(reply),
+  )
   const schemas = failures.length > 0 ? [...replies, failureSchema(there, components)] : replies
   const examples = Object.fromEntries(
     there.map(({ id, summary, example: { needs, reply } }) => [

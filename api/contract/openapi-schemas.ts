@@ -61,15 +61,25 @@ export class Components {
     return { $ref: `#/components/schemas/${name}`, ...(description !== undefined && { description }) }
   }
 
+  /** A schema without a name of its own as a component, so that generators give it a short name. */
+  add(name: string, schema: unknown): SchemaObject {
+    if (recordName(schema) !== undefined) return this.use(schema)
+    this.schemas[name] ??= { title: name, ...this.#inline(schema as SchemaObject) }
+    return { $ref: `#/components/schemas/${name}` }
+  }
+
   #inline(schema: SchemaObject): SchemaObject {
     const written: SchemaObject = {}
-    for (const [keyword, value] of Object.entries(schema)) {
+    const { 'x-other-spellings': others, ...documented } = schema
+    for (const [keyword, value] of Object.entries(documented)) {
       if (keyword === 'properties') {
         written[keyword] = Object.fromEntries(
           Object.entries(value as SchemaObject).map(([name, member]) => [name, this.use(member)]),
         )
       } else if (keyword === 'items') written[keyword] = this.use(value)
       else if (keyword === 'anyOf') written[keyword] = (value as unknown[]).map((one) => this.use(one))
+      else if (keyword === 'enum' && others)
+        written[keyword] = (value as string[]).filter((one) => !(others as string[]).includes(one))
       else written[keyword] = structuredClone(value)
     }
     return written

@@ -1,9 +1,10 @@
 // Generates the OpenAPI 3.1 document from the contract. Endpoints that share path and method (spec 4.1 and 4.3) become
 // one operation.
 import { allEndpoints } from './extensions.ts'
-import { type Endpoint, isRequired, isRequiredBySpec } from './kit.ts'
-import { headers, jsonContent, responsesOf } from './openapi-responses.ts'
+import { type Endpoint, isOtherSpelling, isRequired, isRequiredBySpec } from './kit.ts'
+import { headers, jsonContent, replyName, responsesOf } from './openapi-responses.ts'
 import { Components, type SchemaObject } from './openapi-schemas.ts'
+import { toRequest } from './request.ts'
 import { type Group, groups, inputLocation } from './routes.ts'
 import { clientOf, curlOf, pythonOf } from './samples.ts'
 
@@ -33,7 +34,10 @@ export function openapi({
     const name = method.toLowerCase()
     if (paths[path]?.[name]) continue
     const there = all.filter((other) => other.path === path && other.method === method)
-    paths[path] = { ...paths[path], [name]: operation(there, components, serverUrl) }
+    const described = operation(there, components, serverUrl)
+    // Endpoints with the key in the query also accept their parameters as a form.
+    const form = there[0]?.auth === 'apikey' && { post: formOperation(described) }
+    paths[path] = { ...paths[path], [name]: described, ...form }
   }
   return {
     openapi: '3.1.1',
@@ -62,15 +66,54 @@ const securitySchemes = {
   bearer: { type: 'http', scheme: 'bearer', description: 'The key, `tetrad:<id>:<secret>`.' },
 }
 
-function operation(there: Endpoint[], components: Components, baseUrl: string): SchemaObject {
+/** The same operation by POST: the parameters and the key are a form. */
+function formOperation({ operationId, parameters, 'x-codeSamples': _, ...rest }: Operation): SchemaObject {
+  const key = { type: 'string', description: securitySchemes.apikey.description }
+  return {
+    ...rest,
+    operationId: `${operationId}.form`,
+    description: 'The same as GET, with the parameters as a form.',
+    security: [{}],
+    requestBody: {
+      required: true,
+      content: {
+        'application/x-www-form-urlencoded': {
+          schema: {
+            type: 'object',
+            required: ['apikey', ...parameters.filter(({ required }) => required).map(({ name }) => name)],
+            properties: {
+              apikey: key,
+              ...Object.fromEntries(
+                parameters.map(({ name, schema, description }) => [name, { ...schema, description }]),
+              ),
+            },
+          },
+        },
+      },
+    },
+  }
+}
+
+interface Operation extends SchemaObject {
+  readonly operationId: string
+  readonly parameters: readonly Parameter[]
+}
+
+/** Endpoints that share a path have one operation. */
+const operationId = ([first, ...others]: readonly Endpoint[]): string =>
+  others.length > 0 ? `${first?.group}.${first?.path.split('/').at(-1)}` : String(first?.id)
+
+function operation(there: Endpoint[], components: Components, baseUrl: string): Operation {
   const [first] = there
   if (!first) throw new Error('path without endpoint')
   const body = bodySchema(first, components)
   return {
-    operationId: there.map(({ id }, at) => (at === 0 ? id : id.slice(id.indexOf('.') + 1))).join('-'),
+    operationId: operationId(there),
     tags: [first.group],
     summary: there.map(({ summary }) => summary).join(' '),
-    description: there.map(describe).join('\n\n'),
+    description: there
+      .map((endpoint) => describe(endpoint) + (there.length > 1 ? howToCall(endpoint) : ''))
+      .join('\n\n'),
     security: first.auth === 'open' ? [{}, { bearer: [] }] : [{ [first.auth]: [] }],
     parameters: parametersOf(there, components),
     ...(body && { requestBody: { required: true, content: jsonContent(body, inputExamples(first)) } }),
@@ -97,6 +140,12 @@ function describe(endpoint: Endpoint): string {
     plan === 'free' ? 'Any plan.' : plan === 'enterprise' ? 'Enterprise plan only.' : `Plan ${plan} or higher.`
   const form = auth === 'apikey' ? ' The parameters may also be sent by POST as a form.' : ''
   return `**${id}**${choice}: ${notes} ${need}${form}`
+}
+
+/** For endpoints that are told apart by their parameters only. */
+function howToCall({ id, example }: Endpoint): string {
+  const { url } = toRequest(id, '', { ...example.input }, '<key>')
+  return ` Call: \`GET ${decodeURIComponent(url)}\`. The reply is \`${replyName(id)}\`.`
 }
 
 interface Parameter {
@@ -140,7 +189,7 @@ function parametersOf(there: Endpoint[], components: Components): Parameter[] {
 
 function toParameter(endpoint: Endpoint, name: string, schema: unknown, components: Components): Parameter | undefined {
   const location = inputLocation(endpoint, name)
-  if (location === 'body') return undefined
+  if (location === 'body' || isOtherSpelling(schema as object)) return undefined
   const { description, 'x-required': _, ...rest } = components.use(schema)
   const example = (endpoint.example.input as SchemaObject)[name]
   return {

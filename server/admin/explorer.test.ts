@@ -190,7 +190,7 @@ describe('GET /console/explorer/transactions/{hash}', () => {
   })
 })
 
-test('the calls need a key of the standard plan with the explorer, and are limited like label search', async () => {
+test('the calls need a key of the standard plan with the explorer, and are limited by the plan', async () => {
   await using site = await openExplorer()
   const path = `transactions/${hash(1)}`
   const statusWith = async (apikey: string) => (await site.get(path, apikey)).status
@@ -198,7 +198,7 @@ test('the calls need a key of the standard plan with the explorer, and are limit
   assert.equal(await statusWith('tetrad:a:b'), 401)
   assert.equal(await statusWith(await site.keyFor({ plan: 'free' })), 403)
   assert.equal(await statusWith(await site.keyFor({ groups: ['fx'] })), 403)
-  const key = await site.keyFor({ plan: 'enterprise' })
+  const key = await site.keyFor({ plan: 'standard' })
   const statuses: number[] = []
   for (let call = 0; call < 11; call++) statuses.push(await statusWith(key))
   assert.deepEqual([...new Set(statuses)], [404, 429])

@@ -143,6 +143,9 @@ describe('of headers', () => {
           fault.problems[0]?.message === 'is not known; did you mean x-validator-network?',
         name,
       )
+    // The value that the absent header stands for changes nothing.
+    const standing = { query: {}, headers: { 'x-other-network': 'mainnet' } }
+    assert.deepEqual(nameCheck(metadata, strict)?.(standing), ['x-other-network'])
     const aliases = { requestHeaders: { 'X-Other-Network': 'X-Validator-Network' } }
     assert.deepEqual(send(metadata, 'x-other-network', settingsWith({ aliases })), [])
   })

@@ -32,10 +32,14 @@ export function nameCheck(endpoint: Endpoint, { server, aliases }: Settings): Na
   const known = new Set([...inputs, ...(endpoint.auth === 'open' ? ['apikey'] : [])])
   const withoutEffect = new Set(namesWithoutEffect[endpoint.group])
   const isLenient = endpoint.lookup === true || server.unknownParameters === 'report'
-  const findMisspelled = misspelledHeaders(endpoint, Object.keys(aliases.requestHeaders))
+  const examineHeaders = headerCheck(endpoint, Object.keys(aliases.requestHeaders))
   return ({ query, headers }) => {
-    const problems = findMisspelled?.(headers) ?? []
+    const problems: Problem[] = []
     let ignored: string[] | undefined
+    examineHeaders?.(headers, problems, (name) => {
+      ignored ??= []
+      ignored.push(name)
+    })
     for (const name in query) {
       if (known.has(name)) continue
       const isHarmless = withoutEffect.has(name) || isTracking(name)
@@ -133,24 +137,28 @@ function commonStart(a: string, b: string): number {
 /** Headers that were examined and mean nothing here. Callers send few different names. */
 const harmlessMax = 1000
 
-/** Finds misspellings of the headers of the endpoint. Undefined if it has none. */
-function misspelledHeaders(
-  { headers = {} }: Endpoint,
-  aliases: readonly string[],
-): ((headers: NamedParts['headers']) => Problem[]) | undefined {
+type HeaderCheck = (headers: NamedParts['headers'], problems: Problem[], ignore: (name: string) => void) => void
+
+/**
+ * Finds misspellings of the headers of the endpoint. One with the value that the absent header stands for changes
+ * nothing, so it is ignored. Undefined if the endpoint has no headers.
+ */
+function headerCheck({ headers = {}, input }: Endpoint, aliases: readonly string[]): HeaderCheck | undefined {
   const known = Object.values(headers)
   if (known.length === 0) return undefined
+  const defaults = new Map(
+    Object.entries(headers).map(([name, header]) => [header, (input.properties[name] as JsonSchema).default]),
+  )
   const harmless = new Set([...known, ...aliases.map((alias) => alias.toLowerCase())])
-  return (sent) => {
-    const problems: Problem[] = []
+  return (sent, problems, ignore) => {
     for (const name in sent) {
       if (harmless.has(name)) continue
       const meant = known.find((one) => isMisspelledHeader(name, one))
-      if (meant !== undefined)
-        problems.push({ at: ['header', printable(name)], message: `is not known; did you mean ${meant}?` })
-      else if (harmless.size < harmlessMax) harmless.add(name)
+      if (meant === undefined) {
+        if (harmless.size < harmlessMax) harmless.add(name)
+      } else if (sent[name] === defaults.get(meant)) ignore(name)
+      else problems.push({ at: ['header', printable(name)], message: `is not known; did you mean ${meant}?` })
     }
-    return problems
   }
 }
 

@@ -140,7 +140,7 @@ function fees({ at }: MarketPosition, draws: SeededRandom) {
   return {
     fee: '20000000000000000',
     makerBaseFee: 0,
-    takerBaseFee: draws.pick([0, 10, 20]),
+    takerBaseFee: draws.pick([0, 1000, 1000]),
     feeSchedule: { exponent: 1, rate: 0.02, takerOnly: true, rebateRate: draws.pick([0.1, 0.25]) },
     orderPriceMinTickSize: draws.pick([0.01, 0.001]),
     orderMinSize: 5,

@@ -1,6 +1,6 @@
 // Endpoints of group D beyond the specification: lists of markets, events, series and tags, and lookups of one of them
 // (behaviour/markets.md#lists).
-import { boolean, choice, endpoint, integer, many, PatternText, type Static, Type } from '../kit.ts'
+import { boolean, choice, endpoint, integer, many, PatternText, type Static, Type, withOtherSpellings } from '../kit.ts'
 import { bySlug, EventOfSeries, Market, Series, slug, Tag } from './markets.ts'
 
 const { events: _events, ...marketMembers } = Market.properties
@@ -15,27 +15,32 @@ export const EventWithMarkets = Type.Object({
 })
 export type EventWithMarkets = Static<typeof EventWithMarkets>
 
-/** Names by which lists can be ordered. Names with underscores and with `Num` are other spellings. */
+/** Names with underscores and with `Num` are other spellings. */
+const otherOrders = [
+  'volumeNum',
+  'volume_num',
+  'volume_24hr',
+  'liquidityNum',
+  'liquidity_num',
+  'start_date',
+  'end_date',
+  'created_at',
+  'updated_at',
+  'closed_time',
+] as const
+
+/** Names by which lists can be ordered. */
 export const listOrders = [
   'id',
   'volume',
-  'volumeNum',
-  'volume_num',
   'volume24hr',
-  'volume_24hr',
   'liquidity',
-  'liquidityNum',
-  'liquidity_num',
   'startDate',
-  'start_date',
   'endDate',
-  'end_date',
   'createdAt',
-  'created_at',
   'updatedAt',
-  'updated_at',
   'closedTime',
-  'closed_time',
+  ...otherOrders,
 ] as const
 export type ListOrder = (typeof listOrders)[number]
 
@@ -65,7 +70,7 @@ const amount = (description: string) =>
   )
 
 const sorting = {
-  order: choice(listOrders, 'id', 'Field to order by.'),
+  order: withOtherSpellings(choice(listOrders, 'id', 'Field to order by.'), otherOrders),
   ascending: boolean(true, '`false` reverses the order.'),
 }
 
@@ -219,7 +224,10 @@ export const tags = endpoint('markets.tags', {
   input: Type.Object({
     limit,
     offset,
-    order: choice(['id', 'createdAt', 'created_at', 'updatedAt', 'updated_at'], 'id', 'Field to order by.'),
+    order: withOtherSpellings(
+      choice(['id', 'createdAt', 'created_at', 'updatedAt', 'updated_at'], 'id', 'Field to order by.'),
+      otherOrders,
+    ),
     ascending: sorting.ascending,
     is_carousel: flag('Only tags with this `isCarousel`.'),
   }),

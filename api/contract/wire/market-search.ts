@@ -8,6 +8,7 @@ import {
   many,
   Num,
   oneOf,
+  otherSpelling,
   record,
   type Static,
   Text,
@@ -72,14 +73,18 @@ export const publicSearch = endpoint('markets.publicSearch', {
     'Finds the events of the markets that `markets.search` finds, in the same order, and those of their tags that contain the search words.',
   input: Type.Object({
     q: searchWords('Search words; only the first eight are used.'),
-    query: searchWords('Another name of `q`.'),
+    query: otherSpelling(Type.String({ maxLength: 200 }), 'q'),
     limit_per_type: integer(10, 1, 500, 'Events per page, and maximum number of tags.'),
     page: integer(1, 1, 500, 'Page of events; the first is 1.'),
     sort: Type.Optional(
       oneOf(searchOrders, { description: 'Order the found events by this field. Default: best matches first.' }),
     ),
     ascending: boolean(false, '`true` reverses the order of `sort`.'),
-    events_status: Type.Optional(oneOf(['active', 'closed'], { description: 'Only events that are open, or closed.' })),
+    events_status: Type.Optional(
+      oneOf(['active', 'closed', 'resolved'], {
+        description: 'Only events that are open, or closed; `resolved` is another name of `closed`.',
+      }),
+    ),
     events_tag: Type.Optional(
       many(slug, { maxItems: 20, description: 'Only events with a tag of one of these slugs.' }),
     ),

@@ -1,6 +1,18 @@
 // Endpoints of group C beyond the specification: metadata of many validators, and version 0 of the ratings of one
 // (behaviour/validators.md#list-of-validators, behaviour/validators.md#version-0-of-ratings).
-import { Address, Count, endpoint, integer, many, nullable, oneOf, Text, Type, withDefault } from '../kit.ts'
+import {
+  Address,
+  Count,
+  endpoint,
+  integer,
+  many,
+  nullable,
+  oneOf,
+  otherSpelling,
+  Text,
+  Type,
+  withDefault,
+} from '../kit.ts'
 import {
   AggregatePage,
   aggregateEffectiveness,
@@ -21,7 +33,6 @@ const idType = oneOf(['nodeOperator', 'pool', 'depositAddress', 'withdrawalAddre
   description: 'What `operatorsIds` are; default: nodeOperator.',
 })
 const withdrawalAddress = { ...Address, description: 'Only validators with this withdrawal address.' }
-const otherSpelling = (name: string) => `Other spelling of \`${name}\`.`
 
 export const ListPage = Type.Object({
   from: { ...Count, description: 'As in the request.' },
@@ -39,9 +50,9 @@ export const list = endpoint('validators.list', {
     operatorsIds: Type.Optional(operatorsIds),
     idType: Type.Optional(idType),
     withdrawalAddress: Type.Optional(withdrawalAddress),
-    operators_ids: Type.Optional({ ...operatorsIds, description: otherSpelling('operatorsIds') }),
-    id_type: Type.Optional({ ...idType, description: otherSpelling('idType') }),
-    withdrawal_address: Type.Optional({ ...withdrawalAddress, description: otherSpelling('withdrawalAddress') }),
+    operators_ids: otherSpelling(operatorsIds, 'operatorsIds'),
+    id_type: otherSpelling(idType, 'idType'),
+    withdrawal_address: otherSpelling(withdrawalAddress, 'withdrawalAddress'),
   }),
   reply: Type.Object({
     page: { ...ListPage, description: 'The parameters that this page was read with.' },

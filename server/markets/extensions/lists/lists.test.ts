@@ -456,6 +456,7 @@ describe('public search', () => {
       [{ sort: 'start_date', ascending: 'true' }, ['2', '3', '1']],
       [{ events_status: 'active' }, ['2', '1']],
       [{ events_status: 'closed' }, ['3']],
+      [{ events_status: 'resolved' }, ['3']],
       [{ events_tag: 'ports' }, ['1']],
       [{ events_tag: 'no-such-tag' }, []],
       [{ exclude_tag_id: '7' }, ['3', '2']],

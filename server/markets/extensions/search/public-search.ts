@@ -61,7 +61,7 @@ async function selectEvents(
   const query = {
     kind: 'event',
     ...orderOf({ order: sort ?? 'id', ascending }),
-    closed: events_status && events_status === 'closed',
+    closed: events_status && events_status !== 'active',
     tagSlugs: events_tag,
     excludedTagIds: exclude_tag_id,
     seriesRecurrence: recurrence,
