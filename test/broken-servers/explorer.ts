@@ -48,6 +48,14 @@ export const explorerDefects: readonly Defect[] = [
     'explorer.selectors',
     replaceText('Error! Missing Or invalid Module name', 'Missing/Invalid API Key'),
   ],
+  [
+    'the module is checked before a wrong key',
+    'explorer.selectors',
+    textWhere(
+      '{"status":"0","message":"NOTOK","result":"Error! Missing Or invalid Module name"}',
+      (_, { url }) => url.searchParams.get('module') === 'nothing',
+    ),
+  ],
   ['forms are not read', 'explorer.any-case-and-forms', ignoreRequestHeader('content-type', 'text/plain')],
   ['a funding time is a number', 'explorer.funding.record', replaceValue(v2, 'result.timeStamp', Number)],
   [
