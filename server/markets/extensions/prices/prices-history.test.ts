@@ -155,3 +155,8 @@ describe('price history', () => {
     await assert.rejects(ask(context, { market: '13' }), { code: 'markets.not_covered' })
   })
 })
+
+test('an unknown token is not "slug not found"', () => {
+  const body = { type: 'not found error', error: 'market not found' }
+  assert.deepEqual(pricesHistory.errorFormat.renderNotFound(), { status: 404, body })
+})
