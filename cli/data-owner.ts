@@ -1,5 +1,6 @@
 // Runs a query where the databases are open: in the running server, over its control socket, or in this process.
 import { type Log, silentLog } from '#runtime/log.ts'
+import { ProvenTime } from '#runtime/proven-time.ts'
 import type { Settings } from '#runtime/settings.ts'
 import type { AppContext } from '#server/context.ts'
 import { refuseDemo, withState } from './data.ts'
@@ -45,7 +46,8 @@ export async function withContext<T>(
   log: Log = silentLog,
 ): Promise<T> {
   const { settings } = await configOf(options)
-  const [{ openStores }, { createContext }, { dutiesOnThisThread }] = await Promise.all([
+  const [{ loadProvenTime }, { openStores }, { createContext }, { dutiesOnThisThread }] = await Promise.all([
+    import('#operations/proven-time/keep-proven-time.ts'),
     import('#storage/open.ts'),
     import('#server/context.ts'),
     import('#validators/duties/store.ts'),
@@ -54,7 +56,9 @@ export async function withContext<T>(
   try {
     const { state, ingest } = stores
     const duties = dutiesOnThisThread(stores.duties)
-    const context = createContext({ settings, state, ingest, duties, clock, random, log })
+    const provenTime = new ProvenTime(clock)
+    await loadProvenTime({ state, provenTime })
+    const context = createContext({ settings, state, ingest, duties, clock, provenTime, random, log })
     const isDemo = (await refuseDemo(options, stores)) === 'demo'
     return await work(isDemo ? { ...context, settings: await settingsOfDemo(context) } : context)
   } finally {

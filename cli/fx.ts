@@ -2,8 +2,9 @@
 // about receipts and signatures. They use the state store or files, so they work while a server runs.
 import { type Command, InvalidArgumentError } from 'commander'
 import { formatAgeOf } from '#core/age.ts'
-import type { RatesContext } from '#fx/context.ts'
+import type { FxContext, RatesContext } from '#fx/context.ts'
 import type { sourcesReport } from '#fx/rates/source-health.ts'
+import { ProvenTime } from '#runtime/proven-time.ts'
 import { withState } from './data.ts'
 import { queryServer } from './data-owner.ts'
 import { docsPage } from './docs-page.ts'
@@ -53,9 +54,12 @@ export function addFx(program: Command): void {
   addSigned(fx)
 }
 
-async function withView<T>(options: CommonOptions, work: (view: RatesContext) => Promise<T>): Promise<T> {
+type View = RatesContext & Pick<FxContext, 'provenTime'>
+
+/** No time is proven here: only a server deletes old rates. */
+async function withView<T>(options: CommonOptions, work: (view: View) => Promise<T>): Promise<T> {
   const { settings } = await configOf(options)
-  return withState(options, 'found', (state) => work({ state, settings, clock }))
+  return withState(options, 'found', (state) => work({ state, settings, clock, provenTime: new ProvenTime(clock) }))
 }
 
 type SourcesReport = Awaited<ReturnType<typeof sourcesReport>>

@@ -32,6 +32,7 @@ import { addMcp } from './mcp.ts'
 import { addMove } from './move.ts'
 import { bold, note, paint } from './print.ts'
 import { redrawLine } from './progress.ts'
+import { addRetention } from './retention.ts'
 import { addServe } from './serve.ts'
 import { commonOptions, useConfiguredData } from './settings.ts'
 import { addSimulator } from './simulator.ts'
@@ -124,6 +125,7 @@ export async function buildProgram(args: readonly string[], json: boolean): Prom
   addDoctor(program)
   addBackup(program)
   addMove(program)
+  addRetention(program)
   addExport(program)
   addConformance(program)
   addSimulator(program)

@@ -42,8 +42,8 @@ export const keyRoutes = (context: AppContext): readonly ExtraRoute[] => [
 
 const idOf = ({ params }: ApiRequest): string => params.id ?? ''
 
-async function listKeyViews({ state, clock }: AppContext, { query }: ApiRequest): Promise<KeyList> {
-  const nowMs = clock.now()
+async function listKeyViews({ state, provenTime }: AppContext, { query }: ApiRequest): Promise<KeyList> {
+  const nowMs = provenTime.forKeys()
   const page = pageIn(query)
   const found = await searchKeys(state, {
     text: parseSearchText(query.find),
@@ -83,7 +83,7 @@ async function edit(context: AppContext, request: ApiRequest): Promise<KeyView> 
   const key = edited ? await findKey(context.state, id) : undefined
   if (!key) throw new Fault('record.not_found')
   context.log.info({ keyId: id, plan: key.plan, admin: key.admin }, 'key changed in the console')
-  return keyView(key, context.clock.now())
+  return keyView(key, context.provenTime.forKeys())
 }
 
 async function rotate(context: AppContext, request: ApiRequest): Promise<NewKeyReply> {

@@ -17,6 +17,7 @@ import { marketGrowthFindings } from './market-growth.ts'
 import { mirrorFindings } from './mirror/mirror-findings.ts'
 import { networkFindings } from './network-findings.ts'
 import { progressText, shareText, unitOf } from './progress-text.ts'
+import { describeClockDoubt } from './proven-time/keep-proven-time.ts'
 import { rateAdvice } from './rate-advice.ts'
 import type { Verification, VerificationResult } from './verification.ts'
 import { fundingVerification } from './verify-fundings.ts'
@@ -45,6 +46,7 @@ export async function storeDiagnoses(context: AppContext, samples: number, hasSe
       checkDuties(context),
     )),
     ...(await runCheck('keys', 'see the log', () => keyFindings(context))),
+    ...clockDoubtFindings(context),
     ...(await runCheck('coverage', 'see the log', () => streamFindings(context, hasServer))),
     ...(await runCheck('history of markets', 'see the log', () => marketGrowthFindings(context))),
     ...(await runCheck('indexes', 'see the log', () => indexFindings(context))),
@@ -63,8 +65,13 @@ async function checkDuties({ state, ingest, duties }: AppContext): Promise<Docto
   return [okFinding('stores', `reachable; all ${rows} duty rows are intact`)]
 }
 
-async function keyFindings({ state, clock }: AppContext): Promise<DoctorFinding[]> {
-  const nowMs = clock.now()
+function clockDoubtFindings(context: AppContext): DoctorFinding[] {
+  const doubt = describeClockDoubt(context)
+  return doubt ? [warnFinding('retention', doubt.message, doubt.todo)] : []
+}
+
+async function keyFindings({ state, provenTime }: AppContext): Promise<DoctorFinding[]> {
+  const nowMs = provenTime.forKeys()
   const isUnexpired = (expiresAtMs: number | undefined) => expiresAtMs === undefined || expiresAtMs > nowMs
   const keys = (await listKeys(state)).filter((key) => key.revokedAtMs === undefined && isUnexpired(key.expiresAtMs))
   if (keys.length > 0) return [okFinding('keys', `${keys.length} in use`)]

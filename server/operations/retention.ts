@@ -6,7 +6,8 @@ import { deleteExpiredIdempotencyKeys } from '#fx/pricing/quotes.ts'
 import type { Context } from '#http/context.ts'
 import { poll } from '#ingest/poll.ts'
 import { dropVersionsBefore } from '#markets/write/version-writer.ts'
-import type { Clock } from '#runtime/clock.ts'
+import { type Clock, timeoutSignal } from '#runtime/clock.ts'
+import { trustClock } from './proven-time/keep-proven-time.ts'
 
 const dayMs = 86_400_000
 /** The longest tenor is a day, and the quote may be replayed for another. */
@@ -15,17 +16,40 @@ const quotesDaysMin = 2
 const rowsPerStep = 100
 /** Requests come first: this leaves them nine tenths of a core, and still deletes some thousand rows per second. */
 const pauseMs = 20
-/** Of each kind and run. Both kinds together end before `timeoutMs`. */
+/** Of each kind and run. Both kinds together end before `retentionTimeoutMs`. */
 const stepsMax = 70_000
-const timeoutMs = 3_600_000
+export const retentionTimeoutMs = 3_600_000
 const backoffMaxMs = 3_600_000
 
 /** Runs until the signal aborts. */
 export const startRetention = (context: Omit<Context, 'duties'>, signal: AbortSignal): Promise<void> =>
-  deleteRegularly(context, signal, async (stop) => ({
-    idempotencyKeys: await dropIdempotencyKeys(context, stop),
-    quotes: context.settings.retention.quotesDays > 0 ? await dropQuotes(context, stop) : 0,
-  }))
+  deleteRegularly(context, signal, (stop) => dropQuotesAndKeys(context, stop))
+
+async function dropQuotesAndKeys(context: Omit<Context, 'duties'>, signal: AbortSignal) {
+  const idempotencyKeys = await dropIdempotencyKeys(context, signal)
+  return { idempotencyKeys, quotes: context.settings.retention.quotesDays > 0 ? await dropQuotes(context, signal) : 0 }
+}
+
+export interface RetentionReport {
+  /** The clock that is trusted from now on. */
+  readonly clock: string
+  readonly idempotencyKeys: number
+  readonly quotes: number
+  readonly marketVersions: number
+}
+
+/** For `tetrad retention run`: trusts the clock of this machine, and deletes what is due. */
+export async function runRetention(
+  context: Omit<Context, 'duties'>,
+  dropVersions = (): Promise<unknown> => dropMarketVersions(context, timeoutSignal(context.clock, retentionTimeoutMs)),
+): Promise<RetentionReport> {
+  await trustClock(context)
+  return {
+    clock: new Date(context.clock.now()).toISOString(),
+    ...(await dropQuotesAndKeys(context, timeoutSignal(context.clock, retentionTimeoutMs))),
+    marketVersions: Number(await dropVersions()),
+  }
+}
 
 /** The same for market versions. Resolves at once if all of them are kept. */
 export async function startMarketRetention(
@@ -46,7 +70,7 @@ async function deleteRegularly(
     context,
     {
       everyMs: context.settings.retention.everyMs,
-      timeoutMs,
+      timeoutMs: retentionTimeoutMs,
       backoffMaxMs,
       work,
       report: (outcome) => {
@@ -61,10 +85,12 @@ async function deleteRegularly(
   )
 }
 
-function dropMarketVersions(
+/** Returns the number of deleted versions. */
+export async function dropMarketVersions(
   { ingest, settings, clock, provenTime }: Pick<Context, 'ingest' | 'settings' | 'clock' | 'provenTime'>,
   signal: AbortSignal,
 ): Promise<number> {
+  if (settings.markets.historyDays === 0) return 0
   const cutoffMs = provenTime.forDeletions() - settings.markets.historyDays * dayMs
   return inSteps(clock, signal, () =>
     ingest.write((tx) => dropVersionsBefore(tx, cutoffMs, rowsPerStep), { lock: 'markets' }),

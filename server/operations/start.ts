@@ -10,6 +10,7 @@ import { incomeForOperator } from '#validators/extensions/income/income-for-oper
 import { coverageReport } from './coverage.ts'
 import { type IngestCalls, ingestCalls } from './ingest-calls.ts'
 import { limitsFindings } from './machine.ts'
+import { runRetention } from './retention.ts'
 
 export interface OperationsOptions {
   readonly dataDir: string
@@ -25,11 +26,13 @@ export async function startOperations(context: AppContext, options: OperationsOp
   for (const { name, message, todo } of limitsFindings(context.settings))
     context.log.warn({ todo }, `${name}: ${message}`)
   const startedAt = new Date(context.clock.now()).toISOString()
+  const calls = options.ingestCalls ?? ingestCalls(context, options.dataDir)
   const control = await startControlServer(options.dataDir, {
     status: async () => ({ pid: process.pid, version: options.version, startedAt, url: options.url?.() }),
     coverage: () => coverageReport(context),
     rates: () => sourcesReport(context),
-    ...(options.ingestCalls ?? ingestCalls(context, options.dataDir)),
+    ...calls,
+    retention: () => runRetention(context, () => calls.dropMarketVersions(undefined)),
     explain: (input) => explainForOperator(context, input),
     fundings: (input) => findFundingsForOperator(context, input),
     income: (input) => incomeForOperator(context, input),

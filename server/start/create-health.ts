@@ -16,6 +16,7 @@ import type { ExtraRoute } from '#http/routes.ts'
 import { marketFindings } from '#markets/feeds/start-markets.ts'
 import type { Coverage } from '#operations/coverage.ts'
 import { readMirrorStatus } from '#operations/mirror/mirror.ts'
+import { describeClockDoubt } from '#operations/proven-time/keep-proven-time.ts'
 import type { Metrics } from '#runtime/metrics.ts'
 import type { WriteHealth } from '#storage/write-health.ts'
 import { beaconFindings } from '#validators/ingest/start.ts'
@@ -48,6 +49,10 @@ export function createHealth(context: AppContext, parts: HealthParts): Health {
     ...storeChecks(context, parts.writeHealth),
     limits: async () => (settings.limits === '' ? [] : [sharedLimitsFinding(parts.hasSharedLimits())]),
     ingest: () => parts.ingest.findings(),
+    retention: async () => {
+      const doubt = describeClockDoubt(context)
+      return doubt ? [{ name: 'retention', ok: false, message: doubt.message, required: false as const }] : []
+    },
     rates: () => ofData(rateFindings(context)),
     chains: () => chainFindings(context),
     markets: () => ofData(marketFindings(context)),

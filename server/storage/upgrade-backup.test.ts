@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert'
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { testMigration } from '#test/upgrade-suite.ts'
 import { verifyBackup } from './backup.ts'
@@ -89,5 +89,14 @@ describe('an upgrade of a data folder', () => {
       join(folder.dir, 'upgrade-backups', name),
     )
     assert.deepEqual(kept.sort(), [...places.slice(2), join(folder.dir, 'upgrade-backups', 'notes.txt')].sort())
+  })
+
+  test('keeps the new backup, even if the clock was ahead when an earlier one was made', async () => {
+    await using folder = await createEarlierFolder()
+    const { ingest, ...stores } = await openStores(folder.dir)
+    await mkdir(join(folder.dir, 'upgrade-backups', '2099-01-01T00-00-00-000Z'), { recursive: true })
+    const place = await backUpBeforeUpgrade(folder.dir, ingest, 1)
+    await stores.close()
+    assert.deepEqual(await readdir(join(folder.dir, 'upgrade-backups')), [basename(place)])
   })
 })

@@ -5,7 +5,7 @@
 // 2. It is inside the data folder, which is the only place that a service or a container can certainly write to.
 // 3. If it fails, nothing has been changed, and the start fails.
 import { readdir, rm, stat, statfs } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { errorMessage } from '#core/error-message.ts'
 import { Fault } from '#core/fault.ts'
 import { systemClock } from '#runtime/clock.ts'
@@ -42,7 +42,7 @@ export async function backUpBeforeUpgrade(
       cause: error,
     })
   }
-  await removeOldest(folder, keptCount)
+  await removeOldest(folder, basename(target), keptCount)
   return target
 }
 
@@ -66,7 +66,9 @@ const sizeOf = (path: string): Promise<number> =>
 
 const inMegabytes = (bytes: number): number => Math.ceil(bytes / 1_000_000)
 
-async function removeOldest(folder: string, keptCount: number): Promise<void> {
-  const names = (await readdir(folder)).filter((name) => backupName.test(name)).sort()
-  for (const name of names.slice(0, -keptCount)) await rm(join(folder, name), { recursive: true, force: true })
+/** Never the new one, which has the earliest name if the clock was ahead before. */
+async function removeOldest(folder: string, newName: string, keptCount: number): Promise<void> {
+  const names = (await readdir(folder)).filter((name) => backupName.test(name) && name !== newName).sort()
+  for (const name of names.slice(0, Math.max(0, names.length + 1 - keptCount)))
+    await rm(join(folder, name), { recursive: true, force: true })
 }

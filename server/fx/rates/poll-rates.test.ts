@@ -507,12 +507,13 @@ test('rates older than historyDays are deleted a few at a time; the latest stays
   await using context = await openContext()
   const dayMs = 86_400_000
   const nowMs = testNowMs
+  const rules = { keptFromMs: nowMs - 30 * dayMs, tolerancePpm: 0n }
   const old = Array.from({ length: 15 }, (_, at) => eurUsd(`1.${at + 10}`, nowMs - 40 * dayMs + at))
   await storeRates(context.state, 'a', old, nowMs - 40 * dayMs)
-  await storeRates(context.state, 'a', [eurUsd('1.5', nowMs)], nowMs, { historyDays: 30, tolerancePpm: 0n })
+  await storeRates(context.state, 'a', [eurUsd('1.5', nowMs)], nowMs, rules)
   const [count] = await context.state.all<{ n: number }>('select count(*) as n from fx_rates')
   assert.equal(count?.n, 15 - 10 + 1)
-  await storeRates(context.state, 'a', [eurUsd('1.6', nowMs + 1)], nowMs, { historyDays: 30, tolerancePpm: 0n })
+  await storeRates(context.state, 'a', [eurUsd('1.6', nowMs + 1)], nowMs, rules)
   assert.deepEqual(await history(context), [
     { rate: '1.5', atMs: nowMs, receivedMs: nowMs },
     { rate: '1.6', atMs: nowMs + 1, receivedMs: nowMs },

@@ -82,8 +82,8 @@ export async function readSource(
   signal: AbortSignal,
 ): Promise<RatePollResult> {
   const { rates, rejected } = await reader(signal)
-  const { state, clock, settings } = context
-  const result = await storeRates(state, source.id, rates, clock.now(), storeRules(settings.fx))
+  const { state, clock, provenTime, settings } = context
+  const result = await storeRates(state, source.id, rates, clock.now(), storeRules(settings.fx, provenTime))
   return { stored: result.stored, rejected: [...rejected, ...result.rejected] }
 }
 

@@ -5,6 +5,7 @@
 // 3. The latest rate also has the time at which its source last returned it. An older rate or no rate does not confirm
 //    it, and a contradiction withdraws the confirmation.
 // 4. Each write deletes a few rates of its pair that are older than `historyDays`, but never the latest.
+import type { ProvenTime } from '#runtime/proven-time.ts'
 import type { FxSettings } from '#runtime/settings/fx.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'
 import { aheadMaxMs, contradictedMs, type Rate, type StoredRate } from '../pricing/mid.ts'
@@ -23,16 +24,17 @@ const contradictionColumns = 'pair, at_ms as "atMs", statement as text, reason'
 
 /** How much of a poll is kept, and how exact the two orientations of a pair must be (statements.ts). */
 export interface StoreRules {
-  readonly historyDays: number
+  /** Older rates are deleted. */
+  readonly keptFromMs: number
   readonly tolerancePpm: bigint
 }
 
-export const storeRules = (fx: FxSettings): StoreRules => ({
-  historyDays: fx.historyDays,
+export const storeRules = (fx: FxSettings, provenTime: ProvenTime): StoreRules => ({
+  keptFromMs: provenTime.forDeletions() - fx.historyDays * dayMs,
   tolerancePpm: outlierPpm(fx),
 })
 
-const keepAll: StoreRules = { historyDays: Number.POSITIVE_INFINITY, tolerancePpm: 20_000n }
+const keepAll: StoreRules = { keptFromMs: 0, tolerancePpm: 20_000n }
 
 /** Stores one poll of a source: new rates, confirmations and contradictions. Returns how many rates were new. */
 export async function storeRates(
@@ -67,11 +69,10 @@ export async function writePlan(
   source: string,
   { newRates, confirmed, corrected, contradictions, settled }: RatePlan,
   receivedMs: number,
-  { historyDays }: StoreRules,
+  { keptFromMs }: StoreRules,
 ): Promise<void> {
   const changes = [newRates, confirmed, corrected, contradictions, settled]
   if (changes.every(({ length }) => length === 0)) return
-  const keptFromMs = receivedMs - historyDays * dayMs
   await state.write(async (tx) => {
     await writeRates(tx, newRates, receivedMs, keptFromMs)
     await confirmRates(tx, confirmed, receivedMs)

@@ -6,6 +6,7 @@
 //    when the clock has moved by more than a day more or less than the server has run, and as long as two sources go on
 //    and contradict it by more than a day.
 // 3. The hours are those of all runs together, so that a server that stops every night also reaches them.
+import { ageText } from '#core/age.ts'
 import { logOutcome, poll } from '#ingest/poll.ts'
 import { cursorOf, moveCursor } from '#storage/coverage.ts'
 import type { StateReader } from '#storage/state.ts'
@@ -48,17 +49,22 @@ async function store({ state, clock, provenTime }: ProvenTimeContext): Promise<v
   })
 }
 
+/** Continues with what was stored last, without which a command knows no time. */
+export async function loadProvenTime({ state, provenTime }: Pick<ProvenTimeContext, 'state' | 'provenTime'>) {
+  const stored = await readStored(state)
+  if (!stored) return undefined
+  provenTime.ms = stored.provenMs
+  provenTime.ranMs = stored.ranMs
+  return stored
+}
+
 /** Continues with what was stored last. Returns what moves the time; `readSources` is called only in doubt. */
 export async function openProvenTime(
   context: ProvenTimeContext,
   readSources: () => Promise<readonly TimeReading[]> = async () => [],
 ) {
   const { state, clock, provenTime } = context
-  const stored = await readStored(state)
-  if (stored) {
-    provenTime.ms = stored.provenMs
-    provenTime.ranMs = stored.ranMs
-  }
+  const stored = await loadProvenTime(context)
   let clockMs = stored?.clockMs ?? clock.now()
   let monotonicMs = clock.monotonicMs()
   /** The time that two sources had reached at the last step. */
@@ -80,7 +86,7 @@ export async function openProvenTime(
     reachedMs = Math.max(reachedMs, reached)
     raise(reached)
     provenTime.ranMs = hasJumped || isContradicted ? 0 : provenTime.ranMs + elapsedMs
-    if (provenTime.ranMs >= dayMs) trustClock(context)
+    if (provenTime.ranMs >= dayMs) acceptClock(context)
   }
 
   /** Rule 1. */
@@ -100,9 +106,36 @@ export async function openProvenTime(
 
 const isNear = (oneMs: number, otherMs: number, maxMs: number): boolean => Math.abs(oneMs - otherMs) <= maxMs
 
-function trustClock({ clock, provenTime }: ProvenTimeContext): void {
+function acceptClock({ clock, provenTime }: ProvenTimeContext): void {
   provenTime.ms = clock.now()
   provenTime.ranMs = 0
+}
+
+/** For an operator who does not want to wait. */
+export async function trustClock(context: ProvenTimeContext): Promise<void> {
+  acceptClock(context)
+  await store(context)
+}
+
+/** A time before is none: nothing has been proven since the data folder was created. */
+const firstProvenMs = Date.UTC(2020)
+
+/** Undefined if clock and proven time are within a day of each other, as far as is known. */
+export function describeClockDoubt({
+  clock,
+  provenTime,
+}: Pick<ProvenTimeContext, 'clock' | 'provenTime'>): { readonly message: string; readonly todo: string } | undefined {
+  const aheadMs = clock.now() - provenTime.ms
+  if (provenTime.ms < firstProvenMs || Math.abs(aheadMs) <= dayMs) return undefined
+  const difference = `${ageText(Math.round(Math.abs(aheadMs) / 1000))} ${aheadMs > 0 ? 'ahead of' : 'behind'}`
+  const proven = new Date(provenTime.ms).toISOString()
+  const effect =
+    aheadMs > 0 ? 'nothing newer than this time allows is deleted' : 'nothing is deleted, and keys expire by this time'
+  const hours = Math.ceil((dayMs - provenTime.ranMs) / 3_600_000)
+  return {
+    message: `the clock of this machine is ${difference} the proven time ${proven}: ${effect}, for ${hours} h of running or until two sources confirm the clock`,
+    todo: 'if the clock is wrong, set it; if it is right, wait, or run: tetrad retention run',
+  }
 }
 
 /** The newest time that two sources have reached; 0 if there are fewer. */

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import type { State } from '#storage/state.ts'
 import { stateWith } from '#test/authorization.ts'
 import { openContext, type TestContext } from '#test/context.ts'
+import { ManualClock } from '#test/manual-clock.ts'
 import { searchEntries } from '../../extensions/label-search/search-table.ts'
 import { HistoryWriter, readHistory } from '../history.ts'
 import { putLabels, readListHead } from '../labels.ts'
@@ -132,6 +133,20 @@ test('rule 1: a concurrent edit is neither lost nor overwritten', async () => {
   const changed = Array.from({ length: count / 2 }, (_, at) => at).filter((at) => at % 3 === 0)
   const rows = changed.length + changed.filter((at) => at % 5 === 0).length
   assert.equal(entities.changed, rows + 1)
+})
+
+test('an import whose clock is days ahead takes nothing from one that is running', async () => {
+  await using context = await openContext()
+  await importText(context, file())
+  const clock = new ManualClock(context.clock.now() + 2 * 86_400_000)
+  let others = 0
+  const importMeanwhile = async (write: number) => {
+    if (write === 3 && others++ === 0) await importText({ ...context, clock }, file())
+  }
+  await importText(context, file(1), withInterference(context.ingest, importMeanwhile))
+  assert.equal(others, 1)
+  const { entities } = await importText(context, file(1))
+  assert.deepEqual([entities.added, entities.changed], [0, 0], 'all rows were stored')
 })
 
 test('if the registry keeps changing, the import falls back to one transaction', async () => {

@@ -114,12 +114,15 @@ async function openStage(state: State, author: Author, progress: ImportProgress 
       return totals
     },
 
-    /** Returns false if the registry is no longer at this revision. */
+    /** Returns false if the registry is no longer at this revision, or staged rows are missing. */
     merge: (revision: number, entityChains: ReadonlySet<string>, tagChains: ReadonlySet<string>): Promise<boolean> =>
       state.write(
         async (tx) => {
           if ((await lastChange(tx)) !== revision) return false
           if (items === 0) return true
+          // A process whose clock is a day ahead has deleted some.
+          const sql = 'select count(*) as staged from label_import_rows where change = ?'
+          if ((await tx.get<{ staged: number }>(sql, change))?.staged !== items) return false
           await insertChange(tx, change, author)
           if (entityChains.size > 0) await tx.run(mergeSql(entityTable), change)
           if (tagChains.size > 0) await tx.run(mergeSql(tagTable), change)

@@ -2,7 +2,7 @@
 // (behaviour/fx.md#rate-sources).
 import { type Fault, invalid } from '#core/fault.ts'
 import type { FxSource } from '#runtime/settings/fx.ts'
-import type { RatesContext } from '../../context.ts'
+import type { FxContext, RatesContext } from '../../context.ts'
 import { aheadMaxMs, type Rate } from '../../pricing/mid.ts'
 import { validateRate } from '../../rates/rate-document.ts'
 import { planStore, storeRules, writePlan } from '../../rates/rate-store.ts'
@@ -18,7 +18,10 @@ export interface PushedRate {
 }
 
 /** Throws a fault if the rate is invalid or no source of kind push is configured. */
-export async function pushRate(context: RatesContext, pushed: PushedRate): Promise<Rate> {
+export async function pushRate(
+  context: RatesContext & Pick<FxContext, 'provenTime'>,
+  pushed: PushedRate,
+): Promise<Rate> {
   const nowMs = context.clock.now()
   const [base = '', quote = ''] = pushed.pair.split('/')
   const source = choosePushSource(context.settings.fx.sources, pushed.source)
@@ -29,7 +32,7 @@ export async function pushRate(context: RatesContext, pushed: PushedRate): Promi
   const rate = validateRate({ source, base, quote, rate: pushed.rate, atMs }, nowMs)
   // The name of the field precedes the message.
   if ('reason' in rate) throw invalidPush('rate', rate.reason.replace(/^the rate /, ''), pushed.rate)
-  const rules = storeRules(context.settings.fx)
+  const rules = storeRules(context.settings.fx, context.provenTime)
   const plan = await planStore(context.state, source, [rate], nowMs, rules)
   if (plan.newRates.length === 0) throw invalidPush('time', 'must be later than the last rate of this pair', time)
   await writePlan(context.state, source, plan, nowMs, rules)

@@ -5,6 +5,7 @@ import type { Log } from '#runtime/log.ts'
 import { testSecret, testWebhook } from '#test/alerts-network.ts'
 import { openContext, settingsWith, type TestContext, testNowMs } from '#test/context.ts'
 import { ManualClock } from '#test/manual-clock.ts'
+import { provenTimeOf } from '#test/proven-time.ts'
 import { serveScript } from '#test/scripted-server.ts'
 import { type Delivery, giveUpMs, listDeliveries, type NewDelivery, storeDeliveries } from './deliveries.ts'
 import {
@@ -26,7 +27,8 @@ after(() => shared[Symbol.asyncDispose]())
 async function openWith(...webhooks: object[]): Promise<TestContext> {
   await shared.ingest.write((tx) => tx.run('delete from webhook_deliveries'))
   const settings = { ...settingsWith({ validators: { webhooks } }), store: shared.settings.store }
-  return { ...shared, settings, clock: new ManualClock(testNowMs) }
+  const clock = new ManualClock(testNowMs)
+  return { ...shared, settings, clock, provenTime: provenTimeOf(clock) }
 }
 
 const newDelivery = (changes: Partial<NewDelivery> = {}): NewDelivery => ({
@@ -202,6 +204,18 @@ test('a delivery that could not be sent in time, or whose webhook was removed, i
       ['d-2', 'failed', 'the webhook is no longer in the settings'],
     ],
   )
+})
+
+test('a delivery is not given up because the clock is ahead', async () => {
+  await using receiver = await serveScript({ status: 500 }, { status: 200 })
+  const context = await openWith(testWebhook({ url: receiver.url }))
+  await store(context, newDelivery())
+  context.clock.wrongByMs = 7 * 86_400_000
+  await sendAll(context, running)
+  assert.equal((await onlyDelivery(context)).status, 'pending')
+  context.clock.advance(retryWaitsMs[0] ?? 0)
+  await sendAll(context, running)
+  assert.equal((await onlyDelivery(context)).status, 'delivered')
 })
 
 test('a delivery of a time in the future, before the clock was set back, is sent at once', async () => {

@@ -34,7 +34,7 @@ export const attemptsMax = retryWaitsMs.length + 1
 export const deliveriesPerPass = 100
 
 export type ReportAttempt = (webhook: string, outcome: 'ok' | 'retried' | 'failed') => void
-type SendContext = Pick<ValidatorsContext, 'ingest' | 'clock' | 'log'>
+type SendContext = Pick<ValidatorsContext, 'ingest' | 'clock' | 'provenTime' | 'log'>
 
 /** Sends the deliveries that are due. Returns how many attempts were made. */
 export async function sendDueDeliveries(
@@ -81,14 +81,14 @@ async function recordResult(
 
 /** Undefined: stopped, so that nothing is known about the result. */
 async function attempt(
-  { clock }: SendContext,
+  { clock, provenTime }: SendContext,
   webhook: WebhookSettings,
   delivery: Delivery,
   signal: AbortSignal,
 ): Promise<AttemptResult | undefined> {
   const failed = (error: string): AttemptResult => ({ is: 'failed', atMs: clock.now(), error })
   const giveUpAtMs = delivery.createdMs + giveUpMs
-  if (clock.now() > giveUpAtMs) return failed('it could not be sent in time')
+  if (provenTime.forDeletions() > giveUpAtMs) return failed('it could not be sent in time')
   try {
     await postDelivery(webhook, { ...delivery, nowMs: clock.now() }, signal)
     return { is: 'delivered', atMs: clock.now(), error: null }
@@ -96,9 +96,10 @@ async function attempt(
     if (signal.aborted) return undefined
     if (!(error instanceof FetchError)) throw error
     const waitMs = retryWaitsMs[delivery.attempts]
-    const nextAttemptMs = clock.now() + Math.max(waitMs ?? 0, error.retryAfterMs ?? 0)
-    if (waitMs === undefined || nextAttemptMs > giveUpAtMs) return failed(error.message)
-    return { is: 'retry', nextAttemptMs, error: error.message }
+    if (waitMs === undefined) return failed(error.message)
+    const longestWaitMs = Math.max(waitMs, error.retryAfterMs ?? 0)
+    if (provenTime.forDeletions() + longestWaitMs > giveUpAtMs) return failed(error.message)
+    return { is: 'retry', nextAttemptMs: clock.now() + longestWaitMs, error: error.message }
   }
 }
 
