@@ -2,6 +2,7 @@
 // running server sees the change immediately (behaviour/operations.md#console-sign-in).
 import type { Command } from 'commander'
 import type { SessionContext } from '#admin/sessions.ts'
+import { ProvenTime } from '#runtime/proven-time.ts'
 import { withState } from './data.ts'
 import { counted, minuteText, note, print, printJson, printResult } from './print.ts'
 import { clock, random } from './runtime.ts'
@@ -21,11 +22,18 @@ export function addConsole(program: Command): void {
 }
 
 async function link(options: CommonOptions & { url?: string }): Promise<void> {
-  const { createLink } = await import('#admin/sessions.ts')
+  const [{ createLink }, { loadProvenTime }] = await Promise.all([
+    import('#admin/sessions.ts'),
+    import('#operations/proven-time/keep-proven-time.ts'),
+  ])
   const { settings } = await configOf(options)
   const hasPublicUrl = options.url === undefined && settings.server.publicUrl !== ''
   const base = hasPublicUrl ? settings.server.publicUrl : await addressOf(options)
-  const { token, expiresAtMs } = await withState(options, 'found', (state) => createLink({ state, clock, random }))
+  const { token, expiresAtMs } = await withState(options, 'found', async (state) => {
+    const provenTime = new ProvenTime(clock)
+    await loadProvenTime({ state, provenTime })
+    return createLink({ state, clock, provenTime, random })
+  })
   if (options.json) return printJson({ url: signInUrl(base, token), expiresAt: new Date(expiresAtMs).toISOString() })
   print(signInUrl(base, token))
   note(`It works once, until ${minuteText(expiresAtMs)} UTC. Anyone who has the link can sign in as the operator.`)

@@ -41,8 +41,8 @@ test('the check finds citations', () => {
   assert.ok(sections.has('behaviour/fx.md#rounding'))
 })
 
-test('there are at most 40 decisions, each in the index with its title', () => {
-  assert.ok(decisions.size <= 40, `${decisions.size}`)
+test('there are at most 41 decisions, each in the index with its title', () => {
+  assert.ok(decisions.size <= 41, `${decisions.size}`)
   const index = read('docs/decisions/README.md')
   for (const name of namesIn('docs/decisions')) {
     const title = /^# (.+)$/m.exec(read(`docs/decisions/${name}`))?.[1]

@@ -14,7 +14,7 @@ const cookieName = 'tetrad-session'
 
 /** The operator's session, if the request has a valid one. */
 export async function sessionOf(
-  context: Pick<SessionContext, 'state' | 'clock'>,
+  context: Pick<SessionContext, 'state' | 'provenTime'>,
   request: ApiRequest,
 ): Promise<Session | undefined> {
   const token = cookieOf(request.headers.cookie ?? '')
@@ -54,7 +54,7 @@ type OperatorHandler = (request: ApiRequest, session: Session) => Promise<object
 
 /** A route that needs a session and returns JSON. Requests that change something must also have the same origin. */
 export function operatorRoute(
-  context: Pick<SessionContext, 'state' | 'clock'>,
+  context: Pick<SessionContext, 'state' | 'provenTime'>,
   path: string,
   { GET, ...changes }: Readonly<Partial<Record<'GET' | 'POST' | 'DELETE', OperatorHandler>>>,
 ): ExtraRoute {

@@ -22,11 +22,12 @@ import {
   toSecret,
   unknownKeyDigest,
 } from '#core/key.ts'
+import type { ProvenTime } from '#runtime/proven-time.ts'
 import type { AppContext } from '#server/context.ts'
 import { dropKey, findKey, putKey } from '#storage/keys.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'
 
-export type SessionContext = Pick<AppContext, 'state' | 'clock' | 'random'>
+export type SessionContext = Pick<AppContext, 'state' | 'clock' | 'provenTime' | 'random'>
 
 export const linkMs = 15 * 60_000
 export const sessionMs = 12 * 3_600_000
@@ -53,36 +54,36 @@ interface Row {
   readonly expires_ms: number
 }
 
-export function createLink({ state, clock, random }: SessionContext): Promise<Token> {
-  const expiresAtMs = clock.now() + linkMs
+export function createLink({ state, provenTime, random }: SessionContext): Promise<Token> {
+  const expiresAtMs = provenTime.forKeys() + linkMs
   const token = `link_${toSecret(random.bytes(linkSecretBytes))}`
   return state.write(async (tx) => {
-    await insertToken(tx, 'console_links', linkParts(token), clock.now(), expiresAtMs, linksMax)
+    await insertToken(tx, 'console_links', linkParts(token), provenTime, expiresAtMs, linksMax)
     return { token, expiresAtMs }
   })
 }
 
 /** The token of the new session; undefined if the link is invalid. */
-export async function signIn({ state, clock, random }: SessionContext, link: string): Promise<Token | undefined> {
+export async function signIn({ state, provenTime, random }: SessionContext, link: string): Promise<Token | undefined> {
   // This needs no authorization, so an invalid link must not cause a write.
-  if (!(await findToken(state, 'console_links', linkParts(link), clock.now()))) return undefined
-  const expiresAtMs = clock.now() + sessionMs
+  if (!(await findToken(state, 'console_links', linkParts(link), provenTime))) return undefined
+  const expiresAtMs = provenTime.forKeys() + sessionMs
   const parts = {
     id: `session-${toKeyId(random.bytes(keyIdBytes))}`,
     secret: toSecret(random.bytes(secretBytes)),
   }
   return state.write(async (tx) => {
-    const found = await findToken(tx, 'console_links', linkParts(link), clock.now())
+    const found = await findToken(tx, 'console_links', linkParts(link), provenTime)
     if (!found || (await tx.run('delete from console_links where id = ?', found.id)) === 0) return undefined
-    await insertToken(tx, 'console_sessions', parts, clock.now(), expiresAtMs, sessionsMax)
+    await insertToken(tx, 'console_sessions', parts, provenTime, expiresAtMs, sessionsMax)
     return { token: keyText(parts), expiresAtMs }
   })
 }
 
 export const findSession = (
-  { state, clock }: Pick<SessionContext, 'state' | 'clock'>,
+  { state, provenTime }: Pick<SessionContext, 'state' | 'provenTime'>,
   token: string,
-): Promise<Session | undefined> => findToken(state, 'console_sessions', splitKey(token), clock.now())
+): Promise<Session | undefined> => findToken(state, 'console_sessions', splitKey(token), provenTime)
 
 export const signOut = ({ state }: Pick<SessionContext, 'state'>, session: Session): Promise<void> =>
   state.write((tx) => deleteToken(tx, 'console_sessions', session.id))
@@ -130,28 +131,29 @@ async function findToken(
   reader: StateReader,
   table: Table,
   parts: KeyParts | undefined,
-  nowMs: number,
+  provenTime: ProvenTime,
 ): Promise<Session | undefined> {
   if (!parts) return undefined
   const row = await reader.get<Row>(`select id, digest, expires_ms from ${table} where id = ?`, parts.id)
   const isValid = sameDigest(row?.digest ?? unknownKeyDigest, digestOf(parts))
-  return row && isValid && row.expires_ms > nowMs ? { ...parts, expiresAtMs: row.expires_ms } : undefined
+  return row && isValid && row.expires_ms > provenTime.forKeys() ? { ...parts, expiresAtMs: row.expires_ms } : undefined
 }
 
 async function insertToken(
   tx: StateWriter,
   table: Table,
   parts: KeyParts,
-  nowMs: number,
+  provenTime: ProvenTime,
   expiresAtMs: number,
   rowsMax: number,
 ): Promise<void> {
   const rows = await tx.all<Row>(`select id, expires_ms from ${table} order by created_ms desc, id`)
-  const obsolete = rows.filter(({ expires_ms }, at) => expires_ms <= nowMs || at >= rowsMax - 1)
+  const expiredMs = provenTime.forDeletions()
+  const obsolete = rows.filter(({ expires_ms }, at) => expires_ms <= expiredMs || at >= rowsMax - 1)
   for (const { id } of obsolete) await deleteToken(tx, table, id)
   await tx.run(
     `insert into ${table} (id, digest, created_ms, expires_ms) values (?, ?, ?, ?)`,
-    ...[parts.id, digestOf(parts), nowMs, expiresAtMs],
+    ...[parts.id, digestOf(parts), provenTime.forKeys(), expiresAtMs],
   )
 }
 
