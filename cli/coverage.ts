@@ -103,6 +103,9 @@ function printStreams(streams: readonly ShownStream[]): void {
     if (status === 'behind' && passes) print(`${name}: ${describePasses(passes)}`)
   for (const stream of streams)
     if (stream.problem !== undefined && needsAttention(stream)) print(`${stream.name}: ${stream.problem}`)
+  for (const { name, group, status, ageSeconds } of streams)
+    if (status === 'stale' && group === 'markets' && ageSeconds === null)
+      print(`${name}: nothing has been read yet. Start the server, or run: tetrad ingest markets`)
   for (const { name, logs } of streams) for (const line of logs ? describeLogs(logs) : []) print(`${name}: ${line}`)
   for (const { name, missingPast } of streams)
     if (missingPast) {

@@ -92,7 +92,10 @@ describe('tetrad init', () => {
     const words = ['init', '--rpc', 'http://127.0.0.1:9', '--rates', urls.rates]
     const failed = await runCommand(words, { cwd: home.dir })
     assert.equal(failed.code, 1)
-    assert.match(failed.stderr, /^Testing 127\.0\.0\.1:9 …\nFAIL {2}node of chain 1: .*\n {8}→ check the URL/)
+    assert.match(
+      failed.stderr,
+      /^Testing 127\.0\.0\.1:9 …\nFAIL {2}node of chain 1: http:\/\/127\.0\.0\.1:9 cannot .*\n {8}→ check the URL/,
+    )
     assert.match(failed.stderr, /tetrad: A check failed, so nothing is written\. --offline skips the checks\.\n$/)
     await assert.rejects(readFile(join(home.dir, 'tetrad.yaml')))
     assert.equal((await runCommand([...words, '--offline'], { cwd: home.dir })).code, 0)

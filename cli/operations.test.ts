@@ -248,6 +248,12 @@ describe('without a server', () => {
     await using home = await openFolder()
     const feed = '{ id: main, url: "http://127.0.0.1:9/", everyMs: 60000 }'
     await writeFile(join(home.dir, 'tetrad.yaml'), `markets: { feeds: [${feed}] }\n`)
+    await (await openStores(join(home.dir, 'data'))).close()
+    const unread = await runCommand(['coverage'], { cwd: home.dir })
+    assert.match(
+      unread.stdout,
+      /^feed main: nothing has been read yet\. Start the server, or run: tetrad ingest markets$/m,
+    )
     const stores = await openStores(join(home.dir, 'data'))
     const nowMs = systemClock.now()
     const slow = { startedMs: nowMs - 180_000, asOfMs: nowMs - 180_000, doneAtMs: nowMs, fullAtMs: nowMs }

@@ -1,5 +1,6 @@
 // A finding of the doctor: the state of one thing, and what to do about it.
 import { errorMessage } from '#core/error-message.ts'
+import { Fault } from '#core/fault.ts'
 
 export interface DoctorFinding {
   readonly name: string
@@ -25,6 +26,7 @@ export async function runCheck(
   try {
     return await check()
   } catch (error) {
-    return [failFinding(name, errorMessage(error), todo)]
+    // The code of a fault is for programs.
+    return [failFinding(name, error instanceof Fault ? error.detail : errorMessage(error), todo)]
   }
 }
