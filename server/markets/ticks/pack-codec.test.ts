@@ -23,9 +23,9 @@ const valueTexts = fc
   .map((text) => stringifyJson(parseJson(text)))
 
 const fields = fc.integer({ min: 0, max: 40 })
-const states = fc.dictionary(fields.map(String), valueTexts, { maxKeys: 5 }).map(
-  (members) => new Map(Object.entries(members).map(([field, value]) => [Number(field), value])),
-)
+const states = fc
+  .dictionary(fields.map(String), valueTexts, { maxKeys: 5 })
+  .map((members) => new Map(Object.entries(members).map(([field, value]) => [Number(field), value])))
 const changes = fc
   .array(
     fc.record({
@@ -61,7 +61,10 @@ test('rules 1 and 2: every value is exact, for the whole block and for one recor
       const packed = packBlock(block)
       assert.deepEqual(plain(unpackBlock(packed)), plain(block))
       for (const [slot, history] of block)
-        assert.deepEqual(plain(new Map([[slot, unpackOne(packed, slot) ?? assert.fail()]])), plain(new Map([[slot, history]])))
+        assert.deepEqual(
+          plain(new Map([[slot, unpackOne(packed, slot) ?? assert.fail()]])),
+          plain(new Map([[slot, history]])),
+        )
       assert.equal(unpackOne(packed, 60), undefined)
     }),
     { numRuns: 500 },
@@ -76,7 +79,9 @@ test('rule 1: packs of a period that are merged give what one pack of the whole 
         { start, changes: before },
         { start: applyChanges(start, before), changes: after },
       ].map((history) => unpackOne(packBlock(new Map([[7, history]])), 7) ?? assert.fail())
-      const merged = new Map([[7, { start: parts[0]?.start ?? new Map(), changes: parts.flatMap((part) => part.changes) }]])
+      const merged = new Map([
+        [7, { start: parts[0]?.start ?? new Map(), changes: parts.flatMap((part) => part.changes) }],
+      ])
       assert.deepEqual(packBlock(merged), packBlock(new Map([[7, { start, changes: all }]])))
     }),
   )

@@ -31,24 +31,45 @@ function numberOf(id: string): number {
   return 1e15 + Number.parseInt(hash('sha256', id).slice(0, 12), 16)
 }
 
+/** What is computed from some fields of a record. If none of them has changed, it has not changed either. */
+interface Computed<T> {
+  readonly fields: readonly string[]
+  readonly read: (fields: Fields) => T
+}
+
+const from = <T>(name: string, read: (value: unknown) => T): Computed<T> => ({
+  fields: [name],
+  read: (fields) => read(fields[name]),
+})
+
+/** The first of these fields that the record has. */
+const amountFrom = (...names: readonly string[]): Computed<number> => ({
+  fields: names,
+  read: (fields) => amountOf(names.map((name) => fields[name]).find((value) => value !== undefined)),
+})
+
+const isTrue = (value: unknown): number => Number(value === true)
+
 const columns = {
-  active: (fields: Fields) => Number(fields.active !== false),
-  closed: (fields: Fields) => Number(fields.closed === true),
-  archived: (fields: Fields) => Number(fields.archived === true),
-  featured: (fields: Fields) => Number(fields.featured === true),
-  volume: (fields: Fields) => amountOf(fields.volumeNum ?? fields.volume),
-  liquidity: (fields: Fields) => amountOf(fields.liquidityNum ?? fields.liquidity),
-  volume_24h: (fields: Fields) => amountOf(fields.volume24hr),
-  start_ms: (fields: Fields) => timeOf(fields.startDate),
-  end_ms: (fields: Fields) => timeOf(fields.endDate),
-  created_ms: (fields: Fields) => timeOf(fields.createdAt),
-  updated_ms: (fields: Fields) => timeOf(fields.updatedAt),
-  closed_ms: (fields: Fields) => timeOf(fields.closedTime),
-  event_start_ms: (fields: Fields) => timeOf(fields.startTime),
-} as const
+  active: from('active', (value) => Number(value !== false)),
+  closed: from('closed', isTrue),
+  archived: from('archived', isTrue),
+  featured: from('featured', isTrue),
+  volume: amountFrom('volumeNum', 'volume'),
+  liquidity: amountFrom('liquidityNum', 'liquidity'),
+  volume_24h: amountFrom('volume24hr'),
+  start_ms: from('startDate', timeOf),
+  end_ms: from('endDate', timeOf),
+  created_ms: from('createdAt', timeOf),
+  updated_ms: from('updatedAt', timeOf),
+  closed_ms: from('closedTime', timeOf),
+  event_start_ms: from('startTime', timeOf),
+} as const satisfies Readonly<Record<string, Computed<number>>>
 
 const names = Object.keys(columns)
-const valuesOf = (fields: Fields): number[] => Object.values(columns).map((read) => read(fields))
+const readers: readonly Computed<number>[] = Object.values(columns)
+const mayDiffer = <T>({ fields }: Computed<T>, old: Fields, next: Fields): boolean =>
+  fields.some((name) => old[name] !== next[name])
 
 /** A changed record. `old` is undefined for a new one. */
 interface ListedChange {
@@ -65,15 +86,21 @@ export async function putListRows(tx: StateWriter, changes: readonly ListedChang
   /** By the columns that changed, because the indexes of the others are then not written. */
   const updated = new Map<string, { readonly columns: readonly number[]; readonly rows: Value[][] }>()
   for (const { kind, id, old, next } of listed) {
-    const values = valuesOf(next)
     if (!old) {
-      added.push([kind, id, numberOf(id), ...values])
+      added.push([kind, id, numberOf(id), ...readers.map(({ read }) => read(next))])
       continue
     }
-    const before = valuesOf(old)
-    const columns = [...values.keys()].filter((at) => values[at] !== before[at])
+    const columns: number[] = []
+    const values: number[] = []
+    for (const [at, reader] of readers.entries()) {
+      if (!mayDiffer(reader, old, next)) continue
+      const value = reader.read(next)
+      if (value === reader.read(old)) continue
+      columns.push(at)
+      values.push(value)
+    }
     const group = updated.getOrInsertComputed(columns.join(), () => ({ columns, rows: [] }))
-    group.rows.push([kind, id, ...columns.map((at) => values[at] ?? noValue)])
+    group.rows.push([kind, id, ...values])
   }
   await tx.insertMany('market_list', ['kind', 'id', 'number', ...names], added)
   for (const { columns, rows } of updated.values())
@@ -90,42 +117,39 @@ export async function putListRows(tx: StateWriter, changes: readonly ListedChang
 /** A token list with more entries is not a list of outcomes. */
 const tokensMax = 100
 
-const text = (value: unknown): string[] =>
+const toText = (value: unknown): string[] =>
   (typeof value === 'string' && value !== '') || typeof value === 'number' ? [String(value)] : []
-const flag = (value: unknown): string[] => (value === true ? ['true'] : [])
+const toFlag = (value: unknown): string[] => (value === true ? ['true'] : [])
 
 /** The values of slow fields by which callers look records up, or filter lists. Of flags, only `true` is stored. */
 const keyReaders = {
   market: {
-    condition: ({ conditionId }: Fields) => text(conditionId),
-    token: ({ clobTokenIds }: Fields) => [...new Set(parseTokens(clobTokenIds))].slice(0, tokensMax),
-    question: ({ questionID }: Fields) => text(questionID),
-    market_maker: ({ marketMakerAddress }: Fields) => text(marketMakerAddress),
-    game: ({ gameId }: Fields) => text(gameId),
-    sports_type: ({ sportsMarketType }: Fields) => text(sportsMarketType),
-    resolution_status: ({ oracleResolutionStatus }: Fields) => text(oracleResolutionStatus),
-    rfq: ({ rfqEnabled }: Fields) => flag(rfqEnabled),
+    condition: from('conditionId', toText),
+    token: from('clobTokenIds', (value) => [...new Set(parseTokens(value))].slice(0, tokensMax)),
+    question: from('questionID', toText),
+    market_maker: from('marketMakerAddress', toText),
+    game: from('gameId', toText),
+    sports_type: from('sportsMarketType', toText),
+    resolution_status: from('oracleResolutionStatus', toText),
+    rfq: from('rfqEnabled', toFlag),
   },
   event: {
-    date: ({ eventDate }: Fields) => text(eventDate),
-    week: ({ eventWeek }: Fields) => text(eventWeek),
-    parent: ({ parentEvent }: Fields) => text(parentEvent),
-    cyom: ({ cyom }: Fields) => flag(cyom),
-    live: ({ live }: Fields) => flag(live),
-    ended: ({ ended }: Fields) => flag(ended),
+    date: from('eventDate', toText),
+    week: from('eventWeek', toText),
+    parent: from('parentEvent', toText),
+    cyom: from('cyom', toFlag),
+    live: from('live', toFlag),
+    ended: from('ended', toFlag),
   },
-  tag: { carousel: ({ isCarousel }: Fields) => flag(isCarousel) },
-  series: { recurrence: ({ recurrence }: Fields) => text(recurrence) },
+  tag: { carousel: from('isCarousel', toFlag) },
+  series: { recurrence: from('recurrence', toText) },
 } as const
 
 type NamesOf<T> = T extends unknown ? keyof T : never
 export type KeyName = NamesOf<(typeof keyReaders)[keyof typeof keyReaders]>
 
-function keysOf(kind: KindName, fields: Fields | undefined): [name: string, value: string][] {
-  if (!fields || !(kind in keyReaders)) return []
-  const readers: Readonly<Record<string, (fields: Fields) => string[]>> = keyReaders[kind as keyof typeof keyReaders]
-  return Object.entries(readers).flatMap(([name, read]) => read(fields).map((value): [string, string] => [name, value]))
-}
+const keyReadersOf = (kind: KindName): readonly [name: string, reader: Computed<string[]>][] =>
+  kind in keyReaders ? Object.entries(keyReaders[kind as keyof typeof keyReaders]) : []
 
 /** JSON in a string; token ids have more digits than a number can hold, so only texts are used. */
 function parseTokens(text: unknown): string[] {
@@ -141,15 +165,15 @@ async function putKeys(tx: StateWriter, changes: readonly ListedChange[]): Promi
   const columns = ['kind', 'name', 'value', 'id']
   const [removed, added]: [string[][], string[][]] = [[], []]
   for (const { kind, id, old, next } of changes) {
-    const [before, after] = [old, next].map((fields) => keysOf(kind, fields).map((key) => [kind, ...key, id]))
-    removed.push(...without(before ?? [], after ?? []))
-    added.push(...without(after ?? [], before ?? []))
+    for (const [name, reader] of keyReadersOf(kind)) {
+      if (old && !mayDiffer(reader, old, next)) continue
+      const before = old ? reader.read(old) : []
+      const after = reader.read(next)
+      const toRow = (value: string) => [kind, name, value, id]
+      removed.push(...before.filter((value) => !after.includes(value)).map(toRow))
+      added.push(...after.filter((value) => !before.includes(value)).map(toRow))
+    }
   }
   await tx.deleteMany('market_keys', columns, removed)
   await tx.insertMany('market_keys', columns, added)
-}
-
-function without(keys: readonly string[][], others: readonly string[][]): string[][] {
-  const known = new Set(others.map((key) => key.join()))
-  return keys.filter((key) => !known.has(key.join()))
 }
