@@ -36,8 +36,8 @@ export function addCoverage(program: Command): void {
 }
 
 async function reportsOf(options: CommonOptions & { chain?: string }): Promise<readonly ShownStream[]> {
-  const { coverageReport } = await import('#operations/coverage.ts')
-  const { streams } = await queryOwner<Coverage>(options, { name: 'coverage', runInProcess: coverageReport })
+  const { currentCoverage } = await import('#operations/coverage.ts')
+  const { streams } = await queryOwner<Coverage>(options, { name: 'coverage', runInProcess: currentCoverage })
   const { settings } = await configOf(options)
   const { chains } = settings.explorer
   if (options.chain !== undefined) whichChain(settings, options.chain)

@@ -35,12 +35,17 @@ export type TestContext = AppContext &
 /** Default settings, changed by `overrides` (as in tetrad.yaml). Simulated and recorded chains are used under any name. */
 export function settingsWith(overrides: object = {}): Settings {
   const settings = plainSettings(overrides)
-  const { validators } = settings
+  const { explorer, validators } = settings
   const accepting = networks.map((network) => {
     const options = validators.networks[network]
     return [network, { ...options, beacon: { ...options.beacon, acceptAnyChain: true } }]
   })
-  return { ...settings, validators: { ...validators, networks: Object.fromEntries(accepting) } }
+  const chains = explorer.chains.map((chain) => ({ headMaxAgeMs: 0, ...chain }))
+  return {
+    ...settings,
+    explorer: { ...explorer, chains },
+    validators: { ...validators, networks: Object.fromEntries(accepting) },
+  }
 }
 
 /** The settings of a server that has this configuration. */

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 export const groups = {
   checks: 'types, lint and the build of the console',
   browser: 'the console in Chromium',
-  databases: 'PostgreSQL, Redis and ClickHouse servers',
+  databases: 'PostgreSQL, Redis, ClickHouse and HAProxy servers',
   commands: 'the command line and whole processes',
   unit: 'everything else',
 } as const
@@ -15,7 +15,7 @@ export type TestGroup = Exclude<Group, 'checks'>
 
 const groupOfImport: readonly [RegExp, TestGroup][] = [
   [/\/browser\.ts'/, 'browser'],
-  [/\/(postgres|pgbouncer|redis|clickhouse)\.ts'/, 'databases'],
+  [/\/(postgres|pgbouncer|redis|clickhouse|haproxy)\.ts'/, 'databases'],
   [/\/(run-command|three-servers)\.ts'/, 'commands'],
 ]
 

@@ -16,18 +16,21 @@ export async function openProbeChain(
   settings: object = {},
   chainSettings: object = {},
   kind: Partial<SimulatedChainOptions> = {},
+  /** Further nodes of the same chain. */
+  more: readonly SimulatedCapabilities[] = [],
 ) {
   const chain = createAmsterdamChain({ seed: 'probe', finalLag: 10, ...kind })
   chain.mine(200)
   const simulated = new FaultyNode(chain, capabilities, 2000)
-  const url = await simulated.listen()
+  const others = more.map((one) => new FaultyNode(chain, one, 2000))
+  const rpc = await Promise.all([simulated, ...others].map(async (node) => ({ url: await node.listen() })))
   const context = await openContext({
-    explorer: { chains: [{ id: '1', name: 'Simulated', rpc: [{ url }], ...chainSettings }], ...settings },
+    explorer: { chains: [{ id: '1', name: 'Simulated', rpc, ...chainSettings }], ...settings },
   })
   const real = { ...context, clock: systemClock }
   const steady = chain.addresses().filter((address) => !chain.destroyed.has(address))
   return {
-    ...{ chain, simulated, context: real, steady },
+    ...{ chain, simulated, others, context: real, steady },
     /** An account whose first funding matches. Fails if the seed has none. */
     someone(fits: (funding: TrueTransfer) => boolean): string {
       const account = steady.find((address) => {
@@ -46,7 +49,7 @@ export async function openProbeChain(
     },
     ask: (address: string) => fundedBy.handle({ chainid: '1', address }, real, testRequestInfo()),
     async [Symbol.asyncDispose]() {
-      await simulated[Symbol.asyncDispose]()
+      for (const node of [simulated, ...others]) await node[Symbol.asyncDispose]()
       await context[Symbol.asyncDispose]()
     },
   }

@@ -1,5 +1,5 @@
 // The thread of the ingesters, with its own connections to the databases (start-ingest.ts).
-import { type Funding, putProven } from '#explorer/funding/fundings.ts'
+import { runSearchWrite, searchWriteNames } from '#explorer/funding/search-writes.ts'
 import { leasedDuties, leasedState } from '#ingest/leased-stores.ts'
 import { ingestCallNames, ingestCalls } from '#operations/ingest-calls.ts'
 import { systemClock } from '#runtime/clock.ts'
@@ -69,10 +69,15 @@ serveThread({
     }
     return { value: undefined }
   },
-  putProven: async (funding: Funding) => {
-    const { context } = await opening
-    return { value: await context.ingest.write((tx) => putProven(tx, funding)) }
-  },
+  ...(Object.fromEntries(
+    searchWriteNames.map((name) => [
+      name,
+      async (input: unknown) => {
+        const { context } = await opening
+        return { value: await runSearchWrite(context, name, input as never) }
+      },
+    ]),
+  ) as ThreadHandlers),
   ...(Object.fromEntries(
     ingestCallNames.map((name) => [
       name,

@@ -180,7 +180,7 @@ test('if the thread dies before it stores a funding, the request fails, and the 
   const { headers, body } = await failed
   assert.match(body, /The database cannot be read or written/)
   assert.equal(headers['retry-after'], '1')
-  assert.ok(server.lines.some((line) => line.includes('the ingest thread has not stored a funding')))
+  assert.ok(server.lines.some((line) => line.includes('the ingest thread has not stored what a search found')))
   await until('the next request finds it', async () => (await ask()).isFound)
   const callsBefore = chain.node.calls
   assert.ok((await ask()).isFound)

@@ -8,7 +8,7 @@
 
 import { errorMessage } from '#core/error-message.ts'
 import { Fault } from '#core/fault.ts'
-import type { Funding } from '#explorer/funding/fundings.ts'
+import type { CallSearchWrite } from '#explorer/funding/search-writes.ts'
 import type { Finding } from '#http/health.ts'
 import { waitMs } from '#ingest/poll.ts'
 import { type IngestCalls, ingestCallNames, ingestCalls } from '#operations/ingest-calls.ts'
@@ -99,15 +99,15 @@ function ingestOnThread(context: AppContext, { dataDir, notify, recordOperation,
   }
 
   /** Rule 3. The caller reads its own write, because the thread replies after the commit. */
-  async function putProvenOnThread(funding: Funding): Promise<boolean> {
+  const writeOnThread: CallSearchWrite = async (name, input) => {
     try {
-      return await withTimeout(clock, storeTimeoutMs, thread.call<boolean>('putProven', funding))
+      return await withTimeout(clock, storeTimeoutMs, thread.call(name, input))
     } catch (error) {
       if (error instanceof Fault) throw error
-      throw unavailable(`the ingest thread has not stored a funding: ${errorMessage(error)}`, error)
+      throw unavailable(`the ingest thread has not stored what a search found: ${errorMessage(error)}`, error)
     }
   }
-  if (context.ingest.engine === 'sqlite') context.explorer.putProvenOnThread = putProvenOnThread
+  if (context.ingest.engine === 'sqlite') context.explorer.writeOnThread = writeOnThread
 
   /** Old values must not look current. The time of the last step of a stream stays. */
   function forget(): void {

@@ -2,9 +2,9 @@
 import type { Context } from '#http/context.ts'
 import { cacheUntilVersionChanges } from '#storage/version-cache.ts'
 import type { ChainCoverage } from './funding/chain-coverage.ts'
-import type { Funding } from './funding/fundings.ts'
 import type { IndexProblems } from './funding/index/problems.ts'
 import type { FundingResult } from './funding/probe/probe.ts'
+import type { CallSearchWrite } from './funding/search-writes.ts'
 import type { ListHead } from './labels/labels.ts'
 import type { CachedList } from './labels/lists/finished-lists.ts'
 import type { StateLocation } from './labels/lists/write-list.ts'
@@ -20,10 +20,12 @@ export const createExplorerCaches = (listThreadStore?: StateLocation) => ({
   /** By chain id. Opened when first needed. */
   nodes: new Map<string, ChainNode>(),
   /**
-   * Stores a funding as `putProven` does, on the thread that writes `ingest.sqlite` (background/start-ingest.ts). Undefined
-   * on PostgreSQL, in commands and in most tests: the caller writes it.
+   * Writes what a search has found on the thread that writes `ingest.sqlite` (background/start-ingest.ts). Undefined on
+   * PostgreSQL, in commands and in most tests: the caller writes it.
    */
-  putProvenOnThread: undefined as ((funding: Funding) => Promise<boolean>) | undefined,
+  writeOnThread: undefined as CallSearchWrite | undefined,
+  /** By chain and node: when the incomplete list of the node was requested last, on the monotonic clock. */
+  listChecks: new Map<string, number>(),
   /** Searches that are running, by chain and address. */
   searches: new Map<string, Promise<FundingResult>>(),
   /** By chain id. */

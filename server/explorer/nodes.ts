@@ -3,18 +3,12 @@
 import { Fault } from '#core/fault.ts'
 import type { Clock } from '#runtime/clock.ts'
 import type { ChainSettings } from '#runtime/settings/explorer.ts'
-import type { RpcOutcome } from '#sources/evm/batch-results.ts'
-import { headerCall, readBlocks, toHeader } from '#sources/evm/blocks.ts'
+import { readBlocks } from '#sources/evm/blocks.ts'
 import { type BlockSource, type CapabilityTracker, createCapabilityTracker } from '#sources/evm/capability-tracker.ts'
-import { CallFault, openRpc, type Rpc, type RpcCall, type RpcCallOptions, type RpcOptions } from '#sources/evm/rpc.ts'
-import type { BlockWithExecution, Header } from '#sources/evm/types.ts'
+import { openRpc, type Rpc, type RpcCallOptions, type RpcOptions } from '#sources/evm/rpc.ts'
+import type { BlockWithExecution } from '#sources/evm/types.ts'
 import type { ExplorerContext } from './context.ts'
-
-export interface Tip {
-  readonly head: Header
-  /** The newest finalized block; undefined if the node reports none. */
-  readonly final: Header | undefined
-}
+import { readTip, type Tip } from './tip.ts'
 
 export type ChainNode = ReturnType<typeof openNode>
 
@@ -25,6 +19,14 @@ export function openNode(
 ) {
   const rpc = openRpc({ chain: chain.id, rpc: chain.rpc, clock, ...rpcOptions })
   const tracker = createCapabilityTracker(rpc, chain.firstBlock, clock)
+  let last: { readonly tip: Tip; readonly atMs: number } | undefined
+  let refreshing: Promise<void> | undefined
+  async function tip(options?: RpcCallOptions): Promise<Tip> {
+    const atMs = clock.monotonicMs()
+    const read = await readTip(rpc, chain, clock, options)
+    last = { tip: read, atMs }
+    return read
+  }
   return {
     chain,
     rpc,
@@ -39,23 +41,34 @@ export function openNode(
     /** Blocks with their execution, in the order of `numbers`. `spend` gets the number of calls before they are made. */
     async read(numbers: readonly number[], options?: RpcCallOptions, spend?: (calls: number) => void) {
       await tracker.combined(options)
-      const blocks = await readFromAny(tracker.blockSources(), numbers, options, spend)
+      const blocks = await readFromAny(tracker.blockSources(options?.first), numbers, options, spend)
       if (blocks.some(({ execution }) => execution.form === 'traced' && execution.contradiction !== undefined))
         tracker.distrustLogs()
       return blocks
     },
     /** A block with its execution from each node; a text: why it is not known. Does not wait for nodes that failed. */
     readFromEach: (number: number, options?: RpcCallOptions) => readFromEach(rpc, tracker, number, options),
-    /** Sends a trace_filter call to a node that supports it. */
-    async list(call: RpcCall, options?: RpcCallOptions) {
-      const [outcome] = await tracker.traceFilterNodes().call([call], options)
-      return outcome as RpcOutcome
-    },
-    /** Stops using trace_filter until the capabilities are tested again, because a list was incomplete. */
-    distrustTraceFilter: tracker.distrustTraceFilter,
+    /** The nodes for trace_filter, of those that fit. */
+    traceFilter: tracker.traceFilter,
+    testAgain: tracker.testAgain,
     /** Stops using logs where traces can be used, because logs contradicted a block. */
     distrustLogs: tracker.distrustLogs,
-    tip: (options?: RpcCallOptions) => readTip(rpc, chain, options),
+    tip,
+    /** What the last comparison found; undefined: the nodes have not been compared. */
+    lastTip: () => last?.tip,
+    /** Compares the nodes, if that is `maxAgeMs` ago. Never throws: a node that fails is reported by `rpc.health`. */
+    async refreshTip(maxAgeMs: number, options: RpcCallOptions): Promise<void> {
+      if (last && clock.monotonicMs() - last.atMs < maxAgeMs) return
+      refreshing ??= tip(options)
+        .then(
+          () => {},
+          () => {},
+        )
+        .finally(() => {
+          refreshing = undefined
+        })
+      await refreshing
+    },
   }
 }
 
@@ -119,29 +132,6 @@ async function readFromEach(rpc: Rpc, capabilities: CapabilityTracker, number: n
   )
 }
 
-async function readTip(rpc: Rpc, { finalityBlocks }: ChainSettings, options?: RpcCallOptions): Promise<Tip> {
-  // Nothing else shows which block is final, so it is requested twice and the lower one counts. The order matters: the
-  // newest block is requested last, so it cannot be older than the finalized one.
-  const finalizedCall: RpcCall = { ...headerCall('finalized'), acceptsError: true }
-  const finalizedCalls = finalityBlocks === 0 ? [finalizedCall, finalizedCall] : []
-  const outcomes = await rpc.call([...finalizedCalls, headerCall('latest')], options)
-  const latest = outcomes.at(-1) as RpcOutcome
-  if (latest.is !== 'result') throw new CallFault(latest)
-  const head = toHeader(latest.result)
-  const finalOutcomes =
-    finalityBlocks === 0
-      ? outcomes.slice(0, -1)
-      : await rpc.call([headerCall(Math.max(0, head.number - finalityBlocks))], options)
-  const finals = finalOutcomes.map((outcome) => (outcome.is === 'result' ? toHeader(outcome.result) : undefined))
-  const final = finals.reduce((a, b) => (a && b && a.number > b.number ? b : a))
-  if (final && final.number > head.number)
-    throw new Fault('explorer.node_unavailable', {
-      detail: `the finalized block ${final.number} is above the newest block ${head.number}: a node was reset, or two nodes are far apart`,
-      retryAfterMs: 5000,
-    })
-  return { head, final }
-}
-
 /** The chain's node, or undefined when none is configured. */
 export function findNode(context: ExplorerContext, id: string): ChainNode | undefined {
   const chain = context.settings.explorer.chains.find((candidate) => candidate.id === id)
@@ -154,14 +144,32 @@ export function findNode(context: ExplorerContext, id: string): ChainNode | unde
   return node
 }
 
-/** The problem of each node; undefined if it is healthy, as far as this thread and the thread of the index know. */
+export interface NodeHealth {
+  readonly name: string
+  /** Why it cannot be used; undefined: it responds. */
+  readonly trouble: string | undefined
+  /** How far it is behind another node. */
+  readonly behind: string | undefined
+}
+
+/** As far as this thread and the thread of the index know. */
 export const nodeHealth = (
   { explorer }: Pick<ExplorerContext, 'explorer'>,
-  { chain, rpc }: Pick<ChainNode, 'chain' | 'rpc'>,
-): ReturnType<Rpc['health']> => {
+  { chain, rpc, lastTip }: Pick<ChainNode, 'chain' | 'rpc' | 'lastTip'>,
+): readonly NodeHealth[] => {
   const reported = explorer.reportedTroubles.get(chain.id)
-  return rpc.health().map(({ name, trouble }, at) => ({ name, trouble: trouble ?? reported?.[at] }))
+  const behind = lastTip()?.behind
+  return rpc
+    .health()
+    .map(({ name, trouble }, at) => ({ name, trouble: trouble ?? reported?.[at], behind: behind?.get(at) }))
 }
+
+/** One problem of each node that has one, with its name. */
+export const describeNodes = (nodes: readonly NodeHealth[]): string[] =>
+  nodes.flatMap(({ name, trouble, behind }) => {
+    const problem = trouble ?? behind
+    return problem === undefined ? [] : [problem.includes(name) ? problem : `${name}: ${problem}`]
+  })
 
 /** Like findNode, but throws if the chain has no node. */
 export function requireNode(context: ExplorerContext, id: string): ChainNode {

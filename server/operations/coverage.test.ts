@@ -473,7 +473,10 @@ describe('coverage', () => {
     const { status, headers, body } = await coverageRoute(recentCoverage(context)).read({} as never)
     assert.equal(status, 200)
     assert.match(headers['content-type'] ?? '', /^application\/json/)
-    assert.deepEqual(JSON.parse(String(body)), JSON.parse(JSON.stringify(await coverageReport(context))))
+    const { streams, ...report } = await coverageReport(context)
+    // Problems name nodes, so they are left out.
+    const expected = { ...report, streams: streams.map(({ problem: _, ...stream }) => stream) }
+    assert.deepEqual(JSON.parse(String(body)), JSON.parse(JSON.stringify(expected)))
   })
 
   test('the report is computed at most once a second', async () => {

@@ -3,7 +3,7 @@
 
 import { networks } from '#api/contract/wire/validators.ts'
 import { holes, type Range } from '#core/ranges.ts'
-import { chainStream, getChainCoverage, isHeadConfirmed } from '#explorer/funding/chain-coverage.ts'
+import { chainStream, findStaleHead, getChainCoverage, isHeadConfirmed } from '#explorer/funding/chain-coverage.ts'
 import {
   describeContradictedLogs,
   describeFailedPasses,
@@ -12,6 +12,7 @@ import {
   getIndexProblems,
   type IndexProblems,
 } from '#explorer/funding/index/problems.ts'
+import { readChainProblems, refreshTips } from '#explorer/funding/index/start-chains.ts'
 import { logsStream } from '#explorer/funding/index/transfer-logs.ts'
 import { findNode, nodeHealth } from '#explorer/nodes.ts'
 import { measurePolls, readSourceHealth } from '#fx/rates/source-health.ts'
@@ -50,6 +51,12 @@ export interface Coverage {
 }
 
 const gapsShown = 100
+
+/** Compares the nodes of the chains first. */
+export async function currentCoverage(context: AppContext): Promise<Coverage> {
+  await refreshTips(context)
+  return coverageReport(context)
+}
 
 export async function coverageReport(context: AppContext): Promise<Coverage> {
   const { groups } = context.settings
@@ -136,6 +143,10 @@ async function chainStreams(context: AppContext): Promise<Stream[]> {
     const isRead = position.gapsCount === 0 && blocks.until > blocks.from
     const isKnown = confirmedMs > 0 || isRead || context.streams.stepMs.has(chainStream(id))
     // Newer blocks are not known without a recent confirmation, unless it is known that some are missing.
+    const chainProblems = node ? await readChainProblems(context, node) : []
+    const isStored = findStaleHead(context, chainCoverage) !== undefined
+    const readMs = isStored ? chainCoverage.head.timeUnix * 1000 : confirmedMs
+    const isStale = node?.lastTip()?.doubt !== undefined || isStored
     const isHeadKnown = !hasNode || position.gapsCount > 0 || isHeadConfirmed(context, chainCoverage)
     const target = isHeadKnown && (mode !== 'probe' || !hasNode) ? blocks.until : undefined
     const stream: StreamWithoutStatus = {
@@ -147,11 +158,11 @@ async function chainStreams(context: AppContext): Promise<Stream[]> {
         const left = problems.unreadable.values().find(({ block }) => gap.from <= block && block < gap.until)
         return left ? { ...gap, reason: describeUnreadable(left) } : gap
       }),
-      ageSeconds: hasNode && confirmedMs > 0 ? Math.round((context.clock.now() - confirmedMs) / 1000) : null,
+      ageSeconds: hasNode && confirmedMs > 0 ? Math.round((context.clock.now() - readMs) / 1000) : null,
       // A chain that is searched on request needs no index.
       gapless: isRead || (mode === 'probe' && position.gapsCount === 0),
       // Not known before the index has reached the head for the first time.
-      fresh: hasNode && mode !== 'probe' && isKnown ? isHeadConfirmed(context, chainCoverage) : null,
+      fresh: isStale ? false : hasNode && mode !== 'probe' && isKnown ? isHeadConfirmed(context, chainCoverage) : null,
       ...chainNodes(problems),
       ...chainLogs(await coverageOf(context.ingest, logsStream(id)), problems),
       ...joinProblems([
@@ -159,12 +170,14 @@ async function chainStreams(context: AppContext): Promise<Stream[]> {
         describeContradictedLogs(problems),
         describeUnverifiedHeaders(problems),
         ...(node ? nodeHealth(context, node) : []).map(({ name, trouble }) => trouble && `${name}: ${trouble}`),
+        ...chainProblems,
       ]),
     }
     // A block that is left out is not being read, even if others are.
     const isCatchingUp =
       isProgressing(context, stream.name, position.read ?? 0) && !failed && problems.unreadable.size === 0
     if (!hasNode) streams.push({ ...stream, status: 'not syncing' })
+    else if (isStale) streams.push({ ...stream, status: 'stale' })
     else if (mode === 'probe') streams.push({ ...stream, status: 'on demand' })
     else if (failed) streams.push({ ...stream, status: position.gapsCount > 0 ? 'gaps' : 'stale' })
     else streams.push(withStatus(stream, isCatchingUp))
@@ -277,7 +290,7 @@ async function feedStreams({ ingest, settings, clock }: AppContext): Promise<Str
 
 /** The report, at most a second old: /coverage is public and must stay cheap. */
 export const recentCoverage = (context: AppContext): (() => Promise<Coverage>) =>
-  oncePerSecond(context.clock, () => coverageReport(context))
+  oncePerSecond(context.clock, () => currentCoverage(context))
 
 /** GET /coverage. It needs no key, because nothing in it is secret: problems and reasons of gaps, which name nodes, are left out. */
 export const coverageRoute = (coverage: () => Promise<Coverage>): ReadableRoute => ({

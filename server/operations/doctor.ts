@@ -2,7 +2,8 @@
 // results can still be derived from its sources. They run in the process that has the stores open.
 import { formatAgeOf } from '#core/age.ts'
 import { chainStream, confirmationMaxMs } from '#explorer/funding/chain-coverage.ts'
-import { reportIndexProblems } from '#explorer/funding/index/start-chains.ts'
+import { readChainProblems, refreshTips, reportIndexProblems } from '#explorer/funding/index/start-chains.ts'
+import { findNode } from '#explorer/nodes.ts'
 import { rateFindings } from '#fx/rates/poll-rates.ts'
 import { isContradictory, readSourceHealth } from '#fx/rates/source-health.ts'
 import { findFeedProblem, readFeedStates } from '#markets/read/feed-state.ts'
@@ -47,6 +48,8 @@ export async function storeDiagnoses(context: AppContext, samples: number, hasSe
     )),
     ...(await runCheck('keys', 'see the log', () => keyFindings(context))),
     ...clockDoubtFindings(context),
+    // Before the coverage, which reports what this finds.
+    ...(await runCheck('nodes', 'see the log', () => nodeFindings(context))),
     ...(await runCheck('coverage', 'see the log', () => streamFindings(context, hasServer))),
     ...(await runCheck('history of markets', 'see the log', () => marketGrowthFindings(context))),
     ...(await runCheck('indexes', 'see the log', () => indexFindings(context))),
@@ -122,7 +125,7 @@ const behindTodo = (group: Stream['group']): string =>
 
 /** Missing data of a stream that is not syncing is only a warning: it has no source by configuration. */
 function aboutStream(stream: Stream): DoctorFinding {
-  const { group, name, gapsCount, gaps, gapless, share, from, until, ageSeconds, status } = stream
+  const { group, name, gapsCount, gaps, gapless, share, from, until, ageSeconds, status, problem } = stream
   const age = ageSeconds === null ? '' : `, ${formatAgeOf(ageSeconds * 1000)}`
   const [first] = gaps
   const more = gapsCount > 1 ? ` (first of ${gapsCount} gaps)` : ''
@@ -133,6 +136,7 @@ function aboutStream(stream: Stream): DoctorFinding {
   const total = (until ?? 0) - (from ?? 0)
   switch (status) {
     case 'stale':
+      if (group === 'explorer' && problem !== undefined) return failFinding(name, `stale: ${problem}${age}`, staleTodo)
       return failFinding(
         name,
         ageSeconds === null
@@ -179,6 +183,22 @@ async function indexFindings(context: AppContext): Promise<DoctorFinding[]> {
     failFinding(chainStream(chain), message, todo),
   )
 }
+
+/** Compares the nodes of each chain. */
+async function nodeFindings(context: AppContext): Promise<DoctorFinding[]> {
+  await refreshTips(context)
+  const nodes = context.settings.explorer.chains.flatMap(({ id }) => findNode(context, id) ?? [])
+  const findings = await Promise.all(
+    nodes.map(async (node) =>
+      (await readChainProblems(context, node)).map((problem) =>
+        warnFinding(`nodes of ${chainStream(node.chain.id)}`, problem, staleTodo),
+      ),
+    ),
+  )
+  return findings.flat()
+}
+
+const staleTodo = 'check the node, or add another one (explorer.chains[].rpc)'
 
 async function pricingFindings(context: AppContext, hasServer: boolean): Promise<DoctorFinding[]> {
   return (await rateFindings(context)).map(({ name, ok, message }) =>

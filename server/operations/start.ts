@@ -7,7 +7,7 @@ import type { AppContext } from '#server/context.ts'
 import { comparisonForOperator } from '#validators/extensions/comparison/comparison-for-operator.ts'
 import { explainForOperator } from '#validators/extensions/explain/explain-for-operator.ts'
 import { incomeForOperator } from '#validators/extensions/income/income-for-operator.ts'
-import { coverageReport } from './coverage.ts'
+import { currentCoverage } from './coverage.ts'
 import { type IngestCalls, ingestCalls } from './ingest-calls.ts'
 import { limitsFindings } from './machine.ts'
 import { runRetention } from './retention.ts'
@@ -29,7 +29,7 @@ export async function startOperations(context: AppContext, options: OperationsOp
   const calls = options.ingestCalls ?? ingestCalls(context, options.dataDir)
   const control = await startControlServer(options.dataDir, {
     status: async () => ({ pid: process.pid, version: options.version, startedAt, url: options.url?.() }),
-    coverage: () => coverageReport(context),
+    coverage: () => currentCoverage(context),
     rates: () => sourcesReport(context),
     ...calls,
     retention: () => runRetention(context, () => calls.dropMarketVersions(undefined)),

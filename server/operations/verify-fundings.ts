@@ -1,8 +1,8 @@
 // Verifies first fundings against a node: the transfer must be in its block, and a search must find no earlier one.
 import { Fault } from '#core/fault.ts'
 import { type Funding, isBefore, selectFundings } from '#explorer/funding/fundings.ts'
-import { AccountReader } from '#explorer/funding/probe/account-reader.ts'
-import { searchFunding } from '#explorer/funding/probe/funding-search.ts'
+import type { SearchResult } from '#explorer/funding/probe/funding-search.ts'
+import { searchAccount } from '#explorer/funding/probe/search-account.ts'
 import { fundingsOf, transfersOf } from '#explorer/funding/transfers.ts'
 import { type ChainNode, findNode } from '#explorer/nodes.ts'
 import type { AppContext } from '#server/context.ts'
@@ -65,16 +65,16 @@ async function compareFunding(context: AppContext, node: ChainNode, stored: Fund
     return `${difference}, the node shows ${transfer ? `${transfer.tx} with ${transfer.valueWei} wei` : 'no such transfer'}`
   if (!node.chain.archive) return undefined
   const { fanOut } = context.settings.explorer.probe
-  const funding = await searchOrSkip(new AccountReader(node, stored.address, { fanOut, untilMs }))
+  const funding = await searchOrSkip(searchAccount(context, node, stored.address, { fanOut, untilMs }))
   return funding && isBefore(funding, stored)
     ? `${difference}, the node shows ${funding.tx} in block ${funding.block}`
     : undefined
 }
 
 /** undefined also for an account that cannot be searched: then only the transfer in its block is compared. */
-async function searchOrSkip(reader: AccountReader): Promise<Funding | undefined> {
+async function searchOrSkip(search: Promise<SearchResult>): Promise<Funding | undefined> {
   try {
-    return (await searchFunding(reader)).funding
+    return (await search).funding
   } catch (error) {
     if (error instanceof Fault && error.code === 'explorer.needs_index') return undefined
     throw error

@@ -12,7 +12,10 @@ const tablesOf = {
     ...['duty_units', 'duty_summaries', 'duty_summary_days', 'duty_changes', 'duty_networks', 'inactivity_scores'],
     ...['reward_audits', 'unexplained_balance_changes', 'watch_ranges', 'network_rows'],
   ],
-  fundings: ['fundings', 'chain_heads', 'range_boundaries', 'unfinalized_blocks', 'unfinalized_fundings'],
+  fundings: [
+    ...['fundings', 'funding_grounds', 'distrusted_nodes', 'chain_heads', 'range_boundaries'],
+    ...['unfinalized_blocks', 'unfinalized_fundings'],
+  ],
   keys: ['keys', 'key_revision'],
   labels: [
     ...['labels', 'label_lists', 'tagged_addresses', 'label_changes', 'label_history', 'explorer_secrets'],

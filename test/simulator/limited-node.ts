@@ -32,6 +32,10 @@ export interface SimulatedCapabilities {
   /** Number of blocks with available state; default: all. */
   readonly stateBlocks?: number
   readonly finalized?: boolean
+  /** Number of blocks that it is behind the chain. */
+  readonly behindBlocks?: number
+  /** Number of blocks that it claims to be ahead. It returns an empty account for each of them. */
+  readonly aheadBlocks?: number
   readonly batches?: boolean
   /** Calls per batch; default: any number. */
   readonly batchMax?: number
@@ -129,7 +133,10 @@ export class LimitedNode extends SimulatedNode {
         if (filterBlocks) {
           const { after, count, ...filter } = params[0] as TraceFilter
           const steps = this.filterTraces({ ...filter, after: 0, count: Number.POSITIVE_INFINITY }, filterBlocks)
-          const listed = (steps as { blockNumber: number }[]).filter((step) => !filterLacks?.(step.blockNumber))
+          const newest = this.chain.head.number - (this.capabilities.behindBlocks ?? 0)
+          const listed = (steps as { blockNumber: number }[]).filter(
+            ({ blockNumber }) => blockNumber <= newest && !filterLacks?.(blockNumber),
+          )
           return listed.slice(after, after + count)
         }
         break
@@ -156,13 +163,30 @@ export class LimitedNode extends SimulatedNode {
   }
 
   protected override findBlock(tag: unknown): SimulatedBlock | undefined {
-    if (tag === 'finalized' && this.capabilities.finalized === false)
-      throw new RpcRefusal(-32000, 'finalized block not found')
-    return super.findBlock(tag)
+    const { finalized, behindBlocks = 0, aheadBlocks = 0 } = this.capabilities
+    if (tag === 'finalized' && finalized === false) throw new RpcRefusal(-32000, 'finalized block not found')
+    const newest = this.chain.head.number - behindBlocks
+    const isTag = tag === 'latest' || tag === 'finalized'
+    if (aheadBlocks > 0 && (isTag || Number(tag) > newest)) {
+      const number = isTag ? newest + aheadBlocks : Number(tag)
+      const timeUnix = this.chain.head.timeUnix + 12 * (number - newest)
+      return {
+        ...this.chain.head,
+        number,
+        hash: `0x${number.toString(16).padStart(64, 'f')}`,
+        timeUnix,
+        transactions: [],
+      }
+    }
+    if (tag === 'latest') return super.findBlock(newest)
+    if (tag === 'finalized') return super.findBlock(Math.max(0, this.chain.final - behindBlocks))
+    return Number(tag) > newest ? undefined : super.findBlock(tag)
   }
 
   protected override accountAt(address: unknown, tag: unknown): SimulatedAccount {
-    const { stateBlocks } = this.capabilities
+    const { stateBlocks, aheadBlocks } = this.capabilities
+    if (aheadBlocks && Number(tag) > this.chain.head.number)
+      return { nonce: 0n, balance: 0n, code: '0x' } as SimulatedAccount
     if (stateBlocks !== undefined && this.blockAt(tag).number < this.chain.head.number - stateBlocks)
       throw this.refusal('missing state', -32000, 'missing trie node 0a1b (path ) state is not available')
     return super.accountAt(address, tag)

@@ -3,9 +3,11 @@
 import type { Awaitable } from '#core/awaitable.ts'
 import { describeCoverage, holes, type Range } from '#core/ranges.ts'
 import type { Confidence } from '#http/handler.ts'
+import type { Header } from '#sources/evm/types.ts'
 import { coverageOf } from '#storage/coverage.ts'
 import type { State, StateWriter } from '#storage/state.ts'
 import type { ExplorerContext } from '../context.ts'
+import { describeStale } from '../tip.ts'
 
 /** The coverage stream of a chain's blocks. */
 export const blocksStream = (chain: string): string => `explorer/blocks/${chain}`
@@ -20,6 +22,8 @@ export interface ChainCoverage {
   readonly covered: readonly Range[]
   /** When a node last reported the end of the blocks as its final head while all blocks were indexed; 0: never. */
   readonly confirmedMs: number
+  /** The newest block at that time. `timeUnix`: 0 if it is not checked. */
+  readonly head: Pick<Header, 'number' | 'timeUnix'>
   /** The end of the indexed blocks without a gap, from the first block on. */
   readonly contiguousUntil: number
   /** What responses report, with and without a confirmed head. Computed once, because every request needs it. */
@@ -48,21 +52,29 @@ export const confirmedForever = Number.MAX_SAFE_INTEGER
 
 /**
  * Records that a node reported block `finalUntil - 1` as its newest final one, and that every block up to it is
- * indexed.
+ * indexed. `newest`: the newest block of the node.
  */
-export async function confirmHead(state: State, chain: string, finalUntil: number, atMs: number): Promise<void> {
+export async function confirmHead(
+  state: State,
+  chain: string,
+  finalUntil: number,
+  atMs: number,
+  newest: ChainCoverage['head'] = { number: 0, timeUnix: 0 },
+): Promise<void> {
   const head = await state.get<HeadRow>(selectHead, chain)
   if (head?.final_until !== finalUntil || Math.abs(atMs - head.confirmed_ms) < confirmEveryMs) return
-  await state.write((tx) =>
-    tx.run('update chain_heads set confirmed_ms = ? where chain = ? and final_until = ?', atMs, chain, finalUntil),
-  )
+  const sql =
+    'update chain_heads set confirmed_ms = ?, head_block = ?, head_unix = ? where chain = ? and final_until = ?'
+  await state.write((tx) => tx.run(sql, atMs, newest.number, newest.timeUnix, chain, finalUntil))
 }
 
 interface HeadRow {
   readonly final_until: number
   readonly confirmed_ms: number
+  readonly head_block: number
+  readonly head_unix: number
 }
-const selectHead = 'select final_until, confirmed_ms from chain_heads where chain = ?'
+const selectHead = 'select final_until, confirmed_ms, head_block, head_unix from chain_heads where chain = ?'
 
 export const confirmationMaxMs = ({ explorer }: ExplorerContext['settings']): number =>
   Math.max(confirmedMaxMs, confirmedMaxPolls * explorer.index.everyMs)
@@ -76,6 +88,22 @@ export const isHeadConfirmed = (
   { confirmedMs }: ChainCoverage,
 ): boolean =>
   confirmedMs === confirmedForever || Math.abs(context.clock.now() - confirmedMs) <= confirmationMaxMs(context.settings)
+
+/** Why the index supports no final "No data found"; undefined: its head is recent, or its age is not checked. */
+export function findStaleHead(
+  { clock, settings }: Pick<ExplorerContext, 'clock' | 'settings'>,
+  { chain, head }: ChainCoverage,
+): string | undefined {
+  const options = settings.explorer.chains.find(({ id }) => id === chain)
+  return options && head.timeUnix > 0 ? describeStale(options, head, clock.now()) : undefined
+}
+
+/** What "No data found" of the index is based on. */
+export const toEmptyConfidence = (
+  context: Pick<ExplorerContext, 'clock' | 'settings'>,
+  coverage: ChainCoverage,
+): Confidence =>
+  findStaleHead(context, coverage) === undefined ? coverage.confirmed : { ...coverage.confirmed, finality: 'head' }
 
 /** Cached, because the two reads would double the cost of a request. */
 export const getChainCoverage = (
@@ -104,6 +132,7 @@ async function readChainCoverage(
     blocks,
     covered,
     confirmedMs: head?.confirmed_ms ?? 0,
+    head: { number: head?.head_block ?? 0, timeUnix: head?.head_unix ?? 0 },
     contiguousUntil,
     confirmed: describe(true),
     unconfirmed: describe(false),

@@ -2,14 +2,21 @@
 //
 // 1. A stored record is returned if a search has proven it, or if every block before it is indexed.
 // 2. "No data found" covers the blocks up to a final head that a node confirmed recently, and no others
-//    (behaviour/explorer.md#no-data-found).
+//    (behaviour/explorer.md#no-data-found). If the newest block is stale, its finality is `head`.
 // 3. Otherwise a node is searched (probe/probe.ts), or the request fails.
 import { Fault } from '#core/fault.ts'
 import type { Range } from '#core/ranges.ts'
 import type { Confidence } from '#http/handler.ts'
 import type { ExplorerContext } from '../context.ts'
 import { findNode } from '../nodes.ts'
-import { type ChainCoverage, firstGap, getChainCoverage, isHeadConfirmed, toConfidence } from './chain-coverage.ts'
+import {
+  type ChainCoverage,
+  firstGap,
+  getChainCoverage,
+  isHeadConfirmed,
+  toConfidence,
+  toEmptyConfidence,
+} from './chain-coverage.ts'
 import { type Funding, findFunding } from './fundings.ts'
 import { findUnfinalizedFunding } from './index/unfinalized.ts'
 import { canProbe, type FundingResult, probe } from './probe/probe.ts'
@@ -69,7 +76,7 @@ async function findUnfinalized(
     return { funding: unfinalized, confidence: { asOf: unfinalized.block, finality: 'head', coverage: 'complete' } }
   // The funding may have become final between the two reads.
   const funding = await findFunding(context.ingest, chain, address)
-  return { funding, confidence: toConfidence(coverage, true) }
+  return { funding, confidence: funding ? toConfidence(coverage, true) : toEmptyConfidence(context, coverage) }
 }
 
 function firstUnread(coverage: ChainCoverage, stored: Funding | undefined): Range | 'all' | undefined {

@@ -4,11 +4,12 @@
 // 1. The earliest by block, transaction and position wins. Rows may arrive in any order and more than once, so several
 //    processes may index the same blocks.
 // 2. A position in a final block holds one transfer, so two rows with the same position are equal.
-// 3. A row alone does not prove that it is the first. Complete coverage proves it (chain-coverage.ts), or a search, which
-//    marks the row as proven.
+// 3. A row alone does not prove that it is the first. Complete coverage proves it (chain-coverage.ts), or a search, whose
+//    ground the row refers to (grounds.ts).
 import { strict as assert } from 'node:assert'
 import { selectIn } from '#storage/select-in.ts'
 import type { StateReader, StateWriter, Value } from '#storage/state.ts'
+import { findOrPutGround, type Ground } from './grounds.ts'
 
 export interface Funding {
   readonly chain: string
@@ -60,7 +61,7 @@ const byAddress = (a: Funding, b: Funding): number => (a.address < b.address ? -
 const keepEarliest = `
   on conflict (chain, address) do update set
     block = excluded.block, tx_index = excluded.tx_index, position = excluded.position, time_unix = excluded.time_unix,
-    funder = excluded.funder, tx = excluded.tx, value_wei = excluded.value_wei, proven = 0
+    funder = excluded.funder, tx = excluded.tx, value_wei = excluded.value_wei, ground = 0
   where (excluded.block, excluded.tx_index, excluded.position) < (fundings.block, fundings.tx_index, fundings.position)`
 
 export async function findFunding(state: StateReader, chain: string, address: string): Promise<Funding | undefined> {
@@ -78,8 +79,12 @@ export async function findFundings(
   return (await selectIn<ProvableFunding>(state, `${selectProvable} in`, [chain], keys)).map(toProvable)
 }
 
+/** 1: a search has proven the row of fundings, and its ground is not void; 0 otherwise. */
+export const isProvenSql = `coalesce((select 1 from funding_grounds
+  where funding_grounds.chain = fundings.chain and funding_grounds.ground = fundings.ground and is_void = 0), 0)`
+
 type ProvableFunding = StoredFunding & { readonly proven: number }
-const selectProvable = `select ${selectedColumns}, proven from fundings where chain = ? and address`
+const selectProvable = `select ${selectedColumns}, ${isProvenSql} as proven from fundings where chain = ? and address`
 const selectFunding = `${selectProvable} = ?`
 
 const toProvable = ({ proven, ...stored }: ProvableFunding): Funding =>
@@ -107,12 +112,13 @@ const toFunding = ({ address, funder, tx, valueWei, ...row }: StoredFunding): Fu
   valueWei: BigInt(valueWei),
 })
 
-/** Stores a funding that a search has proven to be the first. False if an earlier one is stored. */
-export async function putProven(tx: StateWriter, funding: Funding): Promise<boolean> {
+/** Stores a funding that a search has proven to be the first. False if an earlier one is stored. Needs the chain's lock. */
+export async function putProven(tx: StateWriter, funding: Funding, ground: Ground): Promise<boolean> {
   await putFundings(tx, [funding])
   const marked = await tx.run(
-    `update fundings set proven = 1
+    `update fundings set ground = ?
      where chain = ? and address = ? and block = ? and tx_index = ? and position = ?`,
+    await findOrPutGround(tx, funding.chain, ground),
     funding.chain,
     toBytes(funding.address, 20),
     funding.block,

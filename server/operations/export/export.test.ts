@@ -195,11 +195,17 @@ test('fundings, labels, markets and quotes are selected by time', async () => {
       'funder',
       'tx',
       'value_wei',
-      'proven',
+      'ground',
     ]
+    const grounds = ['chain', 'ground', 'method', 'lists', 'nodes', 'is_void']
+    await tx.insertMany('funding_grounds', grounds, [
+      ['1', 1, 'state', 'not needed', '[]', 0],
+      ['1', 2, 'state', 'asked', '["http://node.test"]', 1],
+    ])
     await tx.insertMany('fundings', funding, [
       ['1', bytes(1, 20), 7, 2, 0, 1000, bytes(2, 20), bytes(3, 32), '120000000000000000000000001', 1],
-      ['1', bytes(4, 20), 8, 0, 1, 2000, bytes(2, 20), bytes(5, 32), '1', 0],
+      // Its ground is void.
+      ['1', bytes(4, 20), 8, 0, 1, 2000, bytes(2, 20), bytes(5, 32), '1', 2],
     ])
     await tx.insertMany(
       'labels',

@@ -1,6 +1,6 @@
 // The datasets that are read from tables of the state: fundings, labels and quotes; and, in a file of its own, markets.
 import type { Receipt } from '#api/contract/wire/fx-extensions.ts'
-import { toHex } from '#explorer/funding/fundings.ts'
+import { isProvenSql, toHex } from '#explorer/funding/fundings.ts'
 import type { State, Row as StoredRow, Value } from '#storage/state.ts'
 import {
   type Cell,
@@ -72,7 +72,7 @@ function toCell({ name, type }: Column, row: StoredRow): Cell {
 }
 
 const fundingsTable: Table = {
-  select: 'chain, address, block, tx_index, position, time_unix * 1000 as "time", funder, tx, value_wei, proven',
+  select: `chain, address, block, tx_index, position, time_unix * 1000 as "time", funder, tx, value_wei, ${isProvenSql} as proven`,
   from: 'fundings',
   time: 'time_unix',
   timeUnitMs: 1000,

@@ -1,5 +1,6 @@
 // Settings of group A: the served chains and their nodes, limits of a funding search, and label lists.
 import { PatternText, type Static, Type, withDefault } from '#api/contract/kit.ts'
+import { chainNames } from '#shared/chain-names.ts'
 import { boolean, choice, integer, list, object, section, wholeNumber } from './server.ts'
 
 export const Rpc = object({
@@ -27,9 +28,24 @@ const Chain = object({
     1_000_000,
     "Blocks behind the head that count as final. 0: use the node's 'finalized' block.",
   ),
+  headMaxAgeMs: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 86_400_000,
+      description:
+        'Age of the newest block from which on no response is final, and the chain is reported as stale. 0: not checked. ' +
+        `Default: 300000 for the chains ${Object.keys(chainNames).join(', ')}, otherwise 0.`,
+    }),
+  ),
   rpc: list(Rpc, 16, 'Nodes, best first. The next one is used when one fails.'),
 })
 export type ChainSettings = Static<typeof Chain>
+
+const knownHeadMaxAgeMs = 300_000
+
+/** 0: the age of the newest block is not checked, because the chain may make blocks on demand. */
+export const headMaxAgeMs = (chain: Pick<ChainSettings, 'id' | 'headMaxAgeMs'>): number =>
+  chain.headMaxAgeMs ?? (chain.id in chainNames ? knownHeadMaxAgeMs : 0)
 export type RpcSettings = Static<typeof Rpc>
 
 const chain = (id: string, name: string): ChainSettings => ({

@@ -8,7 +8,7 @@ import { LimitedNode, type SimulatedCapabilities } from '#test/simulator/limited
 import { FetchError } from '../http-client.ts'
 import { describeLimitations } from './capabilities.ts'
 import { createCapabilityTracker } from './capability-tracker.ts'
-import { openRpc, type RpcCall } from './rpc.ts'
+import { openRpc } from './rpc.ts'
 
 interface TestNode {
   readonly node: LimitedNode
@@ -207,16 +207,14 @@ describe('choosing nodes', () => {
     )
   })
 
-  test('trace_filter goes to nodes with a complete index, and to none after a contradiction', async () => {
-    const setup = openNodes([{ ...flat, filterLacks: (block) => block < 30 }, nested, flat])
+  test('trace_filter goes to nodes with a complete index that fit, those with the longest range', async () => {
+    const setup = openNodes([{ ...flat, filterLacks: (block) => block < 30 }, nested, flat, nested, flat])
     await setup.tracker.perNode()
-    const call: RpcCall = { method: 'trace_filter', params: [{ fromBlock: '0x0', toBlock: '0x1' }] }
-    await setup.tracker.traceFilterNodes().call([call])
-    assert.deepEqual(
-      setup.testNodes.map(({ methods }) => methods.at(-1) === 'trace_filter'),
-      [false, false, true],
+    assert.deepEqual(setup.tracker.traceFilter(() => true)?.nodes, [2, 4])
+    assert.deepEqual(setup.tracker.traceFilter((index) => index !== 2)?.nodes, [4])
+    assert.equal(
+      setup.tracker.traceFilter((index) => index < 2),
+      undefined,
     )
-    setup.tracker.distrustTraceFilter()
-    assert.deepEqual([setup.tracker.known()?.has.trace_filter, setup.tracker.known()?.filterBlocks], [false, 0])
   })
 })

@@ -8,6 +8,7 @@ import type { Clock } from '#runtime/clock.ts'
 import { type Capabilities, combineCapabilities, detectCapabilities, traceForms } from './capabilities.ts'
 import type { Rpc, RpcCallOptions } from './rpc.ts'
 import type { ReadForm, ReceiptForm } from './types.ts'
+import { waitForFirst } from './wait-for-first.ts'
 
 export interface NodeCapabilities {
   readonly name: string
@@ -24,6 +25,14 @@ export interface BlockSource {
   /** The header of a block of this chain after the Amsterdam fork had the hash of the block. */
   readonly verifiesHeaders: boolean
   readonly rpc: Rpc
+}
+
+/** Nodes that list traces with trace_filter. */
+export interface TraceFilter {
+  /** By index. */
+  readonly nodes: readonly number[]
+  /** The longest range of blocks that they support. */
+  readonly blocks: number
 }
 
 const clearMs = 3_600_000
@@ -81,29 +90,12 @@ export function createCapabilityTracker(rpc: Rpc, firstBlock: number, clock: Clo
     return entry.failure === undefined
   }
 
-  /** Until all nodes are tested, the first is tested and the grace period is over, or the deadline. */
-  async function waitForFirst(tests: readonly Promise<boolean>[], { untilMs, signal }: RpcCallOptions): Promise<void> {
-    const done = new AbortController()
-    const stop = signal ? AbortSignal.any([signal, done.signal]) : done.signal
-    const first = new Promise<void>((resolve) => {
-      for (const test of tests) void test.then((isDone) => isDone && resolve())
-    })
-    const ends = [Promise.all(tests), first.then(() => clock.sleep(graceMs, stop))]
-    if (untilMs !== undefined && untilMs < Number.POSITIVE_INFINITY)
-      ends.push(clock.sleep(Math.max(0, untilMs - clock.monotonicMs()), stop))
-    try {
-      await Promise.race<unknown>(ends)
-    } finally {
-      done.abort()
-    }
-  }
-
   return {
     known,
     /** The capabilities of all tested nodes together. Throws if there are none. */
     async combined(options: RpcCallOptions = {}): Promise<Capabilities> {
       const pending = entries.filter(isDue).map(query)
-      if (!known()) await waitForFirst(pending, options)
+      if (!known()) await waitForFirst(clock, pending, graceMs, options)
       const capabilities = known()
       if (capabilities) return capabilities
       throw entries.find(({ failure }) => failure !== undefined)?.failure ?? noNodeFault()
@@ -115,19 +107,25 @@ export function createCapabilityTracker(rpc: Rpc, firstBlock: number, clock: Clo
       return rpc.health().map((health, index) => ({ ...health, can: entries[index]?.can }))
     },
 
-    /** Cheapest method first. Nodes without traces are left out if others have traces. */
-    blockSources(): BlockSource[] {
+    /**
+     * Cheapest method first, but before all of them that of the node `first`. Nodes without traces are left out if others
+     * have traces.
+     */
+    blockSources(first?: number): BlockSource[] {
       const forms: readonly ReadForm[] = known()?.traces
         ? traceForms
         : ['eth_getBlockReceipts', 'eth_getTransactionReceipt']
       const verifiesHeaders = known()?.has['header hash'] === true
-      return forms.flatMap((form) => {
+      const sources = forms.flatMap((form) => {
         const reading = entries.filter(({ can }) => can?.reads === form)
         return logForms.flatMap((logs) => {
           const indices = reading.filter(({ can }) => can?.logs === logs).map(({ index }) => index)
-          return indices.length > 0 ? [{ form, logs, verifiesHeaders, rpc: rpc.of(indices) }] : []
+          return indices.length > 0 ? [{ indices, source: { form, logs, verifiesHeaders, rpc: rpc.of(indices) } }] : []
         })
       })
+      const isFirst = ({ indices }: { readonly indices: readonly number[] }) =>
+        Number(indices.some((at) => at === first))
+      return sources.toSorted((a, b) => isFirst(b) - isFirst(a)).map(({ source }) => source)
     },
 
     /** How each node reads internal transfers; undefined: it cannot, or has not been tested. */
@@ -138,11 +136,19 @@ export function createCapabilityTracker(rpc: Rpc, firstBlock: number, clock: Clo
       )
     },
 
-    /** The nodes whose trace_filter supports the longest ranges. */
-    traceFilterNodes(): Rpc {
-      const blocks = known()?.filterBlocks
-      const indices = entries.filter(({ can }) => can && can.filterBlocks === blocks).map(({ index }) => index)
-      return rpc.of(indices)
+    /** Of the nodes that fit, those whose trace_filter supports the longest ranges; undefined: there are none. */
+    traceFilter(fits: (index: number) => boolean): TraceFilter | undefined {
+      const fitting = entries.filter(({ can, index }) => can?.has.trace_filter && fits(index))
+      const blocks = Math.max(0, ...fitting.map(({ can }) => can?.filterBlocks ?? 0))
+      const indices = fitting.filter(({ can }) => can?.filterBlocks === blocks).map(({ index }) => index)
+      return indices.length > 0 ? { nodes: indices, blocks } : undefined
+    },
+
+    /** Tests these nodes again within a minute, because they refuse a method that they supported. */
+    testAgain(indices: readonly number[]): void {
+      for (const entry of entries)
+        if (indices.includes(entry.index))
+          entry.retryAtMs = Math.min(entry.retryAtMs, clock.monotonicMs() + unclearMaxMs)
     },
 
     /** Nodes with traces do not use logs until the next test, because logs contradicted a block. */
@@ -152,12 +158,6 @@ export function createCapabilityTracker(rpc: Rpc, firstBlock: number, clock: Clo
         entry.can = { ...entry.can, has: { ...entry.can.has, 'transfer logs': false }, logs: undefined }
         entry.retryAtMs = clock.monotonicMs() + unclearMaxMs
       }
-    },
-
-    /** Do not use trace_filter of any node until the next test. */
-    distrustTraceFilter(): void {
-      for (const entry of entries)
-        if (entry.can) entry.can = { ...entry.can, has: { ...entry.can.has, trace_filter: false }, filterBlocks: 0 }
     },
   }
 }

@@ -49,6 +49,8 @@ export type RpcEndpoint = ReturnType<typeof createRpcEndpoint>
 
 interface RpcEndpointOptions {
   readonly name: string
+  /** In the configuration. */
+  readonly index: number
   readonly settings: RpcSettings
   readonly chain: string
   readonly clock: Clock
@@ -58,7 +60,16 @@ interface RpcEndpointOptions {
   readonly backoffMs: number
 }
 
-export function createRpcEndpoint({ name, settings, chain, clock, counts, post, backoffMs }: RpcEndpointOptions) {
+export function createRpcEndpoint({
+  name,
+  index,
+  settings,
+  chain,
+  clock,
+  counts,
+  post,
+  backoffMs,
+}: RpcEndpointOptions) {
   const { batchMax, perSecond } = settings
   const batch = new BatchSize(batchMax)
   /** Blocks, traces and receipts differ in size. */
@@ -189,6 +200,7 @@ export function createRpcEndpoint({ name, settings, chain, clock, counts, post, 
 
   return {
     name,
+    index,
     trouble: () => backoff.trouble,
     /** The last connection was refused or failed. */
     isUnreachable: () => backoff.isUnreachable,

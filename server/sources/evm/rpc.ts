@@ -26,6 +26,8 @@ export interface RpcCallOptions {
   /** On the monotonic clock. */
   readonly untilMs?: number
   readonly signal?: AbortSignal
+  /** The index of the node that is called first, if it is healthy. Default: the first healthy one. */
+  readonly first?: number
   /** Do not wait for a node that is backing off. */
   readonly skipsBackoff?: boolean
   readonly attemptsMax?: number
@@ -48,7 +50,7 @@ export interface Rpc {
   health(): readonly { readonly name: string; readonly trouble: string | undefined }[]
   /** Time until a node may be used; 0: now. */
   backoffRemainingMs(): number
-  /** A client for the nodes with these indices. */
+  /** A client for the nodes with these indices in the configuration. */
   of(indices: readonly number[]): Rpc
 }
 
@@ -76,7 +78,7 @@ export function openRpc({ chain, rpc, clock, post = postOverHttp, backoffMs = 25
   const timed: Post = (address, options) => waited.during(() => post(address, options))
   const names = cleanUrls(rpc.map(({ url }) => url))
   const endpoints = rpc.map((settings, at) =>
-    createRpcEndpoint({ name: names[at] ?? '', settings, chain, clock, counts, post: timed, backoffMs }),
+    createRpcEndpoint({ name: names[at] ?? '', index: at, settings, chain, clock, counts, post: timed, backoffMs }),
   )
   return createClient(endpoints, clock, backoffMs, () => ({ ...counts, waitedMs: waited.ms() }))
 }
@@ -106,7 +108,7 @@ function createClient(
     health: () => endpoints.map(({ name, trouble }) => ({ name, trouble: trouble() })),
     backoffRemainingMs: () => Math.min(...endpoints.map((endpoint) => endpoint.backoffRemainingMs())),
     of(indices) {
-      const selected = endpoints.filter((_, index) => indices.includes(index))
+      const selected = endpoints.filter(({ index }) => indices.includes(index))
       return createClient(selected, clock, backoffMs, counts)
     },
   }
@@ -120,6 +122,7 @@ async function callEndpoints(
   {
     untilMs = Number.POSITIVE_INFINITY,
     signal,
+    first,
     skipsBackoff = false,
     attemptsMax = attemptsOver(endpoints),
   }: RpcCallOptions,
@@ -135,7 +138,7 @@ async function callEndpoints(
   const isAccepted = (at: number) => calls[at]?.acceptsError === true && outcomes[at]?.is === 'error'
   const unreachableUntilMs = clock.monotonicMs() + unreachableMaxMs
   for (let attempt = 0; attempt < attemptsMax && open.length > 0; attempt++) {
-    const endpoint = chooseEndpoint(endpoints, refusedBy)
+    const endpoint = chooseEndpoint(endpoints, refusedBy, first)
     if (!endpoint) break
     const waitMs = Math.max(endpoint.backoffRemainingMs(), 0)
     if (waitMs > 0 && (skipsBackoff || open.every(isAccepted))) break
@@ -190,10 +193,13 @@ function settle(outcomes: RpcOutcome[], at: number, outcome: RpcOutcome, { name 
 function chooseEndpoint(
   endpoints: readonly RpcEndpoint[],
   refusedBy: ReadonlySet<RpcEndpoint>,
+  first: number | undefined,
 ): RpcEndpoint | undefined {
   const left = endpoints.filter((endpoint) => !refusedBy.has(endpoint) && !endpoint.isRefused())
+  const healthy = left.filter((endpoint) => endpoint.backoffRemainingMs() === 0)
   return (
-    left.find((endpoint) => endpoint.backoffRemainingMs() === 0) ??
+    healthy.find(({ index }) => index === first) ??
+    healthy[0] ??
     left.sort((a, b) => a.backoffRemainingMs() - b.backoffRemainingMs())[0]
   )
 }

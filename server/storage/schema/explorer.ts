@@ -117,14 +117,35 @@ const fundingTables = ({ bytes, strict, clustered }: StateDialect): readonly str
     chain text not null,
     address ${bytes} not null,
     ${transfer}
-    proven bigint not null default 0, -- 1: a search proved that it is the first; 0: only complete coverage proves it
+    ground bigint not null default 0, -- of the search that proved it, in funding_grounds; 0: only complete coverage proves it
     primary key (chain, address)
+  ) ${clustered}`,
+    // On what searches have proven fundings. A row is shared by all fundings with the same ground.
+    `create table funding_grounds (
+    chain text not null,
+    ground bigint not null,
+    method text not null, -- state, trace_filter or logs: how the first transfer was found
+    lists text not null, -- of trace_filter. asked, not needed, or missing: no node had it
+    nodes text not null, -- that trace_filter was asked of, as a JSON list
+    is_void bigint not null default 0, -- 1: one of these nodes returned an incomplete list later, so nothing is proven
+    primary key (chain, ground)
+  ) ${clustered}`,
+    // Nodes whose trace_filter left out a transfer. A row is deleted when the same list is complete.
+    `create table distrusted_nodes (
+    chain text not null,
+    node text not null, -- its URL without key
+    address text not null, -- whose transfers were not all listed
+    reason text not null,
+    at_ms bigint not null,
+    primary key (chain, node, address)
   ) ${clustered}`,
     // The end of each chain, as the nodes report it.
     `create table chain_heads (
     chain text primary key,
     final_until bigint not null, -- the number after the newest finalized block
-    confirmed_ms bigint not null default 0 -- when a node last reported this head while all blocks were indexed; 0: never
+    confirmed_ms bigint not null default 0, -- when a node last reported this head while all blocks were indexed; 0: never
+    head_block bigint not null default 0, -- the newest block at that time
+    head_unix bigint not null default 0 -- its time in seconds; 0: not known, or not checked
   ) ${strict}`,
     // Hashes at the ends of each covered range of blocks, to detect a node that serves another chain
     // (funding/index/continuity.ts).

@@ -38,5 +38,7 @@ async function statusOf(context: ExplorerContext, chain: string): Promise<Pick<S
   if (failing.length === nodes.length) return { status: 0, comment: 'No node responds.' }
   if (getIndexProblems(context, chain).stopped !== undefined) return { status: 2, comment: 'The index has stopped.' }
   if (failing.length > 0) return { status: 2, comment: 'Some nodes do not respond.' }
+  if (node?.lastTip()?.doubt !== undefined) return { status: 2, comment: 'The newest block is old or not confirmed.' }
+  if (nodes.some(({ behind }) => behind !== undefined)) return { status: 2, comment: 'Some nodes are behind.' }
   return { status: 1, comment: '' }
 }

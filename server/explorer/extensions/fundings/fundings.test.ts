@@ -46,7 +46,7 @@ async function contextWith({ indexed = [], proven = [], unfinalized = [], until 
   const context = await openContext()
   await context.ingest.write(async (tx) => {
     await putFundings(tx, indexed)
-    for (const row of proven) await putProven(tx, row)
+    for (const row of proven) await putProven(tx, row, { method: 'state', lists: 'not needed', nodes: [] })
     await putUnfinalizedFundings(tx, unfinalized)
     if (until > 0) await addCoverage(tx, blocksStream('1'), 0, until)
     await putHead(tx, '1', 1000)

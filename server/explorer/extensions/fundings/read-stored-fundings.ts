@@ -7,7 +7,7 @@ import type { StoredFunding } from '#api/contract/wire/fundings.ts'
 import type { Confidence } from '#http/handler.ts'
 import type { ExplorerContext } from '../../context.ts'
 import { toFundingRecord } from '../../endpoints/funded-by.ts'
-import { type ChainCoverage, getChainCoverage, toConfidence } from '../../funding/chain-coverage.ts'
+import { type ChainCoverage, getChainCoverage, toConfidence, toEmptyConfidence } from '../../funding/chain-coverage.ts'
 import { judgeStored, type StoredVerdict } from '../../funding/find-first-funding.ts'
 import { type Funding, findFundings, isBefore } from '../../funding/fundings.ts'
 import { findUnfinalizedFundings } from '../../funding/index/unfinalized.ts'
@@ -46,7 +46,10 @@ export async function readStoredFundings(
   const findings = new Map<string, Finding>()
   for (const [address, verdict] of verdicts) {
     const found = unfinalized.get(address)
-    findings.set(address, verdict.is === 'notFinal' ? judgeNotFinal(coverage, found, later.get(address)) : verdict)
+    findings.set(
+      address,
+      verdict.is === 'notFinal' ? judgeNotFinal(context, coverage, found, later.get(address)) : verdict,
+    )
   }
   const funders = [...findings.values()].flatMap((finding) => (finding.is === 'known' ? [finding.funding.funder] : []))
   const labels = await findLabels(ingest, chain, [...new Set(funders)])
@@ -66,15 +69,20 @@ function byAddress(fundings: readonly Funding[]): Map<string, Funding> {
   return first
 }
 
-function judgeNotFinal(coverage: ChainCoverage, unfinalized: Funding | undefined, later: Funding | undefined): Finding {
+function judgeNotFinal(
+  context: ExplorerContext,
+  coverage: ChainCoverage,
+  unfinalized: Funding | undefined,
+  later: Funding | undefined,
+): Finding {
   if (unfinalized)
     return {
       is: 'known',
       funding: unfinalized,
       confidence: { asOf: unfinalized.block, finality: 'head', coverage: 'complete' },
     }
-  const confidence = toConfidence(coverage, true)
-  return later ? { is: 'known', funding: later, confidence } : { is: 'none', confidence }
+  if (later) return { is: 'known', funding: later, confidence: toConfidence(coverage, true) }
+  return { is: 'none', confidence: toEmptyConfidence(context, coverage) }
 }
 
 function toRecord(address: string, finding: Finding, labels: ReadonlyMap<string, Tag>): StoredFunding {

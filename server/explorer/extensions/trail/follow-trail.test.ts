@@ -271,7 +271,9 @@ test('the confidence of a trail is that of its least certain hop', async () => {
   await using context = await contextWith([funding('b', 'a', 30), funding('d', 'c', 10)])
   const coverageOf = async (name: string) => (await ask(context, name)).confidence?.coverage
   assert.equal(await coverageOf('a'), 'complete')
-  await context.ingest.write((tx) => putProven(tx, funding('c', 'b', 20)))
+  await context.ingest.write((tx) =>
+    putProven(tx, funding('c', 'b', 20), { method: 'state', lists: 'not needed', nodes: [] }),
+  )
   assert.equal(await coverageOf('a'), 'probed')
   assert.equal(await coverageOf('c'), 'complete')
 })

@@ -15,7 +15,9 @@
 import { Fault } from '#core/fault.ts'
 import { holes, merge, type Range } from '#core/ranges.ts'
 import type { ExplorerContext } from '#explorer/context.ts'
-import type { ChainNode, Tip } from '#explorer/nodes.ts'
+import type { ChainNode } from '#explorer/nodes.ts'
+import type { Tip } from '#explorer/tip.ts'
+import { headMaxAgeMs } from '#runtime/settings/explorer.ts'
 import { headerCall, toHeader } from '#sources/evm/blocks.ts'
 import type { RpcCallOptions } from '#sources/evm/rpc.ts'
 import { UnreadableBlock } from '#sources/evm/trace-recovery.ts'
@@ -72,7 +74,7 @@ export async function catchUpIndex(
   const top = reconciled.at(-1)
   const run = top && top.number >= number ? reconciled : await resetToAnchor(context.ingest, node.chain.id, final)
   const head = await extendUnfinalized(context, node, run, tip, options, onProgress)
-  await confirmHead(context.ingest, node.chain.id, number + 1, requestedMs)
+  await confirmHead(context.ingest, node.chain.id, number + 1, requestedMs, checkedHead(node, tip))
   onProgress({ is: 'unfinalized', head, revertedBlocks })
 }
 
@@ -84,29 +86,33 @@ export async function repairIndex(
   onProgress: OnIndexProgress,
   signal?: AbortSignal,
 ): Promise<void> {
-  const { requestedMs, final } = await reconcileRun(context, node, signal ? { signal } : {})
+  const { requestedMs, tip, final } = await reconcileRun(context, node, signal ? { signal } : {})
   const end = final.number + 1
   const from = Math.max(range.from, node.chain.firstBlock)
   const until = Math.max(from, Math.min(range.until, end))
   const requested = { from, until, ...(until === end && { lastHash: final.hash }) }
   await fillFinalBlocks(context, node, requested, onProgress, signal)
   const isWholeChain = from === node.chain.firstBlock && until === end
-  if (isWholeChain && !signal?.aborted) await confirmHead(context.ingest, node.chain.id, end, requestedMs)
+  if (isWholeChain && !signal?.aborted)
+    await confirmHead(context.ingest, node.chain.id, end, requestedMs, checkedHead(node, tip))
 }
+
+const checkedHead = ({ chain }: ChainNode, { head }: Tip) => (headMaxAgeMs(chain) === 0 ? undefined : head)
 
 /**
  * Applies reorganisations and finality to the stored unfinalized blocks. `run` is undefined if another process has
  * changed them meanwhile.
  */
-async function reconcileRun(context: ExplorerContext, node: ChainNode, options: RpcCallOptions) {
+async function reconcileRun(context: ExplorerContext, node: ChainNode, given: RpcCallOptions) {
   // Before the request: the head is confirmed as of this time, and indexing up to it may take days.
   const requestedMs = context.clock.now()
-  const tip = await node.tip(options)
-  const { final } = tip
+  const tip = await node.tip(given)
+  const { final, first, doubt } = tip
   if (!final)
     throw new Fault('explorer.node_unavailable', {
-      detail: `chain ${node.chain.id}: the node reports no finalized block; set explorer.chains[].finalityBlocks`,
+      detail: `chain ${node.chain.id}: ${doubt ?? 'the node reports no finalized block; set explorer.chains[].finalityBlocks'}`,
     })
+  const options = first === undefined ? given : { ...given, first }
   await verifyContinuity(context.ingest, node, tip.head.number, options)
   const stored = await readUnfinalizedBlocks(context.ingest, node.chain.id)
   const events = await detectChanges(node, stored, tip, options)

@@ -23,8 +23,10 @@ const noProblems = () => ({
   /** Nodes that were not compared with the others, and why; undefined: nothing was compared yet. */
   notCompared: undefined as readonly string[] | undefined,
   /** Passes in a row that failed since a block was stored, with the last error. */
-  failed: undefined as { readonly passes: number; readonly reason: string } | undefined,
-  /** The final blocks that the last pass failed to read. */
+  failed: undefined as
+    | { readonly passes: number; readonly reason: string; readonly range: Range | undefined }
+    | undefined,
+  /** The final blocks that this pass failed to read. */
   failedRange: undefined as Range | undefined,
   unreadable: new Map<number, UnreadableBlockEntry>(),
   /** Blocks whose logs contradicted them, since the start of this process: how many, and the last one. */
@@ -42,13 +44,13 @@ export const getIndexProblems = ({ explorer }: Pick<ExplorerContext, 'explorer'>
 const failedPassesMax = 5
 
 export function recordFailedPass(problems: IndexProblems, reason: string): void {
-  problems.failed = { passes: (problems.failed?.passes ?? 0) + 1, reason }
+  problems.failed = { passes: (problems.failed?.passes ?? 0) + 1, reason, range: problems.failedRange }
 }
 
 /** Undefined as long as the index is healthy. */
-export function describeFailedPasses({ failed, failedRange }: IndexProblems): string | undefined {
+export function describeFailedPasses({ failed }: IndexProblems): string | undefined {
   if (!failed || failed.passes < failedPassesMax) return undefined
-  const location = failedRange ? `, at blocks ${failedRange.from} to ${failedRange.until - 1}` : ''
+  const location = failed.range ? `, at blocks ${failed.range.from} to ${failed.range.until - 1}` : ''
   return `${failed.passes} passes in a row failed without storing a block${location}: ${failed.reason}`
 }
 

@@ -9,7 +9,9 @@ import { logOutcome, poll } from '#ingest/poll.ts'
 import { recordStep, type StreamContext } from '#ingest/stream-progress.ts'
 import { headerCall } from '#sources/evm/blocks.ts'
 import { capabilityNames, describeLimitations } from '#sources/evm/capabilities.ts'
-import { chainStream } from '../chain-coverage.ts'
+import { chainStream, findStaleHead, getChainCoverage } from '../chain-coverage.ts'
+import { readDistrustedNodes } from '../grounds.ts'
+import { describeDistrust } from '../probe/search-account.ts'
 import { NodesDisagree } from './compare-nodes.ts'
 import { ChainContradiction, verifyContinuity } from './continuity.ts'
 import { catchUpIndex, type IndexProgress, type OnIndexProgress } from './index-chain.ts'
@@ -176,8 +178,9 @@ const retryTimeoutMs = 2000
  * nodes here: while the server is not ready, no request may reach them.
  */
 export async function chainFindings(context: ExplorerContext): Promise<readonly Finding[]> {
+  await refreshTips(context)
   const findings = await Promise.all(
-    configuredNodes(context).map(async (node) => {
+    configuredNodes(context).map(async (node): Promise<Finding> => {
       const { chain, rpc } = node
       const troublesOf = (nodes: ReturnType<typeof rpc.health>) => nodes.flatMap(({ trouble }) => trouble ?? [])
       const all = rpc.health().length
@@ -185,32 +188,58 @@ export async function chainFindings(context: ExplorerContext): Promise<readonly 
       if (troubles.length === all) {
         const untilMs = context.clock.monotonicMs() + retryTimeoutMs
         await rpc.call([{ ...headerCall('latest'), acceptsError: true }], { untilMs })
-        troubles = troublesOf(rpc.health())
+        troubles = troublesOf(nodeHealth({ explorer: { ...context.explorer, reportedTroubles: new Map() } }, node))
       }
-      return {
-        name: `node of chain ${chain.id}`,
-        ok: troubles.length < all,
-        message: troubles.join('; ') || 'reachable',
-      }
+      const name = `node of chain ${chain.id}`
+      if (troubles.length === all) return { name, ok: false, message: troubles.join('; ') }
+      const problems = await readChainProblems(context, node)
+      // Other servers have the same chain, and this one serves everything else.
+      if (problems.length > 0) return { name, ok: false, message: problems.join('; '), required: false }
+      return { name, ok: true, message: troubles.join('; ') || 'reachable' }
     }),
   )
   return [...findings, ...configuredNodes(context).flatMap((node) => indexFinding(context, node))]
 }
 
+/** How old the comparison of the nodes may be. */
+const comparedMaxAgeMs = 15_000
+
+/** Compares the nodes of each chain, if that was long ago. */
+export async function refreshTips(context: ExplorerContext): Promise<void> {
+  const options = { untilMs: context.clock.monotonicMs() + retryTimeoutMs, attemptsMax: 1, skipsBackoff: true }
+  await Promise.all(configuredNodes(context).map((node) => node.refreshTip(comparedMaxAgeMs, options)))
+}
+
+/** What makes responses about the chain less than final: a stale head, nodes that are behind or distrusted. */
+export async function readChainProblems(
+  context: Pick<ExplorerContext, 'ingest' | 'settings' | 'clock' | 'explorer'>,
+  { chain, rpc, lastTip }: ChainNode,
+): Promise<readonly string[]> {
+  const { behind, doubt } = lastTip() ?? {}
+  const reason = doubt ?? findStaleHead(context, await getChainCoverage(context, chain.id))
+  const names = rpc.health().map(({ name }) => name)
+  const distrusted = await readDistrustedNodes(context.ingest, chain.id)
+  return [
+    ...(reason === undefined ? [] : [`${reason}; no search of this chain has a final result`]),
+    ...[...(behind ?? [])].map(([index, text]) => `${names[index]} is ${text}`),
+    ...distrusted.map((row) => `trace_filter of ${row.node} is not used: ${describeDistrust(row)}`),
+  ]
+}
+
+/** The servers of a database share its index, so this one stays ready. */
 function indexFinding(context: ExplorerContext, { chain }: ChainNode): Finding[] {
   const problems = getIndexProblems(context, chain.id)
   const { stopped, isDisagreement, notCompared = [], unreadable } = problems
   const name = `index of chain ${chain.id}`
   if (stopped !== undefined) {
     const message = isDisagreement ? `stopped: ${stopped}` : 'stopped: a node contradicts finalized blocks; see the log'
-    return [{ name, ok: false, message }]
+    return [{ name, ok: false, message, required: false }]
   }
   const failed = describeFailedPasses(problems)
-  if (failed !== undefined) return [{ name, ok: false, message: `${failed}; ${failedTodo}` }]
+  if (failed !== undefined) return [{ name, ok: false, message: `${failed}; ${failedTodo}`, required: false }]
   const [first] = unreadable.values()
   if (first) {
     const left = unreadable.size === 1 ? '1 block is left out' : `${unreadable.size} blocks are left out, the first`
-    // Another server has the same nodes, so this one stays ready.
     const message = `${left}: ${describeUnreadable(first)}; add another node (explorer.chains[].rpc)`
     return [{ name, ok: false, message, required: false }]
   }

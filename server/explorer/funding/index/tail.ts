@@ -5,7 +5,8 @@
 // 2. Events apply only to the run they were made for. If another process has changed the run, they do nothing.
 // 3. Final blocks are never removed. A node that contradicts one is rejected.
 
-import type { ChainNode, Tip } from '#explorer/nodes.ts'
+import type { ChainNode } from '#explorer/nodes.ts'
+import type { Tip } from '#explorer/tip.ts'
 import { headerCall, toHeader } from '#sources/evm/blocks.ts'
 import type { RpcCallOptions } from '#sources/evm/rpc.ts'
 import type { BlockWithExecution } from '#sources/evm/types.ts'

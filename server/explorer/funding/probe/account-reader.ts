@@ -4,7 +4,9 @@
 // 2. Blocks whose traces are not complete are rejected (sources/evm/blocks.ts).
 import { Fault } from '#core/fault.ts'
 import type { ChainNode } from '#explorer/nodes.ts'
+import type { Tip } from '#explorer/tip.ts'
 import { isAmsterdam } from '#sources/evm/amsterdam.ts'
+import type { RpcOutcome } from '#sources/evm/batch-results.ts'
 import {
   accountCalls,
   balanceCall,
@@ -18,13 +20,14 @@ import {
   toHeader,
   transferLogsCall,
 } from '#sources/evm/blocks.ts'
+import type { TraceFilter } from '#sources/evm/capability-tracker.ts'
 import { kindOf } from '#sources/evm/node-errors.ts'
 import { CallFault, type RpcCall } from '#sources/evm/rpc.ts'
 import { transfersValue } from '#sources/evm/trace-transfers.ts'
 import type { BlockWithExecution, Header, TraceWithBlock } from '#sources/evm/types.ts'
 import { validateQuantity } from '#sources/evm/validate.ts'
 import { type AccountState, emptyAccount } from './account-search.ts'
-import { callLimitReached } from './probe-errors.ts'
+import { callLimitReached, needsTraceFilter } from './probe-errors.ts'
 
 export interface SearchLimits {
   /** At how many blocks one round of the search reads the account. */
@@ -33,6 +36,8 @@ export interface SearchLimits {
   readonly untilMs: number
   /** Of the request. */
   readonly signal?: AbortSignal
+  /** The index of the node that is asked first. */
+  readonly first?: number
 }
 
 /** Calls of one search. An ordinary account on a chain of 20 million blocks takes at most 64. */
@@ -47,20 +52,58 @@ export interface TransferList {
 /** How transfers are listed. */
 export type ListForm = 'trace_filter' | 'logs'
 
+/** Why the trace_filter of a node is not used; undefined: it is. */
+export type FindDistrust = (node: string) => string | undefined
+
 export class AccountReader {
   readonly node: ChainNode
   readonly address: string
-  readonly limits: SearchLimits
+  limits: SearchLimits
+  /** Names of the nodes that have listed traces. */
+  readonly listedBy = new Set<string>()
+  /** How the funding was looked up; undefined: it was found by the state of the account. */
+  lookedUpBy: ListForm | undefined
+  /** trace_filter is needed, but no node has it. */
+  lacksFilter = false
+  /** Why the result is not final: trace_filter is needed, but cannot be used now. */
+  doubt: string | undefined
+  readonly #findDistrust: FindDistrust
+  #heads: Tip['heads'] = new Map()
   /** No transfer to the address up to the end of this block. For error messages. */
   searchedUntil = -1
   #calls = 0
   /** Of eth_getLogs. */
   #logBlocks = Number.MAX_SAFE_INTEGER
 
-  constructor(node: ChainNode, address: string, limits: SearchLimits) {
+  constructor(node: ChainNode, address: string, limits: SearchLimits, findDistrust: FindDistrust = () => undefined) {
     this.node = node
     this.address = address
     this.limits = limits
+    this.#findDistrust = findDistrust
+  }
+
+  /** Asks the node with this index first from now on. */
+  startWith({ heads }: Tip, first: number | undefined): void {
+    this.#heads = heads
+    const { first: _, ...limits } = this.limits
+    this.limits = first === undefined ? limits : { ...limits, first }
+  }
+
+  /** Whether the node has the block. One without it lists what it has, without an error. */
+  #hasBlock(index: number, block: number): boolean {
+    return this.#heads.size === 0 || (this.#heads.get(index)?.number ?? -1) >= block
+  }
+
+  /** The nodes that can list traces up to a block; a text: why none is used; undefined: none has trace_filter. */
+  traceFilter(until: number): TraceFilter | string | undefined {
+    const nodes = this.node.rpc.health()
+    const nameOf = (index: number) => nodes[index]?.name ?? ''
+    const isUsed = (index: number) => this.#findDistrust(nameOf(index)) === undefined && this.#hasBlock(index, until)
+    const used = this.node.traceFilter(isUsed)
+    if (used) return used
+    const left = this.node.traceFilter(() => true)?.nodes[0]
+    if (left === undefined) return undefined
+    return `trace_filter of ${nameOf(left)} is not used: ${this.#findDistrust(nameOf(left)) ?? `it does not have block ${until}`}.`
   }
 
   async statesAt(blocks: readonly number[], knownNonce?: bigint): Promise<AccountState[]> {
@@ -106,7 +149,8 @@ export class AccountReader {
     for (let end = Math.min(until, after + this.#logBlocks); ; end = Math.min(until, after + this.#logBlocks)) {
       this.#spend(1)
       const call = transferLogsCall(this.address, side, { from: after + 1, until: end + 1 })
-      const [outcome] = await this.node.rpc.call([call], this.limits)
+      const having = this.node.rpc.health().flatMap((_, index) => (this.#hasBlock(index, end) ? [index] : []))
+      const [outcome] = await this.node.rpc.of(having).call([call], this.limits)
       if (outcome?.is === 'result')
         return {
           until: end,
@@ -119,17 +163,34 @@ export class AccountReader {
   }
 
   async #listTraces(side: FilterSide, after: number, until: number): Promise<TransferList> {
-    this.#spend(1)
-    const outcome = await this.node.list(
-      filterCall(this.address, side, { from: after + 1, until: until + 1 }),
-      this.limits,
-    )
+    const outcome = await this.#callFilter(filterCall(this.address, side, { from: after + 1, until: until + 1 }), until)
     if (outcome.is !== 'result') throw new CallFault(outcome)
     const traces = outcome.result as TraceWithBlock[]
     // A full page may end within a block.
     const complete = traces.length < filteredMax ? until : (traces.at(-1)?.blockNumber ?? 0) - 1
     const transfers = traces.filter((trace) => trace.blockNumber <= complete && transfersValue(trace))
     return { until: complete, blocks: transfers.map(({ blockNumber }) => blockNumber) }
+  }
+
+  /** One node after the other, so that it is known which one has answered. */
+  async #callFilter(call: RpcCall, until: number): Promise<RpcOutcome> {
+    const filter = this.traceFilter(until)
+    if (typeof filter !== 'object') throw needsTraceFilter(this.node.chain, filter ?? '')
+    let failed: RpcOutcome | undefined
+    const isFirst = (index: number) => Number(index === this.limits.first)
+    const nodes = filter.nodes.toSorted((a, b) => isFirst(b) - isFirst(a))
+    for (const index of nodes) {
+      this.#spend(1)
+      const isLast = index === nodes.at(-1)
+      const options = isLast ? this.limits : { ...this.limits, skipsBackoff: true }
+      const [outcome] = await this.node.rpc.of([index]).call([call], options)
+      if (outcome?.is === 'result') {
+        this.listedBy.add(this.node.rpc.health()[index]?.name ?? '')
+        return outcome
+      }
+      failed = outcome
+    }
+    return failed as RpcOutcome
   }
 
   /**

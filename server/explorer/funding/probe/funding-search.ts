@@ -6,9 +6,14 @@
 // 3. Never a guess: every block before the result is proven to hold no transfer, or the search throws. The one
 //    exception is a contract that destroyed itself, which leaves no state. trace_filter finds it, if a node has it
 //    (behaviour/explorer.md#limits-of-a-search).
-// 4. A node that only has the states since the Amsterdam fork is enough for an account that was empty before it.
+// 4. That there is none needs two nodes, where there are two. A head that is stale (tip.ts), or lists of trace_filter that
+//    cannot be used, make the result one that is not final.
+// 5. A node that only has the states since the Amsterdam fork is enough for an account that was empty before it.
 import { Fault } from '#core/fault.ts'
+import type { Tip } from '#explorer/tip.ts'
+import type { Header } from '#sources/evm/types.ts'
 import { type Funding, isBefore } from '../fundings.ts'
+import type { Ground } from '../grounds.ts'
 import type { AccountReader } from './account-reader.ts'
 import { type AccountState, findFirstChange, isDelegation, isSameAccount } from './account-search.ts'
 import { explainBlock } from './explain-block.ts'
@@ -16,29 +21,74 @@ import { needsIndexFault, noFinalBlock } from './probe-errors.ts'
 import { findEmptyState, isTransferListed, lookUpFunding } from './transfer-list-lookup.ts'
 
 export interface SearchResult {
-  /** undefined: no transfer up to the end of block `asOf`, which is final. */
+  /** undefined: no transfer up to the end of block `asOf`. */
   readonly funding: Funding | undefined
   readonly isFinal: boolean
   readonly asOf: number
+  readonly ground: Ground
 }
 
 export async function searchFunding(reader: AccountReader): Promise<SearchResult> {
-  const { head, final } = await reader.node.tip(reader.limits)
+  const tip = await reader.node.tip(reader.limits)
+  const { first, second } = tip
+  const found = await searchFrom(reader, tip, first).catch((error: unknown) => {
+    reader.limits.signal?.throwIfAborted()
+    if (second === undefined || !(error instanceof Fault) || !nodeErrors.includes(error.code)) throw error
+    return error
+  })
+  const isFailed = found instanceof Fault
+  if (second === undefined || (!isFailed && found.funding)) return found as SearchResult
+  // A block proves a funding, but nothing proves that there is none. So another node is asked, up to its own head.
+  const other = await searchFrom(reader, tip, second)
+  if (other.funding) return other
+  if (!isFailed) return found
+  // What a node that is behind does not find shows nothing.
+  if (tip.behind.has(second)) throw found
+  return { ...other, isFinal: false, asOf: headOf(tip, second).number }
+}
+
+/** Errors that another node may not have. */
+const nodeErrors: readonly string[] = ['explorer.node_unavailable', 'explorer.unexplained_block']
+
+const headOf = ({ head, heads, first }: Tip, node: number | undefined): Header =>
+  (node === first || node === undefined ? undefined : heads.get(node)) ?? head
+
+/** Asks this node first. */
+async function searchFrom(reader: AccountReader, tip: Tip, node: number | undefined): Promise<SearchResult> {
+  const head = headOf(tip, node)
+  const { final, doubt } = tip
+  reader.startWith(tip, node)
   const funding = await search(reader, head.number, final?.number).catch(async (error: unknown) => {
     // A reorganisation during the search looks like a block that explains nothing.
     if (error instanceof Fault && stateErrors.includes(error.code)) await reader.verifyUnchanged(head)
     throw error
   })
+  const isCertain = doubt === undefined && reader.doubt === undefined
+  const ground = groundOf(reader)
   if (!funding) {
-    if (!final) throw noFinalBlock(reader.node.chain.id)
-    return { funding, isFinal: true, asOf: final.number }
+    if (!final && isCertain) throw noFinalBlock(reader.node.chain.id)
+    return { funding, isFinal: isCertain, asOf: isCertain && final ? final.number : head.number, ground }
   }
-  const isFinal = final !== undefined && funding.block <= final.number
+  const isFinal = isCertain && final !== undefined && funding.block <= final.number
   if (!isFinal) await reader.verifyUnchanged(head)
-  return { funding, isFinal, asOf: funding.block }
+  return { funding, isFinal, asOf: funding.block, ground }
+}
+
+function groundOf({ lookedUpBy, listedBy, lacksFilter }: AccountReader): Ground {
+  const nodes = [...listedBy].sort()
+  const lists = nodes.length > 0 ? 'asked' : lacksFilter ? 'missing' : 'not needed'
+  return { method: lookedUpBy ?? 'state', lists, nodes }
 }
 
 const stateErrors: readonly string[] = ['explorer.unexplained_block', 'explorer.needs_index']
+
+/** Looks the address up in lists from the first block on. Throws if they are not complete. */
+export async function verifyLists(reader: AccountReader): Promise<void> {
+  const tip = await reader.node.tip(reader.limits)
+  reader.startWith(tip, tip.first)
+  const start = await reader.stateAt(reader.node.chain.firstBlock - 1)
+  await lookUpFunding(reader, start, tip.head.number, 'The lists of this address were not complete.')
+}
 
 async function search(reader: AccountReader, head: number, final: number | undefined): Promise<Funding | undefined> {
   const { firstBlock, id } = reader.node.chain

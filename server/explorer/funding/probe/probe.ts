@@ -9,10 +9,12 @@ import { joinWork } from '#core/shared-work.ts'
 import type { ExplorerContext } from '#explorer/context.ts'
 import { type ChainNode, findNode, requireNode } from '#explorer/nodes.ts'
 import type { Confidence } from '#http/handler.ts'
-import { type Funding, putProven } from '../fundings.ts'
-import { AccountReader } from './account-reader.ts'
-import { type SearchResult, searchFunding } from './funding-search.ts'
+import type { Funding } from '../fundings.ts'
+import { runSearchWrite } from '../search-writes.ts'
+import type { AccountReader } from './account-reader.ts'
+import type { SearchResult } from './funding-search.ts'
 import { contradictsStored, timeLimitReached } from './probe-errors.ts'
+import { searchAccount } from './search-account.ts'
 
 export interface FundingResult {
   /** undefined: no transfer came in. */
@@ -40,35 +42,29 @@ export async function probe(context: ExplorerContext, chain: string, address: st
 }
 
 async function searchAndStore(context: ExplorerContext, node: ChainNode, address: string): Promise<FundingResult> {
-  const { funding, isFinal, asOf } = await searchInTime(context, node, address)
+  const { funding, isFinal, asOf, ground } = await searchInTime(context, node, address)
   context.signal?.throwIfAborted()
-  if (funding && isFinal && !(await storeProven(context, funding))) throw contradictsStored(funding.block)
+  if (funding && isFinal && !(await runSearchWrite(context, 'putProven', { funding, ground })))
+    throw contradictsStored(funding.block)
   return { funding, confidence: { asOf, finality: isFinal ? 'finalized' : 'head', coverage: 'probed' } }
 }
 
-/** False if an earlier funding is stored. */
-const storeProven = (
-  { ingest, explorer: { putProvenOnThread } }: ExplorerContext,
-  funding: Funding,
-): Promise<boolean> => (putProvenOnThread ? putProvenOnThread(funding) : ingest.write((tx) => putProven(tx, funding)))
-
-async function searchInTime(
-  { clock, settings, signal }: ExplorerContext,
-  node: ChainNode,
-  address: string,
-): Promise<SearchResult> {
+async function searchInTime(context: ExplorerContext, node: ChainNode, address: string): Promise<SearchResult> {
+  const { clock, settings, signal } = context
   const { timeoutMs, fanOut } = settings.explorer.probe
   const untilMs = clock.monotonicMs() + timeoutMs
-  const reader = new AccountReader(node, address, { fanOut, untilMs, ...(signal && { signal }) })
+  let reader: AccountReader | undefined
   try {
-    return await searchFunding(reader)
+    return await searchAccount(context, node, address, { fanOut, untilMs, ...(signal && { signal }) }, (used) => {
+      reader = used
+    })
   } catch (error) {
     // Calls to nodes have an error of their own for this.
     signal?.throwIfAborted()
     // Calls end with this error when the time of the search is over, and also when a node fails.
     const isLate = clock.monotonicMs() >= untilMs
     if (!isLate || !(error instanceof Fault) || error.code !== 'explorer.node_unavailable') throw error
-    throw timeLimitReached(node.chain, timeoutMs, reader.searchedUntil, error.message)
+    throw timeLimitReached(node.chain, timeoutMs, reader?.searchedUntil ?? -1, error.message)
   }
 }
 

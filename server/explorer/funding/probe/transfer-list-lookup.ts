@@ -7,6 +7,7 @@
 //    unchanged up to the block before the first listed transfer. A rise in between must be a withdrawal or a reward.
 // 3. Logs are used only if the account was empty before the fork: balance and nonce zero, and no code.
 // 4. Not detectable: a missing transaction in which the account passed on all that it got.
+import { Fault } from '#core/fault.ts'
 import { indexAdvice } from '#sources/evm/capabilities.ts'
 import { CallFault } from '#sources/evm/rpc.ts'
 import type { BlockWithExecution } from '#sources/evm/types.ts'
@@ -23,13 +24,15 @@ export async function lookUpFunding(
   head: number,
   reason: string,
 ): Promise<Funding | undefined> {
-  const { has, traces, filterBlocks } = await reader.node.capabilities(reader.limits)
-  const form = has.trace_filter && traces ? 'trace_filter' : 'logs'
+  const { traces } = await reader.node.capabilities(reader.limits)
+  const filter = traces ? reader.traceFilter(head) : undefined
+  const form = typeof filter === 'object' ? 'trace_filter' : 'logs'
   const start = form === 'trace_filter' ? from : await findLoggedStart(reader, from, head)
-  if (!start) throw needsTraceFilter(reader.node.chain, reason)
+  if (!start) throw needsTraceFilter(reader.node.chain, typeof filter === 'string' ? `${reason} ${filter}` : reason)
+  reader.lookedUpBy = form
   let at = start
   while (at.block < head) {
-    const pageBlocks = form === 'trace_filter' ? filterBlocks : head
+    const pageBlocks = typeof filter === 'object' ? filter.blocks : head
     const page = await readPage(reader, form, at.block, Math.min(head, at.block + pageBlocks))
     const verified = await verifyPage(reader, form, at, page)
     if (page.found && verified.block === page.until) {
@@ -65,18 +68,24 @@ export async function findEmptyState(reader: AccountReader, block: number): Prom
 const listCallsMax = 50
 
 /**
- * Whether trace_filter lists a transfer to the account in (after, until]. The transfer may be one that failed. False if
- * no node can list these blocks with few calls.
+ * Whether trace_filter lists a transfer to the account in (after, until]. The transfer may be one that failed. False also
+ * if no node can list these blocks with few calls, and if the lists of the nodes cannot be used now: then the result of
+ * the search is not final.
  */
 export async function isTransferListed(reader: AccountReader, after: number, until: number): Promise<boolean> {
-  const { has, traces, filterBlocks } = await reader.node.capabilities(reader.limits)
-  if (!has.trace_filter || !traces || (until - after) / filterBlocks > listCallsMax) return false
+  if (until <= after) return false
+  const { traces } = await reader.node.capabilities(reader.limits)
+  const filter = traces ? reader.traceFilter(until) : undefined
+  if (typeof filter === 'string') reader.doubt = filter
+  if (filter === undefined) reader.lacksFilter = true
+  if (typeof filter !== 'object' || (until - after) / filter.blocks > listCallsMax) return false
   try {
-    return await findListed(reader, after, until, filterBlocks)
+    return await findListed(reader, after, until, filter.blocks)
   } catch (error) {
     if (!(error instanceof CallFault && error.isFinal)) throw error
     // The node refuses what it supported when it was tested.
-    reader.node.distrustTraceFilter()
+    reader.node.testAgain(filter.nodes)
+    reader.doubt = `The node refuses trace_filter: ${error.reason}.`
     return false
   }
 }
@@ -151,11 +160,22 @@ async function verifyPage(
   return paid
 }
 
-/** The node's lists are not used again until its capabilities are tested again. */
-function incompleteList(reader: AccountReader, form: ListForm, block: number) {
-  if (form === 'trace_filter') reader.node.distrustTraceFilter()
-  return needsTraceFilter(
-    reader.node.chain,
-    `${form === 'logs' ? 'eth_getLogs' : form} of the node does not list all transfers of this address up to block ${block}.`,
-  )
+/** Lists of trace_filter that leave out a transfer. The nodes are distrusted (search-account.ts). */
+export class IncompleteList extends Fault {
+  /** Names of the nodes that listed the transfers of this address. */
+  readonly nodes: readonly string[]
+  readonly reason: string
+
+  constructor(reader: AccountReader, reason: string) {
+    const { code, publicMessage } = needsTraceFilter(reader.node.chain, reason)
+    super(code, { message: publicMessage })
+    this.nodes = [...reader.listedBy]
+    this.reason = reason
+  }
+}
+
+function incompleteList(reader: AccountReader, form: ListForm, block: number): Fault {
+  const isFilter = form === 'trace_filter'
+  const reason = `${isFilter ? form : 'eth_getLogs'} of the node does not list all transfers of this address up to block ${block}.`
+  return isFilter ? new IncompleteList(reader, reason) : needsTraceFilter(reader.node.chain, reason)
 }
