@@ -115,6 +115,7 @@ const packageUsers: Record<string, readonly string[]> = {
   '@chainsafe/ssz': ['server/validators/chain/'],
   '@chainsafe/lodestar-z': ['server/validators/chain/native-engine.ts'],
   '@chainsafe/lodestar-z/bls-verifier': ['server/validators/chain/native-engine.ts'],
+  '@chainsafe/lodestar-z/pubkeys': ['server/validators/chain/native-engine.ts'],
   '@lodestar/config': ['server/validators/chain/'],
   '@lodestar/params': ['server/validators/chain/'],
   '@lodestar/params/setPreset': ['server/validators/chain/network-preset.ts'],

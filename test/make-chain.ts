@@ -19,6 +19,8 @@ export interface MadeChainOptions {
   readonly engine?: 'typescript' | 'native'
   /** Slots that stay empty. */
   readonly empty?: readonly number[]
+  /** Another number gives other keys. */
+  readonly firstKey?: number
   /** Every second validator has exited long ago. */
   readonly halfExited?: boolean
 }
@@ -50,7 +52,7 @@ async function makeChain(folder: string, options: MadeChainOptions): Promise<voi
   }
   const genesisValidatorsRoot = new Uint8Array(32).fill(9)
   const config: BeaconConfig = configs.createBeaconConfig(chainConfig, genesisValidatorsRoot)
-  const keys = makeKeys(options.validators)
+  const keys = makeKeys(options.validators, options.firstKey)
   const spec = { ...configs.chainConfigToJson(chainConfig), ...params.presetToJson(params.activePreset) }
   const stateBytes = genesisBytes()
   writeFileSync(join(folder, 'state'), stateBytes)
@@ -286,8 +288,8 @@ function replaceFields(type: StateType, bytes: Uint8Array, replaced: Readonly<Re
 }
 
 /** Secret keys that follow each other: the sum of many is one multiplication, and public keys are additions. */
-function makeKeys(count: number) {
-  const base = 0x1234_5678_9abc_def0_1234_5678_9abc_def0n
+function makeKeys(count: number, first = 0) {
+  const base = 0x1234_5678_9abc_def0_1234_5678_9abc_def0n + BigInt(first)
   const secretOf = (value: bigint) => SecretKey.fromHex(value.toString(16).padStart(64, '0'))
   const one = secretOf(1n).toPublicKey()
   const pubkeys = new Uint8Array(count * 48)

@@ -2,7 +2,9 @@
 // tests has the mainnet preset, so that both engines can compute it.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { join } from 'node:path'
+import { mkdtempDisposable, readdir, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
 import { createSeededRandom } from '#simulator/seeded-random.ts'
@@ -179,6 +181,36 @@ for (const engine of ['typescript', 'native'] as const) {
     })
   })
 }
+
+test('a file with decoded keys is used if it is intact and of this chain', { skip: skipWithoutNative }, async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'tetrad-keys-'))
+  await using other = await makeChain({ preset: 'mainnet', validators: 300, slots: 1, firstKey: 7 })
+  await using opened = open('native')
+  await accept(opened, 1)
+  const saved = await opened.call('saveKeys', { folder: folder.path })
+  assert.deepEqual(await readdir(folder.path), [basename(saved?.file ?? '')])
+  const wrong = join(folder.path, 'wrong.keys')
+  await writeFile(wrong, 'not keys')
+  const { stateRoot } = await opened.call('loadState', { file: chain.stateFile, stateRoot: undefined })
+  for (const keysFile of [saved?.file, wrong, join(folder.path, 'missing.keys')]) {
+    await using again = open('native', {
+      restore: async (caller) => {
+        await caller.call('loadState', { file: chain.stateFile, stateRoot, keysFile })
+      },
+    })
+    await acceptUntil(again, 4)
+  }
+  await using elsewhere = open('native', {
+    start: { ...pick(other), engine: 'native' },
+    restore: async (caller) => {
+      await caller.call('loadState', { file: other.stateFile, stateRoot: undefined, keysFile: saved?.file })
+    },
+  })
+  const block = await send(elsewhere, other.block(1))
+  assert.equal(block.is === 'refused' ? block.message : block.is, 'accepted')
+})
+
+const pick = ({ spec, genesisValidatorsRoot }: OpenedChain) => ({ spec, genesisValidatorsRoot })
 
 describe('a process that ends', () => {
   test('is started again by the next call, from the restored state', async () => {

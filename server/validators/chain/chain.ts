@@ -2,8 +2,11 @@
 //
 // 1. Only a state whose root its block states is held. So every answer is proven by the root of a block.
 // 2. The epoch starts between a block and its parent are held with the block.
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
+import { createReadStream } from 'node:fs'
 import { open, readFile, rename, rm } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
 import { constants, zstdCompress, zstdDecompress } from 'node:zlib'
 import { type BeaconConfig, chainConfigFromJson, createBeaconConfig } from '@lodestar/config'
@@ -29,7 +32,7 @@ import type {
   Root,
   SavedState,
 } from './messages.ts'
-import { checkpointOf, EpochStartReader, fieldsOf, validatorsIn } from './read-epoch-start.ts'
+import { checkpointOf, EpochStartReader, fieldsOf, pubkeysIn, validatorsIn } from './read-epoch-start.ts'
 
 const compress = promisify(zstdCompress)
 const decompress = promisify(zstdDecompress)
@@ -61,18 +64,25 @@ export class Chain implements ChainHandlers {
     this.#reader = new EpochStartReader(this.#config, rules)
   }
 
-  async loadState({ file, stateRoot }: InputOf<'loadState'>): Promise<LoadedState> {
+  async loadState({ file, stateRoot, keysFile }: InputOf<'loadState'>): Promise<LoadedState> {
     const content = await readFile(file)
     const isCompressed = content.length >= 4 && content.readUInt32LE(0) === zstdMagic
-    return this.#load(isCompressed ? await decompress(content) : content, stateRoot)
+    return this.#load(isCompressed ? await decompress(content) : content, stateRoot, keysFile)
   }
 
-  async #load(bytes: Uint8Array, expected: Root | undefined): Promise<LoadedState> {
+  async #load(bytes: Uint8Array, expected: Root | undefined, keysFile: string | undefined): Promise<LoadedState> {
     const slot = new View(bytes).u64(stateSlotAt)
     const validators = validatorsIn(this.#config, slot, bytes)
     this.#states.clear()
     this.#reader.clear()
     const engine = await openEngine(this.#start.engine, this.#config, { slot, validators })
+    if (engine.keys && keysFile !== undefined && (await hasHashOfName(keysFile))) {
+      try {
+        engine.keys.load(keysFile, pubkeysIn(this.#config, slot, bytes))
+      } catch {
+        // Of another chain. The keys are decoded from the state instead.
+      }
+    }
     const state = engine.load(bytes, slot)
     const stateRoot = rootText(state.root())
     if (expected !== undefined && stateRoot !== expected) {
@@ -240,6 +250,25 @@ export class Chain implements ChainHandlers {
     }
   }
 
+  async saveKeys({ folder }: InputOf<'saveKeys'>): Promise<OutputOf<'saveKeys'>> {
+    const { keys } = this.#loadedEngine()
+    if (!keys) return undefined
+    const temporary = join(folder, `${randomUUID()}.tmp`)
+    try {
+      keys.save(temporary)
+      const file = join(folder, `${await hashOf(temporary)}.keys`)
+      {
+        await using handle = await open(temporary)
+        await handle.sync()
+      }
+      await rename(temporary, file)
+      return { file }
+    } catch (error) {
+      await rm(temporary, { force: true })
+      throw error
+    }
+  }
+
   #heldState(root: Root, epoch: number | undefined): EngineState {
     const state = epoch === undefined ? this.#states.block(root)?.state : this.#states.epochStart({ epoch, root })
     if (!state)
@@ -266,6 +295,16 @@ const isOf =
   (root: Root) =>
   (id: EpochStartId): boolean =>
     id.root === root
+
+async function hashOf(file: string): Promise<string> {
+  const hash = createHash('sha256')
+  await pipeline(createReadStream(file), hash)
+  return hash.digest('hex')
+}
+
+/** The native library does not verify what it reads from such a file. */
+const hasHashOfName = async (file: string): Promise<boolean> =>
+  basename(file) === `${await hashOf(file).catch(() => '')}.keys`
 
 /** Its header has no state root until the next slot, so the root of the block must be computed with it. */
 function latestBlockOf(state: EngineState): BlockId {

@@ -40,10 +40,18 @@ export interface EngineState {
   release(): void
 }
 
+export interface EngineKeys {
+  save(file: string): void
+  /** Must be called before a state is loaded. `pubkeys`: those of the state, concatenated; the file must begin with them. */
+  load(file: string, pubkeys: Uint8Array): void
+}
+
 export interface Engine {
   readonly name: EngineName
   /** `slot`: of the state. */
   load(bytes: Uint8Array, slot: number): EngineState
+  /** Decoded public keys as a file. Undefined: the engine cannot use one. */
+  readonly keys?: EngineKeys
   /** The proposer's signature. The state has the key of the proposer. */
   verifyProposer(block: SignedBeaconBlock): boolean
 }

@@ -4,7 +4,7 @@
 import type { BeaconConfig } from '@lodestar/config'
 import { DOMAIN_BEACON_PROPOSER } from '@lodestar/params'
 import { computeSigningRoot } from '@lodestar/state-transition'
-import type { Engine, EngineState } from './engine.ts'
+import type { Engine, EngineKeys, EngineState } from './engine.ts'
 
 type Library = typeof import('@chainsafe/lodestar-z')
 type StateView = InstanceType<Library['BeaconStateView']>
@@ -43,6 +43,7 @@ export async function openNativeEngine(config: BeaconConfig): Promise<Engine> {
   })
   return {
     name: 'native',
+    keys: await openKeys(),
     load: (bytes) => wrap(library.BeaconStateView.createFromBytes(bytes)),
     verifyProposer: ({ message, signature }) => {
       const { slot, proposerIndex } = message
@@ -55,6 +56,25 @@ export async function openNativeEngine(config: BeaconConfig): Promise<Engine> {
           signature,
         },
       ])
+    },
+  }
+}
+
+const pubkeySize = 48
+
+async function openKeys(): Promise<EngineKeys> {
+  const { pubkeyCache } = await import('@chainsafe/lodestar-z/pubkeys')
+  return {
+    save: (file) => pubkeyCache.save(file),
+    load(file, pubkeys) {
+      const count = pubkeys.length / pubkeySize
+      pubkeyCache.load(file, count)
+      for (let index = 0; index < pubkeyCache.size; index++) {
+        const expected = pubkeys.subarray(index * pubkeySize, (index + 1) * pubkeySize)
+        if (Buffer.compare(pubkeyCache.getPubkeyBytesOrThrow(index), expected) === 0) continue
+        pubkeyCache.reset()
+        throw new Error(`the key of validator ${index} is another one`)
+      }
     },
   }
 }

@@ -6,6 +6,7 @@ import type { BeaconConfig } from '@lodestar/config'
 import { type ConsensusRules, type Fork, isForkFrom } from '#sources/beacon/consensus.ts'
 import { payloadStateFromSsz } from '#sources/beacon/payload-state.ts'
 import { View } from '#sources/beacon/ssz.ts'
+import { pubkeySize } from '#sources/beacon/validator-keys.ts'
 import { rootText } from './check-block.ts'
 import type { EngineCheckpoint, EngineState } from './engine.ts'
 import type { BlockId, Checkpoint, EpochStartMessage, Root } from './messages.ts'
@@ -37,6 +38,16 @@ function fieldIn(config: BeaconConfig, slot: number, bytes: Uint8Array, field: s
 /** The number of validators in the bytes of a state. */
 export const validatorsIn = (config: BeaconConfig, slot: number, bytes: Uint8Array): number =>
   fieldIn(config, slot, bytes, 'validators').length / recordSize
+
+/** The public keys of all validators in the bytes of a state, concatenated. */
+export function pubkeysIn(config: BeaconConfig, slot: number, bytes: Uint8Array): Uint8Array {
+  const records = fieldIn(config, slot, bytes, 'validators')
+  const count = records.length / recordSize
+  const pubkeys = new Uint8Array(count * pubkeySize)
+  for (let index = 0; index < count; index++)
+    pubkeys.set(records.subarray(index * recordSize, index * recordSize + pubkeySize), index * pubkeySize)
+  return pubkeys
+}
 
 export const checkpointOf = ({ epoch, root }: EngineCheckpoint): Checkpoint => ({ epoch, root: rootText(root) })
 
