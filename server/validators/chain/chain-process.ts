@@ -10,8 +10,8 @@ import type { ChainReply, ChainRequest, ChainStart, InputOf, OperationName, Outp
 
 const deathsMax = 3
 const deathsWithinMs = 600_000
-/** Of calls without a limit of their own. Loading and saving a large state takes up to a minute. */
-const callMsMax = 300_000
+/** Of calls without a limit of their own. Loading a large state takes a minute, and many times that on a busy machine. */
+const callMsMax = 900_000
 
 const blockMs = 10_000
 
