@@ -120,7 +120,7 @@ async function onPostgres(url: string): Promise<void> {
   printRow('PostgreSQL: CPU per record, node and database', `${cpuMs.toFixed(2)} ms`, '≤ 0.6 ms')
   printRow('PostgreSQL: two servers, two feeds', `${Math.round(perSecond)} records/s`, '≥ 1500/s')
   printRow(
-    'PostgreSQL: growth / written a day',
+    'PostgreSQL without vacuum: growth / written',
     `${gigabytes(growthPerDay * scale)} / ${gigabytes(writtenPerDay * scale)}`,
     '',
   )
