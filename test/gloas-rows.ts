@@ -127,8 +127,8 @@ export function gloasRows(truth: GloasTruth, until: number): Row[] {
     const mean = Math.floor(rewards.reduce((sum, gwei) => sum + gwei, 0) / rewards.length)
     const byValidator = new Map(rows.map((row) => [row.validator, row]))
     const slashed = new Set(slashings.filter(({ slot }) => epochOf(slot) <= epoch + 1).map((entry) => entry.validator))
-    const { parts = {}, start = [] } = truth.balanceChanges[epoch] ?? {}
-    return Array.from({ length: start.length }, (_, validator): Row => {
+    const { parts = {}, end = [] } = truth.balanceChanges[epoch] ?? {}
+    return Array.from({ length: end.length }, (_, validator): Row => {
       const row = byValidator.get(validator)
       const proposed = slots.filter(({ proposer }) => proposer === validator)
       const { withdrawals = 0, deposits = 0, consolidations = 0, ...duties } = parts[validator] ?? {}
@@ -153,6 +153,9 @@ export function gloasRows(truth: GloasTruth, until: number): Row[] {
         ),
         execution_unknown: row ? 1 : 0,
         earnings: Object.values(duties).reduce((sum, gwei) => sum + gwei, 0),
+        deposited: deposits,
+        withdrawn: Math.abs(withdrawals),
+        consolidated: consolidations,
       }
     })
   })

@@ -88,11 +88,13 @@ export class ChainState {
   }
 
   /** Earnings count for the epoch whose first state precedes them. */
-  earn(index: number, amount: bigint, slot: number): void {
+  /** Returns the change of the balance, which does not fall below zero. */
+  earn(index: number, amount: bigint, slot: number): bigint {
     const validator = this.at(index)
     const applied = validator.balance + amount < 0n ? -validator.balance : amount
     validator.balance += applied
     this.truth.add(Math.floor((slot - 1) / this.plan.slotsPerEpoch), index, 'earnings', applied)
+    return applied
   }
 
   enter(identity: Identity, balance: bigint, activation: number): void {

@@ -13,13 +13,12 @@ import { profiles } from '#test/simulator/profiles.ts'
 import { type CompletedNetwork, simulateNetwork } from '#test/simulator/simulate-network.ts'
 import { emptyDuties, storedRows } from '#test/stored-duties.ts'
 import { sumTruth } from '#test/sum-truth.ts'
-import { truthMeasures } from '#test/truth-measures.ts'
+import { assertOnlyTransfers, truthMeasures } from '#test/truth-measures.ts'
 import { coveredEpochs } from '#validators/duties/coverage.ts'
 import { openDepositReader } from '#validators/ingest/deposits/follow-deposits.ts'
 import { Follower } from '#validators/ingest/follow.ts'
 import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
 import { createExecutionSource } from '#validators/ingest/read/execution.ts'
-import { transfers } from '#validators/method/measures.ts'
 import { createSeededRandom, type SeededRandom } from '../seeded-random.ts'
 import { openExecution } from './execution.ts'
 import { type BeaconNodeOptions, openNode } from './node.ts'
@@ -114,14 +113,7 @@ async function assertTruth(
       }
     }
   }
-  // A validator without duties has a row only if its balance changed.
-  for (const [key, row] of remaining) {
-    assert(
-      transfers.some((name) => row[name] !== 0),
-      `no unexpected row ${key}`,
-    )
-    for (const name of truthMeasures) assert.equal(row[name], 0, `${key}: ${name}`)
-  }
+  assertOnlyTransfers(remaining)
   if (world.plan.hasExecution) await assertDeposits(context, world)
 }
 

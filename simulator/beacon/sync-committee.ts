@@ -17,13 +17,13 @@ export function applySync(
   let gwei = 0n
   seats.forEach((validator, at) => {
     const signed = bits[at] === true
-    chain.earn(validator, signed ? seat : -seat, slot)
+    const applied = chain.earn(validator, signed ? seat : -seat, slot)
     if (signed) {
       gwei += share
       truth.add(epoch, validator, 'sync_signatures', 1)
       truth.add(epoch, validator, 'sync_reward', seat)
     } else {
-      truth.add(epoch, validator, 'sync_penalty', -seat)
+      truth.add(epoch, validator, 'sync_penalty', applied)
       truth.add(epoch, validator, 'missed_sync_reward', seat)
     }
   })

@@ -22,7 +22,7 @@ import { SeededBehaviour } from '#test/simulator/seeded-behaviour.ts'
 import { simulateScenario } from '#test/simulator/simulate-network.ts'
 import { storedRows } from '#test/stored-duties.ts'
 import { sumTruth } from '#test/sum-truth.ts'
-import { truthMeasures } from '#test/truth-measures.ts'
+import { assertOnlyTransfers, truthMeasures } from '#test/truth-measures.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
 import { createEpochProcessor } from './epochs/epoch-processor.ts'
 import { Follower } from './follow.ts'
@@ -201,8 +201,8 @@ async function assertTruth({ chain, context, server: { settings } }: Followed, h
       }
       rows.delete(label)
     }
-    const unexpected = [...rows.keys()].filter((label) => label.startsWith(`hour ${hour},`))
-    assert.deepEqual(unexpected, [])
+    const unexpected = [...rows].filter(([label]) => label.startsWith(`hour ${hour},`))
+    for (const [label, hourRows] of unexpected) assertOnlyTransfers(new Map(hourRows.map((row) => [label, row])))
   }
 }
 

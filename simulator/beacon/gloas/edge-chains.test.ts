@@ -10,7 +10,7 @@ import type { DisruptionPlan } from '#test/simulator/seeded-behaviour.ts'
 import { type CompletedNetwork, simulateNetwork, simulateScenario } from '#test/simulator/simulate-network.ts'
 import { emptyDuties, storedRows } from '#test/stored-duties.ts'
 import { sumTruth } from '#test/sum-truth.ts'
-import { truthMeasures } from '#test/truth-measures.ts'
+import { assertOnlyTransfers, truthMeasures } from '#test/truth-measures.ts'
 import { coveredEpochs } from '#validators/duties/coverage.ts'
 import { Follower } from '#validators/ingest/follow.ts'
 import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
@@ -80,7 +80,7 @@ async function assertIngested(world: CompletedNetwork, options: BeaconNodeOption
       stored.delete(`${epoch} ${validator}`)
     }
   }
-  assert.deepEqual([...stored.keys()], [], 'no unexpected rows')
+  assertOnlyTransfers(stored)
 }
 
 /** By slot, since Gloas: whether the payload is part of the chain. */

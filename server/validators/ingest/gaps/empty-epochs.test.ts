@@ -15,7 +15,7 @@ import type { DisruptionPlan } from '#test/simulator/seeded-behaviour.ts'
 import { type CompletedNetwork, simulateNetwork } from '#test/simulator/simulate-network.ts'
 import { emptyDuties, storedRows } from '#test/stored-duties.ts'
 import { sumTruth } from '#test/sum-truth.ts'
-import { truthMeasures } from '#test/truth-measures.ts'
+import { assertOnlyTransfers, truthMeasures } from '#test/truth-measures.ts'
 import { coveredEpochs } from '../../duties/coverage.ts'
 import { listMissedDuties, missedKinds, payloadFlags } from '../../duties/missed.ts'
 import { Follower } from '../follow.ts'
@@ -65,7 +65,7 @@ async function assertIngested(world: CompletedNetwork, options: BeaconNodeOption
       stored.delete(`${epoch} ${validator}`)
     }
   }
-  assert.deepEqual([...stored.keys()], [], 'no unexpected rows')
+  assertOnlyTransfers(stored)
 }
 
 const forms: Readonly<Record<string, BeaconNodeOptions>> = {
