@@ -83,7 +83,7 @@ function success(
 ): SchemaObject {
   const isAlternative = there.length > 1 || failures.length > 0
   // Generated clients take the first alternative that fits, and a result of several types fits anything.
-  const strictFirst = there.toSorted((a, b) => Number(hasLooseResult(a)) - Number(hasLooseResult(b)))
+  const strictFirst = [...there].sort((a, b) => Number(hasLooseResult(a)) - Number(hasLooseResult(b)))
   const replies = strictFirst.map(({ id, reply }) =>
     isAlternative ? components.add(replyName(id), reply) : components.use(reply),
   )

@@ -1,5 +1,6 @@
 // The migrations of all databases. Migration 1 is the whole schema (./schema). To change a released schema, append a
 // migration with the next number; never edit a released one.
+import { hash } from 'node:crypto'
 import { accessSchema, coverageSchema, cursorsSchema, leasesSchema } from './schema/core.ts'
 import { dutiesSchema } from './schema/duties.ts'
 import { explorerSchema, explorerSecretsSchema } from './schema/explorer.ts'
@@ -10,12 +11,17 @@ import type { Migration, StateDialect } from './state.ts'
 
 type Schema = (dialect: StateDialect) => readonly string[]
 
-/** Migration 1. Databases whose migration 1 has another name are refused (migrate.ts). */
-const schemaOf = (...parts: readonly Schema[]): Migration => ({
-  id: 1,
-  name: 'schema',
-  up: (dialect) => parts.flatMap((part) => part(dialect)),
-})
+/** For the name only, which is the same on all engines. */
+const plainDialect: StateDialect = { bytes: 'blob', strict: '', clustered: '' }
+
+/**
+ * Migration 1. Its name follows from its statements: databases whose migration 1 has another name are refused, because a
+ * development version with other tables wrote them (migrate.ts).
+ */
+function schemaOf(...parts: readonly Schema[]): Migration {
+  const up = (dialect: StateDialect) => parts.flatMap((part) => part(dialect))
+  return { id: 1, name: `schema ${hash('sha256', JSON.stringify(up(plainDialect)), 'hex').slice(0, 8)}`, up }
+}
 
 /** Of `state.sqlite`. In a server, the main thread writes it. */
 const stateSchemas = [accessSchema, fxSchema, explorerSecretsSchema]

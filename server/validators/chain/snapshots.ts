@@ -6,7 +6,7 @@
 //    state is loaded. A file that cannot be loaded is deleted.
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { ChainCaller } from './chain-process.ts'
+import { type ChainCaller, ChainProcessError } from './chain-process.ts'
 import type { EpochStartId, LoadedState, Root } from './messages.ts'
 
 const newestKept = 2
@@ -52,7 +52,9 @@ export class Snapshots {
     for (const { file, stateRoot } of (await this.list()).filter((snapshot) => snapshot.epoch <= epoch).reverse()) {
       try {
         return await process.call('loadState', { file, stateRoot })
-      } catch {
+      } catch (error) {
+        // The process has died or was too slow, which says nothing about the file.
+        if (error instanceof ChainProcessError) throw error
         await rm(file, { force: true })
       }
     }
