@@ -10,10 +10,12 @@ export function addRetention(program: Command): void {
   program
     .command('retention')
     .description('Delete old data.')
+    .addHelpText('after', '\nExample:\n  $ tetrad retention run --json')
     .command('run')
     .description(
       'Trust the clock of this machine, and delete what is due by it: quotes, idempotency keys and market versions. Use it if the doctor reports that the clock is ahead of the proven time, and the clock is right. What was deleted does not come back.',
     )
+    .addHelpText('after', '\nExample:\n  $ tetrad retention run --data ./data')
     .action(async (_: unknown, command: Command) => {
       const options = command.optsWithGlobals<CommonOptions>()
       const report = await withActivity('Deleting', () => deleteNow(options), { quiet: options.json })

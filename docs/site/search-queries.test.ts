@@ -10,7 +10,7 @@ const queries = [
   ['cors', 'behaviour/http.html'],
   ['install', 'install.html'],
   ['reverse proxy nginx', 'operations.html'],
-  ['python', 'clients/rated-python.html'],
+  ['rated python', 'clients/rated-python.html'],
   ['docker', 'operations.html'],
   ['systemd', 'operations.html'],
   ['postgres', 'scaling.html'],

@@ -147,7 +147,10 @@ function headerCheck({ headers = {}, input }: Endpoint, aliases: readonly string
   const known = Object.values(headers)
   if (known.length === 0) return undefined
   const defaults = new Map(
-    Object.entries(headers).map(([name, header]) => [header, (input.properties[name] as JsonSchema).default]),
+    Object.entries(headers).map(([name, header]) => [
+      header,
+      (input.properties[name] as JsonSchema | undefined)?.default,
+    ]),
   )
   const harmless = new Set([...known, ...aliases.map((alias) => alias.toLowerCase())])
   return (sent, problems, ignore) => {
