@@ -13,6 +13,8 @@ export interface Result {
   readonly name: string
   /** `suite`: only counted if it failed outside its tests, or was skipped. */
   readonly outcome: 'passed' | 'failed' | 'skipped' | 'suite'
+  /** How it failed beside other processes, if it passed when its process ran again alone. */
+  readonly failedFirst?: string
   /** Why it was skipped, or how it failed. */
   readonly reason?: string
   /** CPU time since the result before it. Tests of a process run one after another. */

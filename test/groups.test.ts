@@ -93,3 +93,14 @@ test('a run ends and fails if a test leaves something open', () => {
   assert.match(stdout, /\n +A test left something open: .*Timeout/)
   assert.equal(status, 1)
 })
+
+test('a process that fails runs once more alone, and the summary names what passed only then', () => {
+  const { status, stdout } = runFile('test/fails-once.ts')
+  assert.match(stdout, /▸ Repeated alone: test\n/)
+  assert.match(
+    stdout,
+    /UNSTABLE, passed only alone: test\/fails-once\.ts: passes the second time\n +AssertionError.*too early/,
+  )
+  assert.match(stdout, /\n1 passed, 0 failed, 0 skipped\n/)
+  assert.equal(status, 0)
+})

@@ -16,6 +16,7 @@ import { consoleBuild } from './console-build.ts'
 import { childrenCpuMs, totalCpuMs } from './cpu-time.ts'
 import { type Batch, batchesOf, batchesOfOtherClients, batchesOnNode24, type Group, groupOf, groups } from './groups.ts'
 import { installNode24, node24 } from './node-24.ts'
+import { type BatchResult, toRepeat, withFirstFailures } from './repeat.ts'
 import { notTestedLine, summaryOf } from './summary.ts'
 import type { DemoReady } from './template.ts'
 
@@ -69,8 +70,15 @@ async function runAll(): Promise<Result[]> {
     const checks = runTasks(chosen.has('checks') && isComplete ? checkTasks() : [])
     if (isComplete && batches.length > 0) await prepare(work)
     process.stdout.write(`\n▸ ${files.length} test files in ${batches.length} processes, seed ${seed}\n`)
-    const tested = await runTasks(batches.map((batch, index) => testTask(batch, work, index)))
-    return [...(await checks), ...tested]
+    const tested = await runTasks(batches.map((batch, index) => testTask(batch, work, String(index))))
+    const repeats = toRepeat(tested, options.long === true)
+    if (repeats.length > 0) process.stdout.write(`\n▸ Repeated alone: ${repeats.map(({ name }) => name).join(', ')}\n`)
+    for (const first of repeats) {
+      const batch = batches.find(({ name }) => name === first.name)
+      const [second] = batch ? await runTasks([testTask(batch, work, `repeated-${batches.indexOf(batch)}`)]) : []
+      if (second) tested.splice(tested.indexOf(first), 1, withFirstFailures(first, second))
+    }
+    return [...(await checks), ...tested].flatMap(({ results }) => results)
   } finally {
     await endDemo()
     rmSync(work, { recursive: true, force: true })
@@ -154,21 +162,21 @@ function freeBytes(folder: string): number {
 }
 
 /** More tasks than cores, because many tests wait for a server, a browser or a timer. */
-async function runTasks(tasks: readonly Task[]): Promise<Result[]> {
+async function runTasks(tasks: readonly Task[]): Promise<BatchResult[]> {
   const waiting = [...tasks]
-  const results: Result[] = []
+  const all: BatchResult[] = []
   const workers = Array.from({ length: availableParallelism() * 3 }, async () => {
     for (let task = waiting.shift(); task; task = waiting.shift()) {
       const startMs = performance.now()
-      const { results: taskResults, cpuMs } = await task.run()
-      const hasPassed = taskResults.every(({ outcome }) => outcome !== 'failed')
+      const { results, cpuMs } = await task.run()
+      const hasPassed = results.every(({ outcome }) => outcome !== 'failed')
       const times = `${secondsOf(performance.now() - startMs)} s, CPU ${secondsOf(cpuMs)} s`
       process.stdout.write(`${hasPassed ? '✔' : '✖'} ${task.name} (${times})\n`)
-      results.push(...taskResults)
+      all.push({ name: task.name, results })
     }
   })
   await Promise.all(workers)
-  return results
+  return all
 }
 
 const secondsOf = (ms: number): string => (ms / 1000).toFixed(1)
@@ -202,12 +210,12 @@ const checkTask = (name: string, program: string, args: readonly string[]): Task
   },
 })
 
-function testTask({ name, files, client, isOnNode24 }: Batch, work: string, index: number): Task {
+function testTask({ name, files, client, isOnNode24 }: Batch, work: string, folder: string): Task {
   return {
     name,
     async run() {
-      const report = join(work, `report-${index}.ndjson`)
-      const temporary = join(work, String(index))
+      const report = join(work, `report-${folder}.ndjson`)
+      const temporary = join(work, folder)
       mkdirSync(temporary)
       const args = [join(import.meta.dirname, 'batch.ts'), report, ...files]
       const env = {

@@ -12,6 +12,7 @@ export function summaryOf(results: readonly Result[], leftOut: readonly string[]
   const passed = results.filter(({ outcome }) => outcome === 'passed')
   const failed = results.filter(({ outcome }) => outcome === 'failed')
   const skipped = results.filter(({ outcome }) => outcome === 'skipped')
+  const unstable = results.filter(({ failedFirst }) => failedFirst !== undefined)
   const skippedLines = skipped.map(({ file, name, reason }) => `${file}: ${name} (${reason})`)
   const notRun = [...leftOut, ...skippedLines]
   return [
@@ -21,12 +22,17 @@ export function summaryOf(results: readonly Result[], leftOut: readonly string[]
     'Most CPU time:',
     ...costliest(results),
     ...(notRun.length > 0 ? ['', 'LEFT OUT:', ...notRun.map((line) => `  ${line}`)] : []),
-    ...failed.map(({ file, name, reason }) => `\n✖ ${file}: ${name}\n${(reason ?? '').replaceAll(/^/gm, '    ')}`),
+    ...unstable.map(
+      ({ file, name, failedFirst }) => `\nUNSTABLE, passed only alone: ${file}: ${name}\n${indent(failedFirst)}`,
+    ),
+    ...failed.map(({ file, name, reason }) => `\n✖ ${file}: ${name}\n${indent(reason)}`),
     '',
     `${passed.length} passed, ${failed.length} failed, ${skipped.length} skipped`,
     '',
   ].join('\n')
 }
+
+const indent = (text = ''): string => text.replaceAll(/^/gm, '    ')
 
 /** What was not tested and why, in one line. Empty if everything was. */
 export function notTestedLine(results: readonly Result[], leftOut: readonly string[]): string {
