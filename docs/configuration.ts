@@ -3,6 +3,7 @@
 import type { JsonSchema } from '#api/contract/schema.ts'
 import { type Leaf, leaves, settingsNode } from '#runtime/config/leaves.ts'
 import { defaultFile, otherVariables } from '#runtime/config.ts'
+import { textFor } from '#runtime/settings/server.ts'
 import { wrapParagraph } from './endpoints.ts'
 
 const otherDescriptions: Readonly<Record<string, string>> = {
@@ -22,14 +23,16 @@ export function configurationSchema(): object {
 }
 
 function withOptionalDefaults(node: JsonSchema): JsonSchema {
-  const { required, properties, items, ...rest } = node
+  const { required, properties, items, [textFor]: member, ...rest } = node
   const stillRequired = required?.filter((name) => properties?.[name]?.default === undefined) ?? []
-  return {
+  const schema = {
     ...rest,
     ...(stillRequired.length > 0 && { required: stillRequired }),
     ...(properties && { properties: mapProperties(properties) }),
     ...(items && { items: withOptionalDefaults(items) }),
   }
+  const text = member === undefined ? undefined : properties?.[member]
+  return text ? { anyOf: [text, schema] } : schema
 }
 
 const mapProperties = (properties: Readonly<Record<string, JsonSchema>>) =>

@@ -41,6 +41,8 @@ export interface JsonSchema {
   readonly minItems?: number
   readonly maxItems?: number
   readonly [bigMark]?: true
+  /** Of settings: the member that a text in place of the object means. */
+  readonly 'x-text-for'?: string
 }
 
 /** Not enumerable, so that it is neither printed nor copied with the schema. */

@@ -65,3 +65,21 @@ test('a beacon node of another chain fails the check', async () => {
   const reason = `it is on another chain: genesisUnix is ${chain.genesisUnix}, not 1606824023`
   assert.ok(refused?.startsWith(`fail: refused: mainnet: ${node.url}: ${reason}`))
 })
+
+test('an execution node of another chain fails the check of its network, with the setting', async () => {
+  const chain = new SimulatedChain({ seed: 'execution', id: '32382' })
+  chain.mine(3)
+  await using node = new LimitedNode(chain)
+  const rpc = [{ url: await node.listen() }]
+  const about = async (execution: object) => {
+    const settings = settingsWith({ validators: { networks: { hoodi: { execution: { rpc, ...execution } } } } })
+    const findings = await connectivityFindings({ settings, clock: systemClock })
+    return findings.find(({ name }) => name === 'execution hoodi') ?? assert.fail('not checked')
+  }
+  const refused = await about({})
+  assert.equal(refused.level, 'fail')
+  assert.match(refused.message, /^refused: .* is on chain 32382, not 560048$/)
+  assert.match(refused.todo ?? '', /set validators\.networks\.hoodi\.execution\.chainId/)
+  const { level, message } = await about({ chainId: '32382' })
+  assert.deepEqual([level, message], ['ok', `reachable, chain 32382, block ${chain.head.number}`])
+})

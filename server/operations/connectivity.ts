@@ -12,7 +12,10 @@ import { timeoutSignal } from '#runtime/clock.ts'
 import { OtherChainError, openBeacon } from '#sources/beacon/client.ts'
 import type { UnknownFork } from '#sources/beacon/consensus.ts'
 import type { ChainIdentity } from '#sources/beacon/endpoint.ts'
+import { headerCall } from '#sources/evm/blocks.ts'
 import { describeLimitations } from '#sources/evm/capabilities.ts'
+import { toHeader } from '#sources/evm/large-results.ts'
+import { openRpc } from '#sources/evm/rpc.ts'
 import { cleanUrl, fetchJson } from '#sources/http-client.ts'
 import { openRedis } from '#sources/redis.ts'
 import { clockLeadMs } from '#sources/remote-time.ts'
@@ -33,6 +36,7 @@ export async function connectivityFindings(
     ...chainChecks(context),
     ...rateChecks(context),
     ...beaconChecks(context),
+    ...executionChecks(context),
     ...feedChecks(context),
     ...limitsChecks(context),
     clickhouseFindings(context),
@@ -112,6 +116,32 @@ function beaconChecks({ settings, clock }: Pick<Context, 'settings' | 'clock'>):
   })
 }
 
+/** Each node alone, because the next one takes over if the first is refused. */
+function executionChecks({ settings, clock }: Pick<Context, 'settings' | 'clock'>): PendingFindings[] {
+  return networks.flatMap((network) => {
+    const { chainId, rpc } = settings.validators.networks[network].execution
+    return rpc.map((node) => {
+      const name = `execution ${network}`
+      return runCheck(name, 'check the URL, the node and its log', async () => {
+        const client = openRpc({ chain: chainId, rpc: [node], clock })
+        const untilMs = clock.monotonicMs() + checkTimeoutMs
+        const [outcome] = await client.call([headerCall('latest')], { untilMs, attemptsMax: 2 })
+        const [health] = client.health()
+        if (health?.otherChain !== undefined) {
+          const message = `refused: ${health.name} is on chain ${health.otherChain}, not ${chainId}`
+          return [failFinding(name, message, otherExecutionTodo(network, health.otherChain))]
+        }
+        if (outcome?.is !== 'result')
+          return [failFinding(name, outcome?.message ?? 'no response', 'check the URL, the node and its log')]
+        return [okFinding(name, `reachable, chain ${chainId}, block ${toHeader(outcome.result).number}`)]
+      })
+    })
+  })
+}
+
+const otherExecutionTodo = (network: string, reported: string): string =>
+  `use a node of ${network}; if its execution chain is ${reported}, set validators.networks.${network}.execution.chainId`
+
 /** A warning: if the fork has started, the finding about the network fails (network-findings.ts). */
 function forkFinding(name: string, identity: ChainIdentity, fork: UnknownFork): DoctorFinding {
   const date = new Date(epochStartMs(identity, fork.epoch as Epoch)).toISOString()
@@ -154,7 +184,10 @@ const echo = 'return {1}'
 const sourceUrls = ({ settings }: Pick<Context, 'settings' | 'clock'>): readonly string[] => [
   ...settings.explorer.chains.flatMap(({ rpc }) => rpc.map(({ url }) => url)),
   ...settings.fx.sources.flatMap(({ url }) => (url === undefined ? [] : [url])),
-  ...networks.flatMap((network) => settings.validators.networks[network].beacon.urls),
+  ...networks.flatMap((network) => {
+    const { beacon, execution } = settings.validators.networks[network]
+    return [...beacon.urls, ...execution.rpc.map(({ url }) => url)]
+  }),
   ...settings.markets.feeds.map(({ url }) => url),
 ]
 

@@ -490,3 +490,11 @@ describe('coverage', () => {
     assert.notEqual(second.at, first.at)
   })
 })
+
+test('chains without a node and without stored blocks are not listed', async () => {
+  await using context = await openContext({ explorer: { chains: undefined } })
+  const names = async () => (await coverageReport(context)).streams.map(({ name }) => name)
+  assert.deepEqual(await names(), [])
+  await context.ingest.write((tx) => addCoverage(tx, blocksStream('137'), 0, 10))
+  assert.deepEqual(await names(), ['chain 137'])
+})

@@ -135,6 +135,8 @@ async function chainStreams(context: AppContext): Promise<Stream[]> {
   for (const { id, mode, rpc } of context.settings.explorer.chains) {
     const chainCoverage = await getChainCoverage(context, id)
     const { blocks, covered, confirmedMs } = chainCoverage
+    // The default chains, and chains that only have labels.
+    if (rpc.length === 0 && covered.length === 0) continue
     const position = measureCoverage(blocks, covered)
     const problems = getIndexProblems(context, id)
     const failed = describeFailedPasses(problems)

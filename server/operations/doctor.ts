@@ -134,14 +134,15 @@ function aboutStream(stream: Stream): DoctorFinding {
     ? `${unitOf(stream)} ${first.from} to ${first.until - 1} are missing${more}`
     : 'nothing has been read yet'
   const total = (until ?? 0) - (from ?? 0)
+  const why = group === 'validators' && problem !== undefined ? `: ${problem}` : ''
   switch (status) {
     case 'stale':
       if (group === 'explorer' && problem !== undefined) return failFinding(name, `stale: ${problem}${age}`, staleTodo)
       return failFinding(
         name,
         ageSeconds === null
-          ? 'nothing has been read yet, and no data arrives'
-          : `stale: no data arrives${share === null ? '' : `, ${shareText(stream)} read`}${age}`,
+          ? `nothing has been read yet, and no data arrives${why}`
+          : `stale: no data arrives${share === null ? '' : `, ${shareText(stream)} read`}${age}${why}`,
         'check that the server is running; its log has the errors of this source',
       )
     case 'gaps':

@@ -97,6 +97,16 @@ describe('precedence', () => {
     assert.deepEqual(settings.aliases.paths, { '/old': '/v2/api' })
   })
 
+  test('a node may be a URL in place of an entry', async () => {
+    const chains = "explorer:\n  chains: [{ id: '1', name: One, rpc: [http://a.test, { url: http://b.test }] }]\n"
+    const networks = 'validators: { networks: { hoodi: { execution: { rpc: [http://c.test] } } } }\n'
+    const { settings } = await load(chains + networks)
+    const urlsOf = (nodes: readonly { readonly url: string }[] = []) => nodes.map(({ url }) => url)
+    assert.deepEqual(urlsOf(settings.explorer.chains[0]?.rpc), ['http://a.test', 'http://b.test'])
+    const { rpc } = settings.validators.networks.hoodi.execution
+    assert.deepEqual([urlsOf(rpc), rpc[0]?.batchMax], [['http://c.test'], 50])
+  })
+
   test('an empty variable counts as not set', async () => {
     assert.equal((await load('server: { port: 5 }', { env: { TETRAD_SERVER_PORT: '' } })).settings.server.port, 5)
   })

@@ -14,6 +14,7 @@ import { aliasProblems } from './settings/aliases.ts'
 import { duplicateProblems } from './settings/duplicate-problems.ts'
 import { fxProblems } from './settings/fx.ts'
 import { takeoverProblems } from './settings/fx-sources.ts'
+import { textFor } from './settings/server.ts'
 import { type Settings, SettingsSchema } from './settings.ts'
 
 export const defaultFile = 'tetrad.yaml'
@@ -191,7 +192,18 @@ function withOverrides(fileValue: unknown, overrides: readonly Override[]): unkn
   const root =
     fileValue === undefined || fileValue === null ? {} : withoutNulls(structuredClone(fileValue), settingsNode)
   for (const { leaf, value } of overrides) if (value !== undefined) put(root, leaf.path, value)
-  return root
+  return withoutTexts(root, settingsNode)
+}
+
+/** Replaces texts by the objects that they mean (`textFor`). */
+function withoutTexts(value: unknown, node: JsonSchema): unknown {
+  const member = node[textFor]
+  if (typeof value === 'string' && member !== undefined) return { [member]: value }
+  if (Array.isArray(value) && node.items) return value.map((item) => withoutTexts(item, node.items as JsonSchema))
+  if (!isObject(value)) return value
+  for (const [name, inner] of Object.entries(node.properties ?? {}))
+    if (value[name] !== undefined) value[name] = withoutTexts(value[name], inner)
+  return value
 }
 
 /** Does nothing if the file has a text or a list instead of a section. The schema reports that. */

@@ -1,16 +1,19 @@
 // Settings of group A: the served chains and their nodes, limits of a funding search, and label lists.
 import { PatternText, type Static, Type, withDefault } from '#api/contract/kit.ts'
 import { chainNames } from '#shared/chain-names.ts'
-import { boolean, choice, integer, list, object, section, wholeNumber } from './server.ts'
+import { boolean, choice, integer, list, object, section, textFor, wholeNumber } from './server.ts'
 
-export const Rpc = object({
-  url: PatternText('^https?://', 'begin with http:// or https://', {
-    description: 'JSON-RPC URL of a node. A key in the URL is never logged.',
-  }),
-  perSecond: integer(0, 0, 100_000, 'Calls in any rolling second; each call of a batch counts. 0: no limit.'),
-  batchMax: integer(50, 1, 1000, 'Calls per batch request. 1: the node supports no batches.'),
-  timeoutMs: integer(10_000, 100, 600_000, 'Time limit of one request.'),
-})
+export const Rpc = object(
+  {
+    url: PatternText('^https?://', 'begin with http:// or https://', {
+      description: 'JSON-RPC URL of a node. A key in the URL is never logged.',
+    }),
+    perSecond: integer(0, 0, 100_000, 'Calls in any rolling second; each call of a batch counts. 0: no limit.'),
+    batchMax: integer(50, 1, 1000, 'Calls per batch request. 1: the node supports no batches.'),
+    timeoutMs: integer(10_000, 100, 600_000, 'Time limit of one request.'),
+  },
+  { [textFor]: 'url' },
+)
 
 const Chain = object({
   id: Type.String({ pattern: '^[1-9]\\d{0,18}$', description: 'Chain id, as in `chainid`.' }),
@@ -37,7 +40,7 @@ const Chain = object({
         `Default: 300000 for the chains ${Object.keys(chainNames).join(', ')}, otherwise 0.`,
     }),
   ),
-  rpc: list(Rpc, 16, 'Nodes, best first. The next one is used when one fails.'),
+  rpc: list(Rpc, 16, 'Nodes, best first, as entries or as URLs. The next one is used when one fails.'),
 })
 export type ChainSettings = Static<typeof Chain>
 

@@ -7,9 +7,14 @@ export { boolean, choice, integer }
 
 type Members = Parameters<typeof Type.Object>[0]
 
+/** The member of an object that a text in its place means: `http://…` for `{ url: http://… }`. */
+export const textFor = 'x-text-for'
+
 /** An object without other members. */
-export const object = <P extends Members>(members: P, options: { readonly description?: string } = {}) =>
-  Type.Object(members, { additionalProperties: false, ...options })
+export const object = <P extends Members>(
+  members: P,
+  options: { readonly description?: string; readonly [textFor]?: string } = {},
+) => Type.Object(members, { additionalProperties: false, ...options })
 
 /** An optional object whose members all have defaults. */
 export const section = <P extends Members>(members: P, description: string) =>

@@ -82,7 +82,8 @@ const network = ({ genesisUnix }: KnownChain, chainId: string) =>
           rpc: list(
             Rpc,
             16,
-            'Execution nodes for priority fees, builder payments and deposit addresses. Empty: these fields are unknown.',
+            'Execution nodes for priority fees, builder payments and deposit addresses, as entries or as URLs. Empty: these ' +
+              'fields are unknown.',
           ),
           feeRecipients: list(
             Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' }),

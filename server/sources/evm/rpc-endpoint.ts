@@ -79,9 +79,10 @@ export function createRpcEndpoint({
   let nextId = 1
   /** Rule 2: since the last failure, the node has reported the right chain id. */
   let isVerified = false
-  let isWrongChain = false
+  /** The chain that the node reported, if it is another one. */
+  let otherChain: string | undefined
 
-  const isRefused = (): boolean => isWrongChain && backoff.remainingMs > 0
+  const isRefused = (): boolean => otherChain !== undefined && backoff.remainingMs > 0
 
   function backOff(reason: string, forMs?: number): void {
     isVerified = false
@@ -135,8 +136,8 @@ export function createRpcEndpoint({
       throw new FetchError('text', `${name} did not return its chain id: ${outcome?.message ?? 'no result'}`)
     }
     const reported = quantityText(outcome.result)
-    isWrongChain = reported !== chain
-    if (isWrongChain) {
+    otherChain = reported === chain ? undefined : reported
+    if (otherChain !== undefined) {
       const reason = `${name} is on chain ${reported}, not ${chain}: refused; correct this URL or the chain it is configured for`
       backOff(reason, wrongChainBackoffMs)
       throw new FetchError('address', reason)
@@ -206,6 +207,7 @@ export function createRpcEndpoint({
     isUnreachable: () => backoff.isUnreachable,
     /** On the wrong chain: do not wait for it. */
     isRefused,
+    otherChain: () => otherChain,
     /** Time until it may be used again; 0: now. */
     backoffRemainingMs: () => backoff.remainingMs,
     /** Do not use the node for a while. */

@@ -47,11 +47,18 @@ export interface Rpc {
   results(calls: readonly RpcCall[], options?: RpcCallOptions): Promise<unknown[]>
   counts(): RpcCounts
   /** The problem of each node; undefined if it is healthy. */
-  health(): readonly { readonly name: string; readonly trouble: string | undefined }[]
+  health(): readonly RpcHealth[]
   /** Time until a node may be used; 0: now. */
   backoffRemainingMs(): number
   /** A client for the nodes with these indices in the configuration. */
   of(indices: readonly number[]): Rpc
+}
+
+export interface RpcHealth {
+  readonly name: string
+  readonly trouble: string | undefined
+  /** The id of the chain that the node reported, if it is another one. */
+  readonly otherChain?: string | undefined
 }
 
 export interface RpcOptions {
@@ -105,7 +112,11 @@ function createClient(
       })
     },
     counts,
-    health: () => endpoints.map(({ name, trouble }) => ({ name, trouble: trouble() })),
+    health: () =>
+      endpoints.map(({ name, trouble, otherChain }) => ({
+        ...{ name, trouble: trouble() },
+        ...(otherChain() !== undefined && { otherChain: otherChain() }),
+      })),
     backoffRemainingMs: () => Math.min(...endpoints.map((endpoint) => endpoint.backoffRemainingMs())),
     of(indices) {
       const selected = endpoints.filter(({ index }) => indices.includes(index))

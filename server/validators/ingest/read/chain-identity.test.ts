@@ -5,6 +5,7 @@ import { describe, test } from 'node:test'
 import { knownChains } from '#core/known-chains.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { openLog } from '#runtime/log.ts'
+import { openExecution } from '#simulator/beacon/execution.ts'
 import { jsonAt, openAlteringProxy } from '#test/altering-proxy.ts'
 import { openNodeOfRun } from '#test/client-of-run.ts'
 import { openContext, plainSettings } from '#test/context.ts'
@@ -52,6 +53,20 @@ async function startServer(urls: readonly string[], changes: object = {}) {
   }
   return { lines, read, [Symbol.asyncDispose]: () => plain[Symbol.asyncDispose]() }
 }
+
+test('execution nodes of another chain stop ingest at once, with the reason and the setting', async () => {
+  const paying = simulateNetwork('identity', { epochs: 8, hasExecution: true, outage: { from: 0, until: 0 } })
+  await using node = await openNodeOfRun(paying)
+  await using execution = await openExecution(paying, '32382')
+  await using server = await startServer([node.url], { genesisUnix: paying.genesisUnix })
+  const { finding, epochs } = await server.read({
+    ...{ genesisUnix: paying.genesisUnix, execution: { rpc: [{ url: execution.url }] } },
+  })
+  assert.deepEqual([finding?.ok, epochs], [false, 0])
+  const setting = 'validators\\.networks\\.mainnet\\.execution\\.chainId'
+  const reason = new RegExp(`its execution nodes are refused: mainnet: .* is on chain 32382, not 1: .*${setting}`)
+  assert.match(finding?.message ?? '', reason)
+})
 
 describe('a node of another network', () => {
   test('is refused on a new data folder, in the log and in /readyz', async () => {

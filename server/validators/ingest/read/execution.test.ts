@@ -230,12 +230,15 @@ test('nodes and fee recipients are taken from the settings', async () => {
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     const read = async (execution: object) => {
       const settings = settingsWith({ validators: { networks: { mainnet: { execution } } } })
-      const source = openExecution(settings.validators.networks.mainnet.execution, systemClock)
+      const source = openExecution('mainnet', settings.validators.networks.mainnet.execution, systemClock)
       return source && [...(await source.read([of(2, 2, recipient)], () => undefined, signal)).keys()]
     }
     assert.equal(await read({}), undefined)
     assert.deepEqual(await read({ rpc: [{ url }] }), [])
     assert.deepEqual(await read({ rpc: [{ url }], feeRecipients: [recipient] }), [2])
+    const refused =
+      /^OtherExecutionChainError: mainnet: .* is on chain 1, not 5: .*networks\.mainnet\.execution\.chainId/
+    await assert.rejects(read({ rpc: [{ url }], chainId: '5' }), refused)
   } finally {
     server.closeAllConnections()
     server.close()

@@ -4,6 +4,7 @@
 // not enough, the rewards of the block are unknown. Since Gloas, a block names the address of its proposer, and what its
 // builder pays from its balance.
 
+import type { Network } from '#api/contract/wire/validators.ts'
 import type { Clock } from '#runtime/clock.ts'
 import type { NetworkSettings } from '#runtime/settings/validators.ts'
 import type { Bid, Block } from '#sources/beacon/block.ts'
@@ -43,12 +44,39 @@ export interface ExecutionSource {
 
 const noRewards: ExecutionRewards = { priorityFee: 0, baselineMev: 0, external: 0 }
 
+/** All execution nodes are on another chain than the network. */
+export class OtherExecutionChainError extends Error {
+  override readonly name = 'OtherExecutionChainError'
+}
+
 /** Undefined: no execution node is configured. */
-export const openExecution = (
+export function openExecution(
+  network: Network,
   { chainId, rpc, feeRecipients }: NetworkSettings['execution'],
   clock: Clock,
-): ExecutionSource | undefined =>
-  rpc.length > 0 ? createExecutionSource(openRpc({ chain: chainId, rpc, clock }), feeRecipients) : undefined
+): ExecutionSource | undefined {
+  if (rpc.length === 0) return undefined
+  const client = openRpc({ chain: chainId, rpc, clock })
+  const source = createExecutionSource(client, feeRecipients)
+  return {
+    async read(blocks, addressOf, signal) {
+      try {
+        return await source.read(blocks, addressOf, signal)
+      } catch (error) {
+        throw describeOtherChain(network, client) ?? error
+      }
+    },
+  }
+}
+
+/** Undefined if a node is on the right chain, or does not respond. */
+function describeOtherChain(network: Network, client: Rpc): OtherExecutionChainError | undefined {
+  const nodes = client.health()
+  if (!nodes.every(({ otherChain }) => otherChain !== undefined)) return undefined
+  const troubles = nodes.map(({ trouble, name }) => trouble ?? name).join('; ')
+  const setting = `validators.networks.${network}.execution`
+  return new OtherExecutionChainError(`${network}: ${troubles}. Correct ${setting}.rpc or ${setting}.chainId`)
+}
 
 /** `feeRecipients`: addresses that proposers registered with builders. */
 export function createExecutionSource(rpc: Rpc, feeRecipients: readonly string[] = []): ExecutionSource {

@@ -152,6 +152,12 @@ function refusalProblem({ failureKind, lastError }: IngestStatus, network: Netwo
       todo: `use a node of ${network}; for a chain of your own, set validators.networks.${network}.genesisUnix. Nothing is read until then`,
     }
   }
+  if (failureKind === 'otherExecutionChain') {
+    return {
+      message: `its execution nodes are refused: ${lastError}`,
+      todo: `set validators.networks.${network}.execution.chainId to the chain of the network, or use nodes of that chain. No epoch is stored until then`,
+    }
+  }
   if (failureKind !== 'unknownFork') return undefined
   return {
     message: `ingest has stopped: ${lastError}`,

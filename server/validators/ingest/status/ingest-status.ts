@@ -11,10 +11,16 @@ import type { Repaired } from '../repair/repair-epochs.ts'
 import type { IngestProgress } from './ingest-progress.ts'
 
 /**
- * Why a poll failed: a node contradicts itself, two nodes disagree, the chain has a fork that is not supported, or
- * anything else.
+ * Why a poll failed: a node contradicts itself, two nodes disagree, the beacon nodes or the execution nodes are on another
+ * chain, the chain has a fork that is not supported, or anything else.
  */
-export type FailureKind = 'contradiction' | 'disagreement' | 'otherChain' | 'unknownFork' | 'unreadable'
+export type FailureKind =
+  | 'contradiction'
+  | 'disagreement'
+  | 'otherChain'
+  | 'otherExecutionChain'
+  | 'unknownFork'
+  | 'unreadable'
 
 export interface IngestStatus extends IngestProgress {
   readonly network: Network

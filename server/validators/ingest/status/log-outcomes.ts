@@ -14,6 +14,7 @@ export function failureKindOf(error: unknown): FailureKind {
   if (name === 'ContradictionError') return 'contradiction'
   if (name === 'NodesDisagreeError') return 'disagreement'
   if (name === 'OtherChainError') return 'otherChain'
+  if (name === 'OtherExecutionChainError') return 'otherExecutionChain'
   return name === 'UnknownForkError' ? 'unknownFork' : 'unreadable'
 }
 
@@ -23,6 +24,7 @@ function failureText(error: unknown, source: string): string {
   if (kind === 'unknownFork')
     return 'ingest has stopped before a fork that is not supported. Stored epochs are still served'
   if (kind === 'otherChain') return `${source} refused: it is on another chain. Nothing is read from it`
+  if (kind === 'otherExecutionChain') return 'execution node refused: it is on another chain. No epoch is stored'
   if (kind === 'disagreement')
     return 'beacon nodes disagree. The epochs were not stored and will be retried. Find out which node is wrong'
   if (kind === 'contradiction')

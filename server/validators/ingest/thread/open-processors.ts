@@ -65,7 +65,7 @@ function openSources({ network, settings, identity, recordsDir }: EpochProcessor
   return {
     beacon: openBeacon({ network, urls, timeoutMs, clock, identity }),
     watch: settings.watch,
-    execution: openExecution(settings.execution, clock),
+    execution: openExecution(network, settings.execution, clock),
     records: recordsDir === undefined ? undefined : new StateRecords(recordsDir),
   }
 }
