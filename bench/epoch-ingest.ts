@@ -30,7 +30,9 @@ const dir = mkdtempSync(join(tmpdir(), 'tetrad-epoch-'))
 const stores = await openStores(dir)
 const { value: settings } = complete(SettingsSchema, {
   validators: {
-    networks: { mainnet: { beacon: { urls: [url], acceptAnyChain: true, fromEpoch: Number(fromEpoch) } } },
+    networks: {
+      mainnet: { states: 'node', beacon: { urls: [url], acceptAnyChain: true, fromEpoch: Number(fromEpoch) } },
+    },
   },
 })
 const duties = dutiesOnThreads(stores.duties, { dir, options: {} })

@@ -106,7 +106,10 @@ try {
   const sources = {
     validators: {
       networks: {
-        mainnet: { beacon: { urls: [nodeUrl], acceptAnyChain: true, fromEpoch: firstEpoch, everyMs: 1000 } },
+        mainnet: {
+          states: 'node',
+          beacon: { urls: [nodeUrl], acceptAnyChain: true, fromEpoch: firstEpoch, everyMs: 1000 },
+        },
       },
     },
     markets: {

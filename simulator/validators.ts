@@ -92,11 +92,13 @@ const settingsFor = ({ mainnet, hoodi, execution }: NodeUrls) => ({
     networks: {
       mainnet: {
         ...demoWindows.mainnet,
+        states: 'node',
         beacon: { urls: [mainnet], acceptAnyChain: true, fromEpoch: 0, auditValidators: 0 },
         execution: { rpc: [{ url: execution }] },
       },
       hoodi: {
         ...demoWindows.hoodi,
+        states: 'node',
         beacon: { urls: [hoodi], acceptAnyChain: true, fromEpoch: 0, everyMs: 5000 },
       },
     },

@@ -32,13 +32,18 @@ export type TestContext = AppContext &
     readonly dutiesState: State
   }
 
-/** Default settings, changed by `overrides` (as in tetrad.yaml). Simulated and recorded chains are used under any name. */
+/**
+ * Default settings, changed by `overrides` (as in tetrad.yaml). Simulated and recorded chains are used under any name.
+ * States are read from the nodes: those of simulated chains cannot be computed from their blocks.
+ */
 export function settingsWith(overrides: object = {}): Settings {
   const settings = plainSettings(overrides)
   const { explorer, validators } = settings
+  const chosen = (overrides as Overrides).validators?.networks ?? {}
   const accepting = networks.map((network) => {
     const options = validators.networks[network]
-    return [network, { ...options, beacon: { ...options.beacon, acceptAnyChain: true } }]
+    const states = chosen[network]?.states ?? 'node'
+    return [network, { ...options, states, beacon: { ...options.beacon, acceptAnyChain: true } }]
   })
   const chains = explorer.chains.map((chain) => ({ headMaxAgeMs: 0, ...chain }))
   return {
@@ -46,6 +51,10 @@ export function settingsWith(overrides: object = {}): Settings {
     explorer: { ...explorer, chains },
     validators: { ...validators, networks: Object.fromEntries(accepting) },
   }
+}
+
+interface Overrides {
+  readonly validators?: { readonly networks?: Readonly<Record<string, { readonly states?: 'computed' | 'node' }>> }
 }
 
 /** The settings of a server that has this configuration. */

@@ -63,12 +63,13 @@ const network = ({ genesisUnix }: KnownChain, chainId: string) =>
       epochsPerHour: wholeNumber(9, 'Epochs per chain hour.', 1),
       epochsPerDay: wholeNumber(225, 'Epochs per chain day.', 1),
       states: withDefault(
-        oneOf(['node', 'computed'], {
+        oneOf(['computed', 'node'], {
           description:
             'Where the states of validators come from. `computed`: one state of a node is the beginning, and all later ' +
-            'ones are computed from blocks and proven by their roots. `node`: they are read from the nodes.',
+            'ones are computed from blocks and proven by their roots. `node`: the state of every epoch is read from a ' +
+            'node that has all of them; for networks whose rules Tetrad cannot compute.',
         }),
-        'node',
+        'computed',
       ),
       verifySignatures: boolean(
         true,
