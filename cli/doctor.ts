@@ -107,7 +107,7 @@ async function storeFindings(options: Options): Promise<readonly DoctorFinding[]
     if (missing.length > 0) return [...killed, ...missing]
     const stored = await withContext(options, (context) =>
       // Servers on other machines may use the same PostgreSQL database. A server that was killed should be running.
-      storeDiagnoses(context, sample, context.settings.store.state !== '' || killed.length > 0),
+      storeDiagnoses(context, sample, context.settings.store.state !== '' || killed.length > 0, dataDirOf(options)),
     )
     return [...killed, ...stored]
   } catch (error) {

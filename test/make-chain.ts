@@ -30,6 +30,8 @@ export interface MadeChain {
   readonly spec: Readonly<Record<string, unknown>>
   readonly genesisValidatorsRoot: string
   readonly slots: readonly number[]
+  /** Of the body of the block of a slot. */
+  readonly bodyRoots: Readonly<Record<string, string>>
 }
 
 const genesisTime = 1_700_000_000
@@ -72,6 +74,7 @@ async function makeChain(folder: string, options: MadeChainOptions): Promise<voi
   let mix = new Uint8Array(32).fill(3)
   let blockHash: Uint8Array = new Uint8Array(32).fill(4)
   const slots: number[] = []
+  const bodyRoots: Record<string, string> = {}
   for (let slot = 1; slot <= options.slots; slot++) {
     const before = state.advance(slot)
     const at = slot % slotsPerEpoch
@@ -145,6 +148,7 @@ async function makeChain(folder: string, options: MadeChainOptions): Promise<voi
         writeFileSync(join(folder, `${reason}.block`), sign(wrong))
     }
     slots.push(slot)
+    bodyRoots[slot] = `0x${Buffer.from(ssz.fulu.BeaconBlockBody.hashTreeRoot(body)).toString('hex')}`
     roots[slot] = root
     const reveal = createHash('sha256').update(body.randaoReveal).digest()
     mix = mix.map((byte, position) => byte ^ (reveal[position] as number))
@@ -154,6 +158,7 @@ async function makeChain(folder: string, options: MadeChainOptions): Promise<voi
     spec,
     genesisValidatorsRoot: `0x${Buffer.from(genesisValidatorsRoot).toString('hex')}`,
     slots,
+    bodyRoots,
   }
   writeFileSync(join(folder, 'chain.json'), JSON.stringify(made))
 

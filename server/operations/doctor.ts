@@ -39,8 +39,13 @@ export const verifications: readonly Verification[] = [
 const samplesMax = 1000
 const differingShown = 5
 
-/** Without a server, data that is only old is a warning: the next server reads it. */
-export async function storeDiagnoses(context: AppContext, samples: number, hasServer = true): Promise<DoctorFinding[]> {
+/** Without a server, data that is only old is a warning: the next server reads it. `dataDir`: has snapshots of states. */
+export async function storeDiagnoses(
+  context: AppContext,
+  samples: number,
+  hasServer = true,
+  dataDir?: string,
+): Promise<DoctorFinding[]> {
   const count = Math.max(0, Math.min(samplesMax, Math.floor(samples)))
   return [
     ...(await runCheck('stores', 'see the log; restore the last backup if a file is damaged', () =>
@@ -56,7 +61,7 @@ export async function storeDiagnoses(context: AppContext, samples: number, hasSe
     ...(await runCheck('networks', 'see the log', () => networkFindings(context))),
     ...(await runCheck('rates', 'see the log', () => pricingFindings(context, hasServer))),
     ...(await runCheck('ClickHouse mirror', 'see the log', () => mirrorFindings(context))),
-    ...(await verificationFindings(context, count)),
+    ...(await verificationFindings(context, count, dataDir)),
   ]
 }
 
@@ -209,14 +214,14 @@ async function pricingFindings(context: AppContext, hasServer: boolean): Promise
   )
 }
 
-async function verificationFindings(context: AppContext, count: number): Promise<DoctorFinding[]> {
+async function verificationFindings(context: AppContext, count: number, dataDir?: string): Promise<DoctorFinding[]> {
   if (count === 0) return []
   const findings: DoctorFinding[] = []
   for (const verification of verifications) {
     const title = `verify: ${verification.name}`
     findings.push(
       ...(await runCheck(title, 'see the log', async () => [
-        toFinding(title, verification, await verification.run(context, count)),
+        toFinding(title, verification, await verification.run(context, count, dataDir)),
       ])),
     )
   }

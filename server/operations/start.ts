@@ -39,7 +39,7 @@ export async function startOperations(context: AppContext, options: OperationsOp
     comparison: (input) => comparisonForOperator(context, input),
     doctor: async (input) => {
       const { storeDiagnoses } = await import('./doctor.ts')
-      return storeDiagnoses(context, Number((input as { sample?: unknown }).sample ?? 0))
+      return storeDiagnoses(context, Number((input as { sample?: unknown }).sample ?? 0), true, options.dataDir)
     },
   }).catch((error: Error) => {
     context.log.warn({ reason: error.message }, 'cannot open the control socket; backups need the server to be stopped')

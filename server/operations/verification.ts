@@ -17,7 +17,7 @@ export interface VerificationResult {
 export interface Verification {
   /** What is compared with what. */
   readonly name: string
-  readonly run: (context: AppContext, sampleSize: number) => Promise<VerificationResult>
+  readonly run: (context: AppContext, sampleSize: number, dataDir?: string) => Promise<VerificationResult>
   /** What to do about a difference. */
   readonly todo: string
 }

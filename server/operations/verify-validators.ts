@@ -27,7 +27,7 @@ const rereadTimeoutMs = 600_000
 export const dutyHourVerification: Verification = {
   name: 'one hour of duties against a beacon node',
   todo: 'compare with a second node; if it agrees with the first, run `tetrad repair --network … --from-epoch … --until-epoch …` for its epochs',
-  async run(context) {
+  async run(context, _, dataDir) {
     const followed = followedNetworks(context)
     if (followed.length === 0) return nothingToVerify('no network has a beacon node')
     let checked = 0
@@ -38,7 +38,7 @@ export const dutyHourVerification: Verification = {
       const failed: string[] = []
       for (const hour of new Set(ranges.length > 0 ? [numberIn(context, ranges), newest] : [])) {
         try {
-          const read = await verifyHour(context, network, hour, timeoutSignal(context.clock, rereadTimeoutMs))
+          const read = await verifyHour(context, network, hour, timeoutSignal(context.clock, rereadTimeoutMs), dataDir)
           checked += read.checked
           differing.push(...read.differing)
           notes.push(...failed.splice(0), `${network} hour ${hour}`)

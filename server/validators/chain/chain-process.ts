@@ -3,10 +3,11 @@
 // 1. A call that takes too long ends the process: the native library can hang, and nothing inside can interrupt it.
 // 2. After a start, `restore` loads a state before any other call runs. Blocks after that state must be processed again;
 //    `unknown-parent` is how the caller finds out.
+//    A death is always reported: the calls that waited fail, or else the next one.
 // 3. Three deaths within ten minutes stop the process for good. Every call then fails with the same ChainStoppedError.
 import { type ChildProcess, fork } from 'node:child_process'
 import type { Clock } from '#runtime/clock.ts'
-import type { ChainReply, ChainRequest, ChainStart, InputOf, OperationName, OutputOf } from './messages.ts'
+import type { ChainReply, ChainRequest, ChainStart, Cursor, InputOf, OperationName, OutputOf } from './messages.ts'
 
 const deathsMax = 3
 const deathsWithinMs = 600_000
@@ -29,12 +30,19 @@ export class ChainStoppedError extends ChainProcessError {
 }
 
 export interface ChainCaller {
-  call<Name extends OperationName>(
-    name: Name,
-    input: InputOf<Name>,
-    limits?: { readonly timeoutMs?: number },
-  ): Promise<OutputOf<Name>>
+  call<Name extends OperationName>(name: Name, input: InputOf<Name>, options?: CallOptions): Promise<OutputOf<Name>>
 }
+
+interface CallOptions {
+  readonly timeoutMs?: number
+  /** Default: that of the head. */
+  readonly cursor?: Cursor
+}
+
+/** All calls are those of one cursor. */
+export const callerOf = (process: ChainCaller, cursor: Cursor): ChainCaller => ({
+  call: (name, input, options) => process.call(name, input, { ...options, cursor }),
+})
 
 export interface ChainProcessOptions {
   readonly start: ChainStart
@@ -64,10 +72,12 @@ export function openChainProcess(options: ChainProcessOptions): ChainProcess {
   let child: RunningChild | undefined
   let stopped: ChainStoppedError | undefined
   let isClosed = false
+  let unreported: ChainProcessError | undefined
 
-  const onExit = (ended: RunningChild, reason: string): void => {
+  const onExit = (ended: RunningChild, { message }: ChainProcessError, reason: string, waiting: number): void => {
     if (child === ended) child = running = undefined
     if (isClosed) return
+    if (waiting === 0) unreported = new ChainProcessError(message)
     deaths.push(clock.monotonicMs())
     onDeath?.(reason)
     const recent = deaths.filter((at) => at > clock.monotonicMs() - deathsWithinMs)
@@ -87,13 +97,18 @@ export function openChainProcess(options: ChainProcessOptions): ChainProcess {
     get pid() {
       return child?.pid
     },
-    async call(name, input, limits) {
+    async call(name, input, options) {
       if (isClosed) throw new ChainProcessError('the chain process was closed')
       if (stopped) throw stopped
+      if (unreported) {
+        const error = unreported
+        unreported = undefined
+        throw error
+      }
       running ??= begin()
       const current = running
       try {
-        return await (await current).call(name, input, limits)
+        return await (await current).call(name, input, options)
       } catch (error) {
         // A failed start is repeated with the next call.
         if (running === current && (await isFailed(current))) {
@@ -124,7 +139,7 @@ interface RunningChild extends ChainCaller {
 }
 
 interface ChildOptions extends Pick<ChainProcessOptions, 'start' | 'clock' | 'heapMb'> {
-  onExit(child: RunningChild, reason: string): void
+  onExit(child: RunningChild, error: ChainProcessError, reason: string, waiting: number): void
 }
 
 function startChild({ start, clock, heapMb, onExit }: ChildOptions): RunningChild {
@@ -149,13 +164,13 @@ function startChild({ start, clock, heapMb, onExit }: ChildOptions): RunningChil
   const running: RunningChild = {
     pid: process.pid,
     ready,
-    call: (name, input, { timeoutMs = callMsMax } = {}) => {
+    call: (name, input, { timeoutMs = callMsMax, cursor = 'head' } = {}) => {
       const id = nextId++
       return new Promise((resolve, reject) => {
         const stopTimer = clock.every(timeoutMs, () => end(process, `${name} took more than ${timeoutMs} ms`))
         waiting.set(id, { resolve: resolve as (value: unknown) => void, reject, stopTimer })
         try {
-          send({ is: 'call', id, name, input })
+          send({ is: 'call', id, cursor, name, input })
         } catch (error) {
           // The input cannot be cloned.
           settle(id)
@@ -191,7 +206,7 @@ function startChild({ start, clock, heapMb, onExit }: ChildOptions): RunningChil
     const why = reason ?? `it ended with ${signal ?? `code ${code}`}`
     const error = new ChainProcessError(`the chain process has ended: ${why}`)
     hasFailed(error)
-    onExit(running, why)
+    onExit(running, error, why, waiting.size)
     for (const id of [...waiting.keys()]) settle(id)?.reject(error)
   })
   try {

@@ -2,26 +2,21 @@
 //
 // 1. Only a state whose root its block states is held. So every answer is proven by the root of a block.
 // 2. The epoch starts between a block and its parent are held with the block.
-import { createHash, randomUUID } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { open, readFile, rename, rm } from 'node:fs/promises'
-import { basename, join } from 'node:path'
-import { pipeline } from 'node:stream/promises'
-import { promisify } from 'node:util'
-import { constants, zstdCompress, zstdDecompress } from 'node:zlib'
+// 3. Each cursor has a chain of its own. The engines, with the decoded keys of all validators, are shared.
 import { type BeaconConfig, chainConfigFromJson, createBeaconConfig } from '@lodestar/config'
 import { ssz } from '@lodestar/types'
-import { readRules } from '#sources/beacon/consensus.ts'
+import { type ConsensusRules, readRules } from '#sources/beacon/consensus.ts'
 import { View } from '#sources/beacon/ssz.ts'
 import { type DecodedBlock, decodeBlock, Refusal, rootText } from './check-block.ts'
-import { canBeNative, openEngine } from './choose-engine.ts'
+import { Engines } from './choose-engine.ts'
 import type { Engine, EngineState } from './engine.ts'
-import { HeldStates } from './held-states.ts'
+import { HeldStates, type HeldStatesLimits } from './held-states.ts'
 import type {
   AcceptedBlock,
   BlockId,
   ChainStart,
   ChainStatus,
+  Cursor,
   EpochStartId,
   InputOf,
   LoadedState,
@@ -33,12 +28,8 @@ import type {
   SavedState,
 } from './messages.ts'
 import { checkpointOf, EpochStartReader, fieldsOf, pubkeysIn, validatorsIn } from './read-epoch-start.ts'
+import { keysInFile, readStateFile, writeKeysFile, writeStateFile } from './state-files.ts'
 
-const compress = promisify(zstdCompress)
-const decompress = promisify(zstdDecompress)
-const fast = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
-/** The first bytes of a file in zstd. */
-const zstdMagic = 0xfd2fb528
 /** A state begins with the genesis time, the genesis validators root and the slot. */
 const stateSlotAt = 8 + 32
 
@@ -46,39 +37,52 @@ type ChainHandlers = {
   readonly [Name in OperationName]: (input: InputOf<Name>) => Promise<OutputOf<Name>> | OutputOf<Name>
 }
 
+/** How many states a cursor holds. Only the head has branches. */
+const limitsOf: Readonly<Record<Cursor, HeldStatesLimits>> = {
+  head: { blockStates: 64, epochStarts: 32 },
+  past: { blockStates: 32, epochStarts: 4 },
+}
+
+/** The chain of each cursor. It is created with the first call. */
+export function createChains(start: ChainStart): (cursor: Cursor) => Chain {
+  // Lists that are not settings of the chain, such as BLOB_SCHEDULE before Fulu, may be missing.
+  const chainConfig = chainConfigFromJson(start.spec as Record<string, string>)
+  const config = createBeaconConfig(chainConfig, Buffer.from(start.genesisValidatorsRoot.slice(2), 'hex'))
+  const engines = new Engines(config, start.engine)
+  const chains = new Map<Cursor, Chain>()
+  return (cursor) =>
+    chains.getOrInsertComputed(
+      cursor,
+      () => new Chain(config, readRules(start.spec), engines, new HeldStates(limitsOf[cursor])),
+    )
+}
+
 export class Chain implements ChainHandlers {
-  readonly #start: ChainStart
   readonly #config: BeaconConfig
   readonly #slotsPerEpoch: number
-  readonly #states = new HeldStates()
+  readonly #engines: Engines
+  readonly #states: HeldStates
   readonly #reader: EpochStartReader
   #engine: Engine | undefined
 
-  constructor(start: ChainStart) {
-    this.#start = start
-    // Lists that are not settings of the chain, such as BLOB_SCHEDULE before Fulu, may be missing.
-    const chainConfig = chainConfigFromJson(start.spec as Record<string, string>)
-    this.#config = createBeaconConfig(chainConfig, Buffer.from(start.genesisValidatorsRoot.slice(2), 'hex'))
-    const rules = readRules(start.spec)
+  constructor(config: BeaconConfig, rules: ConsensusRules, engines: Engines, states: HeldStates) {
+    this.#config = config
     this.#slotsPerEpoch = rules.slotsPerEpoch
-    this.#reader = new EpochStartReader(this.#config, rules)
+    this.#engines = engines
+    this.#states = states
+    this.#reader = new EpochStartReader(config, rules)
   }
 
-  async loadState({ file, stateRoot, keysFile }: InputOf<'loadState'>): Promise<LoadedState> {
-    const content = await readFile(file)
-    const isCompressed = content.length >= 4 && content.readUInt32LE(0) === zstdMagic
-    return this.#load(isCompressed ? await decompress(content) : content, stateRoot, keysFile)
-  }
-
-  async #load(bytes: Uint8Array, expected: Root | undefined, keysFile: string | undefined): Promise<LoadedState> {
+  async loadState({ file, stateRoot: expected, keysFile }: InputOf<'loadState'>): Promise<LoadedState> {
+    const bytes = await readStateFile(file)
     const slot = new View(bytes).u64(stateSlotAt)
-    const validators = validatorsIn(this.#config, slot, bytes)
-    this.#states.clear()
-    this.#reader.clear()
-    const engine = await openEngine(this.#start.engine, this.#config, { slot, validators })
-    if (engine.keys && keysFile !== undefined && (await hasHashOfName(keysFile))) {
+    this.unload()
+    const engine = await this.#engines.open(slot, validatorsIn(this.#config, slot, bytes))
+    const hadNoKeys = engine.keys.count() === 0
+    const keysMax = hadNoKeys && keysFile !== undefined ? await keysInFile(keysFile) : undefined
+    if (keysFile !== undefined && keysMax !== undefined) {
       try {
-        engine.keys.load(keysFile, pubkeysIn(this.#config, slot, bytes))
+        engine.keys.load?.(keysFile, keysMax, pubkeysIn(this.#config, slot, bytes))
       } catch {
         // Of another chain. The keys are decoded from the state instead.
       }
@@ -87,6 +91,7 @@ export class Chain implements ChainHandlers {
     const stateRoot = rootText(state.root())
     if (expected !== undefined && stateRoot !== expected) {
       state.release()
+      if (hadNoKeys) engine.keys.forget()
       throw new Error(`the state of slot ${slot} has the root ${stateRoot}, not ${expected}`)
     }
     this.#engine = engine
@@ -185,12 +190,13 @@ export class Chain implements ChainHandlers {
 
   /** The same state in an engine that has the rules for the block. Crossing into a fork may need another engine. */
   async #withRulesFor({ slot }: DecodedBlock, parent: EngineState): Promise<EngineState> {
-    if (this.#engine?.name !== 'native' || canBeNative(this.#config, slot)) return parent
+    if (this.#loadedEngine().knows(slot)) return parent
     const bytes = parent.serialize()
     const block = latestBlockOf(parent)
-    this.#states.clear()
-    this.#engine = await openEngine('typescript', this.#config, { slot, validators: parent.validatorCount })
-    const state = this.#engine.load(bytes, parent.slot)
+    const engine = await this.#engines.open(slot, parent.validatorCount)
+    this.unload()
+    this.#engine = engine
+    const state = engine.load(bytes, parent.slot)
     this.#states.addBlock({ ...block, parentRoot: rootText(state.latestBlockHeader.parentRoot), state })
     return state
   }
@@ -228,45 +234,18 @@ export class Chain implements ChainHandlers {
 
   async saveState({ root, epoch, file }: InputOf<'saveState'>): Promise<SavedState> {
     const state = this.#heldState(root, epoch)
-    const content = await compress(state.serialize(), fast)
-    const temporary = `${file}.${randomUUID()}.tmp`
-    try {
-      {
-        await using handle = await open(temporary, 'wx', 0o600)
-        await handle.writeFile(content)
-        await handle.sync()
-      }
-      await rename(temporary, file)
-    } catch (error) {
-      await rm(temporary, { force: true })
-      throw error
-    }
     return {
       stateRoot: rootText(state.root()),
       block: latestBlockOf(state),
       slot: state.slot,
       validators: state.validatorCount,
-      bytes: content.length,
+      bytes: await writeStateFile(file, state.serialize()),
     }
   }
 
   async saveKeys({ folder }: InputOf<'saveKeys'>): Promise<OutputOf<'saveKeys'>> {
     const { keys } = this.#loadedEngine()
-    if (!keys) return undefined
-    const temporary = join(folder, `${randomUUID()}.tmp`)
-    try {
-      keys.save(temporary)
-      const file = join(folder, `${await hashOf(temporary)}.keys`)
-      {
-        await using handle = await open(temporary)
-        await handle.sync()
-      }
-      await rename(temporary, file)
-      return { file }
-    } catch (error) {
-      await rm(temporary, { force: true })
-      throw error
-    }
+    return keys.save && (await writeKeysFile(folder, keys.save, keys.count()))
   }
 
   #heldState(root: Root, epoch: number | undefined): EngineState {
@@ -274,6 +253,12 @@ export class Chain implements ChainHandlers {
     if (!state)
       throw new Error(`the state of the block ${root}${epoch === undefined ? '' : ` at epoch ${epoch}`} is not held`)
     return state
+  }
+
+  unload(): void {
+    this.#states.clear()
+    this.#reader.clear()
+    this.#engine = undefined
   }
 
   dropBefore({ epoch }: InputOf<'dropBefore'>): ChainStatus {
@@ -295,16 +280,6 @@ const isOf =
   (root: Root) =>
   (id: EpochStartId): boolean =>
     id.root === root
-
-async function hashOf(file: string): Promise<string> {
-  const hash = createHash('sha256')
-  await pipeline(createReadStream(file), hash)
-  return hash.digest('hex')
-}
-
-/** The native library does not verify what it reads from such a file. */
-const hasHashOfName = async (file: string): Promise<boolean> =>
-  basename(file) === `${await hashOf(file).catch(() => '')}.keys`
 
 /** Its header has no state root until the next slot, so the root of the block must be computed with it. */
 function latestBlockOf(state: EngineState): BlockId {

@@ -2,31 +2,31 @@
 import { Worker } from 'node:worker_threads'
 import { lowerProcessPriority } from '#runtime/priority.ts'
 import type { Chain } from './chain.ts'
-import type { ChainReply, ChainRequest, ChainStart } from './messages.ts'
+import type { ChainReply, ChainRequest, ChainStart, Cursor } from './messages.ts'
 import { setPreset } from './network-preset.ts'
 
-let chain: Promise<Chain> | undefined
+let chains: Promise<(cursor: Cursor) => Chain> | undefined
 /** Calls run one after another. */
 let queue: Promise<unknown> = Promise.resolve()
 
 const reply = (message: ChainReply): void => void process.send?.(message)
 
-async function open(start: ChainStart): Promise<Chain> {
+async function open(start: ChainStart): Promise<(cursor: Cursor) => Chain> {
   setPreset(start.spec)
-  const { Chain } = await import('./chain.ts')
-  return new Chain(start)
+  const { createChains } = await import('./chain.ts')
+  return createChains(start)
 }
 
 async function handle(request: ChainRequest): Promise<void> {
   const id = request.is === 'call' ? request.id : undefined
   try {
     if (request.is === 'start') {
-      chain = open(request.start)
-      await chain
+      chains = open(request.start)
+      await chains
       return reply({ is: 'ready' })
     }
-    if (!chain) throw new Error('the chain process was not started')
-    const handlers = (await chain) as unknown as Record<string, (input: unknown) => unknown>
+    if (!chains) throw new Error('the chain process was not started')
+    const handlers = (await chains)(request.cursor) as unknown as Record<string, (input: unknown) => unknown>
     reply({ is: 'value', id: request.id, value: await handlers[request.name]?.(request.input) })
   } catch (error) {
     const { message, stack } = error instanceof Error ? error : new Error(String(error))

@@ -1,33 +1,49 @@
 // Chooses the library that computes the states of a network.
+import { totalmem } from 'node:os'
 import type { BeaconConfig } from '@lodestar/config'
-import { ACTIVE_PRESET, PresetName } from '@lodestar/params'
 import type { Engine } from './engine.ts'
-import type { ChainStart } from './messages.ts'
-import { openNativeEngine } from './native-engine.ts'
+import type { ChainStart, EngineName } from './messages.ts'
+import { canBeNative, openNativeEngine } from './native-engine.ts'
+import { nativeValidatorsMin, typescriptMemoryMb } from './native-library.ts'
 import { openTypescriptEngine } from './typescript-engine.ts'
 
-/** Smaller networks are fast enough in TypeScript, which takes 0.4 GB less when it is loaded. */
-const nativeValidatorsMin = 20_000
-/** The newest fork that the native library knows. */
-const nativeForkMax = 'fulu'
+/** Each engine is opened once, because the decoded keys of validators belong to it. */
+export class Engines {
+  readonly #config: BeaconConfig
+  readonly #choice: ChainStart['engine']
+  readonly #opened = new Map<EngineName, Engine>()
 
-/** `slot` and `validators`: of the state that is loaded. */
-export async function openEngine(
-  choice: ChainStart['engine'],
-  config: BeaconConfig,
-  { slot, validators }: { readonly slot: number; readonly validators: number },
-): Promise<Engine> {
-  if (choice === 'typescript') return openTypescriptEngine(config)
-  const isSuitable = canBeNative(config, slot) && validators >= nativeValidatorsMin
-  if (choice === 'auto' && !isSuitable) return openTypescriptEngine(config)
-  try {
-    return await openNativeEngine(config)
-  } catch (error) {
-    if (choice === 'native') throw error
-    return openTypescriptEngine(config)
+  constructor(config: BeaconConfig, choice: ChainStart['engine']) {
+    this.#config = config
+    this.#choice = choice
+  }
+
+  /** `slot` and `validators`: of the state that is loaded. */
+  async open(slot: number, validators: number): Promise<Engine> {
+    if (this.#choice === 'auto' && validators < nativeValidatorsMin) return this.#typescript()
+    if (this.#choice === 'typescript') return this.#typescript()
+    if (!canBeNative(this.#config, slot)) {
+      if (this.#choice === 'native') throw new Error(`the native library does not know the network at slot ${slot}`)
+      throw new Error(refusal(`the native library does not know its rules at slot ${slot}`, validators))
+    }
+    const opened =
+      this.#opened.get('native') ?? (await openNativeEngine(this.#config).catch(describeMissing(validators)))
+    this.#opened.set('native', opened)
+    return opened
+  }
+
+  #typescript(): Engine {
+    return this.#opened.getOrInsertComputed('typescript', () => openTypescriptEngine(this.#config))
   }
 }
 
-/** Whether the native library has the rules for a slot. */
-export const canBeNative = (config: BeaconConfig, slot: number): boolean =>
-  ACTIVE_PRESET === PresetName.mainnet && config.getForkSeq(slot) <= config.forks[nativeForkMax].seq
+const describeMissing =
+  (validators: number) =>
+  (error: Error): never => {
+    throw new Error(refusal(`the native library cannot be loaded (${error.message})`, validators))
+  }
+
+const refusal = (why: string, validators: number): string =>
+  `the network has ${validators} validators, and ${why}. In TypeScript, its states take about ` +
+  `${typescriptMemoryMb(validators)} MB of memory (this machine has ${Math.round(totalmem() / 2 ** 20)} MB) and five times ` +
+  'the time. To compute them in TypeScript all the same, set `engine: typescript` for the network in validators.networks'

@@ -40,18 +40,26 @@ export interface EngineState {
   release(): void
 }
 
+/** Decoded public keys, which all states of an engine share. `save` and `load` are missing if they cannot be in a file. */
 export interface EngineKeys {
-  save(file: string): void
-  /** Must be called before a state is loaded. `pubkeys`: those of the state, concatenated; the file must begin with them. */
-  load(file: string, pubkeys: Uint8Array): void
+  count(): number
+  /** Only while no state is loaded. */
+  forget(): void
+  readonly save?: (file: string) => void
+  /**
+   * Must be called before a state is loaded. `countMax`: of keys in the file. `pubkeys`: those of the state, concatenated;
+   * of the two lists, one must begin with the other.
+   */
+  readonly load?: (file: string, countMax: number, pubkeys: Uint8Array) => void
 }
 
 export interface Engine {
   readonly name: EngineName
   /** `slot`: of the state. */
   load(bytes: Uint8Array, slot: number): EngineState
-  /** Decoded public keys as a file. Undefined: the engine cannot use one. */
-  readonly keys?: EngineKeys
+  /** Whether it has the rules for a slot. */
+  knows(slot: number): boolean
+  readonly keys: EngineKeys
   /** The proposer's signature. The state has the key of the proposer. */
   verifyProposer(block: SignedBeaconBlock): boolean
 }

@@ -1,8 +1,8 @@
 // Finds the state that the chain process begins with: a snapshot, or else a state of a node. A wrong state is found out at
 // the latest with the first block after it, whose state root would differ.
-import { writeFile } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { headerRoot } from '#sources/beacon/block-type.ts'
-import { type Beacon, BeaconError } from '#sources/beacon/client.ts'
+import type { Beacon } from '#sources/beacon/client.ts'
 import { type ConsensusRules, firstSlotAt } from '#sources/beacon/consensus.ts'
 import { dataOf } from '#sources/beacon/endpoint.ts'
 import { hexOf, InvalidResponseError, readFields } from '#sources/beacon/json.ts'
@@ -20,12 +20,12 @@ export interface FirstStateSource {
   readonly snapshots: Snapshots
 }
 
-/** Loads a state at or before the start of an epoch. */
+/** Loads a state at or before the start of an epoch. Undefined: there is no snapshot, and no node has the state. */
 export async function loadFirstState(
   { beacon, rules, process, snapshots }: FirstStateSource,
   epoch: number,
   signal: AbortSignal,
-): Promise<LoadedState> {
+): Promise<LoadedState | undefined> {
   const loaded = await snapshots.load(process, epoch)
   if (loaded) return loaded
   const slot = firstSlotAt(rules, epoch)
@@ -33,13 +33,14 @@ export async function loadFirstState(
   // Nodes differ in which state they return for an empty slot, so the root is preferred.
   const byRoot = stateRoot && (await requestState(beacon, stateRoot, signal))
   const bytes = byRoot ?? (await requestState(beacon, String(slot), signal))
-  if (!bytes)
-    throw new BeaconError(
-      `no node has the state at the start of epoch ${epoch} (slot ${slot}). Use a node that has it once, or set beacon.fromEpoch to a later epoch`,
-    )
+  if (!bytes) return undefined
   const file = await snapshots.fileFor(`node-${epoch}`)
-  await writeFile(file, bytes)
-  return process.call('loadState', { file, stateRoot: byRoot && stateRoot })
+  try {
+    await writeFile(file, bytes)
+    return await process.call('loadState', { file, stateRoot: byRoot && stateRoot })
+  } finally {
+    await rm(file, { force: true })
+  }
 }
 
 /** The root of the state after the newest block up to a slot. Undefined: the slots of an epoch before it are empty. */

@@ -1,13 +1,15 @@
 // The states that a chain process holds: those after blocks, and epoch starts that are not the state after a block.
 //
-// 1. Blocks: at most 64 states. The oldest goes first, unless it is the newest of its branch.
-// 2. Epoch starts: at most 32. While finality is missing, the one of the justified checkpoint stays, and later states can
+// 1. Blocks: the oldest goes first, unless it is the newest of its branch.
+// 2. Epoch starts: while finality is missing, the one of the justified checkpoint stays, and later states can
 //    be computed again from it.
 import type { EngineState } from './engine.ts'
 import type { BlockId, EpochStartId, Root } from './messages.ts'
 
-const blockStatesMax = 64
-const epochStartsMax = 32
+export interface HeldStatesLimits {
+  readonly blockStates: number
+  readonly epochStarts: number
+}
 
 interface BlockEntry extends BlockId {
   readonly parentRoot: Root
@@ -21,8 +23,13 @@ interface EpochStartEntry extends EpochStartId {
 const keyOf = ({ epoch, root }: EpochStartId): string => `${epoch} ${root}`
 
 export class HeldStates {
+  readonly #limits: HeldStatesLimits
   readonly #blocks = new Map<Root, BlockEntry>()
   readonly #epochStarts = new Map<string, EpochStartEntry>()
+
+  constructor(limits: HeldStatesLimits) {
+    this.#limits = limits
+  }
 
   clear(): void {
     for (const state of new Set(this.#all().map((entry) => entry.state))) state.release()
@@ -33,7 +40,7 @@ export class HeldStates {
   addBlock(entry: BlockEntry): void {
     if (this.#blocks.has(entry.root)) return
     this.#blocks.set(entry.root, entry)
-    while (this.#blocks.size > blockStatesMax) {
+    while (this.#blocks.size > this.#limits.blockStates) {
       const parents = new Set(Array.from(this.#blocks.values(), ({ parentRoot }) => parentRoot))
       const entries = [...this.#blocks.values()]
       this.#removeBlock(entries.find(({ root }) => parents.has(root)) ?? (entries[0] as BlockEntry))
@@ -44,7 +51,7 @@ export class HeldStates {
   addEpochStart(entry: EpochStartEntry, justifiedEpoch: number): void {
     this.#epochStarts.set(keyOf(entry), entry)
     for (const old of this.#epochStarts.values()) {
-      if (this.#epochStarts.size <= epochStartsMax) break
+      if (this.#epochStarts.size <= this.#limits.epochStarts) break
       if (old.epoch !== justifiedEpoch) this.#removeEpochStart(old)
     }
   }

@@ -22,6 +22,9 @@ export interface ChainStart {
   readonly engine: EngineName | 'auto'
 }
 
+/** The states of the newest blocks, and those of a part of the past, are computed in the same process. */
+export type Cursor = 'head' | 'past'
+
 export interface BlockId {
   readonly slot: number
   readonly root: Root
@@ -159,7 +162,7 @@ export interface ChainStatus {
   readonly epochStarts: readonly EpochStartId[]
 }
 
-/** A call: what it takes, and what it returns. */
+/** A call of a cursor: what it takes, and what it returns. */
 interface Operation<Input, Output> {
   readonly input: Input
   readonly output: Output
@@ -167,7 +170,7 @@ interface Operation<Input, Output> {
 
 export interface ChainOperations {
   /**
-   * Loads a state from a file: SSZ, or SSZ compressed with zstd. It replaces all states that are held. Throws if the root
+   * Loads a state from a file: SSZ, or SSZ compressed with zstd. It replaces all states of the cursor. Throws if the root
    * of the state is another one than `stateRoot`; undefined: any. `keysFile`: of `saveKeys`. It is ignored if it is
    * missing, damaged, or of another chain.
    */
@@ -181,7 +184,7 @@ export interface ChainOperations {
   advance: Operation<EpochStartId, EpochStartId>
   /**
    * Reads an epoch start. `base`: the state root of an epoch start that the caller has; the answer has only what changed
-   * since. The process remembers the last two.
+   * since. The cursor remembers the last one.
    */
   epochStart: Operation<EpochStartId & { readonly base?: Root | undefined }, EpochStartMessage>
   /** Validator records of an epoch start that was just read, in parts. */
@@ -195,9 +198,11 @@ export interface ChainOperations {
   saveState: Operation<{ readonly root: Root; readonly epoch?: number | undefined; readonly file: string }, SavedState>
   /**
    * Writes the decoded public keys of all validators to a file in a folder. With it, `loadState` takes a tenth of the time.
-   * The name of the file contains its hash. Undefined: the engine has no such file.
+   * The name of the file has its hash and the number of keys. Undefined: the engine has no such file.
    */
-  saveKeys: Operation<{ readonly folder: string }, { readonly file: string } | undefined>
+  saveKeys: Operation<{ readonly folder: string }, { readonly file: string; readonly count: number } | undefined>
+  /** Drops all states of the cursor. */
+  unload: Operation<undefined, void>
   /** Drops the states of blocks and epoch starts that are before the epoch, except the newest of each. */
   dropBefore: Operation<{ readonly epoch: number }, ChainStatus>
   status: Operation<undefined, ChainStatus>
@@ -210,7 +215,13 @@ export type OutputOf<Name extends OperationName> = ChainOperations[Name]['output
 /** From the server to the process. */
 export type ChainRequest =
   | { readonly is: 'start'; readonly start: ChainStart }
-  | { readonly is: 'call'; readonly id: number; readonly name: OperationName; readonly input: unknown }
+  | {
+      readonly is: 'call'
+      readonly id: number
+      readonly cursor: Cursor
+      readonly name: OperationName
+      readonly input: unknown
+    }
 
 /** From the process to the server. */
 export type ChainReply =

@@ -2,12 +2,19 @@
 // against malformed bytes, which end the process, nor against slots in the far future, which it never reaches. So a block
 // comes here only after the checks of ./check-block.ts, and encoded again by us.
 import type { BeaconConfig } from '@lodestar/config'
-import { DOMAIN_BEACON_PROPOSER } from '@lodestar/params'
+import { ACTIVE_PRESET, DOMAIN_BEACON_PROPOSER, PresetName } from '@lodestar/params'
 import { computeSigningRoot } from '@lodestar/state-transition'
 import type { Engine, EngineKeys, EngineState } from './engine.ts'
 
 type Library = typeof import('@chainsafe/lodestar-z')
 type StateView = InstanceType<Library['BeaconStateView']>
+
+/** The newest fork that the library knows. */
+const forkMax = 'fulu'
+
+/** Whether the library has the rules for a slot. */
+export const canBeNative = (config: BeaconConfig, slot: number): boolean =>
+  ACTIVE_PRESET === PresetName.mainnet && config.getForkSeq(slot) <= config.forks[forkMax].seq
 
 /** Throws if there is no binary for this machine. */
 export async function openNativeEngine(config: BeaconConfig): Promise<Engine> {
@@ -43,6 +50,7 @@ export async function openNativeEngine(config: BeaconConfig): Promise<Engine> {
   })
   return {
     name: 'native',
+    knows: (slot) => canBeNative(config, slot),
     keys: await openKeys(),
     load: (bytes) => wrap(library.BeaconStateView.createFromBytes(bytes)),
     verifyProposer: ({ message, signature }) => {
@@ -65,11 +73,13 @@ const pubkeySize = 48
 async function openKeys(): Promise<EngineKeys> {
   const { pubkeyCache } = await import('@chainsafe/lodestar-z/pubkeys')
   return {
+    count: () => pubkeyCache.size,
+    forget: () => pubkeyCache.reset(),
     save: (file) => pubkeyCache.save(file),
-    load(file, pubkeys) {
-      const count = pubkeys.length / pubkeySize
-      pubkeyCache.load(file, count)
-      for (let index = 0; index < pubkeyCache.size; index++) {
+    load(file, countMax, pubkeys) {
+      pubkeyCache.load(file, countMax)
+      const compared = Math.min(pubkeyCache.size, pubkeys.length / pubkeySize)
+      for (let index = 0; index < compared; index++) {
         const expected = pubkeys.subarray(index * pubkeySize, (index + 1) * pubkeySize)
         if (Buffer.compare(pubkeyCache.getPubkeyBytesOrThrow(index), expected) === 0) continue
         pubkeyCache.reset()

@@ -14,8 +14,6 @@ import type { BlockId, Checkpoint, EpochStartMessage, Root } from './messages.ts
 export const recordSize = 121
 /** Records are compared in groups, because most have not changed. */
 const groupBytes = 64 * recordSize
-/** The figures of the head and those of the past each have a base. */
-const basesMax = 2
 
 /** The bytes of a state by field. They are views of one array. */
 export type StateBytes = (field: string) => Uint8Array
@@ -51,11 +49,11 @@ export function pubkeysIn(config: BeaconConfig, slot: number, bytes: Uint8Array)
 
 export const checkpointOf = ({ epoch, root }: EngineCheckpoint): Checkpoint => ({ epoch, root: rootText(root) })
 
-/** Remembers the validator records of the last epoch starts, to find out which have changed. */
+/** Remembers the validator records of the last epoch start, to find out which have changed. */
 export class EpochStartReader {
   readonly #config: BeaconConfig
   readonly #rules: ConsensusRules
-  readonly #bases = new Map<Root, Uint8Array>()
+  #last: { readonly stateRoot: Root; readonly records: Uint8Array } | undefined
 
   constructor(config: BeaconConfig, rules: ConsensusRules) {
     this.#config = config
@@ -68,7 +66,7 @@ export class EpochStartReader {
     const copy = (name: string) => field(name).slice()
     const records = field('validators')
     const stateRoot = rootText(state.root())
-    const before = base === undefined ? undefined : this.#bases.get(base)
+    const before = base !== undefined && base === this.#last?.stateRoot ? this.#last.records : undefined
     const fork = this.#config.getForkName(state.slot) as Fork
     const epoch = state.slot / this.#rules.slotsPerEpoch
     const message: EpochStartMessage = {
@@ -90,20 +88,18 @@ export class EpochStartReader {
       partialWithdrawals: copy('pendingPartialWithdrawals'),
       payloads: isForkFrom(fork, 'gloas') ? payloadStateFromSsz(new View(bytes), this.#rules) : undefined,
     }
-    if (base !== undefined) this.#bases.delete(base)
-    this.#bases.set(stateRoot, records.slice())
-    for (const root of this.#bases.keys()) if (this.#bases.size > basesMax) this.#bases.delete(root)
+    this.#last = { stateRoot, records: records.slice() }
     return message
   }
 
   records(stateRoot: Root, from: number, until: number): Uint8Array {
-    const records = this.#bases.get(stateRoot)
-    if (!records) throw new Error(`the epoch start with the state root ${stateRoot} was not read`)
-    return records.slice(from * recordSize, until * recordSize)
+    if (this.#last?.stateRoot !== stateRoot)
+      throw new Error(`the epoch start with the state root ${stateRoot} is not the last one that was read`)
+    return this.#last.records.slice(from * recordSize, until * recordSize)
   }
 
   clear(): void {
-    this.#bases.clear()
+    this.#last = undefined
   }
 }
 

@@ -13,7 +13,7 @@ import type { Engine, EngineState } from './engine.ts'
 
 export function openTypescriptEngine(config: BeaconConfig): Engine {
   // Decoded keys of all validators. All states share them.
-  const pubkeyCache = createPubkeyCache()
+  let pubkeyCache = createPubkeyCache()
   const wrap = (view: BeaconStateView): EngineState => ({
     slot: view.slot,
     validatorCount: view.validatorCount,
@@ -52,6 +52,13 @@ export function openTypescriptEngine(config: BeaconConfig): Engine {
   })
   return {
     name: 'typescript',
+    knows: () => true,
+    keys: {
+      count: () => pubkeyCache.size,
+      forget: () => {
+        pubkeyCache = createPubkeyCache()
+      },
+    },
     load(bytes, slot) {
       const state = config.getForkTypes(slot).BeaconState.deserializeToViewDU(bytes)
       return wrap(new BeaconStateView(createCachedBeaconState(state, { config, pubkeyCache })))

@@ -112,6 +112,7 @@ export class Follower {
         next = await this.#missingStates.continueAfter(error, at)
       }
     }
+    if (!signal.aborted) await this.#source.processor.prepareHead(next, finalizedEpoch, signal)
     if (!signal.aborted) await summarizeDays(this.#source, next, signal)
     if (rules.unknownFork && finalizedEpoch >= rules.unknownFork.epoch)
       throw new UnknownForkError(rules.unknownFork, `${this.network}: `)
@@ -151,9 +152,9 @@ export class Follower {
     return this.#watchChanges
   }
 
-  /** Reads the newest missing segment of the past of added validators, before this epoch. */
-  fillPast(signal: AbortSignal, before = Number.POSITIVE_INFINITY): Promise<PastStep> {
-    return fillPast(this.#source, before, signal)
+  /** Reads the oldest missing segment of the past of added validators, from this epoch on. */
+  fillPast(signal: AbortSignal, after = 0): Promise<PastStep> {
+    return fillPast(this.#source, after, signal)
   }
 
   /** Reads stored epochs again and replaces them, then reads missing ones. Reports how many epochs are left. */

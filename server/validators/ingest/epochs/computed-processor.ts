@@ -2,15 +2,24 @@
 import { mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Range } from '#core/ranges.ts'
 import type { Clock } from '#runtime/clock.ts'
 import { type Beacon, BeaconError } from '#sources/beacon/client.ts'
-import { type ChainProcess, ChainProcessError, ChainStoppedError, openChainProcess } from '../../chain/chain-process.ts'
+import { firstSlotAt } from '#sources/beacon/consensus.ts'
+import {
+  type ChainProcess,
+  ChainProcessError,
+  ChainStoppedError,
+  callerOf,
+  openChainProcess,
+} from '../../chain/chain-process.ts'
 import type { Signatures } from '../../chain/messages.ts'
 import { Snapshots } from '../../chain/snapshots.ts'
 import { createBeaconQueries } from '../read/beacon-queries.ts'
 import { ComputedEpochs } from '../read/computed-epochs.ts'
 import type { EpochSource } from '../read/epoch-reader.ts'
 import type { ExecutionSource } from '../read/execution.ts'
+import { isStatesNotFound } from '../read/states-not-found.ts'
 import type { EpochProcessor } from './epoch-processor.ts'
 import { SegmentProcessor } from './segment-processor.ts'
 
@@ -18,8 +27,10 @@ export interface ComputedProcessorOptions {
   readonly clock: Clock
   /** The folder of the snapshots. Undefined: a temporary one. */
   readonly folder: string | undefined
+  /** A folder of snapshots of another process, which is only read. */
+  readonly readFrom?: string | undefined
   readonly signatures: Signatures
-  /** A snapshot is saved every hour, and one of each of the last days is kept. */
+  /** A snapshot is saved every hour, and one of each of the last `daysKept` days is kept. */
   readonly time: { readonly epochsPerHour: number; readonly epochsPerDay: number; readonly daysKept: number }
   readonly watch?: readonly string[]
   readonly execution?: ExecutionSource | undefined
@@ -32,43 +43,82 @@ export interface ComputedProcessor extends EpochProcessor, AsyncDisposable {
   readonly pid: number | undefined
 }
 
+/** The past is computed for this long before the head is looked at again. */
+const pastStepMs = 30_000
+/** The states of the past are released after this time without a request for them. */
+const pastKeptMs = 600_000
+
+interface Opened {
+  readonly process: ChainProcess
+  readonly head: ComputedEpochs
+  readonly past: ComputedEpochs
+  readonly snapshots: Snapshots
+  close(): Promise<void>
+}
+
 export function createComputedProcessor(
   beacon: Beacon,
-  { clock, folder, signatures, time, watch = [], execution }: ComputedProcessorOptions,
+  { clock, folder, readFrom, signatures, time, watch = [], execution }: ComputedProcessorOptions,
 ): ComputedProcessor {
-  const segments = new SegmentProcessor({ watch, execution, audit: undefined, summarizesNetwork: true })
-  let opened: { readonly epochs: ComputedEpochs; readonly process: ChainProcess; close(): Promise<void> } | undefined
+  const segmentsOf = (names: readonly string[], summarizesNetwork: boolean) =>
+    new SegmentProcessor({ watch: names, execution, audit: undefined, summarizesNetwork })
+  const segments = segmentsOf(watch, true)
+  const pastSegments = segmentsOf(watch, true)
+  let opened: Opened | undefined
+  let pastUsedMs = 0
 
-  async function open(signal: AbortSignal): Promise<ComputedEpochs> {
-    if (opened) return opened.epochs
+  async function open(signal: AbortSignal): Promise<Opened> {
+    if (opened) return opened
     const chain = await beacon.chain(signal)
     const start = { spec: chain.spec, genesisValidatorsRoot: chain.identity.genesisRoot, engine: 'auto' } as const
-    // States are loaded by ComputedEpochs, which knows from where on they are needed.
+    // States are loaded by ComputedStates, which knows from where on they are needed.
     const process = openChainProcess({ start, clock, restore: async () => {} })
     const temporary = folder === undefined ? await mkdtempDisposable(join(tmpdir(), 'tetrad-states-')) : undefined
-    const snapshots = new Snapshots(folder ?? (temporary?.path as string), time)
-    const epochs = new ComputedEpochs({
-      beacon,
-      chain,
-      process,
-      snapshots,
-      clock,
-      signatures,
-      snapshotEvery: time.epochsPerHour,
-    })
+    const own = folder ?? (temporary?.path as string)
+    const snapshots = new Snapshots({ ...time, folder: readFrom ?? own, temporaryFolder: own })
+    const source = { beacon, chain, snapshots, clock, signatures }
     const close = async () => {
       await process[Symbol.asyncDispose]()
       await temporary?.remove()
     }
-    opened = { epochs, process, close }
-    return epochs
+    opened = {
+      ...{ process, snapshots, close },
+      head: new ComputedEpochs({ ...source, process, snapshotEvery: readFrom ? undefined : time.epochsPerHour }),
+      past: new ComputedEpochs({ ...source, process: callerOf(process, 'past'), snapshotEvery: undefined }),
+    }
+    return opened
+  }
+
+  /** Repeats the work if the chain process ends. It begins again from a snapshot, and stops if it ends too often. */
+  async function run<T>(signal: AbortSignal, work: (opened: Opened) => Promise<T>): Promise<T> {
+    const now = await open(signal)
+    const [head, past] = [now.head.withSignal(signal), now.past.withSignal(signal)]
+    for (;;) {
+      try {
+        return await work(now)
+      } catch (error) {
+        if (!(error instanceof ChainProcessError)) throw error
+        head.states.startAgain()
+        past.states.startAgain()
+        if (signal.aborted || error instanceof ChainStoppedError) throw error
+      }
+    }
+  }
+
+  async function releasePast({ past, process }: Opened): Promise<void> {
+    if (past.states.from === undefined || clock.monotonicMs() < pastUsedMs + pastKeptMs) return
+    past.states.startAgain()
+    await callerOf(process, 'past').call('unload', undefined)
   }
 
   /** `isPending`: the epochs need not be final. */
-  const processorOf = (segments: SegmentProcessor, isPending: boolean): EpochProcessor => ({
+  const processorOf = (ofHead: SegmentProcessor, isPending: boolean): EpochProcessor => ({
     isOnOtherThread: false,
     chain: (signal) => beacon.chain(signal),
-    setWatch: async (names) => segments.setWatch(names),
+    setWatch: async (names) => {
+      ofHead.setWatch(names)
+      if (!isPending) pastSegments.setWatch(names)
+    },
     async finalizedEpoch(signal) {
       const { rules } = await beacon.chain(signal)
       const epoch = await createBeaconQueries(beacon, rules, signal).finalizedEpoch('head')
@@ -76,33 +126,63 @@ export function createComputedProcessor(
       return epoch
     },
     async processSegment(request, signal) {
-      const epochs = (await open(signal)).withSignal(signal)
       // The epoch before the first one is processed without being stored.
       const first = Math.max(0, request.from - 1)
-      const source = { beacon, records: undefined, accept: () => true, epochs: isPending ? pendingOf(epochs) : epochs }
-      for (;;) {
+      return run(signal, async (now) => {
+        const { states } = request.isPast ? now.past : now.head
+        await (isPending ? states.beginBy(first) : states.startAt(first))
+        const epochs = request.isPast ? now.past : isPending ? pendingOf(now.head) : now.head
+        const source = { beacon, records: undefined, accept: () => true, epochs }
+        if (request.isPast) pastUsedMs = clock.monotonicMs()
+        else await releasePast(now)
+        const chain = await beacon.chain(signal)
+        return (request.isPast ? pastSegments : ofHead).process(request, source, chain, signal)
+      })
+    },
+    async prepareHead(next, finalizedEpoch, signal) {
+      for (const epoch of [Math.max(0, next - 1), finalizedEpoch]) {
         try {
-          await (isPending ? epochs.beginBy(first) : epochs.startAt(first))
-          return await segments.process(request, source, await beacon.chain(signal), signal)
+          return await run(signal, ({ head }) => head.states.beginBy(epoch))
         } catch (error) {
-          if (!(error instanceof ChainProcessError)) throw error
-          epochs.startAgain()
-          // The process starts again from a snapshot. It stops for good if it ends too often.
-          if (signal.aborted || error instanceof ChainStoppedError) throw error
+          // Reported when the epoch is processed.
+          if (!isStatesNotFound(error)) throw error
         }
       }
     },
-    // A computed network has no gaps.
+    preparePast: ({ from, until }, signal) =>
+      run(signal, async ({ past }) => {
+        const untilMs = clock.monotonicMs() + pastStepMs
+        await past.states.startAt(Math.max(0, from - 1))
+        pastUsedMs = clock.monotonicMs()
+        return past.states.requireFinal(until + 1, untilMs)
+      }),
+    firstReadable: (epochs, signal) => run(signal, (now) => findFirstReadable(now, epochs, signal)),
+    // Only final epochs count, and their states are computed.
     recordHead: async () => ({ recorded: [], dropped: [], failure: undefined }),
-    firstReadable: async ({ from }) => from,
-    describeAnswers: async () => '',
+    describeAnswers: async () => 'no snapshot is older, and no node has a state before them',
     computeEpochs: async () => ({ is: 'impossible', reason: 'all states are computed from blocks' }),
   })
 
+  /** A state at the start of the epoch before it must be there: a snapshot, one that is held, or one of a node. */
+  async function findFirstReadable(
+    { snapshots, head }: Opened,
+    { from, until }: Range,
+    signal: AbortSignal,
+  ): Promise<number | undefined> {
+    const before = Math.max(0, from - 1)
+    const known = (await snapshots.list()).map(({ epoch }) => epoch)
+    if (head.states.from !== undefined) known.push(head.states.from)
+    if (known.some((epoch) => epoch <= before)) return from
+    const { rules } = await beacon.chain(signal)
+    const checkpoints = createBeaconQueries(beacon, rules, signal)
+    if ((await checkpoints.finalizedEpoch(String(firstSlotAt(rules, before)))) !== undefined) return from
+    const next = Math.min(...known) + 1
+    return next < until ? next : undefined
+  }
+
   return {
     ...processorOf(segments, false),
-    openPending: (names) =>
-      processorOf(new SegmentProcessor({ watch: names, execution, audit: undefined, summarizesNetwork: false }), true),
+    openPending: (names) => processorOf(segmentsOf(names, false), true),
     get pid() {
       return opened?.process.pid
     },

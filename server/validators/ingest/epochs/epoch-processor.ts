@@ -35,6 +35,13 @@ export interface EpochProcessor {
   chain(signal?: AbortSignal): Promise<Chain>
   finalizedEpoch(signal: AbortSignal): Promise<number>
   processSegment(request: SegmentRequest, signal: AbortSignal): Promise<ProcessedSegment>
+  /** Takes the state that the epoch `next` will need, or else that of the finalized epoch, before nodes delete it. */
+  prepareHead(next: number, finalizedEpoch: number, signal: AbortSignal): Promise<void>
+  /**
+   * Computes states of past epochs, for a limited time, so that new epochs do not wait. Returns whether the epochs can be
+   * processed now. If not, call it again with the same epochs.
+   */
+  preparePast(epochs: Range, signal: AbortSignal): Promise<boolean>
   /**
    * Records the states of epochs that are not final. `nextEpoch`: the first epoch that is not stored yet. `gaps`: those
    * whose records are kept, to compute them later.
@@ -118,6 +125,8 @@ export function createEpochProcessor(beacon: Beacon, options: EpochProcessorOpti
       if (epoch === undefined) throw new BeaconError('the node did not return the finalized epoch')
       return epoch
     },
+    prepareHead: async () => {},
+    preparePast: async () => true,
     async recordHead(nextEpoch, gaps, signal) {
       if (!records) return { recorded: [], dropped: [], failure: undefined }
       // The previous epoch is processed before the next one (2), and up to `warmUpMax` epochs before it.

@@ -13,6 +13,8 @@ export interface SegmentRequest {
   readonly until: number
   /** The stored scores of the epochs before `from`. */
   readonly scores: ScoreHistory
+  /** Earlier epochs are read while those at the head continue. */
+  readonly isPast?: true
 }
 
 export interface ProcessedSegment extends Pick<Segment, 'validator' | 'sums'> {

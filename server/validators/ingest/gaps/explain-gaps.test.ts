@@ -72,6 +72,7 @@ test('a gap that turns out to be unreadable does not keep an earlier one from be
     ...createFailingProcessor().processor,
     chain: async () => ({ identity: context.settings.validators.networks.mainnet }) as never,
     firstReadable: async ({ from }) => from,
+    preparePast: async () => true,
     processSegment: async ({ from }) => {
       attempts.push(from)
       throw new StatesNotFoundError('no state before it')

@@ -55,7 +55,7 @@ export async function fillEpochs(
     let scores: ScoreHistory = new Map()
     for (let from = gap.from; from < gap.until && !signal.aborted; ) {
       const range = { from, until: segmentEnd(time, from, gap.until) }
-      const segment = await processor.processSegment({ ...range, scores }, signal)
+      const segment = await processor.processSegment({ ...range, scores, isPast: true }, signal)
       // The list may have changed since the last epoch was stored with it.
       if (omitsStored(segment, await keptThrough(context.duties, network, range))) throw validatorsHaveLeft(network)
       await commitSegments(source, [{ epochs: range, segment }])

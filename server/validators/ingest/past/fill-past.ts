@@ -1,7 +1,8 @@
 // Reads stored epochs again for validators that were added to the watch list later
 // (behaviour/validators.md#watch-lists).
 //
-// 1. One call reads at most one segment, so that new epochs do not wait. The newest missing one comes first.
+// 1. One call reads at most one segment, so that new epochs do not wait. The oldest missing one that can be read comes
+//    first, because states are computed in this order.
 // 2. Only rows of added validators are written, together with their ranges (../../duties/commit-past.ts). What is missing
 //    follows from the ranges alone, so reading continues after a restart.
 // 3. The past of a validator starts `watchPastDays` chain days before the day it was added in.
@@ -15,6 +16,7 @@ import { plainTime, segmentAt } from '../../duties/layout.ts'
 import { updateDuties } from '../../duties/store.ts'
 import { everyone, keptThrough, missingPast } from '../../duties/watch-ranges.ts'
 import { type ProcessedSegment, releaseBuffers, segmentBuffers, segmentColumns } from '../epochs/processed-segment.ts'
+import { isStatesNotFound } from '../read/states-not-found.ts'
 import { type IngestSource, mergeAllDays, prepareIngest, toCommitSegment } from '../write/ingest-source.ts'
 import { pickValidators } from '../write/pick-validators.ts'
 
@@ -53,31 +55,37 @@ export const readMissingPast = async (
   })
 
 /**
- * `unreadable`: no node has the states of these epochs, nor of earlier ones. `refused`: what the node returned is not
- * consistent. `left`: epochs that are still to be read.
+ * `unreadable`: nothing has the states of these epochs. `computing`: their states are being computed, call it again.
+ * `refused`: what the node returned is not consistent. `left`: epochs that are still to be read.
  */
 export type PastStep =
   | { readonly is: 'complete' }
   | { readonly is: 'unreadable'; readonly epochs: Range }
+  | { readonly is: 'computing'; readonly epochs: Range }
   | { readonly is: 'refused'; readonly epochs: Range; readonly reason: string }
   | { readonly is: 'read'; readonly epochs: Range; readonly validators: number; readonly left: number }
 
-/** Reads the newest missing segment before this epoch. */
-export async function fillPast(source: IngestSource, before: number, signal: AbortSignal): Promise<PastStep> {
+/** Reads the oldest missing segment from this epoch on. */
+export async function fillPast(source: IngestSource, after: number, signal: AbortSignal): Promise<PastStep> {
   const { context, network, processor, time } = source
   const { duties } = context
   const missing = await findMissing(context, network, await coveredEpochs(duties, network))
   const all = merge([...missing.values()].flat())
-  const end = within(all, { from: 0, until: before }).at(-1)?.until
-  if (end === undefined) return { is: 'complete' }
+  const wanted = within(all, { from: after, until: Number.POSITIVE_INFINITY })
+  const [first, last] = [wanted[0], wanted.at(-1)]
+  if (!first || !last) return { is: 'complete' }
   await prepareIngest(source, signal)
-  const limits = (await pastLimits(duties, network)).filter((limit) => limit < end)
-  const newest = { from: Math.max(segmentAt(time, (end - 1) as Epoch).epochs.from, ...limits), until: end }
-  const from = await processor.firstReadable(newest, signal)
-  if (from === undefined) return { is: 'unreadable', epochs: newest }
-  const range = { from, until: end }
+  const epochs = { from: first.from, until: last.until }
+  const readable = await processor.firstReadable(epochs, signal)
+  const [next] = readable === undefined ? [] : within(wanted, { from: readable, until: last.until })
+  if (!next) return { is: 'unreadable', epochs }
+  const limits = (await pastLimits(duties, network)).filter((limit) => limit > next.from)
+  const range = {
+    from: next.from,
+    until: Math.min(next.until, segmentAt(time, next.from as Epoch).epochs.until, ...limits),
+  }
   const segment = await processSegment(source, range, signal)
-  if ('refusal' in segment) return { is: 'refused', epochs: range, reason: segment.refusal }
+  if ('is' in segment) return segment
   // A validator that was just removed from the list is still stored at present, but the segment does not have it.
   const watched = segment.watched && new Set(segment.watched.validators)
   const added = [...missing]
@@ -102,12 +110,15 @@ async function processSegment(
   { processor }: IngestSource,
   range: Range,
   signal: AbortSignal,
-): Promise<ProcessedSegment | { readonly refusal: string }> {
+): Promise<ProcessedSegment | PastStep> {
   try {
-    return await processor.processSegment({ ...range, scores: new Map() }, signal)
+    if (!(await processor.preparePast(range, signal))) return { is: 'computing', epochs: range }
+    return await processor.processSegment({ ...range, scores: new Map(), isPast: true }, signal)
   } catch (error) {
+    if (isStatesNotFound(error)) return { is: 'unreadable', epochs: range }
     // By name: errors of other threads lose their class.
-    if (error instanceof Error && error.name === 'ContradictionError') return { refusal: error.message }
+    if (error instanceof Error && error.name === 'ContradictionError')
+      return { is: 'refused', epochs: range, reason: error.message }
     throw error
   }
 }

@@ -1,8 +1,7 @@
 // When a running server reads the past of added validators (fill-past.ts): one segment per poll.
 //
-// 1. If no node has the states, it tries again every hour, like with gaps. This is logged once.
-// 2. Epochs that were refused are tried again after the next change of the watch list, or after a restart. Earlier ones
-//    are read meanwhile.
+// 1. If the states are missing, or epochs were refused, later ones are read. What is left out is tried again every hour,
+//    like gaps, and after a change of the watch list. Missing states are logged once.
 import { errorMessage } from '#core/error-message.ts'
 import type { ValidatorsContext } from '../../context.ts'
 import type { Follower } from '../follow.ts'
@@ -19,7 +18,7 @@ export function createFillPastSchedule(
   const { network } = follower
   let dueMs = clock.monotonicMs()
   let watchChanges = 0
-  let before = Number.POSITIVE_INFINITY
+  let after = 0
   let hasLoggedUnreadable = false
 
   const report = (step: PastStep) => {
@@ -41,15 +40,17 @@ export function createFillPastSchedule(
   return async (signal) => {
     const isChanged = follower.watchChanges !== watchChanges
     if (clock.monotonicMs() < dueMs && !isChanged) return
-    if (isChanged) before = Number.POSITIVE_INFINITY
+    if (isChanged) after = 0
     watchChanges = follower.watchChanges
     dueMs = clock.monotonicMs() + retryMs
     try {
-      const step = await follower.fillPast(signal, before)
+      const step = await follower.fillPast(signal, after)
       report(step)
       if (step.is === 'read') onStored()
-      if (step.is === 'refused') before = step.epochs.from
-      if (step.is === 'read' || step.is === 'refused') dueMs = clock.monotonicMs()
+      if (step.is === 'refused' || step.is === 'unreadable') after = step.epochs.until
+      if (step.is !== 'complete') dueMs = clock.monotonicMs()
+      // What was left out is tried again in an hour.
+      else after = 0
     } catch (error) {
       if (signal.aborted) throw error
       const reason = errorMessage(error)

@@ -155,7 +155,7 @@ async function repairPart(
     for (const range of await segmentsOf(source, part)) {
       signal.throwIfAborted()
       const scores = before?.at === range.from ? before.scores : new Map()
-      const read = await processor.processSegment({ ...range, scores }, signal)
+      const read = await processor.processSegment({ ...range, scores, isPast: true }, signal)
       before = { at: range.until, scores: read.scores }
       const kept = selectKept(read, await keptThrough(duties, network, range), network)
       const input = { id, time: plainTime(time), segment: toCommitSegment(range, kept) }

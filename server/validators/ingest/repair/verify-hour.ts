@@ -14,7 +14,7 @@ import { keptThrough, type Watched } from '../../duties/watch-ranges.ts'
 import { executionAmounts, type Measure, measures } from '../../method/measures.ts'
 import type { ProcessedSegment } from '../epochs/processed-segment.ts'
 import { openEpochProcessors } from '../thread/open-processors.ts'
-import { readProcessorStart } from '../thread/read-processor-start.ts'
+import { readProcessorStart, statesDir } from '../thread/read-processor-start.ts'
 
 /** If an execution node was added or removed since, these are not compared. */
 const executionMeasures: readonly Measure[] = ['execution_unknown', ...executionAmounts]
@@ -36,6 +36,7 @@ export async function verifyHour(
   network: Network,
   hour: number,
   signal: AbortSignal,
+  dataDir?: string,
 ): Promise<{ readonly checked: number; readonly differing: readonly string[] }> {
   // A command without a server has only configured times, and those of a test network differ from its chain.
   const time = { ...context.settings.validators.networks[network], ...(await storedChain(context.duties, network)) }
@@ -43,8 +44,10 @@ export async function verifyHour(
   const { from, until } = epochsOfHour(time, hour as ChainHour)
   const start = await readProcessorStart(context, network)
   const beacon = { ...start.settings.beacon, auditValidators: 0 }
-  await using processors = openEpochProcessors([{ ...start, settings: { ...start.settings, beacon } }])
-  const segment = await processors.of(network).processSegment({ from, until, scores: new Map() }, signal)
+  await using processors = openEpochProcessors([
+    { ...start, settings: { ...start.settings, beacon }, readFromDir: dataDir && statesDir(dataDir, network) },
+  ])
+  const segment = await processors.of(network).processSegment({ from, until, scores: new Map(), isPast: true }, signal)
   const watchedThen = await keptThrough(context.duties, network, { from, until })
   const watchedNow: Watched = segment.watched ? new Set(segment.watched.validators) : 'everyone'
   // If the watch list has changed since, only validators on both lists can be compared.

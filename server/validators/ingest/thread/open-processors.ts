@@ -20,6 +20,8 @@ export interface EpochProcessorStart {
   readonly identity: Partial<ChainIdentity>
   /** The folder for states; undefined: they are not recorded, and snapshots are deleted at the end. */
   readonly recordsDir: string | undefined
+  /** The folder for states of another process, which is only read. */
+  readonly readFromDir?: string | undefined
 }
 
 export const withWatch = (start: EpochProcessorStart, names: readonly string[]): EpochProcessorStart => ({
@@ -32,7 +34,7 @@ export function openEpochProcessor(
   start: EpochProcessorStart,
   clock: Clock = systemClock,
 ): EpochProcessor | ComputedProcessor {
-  const { settings, recordsDir } = start
+  const { settings, recordsDir, readFromDir } = start
   const { auditValidators, compareNodes } = settings.beacon
   const { beacon, ...options } = openSources(start, clock)
   if (settings.states === 'node')
@@ -41,6 +43,7 @@ export function openEpochProcessor(
   return createComputedProcessor(beacon, {
     ...{ clock, watch: options.watch, execution: options.execution },
     folder: recordsDir === undefined ? undefined : join(recordsDir, 'states'),
+    readFrom: readFromDir === undefined ? undefined : join(readFromDir, 'states'),
     signatures: verifySignatures ? 'all' : 'none',
     time: { epochsPerHour, epochsPerDay, daysKept: watchPastDays + 1 },
   })
@@ -95,6 +98,8 @@ export function openEpochProcessors(starts: readonly EpochProcessorStart[]): Epo
       chain: (signal) => run('chain', signal),
       finalizedEpoch: (signal) => run('finalizedEpoch', signal),
       processSegment: (request, signal) => run('processSegment', signal, request),
+      prepareHead: (next, finalizedEpoch, signal) => run('prepareHead', signal, next, finalizedEpoch),
+      preparePast: (epochs, signal) => run('preparePast', signal, epochs),
       recordHead: (next, gaps, signal) => run('recordHead', signal, next, gaps),
       computeEpochs: (epochs, signal) => run('computeEpochs', signal, epochs),
       firstReadable: (epochs, signal) => run('firstReadable', signal, epochs),

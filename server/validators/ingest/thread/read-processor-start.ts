@@ -7,6 +7,8 @@ import { readWatchNames } from '../../registry/watch-names.ts'
 import { requiredChain } from '../read/chain-identity.ts'
 import type { EpochProcessorStart } from './open-processors.ts'
 
+export const statesDir = (dataDir: string, network: Network): string => join(dataDir, 'beacon', network)
+
 /** `dataDir`: where states are recorded. Undefined: they are not. */
 export async function readProcessorStart(
   context: Pick<ValidatorsContext, 'duties' | 'settings' | 'validators'>,
@@ -19,7 +21,7 @@ export async function readProcessorStart(
     network,
     settings: { ...settings, watch: [...names] },
     identity: await requiredChain(context, network),
-    recordsDir: dataDir === undefined ? undefined : join(dataDir, 'beacon', network),
+    recordsDir: dataDir === undefined ? undefined : statesDir(dataDir, network),
   }
   return start
 }
