@@ -1,10 +1,43 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { createLink } from '#admin/sessions.ts'
 import type { AlertsView, TestAlertReply } from '#shared/console-calls.ts'
 import { testWebhook } from '#test/alerts-network.ts'
 import { openEmptyServer } from '#test/empty-server.ts'
 import { serveScript } from '#test/scripted-server.ts'
+
+// Sooner than the time limit of the webhook.
+test('a test alert ends with its caller', { timeout: 50_000 }, async () => {
+  const arrived = Promise.withResolvers<void>()
+  const ended = Promise.withResolvers<void>()
+  const receiver = createServer((_, response) => {
+    arrived.resolve()
+    response.on('close', ended.resolve)
+  }).listen(0, '127.0.0.1')
+  await once(receiver, 'listening')
+  const { port } = receiver.address() as AddressInfo
+  const webhooks = [testWebhook({ url: `http://127.0.0.1:${port}/hook`, timeoutMs: 60_000 })]
+  await using server = await openEmptyServer({ validators: { webhooks } })
+  const post = async (path: string, body: object, more: RequestInit & { headers?: Record<string, string> } = {}) =>
+    fetch(`${server.url}/console/${path}`, {
+      method: 'POST',
+      ...more,
+      headers: { origin: server.url, 'content-type': 'application/json', ...more.headers },
+      body: JSON.stringify(body),
+    })
+  const session = await post('session', { token: (await createLink(server.context)).token })
+  const cookie = (session.headers.get('set-cookie') ?? '').split(';')[0] ?? ''
+  const caller = new AbortController()
+  const sending = post('alerts/ops/test', {}, { headers: { cookie }, signal: caller.signal })
+  await arrived.promise
+  caller.abort()
+  await assert.rejects(sending, { name: 'AbortError' })
+  await ended.promise
+  receiver.close()
+})
 
 test('the operator lists open alerts and sends a signed test alert to a webhook; others do not', async () => {
   await using receiver = await serveScript({ status: 204 }, { status: 500 })

@@ -2,6 +2,7 @@
 
 import { networks } from '#api/contract/wire/validators.ts'
 import { Fault } from '#core/fault.ts'
+import type { ApiRequest } from '#http/pipeline.ts'
 import type { ExtraRoute } from '#http/routes.ts'
 import type { AppContext } from '#server/context.ts'
 import type { AlertsView, TestAlertReply } from '#shared/console-calls.ts'
@@ -15,14 +16,12 @@ import { hostsOnly } from './overview.ts'
 /** Validators of a watch list, and open alerts, that are listed. */
 const listedMax = 1000
 
-export const alertRoutes = (context: AppContext): readonly ExtraRoute[] => [
-  operatorRoute(context, '/console/alerts', { GET: () => listAlerts(context) }),
-  operatorRoute(context, '/console/alerts/{webhook}/test', {
-    POST: ({ params }) => sendTest(context, params.webhook ?? ''),
-  }),
+export const alertRoutes: readonly ExtraRoute<AppContext>[] = [
+  operatorRoute('/console/alerts', { GET: listAlerts }),
+  operatorRoute('/console/alerts/{webhook}/test', { POST: sendTest }),
 ]
 
-async function listAlerts(context: AppContext): Promise<AlertsView> {
+async function listAlerts(_: ApiRequest, context: AppContext): Promise<AlertsView> {
   const open = await context.ingest.all<AlertsView['open'][number]>(
     `select network, webhook, event, validator_index as "validatorIndex", since_epoch as "sinceEpoch"
      from open_alerts order by network, validator_index, event, webhook limit ?`,
@@ -41,16 +40,17 @@ async function listAlerts(context: AppContext): Promise<AlertsView> {
   }
 }
 
-async function sendTest({ settings, clock, random }: AppContext, id: string): Promise<TestAlertReply> {
-  const webhook = settings.validators.webhooks.find((candidate) => candidate.id === id)
+async function sendTest({ params }: ApiRequest, context: AppContext): Promise<TestAlertReply> {
+  const { settings, clock, random, signal } = context
+  const webhook = settings.validators.webhooks.find(({ id }) => id === params.webhook)
   if (!webhook) throw new Fault('record.not_found')
   const [deliveryId, nowMs] = [random.uuid(), clock.now()]
   const body = JSON.stringify(testBody(deliveryId, nowMs))
   try {
-    const status = await postDelivery(webhook, { id: deliveryId, body, nowMs })
+    const status = await postDelivery(webhook, { id: deliveryId, body, nowMs }, signal)
     return { isDelivered: true, message: `The webhook accepted test delivery ${deliveryId} with status ${status}.` }
   } catch (error) {
-    if (!(error instanceof FetchError)) throw error
+    if (signal?.aborted || !(error instanceof FetchError)) throw error
     return { isDelivered: false, message: `The test was not delivered: ${hostsOnly(error.message)}.` }
   }
 }

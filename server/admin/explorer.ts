@@ -29,20 +29,28 @@ const fundingsMax = 200
 /** Counting more would delay other requests. */
 const countMax = 100_000
 
-export function explorerRoutes(context: AppContext, authorizer: Pick<Authorizer, 'authorize'>): readonly ExtraRoute[] {
-  if (!context.settings.groups.explorer.enabled) return []
-  const route = (path: string, find: (params: ApiRequest['params']) => Promise<object>): ExtraRoute => ({
+export function explorerRoutes(
+  { settings }: Pick<AppContext, 'settings'>,
+  authorizer: Pick<Authorizer, 'authorize'>,
+): readonly ExtraRoute<AppContext>[] {
+  if (!settings.groups.explorer.enabled) return []
+  const route = (
+    path: string,
+    find: (context: AppContext, params: ApiRequest['params']) => Promise<object>,
+  ): ExtraRoute<AppContext> => ({
     path,
     sameOrigin: true,
-    read: async (request) => {
+    read: async (request, context) => {
       await authorizer.authorize({ endpoint: extensions['explorer.labelSearch'] }, request)
-      return jsonResponse(await find(request.params))
+      return jsonResponse(await find(context, request.params))
     },
   })
   return [
-    route('/console/explorer/entities/{slug}', ({ slug = '' }) => findEntity(context, slug)),
-    route('/console/explorer/labels/{chain}', ({ chain = '' }) => countLabels(context, chain)),
-    route('/console/explorer/transactions/{hash}', ({ hash = '' }) => findTransaction(context, hash.toLowerCase())),
+    route('/console/explorer/entities/{slug}', (context, { slug = '' }) => findEntity(context, slug)),
+    route('/console/explorer/labels/{chain}', (context, { chain = '' }) => countLabels(context, chain)),
+    route('/console/explorer/transactions/{hash}', (context, { hash = '' }) =>
+      findTransaction(context, hash.toLowerCase()),
+    ),
   ]
 }
 

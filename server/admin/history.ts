@@ -164,5 +164,5 @@ export function percentileMs(upTo: readonly number[], share: number): number | n
   return round(1000 * (low + (inBucket === 0 ? 0 : ((rank - before) / inBucket) * (high - low))))
 }
 
-export const historyRoute = (context: AppContext, history: HistoryRecorder): ExtraRoute =>
-  operatorRoute(context, '/console/history', { GET: () => history.read() })
+export const historyRoute = (history: HistoryRecorder): ExtraRoute<AppContext> =>
+  operatorRoute('/console/history', { GET: () => history.read() })

@@ -26,23 +26,17 @@ const pageSize = 100
 const searchCharsMax = 100
 const daysDefault = 30
 
-export const keyRoutes = (context: AppContext): readonly ExtraRoute[] => [
-  operatorRoute(context, '/console/keys', {
-    GET: (request) => listKeyViews(context, request),
-    POST: (request) => create(context, request),
-  }),
-  operatorRoute(context, '/console/keys/{id}', {
-    POST: (request) => edit(context, request),
-    DELETE: (request) => revoke(context, idOf(request)),
-  }),
-  operatorRoute(context, '/console/keys/{id}/secret', { POST: (request) => rotate(context, request) }),
-  operatorRoute(context, '/console/keys/{id}/usage', { GET: (request) => usage(context, request) }),
-  operatorRoute(context, '/console/plans', { GET: async () => planList(context) }),
+export const keyRoutes: readonly ExtraRoute<AppContext>[] = [
+  operatorRoute('/console/keys', { GET: listKeyViews, POST: create }),
+  operatorRoute('/console/keys/{id}', { POST: edit, DELETE: revoke }),
+  operatorRoute('/console/keys/{id}/secret', { POST: rotate }),
+  operatorRoute('/console/keys/{id}/usage', { GET: usage }),
+  operatorRoute('/console/plans', { GET: readPlans }),
 ]
 
 const idOf = ({ params }: ApiRequest): string => params.id ?? ''
 
-async function listKeyViews({ state, provenTime }: AppContext, { query }: ApiRequest): Promise<KeyList> {
+async function listKeyViews({ query }: ApiRequest, { state, provenTime }: AppContext): Promise<KeyList> {
   const nowMs = provenTime.forKeys()
   const page = pageIn(query)
   const found = await searchKeys(state, {
@@ -59,7 +53,7 @@ function parseSearchText(text: ApiRequest['query'][string] = ''): string {
   throw invalid(['query', 'find'], `must be a single text of at most ${searchCharsMax} characters`)
 }
 
-async function create(context: AppContext, request: ApiRequest): Promise<NewKeyReply> {
+async function create(request: ApiRequest, context: AppContext): Promise<NewKeyReply> {
   const { name, plan, groups: allowed, expiresAt, admin } = bodyOf(request, NewKeyInput)
   const expiresAtMs = expiresAt === undefined ? undefined : parseTime('expiresAt', expiresAt)
   const newKey = { name, plan, groups: allowed, admin, expiresAtMs }
@@ -75,7 +69,7 @@ function parseTime(name: string, text: string): number {
   return atMs
 }
 
-async function edit(context: AppContext, request: ApiRequest): Promise<KeyView> {
+async function edit(request: ApiRequest, context: AppContext): Promise<KeyView> {
   const { expiresAt, ...rest } = bodyOf(request, KeyChangeInput)
   const expiresAtMs = typeof expiresAt === 'string' ? parseTime('expiresAt', expiresAt) : expiresAt
   const id = idOf(request)
@@ -86,7 +80,7 @@ async function edit(context: AppContext, request: ApiRequest): Promise<KeyView> 
   return keyView(key, context.provenTime.forKeys())
 }
 
-async function rotate(context: AppContext, request: ApiRequest): Promise<NewKeyReply> {
+async function rotate(request: ApiRequest, context: AppContext): Promise<NewKeyReply> {
   const { restore = false, oldSecretUntil } = bodyOf(request, RotationInput)
   const oldSecretUntilMs = oldSecretUntil === undefined ? undefined : parseTime('oldSecretUntil', oldSecretUntil)
   const rotation = { id: idOf(request), restore, oldSecretUntilMs }
@@ -99,13 +93,17 @@ async function rotate(context: AppContext, request: ApiRequest): Promise<NewKeyR
   return rotatedKeyView(rotated)
 }
 
-async function revoke(context: AppContext, id: string): Promise<{ readonly id: string; readonly revoked: true }> {
+async function revoke(
+  request: ApiRequest,
+  context: AppContext,
+): Promise<{ readonly id: string; readonly revoked: true }> {
+  const id = idOf(request)
   if (!(await revokeKey(context.state, id, context.clock))) throw new Fault('record.not_found')
   context.log.info({ keyId: id }, 'key revoked in the console')
   return { id, revoked: true }
 }
 
-async function usage({ state, clock }: AppContext, request: ApiRequest): Promise<KeyUsage> {
+async function usage(request: ApiRequest, { state, clock }: AppContext): Promise<KeyUsage> {
   const id = idOf(request)
   const days = daysOf(request.query.days)
   if (id !== anonymousId && !(await findKey(state, id))) throw new Fault('record.not_found')
@@ -126,6 +124,6 @@ function daysOf(text: ApiRequest['query'][string] = String(daysDefault)): number
   return days
 }
 
-const planList = ({ settings }: AppContext): PlanList => ({
-  plans: plans.map((name) => ({ name, ...settings.plans[name] })),
-})
+async function readPlans(_: ApiRequest, { settings }: AppContext): Promise<PlanList> {
+  return { plans: plans.map((name) => ({ name, ...settings.plans[name] })) }
+}

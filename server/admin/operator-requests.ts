@@ -8,6 +8,7 @@ import { parseJsonBody } from '#http/parse.ts'
 import type { ApiRequest } from '#http/pipeline.ts'
 import { jsonResponse } from '#http/render.ts'
 import type { ExtraRoute } from '#http/routes.ts'
+import type { AppContext } from '#server/context.ts'
 import { findSession, type Session, type SessionContext, sessionMs, type Token } from './sessions.ts'
 
 const cookieName = 'tetrad-session'
@@ -50,19 +51,18 @@ function isSameOrigin({ headers, origin }: ApiRequest): boolean {
   return from !== null && (from.origin === origin || from.host === headers.host)
 }
 
-type OperatorHandler = (request: ApiRequest, session: Session) => Promise<object>
+type OperatorHandler = (request: ApiRequest, context: AppContext, session: Session) => Promise<object>
 
 /** A route that needs a session and returns JSON. Requests that change something must also have the same origin. */
 export function operatorRoute(
-  context: Pick<SessionContext, 'state' | 'provenTime'>,
   path: string,
   { GET, ...changes }: Readonly<Partial<Record<'GET' | 'POST' | 'DELETE', OperatorHandler>>>,
-): ExtraRoute {
-  const route = (handler: OperatorHandler, isChange: boolean) => async (request: ApiRequest) => {
+): ExtraRoute<AppContext> {
+  const route = (handler: OperatorHandler, isChange: boolean) => async (request: ApiRequest, context: AppContext) => {
     const session = await sessionOf(context, request)
     if (!session) throw new Fault('console.session')
     if (isChange) requireSameOrigin(request)
-    return jsonResponse(await handler(request, session))
+    return jsonResponse(await handler(request, context, session))
   }
   const change = Object.entries(changes).map(([method, handler]) => [method, route(handler, true)])
   return { path, sameOrigin: true, change: Object.fromEntries(change), ...(GET && { read: route(GET, false) }) }

@@ -16,10 +16,11 @@ export interface OverviewParts {
   readonly coverage: () => Promise<Coverage>
 }
 
-export function overviewRoute(context: AppContext, parts: OverviewParts): ExtraRoute {
+/** Shared by all pages, so it is read with the context of the server: it does not end with one of them. */
+export function overviewRoute(context: AppContext, parts: OverviewParts): ExtraRoute<AppContext> {
   const startedAt = new Date(context.clock.now()).toISOString()
   const recent = oncePerSecond(context.clock, () => overviewOf(context, parts, startedAt))
-  return operatorRoute(context, '/console/overview', { GET: recent })
+  return operatorRoute('/console/overview', { GET: recent })
 }
 
 async function overviewOf(context: AppContext, parts: OverviewParts, startedAt: string): Promise<Overview> {

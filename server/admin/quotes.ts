@@ -14,15 +14,15 @@ import { operatorRoute, pageIn } from './operator-requests.ts'
 
 const pageSize = 25
 
-export const quoteRoutes = (context: AppContext): readonly ExtraRoute[] => [
-  operatorRoute(context, '/console/quotes', { GET: (request) => listQuotes(context, request) }),
-  operatorRoute(context, '/console/quotes/{id}', { GET: ({ params }) => findQuote(context, params.id ?? '') }),
+export const quoteRoutes: readonly ExtraRoute<AppContext>[] = [
+  operatorRoute('/console/quotes', { GET: listQuotes }),
+  operatorRoute('/console/quotes/{id}', { GET: findQuote }),
 ]
 
 const parseReply = (reply: Uint8Array): Quote => parseJson(new TextDecoder().decode(reply)) as Quote
 
 /** Newest first. One row more than a page shows whether there are more. */
-async function listQuotes({ state }: AppContext, { query }: ApiRequest): Promise<QuoteList> {
+async function listQuotes({ query }: ApiRequest, { state }: AppContext): Promise<QuoteList> {
   const rows = await state.all<{ keyId: string; reply: Uint8Array }>(
     'select key_id as "keyId", reply from fx_quotes order by created_ms desc, id limit ? offset ?',
     pageSize + 1,
@@ -35,7 +35,8 @@ async function listQuotes({ state }: AppContext, { query }: ApiRequest): Promise
   return { quotes, hasMore: rows.length > pageSize }
 }
 
-async function findQuote({ state }: AppContext, id: string): Promise<StoredQuote> {
+async function findQuote({ params }: ApiRequest, { state }: AppContext): Promise<StoredQuote> {
+  const { id = '' } = params
   const [stored, receipt] = await Promise.all([readQuote(state, id), readReceipt(state, id)])
   if (!stored || !receipt) throw new Fault('record.not_found')
   return { quote: parseReply(stored.reply), receipt }

@@ -42,12 +42,12 @@ export function consoleRoutes(context: AppContext, parts: ConsoleOptions): Conso
   const routes = [
     ...pages.routes,
     ...signInRoutes(context, parts),
-    ...keyRoutes(context),
-    ...quoteRoutes(context),
-    ...alertRoutes(context),
+    ...keyRoutes,
+    ...quoteRoutes,
+    ...alertRoutes,
     ...explorerRoutes(context, parts.authorizer),
     overviewRoute(context, parts),
-    historyRoute(context, metricsHistory),
+    historyRoute(metricsHistory),
   ]
   return { routes, notFoundPage: pages.notFound }
 }

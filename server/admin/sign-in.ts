@@ -17,22 +17,22 @@ const bodyBytesMax = 1024
 const SignIn = Type.Object({ token: Type.String({ maxLength: 256 }) })
 
 export function signInRoutes(
-  context: AppContext,
+  { settings }: Pick<AppContext, 'settings'>,
   { badKeyThrottle, demoKey }: { readonly badKeyThrottle: BadKeyThrottle; readonly demoKey?: string | undefined },
-): readonly ExtraRoute[] {
-  const sessionView = createSessionView(context.settings, demoKey)
+): readonly ExtraRoute<AppContext>[] {
+  const sessionView = createSessionView(settings, demoKey)
   return [
     {
       path: '/console/session',
       sameOrigin: true,
-      read: async (request) => jsonResponse(sessionView(await sessionOf(context, request))),
+      read: async (request, context) => jsonResponse(sessionView(await sessionOf(context, request))),
       change: {
-        POST: async (request) => {
+        POST: async (request, context) => {
           requireSameOrigin(request)
           const token = await exchange(context, badKeyThrottle, request)
           return jsonResponse(sessionView(token), 200, { 'set-cookie': cookieHeader(request, token) })
         },
-        DELETE: async (request) => {
+        DELETE: async (request, context) => {
           requireSameOrigin(request)
           const session = await sessionOf(context, request)
           if (session) await signOut(context, session)
@@ -40,8 +40,8 @@ export function signInRoutes(
         },
       },
     },
-    operatorRoute(context, '/console/key', {
-      POST: async (_request, session) => {
+    operatorRoute('/console/key', {
+      POST: async (_, context, session) => {
         const { token, expiresAtMs } = await sessionKey(context, session)
         return { key: token, expiresAt: new Date(expiresAtMs).toISOString() } satisfies ConsoleKey
       },

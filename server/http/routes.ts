@@ -1,11 +1,13 @@
 // All paths of the server: the endpoints of the contract, and extra routes (health, OpenAPI, downloads, console). Size
-// limits, logging and metrics apply to both. Extra routes need no key. Their calls are limited by network address.
+// limits, time limits, logging and metrics apply to both. Extra routes need no key. Their calls are limited by network
+// address.
 import { allRoutes } from '#api/contract/routes.ts'
 import type { Awaitable } from '#core/awaitable.ts'
 import { Fault, invalid } from '#core/fault.ts'
 import type { Settings } from '#runtime/settings.ts'
 import { pathPattern } from './aliases.ts'
 import { networkOf } from './caller-network.ts'
+import type { Context } from './context.ts'
 import { defaultErrorFormat } from './default-error-format.ts'
 import { applyFieldAliases } from './field-aliases.ts'
 import { type ApiRequest, type App, respond, toFault } from './pipeline.ts'
@@ -15,24 +17,27 @@ import { type ApiResponse, renderFault } from './render.ts'
 import { faultOutcome, type LoggedRequest, logRequest } from './request-log.ts'
 import { findNearestRoute, type RouteHandlers } from './route-handlers.ts'
 
-type ExtraHandler = (request: ApiRequest) => Promise<ApiResponse>
+/** `C` is the context of the group, with its caches. The databases of the context end with the request. */
+type ExtraHandler<C> = (request: ApiRequest, context: C) => Promise<ApiResponse>
 
 /** A path outside the contract; `{name}` is one segment or a part of it. */
-export interface ExtraRoute {
+export interface ExtraRoute<C extends Context = never> {
   readonly path: string
   /** Handles GET and HEAD. */
-  readonly read?: ExtraHandler
+  readonly read?: ExtraHandler<C>
   /** Handles methods that change something. */
-  readonly change?: Readonly<Partial<Record<'POST' | 'DELETE', ExtraHandler>>>
+  readonly change?: Readonly<Partial<Record<'POST' | 'DELETE', ExtraHandler<C>>>>
   /** No cross-origin requests. */
   readonly sameOrigin?: true
   /** For health checks, which must not be refused, and for a path that counts its calls itself. */
   readonly isUnlimited?: true
   /** The handler renames and hides fields itself. */
   readonly appliesAliases?: true
+  /** The calls that the handler makes have a time limit, and end with the caller. */
+  readonly endsCalls?: true
 }
 
-export type ReadableRoute = ExtraRoute & { readonly read: ExtraHandler }
+export type ReadableRoute = ExtraRoute & { readonly read: (request: ApiRequest) => Promise<ApiResponse> }
 
 export interface HttpRoute {
   readonly path: string
@@ -91,7 +96,7 @@ async function handleExtra(app: App, route: ExtraRoute, request: ApiRequest, met
     // Aliases are for existing clients, not for the pages of the console.
     const changesFields = !route.sameOrigin && !route.appliesAliases
     if (changesFields) app.aliases.etags?.restoreIn(request.headers)
-    response = await reply(request)
+    response = await runExtra(app, route, reply, request)
     if (changesFields) response = applyFieldAliases(app.aliases, response)
   } catch (error) {
     const fault = toFault(app, error, request)
@@ -102,6 +107,16 @@ async function handleExtra(app: App, route: ExtraRoute, request: ApiRequest, met
   app.meter.request(route.path, outcome, tookMs)
   logRequest(app, request, { endpoint: route.path, status: response.status, outcome, tookMs })
   return response
+}
+
+function runExtra(
+  { context, deadlines, createRequestContext }: App,
+  { endsCalls }: ExtraRoute,
+  reply: ExtraHandler<never>,
+  request: ApiRequest,
+): Awaitable<ApiResponse> {
+  if (endsCalls) return reply(request, context as never)
+  return deadlines.within((deadline) => reply(request, createRequestContext(deadline) as never), request.onCallerGone)
 }
 
 /** The page for people who mistype an address; undefined: there is none. */

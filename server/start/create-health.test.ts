@@ -26,7 +26,7 @@ async function readiness(changes: object, feedState: Partial<FeedState> = {}, st
   })
   const route = routes.find(({ path }) => path === '/readyz')
   assert.ok(route?.read)
-  const { status, body } = await route.read({} as never)
+  const { status, body } = await route.read({} as never, {} as never)
   const { checks } = JSON.parse(String(body)) as { checks: { name: string; ok: boolean; message: string }[] }
   return { status, failed: checks.filter(({ ok }) => !ok).map(({ name }) => name), checks }
 }

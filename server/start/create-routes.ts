@@ -48,7 +48,7 @@ export async function createRoutes(context: AppContext, app: App, parts: RoutePa
   const all = [
     ...health.routes,
     openapiRoute,
-    labelExportRoute(context),
+    labelExportRoute,
     coverageRoute(coverage),
     ...(settings.mcp.enabled ? [await openMcpRoute(app, version)] : []),
     ...ofConsole,

@@ -42,6 +42,7 @@ export async function openMcpRoute(app: App, version: string): Promise<ExtraRout
     path: mcpPath,
     sameOrigin: true,
     isUnlimited: true,
+    endsCalls: true,
     change: {
       POST: async (request) => {
         if (request.headers.origin !== undefined && request.headers.origin !== request.origin)
@@ -134,6 +135,7 @@ function callInProcess(routes: readonly HttpRoute[], outer: ApiRequest): typeof 
         contentType: '',
         body: undefined,
         onCallerGone: (leave) => {
+          outer.onCallerGone?.(leave)
           if (signal?.aborted) leave()
           else signal?.addEventListener('abort', leave, { once: true })
         },

@@ -27,7 +27,7 @@ async function openExports(more = 0, overrides: object = {}) {
   const author = { by: 'test', via: 'test', atMs: context.clock.now() }
   await context.ingest.write((tx) => putLabels(new HistoryWriter(tx, author), [entity, ...others]))
   const httpServer = await startHttpServer(createApp(context, [labelListV2], everyone, { request: () => {} }), [
-    labelExportRoute(context),
+    labelExportRoute,
   ])
   const ask = async (query: string) => {
     const reply = await fetch(`${httpServer.url}/v2/api?module=nametag&action=getlabelmasterlist&${query}`)

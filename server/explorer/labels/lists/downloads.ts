@@ -3,6 +3,7 @@
 import { Fault } from '#core/fault.ts'
 import { changesResponses } from '#http/aliases.ts'
 import { chooseEncoding } from '#http/compressed-bytes.ts'
+import type { Context } from '#http/context.ts'
 import { isUnchanged } from '#http/etag.ts'
 import type { RequestInfo } from '#http/handler.ts'
 import type { ExtraRoute } from '#http/routes.ts'
@@ -58,9 +59,9 @@ export async function readLabelExport(
   }
 }
 
-export const labelExportRoute = (context: LinkContext): ExtraRoute => ({
+export const labelExportRoute: ExtraRoute<LinkContext & Context> = {
   path: '/exports/{chain}/labelmasterlist_latest.{format}',
-  read: async ({ params, query, headers }) => {
+  read: async ({ params, query, headers }, context) => {
     // A parameter that is given twice makes the link invalid.
     const single = (value: string | readonly string[] | undefined) => (typeof value === 'string' ? value : undefined)
     const download = await readLabelExport(context, {
@@ -73,7 +74,7 @@ export const labelExportRoute = (context: LinkContext): ExtraRoute => ({
     })
     return { status: download.status, headers: download.headers, body: download.bytes, isBodyShared: true }
   },
-})
+}
 
 /** To rename or hide fields, the whole plain text is needed. */
 const changesFields = ({ settings }: LinkContext, form: string | undefined): boolean =>
