@@ -1,7 +1,7 @@
 // A server that starts with a wrong clock, on both engines: it deletes and expires nothing that is not due
 // (behaviour/operations.md#deletions-and-expiries).
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -20,6 +20,7 @@ import { settingsWith, testRequestInfo } from './context.ts'
 import { DrivenClock } from './driven-clock.ts'
 import { inject } from './inject.ts'
 import { noPostgres, startPostgres } from './postgres.ts'
+import { runCommand } from './run-command.ts'
 import { copyEmptyStores } from './template.ts'
 import { waitUntil } from './wait-until.ts'
 
@@ -157,6 +158,13 @@ async function isEmpty({ state, ingest }: AppContext): Promise<boolean> {
   return !quote && !(await ingest.get('select 1 as one from market_versions'))
 }
 
+/** What retention deletes by. */
+const timesOfRows = [
+  ['fx_quotes', 'created_ms'],
+  ['fx_idempotency', 'created_ms'],
+  ['market_versions', 'at_ms'],
+] as const
+
 function testEngine(
   openStore: () => Promise<AsyncDisposable & { readonly store: object }>,
   skip: string | false,
@@ -228,6 +236,30 @@ function testEngine(
       assert.ok(Math.abs(Date.parse(report.clock) - context.clock.now()) < hourMs)
       assert.ok(isProven(context))
       assert.ok(await isEmpty(context))
+    })
+  })
+
+  test('tetrad retention run deletes without a server too, and trusts the clock', { skip }, async () => {
+    await using opened = await openStore()
+    await using folder = await openFolder(opened.store)
+    await folder.run(0, 0, async ({ context }) => {
+      await fill(context)
+      await requestQuote(context, 'order')
+      for (const [table, column] of timesOfRows)
+        await (table === 'market_versions' ? context.ingest : context.state).write((tx) =>
+          tx.run(`update ${table} set ${column} = ${column} - ?`, 60 * dayMs),
+        )
+    })
+    await writeFile(join(folder.dataDir, 'tetrad.yaml'), JSON.stringify({ ...settings, store: opened.store }))
+    const run = () => runCommand(['retention', 'run', '--data', '.', '--json'], { cwd: folder.dataDir })
+    const { code, stdout, stderr } = await run()
+    assert.equal(code, 0, stderr)
+    const { clock, ...deleted } = JSON.parse(stdout)
+    assert.deepEqual(deleted, { idempotencyKeys: 1, quotes: 2, marketVersions: 1 })
+    assert.ok(Math.abs(Date.parse(clock) - Date.now()) < hourMs)
+    await folder.run(0, 0, async ({ context }) => {
+      assert.ok(await isEmpty(context))
+      assert.ok(isProven(context))
     })
   })
 

@@ -61,7 +61,7 @@ export const ingestFile = (dir: string): string => join(dir, 'ingest.sqlite')
 export const dutiesFile = (dir: string): string => join(dir, 'duties.sqlite')
 /** Exists until a restore into the data folder has finished (restore.ts). */
 export const restoringFolder = (dir: string): string => join(dir, 'restoring')
-const connectionsDefault = 8
+export const connectionsDefault = 8
 /** An outage that no request waits for does not make statements faster. */
 const statementMsMin = 5000
 /** A commit of a million validators takes a few seconds, during which the file is busy. */

@@ -26,7 +26,7 @@ export const storeSettings = section(
       8,
       1,
       200,
-      'Connections for the reads of requests, and of each thread that reads duties. A server needs more in total: see Scaling, Connections.',
+      'Connections for the reads of requests, and as many again for all threads that read duties. A server needs more in total: see Scaling, Connections.',
     ),
     stateWaitMs: integer(
       15_000,

@@ -3,7 +3,7 @@
 import { openThreadPool } from '#runtime/thread-pool.ts'
 import { coreCount, openThread } from '#runtime/worker-thread.ts'
 import type { Duties, UpdateOptions } from '#storage/duties.ts'
-import type { StoreOptions } from '#storage/open.ts'
+import { connectionsDefault, type StoreOptions } from '#storage/open.ts'
 import type { State } from '#storage/state.ts'
 import type { SummarizeInput } from './daily-summaries.ts'
 import type { MergeInput } from './merge.ts'
@@ -60,6 +60,15 @@ const readersMax = 4
 /** More than a segment of a million validators takes, so that the thread stays while epochs of the past are read. */
 const writerIdleMs = 60_000
 
+/** On PostgreSQL, the threads share the connections for reads, but each has at least two (docs/scaling.md#connections). */
+const withConnections = ({ dir, options }: DutiesLocation, threads: number): DutiesLocation => ({
+  dir,
+  options: {
+    ...options,
+    stateConnections: Math.max(2, Math.ceil((options.stateConnections ?? connectionsDefault) / threads)),
+  },
+})
+
 /** Threads start with their first call. The caller closes `state` after the result. */
 export function dutiesOnThreads(
   state: State,
@@ -67,8 +76,11 @@ export function dutiesOnThreads(
   readersCount = Math.min(readersMax, coreCount()),
 ): Duties {
   const file = new URL('./thread.ts', import.meta.url)
-  const readers = openThreadPool(file, location, { threads: readersCount })
-  const writer = openThread(file, location, { isBackground: true, idleMs: writerIdleMs })
+  const readers = openThreadPool(file, withConnections(location, readersCount), { threads: readersCount })
+  const writer = openThread(file, withConnections(location, Number.POSITIVE_INFINITY), {
+    isBackground: true,
+    idleMs: writerIdleMs,
+  })
   const query = <T>(name: string, input: unknown, signal?: AbortSignal): Promise<T> =>
     readers.call<T>('query', { name, input }, signal)
   return {
