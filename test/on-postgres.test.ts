@@ -53,7 +53,7 @@ const endpointTests = [
 ]
 /**
  * Tests whose SQL other tests run on PostgreSQL: those of ratings in server/validators/on-postgres.test.ts, those of lists
- * in list-query and the moved demo, those of past slugs in by-slug.
+ * in find-page and the moved demo, those of past slugs in by-slug.
  */
 const longEndpointTests = [
   'validators/endpoints/aggregate-effectiveness',

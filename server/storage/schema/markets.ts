@@ -74,7 +74,7 @@ const searchTables = ({ bytes, clustered }: StateDialect): readonly string[] => 
   ) ${clustered}`,
 ]
 
-/** The columns by which lists are ordered; each has an index (markets/extensions/lists/list-query.ts). */
+/** The columns by which lists are ordered; each has an index (markets/extensions/lists/walk-index.ts). */
 export const listOrderColumns = [
   'number',
   'volume',

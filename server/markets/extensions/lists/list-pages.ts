@@ -4,8 +4,9 @@ import { Fault } from '#core/fault.ts'
 import type { StateReader } from '#storage/state.ts'
 import type { MarketsContext } from '../../context.ts'
 import { readWithCoverage } from '../../read/feed-coverage.ts'
+import { findPage } from './find-page.ts'
 import { readCursor, writeCursor } from './list-input.ts'
-import { findPage, type ListQuery, type PageRequest } from './list-query.ts'
+import type { ListQuery, PageRequest } from './list-query.ts'
 import { refuseCut } from './respond.ts'
 
 export interface RecordList<Input> {

@@ -1,5 +1,5 @@
 // Lists of markets, events, series and tags, lookups of events, series and tags, and the search for events. Which records a list has, and in which order, is
-// tested in list-query.test.ts.
+// tested in find-page.test.ts.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { extensions } from '#api/contract/extensions.ts'

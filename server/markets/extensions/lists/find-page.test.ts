@@ -7,7 +7,8 @@ import { stateWith } from '#test/authorization.ts'
 import { openContext, type TestContext } from '#test/context.ts'
 import type { MarketRecord } from '../../records/normalize.ts'
 import { putMarkets } from '../../write/put-markets.ts'
-import { findPage, type ListPosition, type ListQuery, type OrderColumn } from './list-query.ts'
+import { findPage } from './find-page.ts'
+import type { ListPosition, ListQuery, OrderColumn } from './list-query.ts'
 
 const put = (context: TestContext, records: readonly MarketRecord[]) =>
   context.ingest.write((tx) => putMarkets(tx, records, context.clock.now()))
