@@ -1,13 +1,10 @@
-// Requests that were built to cost much, for bench/hostile.ts: without a valid key, and of every endpoint with its most
-// expensive parameters. An endpoint without an entry does not compile.
-import type { AnyId } from '#api/contract/routes.ts'
-
+// Requests without a valid key that were built to cost much, for bench/hostile.ts.
 export interface HostileRequest {
   readonly name: string
   readonly bytes: Buffer
 }
 
-const request = (name: string, line: string, headers: readonly string[] = [], body = ''): HostileRequest => {
+export const request = (name: string, line: string, headers: readonly string[] = [], body = ''): HostileRequest => {
   const length = body === '' ? [] : [`content-length: ${Buffer.byteLength(body)}`]
   const head = [`${line} HTTP/1.1`, 'host: localhost', ...length, ...headers, '', ''].join('\r\n')
   return { name, bytes: Buffer.from(head + body, 'latin1') }
@@ -33,7 +30,7 @@ const fills = [
   '%E2%82&',
 ]
 const badKey = `authorization: Bearer tetrad:0123456789abcdef:${'w'.repeat(43)}`
-const json = ['content-type: application/json', 'accept: application/json, text/event-stream']
+export const json = ['content-type: application/json', 'accept: application/json, text/event-stream']
 const form = ['content-type: application/x-www-form-urlencoded']
 
 const ratings = '/v0/eth/validators/effectiveness'
@@ -114,94 +111,6 @@ const openRequests = openPaths.flatMap((path) => [
   request(path, `GET ${path}`),
   request(`${path} br`, `GET ${path}`, ['accept-encoding: br']),
 ])
-
-const explorerCall = (module: string, action: string, more = '') =>
-  `/v2/api?chainid=1&module=${module}&action=${action}${more}`
-const address = `0x${'ab'.repeat(20)}`
-const manyIndices = Array.from({ length: 10_000 }, (_, at) => at).join()
-/** As many as fit in a request line of 16 KiB. */
-const indices = Array.from({ length: 2500 }, (_, at) => at).join()
-const allDays = 'fromDate=2020-01-01&toDate=2030-01-01'
-/** The market with many versions (hostile-server.ts). */
-const [grownSlug, grownId, grownToken] = ['grown-0', '90', '01']
-
-/** The path of each endpoint with its most expensive parameters. Two are no GET requests. */
-const expensivePaths: Readonly<Record<AnyId, string>> = {
-  'explorer.labelListV2': explorerCall('nametag', 'getlabelmasterlist'),
-  'explorer.labelListV1': '/v1/api.ashx?module=nametag&action=getlabelmasterlist',
-  'explorer.fundedBy': explorerCall('account', 'fundedby', `&address=${address}`),
-  'explorer.trail': `/v2/trail?address=${address}&depth=100`,
-  'explorer.fundings': `/v2/fundings?addresses=${Array.from({ length: 100 }, (_, at) => `0x${at.toString(16).padStart(40, '0')}`).join()}`,
-  'explorer.labelSearch': '/v2/labels/search?q=a&limit=50',
-  'explorer.chainList': '/v2/chainlist',
-  'explorer.apiLimit': '/v2/api?module=getapilimit&action=getapilimit',
-  'explorer.addressTag': explorerCall('nametag', 'getaddresstag', `&address=${address}`),
-  'fx.createQuote': '/v1/exchange/fx/quotes',
-  'fx.currencies': '/v1/exchange/fx/currencies',
-  'fx.rates': '/v1/exchange/fx/rates?base=EUR',
-  'fx.quotes': '/v1/exchange/fx/quotes?limit=100',
-  'fx.quote': '/v1/exchange/fx/quotes/00000000-0000-4000-8000-000000000000',
-  'fx.receipt': '/v1/exchange/fx/quotes/00000000-0000-4000-8000-000000000000/receipt',
-  'fx.checkSignature': '/v1/exchange/fx/quotes/00000000-0000-4000-8000-000000000000/check-signature',
-  'fx.receiptKey': '/v1/exchange/fx/receipt-key',
-  'fx.setRate': '/v1/exchange/fx/rates',
-  'fx.rateHistory': '/v1/exchange/fx/rates/history?base=EUR&quote=USD',
-  'validators.aggregateEffectiveness': `/v0/eth/validators/effectiveness?indices=${manyIndices}&groupBy=validator&size=1000`,
-  'validators.effectiveness': '/v1/eth/validators/12/effectiveness?limit=1000',
-  'validators.metadata': '/v0/eth/validators/12',
-  'validators.effectivenessV0': '/v0/eth/validators/12/effectiveness?size=1000',
-  'validators.explain': '/v1/eth/validators/12/explain?limit=100',
-  'validators.duties': '/v1/eth/validators/12/duties',
-  'validators.list': '/v0/eth/validators?size=1000',
-  'validators.find': '/v1/eth/validators?limit=100',
-  'validators.income': `/v1/eth/validators/income?indices=${indices}&${allDays}`,
-  'validators.comparison': `/v1/eth/validators/comparison?indices=${indices}`,
-  'validators.operators': '/v0/eth/operators?window=30d&size=100',
-  'validators.operator': '/v0/eth/operators/1',
-  'validators.operatorSummary': '/v0/eth/operators/1/summary',
-  'validators.operatorEffectiveness': '/v0/eth/operators/1/effectiveness?size=1000',
-  'validators.networkStats': '/v0/eth/network/stats',
-  'validators.networkOverview': '/v0/eth/network/overview',
-  'validators.entities': '/v1/eth/entities?limit=100',
-  'markets.bySlug': `/markets/slug/${grownSlug}?asOf=${new Date(Date.now() + 86_400_000).toISOString()}`,
-  'markets.byId': `/markets/${grownId}?asOf=${new Date(Date.now() + 86_400_000).toISOString()}`,
-  'markets.list': '/markets?limit=500&order=volume',
-  'markets.listKeyset': '/markets/keyset?limit=100',
-  'markets.events': '/events?limit=100',
-  'markets.eventsKeyset': '/events/keyset?limit=100',
-  'markets.eventById': '/events/1',
-  'markets.eventBySlug': '/events/slug/a',
-  'markets.tags': '/tags?limit=500',
-  'markets.tagById': '/tags/1',
-  'markets.tagBySlug': '/tags/slug/a',
-  'markets.marketTags': `/markets/${grownId}/tags`,
-  'markets.eventTags': '/events/1/tags',
-  'markets.series': '/series?limit=50',
-  'markets.seriesById': '/series/1',
-  'markets.search': '/markets/search?q=harbour%20bridge&limit=50',
-  'markets.publicSearch': '/public-search?q=harbour&limit_per_type=50',
-  'markets.pricesHistory': `/prices-history?market=${grownToken}&interval=max&fidelity=1`,
-  'markets.changesBySlug': `/markets/slug/${grownSlug}/changes?limit=1000&related=true`,
-  'markets.changes': '/markets/changes?limit=1000',
-  'markets.changeStream': '/markets/changes/stream?after=0&kinds=chat',
-}
-
-const postBodies: Partial<Record<AnyId, string>> = {
-  'fx.createQuote':
-    '{"from":{"currency":"USDC","amount":"1"},"to":{"currency":"EURC"},"tenor":"hourly","type":"reference"}',
-  'fx.checkSignature': `{"signature":"0x${'11'.repeat(65)}"}`,
-  'fx.setRate': '{"pair":"EUR/USD","rate":"1.1"}',
-}
-
-/** Each with a valid key. */
-export const expensiveRequests = (key: string): readonly HostileRequest[] =>
-  (Object.entries(expensivePaths) as [AnyId, string][]).map(([id, path]) => {
-    const auth = `authorization: Bearer ${key}`
-    const text = postBodies[id]
-    if (text !== undefined) return request(id, `POST ${path}`, [...json, auth], text)
-    const withKey = id.startsWith('explorer.') ? `${path}${path.includes('?') ? '&' : '?'}apikey=${key}` : path
-    return request(id, `GET ${withKey}`, [auth])
-  })
 
 /** In the order in which they are measured first. */
 export const hostileRequests: readonly HostileRequest[] = [

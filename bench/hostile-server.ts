@@ -1,55 +1,24 @@
-// The server that bench/hostile.ts measures: the demo data, a market with many versions, many markets, every path enabled, no
+// The server that bench/hostile.ts measures: the demo data and a grown store (hostile-grown.ts), every path enabled, no
 // limits. Argument: the data folder. For each line on stdin it prints the CPU time of the whole process so far, and that
 // of the main thread, in microseconds.
 import { createInterface } from 'node:readline'
+import { createClient } from '#api/client/client.ts'
 import { groups } from '#api/contract/routes.ts'
 import { complete } from '#core/schema-check.ts'
-import { putMarkets } from '#markets/write/put-markets.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { openLog } from '#runtime/log.ts'
 import { SettingsSchema } from '#runtime/settings.ts'
 import { startServer } from '#server/app.ts'
-import type { AppContext } from '#server/context.ts'
 import { withDemoWindows } from '#simulator/validators/windows.ts'
+import { validatorSamples } from '#simulator/validators.ts'
 import { createKey } from '#storage/keys.ts'
 import { copyDemo } from '#test/template.ts'
+import type { GrownWorld } from './hostile-cases.ts'
+import { growDuties, growFundings, growLabels, growMarkets, grownNetwork, growQuotes, sizes } from './hostile-grown.ts'
 
 const [, , dataDir = ''] = process.argv
-/** Of one market: two days with a change each minute. */
-const versions = 2880
-const markets = 2000
-const perWrite = 60
-const aheadMs = 3 * 86_400_000
-
-/** Grows the store with markets of one event, and with versions of one of them. */
-async function grow({ ingest }: AppContext): Promise<void> {
-  // After the versions of the demo, because times of versions only increase.
-  const startMs = systemClock.now() + 60_000
-  const fieldsOf = (at: number) => ({
-    slug: `grown-${at}`,
-    question: `Will harbour bridge ${at} open?`,
-    description: 'It resolves to yes if the bridge opens. '.repeat(40),
-    clobTokenIds: JSON.stringify([`${at}1`, `${at}2`]),
-    outcomes: '["Yes","No"]',
-  })
-  for (let from = 0; from < markets; from += perWrite) {
-    const records = Array.from({ length: perWrite }, (_, at) => ({
-      kind: 'market' as const,
-      id: `9${from + at}`,
-      fields: { ...fieldsOf(from + at), outcomePrices: '["0.5","0.5"]' },
-    }))
-    await ingest.write((tx) => putMarkets(tx, records, startMs), { lock: 'markets' })
-  }
-  for (let from = 0; from < versions; from += perWrite) {
-    const records = Array.from({ length: perWrite }, (_, at) => {
-      const price = (((from + at) * 7) % 100) / 100
-      const outcomePrices = JSON.stringify([String(price), String(1 - price)])
-      const values = { outcomePrices, bestBid: price, volume: String(from + at) }
-      return { kind: 'market' as const, id: '90', fields: { ...fieldsOf(0), ...values } }
-    })
-    await ingest.write((tx) => putMarkets(tx, records, startMs + from * 60_000), { lock: 'markets' })
-  }
-}
+/** The versions that are added are in its past, and after those of the demo, because their times only increase. */
+const aheadMs = (sizes.versions + 2880) * 60_000
 
 await copyDemo(dataDir)
 const { value: settings } = complete(SettingsSchema, {
@@ -57,18 +26,51 @@ const { value: settings } = complete(SettingsSchema, {
   mcp: { enabled: true },
   ingest: { enabled: false },
   keys: { badKeysMax: 1_000_000 },
+  fx: { spender: `0x${'33'.repeat(20)}`, sources: [{ id: 'desk', kind: 'push' }] },
+  // As in bench/ratings.ts: hours are as long as days, so that half days are committed.
+  validators: { networks: { [grownNetwork]: { epochsPerHour: 225, hoursKeptDays: 1 } } },
 })
 const server = await startServer({
   settings: withDemoWindows(settings),
   dataDir,
-  // The versions that are added are in its past.
   clock: { ...systemClock, now: () => systemClock.now() + aheadMs },
   log: openLog('error', (line) => process.stderr.write(line)),
 })
-const { state, clock, random } = server.context
-await grow(server.context)
-const { key } = await createKey(state, { name: 'bench', plan: 'enterprise', groups: [...groups] }, clock, random)
-console.log(JSON.stringify({ port: Number(new URL(server.url).port), key }))
+const { context, url } = server
+const { key } = await createKey(
+  context.state,
+  { name: 'bench', plan: 'enterprise', groups: [...groups], admin: true },
+  context.clock,
+  context.random,
+)
+const client = createClient({ baseUrl: url, key })
+const grow = async (name: string, work: () => Promise<unknown>) => {
+  const startMs = performance.now()
+  await work()
+  process.stderr.write(`${name}: ${((performance.now() - startMs) / 1000).toFixed(0)} s\n`)
+}
+await grow('markets', () => growMarkets(context))
+await grow('labels', () => growLabels(context))
+await grow('fundings', () => growFundings(context))
+await grow('duties', () => growDuties(context))
+const quote = await growQuotes(context, client)
+const { events: [event = {}] = [] } = (await client.markets.bySlug({ slug: 'wide-0' })) as {
+  events?: { id?: string; slug?: string; series?: { id: string }[] }[]
+}
+const [tag] = await client.markets.tags({ limit: 1 })
+const world: GrownWorld = {
+  key,
+  nowMs: context.clock.now(),
+  quoteId: quote.id,
+  eventId: event.id ?? '',
+  eventSlug: event.slug ?? '',
+  seriesId: event.series?.[0]?.id ?? '',
+  tagId: tag?.id ?? '',
+  tagSlug: tag?.slug ?? '',
+  pool: validatorSamples.pools[0],
+  badDay: validatorSamples.badDay,
+}
+console.log(JSON.stringify({ port: Number(new URL(url).port), world }))
 
 for await (const _ of createInterface({ input: process.stdin })) {
   const sum = ({ user, system }: NodeJS.CpuUsage) => user + system
