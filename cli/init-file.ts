@@ -1,10 +1,15 @@
 // The text of the configuration file that `tetrad init` writes. Sources that were not given are in it as comments.
 import type { Network } from '#api/contract/wire/validators.ts'
+import type { FoundDocument } from '#fx/rates/find-document-paths.ts'
 import { docsPage } from './docs-page.ts'
 
 export interface FoundSources {
   readonly rpc?: { readonly url: string; readonly id: string; readonly name: string }
-  readonly rates?: { readonly url: string; readonly kind: 'http-json' | 'ecb' }
+  readonly rates?: {
+    readonly url: string
+    readonly kind: 'http-json' | 'ecb'
+    readonly found?: FoundDocument | undefined
+  }
   readonly beacon?: { readonly url: string; readonly network: Network }
   /** `list`: path to the list in a page; empty if the page is the list. */
   readonly markets?: { readonly url: string; readonly list: string }
@@ -49,7 +54,7 @@ store:
   sources:
     - id: main
       kind: ${rates?.kind ?? 'http-json'}
-      url: ${quoted(rates?.url ?? 'https://rates.example.net/latest.json')}`,
+      url: ${quoted(rates?.url ?? 'https://rates.example.net/latest.json')}${documentText(rates?.found)}`,
     ),
     '# Effectiveness of validators. The first ratings appear within minutes of the first start.',
     sectionText(
@@ -72,5 +77,11 @@ store:
     ),
   ].join('\n')
 }
+
+/** A JSON value is also a YAML value. */
+const documentText = (found: FoundDocument | undefined): string =>
+  Object.entries(found ?? {})
+    .map(([name, value]) => `\n      ${name}: ${JSON.stringify(value)}`)
+    .join('')
 
 const sectionText = (isUsed: boolean, text: string): string => `${isUsed ? text : text.replaceAll(/^/gm, '# ')}\n`

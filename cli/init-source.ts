@@ -4,6 +4,7 @@
 
 import { type Network, networks } from '#api/contract/wire/validators.ts'
 import { complete } from '#core/schema-check.ts'
+import { findDocumentPaths } from '#fx/rates/find-document-paths.ts'
 import { type Settings, SettingsSchema } from '#runtime/settings.ts'
 import { chainNames } from '#shared/chain-names.ts'
 import { fetchJson } from '#sources/http-client.ts'
@@ -21,7 +22,10 @@ const finders: { readonly [Kind in SourceKind]: (url: string, get: Get) => Promi
       const id = String(Number(reply?.result ?? 1))
       return { url, id, name: (id === testChain ? 'Local test chain' : chainNames[id]?.[0]) ?? `Chain ${id}` }
     },
-    rates: async (url) => ({ url, kind: /\.xml$|eurofxref/.test(url) ? 'ecb' : 'http-json' }),
+    rates: async (url, get) =>
+      /\.xml$|eurofxref/.test(url)
+        ? { url, kind: 'ecb' }
+        : { url, kind: 'http-json', found: findDocumentPaths(await get(url), url) },
     beacon: async (url, get) => {
       const reply = await get(`${url.replace(/\/$/, '')}/eth/v1/config/spec`)
       const { DEPOSIT_CHAIN_ID: chainId } = (reply?.data ?? {}) as { readonly DEPOSIT_CHAIN_ID?: unknown }
@@ -54,7 +58,7 @@ export function findSource(kind: SourceKind, url: string, offline: boolean): Pro
 export function settingsOf({ rpc, rates, beacon, markets }: FoundSources): Settings {
   const { value, problems } = complete(SettingsSchema, {
     explorer: { chains: rpc ? [{ id: rpc.id, name: rpc.name, rpc: [{ url: rpc.url }] }] : [] },
-    ...(rates && { fx: { sources: [{ id: 'main', kind: rates.kind, url: rates.url }] } }),
+    ...(rates && { fx: { sources: [{ id: 'main', kind: rates.kind, url: rates.url, ...rates.found }] } }),
     ...(beacon && { validators: { networks: { [beacon.network]: { beacon: { urls: [beacon.url] } } } } }),
     ...(markets && { markets: { feeds: [{ id: 'main', url: markets.url, list: markets.list }] } }),
   })

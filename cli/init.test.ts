@@ -3,6 +3,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { knownChains } from '#core/known-chains.ts'
@@ -196,6 +198,24 @@ describe('tetrad init', () => {
     for await (const chunk of terminal.stdout) output += chunk
     assert.match(output, /Stopped\. Nothing is written\./)
     assert.deepEqual(await ended, [1, null])
+  })
+
+  test('a document of rates without a list is recognized, and its settings are written', async () => {
+    await using home = await openFolder()
+    const document = { timestamp: Math.floor(Date.now() / 1000), base: 'USD', rates: { EUR: 0.92, USD: 1 } }
+    const server = createServer((_, response) => response.end(JSON.stringify(document)))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    try {
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/latest.json`
+      const { code, stderr } = await runCommand(['init', '--rates', url], { cwd: home.dir })
+      assert.equal(code, 0, stderr)
+      assert.match(stderr, /^ok {4}rates main: returned 1 rate/m)
+      const { settings } = await loadConfig({ folder: home.dir, env: {}, flags: [] })
+      const { list, base, quote, rate, time } = settings.fx.sources[0]?.document ?? {}
+      assert.deepEqual([list, base, quote, rate, time], ['rates', '$.base', '$key', '', '$.timestamp'])
+    } finally {
+      server.close()
+    }
   })
 
   test('the doctor finds nothing wrong before the first start', async () => {

@@ -9,6 +9,7 @@ import { complete } from '#core/schema-check.ts'
 import { didYouMean, findClosest } from './config/closest-name.ts'
 import { type Leaf, leaves, nodeAt, settingsNode } from './config/leaves.ts'
 import type { YamlFile } from './config/yaml.ts'
+import type { Environment } from './environment.ts'
 import { readText } from './read-text-file.ts'
 import { aliasProblems } from './settings/aliases.ts'
 import { duplicateProblems } from './settings/duplicate-problems.ts'
@@ -24,8 +25,6 @@ const foundCharsMax = 60
 
 /** Variables that the command line reads and that are not settings. */
 export const otherVariables = ['TETRAD_CONFIG', 'TETRAD_DATA', 'TETRAD_KEY', 'TETRAD_URL']
-
-export type Environment = Readonly<Record<string, string | undefined>>
 
 /** One setting given on the command line. */
 export interface Flag {

@@ -26,7 +26,9 @@ const ReceiptRate = Type.Object({
   source: sourceId,
   base: { ...Text, description: 'Reference currency.' },
   quote: { ...Text, description: 'Reference currency that the rate is in.' },
-  rate: Type.String({ description: 'Decimal text, as received from the source.' }),
+  rate: Type.String({ description: 'Decimal text, as received from the source. With `bid` and `ask`, their mean.' }),
+  bid: Type.Optional(Type.String({ description: 'Price for a taker who pays `base`, as decimal text.' })),
+  ask: Type.Optional(Type.String({ description: 'Price for a taker who pays `quote`, as decimal text.' })),
   at: { ...DateTime, description: 'Time of the rate, according to the source.' },
 })
 
@@ -38,7 +40,7 @@ const ReceiptSide = Type.Object({
 })
 
 export const Receipt = Type.Object({
-  version: oneOf(['1'], { description: 'Version of the receipt format.' }),
+  version: oneOf(['1', '2'], { description: 'Version of the receipt format. `1`: before rates had `bid` and `ask`.' }),
   quote: record('The quote.', {
     id: quoteId,
     type: oneOf(['reference', 'tradable'], { description: 'As in the request.' }),
@@ -112,7 +114,7 @@ export const receipt = endpoint('fx.receipt', {
     input: exampleId,
     reply: {
       receipt: {
-        version: '1',
+        version: '2',
         quote: {
           id: example.id,
           type: 'tradable',

@@ -219,3 +219,54 @@ test('with an outlier limit, a mid is within the limit of every rate it uses, in
     }),
   )
 })
+
+test('each side prices its own direction: a payer of EUR gets 1.25 USD, and a payer of USD 1 ÷ 1.28 EUR', () => {
+  const sided = (source: string, pair: string, bid: string, ask: string): Rate => ({
+    ...rate(source, pair, formatDecimal(decimal(String((Number(bid) + Number(ask)) / 2)))),
+    bid,
+    ask,
+  })
+  const one = [sided('a', 'EUR/USD', '1.25', '1.28')]
+  assert.deepEqual([mid(one, 'EUR', 'USD'), mid(one, 'USD', 'EUR')], ['1.25', '0.78125'])
+  // A source that states the pair the other way round: 0.78125 EUR for a payer of USD.
+  const inverse = [sided('a', 'USD/EUR', '0.78125', '0.8')]
+  assert.deepEqual([mid(inverse, 'EUR', 'USD'), mid(inverse, 'USD', 'EUR')], ['1.25', '0.78125'])
+  const crossed = [...one, sided('a', 'USD/JPY', '160', '200')]
+  assert.deepEqual([mid(crossed, 'EUR', 'JPY', ['USD']), mid(crossed, 'JPY', 'EUR', ['USD'])], ['200', '0.00390625'])
+  const two = [...one, rate('b', 'EUR/USD', '1.26')]
+  assert.equal(mid(two, 'EUR', 'USD'), '1.255')
+})
+
+test('a round trip over bids and asks never gains, direct or crossed, whatever the sources', () => {
+  const price = fc.integer({ min: 90_000, max: 110_000 })
+  const rates = fc.array(
+    fc.record({
+      source: fc.constantFrom('a', 'b', 'c'),
+      pair: fc.constantFrom('EUR/USD', 'USD/EUR', 'USD/JPY', 'JPY/USD'),
+      bid: price,
+      width: fc.integer({ min: 0, max: 900 }),
+      isSided: fc.boolean(),
+    }),
+    { maxLength: 9 },
+  )
+  fc.assert(
+    fc.property(
+      rates,
+      fc.constantFrom('EUR', 'USD'),
+      fc.option(fc.constant(20_000n), { nil: undefined }),
+      (drawn, from, ppm) => {
+        const list = drawn.map(({ source, pair, bid, width, isSided }, at): Rate => {
+          const text = (units: number) => formatDecimal({ digits: BigInt(units), scale: 6 })
+          const sides = isSided ? { bid: text(bid * 10), ask: text((bid + width) * 10) } : {}
+          return { ...rate(source, pair, text(bid * 10 + width * 5), at), ...sides }
+        })
+        const rules = { crossVia: ['USD', 'EUR'], ...(ppm !== undefined && { outlierPpm: ppm }) }
+        const there = findMid(list, from, 'JPY', rules)
+        const back = findMid(list, 'JPY', from, rules)
+        assert.equal(there.is, back.is)
+        if (there.is !== 'mid' || back.is !== 'mid') return
+        assert.ok(compareFractions(product(there.mid.value, back.mid.value), { numerator: 1n, denominator: 1n }) <= 0)
+      },
+    ),
+  )
+})

@@ -5,7 +5,9 @@
 // 2. The median is computed in one orientation of the pair and inverted for the other. The mean of two inverses is not
 //    the inverse of the mean, so computing it in both orientations would let a round trip gain.
 // 3. Each source counts once per pair, with its newest rate in either orientation.
-// 4. Outliers are excluded. If no majority remains, there is no mid, and the pair is not crossed instead
+// 4. A rate with sides prices a taker who pays its base at the bid, and one who pays its quote at the ask. The same sources
+//    count in both directions, so the median of the bids is never above the median of the asks.
+// 5. Outliers are excluded. If no majority remains, there is no mid, and the pair is not crossed instead
 //    (behaviour/fx.md#outliers).
 import { openMs } from '#core/closed-hours.ts'
 import { compareFractions, decimal, type Fraction, fractionOf, inverse, mean, product } from '#core/decimal.ts'
@@ -20,7 +22,19 @@ export interface Rate {
   /** Decimal text. */
   readonly rate: string
   readonly atMs: number
+  /** Only with `ask`. `rate` is then their mean. */
+  readonly bid?: string | undefined
+  readonly ask?: string | undefined
 }
+
+export interface Sides {
+  readonly bid: string
+  readonly ask: string
+}
+
+/** Decimal texts; undefined if one price is that of both directions. */
+export const sidesOf = ({ bid, ask }: Rate): Sides | undefined =>
+  bid !== undefined && ask !== undefined ? { bid, ask } : undefined
 
 export interface StoredRate extends Rate {
   /** When the source last returned this rate; `contradictedMs` if it then returned another one for the same time. */
@@ -78,19 +92,15 @@ export function isFresh(rate: StoredRate, sources: readonly FxSource[], nowMs: n
 /** The mid of two currencies, from direct rates or through one common currency. */
 export function findMid(fresh: readonly Rate[], from: string, to: string, rules: MidRules): MidResult {
   if (from === to) return { is: 'mid', mid: { value: { numerator: 1n, denominator: 1n }, rates: [], leftOut: [] } }
-  const [first, second] = from < to ? [from, to] : [to, from]
-  const direct = directMid(fresh, first, second, rules.outlierPpm)
-  const result = direct.is === 'none' ? crossMid(fresh, first, second, rules) : direct
-  if (result.is !== 'mid' || from === first) return result
-  return { is: 'mid', mid: { ...result.mid, value: inverse(result.mid.value) } }
+  const direct = directMid(fresh, from, to, rules.outlierPpm)
+  return direct.is === 'none' ? crossMid(fresh, from, to, rules) : direct
 }
 
-function crossMid(fresh: readonly Rate[], first: string, second: string, rules: MidRules): MidResult {
-  const legRules = { ...rules, crossVia: [] }
+function crossMid(fresh: readonly Rate[], from: string, to: string, rules: MidRules): MidResult {
   for (const via of rules.crossVia) {
-    if (via === first || via === second) continue
-    const firstLeg = findMid(fresh, first, via, legRules)
-    const secondLeg = findMid(fresh, via, second, legRules)
+    if (via === from || via === to) continue
+    const firstLeg = directMid(fresh, from, via, rules.outlierPpm)
+    const secondLeg = directMid(fresh, via, to, rules.outlierPpm)
     if (firstLeg.is === 'none' || secondLeg.is === 'none') continue
     if (firstLeg.is === 'disputed') return firstLeg
     if (secondLeg.is === 'disputed') return secondLeg
@@ -105,23 +115,26 @@ function crossMid(fresh: readonly Rate[], first: string, second: string, rules: 
   return { is: 'none' }
 }
 
-function directMid(fresh: readonly Rate[], first: string, second: string, outlierPpm: bigint | undefined): MidResult {
+function directMid(fresh: readonly Rate[], from: string, to: string, outlierPpm: bigint | undefined): MidResult {
+  const [first, second] = from < to ? [from, to] : [to, from]
   const candidates = latestPerSource(fresh, first, second)
   if (candidates.length === 0) return { is: 'none' }
   const accepted = outlierPpm === undefined ? candidates : dropOutliers(candidates, outlierPpm)
   if (accepted.length === 0) return { is: 'disputed', rates: candidates.map(({ rate }) => rate) }
   const mid = {
-    value: median(accepted.map(({ value }) => value)),
+    value: from === first ? median(accepted.map(({ bid }) => bid)) : inverse(median(accepted.map(({ ask }) => ask))),
     rates: accepted.map(({ rate }) => rate),
     leftOut: candidates.filter((candidate) => !accepted.includes(candidate)).map(({ rate }) => rate),
   }
   return { is: 'mid', mid }
 }
 
+/** All prices are in the orientation of rule 2. */
 interface SourceRate {
   readonly rate: Rate
-  /** In the orientation of rule 2. */
   readonly value: Fraction
+  readonly bid: Fraction
+  readonly ask: Fraction
 }
 
 function latestPerSource(fresh: readonly Rate[], first: string, second: string): readonly SourceRate[] {
@@ -133,10 +146,16 @@ function latestPerSource(fresh: readonly Rate[], first: string, second: string):
       newest.set(rate.source, rate)
     }
   }
-  return [...newest.values()].map((rate) => {
-    const value = fractionOf(decimal(rate.rate))
-    return { rate, value: rate.base === first ? value : inverse(value) }
-  })
+  return [...newest.values()].map((rate) => toSourceRate(rate, first))
+}
+
+function toSourceRate(rate: Rate, first: string): SourceRate {
+  const value = fractionOf(decimal(rate.rate))
+  const sides = sidesOf(rate)
+  const [bid, ask] = sides ? [fractionOf(decimal(sides.bid)), fractionOf(decimal(sides.ask))] : [value, value]
+  return rate.base === first
+    ? { rate, value, bid, ask }
+    : { rate, value: inverse(value), bid: inverse(ask), ask: inverse(bid) }
 }
 
 const isBetween = ({ base, quote }: Rate, first: string, second: string): boolean =>

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { decimal, formatDecimal, trimZeros } from '#core/decimal.ts'
 import { openContext, settingsWith, testNowMs, testRequestInfo } from '#test/context.ts'
 import { createQuote } from '../endpoints/create-quote.ts'
 import { rateFindings, startRates } from './poll-rates.ts'
@@ -185,4 +186,17 @@ test('a fixed pair for a document with several entries is a contradiction', asyn
   await using source = await openSource({ pair: 'EUR/USD' })
   for (let polls = 0; polls < 4; polls++)
     assert.equal(await source.poll(['EUR/USD', '1.05'], ['GBP/USD', '1.30']), stale)
+})
+
+test('other sides with the same mean and time contradict the stored ones, and replace them after two equal polls', async () => {
+  await using source = await openSource({ document: { bid: 'bid', ask: 'ask', sides: 'each' } })
+  const poll = (bid: string, ask: string) =>
+    source.pollText(JSON.stringify({ rates: [{ base: 'EUR', quote: 'USD', bid, ask, time: testNowMs }] }))
+  const quoted = (bid: string) =>
+    formatDecimal(trimZeros({ digits: decimal(bid).digits * 9995n, scale: decimal(bid).scale + 4 }))
+  assert.equal(await poll('1.24', '1.26'), quoted('1.24'))
+  assert.equal(await poll('1.240', '1.26'), quoted('1.24'))
+  assert.equal(await poll('1.245', '1.255'), 'fx.rate_stale')
+  assert.match(await source.report(), /two prices for .+: 1\.25 \(1\.24 to 1\.26\) and 1\.25 \(1\.245 to 1\.255\)/)
+  assert.equal(await poll('1.245', '1.255'), quoted('1.245'))
 })

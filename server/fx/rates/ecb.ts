@@ -24,7 +24,7 @@ export function parseEcbDocument(text: string, source: FxSource, nowMs: number):
       atMs = fixingMs(time)
       days += 1
       if (days > daysMax) throw new Error(`the document has more than ${daysMax} days`)
-    } else if (currency !== undefined) {
+    } else if (currency !== undefined || rate !== undefined) {
       if (results.length >= entriesMax) throw new Error(`the document has more than ${entriesMax} rates`)
       results.push(validateRate({ source: source.id, base: 'EUR', quote: currency, rate, atMs }, nowMs))
     }

@@ -6,10 +6,9 @@
 //    shows which price is true, so none of them is used.
 // 3. A contradiction ends with a newer time, or when two polls in a row return the same prices for its time. The latest
 //    rate is then confirmed or corrected. Rates of earlier times are skipped.
-import { compare, decimal } from '#core/decimal.ts'
 import { aheadMaxMs, type Rate, type StoredRate } from '../pricing/mid.ts'
 import type { RejectedRate } from './rate-document.ts'
-import { groupStatements, type Statement } from './statements.ts'
+import { groupStatements, priceText, type Statement } from './statements.ts'
 
 /** The newest contradiction of a source about two currencies. */
 export interface Contradiction {
@@ -72,7 +71,7 @@ export function planRates(
     const label = labelOf(rate)
     const before = latest.get(label)
     if (before && rate.atMs < before.atMs) return
-    if (before && rate.atMs === before.atMs && compare(decimal(rate.rate), decimal(before.rate)) === 0) {
+    if (before && rate.atMs === before.atMs && priceText(rate) === priceText(before)) {
       confirmed.set(label, before)
       return
     }

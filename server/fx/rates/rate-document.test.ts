@@ -146,3 +146,63 @@ test('the reason names what is in place of the rate', () => {
   assert.equal(reasonOf(undefined), 'the rate is missing; check document.rate')
   assert.equal(reasonOf('N/A'), 'the rate N/A is not a decimal above zero')
 })
+
+test('a number of decimals moves the decimal point to the left; an integer beside one is refused otherwise', () => {
+  const at = (price: unknown, decimals: unknown, document: object = { rate: 'price', decimals: 'decimals' }) =>
+    read(JSON.stringify({ rates: [{ base: 'EUR', quote: 'USD', price, decimals, time }] }), { document })
+  assert.equal(at('108425', 5).rates[0]?.rate, '1.08425')
+  assert.equal(at(150, 0).rates[0]?.rate, '150')
+  for (const bad of [-1, 37, 1.5, null, 'x', {}])
+    assert.match(at('2', bad).rejected[0]?.reason ?? '', /^the number of decimals .+ check document\.decimals/)
+  assert.match(at('108425', 5, { rate: 'price' }).rejected[0]?.reason ?? '', /a member decimals beside the rate/)
+  // A price with a decimal point is not in units of its decimals: they say how it is displayed.
+  assert.equal(at('1.0842', 4, { rate: 'price' }).rates[0]?.rate, '1.0842')
+})
+
+test('bid and ask give their exact mean, and keep both sides if the settings say so', () => {
+  const at = (bid: unknown, ask: unknown, changes: object = {}) =>
+    read(JSON.stringify({ rates: [{ base: 'EUR', quote: 'USD', bid, ask, time }] }), {
+      document: { bid: 'bid', ask: 'ask', ...changes },
+    })
+  assert.deepEqual(at('1.1', 1.1001).rates, [
+    { source: 'a', base: 'EUR', quote: 'USD', rate: '1.10005', atMs: testNowMs },
+  ])
+  assert.deepEqual(at('1.1', '1.1', { sides: 'each' }).rates, [
+    { source: 'a', base: 'EUR', quote: 'USD', rate: '1.1', bid: '1.1', ask: '1.1', atMs: testNowMs },
+  ])
+  const reasonOf = (bid: unknown, ask: unknown) => at(bid, ask).rejected[0]?.reason
+  assert.equal(reasonOf('1.1', '1.0999'), 'the bid 1.1 is above the ask 1.0999')
+  assert.equal(at('1', '1.02').rates.length, 1)
+  assert.equal(reasonOf('1', '1.020001'), 'the ask 1.020001 is too far above the bid 1 (fx.outlierBps)')
+  assert.equal(reasonOf('1.1', undefined), 'the ask is missing; check document.ask')
+  assert.equal(reasonOf(null, '1.1'), 'the bid is null, not a decimal above zero; check document.bid')
+})
+
+test('the entries of an object have names, and a list has none', () => {
+  const document = { list: 'rates', base: '$.base', quote: '$key', rate: '', time: '$.at' }
+  const text = JSON.stringify({ base: 'USD', at: time, rates: { EUR: 0.92, USD: 1 } })
+  assert.deepEqual(read(text, { document }), {
+    rates: [{ source: 'a', base: 'USD', quote: 'EUR', rate: '0.92', atMs: testNowMs }],
+    rejected: [],
+  })
+  assert.throws(
+    () => read(withRate('1'), { document }),
+    /"rates" in the document is a list, so its entries have no names/,
+  )
+})
+
+test('names in a document may contain dots if the path is a list', () => {
+  const text = JSON.stringify({ 'a.b': [{ '1. base': 'EUR', '2. rate': '1.25' }], 'c.d': time })
+  const document = { list: ['a.b'], base: ['1. base'], rate: ['2. rate'], time: ['$', 'c.d'] }
+  assert.deepEqual(read(text, { pair: 'EUR/USD', document }).rates, [
+    { source: 'a', base: 'EUR', quote: 'USD', rate: '1.25', atMs: testNowMs },
+  ])
+})
+
+test('a time without a zone is in UTC only if the settings say so', () => {
+  const at = (times: string) =>
+    read(JSON.stringify({ rates: [{ base: 'EUR', quote: 'USD', rate: '1', time: '2026-11-15 12:00:00' }] }), {
+      document: { times },
+    }).rates[0]?.atMs
+  assert.deepEqual([at('utc'), at('time')], [testNowMs, undefined])
+})

@@ -1,17 +1,12 @@
 // Parses a source's JSON document into rates, using the paths of its settings, and validates rates of all kinds of sources.
 // An invalid rate is rejected with a reason and never stored (behaviour/fx.md#rate-documents). Pure.
 import { formatAgeOf } from '#core/age.ts'
-import { compare, type Decimal, decimal, formatDecimal, parseDecimal, tenTo } from '#core/decimal.ts'
 import { parseDay, parseTimestamp } from '#core/parse-timestamp.ts'
-import { valueAtPath } from '#core/value-at-path.ts'
 import type { FxSource } from '#runtime/settings/fx.ts'
+import { keyPath } from '#runtime/settings/fx-documents.ts'
 import { aheadMaxMs, type Rate } from '../pricing/mid.ts'
-
-const entriesMax = 1000
-const digitsMax = 40
-/** Real exchange rates are within these limits; a figure outside them is an error, such as a lost decimal point. */
-const rateMin = decimal('0.000000000001')
-const rateMax = decimal('1000000000000')
+import { openEntries, type ReadPath } from './document-entries.ts'
+import { parseRateValue, readPrices, valueText } from './document-prices.ts'
 
 const secondsText = /^\d{9,10}(\.\d+)?$/
 const millisecondsText = /^\d{12,13}$/
@@ -34,16 +29,41 @@ export function parseKeepingDigits(text: string): unknown {
   return JSON.parse(text, asWritten as (name: string, value: unknown) => unknown)
 }
 
-/** Throws if there is no list at the configured path. */
-export function parseRateDocument(document: unknown, source: FxSource, nowMs: number): ParsedRates {
-  const list = valueAtPath(document, withoutRoot(source.document.list))
-  const entries: readonly unknown[] = Array.isArray(list) ? list : [list]
-  if (typeof list !== 'object' || list === null) {
-    throw new Error(`there is no list at "${source.document.list}" in the document`)
-  }
-  if (entries.length > entriesMax) throw new Error(`the document has more than ${entriesMax} entries`)
-  return toParsedRates(entries.map((entry) => parseRateEntry(document, entry, source, nowMs)))
+interface ParseRules {
+  readonly source: FxSource
+  readonly nowMs: number
+  readonly apartMaxPpm: bigint
 }
+
+/** Throws if there are no entries at the configured path. `apartMaxPpm`: how far an ask may be above its bid. */
+export function parseRateDocument(
+  document: unknown,
+  source: FxSource,
+  nowMs: number,
+  apartMaxPpm = 20_000n,
+): ParsedRates {
+  const readers = openEntries(document, source.document)
+  const rules = { source, nowMs, apartMaxPpm }
+  const results = source.pairs
+    ? source.pairs.flatMap((pair) => parseNamedPair(readers, pair, rules))
+    : readers.map((read) => parseRateEntry(read, currenciesOf(source, read), rules))
+  return toParsedRates(results.filter((result) => result !== undefined))
+}
+
+function parseNamedPair(
+  readers: readonly ReadPath[],
+  { name, pair }: { readonly name: string; readonly pair: string },
+  rules: ParseRules,
+): readonly (Rate | RejectedRate | undefined)[] {
+  const found = readers.filter((read) => read(rules.source.document.name) === name)
+  const reason = `the document has no entry with the name ${name}; check document.name and pairs`
+  return found.length === 0
+    ? [{ about: pair, reason }]
+    : found.map((read) => parseRateEntry(read, pair.split('/'), rules))
+}
+
+const currenciesOf = ({ pair, document }: FxSource, read: ReadPath): readonly unknown[] =>
+  pair?.split('/') ?? [read(document.base), read(document.quote)]
 
 /** The rates are sorted, oldest first. */
 export const toParsedRates = (results: readonly (Rate | RejectedRate)[]): ParsedRates => ({
@@ -51,55 +71,25 @@ export const toParsedRates = (results: readonly (Rate | RejectedRate)[]): Parsed
   rejected: results.filter((result) => 'reason' in result),
 })
 
-function parseRateEntry(document: unknown, entry: unknown, source: FxSource, nowMs: number): Rate | RejectedRate {
-  const read = (path: string) => valueAtPath(path.startsWith('$.') ? document : entry, withoutRoot(path))
-  const [base, quote] = source.pair?.split('/') ?? [read(source.document.base), read(source.document.quote)]
-  const atMs = readRateTime(source, read(source.document.time), nowMs)
-  const rate = applyExponent(source, read)
-  if ('reason' in rate) return { about: `${valueText(base)}/${valueText(quote)}`, reason: rate.reason }
-  return validateRate({ source: source.id, base, quote, rate: rate.value, atMs }, nowMs)
-}
-
-type ReadPath = (path: string) => unknown
-
-const exponentMax = 36
-/** Names of exponents in known formats. A rate beside one of them would be wrong by orders of magnitude. */
-const exponentNames = ['expo', 'exponent']
-
-/** The rate with its exponent. */
-function applyExponent(
-  { document }: FxSource,
+/** Undefined: nothing to read. Documents that are keyed by currency contain their own base. */
+function parseRateEntry(
   read: ReadPath,
-): { readonly value: unknown } | { readonly reason: string } {
-  const value = read(document.rate)
-  if (document.exponent === '') {
-    const parent = parentPath(document.rate)
-    const ignored = exponentNames.find((name) => read(`${parent}${name}`) !== undefined)
-    return ignored === undefined
-      ? { value }
-      : { reason: `the entry has a member ${ignored} beside the rate; set document.exponent` }
-  }
-  const exponent = read(document.exponent)
-  const isValid =
-    typeof exponent === 'string' && /^-?\d{1,2}$/.test(exponent) && Math.abs(Number(exponent)) <= exponentMax
-  if (!isValid) return { reason: `the exponent ${valueText(exponent)} is not a whole number from -36 to 36` }
-  const parsed = typeof value === 'string' ? parseDecimal(value) : undefined
-  // What is not a decimal is rejected later, like a rate without an exponent.
-  return { value: parsed ? formatDecimal(shiftPoint(parsed, Number(exponent))) : value }
+  [base, quote]: readonly unknown[],
+  { source, nowMs, apartMaxPpm }: ParseRules,
+): Rate | RejectedRate | undefined {
+  const { document } = source
+  if (base === quote && [document.base, document.quote].includes(keyPath)) return undefined
+  const prices = readPrices(document, read, apartMaxPpm)
+  if ('reason' in prices) return { about: `${valueText(base)}/${valueText(quote)}`, reason: prices.reason }
+  const atMs = readRateTime(source, read(document.time), nowMs)
+  const rate = validateRate({ source: source.id, base, quote, rate: prices.rate, atMs }, nowMs)
+  return 'reason' in rate || prices.sides === undefined ? rate : { ...rate, ...prices.sides }
 }
-
-function shiftPoint({ digits, scale }: Decimal, exponent: number): Decimal {
-  const places = scale - exponent
-  return places >= 0 ? { digits, scale: places } : { digits: digits * tenTo(-places), scale: 0 }
-}
-
-/** `price.price` → `price.` */
-const parentPath = (path: string): string => path.slice(0, path.lastIndexOf('.') + 1)
 
 function readRateTime({ document }: FxSource, value: unknown, nowMs: number): number | undefined {
   if (document.times === 'received') return nowMs
   if (document.times === 'date') return typeof value === 'string' ? parseDay(value) : undefined
-  return parseRateTime(value)
+  return parseRateTime(value, document.times === 'utc' ? 'utc' : 'needed')
 }
 
 /** A rate of any kind of source, before validation. */
@@ -127,36 +117,12 @@ export function validateRate({ source, base, quote, rate, atMs }: ReportedRate, 
   return { source, base, quote, rate: value, atMs }
 }
 
-function parseRateValue(value: unknown): string | { readonly reason: string } {
-  if (value === undefined) return { reason: 'the rate is missing; check document.rate' }
-  if (typeof value !== 'string')
-    return { reason: `the rate is ${typeText(value)}, not a decimal above zero; check document.rate` }
-  const parsed = parseDecimal(value)
-  if (!parsed) return { reason: `the rate ${valueText(value)} is not a decimal above zero` }
-  if (parsed.digits === 0n) return { reason: 'the rate is zero' }
-  const text = formatDecimal(parsed)
-  if (compare(parsed, rateMin) < 0 || compare(parsed, rateMax) > 0 || text.length > digitsMax) {
-    return { reason: `the rate ${valueText(value)} is outside the plausible range` }
-  }
-  return text
-}
-
-/** Accepts ISO 8601 with a zone, Unix seconds and Unix milliseconds. */
-function parseRateTime(value: unknown): number | undefined {
+/** Accepts ISO 8601, Unix seconds and Unix milliseconds. */
+function parseRateTime(value: unknown, zone: 'needed' | 'utc'): number | undefined {
   if (typeof value !== 'string') return undefined
   if (secondsText.test(value)) return Math.floor(Number(value) * 1000)
   if (millisecondsText.test(value)) return Number(value)
-  return parseTimestamp(value, { zone: 'needed' })
+  return parseTimestamp(value, { zone })
 }
 
 const isCurrency = (value: unknown): value is string => typeof value === 'string' && /^[A-Z]{3}$/.test(value)
-
-const valueText = (value: unknown): string => (typeof value === 'string' ? value.slice(0, 40) : String(typeof value))
-
-function typeText(value: unknown): string {
-  if (value === null) return 'null'
-  if (Array.isArray(value)) return 'a list'
-  return typeof value === 'object' ? 'an object' : `a ${typeof value}`
-}
-
-const withoutRoot = (path: string): string => (path.startsWith('$.') ? path.slice(2) : path)

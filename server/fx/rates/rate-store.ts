@@ -19,7 +19,7 @@ const dayMs = 86_400_000
 const prunedPerRate = 10
 
 const columns = 'source, base, quote, rate, at_ms as "atMs"'
-const latestColumns = `${columns}, confirmed_ms as "confirmedMs"`
+const latestColumns = `${columns}, bid, ask, confirmed_ms as "confirmedMs"`
 const contradictionColumns = 'pair, at_ms as "atMs", statement as text, reason'
 
 /** How much of a poll is kept, and how exact the two orientations of a pair must be (statements.ts). */
@@ -56,7 +56,7 @@ export async function planStore(
   receivedMs: number,
   { tolerancePpm }: StoreRules,
 ): Promise<RatePlan> {
-  const latest = await state.all<StoredRate>(`select ${latestColumns} from fx_latest where source = ?`, source)
+  const latest = await readLatest(state, 'where source = ?', source)
   const contradictions = await state.all<Contradiction>(
     `select ${contradictionColumns} from fx_contradictions where source = ?`,
     source,
@@ -83,11 +83,17 @@ export async function writePlan(
   })
 }
 
-async function correctRate(tx: StateWriter, { source, base, quote, rate, atMs }: Rate, receivedMs: number) {
+async function correctRate(tx: StateWriter, { source, base, quote, rate, bid, ask, atMs }: Rate, receivedMs: number) {
   const key = [source, base, quote, atMs]
   const where = 'where source = ? and base = ? and quote = ? and at_ms = ?'
   await tx.run(`update fx_rates set rate = ?, received_ms = ? ${where}`, rate, receivedMs, ...key)
-  await tx.run(`update fx_latest set rate = ?, confirmed_ms = ? ${where}`, rate, receivedMs, ...key)
+  const prices = [rate, bid ?? null, ask ?? null]
+  await tx.run(
+    `update fx_latest set rate = ?, bid = ?, ask = ?, confirmed_ms = ? ${where}`,
+    ...prices,
+    receivedMs,
+    ...key,
+  )
 }
 
 /** The latest rate, unless it is newer, stops counting at once. */
@@ -117,7 +123,7 @@ async function writeRates(
   receivedMs: number,
   keptFromMs: number,
 ): Promise<void> {
-  for (const { source, base, quote, rate, atMs } of rates) {
+  for (const { source, base, quote, rate, bid, ask, atMs } of rates) {
     if (keptFromMs > 0) await prune(tx, [source, base, quote], Math.min(keptFromMs, atMs))
     const values = [source, base, quote, atMs, rate, receivedMs]
     await tx.run(
@@ -126,11 +132,12 @@ async function writeRates(
       ...values,
     )
     await tx.run(
-      `insert into fx_latest (source, base, quote, at_ms, rate, confirmed_ms) values (?, ?, ?, ?, ?, ?)
+      `insert into fx_latest (source, base, quote, at_ms, rate, confirmed_ms, bid, ask) values (?, ?, ?, ?, ?, ?, ?, ?)
          on conflict (source, base, quote) do update
-           set at_ms = excluded.at_ms, rate = excluded.rate, confirmed_ms = excluded.confirmed_ms
+           set at_ms = excluded.at_ms, rate = excluded.rate, confirmed_ms = excluded.confirmed_ms,
+             bid = excluded.bid, ask = excluded.ask
            where excluded.at_ms > fx_latest.at_ms or fx_latest.at_ms > ?`,
-      ...[...values, receivedMs + aheadMaxMs],
+      ...[...values, bid ?? null, ask ?? null, receivedMs + aheadMaxMs],
     )
   }
 }
@@ -155,13 +162,17 @@ const prune = (tx: StateWriter, pair: readonly [string, string, string], beforeM
 
 /** The latest rates that have one of these currencies on either side. */
 export const latestRates = (state: StateReader, first: string, second: string): Promise<StoredRate[]> =>
-  state.all<StoredRate>(
-    `select ${latestColumns} from fx_latest where base in (?, ?) or quote in (?, ?)`,
-    ...[first, second, first, second],
-  )
+  readLatest(state, 'where base in (?, ?) or quote in (?, ?)', first, second, first, second)
 
 export const allLatestRates = (state: StateReader): Promise<StoredRate[]> =>
-  state.all<StoredRate>(`select ${latestColumns} from fx_latest order by source, base, quote`)
+  readLatest(state, 'order by source, base, quote')
+
+type LatestRow = Omit<StoredRate, 'bid' | 'ask'> & { readonly bid: string | null; readonly ask: string | null }
+
+async function readLatest(state: StateReader, where: string, ...parameters: string[]): Promise<StoredRate[]> {
+  const rows = await state.all<LatestRow>(`select ${latestColumns} from fx_latest ${where}`, ...parameters)
+  return rows.map(({ bid, ask, ...rate }) => (bid === null || ask === null ? rate : { ...rate, bid, ask }))
+}
 
 export interface LastingContradiction extends Contradiction {
   readonly source: string

@@ -1,13 +1,16 @@
 // One reader for each kind of rate source. To add a kind, add a case to `openRateReader`, a parser to this folder and the
 // kind to the settings.
 import type { Clock } from '#runtime/clock.ts'
+import { type Environment, processEnvironment } from '#runtime/environment.ts'
 import { readTextFile } from '#runtime/read-text-file.ts'
 import type { FxSettings, FxSource } from '#runtime/settings/fx.ts'
 import { openRpc } from '#sources/evm/rpc.ts'
 import { cleanUrl, fetchText } from '#sources/http-client.ts'
+import { outlierPpm } from '../pricing/resolve-offer.ts'
 import { aggregatorCalls, findNodeProblem, parseAggregatorResults } from './aggregator.ts'
 import { parseEcbDocument } from './ecb.ts'
 import { type ParsedRates, parseKeepingDigits, parseRateDocument } from './rate-document.ts'
+import { readHeaders } from './request-headers.ts'
 
 const documentBytesMax = 1_048_576
 /** Public chains have a block every few seconds. */
@@ -17,17 +20,22 @@ const blockMaxAgeDefaultMs = 600_000
 export type RateReader = (signal: AbortSignal) => Promise<ParsedRates>
 
 /** Undefined for push sources, which are not polled. */
-export function openRateReader(source: FxSource, fx: FxSettings, clock: Clock): RateReader | undefined {
+export function openRateReader(
+  source: FxSource,
+  fx: FxSettings,
+  clock: Clock,
+  env: Environment = processEnvironment,
+): RateReader | undefined {
   switch (source.kind) {
     case 'http-json':
     case 'file':
       return async (signal) => {
-        const text = await readSourceText(source, 'application/json', signal)
-        return parseRateDocument(parseSourceJson(text), source, clock.now())
+        const text = await readSourceText(source, 'application/json', signal, env)
+        return parseRateDocument(parseSourceJson(text), source, clock.now(), outlierPpm(fx))
       }
     case 'ecb':
       return async (signal) =>
-        parseEcbDocument(await readSourceText(source, 'application/xml, text/xml', signal), source, clock.now())
+        parseEcbDocument(await readSourceText(source, 'application/xml, text/xml', signal, env), source, clock.now())
     case 'aggregator':
       return aggregatorReader(source, fx, clock)
     case 'push':
@@ -35,14 +43,25 @@ export function openRateReader(source: FxSource, fx: FxSettings, clock: Clock): 
   }
 }
 
-const readSourceText = (
-  { url, path = '', timeoutMs }: FxSource,
+async function readSourceText(
+  source: FxSource,
   accept: string,
   signal: AbortSignal,
-): Promise<string> =>
-  url === undefined
-    ? readTextFile(path, documentBytesMax)
-    : fetchText(url, { timeoutMs, bytesMax: documentBytesMax, signal, headers: { accept } })
+  env: Environment,
+): Promise<string> {
+  const { url, path = '', timeoutMs, body, headers = [] } = source
+  if (url === undefined) return readTextFile(path, documentBytesMax)
+  const own = await readHeaders(headers, env)
+  const post = body === undefined ? {} : ({ method: 'POST', isQuery: true, body } as const)
+  const text = await fetchText(url, {
+    ...{ timeoutMs, bytesMax: documentBytesMax, signal, ...post },
+    headers: { accept, ...(body !== undefined && { 'content-type': 'application/json' }), ...own.headers },
+  })
+  // Parts of a document are in logs and reports.
+  if (own.secrets.some((secret) => text.includes(secret)))
+    throw new Error(`${cleanUrl(url)} repeats the value of a header in its document, so the document is not used`)
+  return text
+}
 
 function aggregatorReader(source: FxSource, fx: FxSettings, clock: Clock): RateReader {
   const { url = '', contract = '', timeoutMs, chainId = fx.chainId, blockMaxAgeMs = blockMaxAgeDefaultMs } = source

@@ -9,7 +9,7 @@ import {
   product,
   trimZeros,
 } from '#core/decimal.ts'
-import type { Rate } from '../pricing/mid.ts'
+import { type Rate, sidesOf } from '../pricing/mid.ts'
 import type { RejectedRate } from './rate-document.ts'
 
 /** What a document states about two currencies at one time. */
@@ -44,7 +44,12 @@ function uniquePrices(rates: readonly Rate[]): readonly [Rate, ...Rate[]] {
   return [...byText].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, rate]) => rate) as [Rate, ...Rate[]]
 }
 
-const priceText = ({ base, quote, rate }: Rate): string => `${base}/${quote} ${formatDecimal(trimZeros(decimal(rate)))}`
+/** Equal for equal prices of one pair. */
+export function priceText(rate: Rate): string {
+  const sides = sidesOf(rate)
+  const text = (price: string) => formatDecimal(trimZeros(decimal(price)))
+  return `${rate.base}/${rate.quote} ${sides ? `${text(sides.bid)} to ${text(sides.ask)}` : text(rate.rate)}`
+}
 
 function toStatement(rates: readonly [Rate, ...Rate[]], tolerancePpm: bigint): Statement {
   const [{ base, quote, atMs }] = rates
@@ -57,11 +62,16 @@ function findConflict(rates: readonly [Rate, ...Rate[]], tolerancePpm: bigint): 
   const time = new Date(rates[0].atMs).toISOString()
   for (const sameBase of Map.groupBy(rates, ({ base }) => base).values()) {
     const [first, second] = sameBase
-    if (first && second) return `two prices for ${time}: ${first.rate} and ${second.rate}`
+    if (first && second) return `two prices for ${time}: ${shownPrice(first)} and ${shownPrice(second)}`
   }
   const [first, inverse] = rates
   if (!inverse || isNearOne(product(fractionOfRate(first), fractionOfRate(inverse)), tolerancePpm)) return undefined
   return `the price for ${time} is ${first.rate}, and that of ${inverse.base}/${inverse.quote} is ${inverse.rate}`
+}
+
+function shownPrice(rate: Rate): string {
+  const sides = sidesOf(rate)
+  return sides ? `${rate.rate} (${sides.bid} to ${sides.ask})` : rate.rate
 }
 
 const fractionOfRate = ({ rate }: Rate): Fraction => fractionOf(decimal(rate))

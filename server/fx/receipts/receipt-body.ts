@@ -5,7 +5,7 @@ import type { Quote } from '#api/contract/wire/fx.ts'
 import type { Receipt } from '#api/contract/wire/fx-extensions.ts'
 import { formatDecimal } from '#core/decimal.ts'
 import type { FxToken } from '#runtime/settings/fx.ts'
-import type { Mid, Rate } from '../pricing/mid.ts'
+import { type Mid, type Rate, sidesOf } from '../pricing/mid.ts'
 import { decimalPlaces, type Price, type RequestedAmount, rateDigitsMax } from '../pricing/price.ts'
 import type { QuoteInput } from '../pricing/quote-input.ts'
 import type { Offer } from '../pricing/resolve-offer.ts'
@@ -23,7 +23,7 @@ export function buildReceipt(priced: PricedRequest, quote: Quote, reply: Uint8Ar
   const { input, requestedSide, offer, mid, price } = priced
   const { from, to } = offer
   return {
-    version: '1',
+    version: '2',
     quote: {
       id: quote.id,
       type: input.type,
@@ -66,10 +66,7 @@ const toReceiptSide = ({ code, tracks, decimals }: FxToken, amount: string) => (
   amount,
 })
 
-const toReceiptRate = ({ source, base, quote, rate, atMs }: Rate): Receipt['rates'][number] => ({
-  source,
-  base,
-  quote,
-  rate,
-  at: new Date(atMs).toISOString(),
-})
+const toReceiptRate = (stored: Rate): Receipt['rates'][number] => {
+  const { source, base, quote, rate, atMs } = stored
+  return { source, base, quote, rate, ...sidesOf(stored), at: new Date(atMs).toISOString() }
+}

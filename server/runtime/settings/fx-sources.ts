@@ -1,35 +1,10 @@
 // Settings of rate sources. All kinds share one schema; the tables below list which members each kind requires or ignores
 // and its default timing (behaviour/fx.md#rate-sources).
-import { Address, oneOf, PatternText, type Static, Type, withDefault } from '#api/contract/kit.ts'
+import { Address, oneOf, PatternText, type Static, Type } from '#api/contract/kit.ts'
 import { type ClosedHours, offsetMs, weekPattern } from '#core/closed-hours.ts'
 import type { Problem } from '#core/fault.ts'
-import { choice, integer, list, object, section, text } from './server.ts'
-
-const path = (value: string, description: string) =>
-  withDefault(
-    PatternText('^$|^(\\$\\.)?[^.]+(\\.[^.]+)*$', 'be names separated by dots', { maxLength: 200, description }),
-    value,
-  )
-
-const SourceDocument = section(
-  {
-    list: path(
-      'rates',
-      'Path to the list of entries; empty: the document itself. A single object counts as a list of one.',
-    ),
-    base: path('base', 'Path to the currency that is priced, inside an entry.'),
-    quote: path('quote', 'Path to the currency it is priced in, inside an entry.'),
-    rate: path('rate', 'Path to the price of one unit of base, inside an entry: a string or a number.'),
-    exponent: path('', 'Path to an exponent: the price is multiplied by ten to its power. Empty: none.'),
-    time: path('time', 'Path to the time of the rate: ISO 8601, Unix seconds or Unix milliseconds.'),
-    times: choice(
-      ['time', 'date', 'received'],
-      'time',
-      '`time`: rates have a time. `date`: they have a date, and count from its start in UTC. `received`: they have none and count from their receipt, so a source that has stopped is not noticed.',
-    ),
-  },
-  'Paths in the document. Names are separated by dots. A path that starts with `$.` begins at the top of the document.',
-)
+import { documentProblems, Header, headerProblems, NamedPair, pairText, SourceDocument } from './fx-documents.ts'
+import { choice, integer, list, object, text } from './server.ts'
 
 const Closed = object({
   week: Type.Optional(
@@ -94,9 +69,23 @@ export const Source = object({
         'A rate older than this is not used. Closed hours do not count. With `store.state`, at least everyMs + 2 × timeoutMs + 2500. Default: 60 s, `push` 15 min, `aggregator` 25 h, `ecb` 28 h.',
     }),
   ),
-  pair: Type.Optional(
-    PatternText('^[A-Z]{3}/[A-Z]{3}$', 'be two currencies, such as EUR/USD', {
-      description: 'Pair of every rate, base first, for documents without pairs and for an `aggregator`.',
+  headers: Type.Optional(
+    Type.Array(Header, {
+      maxItems: 16,
+      description:
+        'Headers of the request: `name`, text before the value (`prefix`), and the environment variable (`env`) or the file (`file`) with the value.',
+    }),
+  ),
+  body: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 16_384, description: 'JSON body. The request is then a POST request.' }),
+  ),
+  pair: Type.Optional(pairText('Pair of every rate, base first, for documents without pairs and for an `aggregator`.')),
+  pairs: Type.Optional(
+    Type.Array(NamedPair, {
+      minItems: 1,
+      maxItems: 256,
+      description:
+        'Pairs of entries, for documents with names of their own: `name` in the document, and `pair`. Other entries are not used.',
     }),
   ),
   tradable: Type.Optional(
@@ -113,12 +102,20 @@ export type FxSource = Static<typeof Source>
 /** `needs`: one member of each list is required. `ignores`: members that have no meaning for the kind. */
 const members: Readonly<Record<SourceKind, { needs: readonly (readonly Member[])[]; ignores: readonly Member[] }>> = {
   'http-json': { needs: [['url']], ignores: ['path', 'contract', 'chainId', 'blockMaxAgeMs'] },
-  file: { needs: [['path']], ignores: ['url', 'contract', 'chainId', 'blockMaxAgeMs'] },
-  ecb: { needs: [['url', 'path']], ignores: ['contract', 'chainId', 'blockMaxAgeMs', 'pair'] },
-  aggregator: { needs: [['url'], ['contract'], ['pair']], ignores: ['path'] },
-  push: { needs: [], ignores: ['url', 'path', 'contract', 'chainId', 'blockMaxAgeMs', 'everyMs'] },
+  file: { needs: [['path']], ignores: ['url', 'contract', 'chainId', 'blockMaxAgeMs', 'headers', 'body'] },
+  ecb: { needs: [['url', 'path']], ignores: ['contract', 'chainId', 'blockMaxAgeMs', 'pair', 'pairs', 'body'] },
+  aggregator: { needs: [['url'], ['contract'], ['pair']], ignores: ['path', 'pairs', 'headers', 'body'] },
+  push: {
+    needs: [],
+    ignores: [
+      ...(['url', 'path', 'contract', 'chainId', 'blockMaxAgeMs', 'everyMs'] as const),
+      ...(['pairs', 'headers', 'body'] as const),
+    ],
+  },
 }
-type Member = 'url' | 'path' | 'contract' | 'chainId' | 'blockMaxAgeMs' | 'pair' | 'everyMs'
+type Member =
+  | ('url' | 'path' | 'contract' | 'chainId' | 'blockMaxAgeMs' | 'everyMs')
+  | ('pair' | 'pairs' | 'headers' | 'body')
 
 interface DefaultTiming {
   readonly everyMs: number
@@ -213,6 +210,8 @@ export function sourceProblems(source: FxSource, at: readonly string[]): readonl
     ...ignores
       .filter((name) => source[name] !== undefined)
       .map((name) => ({ at: [...at, name], message: `has no meaning for ${source.kind}`, value: source[name] })),
+    ...documentProblems(source, at),
+    ...headerProblems(source.headers ?? [], [...at, 'headers']),
     ...(source.kind === 'ecb' && source.url !== undefined && source.path !== undefined
       ? [{ at: [...at, 'path'], message: 'must not be set together with url', value: source.path }]
       : []),

@@ -25,10 +25,15 @@ test('a source is complete with an id, a kind and a URL', () => {
   assert.deepEqual(problems, [])
   assert.deepEqual((value as FxSettings).sources[0]?.document, {
     list: 'rates',
+    name: '',
     base: 'base',
     quote: 'quote',
     rate: 'rate',
+    bid: '',
+    ask: '',
+    sides: 'mid',
     exponent: '',
+    decimals: '',
     time: 'time',
     times: 'time',
   })
@@ -96,6 +101,54 @@ test('each kind of source asks for what it needs and refuses what it cannot use'
   assert.deepEqual(of({ kind: 'push' }), [])
   assert.deepEqual(of({ kind: 'push', closed: { timeZone: 'Mars/Olympus' } }), [
     'fx.sources.0.closed.timeZone is not a known time zone',
+  ])
+})
+
+test('a path is text with dots or a list of names', () => {
+  const problems = (rate: unknown) =>
+    read({ sources: [{ id: 'a', kind: 'http-json', url: 'https://rates.example/', document: { rate } }] }).problems
+  for (const good of ['', 'price', 'a.b', '$.a', '$key', ['5. Exchange Rate'], ['$', 'a.b']])
+    assert.deepEqual(problems(good), [], String(good))
+  for (const bad of ['a..b', '.a', 7, [''], [7]]) assert.notDeepEqual(problems(bad), [], String(bad))
+})
+
+test('settings of a document and of its request that contradict each other are reported', () => {
+  const source = { id: 'a', kind: 'http-json', url: 'https://rates.example/v1' }
+  const of = (changes: object) => problemsOf({ sources: [{ ...source, ...changes }] })
+  const pairs = [{ name: 'EUR_USD', pair: 'EUR/USD' }]
+  assert.deepEqual(of({ pairs, document: { name: 'id' } }), [])
+  assert.deepEqual(of({ pairs, pair: 'EUR/USD', document: { name: 'id' } }), [
+    'fx.sources.0.pairs must not be set together with pair',
+  ])
+  assert.deepEqual(of({ pairs }), [
+    'fx.sources.0.document.name must be set together with pairs: it leads to the name of an entry',
+  ])
+  assert.deepEqual(of({ pairs: [...pairs, { name: 'EUR_USD', pair: 'USD/USD' }], document: { name: 'id' } }), [
+    'fx.sources.0.pairs.1.name is used twice',
+    'fx.sources.0.pairs.1.pair must be two different currencies',
+  ])
+  assert.deepEqual(of({ document: { bid: 'bid' } }), ['fx.sources.0.document.ask must be set together with bid'])
+  assert.deepEqual(of({ document: { sides: 'each' } }), ['fx.sources.0.document.sides needs bid and ask'])
+  assert.deepEqual(of({ document: { exponent: 'expo', decimals: 'decimals' } }), [
+    'fx.sources.0.document.decimals must not be set together with exponent',
+  ])
+  assert.deepEqual(of({ body: '{' }), ['fx.sources.0.body must be JSON'])
+  const headers = [
+    { name: 'x-key', env: 'KEY' },
+    { name: 'X-Key', file: 'key' },
+    { name: 'Host', env: 'HOST' },
+    { name: 'a' },
+    { name: 'b', env: 'B', file: 'b' },
+  ]
+  assert.deepEqual(of({ headers }), [
+    'fx.sources.0.headers.1.name is used twice',
+    'fx.sources.0.headers.2.name must not be a header of the connection',
+    'fx.sources.0.headers.3 must have exactly one of env and file',
+    'fx.sources.0.headers.4 must have exactly one of env and file',
+  ])
+  assert.deepEqual(problemsOf({ sources: [{ id: 'a', kind: 'push', headers, body: '{}' }] }).slice(0, 2), [
+    'fx.sources.0.headers has no meaning for push',
+    'fx.sources.0.body has no meaning for push',
   ])
 })
 

@@ -20,6 +20,8 @@ export const fxSchema = ({ bytes, strict, clustered }: StateDialect): readonly s
     quote text not null,
     at_ms bigint not null,
     rate text not null,
+    bid text, -- with ask: prices of the two directions, whose mean is the rate; null: the rate prices both
+    ask text,
     confirmed_ms bigint not null, -- when the source last returned this rate; 0: it returned another one for the same time
     primary key (source, base, quote)
   ) ${clustered}`,

@@ -83,7 +83,12 @@ function priceChecks(receipt: Receipt): readonly ReceiptCheck[] {
   const { from, to } = receipt.quote
   const rates = [...receipt.rates, ...receipt.excluded].map(toRate)
   const texts = [from.amount, to.amount, receipt.quote.rate, receipt.quote.fee, receipt.quote.collateral]
-  const numbers = [...texts, receipt.mid.numerator, receipt.mid.denominator, ...rates.map(({ rate }) => rate)]
+  const numbers = [
+    ...texts,
+    receipt.mid.numerator,
+    receipt.mid.denominator,
+    ...rates.flatMap(({ rate, bid, ask }) => [rate, ...[bid, ask].filter((text) => typeof text === 'string')]),
+  ]
   if (numbers.some((text) => parseDecimal(text) === undefined)) {
     return [{ name: 'form', ok: false, message: 'a number is not a decimal' }]
   }

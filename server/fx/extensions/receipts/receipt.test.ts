@@ -7,6 +7,7 @@ import { checker } from '#core/schema-check.ts'
 import { type AppContext, createContext } from '#server/context.ts'
 import { openState } from '#storage/open.ts'
 import { openContext, type TestContext, testNowMs, testRequestInfo } from '#test/context.ts'
+import { receiptOfVersion1 } from '#test/receipt-of-version-1.ts'
 import { createQuote } from '../../endpoints/create-quote.ts'
 import { storeRates } from '../../rates/rate-store.ts'
 import { canonicalJson } from '../../receipts/canonical-json.ts'
@@ -77,7 +78,53 @@ async function receiptFor(context: AppContext, id: string): Promise<SignedReceip
 }
 const countQuotes = async ({ state }: AppContext) =>
   (await state.get<{ n: number }>('select count(*) as n from fx_quotes'))?.n
+const failuresOf = (document: unknown): readonly string[] =>
+  checkReceipt(document)
+    .filter(({ ok }) => !ok)
+    .map(({ name }) => name)
 const isGood = (document: unknown, options = {}) => checkReceipt(document, options).every(({ ok }) => ok)
+
+test('a receipt of version 1 still verifies, and not as another version', () => {
+  assert.ok(isGood(receiptOfVersion1))
+  const other = { ...receiptOfVersion1, receipt: { ...receiptOfVersion1.receipt, version: '2' } }
+  assert.deepEqual(failuresOf(other), ['signature'])
+})
+
+test('a quote from bid and ask is recomputed from the side of its direction, direct and crossed', async () => {
+  await using context = await openPriced()
+  const atMs = testNowMs - 500
+  for (const [pair, rate, bid, ask] of [
+    ['EUR/USD', '1.0842', '1.0840', '1.0844'],
+    ['USD/JPY', '151.37', '151.36', '151.38'],
+  ] as const) {
+    const [base = '', to = ''] = pair.split('/')
+    await storeRates(context.state, 'a', [{ source: 'a', base, quote: to, rate, bid, ask, atMs }], testNowMs)
+  }
+  const receiptOf = async (from: string, to: string) => {
+    const made = await requestQuote(context, { from: { currency: from, amount: '1000' }, to: { currency: to } })
+    const document = await receiptFor(context, made.id)
+    assert.ok(isGood(document, { reply: made.bytes }), `${from}/${to}`)
+    return document
+  }
+  // (1.0840 + 1.0844) ÷ 2 for a payer of EUR: the bid of a, and the one price of b
+  const paysEuro = await receiptOf('EURC', 'USDC')
+  assert.deepEqual(
+    paysEuro.receipt.rates.map(({ rate, bid, ask }) => [rate, bid, ask]),
+    [
+      ['1.0842', '1.0840', '1.0844'],
+      ['1.0844', undefined, undefined],
+    ],
+  )
+  const { mid } = paysEuro.receipt
+  assert.equal((BigInt(mid.numerator) * 10_000n) / BigInt(mid.denominator), 10_842n)
+  const paysDollar = (await receiptOf('USDC', 'EURC')).receipt.mid
+  assert.equal((BigInt(paysDollar.denominator) * 10_000n) / BigInt(paysDollar.numerator), 10_844n)
+  await receiptOf('EURC', 'JPYX')
+  await receiptOf('JPYX', 'EURC')
+  const [first, ...others] = paysEuro.receipt.rates
+  const forged = { ...paysEuro, receipt: { ...paysEuro.receipt, rates: [{ ...first, bid: '1.0841' }, ...others] } }
+  assert.deepEqual(failuresOf(forged), ['signature', 'mid'])
+})
 
 describe('200', () => {
   test('a stored quote is returned byte for byte, expired or not', async () => {
