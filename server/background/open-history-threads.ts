@@ -3,7 +3,7 @@
 import type { Settings } from '#runtime/settings.ts'
 import { openThreadPool } from '#runtime/thread-pool.ts'
 import { coreCount, type WorkerThread } from '#runtime/worker-thread.ts'
-import type { HistoryThreadStart } from './history-thread.ts'
+import type { HistoryThreadStart } from './history-handlers.ts'
 
 interface ServerParts {
   readonly dataDir: string

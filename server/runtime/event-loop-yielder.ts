@@ -20,16 +20,18 @@ export function yieldInOrder(): Promise<void> {
 
 export class EventLoopYielder {
   readonly #yield: () => Promise<void>
+  readonly #stepsPerYield: number
   #steps = 0
 
   /** `yieldInOrder` for long requests, the default inside a snapshot. */
-  constructor(yieldOnce: () => Promise<void> = nextEventLoopTurn) {
+  constructor(yieldOnce: () => Promise<void> = nextEventLoopTurn, stepsMax = stepsPerYield) {
     this.#yield = yieldOnce
+    this.#stepsPerYield = stepsMax
   }
 
   async spend(steps: number): Promise<void> {
     this.#steps += steps
-    if (this.#steps < stepsPerYield) return
+    if (this.#steps < this.#stepsPerYield) return
     this.#steps = 0
     await this.#yield()
   }

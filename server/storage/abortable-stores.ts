@@ -11,6 +11,8 @@ import type { GroupWrite, RecentReader, State, StateReader, StateWriter, Value, 
 /** `signal` is read at the first use, because most requests need none. */
 export interface Abortable {
   readonly signal: AbortSignal
+  /** For the yields of rule 3. Default: that of the yielder. */
+  readonly stepsPerYield?: number
 }
 
 class AbortableReader implements StateReader {
@@ -43,7 +45,7 @@ class AbortableReader implements StateReader {
 const inSnapshot =
   <T>(work: (reader: StateReader) => Promise<T>, request: Abortable) =>
   (reader: StateReader): Promise<T> =>
-    work(new AbortableReader(reader, request, new EventLoopYielder()))
+    work(new AbortableReader(reader, request, new EventLoopYielder(undefined, request.stepsPerYield)))
 
 class AbortableState extends AbortableReader implements State {
   readonly engine: State['engine']
@@ -55,7 +57,7 @@ class AbortableState extends AbortableReader implements State {
   #recent: RecentReader | undefined
 
   constructor(state: State, request: Abortable) {
-    super(state, request, new EventLoopYielder(yieldInOrder))
+    super(state, request, new EventLoopYielder(yieldInOrder, request.stepsPerYield))
     this.engine = state.engine
     this.hasReplicas = state.hasReplicas ?? false
     this.version = state.version
@@ -103,7 +105,7 @@ class AbortableRecentReader extends AbortableReader implements RecentReader {
   readonly #request: Abortable
 
   constructor(state: State, request: Abortable) {
-    super(state.recent, request, new EventLoopYielder(yieldInOrder))
+    super(state.recent, request, new EventLoopYielder(yieldInOrder, request.stepsPerYield))
     this.#state = state
     this.#request = request
   }
@@ -127,7 +129,7 @@ class AbortableDuties extends AbortableReader implements Duties {
   readonly #request: Abortable
 
   constructor(duties: Duties, request: Abortable) {
-    super(duties, request, new EventLoopYielder(yieldInOrder))
+    super(duties, request, new EventLoopYielder(yieldInOrder, request.stepsPerYield))
     this.engine = duties.engine
     this.version = duties.version
     this.#duties = duties
