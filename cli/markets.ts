@@ -53,7 +53,7 @@ async function readFeeds(options: IngestOptions): Promise<void> {
   const reports: Record<string, PassReport> = {}
   await withIngest(options, 'made', async (ingest) => {
     const world = { settings, clock, random, log }
-    const context = { ingest, ...world, markets: createMarketsCaches() }
+    const context = { ingest, ...world, markets: createMarketsCaches(clock) }
     const readSelected = async (leased: MarketsContext, signal: AbortSignal) => {
       for (const feed of selected) reports[feed.id] = await readFeedOnce(leased, feed, options, signal)
     }

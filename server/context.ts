@@ -44,7 +44,7 @@ export const createContext = (
   ...createIngestContext(parts),
   state,
   explorer: createExplorerCaches(listThreadStore),
-  markets: createMarketsCaches(historyThreads),
+  markets: createMarketsCaches(parts.clock, historyThreads),
   fx: createFxCaches(parts.clock),
   labelSearch: createLabelSearchCache(),
   changeStreams: new StreamSlots(),
@@ -70,5 +70,5 @@ export const createIngestContext = ({
   streams: createStreamProgress(),
   explorer: createExplorerCaches(),
   validators: createValidatorsCaches(),
-  markets: createMarketsCaches(),
+  markets: createMarketsCaches(clock),
 })

@@ -86,7 +86,7 @@ test('a list or a search never reports coverage for records that its replica lac
   /** The newest round that the response has, and the one that it reports. */
   const ask = async (handler: Handler<Endpoint, MarketsContext>) => {
     // A server that has not read the coverage since it started.
-    const markets = createMarketsCaches()
+    const markets = createMarketsCaches(context.clock)
     const query = { order: 'id', ascending: 'false', limit: '50', q: 'record' }
     const parts = { params: query, query, headers: {}, contentType: '', body: undefined }
     const result = await handler.handle(parser(handler.endpoint)(parts), { ...context, markets }, testRequestInfo())

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Fault } from '#core/fault.ts'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
+import { ManualClock } from '#test/manual-clock.ts'
 import { CallerQueue } from './caller-queue.ts'
 
 function open() {
@@ -48,6 +49,29 @@ test('beyond the queue, calls are refused; a caller who leaves makes room', asyn
   await Promise.all([...running, ...waiting.slice(1), late])
   await assert.rejects(run('g', 'g1', leaving.signal), /left/)
   assert.deepEqual(names(), [])
+})
+
+test('a caller rests for as long as its work took, if that was long; others do not wait for it', async () => {
+  const clock = new ManualClock(0)
+  const refusal = () => new Fault('fx.checks_full', { retryAfterMs: 1 })
+  const queue = new CallerQueue({ runningMax: 1, waitingMax: 3, rest: { clock, restFromMs: 50 }, refusal })
+  const started: string[] = []
+  const run = (caller: string, tookMs: number) =>
+    queue.run(caller, async () => {
+      started.push(caller)
+      clock.advance(tookMs)
+    })
+  await run('short', 49)
+  await run('short', 49)
+  await run('long', 1000)
+  const again = run('long', 0)
+  await run('other', 0)
+  clock.advance(999)
+  await nextEventLoopTurn()
+  assert.deepEqual(started, ['short', 'short', 'long', 'other'])
+  clock.advance(1)
+  await again
+  assert.deepEqual(started, ['short', 'short', 'long', 'other', 'long'])
 })
 
 test('work that fails gives its place to the next', async () => {

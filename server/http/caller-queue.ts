@@ -1,12 +1,16 @@
 // Runs expensive work of callers: a few at the same time, one per caller. Others wait in a limited queue, and beyond it
-// they are refused. The queue is served in order, except that a caller whose work is running does not hold up the others.
+// they are refused. The queue is served in order, except that a caller whose work is running, or who rests, does not hold up
+// the others.
 import type { Fault } from '#core/fault.ts'
+import type { Clock } from '#runtime/clock.ts'
 
 export interface CallerQueueOptions {
   readonly runningMax: number
   readonly waitingMax: number
   /** Of them, those of one caller. Default: all. */
   readonly waitingPerCallerMax?: number
+  /** After work that took at least `restFromMs`, a caller rests for as long as it took, so it has half of the time. */
+  readonly rest?: { readonly clock: Pick<Clock, 'monotonicMs' | 'every'>; readonly restFromMs: number }
   /** What is thrown if the queue is full, also for one caller. */
   readonly refusal: () => Fault
 }
@@ -18,7 +22,9 @@ interface Waiting {
 
 export class CallerQueue {
   readonly #options: CallerQueueOptions
-  readonly #running = new Set<string>()
+  /** Callers whose work runs, and those who rest. */
+  readonly #busy = new Set<string>()
+  #running = 0
   readonly #waiting = new Set<Waiting>()
 
   constructor(options: CallerQueueOptions) {
@@ -29,17 +35,36 @@ export class CallerQueue {
   async run<T>(caller: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     signal?.throwIfAborted()
     if (!this.#mayStart(caller)) await this.#wait(caller, signal)
-    else this.#running.add(caller)
+    else this.#begin(caller)
+    const { clock } = this.#options.rest ?? {}
+    const startMs = clock?.monotonicMs() ?? 0
     try {
       return await work()
     } finally {
-      this.#running.delete(caller)
+      this.#running -= 1
+      this.#release(caller, (clock?.monotonicMs() ?? 0) - startMs)
       this.#startNext()
     }
   }
 
   #mayStart(caller: string): boolean {
-    return this.#running.size < this.#options.runningMax && !this.#running.has(caller)
+    return this.#running < this.#options.runningMax && !this.#busy.has(caller)
+  }
+
+  #begin(caller: string): void {
+    this.#running += 1
+    this.#busy.add(caller)
+  }
+
+  /** Now, or after the rest. */
+  #release(caller: string, tookMs: number): void {
+    const { rest } = this.#options
+    if (!rest || tookMs < rest.restFromMs) return void this.#busy.delete(caller)
+    const stop = rest.clock.every(tookMs, () => {
+      stop()
+      this.#busy.delete(caller)
+      this.#startNext()
+    })
   }
 
   #wait(caller: string, signal: AbortSignal | undefined): Promise<void> {
@@ -66,7 +91,7 @@ export class CallerQueue {
       if (!this.#mayStart(waiting.caller)) continue
       this.#waiting.delete(waiting)
       // Before the work starts, so that no other call takes its place.
-      this.#running.add(waiting.caller)
+      this.#begin(waiting.caller)
       waiting.start()
     }
   }

@@ -1,5 +1,6 @@
 // In-memory state of the markets group.
 import type { Context } from '#http/context.ts'
+import type { Clock } from '#runtime/clock.ts'
 import type { WorkerThread } from '#runtime/worker-thread.ts'
 import { cacheUntilVersionChanges } from '#storage/version-cache.ts'
 import { type History, openHistory } from './history/history-query.ts'
@@ -13,9 +14,9 @@ export type MarketsContext = Omit<Context, 'state' | 'duties' | 'provenTime'> & 
 }
 
 /** `historyThreads`: undefined in commands, tests and on other threads. */
-export const createMarketsCaches = (historyThreads?: WorkerThread) => ({
+export const createMarketsCaches = (clock: Clock, historyThreads?: WorkerThread) => ({
   coverage: cacheUntilVersionChanges<FeedCoverage>('markets'),
-  history: openHistory(historyThreads) as History,
+  history: openHistory(clock, historyThreads) as History,
   /** By slug or id. */
   responses: new ResponseCache<ResponseForms>(),
 })

@@ -72,7 +72,7 @@ async function live(seed: string): Promise<void> {
   })
   const [source] = settings.markets.feeds as [MarketFeed]
   let state = await openIngest(join(dir, seed))
-  const markets = createMarketsCaches()
+  const markets = createMarketsCaches(clock)
   const context = () => ({ ingest: state, settings, clock, random: seededRandom(seed), log: silentLog, markets })
   const seen: SeenResponse[] = []
   let holder = 0

@@ -70,20 +70,20 @@ describe('200', () => {
     }
     const setSeq = (seq: number) => replica.ingest.write((tx) => tx.run('update market_revision set seq = ?', seq))
     const served = { ...context, ingest: stateWith(ingest, { recent, hasReplicas: true }) }
-    let markets = createMarketsCaches()
+    let markets = createMarketsCaches(context.clock)
     const question = async () => (await ask({ ...served, markets }, 'bridge')).body.question
     const { seq = 0 } = (await ingest.get<{ seq: number }>('select seq from market_revision')) ?? {}
     await setSeq(seq)
     assert.equal(await question(), 'Open?', 'the replica lacks it')
     await put(replica, market('501', { slug: 'bridge', question: 'Copied?' }))
-    markets = createMarketsCaches()
+    markets = createMarketsCaches(context.clock)
     await setSeq(seq + 1)
     // What a replica returns that is ahead of this server: it is not cached, and nothing older follows.
     assert.equal(await question(), 'Copied?')
     await setSeq(seq)
     assert.equal(await question(), 'Open?')
     assert.equal(await question(), 'Open?', 'cached')
-    markets = createMarketsCaches()
+    markets = createMarketsCaches(context.clock)
     assert.equal(await question(), 'Copied?', 'a replica of the same version')
     await put(context, market('501', { slug: 'bridge', question: 'Closed?' }, { tags: ['7'] }))
     assert.equal(await question(), 'Closed?', 'the replica is behind')

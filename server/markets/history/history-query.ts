@@ -1,12 +1,14 @@
 // Reads the history of markets on threads of its own: it may take many versions, and no key is needed. The code of a query
 // runs on a thread in a server, and on the current thread in commands and tests.
 //
-// 1. Few queries run at the same time, one per caller. Others wait in a limited queue; beyond it they are refused with 429.
+// 1. Few queries run at the same time, one per caller, who then rests for as long as the query took. Others wait in a
+//    limited queue; beyond it they are refused with 429.
 // 2. An aborted request leaves the queue, or ends its query at the next read (storage/abortable-stores.ts).
 // 3. Queries on threads read the primary of PostgreSQL: a replica could be behind what the main thread has seen.
 import { Fault } from '#core/fault.ts'
 import { CallerQueue } from '#http/caller-queue.ts'
 import type { Caller } from '#http/handler.ts'
+import type { Clock } from '#runtime/clock.ts'
 import type { WorkerThread } from '#runtime/worker-thread.ts'
 import { anonymousId } from '#storage/keys.ts'
 import type { MarketsContext } from '../context.ts'
@@ -36,7 +38,13 @@ const queueOptions = {
   refusal: () => new Fault('markets.history_busy', { retryAfterMs: 2000 }),
 }
 
-export const openHistory = (threads?: WorkerThread): History => ({ threads, queue: new CallerQueue(queueOptions) })
+/** Shorter queries are limited by the calls per second. */
+const restFromMs = 50
+
+export const openHistory = (clock: Clock, threads?: WorkerThread): History => ({
+  threads,
+  queue: new CallerQueue({ ...queueOptions, rest: { clock, restFromMs } }),
+})
 
 /** The answer of a query for a request. */
 export const readHistory = <Input, Result>(

@@ -186,7 +186,7 @@ test('a response shows all of a commit or nothing of it', async () => {
   let over = false
   const watching = (async () => {
     while (!over) {
-      const response = await findMarketResponse({ ...context, markets: createMarketsCaches() }, 'm', true)
+      const response = await findMarketResponse({ ...context, markets: createMarketsCaches(context.clock) }, 'm', true)
       const { volumeNum, events } = JSON.parse(Buffer.from(response?.bytes ?? []).toString())
       seen.push([volumeNum, events[0].volume])
       await new Promise((resolve) => setImmediate(resolve))
