@@ -21,7 +21,9 @@ async function openScene() {
   const node = await openReplay()
   const folder = await openFolder()
   const beacon = { urls: [node.url], acceptAnyChain: true, fromEpoch: 0, everyMs: 3_600_000 }
-  const settings = { validators: { networks: { hoodi: { epochsPerHour: 2, epochsPerDay: 4, beacon } } } }
+  const settings = {
+    validators: { networks: { hoodi: { states: 'node', epochsPerHour: 2, epochsPerDay: 4, beacon } } },
+  }
   await writeFile(join(folder.dir, 'tetrad.yaml'), JSON.stringify(settings))
   return {
     dir: folder.dir,

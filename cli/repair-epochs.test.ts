@@ -36,7 +36,9 @@ async function openScene({ fromEpoch = 0 } = {}) {
   })
   const folder = await openFolder()
   const beacon = { urls: [node.url], acceptAnyChain: true, fromEpoch, everyMs: 3_600_000 }
-  const settings = { validators: { networks: { hoodi: { epochsPerHour: 2, epochsPerDay: 4, beacon } } } }
+  const settings = {
+    validators: { networks: { hoodi: { states: 'node', epochsPerHour: 2, epochsPerDay: 4, beacon } } },
+  }
   await writeFile(join(folder.dir, 'tetrad.yaml'), JSON.stringify(settings))
   const dataDir = join(folder.dir, 'data')
   const command = (...args: string[]) => runCommand(args, { cwd: folder.dir })

@@ -23,7 +23,9 @@ async function openScene(watch: readonly string[] = []) {
   const node = await openReplay()
   const folder = await openFolder()
   const beacon = { urls: [node.url], acceptAnyChain: true, fromEpoch: 0, everyMs: 3_600_000 }
-  const settings = { validators: { networks: { hoodi: { epochsPerHour: 2, epochsPerDay: 4, beacon, watch } } } }
+  const settings = {
+    validators: { networks: { hoodi: { states: 'node', epochsPerHour: 2, epochsPerDay: 4, beacon, watch } } },
+  }
   await writeFile(join(folder.dir, 'tetrad.yaml'), JSON.stringify(settings))
   const runInFolder = (...args: string[]) => runCommand(args, { cwd: folder.dir })
   const { code, stderr } = await runInFolder('ingest', 'beacon', '--network', 'hoodi', '--once')
