@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { databases } from '#storage/backup.ts'
 import type { Stores } from '#storage/open.ts'
+import { listDocuments } from './market-documents.ts'
 
 /**
  * Tables that are read from the sources, without the columns that depend on when they were read. Missed duties are
@@ -50,6 +51,9 @@ export async function assertSameTables(actual: Stores, expected: Stores): Promis
         (await stores[store].all(`select ${columns} from ${table} ${where}`)).map(rowText).sort()
       assert.equal(describeDifference(table, await rowsOf(actual), await rowsOf(expected)), undefined)
     }
+  // Fast values are packed, so they are compared in documents.
+  const etagsOf = async ({ ingest }: Stores) => (await listDocuments(ingest)).map(({ id, etag }) => `${id} ${etag}`)
+  assert.equal(describeDifference('markets', await etagsOf(actual), await etagsOf(expected)), undefined)
 }
 
 /** The columns of two engines may have another order. */

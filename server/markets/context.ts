@@ -7,6 +7,8 @@ import { type History, openHistory } from './history/history-query.ts'
 import type { FeedCoverage } from './read/feed-coverage.ts'
 import type { ResponseForms } from './read/market-response.ts'
 import { ResponseCache } from './read/response-cache.ts'
+import { KnownRecords } from './write/known-records.ts'
+import { SourceForms } from './write/source-forms.ts'
 
 /** The group uses only what ingesters write. */
 export type MarketsContext = Omit<Context, 'state' | 'duties' | 'provenTime'> & {
@@ -17,6 +19,13 @@ export type MarketsContext = Omit<Context, 'state' | 'duties' | 'provenTime'> & 
 export const createMarketsCaches = (clock: Clock, historyThreads?: WorkerThread) => ({
   coverage: cacheUntilVersionChanges<FeedCoverage>('markets'),
   history: openHistory(clock, historyThreads) as History,
+  ...createWriterCaches(),
   /** By slug or id. */
   responses: new ResponseCache<ResponseForms>(),
 })
+
+/** Of the process that reads feeds. */
+function createWriterCaches() {
+  const known = new KnownRecords()
+  return { known, sourceForms: new SourceForms(known) }
+}

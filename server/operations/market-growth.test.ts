@@ -16,7 +16,10 @@ async function withVersions(count: number, lastsMs: number, historyDays = 365): 
     ...['market', '1', 'changed', JSON.stringify('x'.repeat(888))],
   ])
   const columns = ['seq', 'at_ms', 'kind', 'id', 'change_type', 'diff']
-  await context.ingest.write((tx) => tx.insertMany('market_versions', columns, rows))
+  await context.ingest.write(async (tx) => {
+    await tx.insertMany('market_versions', columns, rows)
+    await tx.run('update market_revision set seq = ?, at_ms = ?', count, testNowMs)
+  })
   return context
 }
 

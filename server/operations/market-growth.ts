@@ -3,6 +3,7 @@
 import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { counted } from '#core/counted.ts'
+import { readHistoryHead, readHistoryStartMs } from '#markets/read/versions.ts'
 import type { AppContext } from '#server/context.ts'
 import type { StateReader } from '#storage/state.ts'
 import { type DoctorFinding, okFinding, warnFinding } from './diagnosis.ts'
@@ -13,8 +14,8 @@ const gigabyte = 1e9
 const daysMin = 30
 /** A shorter history says little about a day. */
 const measuredMsMin = 3_600_000
-const sampledVersions = 1000
-/** Of a version beside its differences: numbers, names, and its entries in three indexes. */
+const sampledVersions = 50_000
+/** Of a row of versions beside its differences: numbers, names, and its entries in indexes. */
 const rowBytes = 110
 
 const name = 'history of markets'
@@ -51,18 +52,17 @@ export async function marketGrowthFindings(
 
 /** Undefined without versions. The numbers of versions have no gaps. */
 async function readStoredHistory(reader: StateReader) {
-  const end = async (order: 'asc' | 'desc') =>
-    reader.get<{ seq: number; atMs: number }>(
-      `select seq, at_ms as "atMs" from market_versions order by seq ${order} limit 1`,
-    )
-  const [oldest, newest] = [await end('asc'), await end('desc')]
-  if (!oldest || !newest) return undefined
-  const sizes = await reader.get<{ bytes: number; versions: number }>(
-    `select coalesce(sum(length(diff)), 0) as bytes, count(*) as versions from market_versions where seq > ?`,
-    newest.seq - sampledVersions,
+  const { seq, atMs, horizonSeq } = await readHistoryHead(reader)
+  const startMs = await readHistoryStartMs(reader)
+  if (startMs === undefined || seq === horizonSeq) return undefined
+  const sampledFrom = Math.max(horizonSeq, seq - sampledVersions)
+  const sizes = await reader.get<{ bytes: number }>(
+    `select (select coalesce(sum(length(diff) + ${rowBytes}), 0) from market_versions where seq > ?) +
+       (select coalesce(sum(length(changes) + ${rowBytes}), 0) from market_ticks where seq > ?) as bytes`,
+    ...[sampledFrom, sampledFrom],
   )
-  const bytesPerVersion = rowBytes + Number(sizes?.bytes ?? 0) / Math.max(1, sizes?.versions ?? 0)
-  return { lastsMs: newest.atMs - oldest.atMs, bytes: (newest.seq - oldest.seq + 1) * bytesPerVersion }
+  const bytesPerVersion = Number(sizes?.bytes ?? 0) / (seq - sampledFrom)
+  return { lastsMs: atMs - startMs, bytes: (seq - horizonSeq) * bytesPerVersion }
 }
 
 /** Undefined if the database is on another machine. */

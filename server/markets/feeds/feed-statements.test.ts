@@ -83,7 +83,7 @@ test('a feed of 10 000 markets takes at most one statement per 20 markets, new a
 })
 
 test('the stored rows do not depend on the size of a transaction', async () => {
-  const [small, large] = [await readAll('sqlite', 300, 100), await readAll('postgres', 300, 100)]
+  const [small, large] = [await readAll('sqlite', 300, 300), await readAll('postgres', 300, 300)]
   assert.deepEqual(large.rows, small.rows)
   assert.ok(large.counts.transactions < small.counts.transactions)
 })

@@ -5,6 +5,7 @@ import type { MarketFeed } from '#runtime/settings/markets.ts'
 import { startMarketFeed } from '#simulator/markets/feed.ts'
 import { openContext } from '#test/context.ts'
 import { LiveMarkets } from '#test/simulator/live-markets.ts'
+import { putMarkets } from '../write/put-markets.ts'
 import { recordPresence } from './feed-presence.ts'
 import { readFeed } from './read-feed.ts'
 import { verifyFeed } from './verify-feed.ts'
@@ -60,7 +61,8 @@ test('later changes at the source and markets of two feeds are not differences',
     context.ingest.write((tx) =>
       tx.run(`update market_records set fields = replace(fields, ?, ?) where kind = 'market' and id = ?`, from, to, id),
     )
-  await meddle('1', '"updatedAt":"2', '"updatedAt":"1')
+  const newer = { kind: 'market', id: '1', fields: { updatedAt: '2050-01-01T00:00:00Z' }, partial: true } as const
+  await context.ingest.write((tx) => putMarkets(tx, [newer], context.clock.now()))
   await meddle('2', '"question":"', '"question":"Not ')
   await context.ingest.write((tx) => recordPresence(tx, 'other', ['2'], 1, 1))
   assert.deepEqual(await verifyFeed(context, context.feed, 100, first), { same: 6, changed: 2, differing: [] })

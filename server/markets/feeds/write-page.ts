@@ -1,15 +1,14 @@
-// Writes one page of a feed: its records part by part, then rejects and cursor. After a full pass, it also marks the
+// Writes one page of a feed: its records part by part, with the last one rejects and cursor. After a full pass, it also marks the
 // markets that have vanished.
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 import type { MarketFeed } from '#runtime/settings/markets.ts'
 import { cleanUrl } from '#sources/http-client.ts'
-import type { State, StateWriter } from '#storage/state.ts'
+import type { StateWriter } from '#storage/state.ts'
 import type { MarketsContext } from '../context.ts'
 import type { FeedState } from '../read/feed-state.ts'
 import { decompose, type Renames } from '../records/decompose.ts'
-import type { MarketRecord } from '../records/normalize.ts'
-import type { Reject } from '../write/accept-records.ts'
-import { type PutReport, putMarkets } from '../write/put-markets.ts'
+import { RecordAcceptor, type Reject } from '../write/accept-records.ts'
+import { type PutReport, putAccepted } from '../write/put-markets.ts'
 import { dropResolvedRejects, dropUnseenRejects, storeRejects } from '../write/rejects.ts'
 import { WritePart } from '../write/write-parts.ts'
 import { lockMs, refuseIfTakenOver } from './feed-lock.ts'
@@ -19,27 +18,34 @@ import type { PageOfPass } from './page-reader.ts'
 
 export type WrittenPage = Awaited<ReturnType<typeof writePage>>
 
-/** The records of a page in parts. */
-function splitPage(
-  engine: State['engine'],
+/** Records that are prepared in one turn of the event loop. */
+const recordsPerTurn = 50
+
+/** The records of a page in parts, prepared for their transactions. */
+async function splitPage(
+  { ingest: { engine }, markets: { known, sourceForms } }: MarketsContext,
   feed: MarketFeed,
   renames: Renames,
   location: string,
   { changedRecords }: PageOfPass,
-) {
+): Promise<readonly WritePart[]> {
+  const acceptor = new RecordAcceptor(known)
   let part = new WritePart(engine)
   const parts = [part]
-  for (const [at, value] of changedRecords) {
+  for (const [count, [at, value]] of changedRecords.entries()) {
     if (part.isFull) {
       part = new WritePart(engine)
       parts.push(part)
     }
-    part.add(decompose(value, feed.record, renames, `${location} record ${at + 1}`))
+    const divide = () => decompose(value, feed.record, renames, `${location} record ${at + 1}`)
+    const hasRenames = Object.keys(feed.fields).length > 0
+    part.add(hasRenames ? acceptor.accept(divide()) : sourceForms.accept(feed.id, feed.record, value, acceptor, divide))
+    if (count % recordsPerTurn === recordsPerTurn - 1) await nextEventLoopTurn()
   }
   return parts
 }
 
-/** Writes the records and presence of a page, part by part. Rejects and the cursor are written last. */
+/** Writes the records and presence of a page, part by part. Rejects and the cursor are written with the last. */
 export async function writePage(
   context: MarketsContext,
   feed: MarketFeed,
@@ -49,43 +55,50 @@ export async function writePage(
 ) {
   const { ingest, clock } = context
   let changed = 0
-  const rejects: Reject[] = []
   const location = `${cleanUrl(feed.url)} page ${feedState.page + 1}`
-  for (const { records } of splitPage(ingest.engine, feed, renames, location, page)) {
-    const report = await ingest.write((tx) => writePart(tx, feed, feedState, records, clock.now()), {
-      lock: 'markets',
-    })
-    changed += report.changed
-    rejects.push(...report.rejects)
+  const parts = await splitPage(context, feed, renames, location, page)
+  const rejects: Reject[] = []
+  const last = parts.at(-1)
+  let end = { feedState, vanished: 0 }
+  for (const part of parts) {
+    const written = await ingest.write(
+      async (tx) => {
+        const nowMs = clock.now()
+        const report = await writePart(context, tx, feed, feedState, part, nowMs)
+        if (part !== last) return { report, end }
+        // If the clock was set back during the pass, `dropUnseenRejects` must not take them for those of an earlier pass.
+        await storeRejects(tx, feed.id, [...rejects, ...report.rejects], Math.max(nowMs, feedState.startedMs))
+        return { report, end: await advanceFeed(tx, context, feed, feedState, page, nowMs) }
+      },
+      { lock: 'markets' },
+    )
+    written.report.learn()
+    rejects.push(...written.report.rejects)
+    changed += written.report.changed
+    end = written.end
     // So that signals and calls are handled between two parts.
     await nextEventLoopTurn()
   }
-  const end = await ingest.write(
-    async (tx) => {
-      const nowMs = clock.now()
-      await refuseIfTakenOver(tx, feed, feedState)
-      // If the clock was set back during the pass, `dropUnseenRejects` must not take them for those of an earlier pass.
-      await storeRejects(tx, feed.id, rejects, Math.max(nowMs, feedState.startedMs))
-      return advanceFeed(tx, context, feed, feedState, page, nowMs)
-    },
-    { lock: 'markets' },
-  )
   return { changed, ...end, rejected: rejects.length }
 }
 
 async function writePart(
+  { markets: { known } }: MarketsContext,
   tx: StateWriter,
   feed: MarketFeed,
   feedState: FeedState,
-  records: readonly MarketRecord[],
+  part: WritePart,
   nowMs: number,
 ): Promise<PutReport> {
   await refuseIfTakenOver(tx, feed, feedState)
-  const report = await putMarkets(tx, records, nowMs, { source: feed.id })
+  const report = await putAccepted(tx, part.sources, nowMs, { source: feed.id, known })
   const rejected = new Set(report.rejects.map(({ kind, id }) => `${kind}/${id}`))
-  const stored = records.filter(({ kind, id }) => id !== '' && !rejected.has(`${kind}/${id}`))
-  await dropResolvedRejects(tx, feed.id, stored)
-  const seen = records.filter(({ kind, id }) => kind === 'market' && id !== '').map(({ id }) => id)
+  await dropResolvedRejects(tx, feed.id, () =>
+    part.sources
+      .flatMap((source) => source.records())
+      .filter(({ kind, id }) => id !== '' && !rejected.has(`${kind}/${id}`)),
+  )
+  const seen = part.sources.flatMap(({ marketIds }) => marketIds)
   await recordPresence(tx, feed.id, seen, feedState.fullPass, nowMs)
   return report
 }

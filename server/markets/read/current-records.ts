@@ -9,13 +9,12 @@ import {
   type RecordSource,
   recordsMax,
 } from '../records/record-graph.ts'
+import { currentValues } from '../ticks/read-values.ts'
+import type { VersionedRecord } from './versions.ts'
 
+/** Use it for one snapshot only, because it keeps the values of blocks. */
 export const currentRecords = (reader: StateReader): RecordSource => ({
-  async record(kind, id) {
-    const sql = 'select fields, links from market_records where kind = ? and id = ?'
-    const row = await reader.get<{ fields: string; links: string }>(sql, kind, id)
-    return row && parseStoredRecord(row)
-  },
+  record: createRecordReader(reader),
   referring: ({ from, to }, id) =>
     reader.all<{ id: string; slug: string | null; title: string | null }>(
       `select r.id, r.slug, r.title from market_links l
@@ -27,6 +26,48 @@ export const currentRecords = (reader: StateReader): RecordSource => ({
       from,
     ),
 })
+
+function createRecordReader(reader: StateReader): RecordSource['record'] {
+  const addValues = valuesAdder(reader)
+  return async (kind, id) => {
+    const sql = `select fields, links, number, changed_ms as "changedMs" from market_records where kind = ? and id = ?`
+    const row = await reader.get<CurrentRow>(sql, kind, id)
+    return row && (await addValues([row]))[0]?.record
+  }
+}
+
+export interface CurrentRow {
+  readonly fields: string
+  readonly links: string
+  readonly number: number | null
+  readonly changedMs: number
+}
+
+/** Adds the fast values to rows of records. Reads each block once. */
+export function valuesAdder(reader: StateReader) {
+  const readValues = currentValues(reader)
+  return async <Row extends CurrentRow>(rows: readonly Row[]) => {
+    const valuesOf = await readValues(rows.flatMap(({ number }) => number ?? []))
+    return rows.map((row) => {
+      const values = row.number === null ? undefined : valuesOf(row.number)
+      const { fields, links } = parseStoredRecord(row)
+      const changedMs = Math.max(row.changedMs, values?.changedMs ?? 0)
+      return { ...row, record: { fields: { ...fields, ...values?.fields }, links }, changedMs }
+    })
+  }
+}
+
+export const findVersioned = async (
+  reader: StateReader,
+  kind: KindName,
+  id: string,
+): Promise<VersionedRecord | undefined> => {
+  const row = await reader.get<{ number: number | null }>(
+    'select number from market_records where kind = ? and id = ?',
+    ...[kind, id],
+  )
+  return row && { kind, id, number: row.number }
+}
 
 /** Names per query. The documents of one transaction on SQLite show fewer records. */
 const namesPerQuery = 2000
@@ -49,6 +90,7 @@ export async function readCurrentRecords(
   const records = new Map<string, { readonly record: StoredRecord; readonly changedMs: number } | undefined>()
   const referring = new Map<string, readonly RecordReference[]>()
   const names: RecordName[] = []
+  const addValues = valuesAdder(reader)
   let wanted = starts
   while (wanted.length > 0) {
     const next = new Map<string, RecordName>()
@@ -56,8 +98,7 @@ export async function readCurrentRecords(
       const part = wanted.slice(from, from + namesPerQuery)
       for (const [kind, id] of part) records.set(`${kind}/${id}`, undefined)
       if (records.size > recordsMax) throw new Error(`more than ${recordsMax} records in one set of documents`)
-      for (const { kind, id, changedMs, ...row } of await selectRecords(reader, part)) {
-        const record = parseStoredRecord(row)
+      for (const { kind, id, changedMs, record } of await addValues(await selectRecords(reader, part))) {
         records.set(`${kind}/${id}`, { record, changedMs })
         names.push([kind, id])
         for (const [name, target] of linkTargets(kind, record.links, only)) next.set(name, target)
@@ -83,8 +124,8 @@ export async function readCurrentRecords(
 }
 
 const selectRecords = (reader: StateReader, names: readonly RecordName[]) =>
-  reader.all<{ kind: KindName; id: string; fields: string; links: string; changedMs: number }>(
-    `select r.kind, r.id, r.fields, r.links, r.changed_ms as "changedMs" from json_each(?) as k
+  reader.all<CurrentRow & { kind: KindName; id: string }>(
+    `select r.kind, r.id, r.fields, r.links, r.number, r.changed_ms as "changedMs" from json_each(?) as k
      join market_records r on r.kind = k.value ->> 0 and r.id = k.value ->> 1`,
     JSON.stringify(names),
   )

@@ -9,6 +9,7 @@ import { putMarkets } from '../write/put-markets.ts'
 import { dropVersionsBefore } from '../write/version-writer.ts'
 import { findMarketResponse } from './market-response.ts'
 import { readHistoryHead } from './versions.ts'
+import { readVersionsAfter } from './versions-after.ts'
 
 const record = (kind: KindName, id: string, fields: object, links: Record<string, string[]> = {}): MarketRecord => ({
   kind,
@@ -136,7 +137,7 @@ test('410: a time before the stored history', async () => {
   context.clock.advance(10_000)
   await put(context, record('market', '1', { slug: 'one', bestBid: 0.5 }))
   const cutoffMs = testNowMs + 5000
-  assert.equal(await context.ingest.write((tx) => dropVersionsBefore(tx, cutoffMs)), 6)
+  assert.equal(await context.ingest.write((tx) => dropVersionsBefore(tx, cutoffMs)), 7, '6 versions and a row of ticks')
   assert.equal(await context.ingest.write((tx) => dropVersionsBefore(tx, cutoffMs)), 0)
   await assert.rejects(requestAsOf(context, 'one', testNowMs), { code: 'markets.history_expired', status: 410 })
   assert.equal(JSON.parse((await requestAsOf(context, 'one', cutoffMs)) ?? '').bestBid, 0.4)
@@ -173,8 +174,12 @@ test('a version has the changed fields of one record, however many markets show 
   const { seq } = await readHistoryHead(context.ingest)
   assert.equal(seq, 6, 'one entry for each record that was created')
   await put(context, record('event', '10', { slug: 'ten', title: 'Ten', volume: 3 }))
-  const rows = await context.ingest.all('select kind, id, change_type, diff from market_versions where seq > ?', seq)
-  assert.deepEqual(rows, [{ kind: 'event', id: '10', change_type: 'changed', diff: '{"volume":[1,3]}' }])
+  const rows = await readVersionsAfter(context.ingest, { after: seq, until: seq + 9 }, 9, {}, 9)
+  const [row] = rows.map(({ kind, id, changeType, diff }) => ({ kind, id, changeType, diff }))
+  assert.deepEqual(
+    [rows.length, row],
+    [1, { kind: 'event', id: '10', changeType: 'changed', diff: '{"volume":[1,3]}' }],
+  )
 })
 
 test('numbers and times of versions only increase, even if the clock is set back', async () => {
@@ -184,11 +189,9 @@ test('numbers and times of versions only increase, even if the clock is set back
   await at(5000, 0.1)
   await at(3000, 0.2)
   await at(7000, 0.3)
-  const rows = await context.ingest.all<{ seq: number; at_ms: number }>(
-    'select seq, at_ms from market_versions order by seq',
-  )
+  const rows = await readVersionsAfter(context.ingest, { after: 0, until: 9 }, 9, {}, 9)
   assert.deepEqual(
-    rows.map(({ seq, at_ms }) => [seq, at_ms]),
+    rows.map(({ seq, atMs }) => [seq, atMs]),
     [
       [1, 5000],
       [2, 5000],

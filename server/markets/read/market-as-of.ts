@@ -12,9 +12,9 @@ import { type KindName, kinds, type MarketKey } from '../records/kinds.ts'
 import { textOrNull } from '../records/merge-record.ts'
 import { parsePastSlugs } from '../records/normalize.ts'
 import { loadRecordGraph, marketNames, type RecordSource } from '../records/record-graph.ts'
-import { readRecordAfter } from './record-after.ts'
+import { recordsAfter } from './record-after.ts'
 import { compareCandidates, findMarketId, type SlugCandidate, slugRanks } from './slug-precedence.ts'
-import { readHistoryHead, readHistoryStartMs } from './versions.ts'
+import { lastVersionAt, readHistoryStartMs } from './versions.ts'
 
 export interface PastMarket extends Document {
   readonly id: string
@@ -54,15 +54,6 @@ export async function marketAsOf(
   return document && { ...document, id, slug: textOrNull(graph.record('market', id)?.fields.slug) ?? '' }
 }
 
-/** The number of the last version at this time, even if that version has been deleted. */
-export async function lastVersionAt(reader: StateReader, asOfMs: number): Promise<number> {
-  // Before the query, so that it does not count a version that is committed after it.
-  const { seq } = await readHistoryHead(reader)
-  const sql = 'select seq from market_versions where at_ms > ? order by at_ms, seq limit 1'
-  const next = await reader.get<{ seq: number }>(sql, asOfMs)
-  return next ? next.seq - 1 : seq
-}
-
 async function refuseDeleted(reader: StateReader, asOfMs: number): Promise<void> {
   const fromMs = await readHistoryStartMs(reader)
   if (fromMs === undefined || asOfMs >= fromMs) return
@@ -82,11 +73,12 @@ function recordsAsOf(reader: StateReader, seq: number, readsMax: number, yieldOn
     await yielder.spend(more)
   }
   const read = new Map<string, StoredRecord | undefined>()
+  const readRecord = recordsAfter(reader, seq, spend)
   const record = async (kind: KindName, id: string): Promise<StoredRecord | undefined> => {
     const name = `${kind}/${id}`
     if (read.has(name)) return read.get(name)
     await spend(recordReads)
-    const stored = await readRecordAfter(reader, kind, id, seq, spend)
+    const stored = await readRecord(kind, id)
     read.set(name, stored)
     return stored
   }

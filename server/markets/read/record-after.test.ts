@@ -47,14 +47,14 @@ function counted(reader: StateReader): { reader: StateReader; rows: () => number
   }
 }
 
-/** Changes the price once per second and returns the first response. */
+/** Changes the price and the text once per second and returns the first response. */
 async function trades(context: TestContext, count: number): Promise<string | undefined> {
   await put(context, ...first)
   const etag = (await findMarketResponse(context, 'm-1', true))?.etag
   const startMs = context.clock.now()
   await context.ingest.write(async (tx) => {
     for (let at = 1; at <= count; at++) {
-      const records = [market('1', { bestBid: at / 1000 }), market('2', { bestAsk: at / 1000 })]
+      const records = [market('1', { bestBid: at / 1000, question: `${at}?` }), market('2', { question: `${at}?` })]
       await putMarkets(tx, records, startMs + at * 1000)
     }
   })
@@ -69,8 +69,8 @@ describe('a request about the past', () => {
     assert.equal(await countOf(context, 'market_snapshots'), 6)
     const { reader, rows } = counted(context.ingest)
     assert.equal((await marketAsOf(reader, 'm-1', testNowMs))?.etag, etag)
-    // Two markets with 350 changes each; all other reads are single rows.
-    assert.ok(rows() <= 2 * snapshotEvery + 50, `${rows()} rows were read`)
+    // Two markets with 350 changes each, and ticks of their block; all other reads are single rows.
+    assert.ok(rows() <= 2 * snapshotEvery + 200, `${rows()} rows were read`)
   })
 
   test('400: is refused beyond the limit of reads, with advice', async () => {
@@ -119,8 +119,9 @@ test('1: any history, with or without snapshots, gives the earlier responses', a
       const responses: { atMs: number; slug: string; etag: string | undefined }[] = []
       for (const [at, { id, title, bestBid, apart }] of steps.entries()) {
         context.clock.advance(1000)
-        // `volume` counts up, so that the market and the event change in every step.
-        await put(context, market(id, { bestBid, volumeNum: at }, apart ? [] : ['10']), event({ title, volume: at }))
+        // Texts and volumes count up, so that the market and the event change in every step.
+        const changed = market(id, { bestBid, volumeNum: at, description: `${at}` }, apart ? [] : ['10'])
+        await put(context, changed, event({ title, volume: at, description: `${at}` }))
         if (at % 15 > 0) continue
         const slug = `m-${1 + (at % 2)}`
         responses.push({ atMs: context.clock.now(), slug, etag: (await findMarketResponse(context, slug, true))?.etag })

@@ -1,29 +1,47 @@
 // Snapshots of records among their versions (decisions/store-market-versions-as-differences.md). A past state is computed
-// from the next snapshot after it, by undoing at most `snapshotEvery` changes, however old it is.
+// from the next snapshot after it, by undoing at most `snapshotEvery` changes, however old it is. Fast values have rows of
+// their own (ticks/block-values.ts).
 //
 // 1. A snapshot with number n is the record after all versions up to n. It never changes.
 // 2. It is written in the transaction that writes the version.
 import type { StateReader } from '#storage/state.ts'
 import { undoChanges } from '../records/diff-records.ts'
 import type { StoredRecord } from '../records/documents.ts'
-import type { KindName } from '../records/kinds.ts'
+import { type KindName, ownFields } from '../records/kinds.ts'
 import { parseStoredRecord } from '../records/record-graph.ts'
-import { currentRecords } from './current-records.ts'
+import { splitFields } from '../ticks/fast-fields.ts'
+import { valuesAfter } from '../ticks/read-values.ts'
 import { type VersionRow, versionColumns } from './versions.ts'
 
 /** Versions per query. */
 const blockRows = 250
 
 /**
- * The record after the version `seq`. Calls `spend` with the number of rows after each query.
+ * Reads records as they were after the version `seq`. Calls `spend` with the number of rows after each query.
  *
  * Concurrent commits do not matter: the current record is read before the versions, and the oldest change after `seq`
  * determines each field.
  */
-export async function readRecordAfter(
+export function recordsAfter(reader: StateReader, seq: number, spend: (rows: number) => Promise<void>) {
+  const valuesOf = valuesAfter(reader, seq, spend)
+  return async (kind: KindName, id: string): Promise<StoredRecord | undefined> => {
+    const row = await reader.get<{ fields: string; links: string; number: number | null }>(
+      'select fields, links, number from market_records where kind = ? and id = ?',
+      ...[kind, id],
+    )
+    const slow = row && (await undoSlowChanges(reader, kind, id, row, seq, spend))
+    if (!slow || row.number === null) return slow
+    const fields: Record<string, unknown> = { ...splitFields(kind, slow.fields)[0], ...(await valuesOf(row.number)) }
+    const ordered = [...ownFields[kind]].flatMap((name) => (fields[name] === undefined ? [] : [[name, fields[name]]]))
+    return { fields: Object.fromEntries(ordered), links: slow.links }
+  }
+}
+
+async function undoSlowChanges(
   reader: StateReader,
   kind: KindName,
   id: string,
+  current: { readonly fields: string; readonly links: string },
   seq: number,
   spend: (rows: number) => Promise<void>,
 ): Promise<StoredRecord | undefined> {
@@ -31,7 +49,7 @@ export async function readRecordAfter(
     'select seq, fields, links from market_snapshots where kind = ? and id = ? and seq >= ? order by seq limit 1',
     ...[kind, id, seq],
   )
-  let stored = snapshot ? parseStoredRecord(snapshot) : await currentRecords(reader).record(kind, id)
+  let stored: StoredRecord | undefined = parseStoredRecord(snapshot ?? current)
   for (let from = snapshot?.seq ?? Number.MAX_SAFE_INTEGER; stored; ) {
     const rows = await readChangesBack(reader, kind, id, from, seq)
     await spend(rows.length)

@@ -11,11 +11,22 @@ export type Diff = Readonly<Record<string, readonly [before: unknown, after: unk
 export const parseDiff = (diff: string): Diff => parseJson(diff) as Diff
 
 /** Compares two states of a record field by field, in the order of the contract. */
-export function diffRecords(kind: KindName, before: StoredRecord, after: StoredRecord): Diff {
+export const diffRecords = (kind: KindName, before: StoredRecord, after: StoredRecord): Diff =>
+  diffFields(
+    Object.keys(kinds[kind].schema.properties),
+    { ...before.fields, ...before.links },
+    { ...after.fields, ...after.links },
+  )
+
+/** Compares some fields, in the order of the names. */
+export function diffFields(
+  names: Iterable<string>,
+  before: StoredRecord['fields'],
+  after: StoredRecord['fields'],
+): Diff {
   const diff: Record<string, readonly [unknown, unknown]> = {}
-  for (const name of Object.keys(kinds[kind].schema.properties)) {
-    const part = name in kinds[kind].links ? 'links' : 'fields'
-    const [was, is] = [before[part][name] ?? null, after[part][name] ?? null]
+  for (const name of names) {
+    const [was, is] = [before[name] ?? null, after[name] ?? null]
     if (was !== is && stringifyJson(was) !== stringifyJson(is)) diff[name] = [was, is]
   }
   return diff

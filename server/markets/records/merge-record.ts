@@ -8,18 +8,29 @@ import { sourceMs } from './source-time.ts'
 /** The new state of a record, fields in the order of the contract. */
 export function mergeRecord(
   old: StoredRecord | undefined,
-  { kind, partial }: MarketRecord,
+  record: MarketRecord,
   normalized: NormalizedRecord,
 ): StoredRecord {
+  const { kind } = record
   const links = orderLinks(kind, { ...old?.links, ...normalized.links })
-  if (!old || !partial) return { fields: normalized.fields, links }
-  const emptied = new Set(normalized.emptied)
-  const fields: Record<string, unknown> = {}
-  for (const name of ownFields[kind]) {
-    const value = normalized.fields[name] ?? (emptied.has(name) ? undefined : old.fields[name])
-    if (value !== undefined) fields[name] = value
+  return { fields: old ? mergeFields(ownFields[kind], old.fields, record, normalized) : normalized.fields, links }
+}
+
+/** Some of its fields, in the order of the names. */
+export function mergeFields(
+  names: Iterable<string>,
+  old: StoredRecord['fields'],
+  { partial }: Pick<MarketRecord, 'partial'>,
+  { fields, emptied: emptiedNames }: Pick<NormalizedRecord, 'fields' | 'emptied'>,
+): StoredRecord['fields'] {
+  if (!partial) return fields
+  const emptied = new Set(emptiedNames)
+  const merged: Record<string, unknown> = {}
+  for (const name of names) {
+    const value = fields[name] ?? (emptied.has(name) ? undefined : old[name])
+    if (value !== undefined) merged[name] = value
   }
-  return { fields, links }
+  return merged
 }
 
 export function mergeExtraFields(
@@ -46,10 +57,14 @@ const orderLinks = (kind: KindName, links: NormalizedRecord['links']): StoredRec
 const aheadMaxMs = 60_000
 
 export function isOlder(incoming: unknown, stored: unknown, nowMs: number): boolean {
-  if (incoming === stored) return false
+  if (incoming === stored || (isPlainTime(incoming) && isPlainTime(stored) && incoming > stored)) return false
   const [incomingMs, storedMs] = [sourceMs(incoming), sourceMs(stored)]
   if (incomingMs === undefined || storedMs === undefined) return false
   return incomingMs < storedMs && storedMs <= nowMs + aheadMaxMs
 }
+
+/** The usual form, whose order is that of its texts. */
+const plainTime = /^2\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+const isPlainTime = (value: unknown): value is string => typeof value === 'string' && plainTime.test(value)
 
 export const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null)

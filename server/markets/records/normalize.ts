@@ -37,19 +37,26 @@ export interface NormalizedRecord {
   readonly problems: readonly Problem[]
 }
 
-/** Fields are in the order of the contract, so the same content gives the same text. */
-export function normalizeRecord(record: MarketRecord): NormalizedRecord {
-  const { kind, id, links = {} } = record
-  const given: Record<string, unknown> = { ...record.fields, id: record.fields.id ?? id }
+/** Some own fields, in the order of the names. */
+export function normalizeFields(kind: KindName, names: Iterable<string>, given: MarketRecord['fields']) {
   const fields: Record<string, unknown> = {}
   const emptied: string[] = []
   const drift: FieldProblem[] = []
   const properties = kinds[kind].schema.properties as Record<string, TSchema>
-  for (const name of ownFields[kind]) {
+  for (const name of names) {
     const value = readValue(properties[name] as TSchema, given[name], name, drift)
     if (value !== undefined) fields[name] = value
     else if (given[name] !== undefined) emptied.push(name)
   }
+  return { fields, emptied, drift }
+}
+
+/** Fields are in the order of the contract, so the same content gives the same text. */
+export function normalizeRecord(record: MarketRecord): NormalizedRecord {
+  const { kind, id, links = {} } = record
+  const given: Record<string, unknown> = { ...record.fields, id: record.fields.id ?? id }
+  const { fields, emptied, drift } = normalizeFields(kind, ownFields[kind], given)
+  const { properties } = kinds[kind].schema
   for (const [name, value] of Object.entries(given)) {
     if (ownFields[kind].has(name) || isNullish(value)) continue
     drift.push({ field: name, value, problem: Object.hasOwn(properties, name) ? 'left out' : 'unknown' })

@@ -32,7 +32,8 @@ test('which of two versions is newer does not depend on the time zone of the mac
       putMarkets(tx, [{ kind: 'market', id: '1', fields: { slug: 'm', bestBid, updatedAt } }], context.clock.now()),
     )
   await state(0.1, '2026-11-15T11:00:00Z')
-  assert.deepEqual(await state(0.2, '2026-11-15T12:00:00'), { changed: 1, stale: 0, rejects: [] })
+  const { changed, stale } = await state(0.2, '2026-11-15T12:00:00')
+  assert.deepEqual([changed, stale], [1, 0])
   assert.equal((await state(0.3, '2026-11-15T11:30:00Z')).stale, 1)
 })
 

@@ -5,8 +5,8 @@ import type { MarketsContext } from '../context.ts'
 import { decompose, type Renames } from '../records/decompose.ts'
 import type { SplitRecord } from '../records/json-splitter.ts'
 import type { KindName } from '../records/kinds.ts'
-import type { Reject } from './accept-records.ts'
-import { type PutReport, putMarkets } from './put-markets.ts'
+import { RecordAcceptor, type Reject } from './accept-records.ts'
+import { type PutReport, putAccepted } from './put-markets.ts'
 import { WritePart } from './write-parts.ts'
 
 export interface ImportTotals {
@@ -39,16 +39,18 @@ export async function importMarkets(
   const totals = { read: 0, changed: 0, stale: 0, rejected: 0 }
   const { engine } = context.ingest
   let part = new WritePart(engine)
+  let acceptor = new RecordAcceptor()
   const addReject = async (reject: Reject) => {
     totals.rejected += 1
     await onReject(reject)
   }
   const flush = async () => {
-    if (part.records.length === 0) return
-    const { records } = part
+    if (part.sources.length === 0) return
+    const written = part
     part = new WritePart(engine)
+    acceptor = new RecordAcceptor()
     const report: PutReport = await context.ingest.write(
-      (tx) => putMarkets(tx, records, context.clock.now(), { source }),
+      (tx) => putAccepted(tx, written.sources, context.clock.now(), { source }),
       { lock: 'markets' },
     )
     totals.changed += report.changed
@@ -65,7 +67,7 @@ export async function importMarkets(
       await addReject({ kind, id: '', slug: '', location, problems: [{ at: [], message: value.problem }] })
       continue
     }
-    part.add(decompose(value.json, kind, renames, location))
+    part.add(acceptor.accept(decompose(value.json, kind, renames, location)))
     if (part.isFull) await flush()
   }
   if (!signal?.aborted) await flush()

@@ -72,7 +72,7 @@ const mayDiffer = <T>({ fields }: Computed<T>, old: Fields, next: Fields): boole
   fields.some((name) => old[name] !== next[name])
 
 /** A changed record. `old` is undefined for a new one. */
-interface ListedChange {
+export interface ListedChange {
   readonly kind: KindName
   readonly id: string
   readonly old: Fields | undefined

@@ -306,9 +306,13 @@ test('columns that do not change are not written, so that their indexes are not 
     })
     return written
   }
-  const often = 'market_records: fields,changes_since_snapshot,changed_ms'
-  assert.deepEqual(await writtenBy({ bestBid: 0.2, volumeNum: 5 }), [often, 'into market_versions'])
+  const ticks = 'into market_ticks'
+  assert.deepEqual(await writtenBy({ bestBid: 0.2, volumeNum: 5 }), [ticks])
   assert.deepEqual(await writtenBy({ bestBid: 0.2, volumeNum: 7, updatedAt: '2026-11-15T12:00:00Z' }), [
-    ...[often, 'market_list: volume,updated_ms', 'market_search: rank', 'into market_versions'],
+    ...[ticks, 'market_list: volume,updated_ms', 'market_search: rank'],
   ])
+  assert.deepEqual(
+    await writtenBy({ bestBid: 0.2, volumeNum: 7, updatedAt: '2026-11-15T12:00:00Z', description: 'x' }),
+    [...['market_records: fields,changes_since_snapshot,changed_ms', 'into market_versions']],
+  )
 })

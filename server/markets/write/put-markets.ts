@@ -1,6 +1,7 @@
 // Stores market records in one transaction. Imports, feeds and the demo use it. Each part has its own file: which records are
-// accepted (accept-records.ts), how they are merged (records/merge-record.ts), their rows (record-set.ts), versions,
-// snapshots, drift, and what changes elsewhere (affected.ts). Responses are composed when they are requested.
+// accepted (accept-records.ts), how they are merged (records/merge-record.ts), their rows (record-set.ts) and fast values
+// (value-set.ts), versions, snapshots, drift, and what changes elsewhere (affected.ts). Responses are composed when they
+// are requested.
 //
 // 1. A record is stored once. Storing it again replaces its values and the links it lists, but a partial record only adds
 //    to it (behaviour/markets.md#partial-records). Storing the same content changes nothing.
@@ -9,18 +10,22 @@
 //    the changed one, or the one that holds a reference to it.
 // 4. A record with an older `updatedAt` than the stored one changes nothing (behaviour/markets.md#partial-records). A
 //    stored `updatedAt` in the future counts as wrong, so any record replaces it.
-// 5. A record that occurs several times in one write has several versions, in order; equal ones count once.
+// 5. Of a record that only changes fast values, nothing else is read or compared (known-records.ts).
+// 6. A record that occurs several times in one write has several versions, in order; equal ones count once.
 import { stringifyJson } from '#api/contract/json.ts'
 import type { StateWriter } from '#storage/state.ts'
-import { diffRecords } from '../records/diff-records.ts'
+import { type Diff, diffFields, diffRecords } from '../records/diff-records.ts'
 import type { StoredRecord } from '../records/documents.ts'
 import type { KindName } from '../records/kinds.ts'
-import { isOlder, mergeExtraFields, mergeRecord, textOrNull } from '../records/merge-record.ts'
+import { isOlder, mergeExtraFields, mergeFields, mergeRecord, textOrNull } from '../records/merge-record.ts'
 import { type MarketRecord, type NormalizedRecord, parsePastSlugs } from '../records/normalize.ts'
-import { type AcceptedRecord, acceptRecords, type Reject } from './accept-records.ts'
+import { fastFields, hasFastFields, splitFields } from '../ticks/fast-fields.ts'
+import { type Accepted, type AcceptedRecord, type FastChange, RecordAcceptor, type Reject } from './accept-records.ts'
 import { DriftCount } from './drift.ts'
+import type { KnownRecords, LearnedForm } from './known-records.ts'
+import { type ListedChange, putListRows } from './list-rows.ts'
 import { RecordSet, type RowOfRecord } from './record-set.ts'
-import { writeSearchRows } from './search-rows.ts'
+import { isOpen, type RankChange, writeSearchRows } from './search-rows.ts'
 import { putSnapshots, type Snapshot, snapshotEvery } from './snapshots.ts'
 import { openVersionWriter, type VersionWriter } from './version-writer.ts'
 
@@ -31,11 +36,14 @@ export interface PutReport {
   readonly stale: number
   /** Records that cannot be stored; the others were stored. */
   readonly rejects: readonly Reject[]
+  /** Call it when the write has been committed. */
+  readonly learn: () => void
 }
 
 export interface PutOptions {
   /** The source under which drift is counted. */
   readonly source?: string
+  readonly known?: KnownRecords
 }
 
 /** What one transaction changes. */
@@ -45,56 +53,138 @@ interface PutBatch {
   readonly versions: VersionWriter
   readonly drift: DriftCount
   readonly snapshots: Snapshot[]
+  readonly learned: LearnedForm[]
+  /** Records of which only fields without a version have changed. */
+  extras: number
 }
 
 type Outcome = 'same' | 'stale' | 'changed'
 
-export async function putMarkets(
+export const putMarkets = (
   tx: StateWriter,
   records: Iterable<MarketRecord>,
   nowMs: number,
-  { source = 'import' }: PutOptions = {},
+  options: PutOptions = {},
+): Promise<PutReport> => putAccepted(tx, [new RecordAcceptor().accept([...records])], nowMs, options)
+
+export async function putAccepted(
+  tx: StateWriter,
+  sources: readonly Accepted[],
+  nowMs: number,
+  { source = 'import', known }: PutOptions = {},
 ): Promise<PutReport> {
-  const { accepted, rejects } = acceptRecords(records)
+  await known?.follow(tx)
+  // Another write, or a record of this one, may change what they were compared with.
+  const resolve = (given: readonly Accepted[], changing: ReadonlySet<string>) =>
+    given.map((one) => (one.isValid(changing) ? one : new RecordAcceptor(known).accept(one.records())))
+  const current = resolve(sources, new Set())
+  const changing = new Set(current.flatMap((one) => one.accepted.filter(({ fast }) => !fast)).map(nameOf))
+  const valid = resolve(current, changing)
+  const accepted = valid.flatMap((one) => one.accepted)
+  const rejects = valid.flatMap((one) => one.rejects)
+  const { names, fast } = planBatch(accepted, known)
+  const numbers = [...fast.values()].flatMap(({ known: { number } }) => number ?? [])
   const batch: PutBatch = {
     nowMs,
-    records: await RecordSet.read(tx, kindsAndIds(accepted)),
+    records: await RecordSet.read(tx, names, numbers),
     versions: await openVersionWriter(tx, nowMs),
     drift: new DriftCount(),
     snapshots: [],
+    learned: [],
+    extras: 0,
   }
-  const outcomes = accepted.map(({ record, normalized }) => putRecord(batch, record, normalized))
-  const changes = await batch.records.write(tx, batch.versions.atMs)
-  await writeSearchRows(tx, changes)
+  const outcomes = accepted.map((one) =>
+    one.fast && fast.has(nameOf(one)) ? putFast(batch, one, one.fast) : putRecord(batch, one),
+  )
+  const { records, versions } = batch
+  const changes = records.changes()
+  await records.write(tx, changes, versions.atMs)
+  await records.values.write(tx, versions.afterSeq, versions.seq(), versions.atMs)
+  const { listed, ranks } = findMovedValues(batch, fast)
+  await putListRows(tx, listed)
+  await writeSearchRows(tx, changes, ranks)
   await putSnapshots(tx, batch.snapshots)
   await batch.drift.store(tx, source, nowMs)
-  await batch.versions.write()
+  if (batch.extras > 0) await tx.run('update market_revision set extras = extras + ?', batch.extras)
+  await versions.write()
   const count = (outcome: Outcome) => outcomes.filter((one) => one === outcome).length
-  return { changed: count('changed'), stale: count('stale'), rejects }
+  const learn = () => known?.learn(batch.learned, versions.seq(), batch.extras)
+  return { changed: count('changed'), stale: count('stale'), rejects, learn }
 }
 
-/** Each record of the batch once. */
-const kindsAndIds = (accepted: readonly AcceptedRecord[]): (readonly [KindName, string])[] => [
-  ...new Map(accepted.map(({ record: { kind, id } }) => [`${kind}/${id}`, [kind, id] as const])).values(),
-]
+const nameOf = ({ kind, id }: AcceptedRecord): string => `${kind}/${id}`
 
-/** Changes one record in memory; `putMarkets` writes all of them. */
-function putRecord(batch: PutBatch, record: MarketRecord, normalized: NormalizedRecord): Outcome {
+interface FastName {
+  readonly kind: KindName
+  readonly id: string
+  readonly known: FastChange['known']
+}
+
+/** The records of the batch, each once: those of which all fields are needed, and those of which only fast values change. */
+function planBatch(accepted: readonly AcceptedRecord[], known: KnownRecords | undefined) {
+  const names = new Map<string, readonly [KindName, string]>()
+  const fast = new Map<string, FastName>()
+  for (const one of accepted) {
+    const { kind, id } = one
+    const stored = one.fast && known?.get(kind, id)
+    // Another write may have changed the record since it was accepted.
+    if (stored?.forms.has(one.form)) fast.set(nameOf(one), { kind, id, known: stored })
+    else names.set(nameOf(one), [kind, id])
+  }
+  for (const name of names.keys()) fast.delete(name)
+  return { names: [...names.values()], fast }
+}
+
+/** Changes fast values in memory; `putAccepted` writes all of them. */
+function putFast({ nowMs, records, versions, drift }: PutBatch, accepted: AcceptedRecord, change: FastChange): Outcome {
+  const { kind, id } = accepted
+  const { number } = change.known
+  if (number === null) return 'same'
+  const stored = records.values.get(number)
+  if (isOlder(change.fields.updatedAt, stored.updatedAt, nowMs)) return 'stale'
+  const next = mergeFields(fastFields[kind], stored, accepted, change)
+  const diff = diffFields(fastFields[kind], stored, next)
+  if (isEmpty(diff)) return 'same'
+  drift.add(kind, change.drift)
+  versions.append(kind, id, 'changed', diff, true)
+  records.values.put(number, next, diff, { seq: versions.seq(), isPart: false }, versions.atMs)
+  return 'changed'
+}
+
+const isEmpty = (diff: Diff): boolean => Object.keys(diff).length === 0
+
+/** Changes one record in memory; `putAccepted` writes all of them. */
+function putRecord(batch: PutBatch, accepted: AcceptedRecord): Outcome {
+  const { record, normalized } = accepted.whole()
   const { kind, id } = record
   const stored = batch.records.get(kind, id)
   if (stored && isOlder(normalized.fields.updatedAt, stored.record.fields.updatedAt, batch.nowMs)) return 'stale'
-  const next = toRow(stored, record, normalized)
-  const isChanged = !stored || stored.row.fields !== next.row.fields || stored.row.links !== next.row.links
-  if (!isChanged && stored.row.extra_fields === next.row.extra_fields) return 'same'
+  const number = stored ? stored.row.number : hasFastFields(kind) ? batch.records.takeNumber() : null
+  const next = toRow(stored, number, record, normalized)
+  const isSlow = !stored || stored.row.fields !== next.row.fields || stored.row.links !== next.row.links
+  const hasExtras = stored !== undefined && stored.row.extra_fields !== next.row.extra_fields
+  const diff = stored ? diffRecords(kind, stored.record, next.record) : {}
+  batch.learned.push({
+    ...{ kind, id, number, isOpen: isOpen(next.record.fields), form: accepted.form, drift: normalized.drift },
+    isNew: isSlow || hasExtras,
+    isOdd: normalized.drift.some(({ field }) => fastFields[kind].has(field)),
+  })
+  if (!isSlow && isEmpty(diff) && !hasExtras) return 'same'
   batch.drift.add(kind, normalized.drift)
-  if (isChanged) storeChange(batch, kind, id, stored, next)
+  if (isSlow || !isEmpty(diff)) storeChange(batch, kind, id, stored, next, { isSlow, diff })
   // Only fields that the contract does not list have changed. No document shows them, so there is no version.
   else batch.records.put(kind, id, next)
+  if (hasExtras && !isSlow) batch.extras += 1
   return 'changed'
 }
 
 /** The merged record and its row. */
-function toRow(stored: RowOfRecord | undefined, record: MarketRecord, normalized: NormalizedRecord): RowOfRecord {
+function toRow(
+  stored: RowOfRecord | undefined,
+  number: number | null,
+  record: MarketRecord,
+  normalized: NormalizedRecord,
+): RowOfRecord {
   const merged: StoredRecord = mergeRecord(stored?.record, record, normalized)
   const { fields, links } = merged
   return {
@@ -102,12 +192,12 @@ function toRow(stored: RowOfRecord | undefined, record: MarketRecord, normalized
     row: {
       slug: textOrNull(fields.slug),
       title: textOrNull(fields.question ?? fields.title),
-      fields: stringifyJson(fields),
+      fields: stringifyJson(splitFields(record.kind, fields)[0]),
       links: JSON.stringify(links),
       extra_fields: mergeExtraFields(stored?.row.extra_fields, record, normalized),
       changes_since_snapshot: stored?.row.changes_since_snapshot ?? 0,
       changed_ms: stored?.row.changed_ms ?? 0,
-      number: stored?.row.number ?? null,
+      number,
     },
   }
 }
@@ -119,14 +209,40 @@ function storeChange(
   id: string,
   stored: RowOfRecord | undefined,
   next: RowOfRecord,
+  { isSlow, diff }: { readonly isSlow: boolean; readonly diff: Diff },
 ): void {
   const { row, record } = next
-  const changeCount = row.changes_since_snapshot + (stored ? 1 : 0)
+  const changeCount = row.changes_since_snapshot + (stored && isSlow ? 1 : 0)
   const isSnapshotDue = changeCount >= snapshotEvery
   records.put(kind, id, { record, row: { ...row, changes_since_snapshot: isSnapshotDue ? 0 : changeCount } })
   // The snapshot and the slugs below get the number of this version.
-  if (stored) versions.append(kind, id, 'changed', diffRecords(kind, stored.record, record))
-  else versions.append(kind, id, 'created')
+  versions.append(kind, id, stored ? 'changed' : 'created', diff, !isSlow)
+  const fast = splitFields(kind, record.fields)[1]
+  const fastDiff = diffFields(fastFields[kind], stored ? splitFields(kind, stored.record.fields)[1] : {}, fast)
+  if (row.number !== null && !isEmpty(fastDiff))
+    records.values.put(row.number, fast, fastDiff, { seq: versions.seq(), isPart: isSlow }, versions.atMs)
   if (isSnapshotDue) snapshots.push({ kind, id, seq: versions.seq(), fields: row.fields, links: row.links })
-  if (kind === 'market') records.putSlugs(id, row.slug, parsePastSlugs(record.fields.pastSlugs), versions.seq())
+  if (isSlow && kind === 'market')
+    records.putSlugs(id, row.slug, parsePastSlugs(record.fields.pastSlugs), versions.seq())
+}
+
+/** The records of the batch with other values by which lists and the search order them. */
+function findMovedValues({ records }: PutBatch, fast: ReadonlyMap<string, FastName>) {
+  const listed: ListedChange[] = []
+  const ranks: RankChange[] = []
+  const add = ({ kind, id, old, next }: ListedChange, open: Pick<RankChange, 'isOpen' | 'wasOpen'>) => {
+    listed.push({ kind, id, old, next })
+    if (kind === 'market' && old) ranks.push({ id, ...open, old, next })
+  }
+  for (const { kind, id, stored, current } of records.changed()) {
+    const [old, next] = [stored?.record.fields, current.record.fields]
+    add({ kind, id, old, next }, { wasOpen: isOpen(old ?? {}), isOpen: isOpen(next) })
+  }
+  const before = records.values.before()
+  for (const { kind, id, known } of fast.values()) {
+    const old = known.number === null ? undefined : before.get(known.number)
+    if (old && known.number !== null)
+      add({ kind, id, old, next: records.values.get(known.number) }, { wasOpen: known.isOpen, isOpen: known.isOpen })
+  }
+  return { listed, ranks }
 }

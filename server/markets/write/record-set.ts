@@ -5,21 +5,22 @@ import type { StoredRecord } from '../records/documents.ts'
 import { type KindName, kinds } from '../records/kinds.ts'
 import { linkTargets, parseStoredRecord, type RecordName } from '../records/record-graph.ts'
 import { findReferenceHolders, type RecordChange } from './affected.ts'
-import { putListRows } from './list-rows.ts'
+import { ValueSet } from './value-set.ts'
 
 export interface RecordRow {
   readonly slug: string | null
   readonly title: string | null
+  /** Without the fast ones. */
   readonly fields: string
   readonly links: string
   readonly extra_fields: string | null
   readonly changes_since_snapshot: number
   readonly changed_ms: number
-  /** Of a market; null until it is written. */
+  /** Null for kinds without fast fields. */
   readonly number: number | null
 }
 
-/** A record with its row. */
+/** A record, with its fast values, and its row. */
 export interface RowOfRecord {
   readonly row: RecordRow
   readonly record: StoredRecord
@@ -52,16 +53,30 @@ export class RecordSet {
   /** By market, then by slug. */
   readonly #slugs = new Map<string, Map<string, Slug>>()
   readonly #formerLinks = new Map<string, readonly string[]>()
+  readonly values: ValueSet
+  #nextNumber: number
 
-  static async read(tx: StateWriter, names: readonly RecordName[]): Promise<RecordSet> {
-    const set = new RecordSet()
+  private constructor(values: ValueSet, nextNumber: number) {
+    this.values = values
+    this.#nextNumber = nextNumber
+  }
+
+  /** `numbers`: of the records of which only fast values are needed. */
+  static async read(tx: StateWriter, names: readonly RecordName[], numbers: readonly number[]): Promise<RecordSet> {
     const rows = await tx.all<RecordRow & { kind: KindName; id: string }>(
       `select r.kind, r.id, ${rowColumns.map((column) => `r.${column}`).join(', ')} from json_each(?) as k
        join market_records r on r.kind = k.value ->> 0 and r.id = k.value ->> 1`,
       JSON.stringify(names),
     )
+    const last = rows.length === names.length ? undefined : await readLastNumber(tx)
+    const nextNumber = (last ?? -1) + 1
+    const all = [...numbers, ...rows.flatMap(({ number }) => number ?? []), ...(last === undefined ? [] : [nextNumber])]
+    const values = await ValueSet.read(tx, all)
+    const set = new RecordSet(values, nextNumber)
     for (const { kind, id, ...row } of rows) {
-      const stored = { row, record: parseStoredRecord(row) }
+      const { fields, links } = parseStoredRecord(row)
+      const fast = row.number === null ? {} : values.get(row.number)
+      const stored = { row, record: { fields: { ...fields, ...fast }, links } }
       set.#entries.set(`${kind}/${id}`, { kind, id, stored, current: stored })
     }
     const marketIds = rows.filter(({ kind }) => kind === 'market').map(({ id }) => id)
@@ -79,6 +94,10 @@ export class RecordSet {
 
   readonly #slugsOf = (marketId: string): Map<string, Slug> =>
     this.#slugs.getOrInsertComputed(marketId, () => new Map())
+
+  takeNumber(): number {
+    return this.#nextNumber++
+  }
 
   get(kind: KindName, id: string): RowOfRecord | undefined {
     return this.#entries.get(`${kind}/${id}`)?.current
@@ -112,11 +131,21 @@ export class RecordSet {
     if (slug !== null) put(slug, slugRanks.present)
   }
 
-  /** Writes what differs from the stored records, and returns it. */
-  async write(tx: StateWriter, atMs: number): Promise<readonly RecordChange[]> {
-    const changed = [...this.#entries.values()].flatMap(({ current, stored, ...name }) =>
+  /** What differs from the stored records. */
+  changed(): RecordChange[] {
+    return [...this.#entries.values()].flatMap(({ current, stored, ...name }) =>
       current && current !== stored ? [{ ...name, current, stored }] : [],
     )
+  }
+
+  /** Those of which not only fast values differ. */
+  changes(): readonly RecordChange[] {
+    const isSlow = ({ current, stored }: RecordChange) =>
+      rowColumns.some((column) => current.row[column] !== stored?.row[column])
+    return this.changed().filter(isSlow)
+  }
+
+  async write(tx: StateWriter, changed: readonly RecordChange[], atMs: number): Promise<void> {
     await writeRows(tx, changed, atMs)
     const holders = new Map(changed.flatMap(findReferenceHolders).map((name) => [name.join('/'), name]))
     const holderRows = [...holders.values()].map((name) => [...name, atMs])
@@ -141,13 +170,6 @@ export class RecordSet {
     )
     await tx.insertMany('market_former_links', linkColumns, [...this.#formerLinks.values()], addLinks)
     await this.#writeSlugs(tx)
-    await putListRows(
-      tx,
-      changed.map(({ kind, id, stored, current }) => ({
-        ...{ kind, id, old: stored?.record.fields, next: current.record.fields },
-      })),
-    )
-    return changed
   }
 
   async #writeSlugs(tx: StateWriter): Promise<void> {
@@ -162,12 +184,14 @@ export class RecordSet {
 }
 
 async function writeRows(tx: StateWriter, changes: readonly RecordChange[], atMs: number): Promise<void> {
-  let number = await countNumbers(tx, changes)
   const rows = changes.map(({ kind, id, current, stored }) => {
     const isShown = stored?.row.fields !== current.row.fields || stored.row.links !== current.row.links
-    const row = { ...current.row, changed_ms: isShown ? atMs : current.row.changed_ms }
-    if (kind === 'market' && row.number === null) row.number = number++
-    return { kind, id, row, stored: stored?.row }
+    return {
+      kind,
+      id,
+      row: { ...current.row, changed_ms: isShown ? atMs : current.row.changed_ms },
+      stored: stored?.row,
+    }
   })
   const valuesOf = (columns: readonly (keyof RecordRow)[]) => (one: (typeof rows)[number]) => [
     ...[one.kind, one.id],
@@ -185,8 +209,5 @@ async function writeRows(tx: StateWriter, changes: readonly RecordChange[], atMs
     await tx.updateMany('market_records', ['kind', 'id'], columns, part.map(valuesOf(columns)))
 }
 
-/** The number of the next new market. */
-async function countNumbers(tx: StateWriter, changes: readonly RecordChange[]): Promise<number> {
-  if (!changes.some(({ kind, stored }) => kind === 'market' && !stored)) return 0
-  return ((await tx.get<{ last: number | null }>('select max(number) as last from market_records'))?.last ?? -1) + 1
-}
+const readLastNumber = async (tx: StateWriter): Promise<number> =>
+  (await tx.get<{ last: number | null }>('select max(number) as last from market_records'))?.last ?? -1

@@ -22,7 +22,7 @@ test('a stored record resolves the reject of its own kind only', async () => {
   await using context = await openContext()
   const reject: Reject = { kind: 'event', id: '', slug: 'harbour', location: 'page 1', problems }
   const kindsLeftAfter = async (stored: MarketRecord) => {
-    await context.ingest.write((tx) => dropResolvedRejects(tx, 'main', [stored]))
+    await context.ingest.write((tx) => dropResolvedRejects(tx, 'main', () => [stored]))
     return (await listRejects(context.ingest, 10)).map(({ kind }) => kind)
   }
   await context.ingest.write((tx) => storeRejects(tx, 'main', [reject], testNowMs))

@@ -44,11 +44,12 @@ async function readStoredSlug(tx: StateReader, marketId: string): Promise<string
 export async function dropResolvedRejects(
   tx: StateWriter,
   source: string,
-  stored: readonly MarketRecord[],
+  readStored: () => readonly MarketRecord[],
 ): Promise<void> {
   const sql = "select kind, id, slug from market_rejects where source = ? and (id <> '' or slug <> '')"
   const rows = await tx.all<{ kind: string; id: string; slug: string }>(sql, source)
   if (rows.length === 0) return
+  const stored = readStored()
   const ids = new Set(stored.map(({ kind, id }) => `${kind}/${id}`))
   const slugs = new Set(stored.map(({ kind, fields }) => `${kind}/${fields.slug ?? ''}`))
   for (const { kind, id, slug } of rows) {

@@ -22,10 +22,10 @@ export const isOpen = ({ active, closed, archived }: StoredRecord['fields']): bo
   active !== false && closed !== true && archived !== true
 
 /** Open markets first, then by traded volume in whole units. */
-function marketRank(fields: StoredRecord['fields']): number {
+function marketRank(fields: StoredRecord['fields'], open = isOpen(fields)): number {
   const volume = Number(fields.volumeNum ?? fields.volume ?? 0)
   const units = volume > 0 ? Math.min(Math.floor(volume), openRank - 1) : 0
-  return (isOpen(fields) ? openRank : 0) + units
+  return (open ? openRank : 0) + units
 }
 
 function marketWords(graph: RecordGraph, { fields, links }: StoredRecord): string[] {
@@ -42,15 +42,27 @@ function marketWords(graph: RecordGraph, { fields, links }: StoredRecord): strin
 /** Markets whose words are loaded together. */
 const marketsAtOnce = 500
 
+/** A market with other values. */
+export interface RankChange {
+  readonly id: string
+  readonly wasOpen: boolean
+  readonly isOpen: boolean
+  readonly old: StoredRecord['fields']
+  readonly next: StoredRecord['fields']
+}
+
 /** Call this after the records have been written, in the same transaction. */
-export async function writeSearchRows(tx: StateWriter, changes: readonly RecordChange[]): Promise<void> {
+export async function writeSearchRows(
+  tx: StateWriter,
+  changes: readonly RecordChange[],
+  moved: readonly RankChange[],
+): Promise<void> {
   const ids = await findMarketsWithNewWords(tx, changes)
   for (let from = 0; from < ids.length; from += marketsAtOnce) await putWords(tx, ids.slice(from, from + marketsAtOnce))
   const withWords = new Set(ids)
-  const ranks = changes.flatMap(({ kind, id, stored, current }) => {
-    if (kind !== 'market' || !stored || withWords.has(id)) return []
-    const rank = marketRank(current.record.fields)
-    return rank === marketRank(stored.record.fields) ? [] : [[id, rank]]
+  const ranks = moved.flatMap(({ id, wasOpen, isOpen: open, old, next }) => {
+    const rank = marketRank(next, open)
+    return withWords.has(id) || rank === marketRank(old, wasOpen) ? [] : [[id, rank]]
   })
   await tx.updateMany('market_search', ['market_id'], ['rank'], ranks)
 }

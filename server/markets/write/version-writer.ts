@@ -1,9 +1,10 @@
 // Appends versions of records to the history and deletes old ones (read/versions.ts has the rules).
 import { stringifyJson } from '#api/contract/json.ts'
 import type { StateWriter, Value } from '#storage/state.ts'
-import { readHistoryHead } from '../read/versions.ts'
+import { lastVersionAt, readHistoryHead } from '../read/versions.ts'
 import type { ChangeType, Diff } from '../records/diff-records.ts'
 import type { KindName } from '../records/kinds.ts'
+import { advanceValues } from './value-set.ts'
 
 /** Appends versions within one transaction. `write` writes them. */
 export async function openVersionWriter(tx: StateWriter, nowMs: number) {
@@ -13,11 +14,13 @@ export async function openVersionWriter(tx: StateWriter, nowMs: number) {
   let { seq } = head
   return {
     atMs,
-    /** The number of the last version. */
+    /** The number of the last version before this transaction, and of the last one. */
+    afterSeq: head.seq,
     seq: () => seq,
-    append(kind: KindName, id: string, changeType: ChangeType, diff: Diff = {}): void {
+    /** A version that only changes fast values is stored as a tick. */
+    append(kind: KindName, id: string, changeType: ChangeType, diff: Diff = {}, isTick = false): void {
       seq += 1
-      rows.push([seq, atMs, kind, id, changeType, stringifyJson(diff)])
+      if (!isTick) rows.push([seq, atMs, kind, id, changeType, stringifyJson(diff)])
     },
     async write(): Promise<void> {
       if (seq === head.seq) return
@@ -29,21 +32,32 @@ export async function openVersionWriter(tx: StateWriter, nowMs: number) {
 
 export type VersionWriter = Awaited<ReturnType<typeof openVersionWriter>>
 
-/** Deletes some versions before a time and returns how many. Call it until it returns less than `rowsMax`. */
+/** Deletes some versions before a time and returns how many rows. Call it until it returns less than `rowsMax`. */
 export async function dropVersionsBefore(tx: StateWriter, cutoffMs: number, rowsMax = 500): Promise<number> {
-  const dropped = await tx.run(
-    'delete from market_versions where seq in (select seq from market_versions where at_ms < ? order by at_ms limit ?)',
-    cutoffMs,
-    rowsMax,
-  )
-  if (dropped > 0) {
-    const sql = 'update market_revision set horizon_ms = ? where horizon_ms is null or horizon_ms < ?'
-    await tx.run(sql, cutoffMs, cutoffMs)
-    // Without the versions that follow it, a snapshot would be used for later times.
-    await tx.run(
-      `delete from market_snapshots where seq <
-         coalesce((select min(seq) from market_versions), (select seq + 1 from market_revision))`,
+  const { horizonSeq } = await readHistoryHead(tx)
+  const last = await lastVersionAt(tx, cutoffMs - 1)
+  const due = (table: string) => `select seq from ${table} where seq <= ? order by seq limit ?`
+  const drop = (table: string) => tx.run(`delete from ${table} where seq in (${due(table)})`, last, rowsMax)
+  let dropped = await drop('market_versions')
+  if (dropped < rowsMax) {
+    const outdated = await tx.all<{ block: number }>(
+      `select distinct v.block from market_ticks t join market_values v on v.block = t.block and v.seq < t.seq
+       where t.seq in (${due('market_ticks')})`,
+      ...[last, rowsMax],
     )
+    await advanceValues(
+      tx,
+      outdated.map(({ block }) => block),
+    )
+    dropped += await drop('market_ticks')
   }
+  if (dropped === 0) return 0
+  // From the first step on, so that nobody sees a part of what is being deleted.
+  const sql = `update market_revision set horizon_seq = ?,
+    horizon_ms = case when horizon_ms > ? then horizon_ms else ? end`
+  if (last > horizonSeq) await tx.run(sql, last, cutoffMs, cutoffMs)
+  // These are before every time that can be asked for.
+  await tx.run('delete from market_snapshots where seq < ?', last)
+  if (dropped < rowsMax) await tx.run('delete from market_past_values where seq < ?', last)
   return dropped
 }

@@ -8,6 +8,7 @@ export const marketsSchema = (dialect: StateDialect): readonly string[] => [
   ...searchTables(dialect),
   ...listTables(dialect),
   ...versionTables(dialect),
+  ...tickTables(dialect),
   ...feedTables(dialect),
 ]
 
@@ -24,13 +25,13 @@ const recordTables = ({ strict, clustered }: StateDialect): readonly string[] =>
     id text not null,
     slug text, -- slug and title are shown by references to this record
     title text,
-    fields text not null, -- JSON object of the record's own values
+    fields text not null, -- JSON object of the record's own values, without the fast ones (markets/ticks/fast-fields.ts)
     links text not null, -- JSON object: field to list of ids, in order
     extra_fields text, -- JSON object of fields that the contract does not define
     changes_since_snapshot bigint not null,
-    changed_ms bigint not null, -- when documents last showed something else about it, or in its references
+    changed_ms bigint not null, -- when documents last showed another slow field of it, or something else in its references
     vanished_ms bigint, -- of a market: when a feed last listed it; null: a feed still does
-    number bigint, -- of a market, from 0: its place in the bitmaps of market_feed_presence; null: another kind
+    number bigint, -- of a kind with fast fields, from 0: its place in blocks and in the bitmaps of market_feed_presence
     primary key (kind, id)
   ) ${strict}`,
     'create unique index market_records_number on market_records (number)',
@@ -126,7 +127,8 @@ const listTables = ({ strict, clustered }: StateDialect): readonly string[] => [
 ]
 
 const versionTables = ({ strict }: StateDialect): readonly string[] => [
-  // One row for each change of a record. `seq` and `at_ms` grow together. Deleted by age (markets.historyDays).
+  // One row for each change of a record that is not only one of fast values. `seq` and `at_ms` grow together. Deleted by
+  // age (markets.historyDays).
   `create table market_versions (
     seq bigint primary key,
     at_ms bigint not null,
@@ -151,9 +153,40 @@ const versionTables = ({ strict }: StateDialect): readonly string[] => [
   `create table market_revision (
     seq bigint not null, -- of the newest version. Every change of a document has one, so documents are cached by it
     at_ms bigint not null, -- of the newest version
-    horizon_ms bigint -- versions before this time were deleted; null: none were
+    horizon_ms bigint, -- versions before this time were deleted; null: none were
+    horizon_seq bigint not null, -- the last of them; 0: none were
+    extras bigint not null -- how often fields that the contract does not define have changed without a version
   ) ${strict}`,
-  'insert into market_revision (seq, at_ms) values (0, 0)',
+  'insert into market_revision (seq, at_ms, horizon_seq, extras) values (0, 0, 0, 0)',
+]
+
+/** A block is 50 records with neighbouring numbers (markets/ticks/block-values.ts). */
+const tickTables = ({ bytes, strict, clustered }: StateDialect): readonly string[] => [
+  // The fast values of each block after the version `seq`. What changed since is in market_ticks.
+  `create table market_values (
+    block bigint primary key,
+    seq bigint not null,
+    ticks bigint not null, -- rows of market_ticks since the last row that is kept in market_past_values
+    records ${bytes} not null -- packed: time of the last change and values of each record
+  ) ${strict}`,
+  // Some earlier rows of market_values.
+  `create table market_past_values (
+    block bigint not null,
+    seq bigint not null,
+    records ${bytes} not null,
+    primary key (block, seq)
+  ) ${clustered}`,
+  // The changes of the fast values of a block in one commit. Versions of other changes are in market_versions.
+  `create table market_ticks (
+    seq bigint primary key, -- of the first of its versions
+    after_seq bigint not null, -- the last version before the commit
+    at_ms bigint not null,
+    block bigint not null,
+    slots bigint not null, -- a bit for each record that changes
+    changes ${bytes} not null -- packed: record, version, and values before and after
+  ) ${strict}`,
+  'create index market_ticks_block on market_ticks (block, seq)',
+  'create index market_ticks_time on market_ticks (at_ms)',
 ]
 
 const feedTables = ({ bytes, strict, clustered }: StateDialect): readonly string[] => [

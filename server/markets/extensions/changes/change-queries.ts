@@ -5,7 +5,8 @@ import { stringifyJson } from '#api/contract/json.ts'
 import type { Parsed } from '#api/contract/kit.ts'
 import type { HistoryQuery } from '../../history/history-query.ts'
 import { findMarketId } from '../../read/slug-precedence.ts'
-import { type ChangeFilter, findMarketIds, listChangesAfter, listMarketChanges, resolveCursor } from './changes.ts'
+import type { VersionFilter } from '../../read/versions-after.ts'
+import { findMarketIds, listChangesAfter, listMarketChanges, resolveCursor } from './changes.ts'
 
 const toJsonBytes = (value: unknown): Uint8Array => new TextEncoder().encode(stringifyJson(value))
 
@@ -41,7 +42,7 @@ export interface ChangesBatch {
 
 /** The next changes of a stream. */
 export const changesBatchQuery: HistoryQuery<
-  { readonly after: number; readonly limit: number; readonly filter: ChangeFilter },
+  { readonly after: number; readonly limit: number; readonly filter: VersionFilter },
   ChangesBatch
 > = {
   name: 'changesBatch',

@@ -6,43 +6,28 @@ import { EventLoopYielder, statementSteps, yieldInOrder } from '#runtime/event-l
 import type { StateReader } from '#storage/state.ts'
 import { currentRecords } from '../../read/current-records.ts'
 import { findMarketId } from '../../read/slug-precedence.ts'
-import { readHistoryHead, type VersionRow, versionColumns } from '../../read/versions.ts'
+import { readHistoryHead, readVersionsBack, type VersionedRecord } from '../../read/versions.ts'
+import { type NamedVersion, readVersionsAfter, type VersionFilter } from '../../read/versions-after.ts'
 import { parseDiff } from '../../records/diff-records.ts'
 import type { KindName } from '../../records/kinds.ts'
-import { loadRecordGraph, marketNames } from '../../records/record-graph.ts'
+import { loadRecordGraph, marketNames, type RecordName } from '../../records/record-graph.ts'
 
 /** Versions scanned for one page. */
 const scanMax = 5000
 /** Records whose changes are merged for one market. */
 const relatedMax = 1000
 
-type ChangeRow = VersionRow & { readonly slug: string | null }
-
-const columns = `select ${versionColumns}, r.slug from`
-const withSlug = 'left join market_records r on r.kind = v.kind and r.id = v.id'
-
-export interface ChangeFilter {
-  readonly kinds?: readonly KindName[] | undefined
-  /** Only changes of these markets, and of no other kind of record. */
-  readonly marketIds?: ReadonlySet<string> | undefined
-}
-
 /** Changes after a cursor, oldest first. */
 export async function listChangesAfter(
   reader: StateReader,
   after: number,
   limit: number,
-  filter: ChangeFilter,
+  filter: VersionFilter,
 ): Promise<{ changes: MarketChange[]; next: number; more: boolean }> {
   const { kinds, marketIds } = filter
   const { seq: head } = await readHistoryHead(reader)
   const until = kinds || marketIds ? Math.min(after + scanMax, head) : head
-  const [condition, values] = conditionOf(filter)
-  const rows = await reader.all<ChangeRow>(
-    // Select the range first, then filter it. Otherwise the planner filters and sorts the whole table.
-    `${columns} (select * from market_versions where seq > ? and seq <= ? order by seq limit ?) v ${withSlug} ${condition} order by v.seq limit ?`,
-    ...[after, until, condition === '' ? limit + 1 : scanMax, ...values, limit + 1],
-  )
+  const rows = await readVersionsAfter(reader, { after, until }, limit + 1, filter, scanMax)
   const shown = rows.slice(0, limit)
   const isFull = rows.length > limit
   const next = isFull ? shown.at(-1)?.seq : until
@@ -53,26 +38,15 @@ export async function listChangesAfter(
   }
 }
 
-function conditionOf({ kinds, marketIds }: ChangeFilter): [sql: string, values: readonly string[]] {
-  if (marketIds) return [`where v.kind = 'market' and ${isOneOf('v.id', marketIds.size)}`, [...marketIds]]
-  return kinds ? [`where ${isOneOf('v.kind', kinds.length)}`, kinds] : ['', []]
-}
-
-const isOneOf = (column: string, count: number): string =>
-  count === 0 ? '1 = 0' : `${column} in (${Array(count).fill('?').join()})`
-
 /**
  * The cursor to start from. Default: before the oldest version. A cursor before deleted versions or after the newest one
  * is refused, because the caller would miss changes (behaviour/markets.md#history-boundaries).
  */
 export async function resolveCursor(reader: StateReader, after: string | undefined): Promise<number> {
-  const { seq, horizonMs } = await readHistoryHead(reader)
-  const oldest = await reader.get<{ seq: number | null }>('select min(seq) as seq from market_versions')
-  const beforeOldest = (oldest?.seq ?? seq + 1) - 1
-  if (after === undefined) return beforeOldest
+  const { seq, horizonSeq } = await readHistoryHead(reader)
+  if (after === undefined) return horizonSeq
   const cursor = Number(after)
-  if (horizonMs !== undefined && cursor < beforeOldest)
-    throw historyGone(`Changes up to ${beforeOldest} have been deleted.`, seq)
+  if (cursor < horizonSeq) throw historyGone(`Changes up to ${horizonSeq} have been deleted.`, seq)
   if (cursor > seq) throw historyGone(`${cursor} is not a cursor of this history: it is after the newest change.`, seq)
   return cursor
 }
@@ -97,13 +71,15 @@ export async function listMarketChanges(
   options: { cursor?: number | undefined; limit: number; fields?: readonly string[] | undefined; related: boolean },
 ): Promise<{ changes: MarketChange[]; next: number | undefined }> {
   const { limit, related, fields } = options
-  const names = related ? await listShownRecords(reader, marketId) : [['market', marketId] as const]
+  const names = related ? await listShownRecords(reader, marketId) : marketNames([marketId])
   const only = fields && new Set(fields)
   const changes: MarketChange[] = []
   let scanned = 0
   // Exclude changes that are committed during the read: only some of them would be seen.
-  const { seq: head } = await readHistoryHead(reader)
+  const { seq: head, horizonSeq } = await readHistoryHead(reader)
   for await (const row of mergeNewestFirst(reader, names, Math.min(options.cursor ?? head, head))) {
+    // These are being deleted.
+    if (row.seq <= horizonSeq) break
     if (changes.length >= limit || scanned >= scanMax) return { changes, next: row.seq }
     scanned += 1
     const change = toMarketChange(row, only)
@@ -112,12 +88,14 @@ export async function listMarketChanges(
   return { changes, next: undefined }
 }
 
-type RecordName = readonly [KindName, string]
+interface ShownRecord extends VersionedRecord {
+  readonly slug: string | null
+}
 
 /** Versions of one record that have been read, oldest first. */
 interface RecordBuffer {
-  readonly name: RecordName
-  readonly rows: ChangeRow[]
+  readonly record: ShownRecord
+  readonly rows: NamedVersion[]
   readonly block: number
 }
 
@@ -129,16 +107,20 @@ async function* mergeNewestFirst(
   reader: StateReader,
   names: readonly RecordName[],
   from: number,
-): AsyncGenerator<ChangeRow> {
+): AsyncGenerator<NamedVersion> {
   const yielder = new EventLoopYielder(yieldInOrder)
-  const read = async (name: RecordName, until: number, block: number): Promise<RecordBuffer> => {
-    const sql = `${columns} market_versions v ${withSlug} where v.kind = ? and v.id = ? and v.seq <= ? order by v.seq desc limit ?`
-    const rows = await reader.all<ChangeRow>(sql, ...name, until, block)
+  const read = async (record: ShownRecord, until: number, block: number): Promise<RecordBuffer> => {
+    const rows = await readVersionsBack(reader, record, until, block)
     await yielder.spend(statementSteps + rows.length)
-    return { name, rows: rows.reverse(), block }
+    return { record, rows: rows.map((row) => ({ ...row, slug: record.slug })).reverse(), block }
   }
+  const records = await reader.all<ShownRecord>(
+    `select r.kind, r.id, r.number, r.slug from json_each(?) as k
+     join market_records r on r.kind = k.value ->> 0 and r.id = k.value ->> 1`,
+    JSON.stringify(names),
+  )
   const buffers: RecordBuffer[] = []
-  for (const name of names) buffers.push(await read(name, from, names.length === 1 ? blockMax : blockMin))
+  for (const record of records) buffers.push(await read(record, from, records.length === 1 ? blockMax : blockMin))
   for (;;) {
     const at = indexOfNewest(buffers)
     const buffer = buffers[at]
@@ -146,7 +128,7 @@ async function* mergeNewestFirst(
     if (!buffer || !row) return
     yield row
     if (buffer.rows.length > 0) continue
-    buffers[at] = await read(buffer.name, row.seq - 1, Math.min(buffer.block * blockGrowth, blockMax))
+    buffers[at] = await read(buffer.record, row.seq - 1, Math.min(buffer.block * blockGrowth, blockMax))
   }
 }
 
@@ -179,7 +161,7 @@ async function listShownRecords(reader: StateReader, marketId: string): Promise<
 
 const tooManyRelated = `This market has more than ${relatedMax} related records. Repeat the request without \`related\`.`
 
-function toMarketChange(row: ChangeRow, only?: ReadonlySet<string>): MarketChange {
+function toMarketChange(row: NamedVersion, only?: ReadonlySet<string>): MarketChange {
   const { seq, atMs, kind, id, changeType, diff } = row
   const entries = Object.entries(parseDiff(diff)).filter(([field]) => !only || only.has(field))
   return {

@@ -13,8 +13,9 @@ import { yieldInOrder } from '#runtime/event-loop-yielder.ts'
 import type { MarketsContext } from '../../context.ts'
 import { callerName, runHistory } from '../../history/history-query.ts'
 import { readHistoryHead } from '../../read/versions.ts'
+import type { VersionFilter } from '../../read/versions-after.ts'
 import { changesBatchQuery } from './change-queries.ts'
-import { type ChangeFilter, findMarketIds, resolveCursor } from './changes.ts'
+import { findMarketIds, resolveCursor } from './changes.ts'
 import type { ChangesContext } from './context.ts'
 import { slotRetryMs } from './stream-slots.ts'
 
@@ -35,7 +36,7 @@ export const changeStream = createHandler(
     if (full) throw full
     const cursor = input.lastEventId ?? input.after
     const after = cursor === undefined ? (await readHistoryHead(ingest)).seq : await resolveCursor(ingest, cursor)
-    const filter: ChangeFilter = {
+    const filter: VersionFilter = {
       kinds: input.kinds,
       marketIds: input.slugs && (await findMarketIds(ingest, input.slugs)),
     }
@@ -61,7 +62,7 @@ const cursorEvent = (after: number): string => `event: cursor\nid: ${after}\ndat
 async function* streamEvents(
   context: MarketsContext,
   start: number,
-  filter: ChangeFilter,
+  filter: VersionFilter,
   signal: AbortSignal,
 ): AsyncGenerator<string> {
   const { ingest, clock } = context

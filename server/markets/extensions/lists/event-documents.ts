@@ -2,10 +2,10 @@
 // would repeat the event that contains it.
 import { selectIn } from '#storage/select-in.ts'
 import type { StateReader } from '#storage/state.ts'
-import { currentRecords } from '../../read/current-records.ts'
+import { type CurrentRow, currentRecords, valuesAdder } from '../../read/current-records.ts'
 import { type StoredRecord, type WrittenTexts, writeEvent } from '../../records/documents.ts'
 import { eventMarkets } from '../../records/kinds.ts'
-import { loadRecordGraph, marketNames, parseStoredRecord, type RecordSource } from '../../records/record-graph.ts'
+import { loadRecordGraph, marketNames, type RecordSource } from '../../records/record-graph.ts'
 
 /** Undefined if the events have more than `marketsMax` markets together. Events that are not stored are left out. */
 export async function composeEvents(
@@ -28,12 +28,11 @@ export async function composeEvents(
 
 async function loadMarkets(reader: StateReader, ids: readonly string[]): Promise<Map<string, StoredRecord>> {
   const markets = new Map<string, StoredRecord>()
-  const sql = "select id, fields, links from market_records where kind = 'market' and id in"
-  const rows = await selectIn<{ id: string; fields: string; links: string }>(reader, sql, [], ids)
-  for (const row of rows) {
-    const { fields, links } = parseStoredRecord(row)
-    const { events: _events, ...otherLinks } = links
-    markets.set(row.id, { fields, links: otherLinks })
+  const sql = `select id, fields, links, number, changed_ms as "changedMs" from market_records where kind = 'market' and id in`
+  const rows = await selectIn<CurrentRow & { id: string }>(reader, sql, [], ids)
+  for (const { id, record } of await valuesAdder(reader)(rows)) {
+    const { events: _events, ...otherLinks } = record.links
+    markets.set(id, { fields: record.fields, links: otherLinks })
   }
   return markets
 }

@@ -1,9 +1,9 @@
 // The prices of one outcome over a period, from the stored versions of its market: one segment for each price, newest
 // first (behaviour/markets.md#price-history). Reads back from the end of the period and undoes one version after another.
 import type { StateReader } from '#storage/state.ts'
-import { lastVersionAt, wasVanished } from '../../read/market-as-of.ts'
-import { readRecordAfter } from '../../read/record-after.ts'
-import { readHistoryStartMs, type VersionRow, versionColumns } from '../../read/versions.ts'
+import { wasVanished } from '../../read/market-as-of.ts'
+import { recordsAfter } from '../../read/record-after.ts'
+import { lastVersionAt, readHistoryStartMs, readVersionsBack, type VersionedRecord } from '../../read/versions.ts'
 import { parseDiff } from '../../records/diff-records.ts'
 import type { StoredRecord } from '../../records/documents.ts'
 
@@ -31,7 +31,7 @@ export const priceFields = ['clobTokenIds', 'outcomePrices'] as const
  */
 export async function readPriceSegments(
   reader: StateReader,
-  marketId: string,
+  market: VersionedRecord,
   { fromMs, untilMs }: PricePeriod,
   priceOf: (fields: StoredRecord['fields']) => number | undefined,
   spend: (rows: number) => Promise<void>,
@@ -40,9 +40,9 @@ export async function readPriceSegments(
   const startMs = Math.max(fromMs, historyStartMs ?? Number.POSITIVE_INFINITY)
   if (startMs >= untilMs) return []
   const lastSeq = await lastVersionAt(reader, untilMs - 1)
-  const last = await readRecordAfter(reader, 'market', marketId, lastSeq, spend)
+  const last = await recordsAfter(reader, lastSeq, spend)('market', market.id)
   if (!last) return []
-  let isListed = !(await wasVanished(reader, marketId, lastSeq))
+  let isListed = !(await wasVanished(reader, market.id, lastSeq))
   const fields: Record<string, unknown> = Object.fromEntries(priceFields.map((name) => [name, last.fields[name]]))
   let price = priceOf(fields)
   let endMs = untilMs
@@ -52,7 +52,7 @@ export async function readPriceSegments(
     endMs = Math.min(endMs, from)
   }
   for (let seq = lastSeq; ; ) {
-    const rows = await readVersionsBack(reader, marketId, seq)
+    const rows = await readVersionsBack(reader, market, seq, blockRows)
     await spend(rows.length)
     for (const { atMs, changeType, diff } of rows) {
       if (atMs <= startMs) {
@@ -93,10 +93,3 @@ function addSegment(segments: PriceSegment[], segment: PriceSegment): void {
     segments[segments.length - 1] = { ...later, fromMs: segment.fromMs }
   else segments.push(segment)
 }
-
-const readVersionsBack = (reader: StateReader, marketId: string, from: number) =>
-  reader.all<VersionRow>(
-    `select ${versionColumns} from market_versions v
-     where v.kind = 'market' and v.id = ? and v.seq <= ? order by v.seq desc limit ?`,
-    ...[marketId, from, blockRows],
-  )

@@ -4,9 +4,9 @@ import type { Parsed } from '#api/contract/kit.ts'
 import { Fault, invalid } from '#core/fault.ts'
 import type { StateReader } from '#storage/state.ts'
 import type { HistoryQuery } from '../../history/history-query.ts'
-import { currentRecords } from '../../read/current-records.ts'
+import { currentRecords, findVersioned } from '../../read/current-records.ts'
 import { type FeedCoverage, readWithCoverage } from '../../read/feed-coverage.ts'
-import { readHistoryStartMs } from '../../read/versions.ts'
+import { readHistoryStartMs, readVersionsBack, type VersionedRecord } from '../../read/versions.ts'
 import type { StoredRecord } from '../../records/documents.ts'
 import { type PricePeriod, readPriceSegments } from './price-segments.ts'
 import { describeCoverage, samplePrices } from './sample-prices.ts'
@@ -49,8 +49,9 @@ const toBytes = (body: object): Uint8Array => new TextEncoder().encode(JSON.stri
 async function readPrices(reader: StateReader, input: PricesInput, nowMs: number) {
   const { marketId, token } = await findOutcome(reader, input.market)
   const record = await currentRecords(reader).record('market', marketId)
-  if (!record) return undefined
-  const period = await toPeriod(reader, input, marketId, record, nowMs)
+  const market = await findVersioned(reader, 'market', marketId)
+  if (!record || !market) return undefined
+  const period = await toPeriod(reader, input, market, record, nowMs)
   const lengthMs = period.untilMs - period.fromMs
   const [, minutes] = defaultMinutes.find(([max]) => lengthMs <= max + minuteMs) ?? [0, 720]
   const stepMs = (input.fidelity ?? minutes) * minuteMs
@@ -66,7 +67,7 @@ async function readPrices(reader: StateReader, input: PricesInput, nowMs: number
   }
   try {
     const priceOf = (fields: StoredRecord['fields']) => findPrice(fields, token)
-    const segments = await readPriceSegments(reader, marketId, period, priceOf, spend)
+    const segments = await readPriceSegments(reader, market, period, priceOf, spend)
     return { history: samplePrices(segments, period, stepMs), coverage: describeCoverage(segments, period) }
   } catch (error) {
     if (!(error instanceof TooManyVersions)) throw error
@@ -114,14 +115,14 @@ function parseTexts(text: unknown): readonly string[] {
 async function toPeriod(
   reader: StateReader,
   { interval, startTs, endTs }: PricesInput,
-  marketId: string,
+  market: VersionedRecord,
   { fields }: StoredRecord,
   nowMs: number,
 ): Promise<PricePeriod> {
   const untilMs = Math.min(endTs === undefined ? nowMs : endTs * 1000, nowMs) + 1000
   if (interval !== undefined && interval !== 'max') return { fromMs: untilMs - 1000 - intervalMs[interval], untilMs }
   if (startTs !== undefined) return { fromMs: Math.min(startTs * 1000, untilMs), untilMs }
-  const { firstMs, lastMs } = await readLife(reader, marketId)
+  const { firstMs, lastMs } = await readLife(reader, market)
   // The life of a closed market ends with its last change, so that its chart does not end in a long straight line.
   const isOver = fields.closed === true && endTs === undefined && lastMs !== undefined
   const endMs = isOver ? Math.min(untilMs, roundUp(lastMs) + 1000) : untilMs
@@ -129,13 +130,12 @@ async function toPeriod(
 }
 
 /** Times of the first and the last version of a market. The first is the start of the history if older ones are deleted. */
-async function readLife(reader: StateReader, marketId: string) {
-  const select = "select at_ms, change_type from market_versions where kind = 'market' and id = ?"
-  type Row = { at_ms: number; change_type: string }
-  const first = await reader.get<Row>(`${select} order by seq limit 1`, marketId)
-  const last = await reader.get<Row>(`${select} order by seq desc limit 1`, marketId)
+async function readLife(reader: StateReader, market: VersionedRecord) {
+  const sql = `select at_ms, change_type from market_versions where kind = 'market' and id = ? order by seq limit 1`
+  const first = await reader.get<{ at_ms: number; change_type: string }>(sql, market.id)
+  const [last] = await readVersionsBack(reader, market, Number.MAX_SAFE_INTEGER, 1)
   const isComplete = first?.change_type === 'created'
-  return { firstMs: isComplete ? first.at_ms : await readHistoryStartMs(reader), lastMs: last?.at_ms }
+  return { firstMs: isComplete ? first.at_ms : await readHistoryStartMs(reader), lastMs: last?.atMs }
 }
 
 const roundUp = (ms: number): number => Math.ceil(ms / 1000) * 1000

@@ -4,12 +4,12 @@
 // A search reads at most `fewMax` markets by index or `rowsMax` by scan, in several short queries. The index is
 // written by search-rows.ts.
 import { extensions } from '#api/contract/extensions.ts'
-import { parseJson } from '#api/contract/json.ts'
 import type { FoundMarket } from '#api/contract/wire/market-search.ts'
 import { createHandler } from '#http/handler.ts'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 import type { StateReader } from '#storage/state.ts'
 import type { MarketsContext } from '../../context.ts'
+import { currentRecords } from '../../read/current-records.ts'
 import { readWithCoverage, toConfidence } from '../../read/feed-coverage.ts'
 import type { StoredRecord } from '../../records/documents.ts'
 import { isOpen, openRank, splitAndCutWords } from '../../write/search-rows.ts'
@@ -95,11 +95,11 @@ export const findBestMatches = (state: StateReader, words: readonly string[], li
 
 export async function searchMarkets(state: StateReader, q: string, limit: number): Promise<FoundMarket[]> {
   const ids = await findBestMatches(state, searchWords(q), limit)
+  const current = currentRecords(state)
   const markets: FoundMarket[] = []
   for (const id of ids) {
-    const sql = "select fields from market_records where kind = 'market' and id = ?"
-    const row = await state.get<{ fields: string }>(sql, id)
-    if (row) markets.push(toFoundMarket(id, parseJson(row.fields) as StoredRecord['fields']))
+    const record = await current.record('market', id)
+    if (record) markets.push(toFoundMarket(id, record.fields))
   }
   return markets
 }

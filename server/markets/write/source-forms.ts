@@ -1,0 +1,135 @@
+// Recognizes source records of which only fast values differ from the last time, so that they are not even divided into
+// records. All other members are compared at once, by a hash of their text.
+//
+// 1. A source record is recognized if each record that it contains is still known (known-records.ts). This is checked
+//    again in the transaction.
+// 2. One with a fast value that cannot be used as it is, is not recognized.
+import { stringifyJson } from '#api/contract/json.ts'
+import type { KindName } from '../records/kinds.ts'
+import { type MarketRecord, normalizeRecord } from '../records/normalize.ts'
+import { fastFields, hasFastFields } from '../ticks/fast-fields.ts'
+import { type Accepted, type AcceptedRecord, formOf, type RecordAcceptor } from './accept-records.ts'
+import { hashForm, type KnownRecords } from './known-records.ts'
+
+/** About a kilobyte each. */
+const sourcesMax = 200_000
+
+type Members = Record<string, unknown>
+
+/** A record inside a source record, and the fast values that were taken from it. */
+interface Part {
+  readonly kind: KindName
+  readonly members: Members
+  readonly fast: Members
+}
+
+type Named = Pick<AcceptedRecord, 'kind' | 'id' | 'partial' | 'form'>
+
+interface SourceForm {
+  readonly hash: string
+  /** The records that it contains, and those of them that have fast values. */
+  readonly all: readonly Named[]
+  readonly fast: readonly Named[]
+}
+
+export class SourceForms {
+  readonly #forms = new Map<string, SourceForm>()
+  readonly #known: KnownRecords
+
+  constructor(known: KnownRecords) {
+    this.#known = known
+  }
+
+  /** Accepts a source record of a feed. `divide` divides it into records. */
+  accept(
+    feed: string,
+    kind: KindName,
+    value: unknown,
+    acceptor: RecordAcceptor,
+    divide: () => readonly MarketRecord[],
+  ): Accepted {
+    const parts = takeFastValues(value, kind)
+    const id = parts.at(-1)?.members.id
+    const hash = hashForm(stringifyJson(value) ?? '')
+    const name = `${feed}/${typeof id === 'object' ? '' : id}`
+    const form = this.#forms.get(name)
+    const records = () => {
+      for (const { members, fast } of parts) Object.assign(members, fast)
+      return divide()
+    }
+    const found = form?.hash === hash ? this.#recognize(form, parts, acceptor, records) : undefined
+    if (found) return found
+    const divided = records()
+    const accepted = acceptor.accept(divided)
+    this.#remember(name, hash, parts, divided)
+    return accepted
+  }
+
+  #recognize(
+    { all, fast: named }: SourceForm,
+    parts: readonly Part[],
+    acceptor: RecordAcceptor,
+    records: () => readonly MarketRecord[],
+  ): Accepted | undefined {
+    const isValid = (changing: ReadonlySet<string>) =>
+      all.every(({ kind, id, form }) => !changing.has(`${kind}/${id}`) && this.#known.get(kind, id)?.forms.has(form))
+    if (parts.length !== named.length || !isValid(new Set())) return undefined
+    const accepted: AcceptedRecord[] = []
+    for (const [at, one] of named.entries()) {
+      const given = parts[at]?.fast ?? {}
+      if (acceptor.isRepeated(one.kind, one.id, one.form, given)) continue
+      const fast = acceptor.findFastChange(one.kind, one.id, one.form, given)
+      if (!fast) return undefined
+      const whole = () => {
+        const record = records().filter(({ kind }) => hasFastFields(kind))[at] as MarketRecord
+        return { record, normalized: normalizeRecord(record) }
+      }
+      accepted.push({ ...one, fast, whole })
+    }
+    const marketIds = named.filter(({ kind }) => kind === 'market').map(({ id }) => id)
+    return { accepted, rejects: [], marketIds, records, isValid }
+  }
+
+  #remember(name: string, hash: string, parts: readonly Part[], records: readonly MarketRecord[]): void {
+    const all = records.map((record): Named => {
+      const { kind, id, partial = false } = record
+      return { kind, id, partial, form: formOf(record) }
+    })
+    const fast = all.filter(({ kind }) => hasFastFields(kind))
+    const isWhole = records.every(({ problems }) => !problems)
+    if (!isWhole || fast.length !== parts.length || fast.some(({ kind }, at) => kind !== parts[at]?.kind)) return
+    if (this.#forms.size >= sourcesMax) this.#forms.clear()
+    this.#forms.set(name, { hash, all, fast })
+  }
+}
+
+/** Inner records come first, in the order in which they are divided. */
+function takeFastValues(value: unknown, kind: KindName, isInner = false, parts: Part[] = []): readonly Part[] {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return parts
+  const members = value as Members
+  for (const name in members) {
+    const inner = isInner && name === 'markets' ? undefined : innerKinds[kind]?.[name]
+    const list = inner && members[name]
+    if (inner && Array.isArray(list))
+      for (const one of list)
+        if (inner !== 'market' || !isShort(one)) takeFastValues(one, inner, inner !== 'market', parts)
+  }
+  const fast: Members = {}
+  for (const name of fastFields[kind]) {
+    if (members[name] === undefined) continue
+    fast[name] = members[name]
+    members[name] = undefined
+  }
+  parts.push({ kind, members, fast })
+  return parts
+}
+
+/** The lists with records that have fast fields (records/kinds.ts). */
+const innerKinds: Partial<Readonly<Record<KindName, Readonly<Record<string, KindName>>>>> = {
+  market: { events: 'event' },
+  event: { series: 'series', markets: 'market' },
+}
+
+/** Such a market is a reference (records/decompose.ts). */
+const isShort = (value: unknown): boolean =>
+  typeof value !== 'object' || value === null || Object.keys(value).length <= 3

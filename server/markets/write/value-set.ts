@@ -1,0 +1,92 @@
+// The fast values of the records of a batch (ticks/block-values.ts): read with one query, changed in memory, and written as
+// one row of ticks for each block.
+import { stringifyJson } from '#api/contract/json.ts'
+import type { StateWriter, Value } from '#storage/state.ts'
+import { readHistoryHead } from '../read/versions.ts'
+import type { Diff } from '../records/diff-records.ts'
+import { BlockValues, type FastRecord, packTicks, type TickChange } from '../ticks/block-values.ts'
+import { bitOf, blockOf } from '../ticks/packed-lines.ts'
+import { readBlocks } from '../ticks/read-values.ts'
+
+/** Rows of ticks after which the values row of a block is written anew. Readers read them all. */
+const ticksMax = 8
+/** Rows of ticks after which a values row is kept for requests about the past. */
+const ticksBetweenPast = 128
+
+export class ValueSet {
+  readonly #blocks: Map<number, BlockValues>
+  readonly #ticks = new Map<number, TickChange[]>()
+  readonly #before = new Map<number, FastRecord['fields']>()
+
+  private constructor(blocks: ReadonlyMap<number, BlockValues>) {
+    this.#blocks = new Map(blocks)
+  }
+
+  static async read(tx: StateWriter, numbers: readonly number[]): Promise<ValueSet> {
+    return new ValueSet(await readBlocks(tx, [...new Set(numbers.map(blockOf))]))
+  }
+
+  get(number: number): FastRecord['fields'] {
+    return this.#blocks.get(blockOf(number))?.get(number).fields ?? {}
+  }
+
+  /** A change by the version `seq`. */
+  put(
+    number: number,
+    fields: FastRecord['fields'],
+    diff: Diff,
+    version: Pick<TickChange, 'seq' | 'isPart'>,
+    atMs: number,
+  ) {
+    if (!this.#before.has(number)) this.#before.set(number, this.get(number))
+    const block = blockOf(number)
+    this.#blocks.getOrInsertComputed(block, () => new BlockValues()).set(number, { changedMs: atMs, fields })
+    this.#ticks.getOrInsertComputed(block, () => []).push({ number, ...version, diff: stringifyJson(diff) })
+  }
+
+  /** The records that have changed, with their values before. */
+  before(): ReadonlyMap<number, FastRecord['fields']> {
+    return this.#before
+  }
+
+  /** `afterSeq` and `seq`: the newest version before and with this transaction. */
+  async write(tx: StateWriter, afterSeq: number, seq: number, atMs: number): Promise<void> {
+    const [ticks, values, past]: [Value[][], Value[][], number[]] = [[], [], []]
+    for (const [block, changes] of this.#ticks) {
+      const bits = new Set(changes.map(({ number }) => bitOf(number)))
+      const slots = bits.values().reduce((sum, bit) => sum + bit, 0)
+      ticks.push([changes[0]?.seq ?? seq, afterSeq, atMs, block, slots, packTicks(changes)])
+      const current = this.#blocks.get(block)
+      if (!current) continue
+      if (current.newTicks !== undefined && current.newTicks + 1 < ticksMax) continue
+      const isKept = current.ticks >= ticksBetweenPast
+      if (isKept) past.push(block)
+      values.push([block, seq, (current.newTicks ?? 0) + 1 + (isKept ? 0 : current.ticks), current.pack()])
+    }
+    await tx.insertMany('market_ticks', ['seq', 'after_seq', 'at_ms', 'block', 'slots', 'changes'], ticks)
+    if (past.length > 0)
+      await tx.run(
+        `insert into market_past_values (block, seq, records) select block, seq, records from market_values
+         where block in (select value from json_each(?))`,
+        JSON.stringify(past),
+      )
+    await putValues(tx, values)
+  }
+}
+
+/** Moves the values rows of some blocks to the newest version, so that the ticks before can be deleted. */
+export async function advanceValues(tx: StateWriter, blocks: readonly number[]): Promise<void> {
+  const head = await readHistoryHead(tx)
+  const rows = [...(await readBlocks(tx, blocks))].map(([block, values]): Value[] => {
+    return [block, head.seq, values.ticks + (values.newTicks ?? 0), values.pack()]
+  })
+  await putValues(tx, rows)
+}
+
+const putValues = (tx: StateWriter, rows: readonly (readonly Value[])[]): Promise<number> =>
+  tx.insertMany(
+    'market_values',
+    ['block', 'seq', 'ticks', 'records'],
+    rows,
+    `on conflict (block) do update set seq = excluded.seq, ticks = excluded.ticks, records = excluded.records`,
+  )
