@@ -66,6 +66,9 @@ class TypeWriter {
 
   #single(type: string, schema: Schema, role: Role, indent: string): string {
     if (schema.enum && type === 'string') return schema.enum.map((value) => `'${value}'`).join(' | ')
+    // A network: editors offer the known names.
+    if (schema.examples && type === 'string')
+      return [...schema.examples.map((value) => `'${value}'`), '(string & {})'].join(' | ')
     if (type === 'integer' && schema[bigMark]) return 'number | bigint'
     if (type === 'integer') return 'number'
     if (type === 'array') {

@@ -8,8 +8,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { complete } from '#core/schema-check.ts'
-import { SettingsSchema } from '#runtime/settings.ts'
+import { knownChains } from '#core/known-chains.ts'
 import type { EpochFigures } from './epoch-ingest.ts'
 import { median } from './measure.ts'
 
@@ -19,8 +18,7 @@ const variants = chosen.length > 0 ? chosen : ['fulu', 'gloas']
 const epochSeconds = 384
 const firstEpoch = 9
 
-const { value: plain } = complete(SettingsSchema, {})
-const { genesisUnix } = plain.validators.networks.mainnet
+const { genesisUnix } = knownChains.mainnet
 const children: ChildProcess[] = []
 
 const launch = (file: string, ...args: readonly (string | number)[]): ChildProcess => {

@@ -9,12 +9,13 @@ import type { ChainTime, Epoch } from '#core/chain-time.ts'
 import { complete } from '#core/schema-check.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { systemRandom } from '#runtime/random.ts'
+import { chainTimeFrom, pinsOf } from '#runtime/settings/chain-pins.ts'
 import { SettingsSchema } from '#runtime/settings.ts'
 import { openNode } from '#simulator/beacon/node.ts'
 import { createKey } from '#storage/keys.ts'
 import { openStores } from '#storage/open.ts'
 import { simulateNetwork } from '#test/simulator/simulate-network.ts'
-import { plainTime, segmentAt } from '#validators/duties/layout.ts'
+import { segmentAt } from '#validators/duties/layout.ts'
 import { type MissedField, missedFields } from '#validators/duties/missed.ts'
 import { dutiesOnThisThread, mergeDuties, updateDuties } from '#validators/duties/store.ts'
 import { putValidators } from '#validators/registry/registry.ts'
@@ -25,7 +26,7 @@ const days = Number(process.env.BENCH_DAYS ?? 365)
 /** Distant indices, as if the operator had deposited over a long time. */
 const indexOf = (at: number) => at * 9973
 const { value: settings } = complete(SettingsSchema, {})
-const time: ChainTime = plainTime(settings.validators.networks.mainnet)
+const time: ChainTime = chainTimeFrom('mainnet', pinsOf(settings.validators.networks.mainnet))
 
 async function fill(dir: string): Promise<string> {
   const stores = await openStores(dir)

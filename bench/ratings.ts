@@ -11,13 +11,14 @@ import type { ChainTime } from '#core/chain-time.ts'
 import { complete } from '#core/schema-check.ts'
 import { silentLog } from '#runtime/log.ts'
 import { systemRandom } from '#runtime/random.ts'
+import { chainTimeFrom, pinsOf } from '#runtime/settings/chain-pins.ts'
 import { SettingsSchema } from '#runtime/settings.ts'
 import { startServer } from '#server/app.ts'
 import type { Duties } from '#storage/duties.ts'
 import { createKey } from '#storage/keys.ts'
 import { identifySources, moveStores } from '#storage/move.ts'
 import { openDuties, openState } from '#storage/open.ts'
-import { partsIn, plainTime } from '#validators/duties/layout.ts'
+import { partsIn } from '#validators/duties/layout.ts'
 import { missedFields } from '#validators/duties/missed.ts'
 import type { RecordQuery } from '#validators/duties/record-query.ts'
 import {
@@ -46,7 +47,7 @@ const { value: settings } = complete(SettingsSchema, {
   server: { port: 0, responseTimeoutMs: 600_000 },
   validators: { networks: { mainnet: { epochsPerHour: 225, hoursKeptDays: 1 } } },
 })
-const time: ChainTime = plainTime(settings.validators.networks.mainnet)
+const time: ChainTime = chainTimeFrom('mainnet', pinsOf(settings.validators.networks.mainnet))
 
 type Postgres = Awaited<ReturnType<typeof openPostgres>>
 

@@ -17,8 +17,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { complete } from '#core/schema-check.ts'
-import { SettingsSchema } from '#runtime/settings.ts'
+import { knownChains } from '#core/known-chains.ts'
 import { firstLine, launch, median } from './measure.ts'
 
 const rounds = Number(process.env.BENCH_ROUNDS ?? 5)
@@ -90,7 +89,7 @@ async function importLabels(data: string, prefix: string): Promise<void> {
 }
 
 try {
-  const { genesisUnix } = complete(SettingsSchema, {}).value.validators.networks.mainnet
+  const { genesisUnix } = knownChains.mainnet
   const nodeArgs = ['fulu', ...[validatorCount, firstEpoch, genesisUnix].map(String)]
   const node = fork(join(import.meta.dirname, 'epoch-node.ts'), nodeArgs)
   children.push(node)

@@ -1,8 +1,10 @@
 // Implements `tetrad ingest beacon`. If a server is running, it makes the server poll its node and shows the progress
 // (behaviour/validators.md#commands-and-a-running-server). Otherwise it ingests in this process.
+
 import { existsSync } from 'node:fs'
 import { poll } from '#ingest/poll.ts'
 import { callControl } from '#runtime/control-socket.ts'
+import { networkSettings } from '#runtime/settings/validators.ts'
 import type { AppContext } from '#server/context.ts'
 import { openDepositReader } from '#validators/ingest/deposits/follow-deposits.ts'
 import { Follower } from '#validators/ingest/follow.ts'
@@ -77,7 +79,7 @@ async function followNetwork(
   report: (progress: IngestProgress) => void,
 ): Promise<void> {
   const { network } = options
-  const { beacon, execution } = context.settings.validators.networks[network]
+  const { beacon, execution } = networkSettings(context.settings, network)
   await using processors = openEpochProcessors([await readProcessorStart(context, network, dataDirOf(options))])
   const processor = processors.of(network)
   const follower = new Follower(context, network, processor)

@@ -3,8 +3,8 @@
 // makes it poll and shows its progress, the second sends it the results
 // (behaviour/validators.md#commands-and-a-running-server).
 import { existsSync } from 'node:fs'
-import { type Command, Option } from 'commander'
-import { networks } from '#api/contract/wire/validators.ts'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { isNetworkName, networks } from '#api/contract/wire/networks.ts'
 import type { AppContext } from '#server/context.ts'
 import type { Beacon } from '#sources/beacon/client.ts'
 import type { ChainIdentity } from '#sources/beacon/endpoint.ts'
@@ -16,8 +16,15 @@ import { print, printJson, table } from './print.ts'
 import { type BeaconCommand, beaconOf, runIngester, toCommandFailure } from './run-ingester.ts'
 import { configOf, dataDirOf } from './settings.ts'
 
-export const networkOption = () =>
-  new Option('--network <name>', 'name of the network').choices(networks).default('mainnet')
+/** The completion offers those of the specification. The configuration may have others, which are checked with it. */
+export const networkOption = (description = 'name of the network') => namedNetworkOption(description).default('mainnet')
+
+/** Without a default. */
+export const namedNetworkOption = (description: string) =>
+  new Option('--network <name>', description).choices(networks).argParser((name) => {
+    if (isNetworkName(name)) return name
+    throw new InvalidArgumentError('Must be lower-case letters, digits and hyphens.')
+  })
 
 export function addBeacon(ingest: Command, validators: Command): void {
   ingest

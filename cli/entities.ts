@@ -1,9 +1,11 @@
 // `tetrad import entities FILE`: imports pools and operators of validators from CSV or JSON. A running server uses them
 // at once. Invalid records, and those that match no validator, are written to a file.
+
 import { readFile, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
-import { type Command, Option } from 'commander'
-import { type Network, networks } from '#api/contract/wire/validators.ts'
+import type { Command } from 'commander'
+import type { Network } from '#api/contract/wire/validators.ts'
+import { networkOption } from './beacon.ts'
 import { withIngest } from './data.ts'
 import { CommandFailure, exitPartly } from './failure.ts'
 import { writeOut } from './out-file.ts'
@@ -24,7 +26,7 @@ export function addEntities(importCommand: Command): void {
     .command('entities')
     .description('Import pools, operators and DVT data of validators, by index, key, deposit or withdrawal address.')
     .argument('<file>', 'CSV with a header line, or a JSON list')
-    .addOption(new Option('--network <name>', 'network').choices(networks).default('mainnet'))
+    .addOption(networkOption('network'))
     .option('--source <name>', 'source of the data (default: the name of the file)')
     .option('--rejects <file>', 'file for rejected records', 'entities.rejects.ndjson')
     .addHelpText('after', '\nImporting the same file again changes nothing.')

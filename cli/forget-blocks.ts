@@ -1,8 +1,7 @@
 // `tetrad repair --forget-from`: removes blocks from the index after a confirmation, when the chain itself has changed.
-import { createInterface } from 'node:readline/promises'
 import type { ChainNode } from '#explorer/nodes.ts'
 import type { State } from '#storage/state.ts'
-import { CommandFailure } from './failure.ts'
+import { confirm } from './confirm.ts'
 import { counted, note } from './print.ts'
 
 export async function forget(
@@ -18,19 +17,7 @@ export async function forget(
     startBlock < from
       ? `block ${startBlock} on (the newest stored funding before block ${from})`
       : `block ${startBlock} on`
-  if (!yes) await confirm(`Remove everything of chain ${chain} from ${where}?`, signal)
+  if (!yes) await confirm('repair', `Remove everything of chain ${chain} from ${where}?`, signal)
   const { blocks, rows } = await forgetFrom(state, chain, startBlock)
   note(`chain ${chain}: ${counted(blocks, 'block')} and ${counted(rows, 'first funding')} from ${where} removed.`)
-}
-
-async function confirm(question: string, signal: AbortSignal): Promise<void> {
-  if (!process.stdin.isTTY) throw new CommandFailure('repair.not_confirmed', `${question} Confirm with --yes.`)
-  const prompt = createInterface({ input: process.stdin, output: process.stderr })
-  try {
-    // An interrupt or the end of the input means no.
-    const reply = await prompt.question(`${question} [y/N] `, { signal }).catch(() => '')
-    if (!/^y(es)?$/i.test(reply.trim())) throw new CommandFailure('repair.not_confirmed', 'Nothing was removed.')
-  } finally {
-    prompt.close()
-  }
 }

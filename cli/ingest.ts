@@ -1,14 +1,13 @@
 // `tetrad ingest evm` indexes a chain and follows its head. `tetrad repair` fills the gaps of an index, or repairs epochs
 // of a network (repair-epochs.ts). With a data folder both may run next to a server, because repeated writes
 // change nothing. With PostgreSQL they take the lease like another server (behaviour/operations.md#ingest-commands).
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import { faults } from '#api/contract/faults.ts'
-import { networks } from '#api/contract/wire/validators.ts'
 import { Fault } from '#core/fault.ts'
 import type { ExplorerContext } from '#explorer/context.ts'
 import type { IndexProgress } from '#explorer/funding/index/index-chain.ts'
 import type { ChainNode } from '#explorer/nodes.ts'
-import { epochNumber } from './beacon.ts'
+import { epochNumber, namedNetworkOption } from './beacon.ts'
 import { withIngest } from './data.ts'
 import { exitPartly, UsageFailure } from './failure.ts'
 import { forget } from './forget-blocks.ts'
@@ -63,7 +62,7 @@ export function addIngest(program: Command): Command {
       blockNumber,
     )
     .option('--yes', 'remove without asking')
-    .addOption(new Option('--network <name>', 'network of the epochs (default: "mainnet")').choices(networks))
+    .addOption(namedNetworkOption('network of the epochs (default: "mainnet")'))
     .option('--from-epoch <n>', 'first epoch to read', epochNumber)
     .option('--until-epoch <n>', 'epoch to stop before', epochNumber)
     .option(...waitOption)

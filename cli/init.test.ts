@@ -5,15 +5,23 @@ import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { knownChains } from '#core/known-chains.ts'
+import { systemClock } from '#runtime/clock.ts'
 import { loadConfig } from '#runtime/config.ts'
+import { networkSettings } from '#runtime/settings/validators.ts'
 import type { Settings } from '#runtime/settings.ts'
+import { SimulatedChain } from '#simulator/evm/chain.ts'
 import { type StandaloneSimulator, startStandaloneSimulator } from '#simulator/standalone.ts'
 import { type AlteringProxy, jsonAt, openAlteringProxy } from '#test/altering-proxy.ts'
+import { openReplay } from '#test/beacon-replay.ts'
+import { openContext } from '#test/context.ts'
 import { isInstalled } from '#test/programs.ts'
+import { prysmGloasRecording, prysmRecording, skipWithoutPrysm } from '#test/prysm-recording.ts'
 import { commandEnv, launcher, openFolder, runCommand } from '#test/run-command.ts'
+import { LimitedNode } from '#test/simulator/limited-node.ts'
+import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
 
 const noTerminal = !isInstalled('script', '--version') && 'the program `script` is not installed'
 
@@ -68,25 +76,14 @@ describe('tetrad init', () => {
     assert.deepEqual([doctor.code, doctor.stdout], [0, 'The configuration is valid: tetrad.yaml, and defaults.\n'])
   })
 
-  test('what was not given is in the file as a comment', async () => {
+  test('the file has what was given, and nothing else', async () => {
     await using home = await openFolder()
     const words = ['init', '--rates', urls.rates, '--config', 'own.yaml', '--json']
     const { code, stdout } = await runCommand(words, { cwd: home.dir })
     assert.deepEqual([code, JSON.parse(stdout)], [0, { file: 'own.yaml', sources: ['rates'] }])
-    const text = await readFile(join(home.dir, 'own.yaml'), 'utf8')
-    assert.match(text, /^# {5}mainnet:$/m)
-    // Without the comment signs, the other sections are valid too.
-    const sections = /^# (explorer|validators|markets|[ ]+\S.*)/gm
-    await writeFile(
-      join(home.dir, 'all.yaml'),
-      text.replaceAll(sections, (line) => line.slice(2)),
-    )
-    const { settings } = await loadConfig({ folder: home.dir, file: 'all.yaml', env: {}, flags: [] })
-    assert.deepEqual(
-      [settings.explorer.chains[0]?.rpc.length, settings.validators.networks.mainnet.beacon.urls.length],
-      [1, 1],
-    )
-    assert.equal(settings.markets.feeds.length, 1)
+    const { settings } = await loadConfig({ folder: home.dir, file: 'own.yaml', env: {}, flags: [] })
+    assert.deepEqual([settings.fx.sources[0]?.url, settings.markets.feeds.length], [urls.rates, 0])
+    assert.equal((await readFile(join(home.dir, 'own.yaml'), 'utf8')).trim().split('\n').length, 5)
   })
 
   test('1: a source that fails its check is reported, and nothing is written', async () => {
@@ -103,18 +100,102 @@ describe('tetrad init', () => {
     assert.equal((await runCommand([...words, '--offline'], { cwd: home.dir })).code, 0)
   })
 
-  test('1: a beacon node of another chain is refused, with the setting for a chain of your own', async () => {
-    await using home = await openFolder()
-    const [url = ''] = (simulator.settings as Settings).validators.networks.hoodi.beacon.urls
-    const { code, stderr } = await runCommand(['init', '--beacon', url], { cwd: home.dir })
-    assert.equal(code, 1)
-    assert.match(
-      stderr,
-      /\nFAIL {2}beacon hoodi: refused: .*it is on another chain: genesisUnix is \d+, not 1742213400/,
-    )
-    assert.match(stderr, /for a chain of your own, set validators\.networks\.hoodi\.genesisUnix/)
-    await assert.rejects(readFile(join(home.dir, 'tetrad.yaml')))
+  describe('the network of a beacon node', () => {
+    /** The simulated node with other answers. */
+    const openChanged = (genesis: object, spec: object) => {
+      const change = (changes: object) => (data: object) => ({ ...data, ...changes })
+      const genesisAnswer = jsonAt(/\/beacon\/genesis$/, change(genesis))
+      const specAnswer = jsonAt(/\/config\/spec$/, change(spec))
+      const [url = ''] = (simulator.settings as Settings).validators.networks.hoodi.beacon.urls
+      return openAlteringProxy(url, (response) => genesisAnswer(response) ?? specAnswer(response))
+    }
+    async function init(url: string, ...more: string[]) {
+      await using home = await openFolder()
+      const { code, stderr } = await runCommand(['init', '--beacon', url, ...more], { cwd: home.dir })
+      const text = await readFile(join(home.dir, 'tetrad.yaml'), 'utf8').catch(() => '')
+      return { code, stderr, name: /^ {4}([\w-]+): \{ beacon/m.exec(text)?.[1] }
+    }
+
+    test('has the name of its chain, whatever the node calls its configuration', async () => {
+      const { genesisUnix, genesisRoot } = knownChains.sepolia
+      const genesis = { genesis_time: String(genesisUnix), genesis_validators_root: genesisRoot }
+      await using node = await openChanged(genesis, { CONFIG_NAME: 'mainnet', DEPOSIT_CHAIN_ID: '11155111' })
+      const { code, name, stderr } = await init(node.url)
+      assert.deepEqual([code, name], [0, 'sepolia'], stderr)
+    })
+
+    test('has the name of the configuration of the node, if its chain is not known', async () => {
+      await using node = await openChanged({}, { CONFIG_NAME: 'Testnet-7' })
+      assert.equal((await init(node.url)).name, 'testnet-7')
+    })
+
+    test('1: is never assumed: without a name of its own it needs --network', async () => {
+      const names = ['mainnet', undefined, 'my net']
+      const reasons = [
+        /its CONFIG_NAME is mainnet, but its genesis is another one/,
+        /has no CONFIG_NAME/,
+        /cannot be a name/,
+      ]
+      for (const [at, CONFIG_NAME] of names.entries()) {
+        await using node = await openChanged({}, { CONFIG_NAME })
+        const refused = await init(node.url)
+        assert.deepEqual([refused.code, refused.name], [1, undefined])
+        assert.match(refused.stderr, reasons[at] ?? /never/)
+        assert.match(refused.stderr, /Pass --network NAME, for example --network devnet\.\n$/)
+        assert.equal((await init(node.url, '--network', 'mine')).name, 'mine')
+      }
+      const [offline, named] = [
+        await init(urls.beacon, '--offline'),
+        await init(urls.beacon, '--offline', '--network', 'a'),
+      ]
+      assert.deepEqual([offline.code, named.name], [1, 'a'])
+    })
+
+    test('1: a known name for another chain is refused, with what to do', async () => {
+      await using node = await openChanged({}, {})
+      const { code, stderr, name } = await init(node.url, '--network', 'hoodi')
+      assert.deepEqual([code, name], [1, undefined])
+      assert.match(
+        stderr,
+        /\nFAIL {2}beacon hoodi: refused: .*it is on another chain: genesisUnix is \d+, not 1742213400/,
+      )
+      assert.match(stderr, /another name for its chain/)
+    })
+
+    test('1: a node that does not respond is reported by its check', async () => {
+      const { code, stderr } = await init('http://127.0.0.1:9')
+      assert.equal(code, 1)
+      assert.match(stderr, /FAIL {2}beacon devnet: .*127\.0\.0\.1:9/)
+    })
   })
+
+  for (const recording of [prysmRecording, prysmGloasRecording])
+    test(`a private chain of Prysm and geth needs no more than ten lines: ${basename(recording)}`, {
+      skip: skipWithoutPrysm,
+    }, async () => {
+      const chain = new SimulatedChain({ seed: 'geth', id: '32382' })
+      chain.mine(20)
+      await using geth = new LimitedNode(chain)
+      const rpc = await geth.listen()
+      await using beacon = await openReplay({ recording, file: 'answers.ndjson' })
+      await using home = await openFolder()
+      const { code, stderr } = await runCommand(['init', '--rpc', rpc, '--beacon', beacon.url], { cwd: home.dir })
+      assert.equal(code, 0, stderr)
+      const text = await readFile(join(home.dir, 'tetrad.yaml'), 'utf8')
+      assert.ok(text.trim().split('\n').length <= 10, text)
+      const { settings } = await loadConfig({ folder: home.dir, env: {}, flags: [] })
+      assert.deepEqual(
+        settings.explorer.chains.map(({ id, rpc: nodes }) => [id, nodes[0]?.url]),
+        [['32382', rpc]],
+      )
+      assert.deepEqual(settings.validators.networks.devnet?.beacon.urls, [beacon.url])
+      // The chain is what its node says.
+      await using plain = await openContext()
+      const timed = networkSettings(await withChainTimes({ ...plain, settings, clock: systemClock }), 'devnet')
+      const { slotSeconds, slotsPerEpoch, epochsPerHour, epochsPerDay, execution } = timed
+      assert.deepEqual([slotSeconds, slotsPerEpoch, epochsPerHour, epochsPerDay], [3, 8, 150, 3600])
+      assert.equal(execution.chainId, '32382')
+    })
 
   test('1: an existing file is never overwritten', async () => {
     await using home = await openFolder()

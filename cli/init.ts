@@ -1,12 +1,14 @@
-// `tetrad init`: asks for the URLs of nodes and feeds, tests each, and writes a commented configuration file.
+// `tetrad init`: asks for the URLs of nodes and feeds, tests each, and writes a configuration file.
 import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import type { Command } from 'commander'
+import { isNetworkName, type Network } from '#api/contract/wire/networks.ts'
 import type { DoctorFinding } from '#operations/diagnosis.ts'
+import { namedNetworkOption } from './beacon.ts'
 import { formatFinding } from './doctor.ts'
 import { CommandFailure } from './failure.ts'
 import { configText, type FoundSources, ownDataDir, type SourceKind } from './init-file.ts'
-import { findSource, settingsOf } from './init-source.ts'
+import { findSource, type ReportedBeacon, settingsOf } from './init-source.ts'
 import { ownCommand } from './own-command.ts'
 import { note, paint, print, printJson } from './print.ts'
 import { clock } from './runtime.ts'
@@ -15,7 +17,7 @@ import { type CommonOptions, httpAddress } from './settings.ts'
 const defaultFile = 'tetrad.yaml'
 
 type Urls = Partial<Record<SourceKind, string>>
-type Options = CommonOptions & Urls & { readonly offline?: boolean }
+type Options = CommonOptions & Urls & { readonly offline?: boolean; readonly network?: Network }
 
 const questions: Readonly<Record<SourceKind, string>> = {
   rpc: 'JSON-RPC URL of an archive node, for the explorer',
@@ -33,6 +35,7 @@ export function addInit(program: Command): void {
     )
   for (const kind of kinds) command.option(`--${kind} <url>`, questions[kind])
   command
+    .addOption(namedNetworkOption('name of the network of the beacon node, if the node has none'))
     .option('--offline', 'do not contact nodes and feeds')
     .action((_: unknown, command: Command) => init(command.optsWithGlobals()))
 }
@@ -77,16 +80,45 @@ async function checkSources(options: Options): Promise<FoundSources> {
   return found
 }
 
-async function checkSource(kind: SourceKind, text: string, { offline = false, json = false }: Options) {
+/** For a chain that has no name. */
+const suggestedName = 'devnet'
+
+async function checkSource(kind: SourceKind, text: string, options: Options, askName?: AskName) {
+  const { offline = false, json = false } = options
   const url = httpAddress(text)
   // A host that does not respond takes seconds. The URL may contain a key, so only the host is shown.
   if (!offline && !json) note(`Testing ${new URL(url).host} …`)
-  const source = await findSource(kind, url, offline)
+  const reported = await findSource(kind, url, offline)
+  const source = kind === 'beacon' ? await withName(reported as ReportedBeacon, options, askName) : reported
   if (offline) return { source, findings: [] }
   const { connectivityFindings } = await import('#operations/connectivity.ts')
   const findings = await connectivityFindings({ settings: settingsOf({ [kind]: source }), clock })
   // The clock is a topic of `tetrad doctor`.
   return { source, findings: findings.filter(({ name }) => name !== 'clock') }
+}
+
+type AskName = (question: string) => Promise<string>
+
+/** Never assumes a network: figures of a private chain must not appear as those of mainnet. */
+async function withName(
+  { url, network, reason, isSilent }: ReportedBeacon,
+  options: Options,
+  askName: AskName | undefined,
+): Promise<NonNullable<FoundSources['beacon']>> {
+  const known = options.network ?? network
+  if (known !== undefined) return { url, network: known }
+  // The check reports why the node did not respond.
+  if (!askName && isSilent && !options.offline) return { url, network: suggestedName }
+  if (!askName)
+    throw new CommandFailure(
+      'init.network',
+      `The network needs a name: ${options.offline ? 'the node is not asked' : reason}. Pass --network NAME, for example --network ${suggestedName}.`,
+    )
+  for (;;) {
+    const name = (await askName(`Name of the network (${reason}) [${suggestedName}]: `)).trim() || suggestedName
+    if (isNetworkName(name)) return { url, network: name }
+    note('A name has lower-case letters, digits and hyphens, and begins with a letter.')
+  }
 }
 
 function report(findings: readonly DoctorFinding[]): void {
@@ -125,7 +157,7 @@ async function askForSources(options: Options): Promise<FoundSources> {
   async function addIfWanted(kind: SourceKind, text: string): Promise<boolean> {
     const url = await askForScheme(text)
     if (url === undefined) return false
-    const { source, findings } = await checkSource(kind, url, options)
+    const { source, findings } = await checkSource(kind, url, options, ask)
     report(findings)
     const hasFailed = findings.some(({ level }) => level === 'fail')
     if (hasFailed && !/^y/i.test(await ask('Use it anyway? [y/N] '))) return false

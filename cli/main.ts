@@ -40,6 +40,7 @@ import { reportInterrupts } from './stop.ts'
 import { addTrail } from './trail.ts'
 import { addValidators } from './validators.ts'
 import { addCompare } from './validators-compare.ts'
+import { addForget } from './validators-forget.ts'
 import { addIncome } from './validators-income.ts'
 
 const examples = `
@@ -117,6 +118,7 @@ export async function buildProgram(args: readonly string[], json: boolean): Prom
   addValidators(validators)
   addIncome(validators)
   addCompare(validators)
+  addForget(validators)
   addAlerts(validators)
   addEntities(addImport(program))
   addMarkets(program, ingest)

@@ -1,6 +1,8 @@
 // Runs an ingester of validators in this process: with its beacon node, all databases and the lease.
+
 import type { Network } from '#api/contract/wire/validators.ts'
 import { Fault } from '#core/fault.ts'
+import { networkSettings } from '#runtime/settings/validators.ts'
 import type { Settings } from '#runtime/settings.ts'
 import type { AppContext } from '#server/context.ts'
 import type { Beacon } from '#sources/beacon/client.ts'
@@ -42,7 +44,7 @@ export async function beaconOf(
   settings: Settings,
   stored?: ChainIdentity,
 ): Promise<Beacon> {
-  const { urls, timeoutMs } = settings.validators.networks[network].beacon
+  const { urls, timeoutMs } = networkSettings(settings, network).beacon
   if (urls.length === 0) {
     throw new CommandFailure(
       'beacon.missing',
@@ -53,7 +55,7 @@ export async function beaconOf(
     import('#sources/beacon/client.ts'),
     import('#validators/ingest/read/chain-identity.ts'),
   ])
-  const identity = stored ?? expectedChain(network, settings.validators.networks[network])
+  const identity = stored ?? expectedChain(network, networkSettings(settings, network))
   return openBeacon({ network, urls, timeoutMs, clock, identity })
 }
 

@@ -19,7 +19,7 @@ import { OperatorError, operator } from './operator.ts'
 import { needsDemoKey, openTabKey, readTabKey, type TabKey } from './shared/tab-key.ts'
 
 type Session = Pick<ConsoleSession, 'signedIn' | 'expiresAt'> &
-  Partial<Pick<ConsoleSession, 'groups' | 'chains' | 'demoKey'>>
+  Partial<Pick<ConsoleSession, 'groups' | 'chains' | 'networks' | 'demoKey'>>
 
 interface ConsoleContext {
   readonly key: string

@@ -23,13 +23,14 @@ export function configurationSchema(): object {
 }
 
 function withOptionalDefaults(node: JsonSchema): JsonSchema {
-  const { required, properties, items, [textFor]: member, ...rest } = node
+  const { required, properties, items, patternProperties, [textFor]: member, ...rest } = node
   const stillRequired = required?.filter((name) => properties?.[name]?.default === undefined) ?? []
   const schema = {
     ...rest,
     ...(stillRequired.length > 0 && { required: stillRequired }),
     ...(properties && { properties: mapProperties(properties) }),
     ...(items && { items: withOptionalDefaults(items) }),
+    ...(patternProperties && { patternProperties: mapProperties(patternProperties) }),
   }
   const text = member === undefined ? undefined : properties?.[member]
   return text ? { anyOf: [text, schema] } : schema

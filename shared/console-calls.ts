@@ -20,6 +20,11 @@ export interface ConsoleSession {
   readonly demoKey?: string
   /** Chains of the explorer in the order of the configuration. Also without a session. */
   readonly chains: readonly { readonly id: string; readonly name: string }[]
+  /**
+   * Networks of validators in the order of the configuration, with their execution chains; null: it is not known yet. Also
+   * without a session.
+   */
+  readonly networks: readonly { readonly name: Network; readonly chain: string | null }[]
 }
 
 /** POST /console/key: the key that the pages use, the same until the session ends. */
@@ -183,7 +188,7 @@ export interface StreamView {
    * progress, or every read of a chain fails. `behind`: each pass over it takes longer than its interval. `on demand`: a chain that is searched on request. `not syncing`: data
    * without a node or source, or a `push` source before its first rate.
    */
-  readonly status: 'healthy' | 'catching up' | 'behind' | 'stale' | 'gaps' | 'on demand' | 'not syncing'
+  readonly status: 'healthy' | 'catching up' | 'behind' | 'stale' | 'gaps' | 'on demand' | 'waiting' | 'not syncing'
 }
 
 /** Progress of one stream in this process. */

@@ -105,6 +105,8 @@ export async function openReplay({
     ...[...(derived ? ['derived'] : []), ...more].flatMap((name) => exchangesOf(`${recording}/${name}.ndjson`)),
   ]) {
     const { method, path, requestBody } = exchange
+    // Events, and answers of an execution node.
+    if (path === undefined || path === '/') continue
     const accept = exchange.accept.startsWith(sszType) ? sszType : 'application/json'
     exchanges.set(keyOf(method, path, accept), exchange)
     exchanges.set(keyOf(method, path, accept, requestBody ?? ''), exchange)

@@ -3,11 +3,12 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { networks } from '#api/contract/wire/validators.ts'
 import { complete } from '#core/schema-check.ts'
 import type { RequestInfo } from '#http/handler.ts'
 import { silentLog } from '#runtime/log.ts'
 import type { Random } from '#runtime/random.ts'
+import { chainTimeFrom, pinsOf } from '#runtime/settings/chain-pins.ts'
+import type { NetworksSettings } from '#runtime/settings/validators.ts'
 import { type Settings, SettingsSchema } from '#runtime/settings.ts'
 import { type AppContext, createContext } from '#server/context.ts'
 import { createSeededRandom } from '#simulator/seeded-random.ts'
@@ -40,16 +41,17 @@ export function settingsWith(overrides: object = {}): Settings {
   const settings = plainSettings(overrides)
   const { explorer, validators } = settings
   const chosen = (overrides as Overrides).validators?.networks ?? {}
-  const accepting = networks.map((network) => {
-    const options = validators.networks[network]
+  const accepting = Object.entries(validators.networks).map(([network, options]) => {
     const states = chosen[network]?.states ?? 'node'
-    return [network, { ...options, states, beacon: { ...options.beacon, acceptAnyChain: true } }]
+    // Most tests have no node that could be asked for the times.
+    const times = chainTimeFrom(network, pinsOf(options))
+    return [network, { ...options, ...times, states, beacon: { ...options.beacon, acceptAnyChain: true } }]
   })
   const chains = explorer.chains.map((chain) => ({ headMaxAgeMs: 0, ...chain }))
   return {
     ...settings,
     explorer: { ...explorer, chains },
-    validators: { ...validators, networks: Object.fromEntries(accepting) },
+    validators: { ...validators, networks: Object.fromEntries(accepting) as NetworksSettings },
   }
 }
 

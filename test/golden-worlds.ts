@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import type { Network } from '#api/contract/wire/validators.ts'
 import { systemClock } from '#runtime/clock.ts'
-import type { NetworkSettings } from '#runtime/settings/validators.ts'
+import { type NetworkSettings, networkSettings } from '#runtime/settings/validators.ts'
 import type { AppContext } from '#server/context.ts'
 import { demoSeed } from '#simulator/demo-seed.ts'
 import { openDemoNodes } from '#simulator/nodes.ts'
@@ -24,7 +24,7 @@ import { simulateNetwork } from './simulator/simulate-network.ts'
 /** Changes settings of one network, like a restart with another tetrad.yaml. */
 const contextWith = (context: AppContext, network: Network, changes: Partial<NetworkSettings>): AppContext => {
   const { networks } = context.settings.validators
-  const changed = { ...networks, [network]: { ...networks[network], ...changes } }
+  const changed = { ...networks, [network]: { ...networkSettings(context.settings, network), ...changes } }
   return {
     ...context,
     settings: { ...context.settings, validators: { ...context.settings.validators, networks: changed } },

@@ -202,3 +202,18 @@ describe('failures', () => {
     })
   }
 })
+
+test('the document of a server lists its networks; the published one has any name', () => {
+  const { path } = contract['validators.metadata']
+  const schemaIn = (document: ReturnType<typeof openapi>) => {
+    const { get } = document.paths[path] as Record<'get', Operation>
+    return get.parameters.find(({ name }) => name === 'x-validator-network')?.schema as object
+  }
+  const own = openapi({ networks: ['mainnet', 'hoodi', 'holesky', 'devnet'] })
+  assert.deepEqual(schemaIn(own), {
+    ...{ type: 'string', enum: ['mainnet', 'hoodi', 'holesky', 'devnet'], default: 'mainnet' },
+  })
+  const published = schemaIn(openapi()) as { readonly pattern?: string; readonly examples?: readonly string[] }
+  assert.deepEqual(published.examples, ['mainnet', 'hoodi', 'holesky'])
+  assert.match('devnet-7', new RegExp(published.pattern ?? 'never'))
+})

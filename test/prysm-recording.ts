@@ -7,6 +7,9 @@ import { unpackRecording } from './beacon-replay.ts'
 
 export const prysmRecording = join(import.meta.dirname, '../../shared/recordings/prysm-fulu')
 
+/** Of the same client over the fork to Gloas. */
+export const prysmGloasRecording = join(import.meta.dirname, '../../shared/recordings/prysm-gloas')
+
 /** For the option `skip` of a test: false if the recording is there. */
 export const skipWithoutPrysm: string | false = existsSync(prysmRecording) ? false : `${prysmRecording} does not exist`
 

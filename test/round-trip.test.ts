@@ -1,5 +1,6 @@
 // The typed client against the real server over HTTP, for every endpoint, extensions included. An endpoint without a call
 // here does not compile.
+
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
@@ -12,6 +13,7 @@ import type { Endpoint } from '#api/contract/kit.ts'
 import { openapi } from '#api/contract/openapi.ts'
 import { headers as documentedHeaders } from '#api/contract/openapi-responses.ts'
 import type { AnyId } from '#api/contract/routes.ts'
+import { networks } from '#api/contract/wire/networks.ts'
 import { checker } from '#core/schema-check.ts'
 import { type DemoServer, openDemoServer } from './demo-server.ts'
 import { createCalls, createDemoQuote, withPushSource } from './endpoint-calls.ts'
@@ -88,7 +90,7 @@ describe('round trip', () => {
   test('/openapi.json is one document for all callers, with an etag', async () => {
     const read = (headers: Record<string, string>) => inject(world.server, { url: '/openapi.json', headers })
     const plain = await read({ host: 'localhost:9999' })
-    assert.deepEqual(plain.json(), openapi({ serverUrl: world.url }))
+    assert.deepEqual(plain.json(), openapi({ serverUrl: world.url, networks }))
     assert.equal(plain.headers['cache-control'], 'no-cache')
     const other = await read({ host: '192.0.2.7' })
     assert.equal(other.headers.etag, plain.headers.etag)

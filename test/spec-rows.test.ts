@@ -13,6 +13,7 @@ import * as metadata from '#api/contract/wire/validators-metadata.ts'
 import { additions, fieldRows, nullableFields, type ParameterRow, parameterRows, routeRows } from './spec-rows.ts'
 
 interface Schema {
+  readonly examples?: readonly string[]
   readonly type?: string | readonly string[]
   readonly format?: string
   readonly enum?: readonly string[]
@@ -159,7 +160,7 @@ function parametersOf(endpoint: Endpoint): ParameterRow[] {
     rows.push({ spec, name, in: 'query', type: 'string', required: 'yes', default: value })
   }
   for (const [name, schema] of Object.entries(input.properties as Record<string, TSchema>)) {
-    const { default: preset, enum: values } = schema as unknown as Schema
+    const { default: preset, examples, enum: values = examples } = schema as unknown as Schema
     rows.push({
       spec,
       name: endpoint.headers?.[name] ?? name,

@@ -1,6 +1,8 @@
 // Reads the whole duties database as plain rows, for tests that compare databases.
+
 import { type Network, networks } from '#api/contract/wire/validators.ts'
 import { chainDays, type DayCalendar, type Epoch, utcDays } from '#core/chain-time.ts'
+import { networkSettings } from '#runtime/settings/validators.ts'
 import { coveredEpochs } from '#validators/duties/coverage.ts'
 import { partsIn, plainTime } from '#validators/duties/layout.ts'
 import { queryDuties } from '#validators/duties/store.ts'
@@ -26,7 +28,7 @@ type DutiesContext = Pick<TestContext, 'duties' | 'settings'>
 
 /** Undefined if nothing is covered. */
 async function readSpan({ duties, settings }: DutiesContext, network: Network): Promise<StoredSpan | undefined> {
-  const time = plainTime(settings.validators.networks[network])
+  const time = plainTime(networkSettings(settings, network))
   const covered = await coveredEpochs(duties, network)
   const [from, until] = [covered[0]?.from, covered.at(-1)?.until]
   if (from === undefined || until === undefined) return undefined

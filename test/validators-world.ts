@@ -1,4 +1,5 @@
 // Helpers for tests of group C: writing duties as plain objects, and calling handlers with the contract's defaults.
+
 import { strict as assert } from 'node:assert'
 import type { Endpoint, Input, Reply } from '#api/contract/kit.ts'
 import type { Network } from '#api/contract/wire/validators.ts'
@@ -7,6 +8,7 @@ import { Fault } from '#core/fault.ts'
 import { holes, type Range } from '#core/ranges.ts'
 import { complete } from '#core/schema-check.ts'
 import type { Confidence, Handler, RawQuery } from '#http/handler.ts'
+import { networkSettings } from '#runtime/settings/validators.ts'
 import type { AppContext } from '#server/context.ts'
 import type { CommitSegment } from '#validators/duties/commit.ts'
 import { coveredEpochs } from '#validators/duties/coverage.ts'
@@ -40,7 +42,7 @@ export async function writeEpochs(
   { from, until }: Range,
   rows: readonly EpochRow[],
 ): Promise<Range[]> {
-  const time = plainTime(context.settings.validators.networks[network])
+  const time = plainTime(networkSettings(context.settings, network))
   const fresh = holes(await coveredEpochs(context.duties, network), { from, until })
   for (const span of fresh) {
     const segments = segmentsOf(time, span, rows)

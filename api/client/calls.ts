@@ -12,7 +12,7 @@ import type { SendOptions } from './send.ts'
 type NumberToo = 'chainid' | 'validator_index_or_pubkey' | 'from' | 'to'
 type Widened<T, K> = K extends NumberToo ? (string extends T ? T | number : T) : T
 /** Optional members may be undefined, at every depth. They are not sent. */
-type Loose<T> = T extends readonly unknown[]
+type Loose<T> = T extends readonly unknown[] | string
   ? T
   : T extends object
     ? { [K in keyof T]: Loose<T[K]> | (Record<never, never> extends Pick<T, K> ? undefined : never) }

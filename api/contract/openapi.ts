@@ -7,11 +7,14 @@ import { Components, type SchemaObject } from './openapi-schemas.ts'
 import { toRequest } from './request.ts'
 import { type Group, groups, inputLocation } from './routes.ts'
 import { clientOf, curlOf, pythonOf } from './samples.ts'
+import { withNetworks } from './with-networks.ts'
 
 export interface OpenapiOptions {
   /** URL of the server, without a slash at the end. */
   readonly serverUrl?: string
   readonly version?: string
+  /** The names of the networks that the server has. */
+  readonly networks?: readonly string[]
 }
 
 export type OpenapiDocument = { readonly openapi: '3.1.1'; readonly paths: Record<string, SchemaObject> } & SchemaObject
@@ -26,9 +29,11 @@ const tags: Readonly<Record<Group, string>> = {
 export function openapi({
   serverUrl = 'http://127.0.0.1:8080',
   version = '0.1.0',
+  networks,
 }: OpenapiOptions = {}): OpenapiDocument {
   const components = new Components()
-  const all = Object.values(allEndpoints)
+  const every: readonly Endpoint[] = Object.values(allEndpoints)
+  const all = networks ? every.map((endpoint) => withNetworks(endpoint, networks)) : every
   const paths: Record<string, SchemaObject> = {}
   for (const { path, method } of all) {
     const name = method.toLowerCase()

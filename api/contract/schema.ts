@@ -25,6 +25,8 @@ export const bigMark = Symbol('may be a bigint')
 export interface JsonSchema {
   readonly type?: string | readonly string[]
   readonly enum?: readonly string[]
+  /** Of texts that may have other values too. */
+  readonly examples?: readonly string[]
   readonly anyOf?: readonly JsonSchema[]
   readonly items?: JsonSchema
   readonly properties?: Readonly<Record<string, JsonSchema>>

@@ -2,7 +2,7 @@
 // so that the number of matches is right after chains and networks are merged.
 import type { InputOf } from '#api/client/client.ts'
 import type { Group } from '#api/contract/routes.ts'
-import { type Network, networks } from '#api/contract/wire/networks.ts'
+import type { Network } from '#api/contract/wire/networks.ts'
 import { fetchTransaction } from '../pages/explorer/lookups.ts'
 import { formatCount, shortenHex } from '../parts/format.ts'
 import { hrefOf } from '../route.ts'
@@ -33,7 +33,12 @@ const limit = 50
 
 type Chains = readonly { readonly id: string; readonly name: string }[]
 
-export function searchesFor(calling: Calling, targets: SearchTargets, chains: Chains): readonly Search[] {
+export function searchesFor(
+  calling: Calling,
+  targets: SearchTargets,
+  chains: Chains,
+  networks: readonly Network[],
+): readonly Search[] {
   const { address, transaction, quote, validatorIndex, pubkey, marketId, words } = targets
   const { client, key } = calling
   const search = (group: Group, name: string, run: Search['run']): Search => ({ group, name, run })
@@ -56,11 +61,11 @@ export function searchesFor(calling: Calling, targets: SearchTargets, chains: Ch
         { kind: 'Market', results: [toMarket(await client.markets.byId({ id: marketId }, calling))] },
       ]),
     )
-  if (words !== undefined) searches.push(...wordSearches(calling, words))
+  if (words !== undefined) searches.push(...wordSearches(calling, words, networks))
   return searches
 }
 
-export function wordSearches(calling: Calling, q: string): Search[] {
+export function wordSearches(calling: Calling, q: string, networks: readonly Network[]): Search[] {
   const entities = networks.flatMap((network): Search[] => [
     { group: 'validators', name: 'pools', run: () => pools(calling, { network, kind: 'pool', q, limit }) },
     { group: 'validators', name: 'operators', run: () => pools(calling, { network, kind: 'operator', q, limit }) },

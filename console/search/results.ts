@@ -1,6 +1,7 @@
 // Searches all interfaces for a text. The results are grouped by kind, with the number of all matches. A search that
 // fails is reported: what it would have found is unknown.
 import type { UseQueryResult } from '@tanstack/preact-query'
+import { useNetworks } from '../pages/validators/use-networks.ts'
 import { formatFailure, isNotFound } from '../parts/failures.ts'
 import { useConsoleContext } from '../session.tsx'
 import { type Calling, useCalls } from '../use-endpoint.ts'
@@ -32,12 +33,13 @@ interface SearchFailure {
 
 export function useSearchResults(text: string): UseQueryResult<SearchOutcome> {
   const { chains = [], groups } = useConsoleContext().session
+  const networks = useNetworks()
   const isEnabled = ({ group }: Search) => group === undefined || (groups?.[group].enabled ?? true)
   return useCalls(
     ['search', text],
     async (calling: Calling) => {
       const targets = interpretSearch(text)
-      const names = searchesFor(calling, targets, chains).filter(isEnabled)
+      const names = searchesFor(calling, targets, chains, networks).filter(isEnabled)
       if (targets.words === undefined) return collect(names)
       const { findPages, findSections, keepSimilar, similarQuery } = await import('./local-searches.ts')
       const pages: Search = { name: 'pages', run: async () => findPages(text) }
@@ -47,7 +49,7 @@ export function useSearchResults(text: string): UseQueryResult<SearchOutcome> {
       const query = similarQuery(text)
       if (query === undefined || found.failures.length > 0 || found.groups.some(isOther)) return found
       const similar = await collect(
-        wordSearches(calling, query)
+        wordSearches(calling, query, networks)
           .filter(isEnabled)
           .map((search) => ({
             ...search,

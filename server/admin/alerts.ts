@@ -1,9 +1,9 @@
 // Alerts for the operator: the validators on the watch lists, alerts that have not ended, and a test delivery to a webhook.
 
-import { networks } from '#api/contract/wire/validators.ts'
 import { Fault } from '#core/fault.ts'
 import type { ApiRequest } from '#http/pipeline.ts'
 import type { ExtraRoute } from '#http/routes.ts'
+import { networksOf } from '#runtime/settings/validators.ts'
 import type { AppContext } from '#server/context.ts'
 import type { AlertsView, TestAlertReply } from '#shared/console-calls.ts'
 import { FetchError } from '#sources/http-client.ts'
@@ -28,7 +28,7 @@ async function listAlerts(_: ApiRequest, context: AppContext): Promise<AlertsVie
     listedMax,
   )
   const watched = await Promise.all(
-    networks.map(async (network) => {
+    networksOf(context.settings).map(async (network) => {
       const indices = [...(await readWatchedValidators(context, network)).keys()].sort((a, b) => a - b)
       return { network, total: indices.length, indices: indices.slice(0, listedMax) }
     }),

@@ -134,7 +134,10 @@ describe('a change must come from the same origin', () => {
 
 describe('GET and DELETE /console/session', () => {
   test('200: returns whether the operator is signed in, and the groups', async () => {
-    await using site = await openConsole({ groups: { fx: { enabled: false }, markets: { host: 'markets.example' } } })
+    await using site = await openConsole({
+      ...{ groups: { fx: { enabled: false }, markets: { host: 'markets.example' } } },
+      validators: { networks: { devnet: {} } },
+    })
     const before = (await site.request('/console/session')).json()
     assert.equal(before.signedIn, false)
     assert.equal('expiresAt' in before, false)
@@ -143,6 +146,12 @@ describe('GET and DELETE /console/session', () => {
     assert.deepEqual(before.chains, [
       { id: '1', name: 'Ethereum' },
       { id: '137', name: 'Polygon' },
+    ])
+    assert.deepEqual(before.networks, [
+      { name: 'mainnet', chain: '1' },
+      { name: 'hoodi', chain: '560048' },
+      { name: 'holesky', chain: '17000' },
+      { name: 'devnet', chain: null },
     ])
     const cookie = await site.signIn()
     assert.equal((await site.request('/console/session', { cookie })).json().signedIn, true)

@@ -7,8 +7,10 @@ import { networkOf } from '#http/caller-network.ts'
 import type { ApiRequest } from '#http/pipeline.ts'
 import { jsonResponse } from '#http/render.ts'
 import type { ExtraRoute } from '#http/routes.ts'
+import { networkSettings, networksOf } from '#runtime/settings/validators.ts'
 import type { AppContext } from '#server/context.ts'
 import type { ConsoleKey, ConsoleSession } from '#shared/console-calls.ts'
+import { executionChainOf } from '#validators/ingest/read/network-rpc.ts'
 import { bodyOf, cookieHeader, operatorRoute, requireSameOrigin, sessionOf } from './operator-requests.ts'
 import { sessionKey, signIn, signOut, type Token } from './sessions.ts'
 
@@ -66,5 +68,10 @@ const createSessionView =
     ...(session && { expiresAt: new Date(session.expiresAtMs).toISOString() }),
     ...(demoKey !== undefined && { demoKey }),
     groups: settings.groups,
+    networks: settings.groups.validators.enabled
+      ? networksOf(settings).map((name) => ({
+          ...{ name, chain: executionChainOf(name, networkSettings(settings, name).execution) ?? null },
+        }))
+      : [],
     chains: settings.groups.explorer.enabled ? settings.explorer.chains.map(({ id, name }) => ({ id, name })) : [],
   })

@@ -72,6 +72,12 @@ export function openNode(
   }
 }
 
+/** The chain is young: its nodes have no final block yet. False before they have been tested. */
+export function isAwaitingFinality({ chain, known }: Pick<ChainNode, 'chain' | 'known'>): boolean {
+  const capabilities = known()
+  return chain.finalityBlocks === 0 && capabilities?.awaitsFinality === true && !capabilities.has['finalized block']
+}
+
 /**
  * Tries each source in turn if no node of the previous one responds or has the state of the block. If all fail, waits
  * for the source with the shortest backoff.

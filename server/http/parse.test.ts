@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { contract } from '#api/contract/contract.ts'
 import { allEndpoints, extensions } from '#api/contract/extensions.ts'
+import { networks } from '#api/contract/wire/networks.ts'
 import { aggregateFields } from '#api/contract/wire/validators.ts'
+import { withNetworks } from '#api/contract/with-networks.ts'
 import { Fault } from '#core/fault.ts'
 import { parser, type RequestParts } from './parse.ts'
 
@@ -27,7 +29,7 @@ function problemsOf(work: () => unknown): string[] {
 }
 
 describe('query', () => {
-  const parse = parser(contract['validators.aggregateEffectiveness'])
+  const parse = parser(withNetworks(contract['validators.aggregateEffectiveness'], networks))
 
   test('defaults are filled in; other inputs are absent', () => {
     assert.deepEqual(parse(requestWith({ query: { indices: '7' } })), {
@@ -225,4 +227,15 @@ describe('body', () => {
       ['body.from.note is not known'],
     )
   })
+})
+
+test('a network is one that the server has', () => {
+  const parse = parser(withNetworks(contract['validators.metadata'], [...networks, 'devnet']))
+  const networkOf = (name: string) =>
+    parse(requestWith({ params: { validator_index_or_pubkey: '1' }, headers: { 'x-validator-network': name } })).network
+  assert.deepEqual([networkOf('devnet'), networkOf('hoodi')], ['devnet', 'hoodi'])
+  assert.deepEqual(
+    problemsOf(() => networkOf('moon')),
+    ['header.x-validator-network must be one of mainnet, hoodi, holesky, devnet'],
+  )
 })

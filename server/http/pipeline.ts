@@ -1,9 +1,12 @@
 // The stages of one request: match, authorize, parse, handle, render. Errors are rendered in the format of the group.
 // Independent of node:http.
+
 import type { Endpoint } from '#api/contract/kit.ts'
+import { withNetworks } from '#api/contract/with-networks.ts'
 import { type Awaitable, whenReady } from '#core/awaitable.ts'
 import { Fault } from '#core/fault.ts'
 import { failureFields } from '#runtime/failure-fields.ts'
+import { networksOf } from '#runtime/settings/validators.ts'
 import { type Aliases, createAliases } from './aliases.ts'
 import { type Authorizer, requiresKey } from './authorize.ts'
 import type { Context } from './context.ts'
@@ -79,7 +82,7 @@ export function createApp<C extends Context>(
 
 const compile = ({ endpoint }: Handler, { settings }: Context): CompiledEndpoint => ({
   checkNames: nameCheck(endpoint, settings),
-  parse: parser(endpoint),
+  parse: parser(withNetworks(endpoint, networksOf(settings))),
   serialize: serializer(endpoint),
   requiresKey: requiresKey(endpoint, settings),
 })

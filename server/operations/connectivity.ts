@@ -1,7 +1,6 @@
 // Doctor checks of everything outside this machine: sends one request to each node and source, as the server would, and
 // compares their clocks with ours.
 
-import { networks } from '#api/contract/wire/validators.ts'
 import { type Epoch, epochStartMs } from '#core/chain-time.ts'
 import { counted } from '#core/counted.ts'
 import { openNode } from '#explorer/nodes.ts'
@@ -9,6 +8,7 @@ import { openRateReader } from '#fx/rates/sources.ts'
 import type { Context } from '#http/context.ts'
 import { pageUrl, parseFeedPage } from '#markets/feeds/feed-page.ts'
 import { timeoutSignal } from '#runtime/clock.ts'
+import { networkSettings, networksOf } from '#runtime/settings/validators.ts'
 import { OtherChainError, openBeacon } from '#sources/beacon/client.ts'
 import type { UnknownFork } from '#sources/beacon/consensus.ts'
 import type { ChainIdentity } from '#sources/beacon/endpoint.ts'
@@ -20,6 +20,8 @@ import { cleanUrl, fetchJson } from '#sources/http-client.ts'
 import { openRedis } from '#sources/redis.ts'
 import { clockLeadMs } from '#sources/remote-time.ts'
 import { expectedChain } from '#validators/ingest/read/chain-identity.ts'
+import { executionChainOf } from '#validators/ingest/read/network-rpc.ts'
+import { otherChainTodo } from '#validators/ingest/status/health.ts'
 import { type DoctorFinding, failFinding, okFinding, runCheck, warnFinding } from './diagnosis.ts'
 import { clickhouseFindings } from './mirror/mirror-findings.ts'
 
@@ -57,10 +59,15 @@ function chainChecks(context: Pick<Context, 'settings' | 'clock'>): PendingFindi
       const problems = node.rpc.health().flatMap(({ trouble }) => (trouble === undefined ? [] : [trouble]))
       const [first, ...others] = describeLimitations(capabilities, node.chain)
       const todo = 'use a node that supports it, or change the mode'
+      const isWaiting =
+        capabilities.awaitsFinality && !capabilities.has['finalized block'] && chain.finalityBlocks === 0
       // The missing traces come first.
       const firstFinding = capabilities.traces || mode === 'probe' ? warnFinding : failFinding
       return [
-        okFinding(name, `reachable, block ${capabilities.head}, mode ${mode}`),
+        okFinding(
+          name,
+          `reachable, block ${capabilities.head}, mode ${mode}${isWaiting ? '; waiting for the first final block' : ''}`,
+        ),
         ...(first === undefined ? [] : [firstFinding(name, first, todo)]),
         ...others.map((text) => warnFinding(name, text, todo)),
         ...problems.map((text) => warnFinding(name, text, 'repair this node or remove it from the list')),
@@ -90,8 +97,8 @@ function rateChecks(context: Pick<Context, 'settings' | 'clock'>): PendingFindin
 }
 
 function beaconChecks({ settings, clock }: Pick<Context, 'settings' | 'clock'>): PendingFindings[] {
-  return networks.flatMap((network) => {
-    const options = settings.validators.networks[network]
+  return networksOf(settings).flatMap((network) => {
+    const options = networkSettings(settings, network)
     const { urls, timeoutMs } = options.beacon
     const name = `beacon ${network}`
     if (urls.length === 0) return []
@@ -109,8 +116,7 @@ function beaconChecks({ settings, clock }: Pick<Context, 'settings' | 'clock'>):
         ]
       } catch (error) {
         if (!(error instanceof OtherChainError)) throw error
-        const todo = `use a node of ${network}; for a chain of your own, set validators.networks.${network}.genesisUnix`
-        return [failFinding(name, `refused: ${error.message}`, todo)]
+        return [failFinding(name, `refused: ${error.message}`, otherChainTodo(network))]
       }
     })
   })
@@ -118,11 +124,21 @@ function beaconChecks({ settings, clock }: Pick<Context, 'settings' | 'clock'>):
 
 /** Each node alone, because the next one takes over if the first is refused. */
 function executionChecks({ settings, clock }: Pick<Context, 'settings' | 'clock'>): PendingFindings[] {
-  return networks.flatMap((network) => {
-    const { chainId, rpc } = settings.validators.networks[network].execution
-    return rpc.map((node) => {
+  return networksOf(settings).flatMap((network) => {
+    const options = networkSettings(settings, network)
+    const { urls, timeoutMs } = options.beacon
+    const beacon = openBeacon({ network, urls, timeoutMs: Math.min(timeoutMs, checkTimeoutMs), clock })
+    // A beacon node that does not respond has a finding of its own.
+    const readIdentity = async () =>
+      urls.length === 0 || options.execution.chainId !== ''
+        ? undefined
+        : (await beacon.chain(timeoutSignal(clock, checkTimeoutMs)).catch(() => undefined))?.identity
+    return options.execution.rpc.map((node) => {
       const name = `execution ${network}`
       return runCheck(name, 'check the URL, the node and its log', async () => {
+        const chainId = executionChainOf(network, options.execution, await readIdentity())
+        if (chainId === undefined)
+          return [warnFinding(name, 'its chain is not known', `set validators.networks.${network}.execution.chainId`)]
         const client = openRpc({ chain: chainId, rpc: [node], clock })
         const untilMs = clock.monotonicMs() + checkTimeoutMs
         const [outcome] = await client.call([headerCall('latest')], { untilMs, attemptsMax: 2 })
@@ -184,8 +200,8 @@ const echo = 'return {1}'
 const sourceUrls = ({ settings }: Pick<Context, 'settings' | 'clock'>): readonly string[] => [
   ...settings.explorer.chains.flatMap(({ rpc }) => rpc.map(({ url }) => url)),
   ...settings.fx.sources.flatMap(({ url }) => (url === undefined ? [] : [url])),
-  ...networks.flatMap((network) => {
-    const { beacon, execution } = settings.validators.networks[network]
+  ...networksOf(settings).flatMap((network) => {
+    const { beacon, execution } = networkSettings(settings, network)
     return [...beacon.urls, ...execution.rpc.map(({ url }) => url)]
   }),
   ...settings.markets.feeds.map(({ url }) => url),

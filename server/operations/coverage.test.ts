@@ -22,6 +22,7 @@ import { storeRejects } from '#markets/write/rejects.ts'
 import { addCoverage } from '#storage/coverage.ts'
 import { openContext } from '#test/context.ts'
 import { networkId } from '#validators/duties/layout.ts'
+import { updateDuties } from '#validators/duties/store.ts'
 import { beaconFindings } from '#validators/ingest/start.ts'
 import { networkStream } from '#validators/ingest/status/health.ts'
 import { coverageReport, coverageRoute, recentCoverage } from './coverage.ts'
@@ -497,4 +498,18 @@ test('chains without a node and without stored blocks are not listed', async () 
   assert.deepEqual(await names(), [])
   await context.ingest.write((tx) => addCoverage(tx, blocksStream('137'), 0, 10))
   assert.deepEqual(await names(), ['chain 137'])
+})
+
+test('a chain whose first epochs are not final yet is waiting, and neither stale nor catching up', async () => {
+  const beacon = { urls: ['http://127.0.0.1:9'] }
+  await using context = await openContext({ validators: { networks: { devnet: { beacon } } } })
+  const nowUnix = context.clock.now() / 1000
+  const chain = { genesisUnix: nowUnix - 100, genesisRoot: '0x00', slotSeconds: 6, slotsPerEpoch: 8 }
+  await updateDuties(context.duties, 'writeChain', { network: 'devnet', chain })
+  const statusOf = async () =>
+    (await coverageReport(context)).streams.map(({ name, status, fresh }) => [name, status, fresh])
+  assert.deepEqual(await statusOf(), [['network devnet', 'waiting', null]])
+  // Six epochs later one should be final.
+  context.clock.advance(300_000)
+  assert.deepEqual(await statusOf(), [['network devnet', 'stale', false]])
 })

@@ -1,7 +1,6 @@
 // The coverage report: what has been read of each data stream, how completely, and how old it is. Used by /coverage,
 // `tetrad coverage`, the metrics, the doctor and the console.
 
-import { networks } from '#api/contract/wire/validators.ts'
 import { holes, type Range } from '#core/ranges.ts'
 import { chainStream, findStaleHead, getChainCoverage, isHeadConfirmed } from '#explorer/funding/chain-coverage.ts'
 import {
@@ -14,7 +13,7 @@ import {
 } from '#explorer/funding/index/problems.ts'
 import { readChainProblems, refreshTips } from '#explorer/funding/index/start-chains.ts'
 import { logsStream } from '#explorer/funding/index/transfer-logs.ts'
-import { findNode, nodeHealth } from '#explorer/nodes.ts'
+import { findNode, isAwaitingFinality, nodeHealth } from '#explorer/nodes.ts'
 import { measurePolls, readSourceHealth } from '#fx/rates/source-health.ts'
 import { oncePerSecond } from '#http/health.ts'
 import { jsonResponse } from '#http/render.ts'
@@ -29,6 +28,7 @@ import {
   readFeedStates,
 } from '#markets/read/feed-state.ts'
 import type { FxSource } from '#runtime/settings/fx.ts'
+import { networkSettings, networksOf } from '#runtime/settings/validators.ts'
 import type { AppContext } from '#server/context.ts'
 import type { StreamView } from '#shared/console-calls.ts'
 import type { StreamPasses } from '#shared/stream-passes.ts'
@@ -178,7 +178,9 @@ async function chainStreams(context: AppContext): Promise<Stream[]> {
     // A block that is left out is not being read, even if others are.
     const isCatchingUp =
       isProgressing(context, stream.name, position.read ?? 0) && !failed && problems.unreadable.size === 0
+    const isYoung = node !== undefined && covered.length === 0 && isAwaitingFinality(node)
     if (!hasNode) streams.push({ ...stream, status: 'not syncing' })
+    else if (isYoung && mode !== 'probe') streams.push({ ...stream, fresh: null, status: 'waiting' })
     else if (isStale) streams.push({ ...stream, status: 'stale' })
     else if (mode === 'probe') streams.push({ ...stream, status: 'on demand' })
     else if (failed) streams.push({ ...stream, status: position.gapsCount > 0 ? 'gaps' : 'stale' })
@@ -209,10 +211,10 @@ const chainLogs = (
 
 async function networkStreams(context: AppContext): Promise<Stream[]> {
   const streams: Stream[] = []
-  for (const network of networks) {
+  for (const network of networksOf(context.settings)) {
     const health = await readNetworkHealth(context, network)
     const { covered, ageSeconds = null } = health
-    const isFollowed = context.settings.validators.networks[network].beacon.urls.length > 0
+    const isFollowed = networkSettings(context.settings, network).beacon.urls.length > 0
     if (covered.length === 0 && !isFollowed) continue
     const position = measureCoverage(health.wanted, covered)
     const missingPast = await readMissingPast(context, network)
@@ -236,7 +238,9 @@ async function networkStreams(context: AppContext): Promise<Stream[]> {
     }
     // Following continues from the newest epoch, so its progress does not fill an earlier gap.
     const isCatchingUp = health.isProgressing || health.fillingEpochs > 0
-    streams.push(isFollowed ? withStatus(stream, isCatchingUp) : { ...stream, status: 'not syncing' })
+    if (!isFollowed) streams.push({ ...stream, status: 'not syncing' })
+    else if (health.isYoung) streams.push({ ...stream, fresh: null, status: 'waiting' })
+    else streams.push(withStatus(stream, isCatchingUp))
   }
   return streams
 }

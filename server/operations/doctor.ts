@@ -159,9 +159,12 @@ function aboutStream(stream: Stream): DoctorFinding {
           : missingTodo(name.split(' ')[1] ?? ''),
       )
     case 'catching up': {
-      const progress = from === null ? '' : `, ${progressText(stream)}`
+      const known = progressText(stream)
+      const progress = known === '' ? '' : `, ${known}`
       return warnFinding(name, `catching up${progress}${age}`, 'wait, then check again')
     }
+    case 'waiting':
+      return okFinding(name, `waiting for the first final ${group === 'explorer' ? 'block' : 'epoch'} of the chain`)
     case 'behind':
       if (stream.passes)
         return warnFinding(

@@ -1,6 +1,6 @@
 // Doctor findings about networks, besides their age: what prevents a network from being read or served, watch files that
 // are not valid, and watch list entries that match no validator.
-import { networks } from '#api/contract/wire/validators.ts'
+import { networksOf } from '#runtime/settings/validators.ts'
 import type { AppContext } from '#server/context.ts'
 import { networkStream, readNetworkHealth } from '#validators/ingest/status/health.ts'
 import { findUnknownWatched, unknownWatchedShownMax } from '#validators/ingest/watch/unknown-watched.ts'
@@ -10,7 +10,7 @@ import { type DoctorFinding, failFinding, warnFinding } from './diagnosis.ts'
 export async function networkFindings(context: AppContext): Promise<DoctorFinding[]> {
   if (!context.settings.groups.validators.enabled) return []
   const findings: DoctorFinding[] = []
-  for (const network of networks) {
+  for (const network of networksOf(context.settings)) {
     const name = networkStream(network)
     const { covered, problem, notCompared } = await readNetworkHealth(context, network)
     if (problem) findings.push(failFinding(name, problem.message, problem.todo))

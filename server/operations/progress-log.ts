@@ -28,8 +28,13 @@ export function startProgressLog(
       const isDue = lastMs === undefined || clock.monotonicMs() - lastMs >= logEveryMs
       if (status !== 'catching up' || remaining === null || perSecond === null || !isDue) continue
       loggedMs.set(name, clock.monotonicMs())
-      const [read, rate, left] = [shareText(stream), rateText(stream), remainingText(stream)]
-      log.info({ stream: name, read, rate, left }, 'catching up')
+      const { share, remainingSeconds } = stream
+      const known = {
+        ...(share !== null && { read: shareText(stream) }),
+        rate: rateText(stream),
+        ...(remainingSeconds !== null && { left: remainingText(stream) }),
+      }
+      log.info({ stream: name, ...known }, 'catching up')
     }
   }
 

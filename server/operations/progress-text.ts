@@ -1,5 +1,5 @@
 // How far a stream has been read, as text for `tetrad coverage`, the doctor and the log (behaviour/operations.md#progress).
-// What is not known is reported as unknown.
+// A line leaves out what is not known; a column of a table says that it is unknown.
 
 import { ageText } from '#core/age.ts'
 import type { StreamView } from '#shared/console-calls.ts'
@@ -21,13 +21,11 @@ export const rateText = (stream: Pick<StreamView, 'group' | 'perSecond'>): strin
 export const remainingText = ({ remainingSeconds }: Pick<StreamView, 'remainingSeconds'>): string =>
   remainingSeconds === null ? 'unknown' : ageText(remainingSeconds)
 
-/** `24.10 % read, 12 blocks/s, 5.2 h left`; `share unknown, rate unknown, remaining time unknown`. */
+/** `24.10 % read, 12 blocks/s, 5.2 h left`, without what is not known. */
 export function progressText(stream: StreamView): string {
-  const rate = rateText(stream)
-  const left = remainingText(stream)
   return [
-    stream.share === null ? 'share unknown' : `${shareText(stream)} read`,
-    rate === 'unknown' ? 'rate unknown' : rate,
-    left === 'unknown' ? 'remaining time unknown' : `${left} left`,
+    ...(stream.share === null ? [] : [`${shareText(stream)} read`]),
+    ...(stream.perSecond === null ? [] : [rateText(stream)]),
+    ...(stream.remainingSeconds === null ? [] : [`${remainingText(stream)} left`]),
   ].join(', ')
 }

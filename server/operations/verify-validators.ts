@@ -1,8 +1,10 @@
 // Verifies one hour of duties, and public keys of validators, against a beacon node.
-import { type Network, networks } from '#api/contract/wire/validators.ts'
+
+import type { Network } from '#api/contract/wire/validators.ts'
 import { errorMessage } from '#core/error-message.ts'
 import type { Range } from '#core/ranges.ts'
 import { timeoutSignal } from '#runtime/clock.ts'
+import { networkSettings, networksOf } from '#runtime/settings/validators.ts'
 import type { AppContext } from '#server/context.ts'
 import { type Beacon, openBeacon } from '#sources/beacon/client.ts'
 import { dataOf } from '#sources/beacon/endpoint.ts'
@@ -70,8 +72,8 @@ export const registryVerification: Verification = {
   name: 'public keys of validators against a beacon node',
   todo: 'the node is on another chain, or the registry was filled from one; correct validators.networks',
   async run(context, count) {
-    const readNetworks = networks.filter(
-      (network) => context.settings.validators.networks[network].beacon.urls.length > 0,
+    const readNetworks = networksOf(context.settings).filter(
+      (network) => networkSettings(context.settings, network).beacon.urls.length > 0,
     )
     if (readNetworks.length === 0) return nothingToVerify('no network has a beacon node')
     const items = await sampleOf(count, {
@@ -102,7 +104,7 @@ const findKnown = async ({ ingest }: AppContext, network: Network, from: number,
 
 async function comparePubkey(context: AppContext, network: Network, index: number): Promise<string | undefined> {
   const entry = await readValidator(context.ingest, network, index)
-  const { urls, timeoutMs } = context.settings.validators.networks[network].beacon
+  const { urls, timeoutMs } = networkSettings(context.settings, network).beacon
   const path = `/eth/v1/beacon/states/finalized/validators/${index}`
   const identity = await requiredChain(context, network)
   const beacon = openBeacon({ network, urls, timeoutMs, clock: context.clock, identity })

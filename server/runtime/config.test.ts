@@ -3,9 +3,11 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { networkId } from '#core/network-id.ts'
 import { complete } from '#core/schema-check.ts'
 import { leaves } from './config/leaves.ts'
 import { ConfigError, type ConfigRequest, loadConfig, otherVariables, presentable } from './config.ts'
+import { networksOf } from './settings/validators.ts'
 import { SettingsSchema } from './settings.ts'
 
 /** A folder with this `tetrad.yaml` in it. */
@@ -105,6 +107,26 @@ describe('precedence', () => {
     assert.deepEqual(urlsOf(settings.explorer.chains[0]?.rpc), ['http://a.test', 'http://b.test'])
     const { rpc } = settings.validators.networks.hoodi.execution
     assert.deepEqual([urlsOf(rpc), rpc[0]?.batchMax], [['http://c.test'], 50])
+  })
+
+  test('a network may have any name of lower-case letters, digits and hyphens', async () => {
+    const text = 'validators: { networks: { devnet-7: { beacon: { urls: [http://a.test] } } } }\n'
+    const { settings } = await load(text)
+    const { beacon, watchPastDays } = settings.validators.networks['devnet-7'] ?? assert.fail()
+    assert.deepEqual([beacon.urls, beacon.timeoutMs, watchPastDays], [['http://a.test'], 60_000, 7])
+    assert.deepEqual(networksOf(settings), ['mainnet', 'hoodi', 'holesky', 'devnet-7'])
+    const wrong = await problemsOf('validators: { networks: { Devnet: {} } }\n')
+    assert.match(wrong.join(), /tetrad\.yaml:1:27 {2}validators\.networks\.Devnet is not a known name/)
+    const unnamed = 'validators: { relays: [{ network: devnet, url: "https://relay.test" }] }\n'
+    assert.match((await problemsOf(unnamed)).join(), /relays\[0\]\.network must be one of mainnet, hoodi, holesky/)
+  })
+
+  test('two networks whose numbers in the database are equal are refused', async () => {
+    const names = ['devnet', ...Array.from({ length: 5000 }, (_, at) => `other-${at}`)]
+    const same = names.findLast((name) => networkId(name) === networkId('devnet'))
+    assert.ok(same && same !== 'devnet')
+    const problems = await problemsOf(`validators: { networks: { devnet: {}, ${same}: {} } }\n`)
+    assert.match(problems.join(), new RegExp(`${same} has the same number in the database as devnet; choose another`))
   })
 
   test('an empty variable counts as not set', async () => {

@@ -16,6 +16,7 @@ import { duplicateProblems } from './settings/duplicate-problems.ts'
 import { fxProblems } from './settings/fx.ts'
 import { takeoverProblems } from './settings/fx-sources.ts'
 import { textFor } from './settings/server.ts'
+import { networkProblems } from './settings/validators.ts'
 import { type Settings, SettingsSchema } from './settings.ts'
 
 export const defaultFile = 'tetrad.yaml'
@@ -299,5 +300,6 @@ const problemsBeyondSchema = ({ aliases, fx, explorer, store, validators, market
     ['validators', 'programmes'],
     'name',
   ),
+  ...networkProblems(validators),
   ...duplicateProblems(idsOf(markets.feeds), ['markets', 'feeds'], 'id'),
 ]

@@ -1,5 +1,6 @@
 // The paths of a server outside the contract: health, the OpenAPI document, downloads of label lists, coverage, MCP and the
 // console.
+
 import type { HistoryRecorder } from '#admin/history.ts'
 import type { ProgressBoard } from '#admin/progress.ts'
 import { consoleRoutes } from '#admin/routes.ts'
@@ -10,6 +11,7 @@ import type { App } from '#http/pipeline.ts'
 import type { ExtraRoute, NotFoundPage } from '#http/routes.ts'
 import { type Coverage, coverageRoute } from '#operations/coverage.ts'
 import { openMcpRoute } from '#operations/mcp/mcp-route.ts'
+import { networksOf } from '#runtime/settings/validators.ts'
 import type { AppContext } from '../context.ts'
 import type { Health } from './create-health.ts'
 import type { Authorization } from './open-authorization.ts'
@@ -36,7 +38,10 @@ export async function createRoutes(context: AppContext, app: App, parts: RoutePa
   const { settings } = context
   const { version, health, coverage, metricsHistory, authorization, demoKey } = parts
   const openapiRoute = documentRoute(app, '/openapi.json', () =>
-    openapi({ serverUrl: settings.server.publicUrl || withoutWildcard(parts.url() ?? '') }),
+    openapi({
+      serverUrl: settings.server.publicUrl || withoutWildcard(parts.url() ?? ''),
+      networks: networksOf(settings),
+    }),
   )
   const { routes: ofConsole, notFoundPage } = consoleRoutes(context, {
     ...{ version, coverage, metricsHistory, demoKey },

@@ -18,8 +18,9 @@ import {
   Text,
   Type,
   Whole,
+  withDefault,
 } from '../kit.ts'
-import { type Network, networks } from './networks.ts'
+import { type Network, networkNamePattern, networks } from './networks.ts'
 import {
   figureDescriptions,
   metadataDescriptions,
@@ -43,7 +44,19 @@ export const IndexOrPubkey = PatternText(
   'be a validator index, or a public key of 96 hexadecimal digits with or without 0x',
   { description: 'Validator index, or public key with or without 0x.' },
 )
-export const network = choice(networks, 'mainnet', 'The beacon chain network.')
+/** A server accepts the names that it has (`withNetworks`). */
+export const network = withDefault(
+  Type.Unsafe<Network>({
+    type: 'string',
+    pattern: networkNamePattern,
+    'x-must': 'be mainnet, hoodi, holesky or another network of the server',
+    examples: networks,
+    description:
+      'The beacon chain network: mainnet, hoodi, holesky, or another one that the server has. ' +
+      'Its `/openapi.json` lists them.',
+  }),
+  'mainnet',
+)
 const moment = (what: string) =>
   Type.String({
     minLength: 1,

@@ -31,6 +31,7 @@ const tones: Readonly<Record<StreamView['status'], string>> = {
   stale: 'bad',
   gaps: 'bad',
   'on demand': '',
+  waiting: '',
   'not syncing': '',
 }
 

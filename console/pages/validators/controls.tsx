@@ -1,17 +1,21 @@
 // Controls for network, granularity and range. Every choice is part of the address, so it can be bookmarked and shared.
 import { useState } from 'preact/compat'
-import { networks } from '#api/contract/wire/networks.ts'
 import { Choice, TextField } from '../../parts/controls.tsx'
+import { useNetworks } from './use-networks.ts'
 import { type Granularity, granularities, type Span, spans, type ValidatorsView } from './view.ts'
 
-export const NetworkChoice = ({ view, onView }: Pick<ViewControlsProps, 'view' | 'onView'>) => (
-  <Choice
-    label="Network"
-    value={view.network}
-    options={networks}
-    onChoose={(network) => onView({ ...view, network, day: undefined })}
-  />
-)
+export function NetworkChoice({ view, onView }: Pick<ViewControlsProps, 'view' | 'onView'>) {
+  const known = useNetworks()
+  const options = known.includes(view.network) ? known : [...known, view.network]
+  return (
+    <Choice
+      label="Network"
+      value={view.network}
+      options={options}
+      onChoose={(network) => onView({ ...view, network, day: undefined })}
+    />
+  )
+}
 
 const spanLabel = (span: Span | 'dates'): string =>
   span === 'all' ? 'All days' : span === 'dates' ? 'Custom dates' : `Last ${span} days`

@@ -10,6 +10,7 @@ import { ShortHex } from '../../parts/short-hex.tsx'
 import { hrefOf } from '../../route.ts'
 import { useEndpoint } from '../../use-endpoint.ts'
 import { type ChainClock, unixOf } from './chain-clock.ts'
+import { useExecutionChain } from './use-networks.ts'
 
 interface IdentityProps {
   readonly metadata: ValidatorMetadata
@@ -60,18 +61,17 @@ export function Identity({ metadata, network, clock }: IdentityProps) {
 
 const Unknown = () => <span className="soft">unknown</span>
 
-/** The execution chain of each network, where deposits are made. */
-const chains: Readonly<Record<Network, string>> = { mainnet: '1', hoodi: '560048', holesky: '17000' }
 const addressesMax = 8
 
 export function ValidatorAddresses({ metadata, network }: Omit<IdentityProps, 'clock'>) {
   const deposits = metadata.depositAddresses ?? []
+  const chain = useExecutionChain(network)
   return (
     <Card id="addresses" title="Deposit and withdrawal addresses">
       <h3>Deposit addresses</h3>
       {deposits.length === 0 && <p className="soft">No deposit address is known.</p>}
       {deposits.slice(0, addressesMax).map((address) => (
-        <FundedAddress key={address} address={address} chainid={chains[network]} />
+        <DepositAddress key={address} address={address} chain={chain} />
       ))}
       {deposits.length > addressesMax && (
         <p className="soft">{deposits.length - addressesMax} more addresses are not shown.</p>
@@ -80,11 +80,15 @@ export function ValidatorAddresses({ metadata, network }: Omit<IdentityProps, 'c
       {metadata.withdrawalAddress === null ? (
         <p className="soft">None: the validator still has BLS withdrawal credentials (0x00).</p>
       ) : (
-        <FundedAddress address={metadata.withdrawalAddress} chainid={chains[network]} />
+        <DepositAddress address={metadata.withdrawalAddress} chain={chain} />
       )}
     </Card>
   )
 }
+
+/** With its first funding, if the chain is known. */
+const DepositAddress = ({ address, chain }: { readonly address: string; readonly chain: string | undefined }) =>
+  chain === undefined ? <code>{address}</code> : <FundedAddress address={address} chainid={chain} />
 
 /** An address and its first funding. If that is unknown, this page still works, so no error is shown. */
 function FundedAddress({ address, chainid }: { readonly address: string; readonly chainid: string }) {

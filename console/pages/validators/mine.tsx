@@ -197,13 +197,11 @@ const OpenAlertsOf = ({ texts }: { readonly texts: readonly string[] }) =>
   texts.length === 0 ? (
     <span className="soft">none</span>
   ) : (
-    <>
-      {texts.map((text) => (
-        <span key={text} className="badge bad">
-          {text}
-        </span>
-      ))}
-    </>
+    texts.map((text) => (
+      <span key={text} className="badge bad">
+        {text}
+      </span>
+    ))
   )
 
 /** On the page of a validator. */

@@ -14,5 +14,5 @@ test('the default network is the first with data; mainnet comes first', () => {
 test('a valid network in the address overrides the default', () => {
   assert.equal(parseView(new URLSearchParams('network=holesky'), 'hoodi').network, 'holesky')
   assert.equal(parseView(new URLSearchParams(''), 'hoodi').network, 'hoodi')
-  assert.equal(parseView(new URLSearchParams('network=moon'), 'hoodi').network, 'hoodi')
+  assert.equal(parseView(new URLSearchParams('network=Moon'), 'hoodi').network, 'hoodi')
 })

@@ -6,10 +6,11 @@ import { readJson } from '../../http.ts'
 
 type Streams = readonly Pick<StreamView, 'group' | 'name'>[]
 
-export const defaultNetwork = (streams: Streams): Network =>
-  networks.find((network) =>
-    streams.some(({ group, name }) => group === 'validators' && name === `network ${network}`),
-  ) ?? networks[0]
+/** The first network that has a stream; those of the specification come first. */
+export function defaultNetwork(streams: Streams): Network {
+  const found = streams.flatMap(({ group, name }) => (group === 'validators' ? name.replace(/^network /, '') : []))
+  return networks.find((network) => found.includes(network)) ?? found[0] ?? networks[0]
+}
 
 /** Undefined while loading; mainnet if loading fails. */
 export function useDefaultNetwork(): Network | undefined {

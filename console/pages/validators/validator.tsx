@@ -1,6 +1,6 @@
 // The page of one validator: a verdict, effectiveness over time, duties of a day, rewards, then who it is.
 import { useMemo } from 'preact/compat'
-import { type Network, networks } from '#api/contract/wire/networks.ts'
+import type { Network } from '#api/contract/wire/networks.ts'
 import type { ValidatorMetadata } from '#api/contract/wire/validators-metadata.ts'
 import { validatorStatus } from '#shared/validator-status.ts'
 import { isNotFound } from '../../parts/failures.ts'
@@ -22,6 +22,7 @@ import { NetworkComparison } from './network-comparison.tsx'
 import { OverTime, type OverTimeProps } from './over-time.tsx'
 import { Rewards } from './rewards.tsx'
 import { StatusBadge } from './status-badge.tsx'
+import { useNetworks } from './use-networks.ts'
 import { VerdictCard } from './verdict-card.tsx'
 import { boundsOf, queryOf, type ValidatorsView } from './view.ts'
 
@@ -57,7 +58,7 @@ export function Validator({ id, view }: { readonly id: string; readonly view: Va
 }
 
 function ValidatorNotFound({ id, network }: { readonly id: string; readonly network: Network }) {
-  const others = networks.filter((other) => other !== network)
+  const others = useNetworks().filter((other) => other !== network)
   return (
     <>
       <h1>Validator {id} not found</h1>

@@ -17,7 +17,7 @@ test('parsing the query of a view returns the same view', () => {
 test('invalid values in the query are replaced by defaults', () => {
   assert.deepEqual(
     view(
-      'network=moon&granularity=minute&days=martian&last=8&from=yesterday&to=2026-13-40&plot=all&amounts=lent&day=-1',
+      'network=Moon&granularity=minute&days=martian&last=8&from=yesterday&to=2026-13-40&plot=all&amounts=lent&day=-1',
     ),
     view(),
   )

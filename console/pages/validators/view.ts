@@ -1,5 +1,5 @@
 // Network, granularity, range and plots of the validators page, parsed from the query of the address and back.
-import { type Network, networks } from '#api/contract/wire/networks.ts'
+import { isNetworkName, type Network } from '#api/contract/wire/networks.ts'
 import type { EffectivenessRecord } from '#api/contract/wire/validators.ts'
 
 export const granularities = ['hour', 'day', 'week', 'month', 'quarter', 'year'] as const
@@ -47,6 +47,9 @@ const defaultView: ValidatorsView = {
 const oneOf = <T extends string>(values: readonly T[], text: string | null, fallback: T): T =>
   values.find((value) => value === text) ?? fallback
 
+const networkIn = (text: string | null): Network | undefined =>
+  text !== null && isNetworkName(text) ? text : undefined
+
 const isoDate = /^\d{4}-\d\d-\d\d$/
 const dateIn = (query: URLSearchParams, name: string): string => {
   const text = query.get(name) ?? ''
@@ -57,7 +60,7 @@ const dayIn = (text: string | null): number | undefined =>
   text !== null && /^\d{1,9}$/.test(text) ? Number(text) : undefined
 
 export const parseView = (query: URLSearchParams, defaultNetwork: Network = defaultView.network): ValidatorsView => ({
-  network: oneOf(networks, query.get('network'), defaultNetwork),
+  network: networkIn(query.get('network')) ?? defaultNetwork,
   granularity: oneOf(granularities, query.get('granularity'), defaultView.granularity),
   utc: query.get('days') === 'utc',
   last: oneOf(spans, query.get('last'), defaultView.last),

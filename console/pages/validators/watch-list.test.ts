@@ -13,7 +13,7 @@ test('validators are added once, sorted, up to a maximum, and removed', () => {
 test('a stored list that is not valid is ignored', () => {
   assert.deepEqual(parseWatchList(null), {})
   for (const text of ['{', '7', 'null', '[1]']) assert.deepEqual(parseWatchList(text), {})
-  assert.deepEqual(parseWatchList('{"mainnet":[3,"x",-1,3,1.5],"other":[1],"hoodi":2}'), { mainnet: [3] })
+  assert.deepEqual(parseWatchList('{"mainnet":[3,"x",-1,3,1.5],"Other":[1],"hoodi":2}'), { mainnet: [3] })
 })
 
 test('indices are read from a text, or not at all', () => {

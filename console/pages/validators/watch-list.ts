@@ -1,5 +1,5 @@
 // The validators that somebody watches on the page "My validators", kept in the browser, by network.
-import { type Network, networks } from '#api/contract/wire/networks.ts'
+import { isNetworkName, type Network } from '#api/contract/wire/networks.ts'
 
 export const watchedMax = 100
 
@@ -15,9 +15,8 @@ export function parseWatchList(text: string | null): WatchList {
   try {
     const stored: unknown = JSON.parse(text ?? '{}')
     if (typeof stored !== 'object' || stored === null) return {}
-    const lists = networks.flatMap((network) => {
-      const indices: unknown = (stored as Record<string, unknown>)[network]
-      return Array.isArray(indices) ? [[network, uniqueIndices(indices.filter(isIndex))]] : []
+    const lists = Object.entries(stored).flatMap(([network, indices]: [string, unknown]) => {
+      return isNetworkName(network) && Array.isArray(indices) ? [[network, uniqueIndices(indices.filter(isIndex))]] : []
     })
     return Object.fromEntries(lists)
   } catch {

@@ -1,12 +1,12 @@
 // The dataset of validator duties: a row per validator and UTC day, from packed chunks.
-import { type Network, networks } from '#api/contract/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import type { DateNumber } from '#core/calendar.ts'
 import { type ChainTime, type Epoch, type Epochs, overlap, type UtcDay, utcDays } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
 import type { Duties } from '#storage/duties.ts'
 import { coveredEpochs } from '#validators/duties/coverage.ts'
 import { type DayPart, partsIn } from '#validators/duties/layout.ts'
-import { storedTime } from '#validators/duties/networks.ts'
+import { storedNetworks, storedTime } from '#validators/duties/networks.ts'
 import { queryDuties } from '#validators/duties/store.ts'
 import { type Measure, measures } from '#validators/method/measures.ts'
 import { type Dataset, datasetColumns, type Row, type TimeRange } from './dataset.ts'
@@ -58,7 +58,7 @@ export function openDutiesTable(duties: Duties, range: TimeRange): Dataset {
 
 async function planDuties(duties: Duties, range: TimeRange): Promise<readonly DutiesPlan[]> {
   const plans: DutiesPlan[] = []
-  for (const network of networks) {
+  for (const network of await storedNetworks(duties)) {
     const time = await storedTime(duties, network)
     const covered = (await coveredEpochs(duties, network)) as Epochs[]
     const [first, last] = [covered[0], covered.at(-1)]

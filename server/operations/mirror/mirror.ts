@@ -6,7 +6,7 @@
 // 2. Changes of past days (a filled gap, a repair, an added validator) are in the table duty_changes. Units that were
 //    sent before the change are sent again with a higher version.
 // 3. The mirror only reads duties, in small queries. Ingest never waits for it.
-import { type Network, networks } from '#api/contract/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { type ChainTime, epochStartMs } from '#core/chain-time.ts'
 import { type Range, within } from '#core/ranges.ts'
 import type { Context } from '#http/context.ts'
@@ -15,7 +15,7 @@ import type { StateReader } from '#storage/state.ts'
 import { coveredEpochs } from '#validators/duties/coverage.ts'
 import { hourEpochs } from '#validators/duties/hours.ts'
 import { epochsOfUnit, levels } from '#validators/duties/layout.ts'
-import { storedTime } from '#validators/duties/networks.ts'
+import { storedNetworks, storedTime } from '#validators/duties/networks.ts'
 import { countChanges, lastRevision, nextChange } from '#validators/duties/past-changes.ts'
 import type { ClickhouseClient } from './clickhouse-client.ts'
 import { createStatement, dailyTable, hourlyTable, type MirrorTable } from './mirror-tables.ts'
@@ -82,7 +82,7 @@ export async function sendNext(
 
 async function findStreams(context: Pick<Context, 'duties' | 'settings'>): Promise<readonly Stream[]> {
   const streams: Stream[] = []
-  for (const network of networks) {
+  for (const network of await storedNetworks(context.duties)) {
     const time = await storedTime(context.duties, network)
     if (time) streams.push(...mirrorTables(context).map((table) => ({ table, network, time })))
   }

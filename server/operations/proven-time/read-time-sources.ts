@@ -5,10 +5,12 @@
 //    that count from their receipt. Final blocks count wherever their node runs, because the validators of a chain accept
 //    no block from the future.
 // 2. What comes from one host is one source.
-import { type Network, networks } from '#api/contract/wire/validators.ts'
+
+import type { Network } from '#api/contract/wire/validators.ts'
 import { type Epoch, epochStartMs } from '#core/chain-time.ts'
 import { findNode } from '#explorer/nodes.ts'
 import type { FxSource } from '#runtime/settings/fx.ts'
+import { networkSettings, networksOf } from '#runtime/settings/validators.ts'
 import type { AppContext } from '#server/context.ts'
 import { readRemoteTime } from '#sources/remote-time.ts'
 import { coverageOf } from '#storage/coverage.ts'
@@ -36,7 +38,7 @@ export async function readTimeSources(context: TimeSourceContext): Promise<reado
   const hosts = new Map(remote.map((url) => [hostOf(url), url]))
   const readings = await Promise.allSettled([
     ...explorer.chains.slice(0, chainsMax).map(({ id }) => readChainTime(context, id)),
-    ...networks.map((network) => readNetworkTime(context, network)),
+    ...networksOf(context.settings).map((network) => readNetworkTime(context, network)),
     ...fx.sources.map((source) => readRateTime(context, source)),
     ...[...hosts.values()].slice(0, hostsMax).map(readHostTime),
     readDatabaseTime(context),
@@ -58,7 +60,7 @@ async function readNetworkTime({ duties, settings }: TimeSourceContext, network:
   return (
     last && {
       source: `network ${network}`,
-      atMs: epochStartMs(settings.validators.networks[network], last.until as Epoch),
+      atMs: epochStartMs(networkSettings(settings, network), last.until as Epoch),
     }
   )
 }

@@ -1,6 +1,11 @@
 // Settings of group C: the chain time of each network, and the nodes that its duties are read from.
+
 import { oneOf, PatternText, type Static, Type, withDefault } from '#api/contract/kit.ts'
-import { type KnownChain, knownChains } from '#core/known-chains.ts'
+import { type Network, networkNamePattern, networks } from '#api/contract/wire/networks.ts'
+import { invalid, type Problem } from '#core/fault.ts'
+import { networkId } from '#core/network-id.ts'
+import { recordFrom } from '#core/record-from.ts'
+import type { ChainPins } from './chain-pins.ts'
 import { Rpc } from './explorer.ts'
 import { boolean, integer, list, section, text, wholeNumber } from './server.ts'
 import { webhooksSettings } from './webhooks.ts'
@@ -45,87 +50,114 @@ const beaconSettings = section(
 export const watchNamePattern = '^(\\d{1,10}|0x[0-9a-fA-F]{96}|0x[0-9a-fA-F]{40})$'
 export const watchNamesMax = 100_000
 
-const network = ({ genesisUnix }: KnownChain, chainId: string) =>
-  section(
-    {
-      genesisUnix: wholeNumber(
-        genesisUnix,
-        'Genesis, Unix seconds. Nodes with another genesis are refused. Set it to read a chain of your own.',
-      ),
-      genesisRoot: text(
-        '',
-        'Genesis validators root. Nodes with another one are refused. Empty: that of the known network, unless ' +
-          '`genesisUnix` is changed.',
-        { pattern: '^(0x[0-9a-f]{64})?$' },
-      ),
-      slotSeconds: wholeNumber(12, 'Seconds per slot.', 1),
-      slotsPerEpoch: wholeNumber(32, 'Slots per epoch.', 1),
-      epochsPerHour: wholeNumber(9, 'Epochs per chain hour.', 1),
-      epochsPerDay: wholeNumber(225, 'Epochs per chain day.', 1),
-      states: withDefault(
-        oneOf(['computed', 'node'], {
-          description:
-            'Where the states of validators come from. `computed`: one state of a node is the beginning, and all later ' +
-            'ones are computed from blocks and proven by their roots. `node`: the state of every epoch is read from a ' +
-            'node that has all of them; for networks whose rules Tetrad cannot compute.',
+const network = section(
+  {
+    genesisUnix: wholeNumber(
+      0,
+      'Genesis, Unix seconds. Nodes with another genesis are refused. 0: that of the known chain of this name, ' +
+        'otherwise that of the nodes.',
+    ),
+    genesisRoot: text(
+      '',
+      'Genesis validators root. Nodes with another one are refused. Empty: that of the known chain of this name, ' +
+        'unless `genesisUnix` is another one; otherwise that of the nodes.',
+      { pattern: '^(0x[0-9a-f]{64})?$' },
+    ),
+    slotSeconds: wholeNumber(0, 'Seconds per slot. 0: as the nodes report.'),
+    slotsPerEpoch: wholeNumber(0, 'Slots per epoch. 0: as the nodes report.'),
+    epochsPerHour: wholeNumber(0, 'Epochs per chain hour. 0: as many as fit into an hour, 9 on mainnet.'),
+    epochsPerDay: wholeNumber(0, 'Epochs per chain day. 0: as many as fit into a day, 225 on mainnet.'),
+    states: withDefault(
+      oneOf(['computed', 'node'], {
+        description:
+          'Where the states of validators come from. `computed`: one state of a node is the beginning, and all later ' +
+          'ones are computed from blocks and proven by their roots. `node`: the state of every epoch is read from a ' +
+          'node that has all of them; for networks whose rules Tetrad cannot compute.',
+      }),
+      'computed',
+    ),
+    verifySignatures: boolean(
+      true,
+      'Whether the signatures of blocks are verified while states are computed. If not, the nodes are trusted that the ' +
+        'blocks are signed; their effects are verified all the same.',
+    ),
+    beacon: beaconSettings,
+    execution: section(
+      {
+        chainId: text('', 'Chain id of the execution layer. Empty: as the beacon nodes report.', {
+          pattern: '^([1-9]\\d{0,18})?$',
         }),
-        'computed',
-      ),
-      verifySignatures: boolean(
-        true,
-        'Whether the signatures of blocks are verified while states are computed. If not, the nodes are trusted that the ' +
-          'blocks are signed; their effects are verified all the same.',
-      ),
-      beacon: beaconSettings,
-      execution: section(
-        {
-          chainId: text(chainId, 'Chain id of the execution layer.', { pattern: '^[1-9]\\d{0,18}$' }),
-          rpc: list(
-            Rpc,
-            16,
-            'Execution nodes for priority fees, builder payments and deposit addresses, as entries or as URLs. Empty: these ' +
-              'fields are unknown.',
-          ),
-          feeRecipients: list(
-            Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' }),
-            1000,
-            'Addresses that your validators registered with builders as fee recipients. A payment to one of them ' +
-              "counts like a payment to the proposer's withdrawal address.",
-          ),
-        },
-        'Execution nodes.',
-      ),
-      watch: list(
-        Type.String({ pattern: watchNamePattern }),
-        watchNamesMax,
-        'Validators to store: indices, public keys or withdrawal addresses. Empty: all validators.',
-      ),
-      watchFile: text(
-        '',
-        'File with more validators to store, one index, public key or withdrawal address per line. A relative ' +
-          'path starts at the working directory. The file is read again when it changes. Empty: none.',
-        { maxLength: 4096 },
-      ),
-      watchPastDays: integer(
-        7,
-        0,
-        10_000,
-        'Chain days to read again for a validator that is added to the watch list, as far as a node has their ' +
-          'states. A day costs as much as reading it for the first time. 0: none.',
-      ),
-      showProvisional: boolean(
-        false,
-        'Whether responses about one validator include epochs that are not final yet, marked with ' +
-          '`x-tetrad-finality: head`. They are computed for the watch list; without one, only in networks of at most ' +
-          '20 000 validators. The server needs about twice the memory for processing epochs. Until the first final epoch ' +
-          'is stored, responses about a validator are 503.',
-      ),
-      hoursKeptDays: wholeNumber(90, 'Chain days to keep hourly figures. 0: forever. Daily figures are never deleted.'),
-      missedKeptDays: wholeNumber(400, 'Chain days to keep single late, wrong and missing duties. 0: forever.'),
-    },
-    'One network. If a beacon node is configured, slots are read from it, and its genesis is compared.',
-  )
-export type NetworkSettings = Static<ReturnType<typeof network>>
+        rpc: list(
+          Rpc,
+          16,
+          'Execution nodes for priority fees, builder payments and deposit addresses, as entries or as URLs. Empty: these ' +
+            'fields are unknown.',
+        ),
+        feeRecipients: list(
+          Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' }),
+          1000,
+          'Addresses that your validators registered with builders as fee recipients. A payment to one of them ' +
+            "counts like a payment to the proposer's withdrawal address.",
+        ),
+      },
+      'Execution nodes.',
+    ),
+    watch: list(
+      Type.String({ pattern: watchNamePattern }),
+      watchNamesMax,
+      'Validators to store: indices, public keys or withdrawal addresses. Empty: all validators.',
+    ),
+    watchFile: text(
+      '',
+      'File with more validators to store, one index, public key or withdrawal address per line. A relative ' +
+        'path starts at the working directory. The file is read again when it changes. Empty: none.',
+      { maxLength: 4096 },
+    ),
+    watchPastDays: integer(
+      7,
+      0,
+      10_000,
+      'Chain days to read again for a validator that is added to the watch list, as far as a node has their ' +
+        'states. A day costs as much as reading it for the first time. 0: none.',
+    ),
+    showProvisional: boolean(
+      false,
+      'Whether responses about one validator include epochs that are not final yet, marked with ' +
+        '`x-tetrad-finality: head`. They are computed for the watch list; without one, only in networks of at most ' +
+        '20 000 validators. The server needs about twice the memory for processing epochs. Until the first final epoch ' +
+        'is stored, responses about a validator are 503.',
+    ),
+    hoursKeptDays: wholeNumber(90, 'Chain days to keep hourly figures. 0: forever. Daily figures are never deleted.'),
+    missedKeptDays: wholeNumber(400, 'Chain days to keep single late, wrong and missing duties. 0: forever.'),
+  },
+  'One network. If a beacon node is configured, slots are read from it, and its genesis is compared.',
+)
+export type NetworkSettings = Static<typeof network> & {
+  /** What the operator has set, once the other members are those of the chain. */
+  readonly pins?: ChainPins
+}
+
+/** Those of the specification are always there. */
+export type NetworksSettings = Readonly<Record<(typeof networks)[number], NetworkSettings>> &
+  Readonly<Record<string, NetworkSettings>>
+
+interface WithNetworks {
+  readonly validators: { readonly networks: NetworksSettings }
+}
+
+/** The names of all networks: those of the specification, then the others of the configuration. */
+export const networksOf = ({ validators }: WithNetworks): readonly Network[] => [
+  ...networks,
+  ...Object.keys(validators.networks).filter((name) => !networks.some((known) => known === name)),
+]
+
+/** Throws if the configuration does not have the network. */
+export function networkSettings(settings: WithNetworks, network: Network): NetworkSettings {
+  const found = settings.validators.networks[network]
+  if (found) return found
+  const names = networksOf(settings).join(', ')
+  throw invalid(['network'], `must be one of ${names}; others are added to validators.networks`, network)
+}
 
 /** Whether only some validators are stored. */
 export const hasWatchList = ({ watch, watchFile }: Pick<NetworkSettings, 'watch' | 'watchFile'>): boolean =>
@@ -133,15 +165,40 @@ export const hasWatchList = ({ watch, watchFile }: Pick<NetworkSettings, 'watch'
 
 export const validatorsSettings = section(
   {
-    networks: section(
-      {
-        mainnet: network(knownChains.mainnet, '1'),
-        hoodi: network(knownChains.hoodi, '560048'),
-        holesky: network(knownChains.holesky, '17000'),
-      },
-      'Networks, by the name that requests use.',
+    networks: withDefault(
+      Type.Unsafe<NetworksSettings>(
+        Type.Object(
+          recordFrom(networks, () => network),
+          {
+            additionalProperties: false,
+            patternProperties: { [networkNamePattern]: network },
+            description:
+              'Networks, by the name that requests use: those of the specification, and any other one of lower-case ' +
+              'letters, digits and hyphens.',
+          },
+        ),
+      ),
+      {} as never,
     ),
     ...webhooksSettings,
   },
   'Validator ratings.',
 )
+
+/** Names that are not in `networks`, and two names with the same number in the database. */
+export function networkProblems(settings: Static<typeof validatorsSettings>): Problem[] {
+  const names = networksOf({ validators: settings })
+  const unknown = (['expectedFeeRecipients', 'programmes', 'relays'] as const).flatMap((list) =>
+    settings[list].flatMap(({ network }, at) =>
+      names.includes(network)
+        ? []
+        : [{ at: ['validators', list, String(at), 'network'], message: `must be one of ${names.join(', ')}` }],
+    ),
+  )
+  const same = names.flatMap((name, at) => {
+    const earlier = names.slice(0, at).find((other) => networkId(other) === networkId(name))
+    const message = `has the same number in the database as ${earlier}; choose another name`
+    return earlier === undefined ? [] : [{ at: ['validators', 'networks', name], message }]
+  })
+  return [...unknown, ...same]
+}

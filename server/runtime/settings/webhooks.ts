@@ -1,7 +1,7 @@
 // Settings of alerts about watched validators: webhooks, and what the blocks of these validators are compared with.
 
 import { oneOf, PatternText, type Static, Type, withDefault } from '#api/contract/kit.ts'
-import { networks } from '#api/contract/wire/validators.ts'
+import { type Network, networkNamePattern } from '#api/contract/wire/networks.ts'
 import { comparedDaysMax, comparedFigures } from '#api/contract/wire/validators-comparison.ts'
 import { integer, list, object, wholeNumber } from './server.ts'
 
@@ -42,8 +42,11 @@ export const Webhook = object({
 })
 export type WebhookSettings = Static<typeof Webhook>
 
+const NetworkName = (description: string) =>
+  Type.Unsafe<Network>({ type: 'string', pattern: networkNamePattern, description })
+
 const ExpectedFeeRecipients = object({
-  network: oneOf(networks, { description: 'Network of the validators.' }),
+  network: NetworkName('Network of the validators.'),
   pool: Type.Optional(Type.String({ description: 'Only validators of this pool.' })),
   operator: Type.Optional(Type.String({ description: 'Only validators whose first node operator this is.' })),
   validators: Type.Optional(
@@ -58,7 +61,7 @@ const ExpectedFeeRecipients = object({
 export type ExpectedFeeRecipients = Static<typeof ExpectedFeeRecipients>
 
 const Programme = object({
-  network: oneOf(networks, { description: 'Network of the validators.' }),
+  network: NetworkName('Network of the validators.'),
   name: Type.String({ pattern: '^[a-z0-9-]{1,32}$', description: 'Name in responses, alerts and metrics.' }),
   figure: withDefault(oneOf(comparedFigures, { description: 'Figure that must be above the threshold.' }), 'uptime'),
   basisPoints: integer(
@@ -77,7 +80,7 @@ const Programme = object({
 export type Programme = Static<typeof Programme>
 
 const Relay = object({
-  network: oneOf(networks, { description: 'Network of the relay.' }),
+  network: NetworkName('Network of the relay.'),
   url: PatternText('^https?://', 'begin with http:// or https://', {
     format: 'uri',
     description: 'URL of the relay, without a path. Its data API must be public.',

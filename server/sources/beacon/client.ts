@@ -87,8 +87,7 @@ export function refuseOtherChain(
   identity: ChainIdentity,
   expected: Partial<ChainIdentity> | undefined,
 ): void {
-  const isOther = (key: keyof ChainIdentity) => expected?.[key] !== undefined && expected[key] !== identity[key]
-  const mismatch = (Object.keys(identity) as (keyof ChainIdentity)[]).find(isOther)
+  const mismatch = expected && findDifference(identity, expected)
   if (!mismatch) return
   const name = nameOfChain(identity)
   throw new OtherChainError(
@@ -96,6 +95,12 @@ export function refuseOtherChain(
       `${expected?.[mismatch]}; use a node of ${network}, or correct validators.networks.${network}`,
   )
 }
+
+/** Compares what both state. */
+const findDifference = (identity: ChainIdentity, expected: Partial<ChainIdentity>): keyof ChainIdentity | undefined =>
+  (Object.keys(identity) as (keyof ChainIdentity)[]).find(
+    (key) => expected[key] !== undefined && identity[key] !== undefined && expected[key] !== identity[key],
+  )
 
 const attemptsPerNode = 3
 const attemptsMin = 5
@@ -108,12 +113,30 @@ export function openBeacon(options: BeaconOptions): Beacon {
     refuseOtherChain(options.network, chain.identity, known?.identity ?? options.identity)
     return chain
   }
+  /** Nothing says which chain is the right one, so all nodes that respond must be on the same one. */
+  async function refuseDifferentChains(signal: AbortSignal | undefined): Promise<void> {
+    const answers = await Promise.all(
+      all.map(async (node) => ({ node, chain: await chainOf(node, signal).catch(() => undefined) })),
+    )
+    const [first, ...others] = answers.flatMap(({ node, chain }) => (chain ? [{ node, chain }] : []))
+    for (const { node, chain } of others) {
+      const key = first && findDifference(chain.identity, first.chain.identity)
+      if (!first || !key) continue
+      throw new OtherChainError(
+        `${options.network}: its nodes are on different chains: ${key} is ${first.chain.identity[key]} at ` +
+          `${first.node.name}, and ${chain.identity[key]} at ${node.name}; remove one of them from ` +
+          `validators.networks.${options.network}.beacon.urls`,
+      )
+    }
+  }
   const viewOf = (nodes: readonly BeaconEndpoint[]): Beacon => {
     const tryNodes = <T>(work: (node: BeaconEndpoint) => Promise<T>, signal?: AbortSignal) =>
       tryNodesInOrder(nodes, options, work, signal)
     return {
       async chain(signal) {
-        known ??= await tryNodes((node) => chainOf(node, signal), signal)
+        if (known) return known
+        if (nodes.length > 1 && options.identity?.genesisRoot === undefined) await refuseDifferentChains(signal)
+        known = await tryNodes((node) => chainOf(node, signal), signal)
         return known
       },
       request: (request, read, signal) =>

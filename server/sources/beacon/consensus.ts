@@ -1,7 +1,7 @@
 // The constants of the consensus rules that differ between networks, as a node lists them in `/eth/v1/config/spec`.
 // Values that a node omits default to those of mainnet.
 import { recordFrom } from '#core/record-from.ts'
-import { readDueTimes, slotSecondsOf } from './slot-timing.ts'
+import { readDueTimes, refuseSlotSchedule, slotSecondsOf } from './slot-timing.ts'
 
 /** In chronological order. Blocks of other forks are rejected. */
 export const forks = ['phase0', 'altair', 'bellatrix', 'capella', 'deneb', 'electra', 'fulu', 'gloas'] as const
@@ -58,8 +58,10 @@ export function readRules(spec: Readonly<Record<string, unknown>>) {
   const ifListed = (name: string) => (spec[name] == null ? undefined : positive(name, 0))
   // A node that does not list a fork does not support it.
   const forkEpoch = (fork: string) => figure(`${fork.toUpperCase()}_FORK_EPOCH`, Number.POSITIVE_INFINITY)
+  const slotSeconds = slotSecondsOf(ifListed('SLOT_DURATION_MS'), ifListed('SECONDS_PER_SLOT'))
+  refuseSlotSchedule(spec.SLOT_DURATION_SCHEDULE, slotSeconds)
   return {
-    slotSeconds: slotSecondsOf(ifListed('SLOT_DURATION_MS'), ifListed('SECONDS_PER_SLOT')),
+    slotSeconds,
     dueTimes: readDueTimes(figure, forkEpoch),
     slotsPerEpoch: positive('SLOTS_PER_EPOCH', 32),
     /** First epoch of each fork; Infinity if it is not scheduled. */

@@ -22,6 +22,8 @@ export interface ChainIdentity {
   readonly genesisRoot: string
   readonly slotSeconds: number
   readonly slotsPerEpoch: number
+  /** Undefined: the node does not report it. */
+  readonly executionChainId?: string | undefined
 }
 
 export interface Chain {
@@ -114,13 +116,15 @@ export class BeaconEndpoint {
     const genesis = readFields(await this.#confirmedJson('/eth/v1/beacon/genesis', signal), 'genesis')
     const spec = readFields(await this.#confirmedJson('/eth/v1/config/spec', signal), 'spec')
     const rules = rulesOf(spec)
+    const deposits = depositsOf(spec)
     const identity = {
       genesisUnix: figureOf(genesis.genesis_time, 'genesis_time'),
       genesisRoot: hexOf(genesis.genesis_validators_root, 'genesis_validators_root', 32),
       slotSeconds: rules.slotSeconds,
       slotsPerEpoch: rules.slotsPerEpoch,
+      ...(deposits && { executionChainId: deposits.chainId }),
     }
-    this.#chain = { identity, rules, spec, deposits: depositsOf(spec) }
+    this.#chain = { identity, rules, spec, deposits }
     return this.#chain
   }
 

@@ -37,3 +37,13 @@ test('the basis points of the node apply, those that it omits are those of mainn
   assert.deepEqual([dueMs(rules, 'attestation', 0), dueMs(rules, 'payloadAttestation', 0)], [3000, 7500])
   assert.throws(() => readRules({ ATTESTATION_DUE_BPS: '10001' }), /ATTESTATION_DUE_BPS is 10001/)
 })
+
+test('a node that schedules another length of slots is refused, with the epoch', () => {
+  const rules = (schedule: unknown) => readRules({ SECONDS_PER_SLOT: '12', SLOT_DURATION_SCHEDULE: schedule })
+  const entry = (EPOCH: string, SLOT_DURATION_MS: string) => ({ EPOCH, SLOT_DURATION_MS })
+  for (const schedule of [undefined, [], [entry('0', '12000')], [entry('18446744073709551615', '6000')]])
+    assert.equal(rules(schedule).slotSeconds, 12)
+  const reason = /changes slots to 6000 ms at epoch 500000\. This version .* update Tetrad/
+  assert.throws(() => rules([entry('0', '12000'), entry('500000', '6000')]), reason)
+  assert.throws(() => rules([{ FORK: 'x' }]), /has the entry \{"FORK":"x"\}/)
+})

@@ -55,3 +55,27 @@ export function slotSecondsOf(durationMs: number | undefined, seconds: number | 
   if (durationMs % 1000 !== 0) throw new Error(`SLOT_DURATION_MS is ${durationMs}; slots must be whole seconds`)
   return durationMs / 1000
 }
+
+const figurePattern = /^\d{1,20}$/
+
+/**
+ * Throws if a list `SLOT_DURATION_SCHEDULE` (EIP-8198) changes the length of slots. Chain time has one length for all
+ * epochs (core/chain-time.ts), so every date from such an epoch on would be wrong.
+ */
+export function refuseSlotSchedule(schedule: unknown, slotSeconds: number): void {
+  if (schedule == null) return
+  if (!Array.isArray(schedule)) throw new Error('SLOT_DURATION_SCHEDULE is not a list')
+  for (const entry of schedule as readonly unknown[]) {
+    const { EPOCH: epoch, SLOT_DURATION_MS: durationMs } = (entry ?? {}) as Readonly<Record<string, unknown>>
+    if (![epoch, durationMs].every((value) => typeof value === 'string' && figurePattern.test(value)))
+      throw new Error(
+        `SLOT_DURATION_SCHEDULE has the entry ${JSON.stringify(entry)}, without EPOCH or SLOT_DURATION_MS`,
+      )
+    // FAR_FUTURE_EPOCH means that it is not scheduled.
+    if (Number(epoch) > Number.MAX_SAFE_INTEGER || Number(durationMs) === slotSeconds * 1000) continue
+    throw new Error(
+      `SLOT_DURATION_SCHEDULE changes slots to ${durationMs} ms at epoch ${epoch}. This version of Tetrad does not ` +
+        'support slots that change their length; update Tetrad',
+    )
+  }
+}

@@ -95,12 +95,22 @@ test('each missing capability is detected, and its limitation described', async 
     [{ ...all, traces: ['debug_traceTransaction'] }, 'debug_traceTransaction', /one call per transaction/],
     [{ ...all, stateBlocks: 10 }, 'trace_block', /no historical state/],
     [{ ...all, filterBlocks: 0 }, 'trace_block', /no trace_filter/],
-    [{ ...all, finalized: false }, 'trace_block', /set finalityBlocks/],
   ]
   for (const [capabilities, traces, limitation] of cases) {
     const can = await detect(capabilities)
     assert.equal(can.traces, traces)
     assert.match(describeLimitations(can, probing).join('; '), limitation)
+  }
+})
+
+test('without a final block, a chain is waiting while it is young; later it needs finalityBlocks', async () => {
+  for (const [blocks, isWaiting] of [
+    [100, true],
+    [200, false],
+  ] as const) {
+    const can = await detect({ ...all, finalized: false }, mined(blocks))
+    assert.equal(can.awaitsFinality, isWaiting)
+    assert.equal(describeLimitations(can, probing).join().includes('set finalityBlocks'), !isWaiting)
   }
 })
 

@@ -39,12 +39,17 @@ export interface Capabilities {
   readonly filterBlocks: number
   /** Trace methods that the node has, but that return something else. */
   readonly otherForms: readonly TraceForm[]
+  /** The node knows what a final block is, but has none yet: the chain is young. */
+  readonly awaitsFinality: boolean
   /** False if a test failed with an error that may be temporary. */
   readonly isClear: boolean
 }
 
 const noAddress = `0x${'0'.repeat(40)}`
 const noHash = `0x${'0'.repeat(64)}`
+
+/** Four epochs of mainnet. A chain that finalizes has a final block after three. */
+const youngChainBlocks = 128
 
 /** Attempts for the first call. If it fails, nothing else is tested. */
 const firstAttempts = 2
@@ -132,7 +137,10 @@ export async function detectCapabilities(
     'historical balance': allSucceeded(state),
     'finalized block': allSucceeded(finalized),
   }
-  return { ...formsOf(has), head, filterBlocks, otherForms, isClear }
+  // Chains without finality answer the same for ever.
+  const awaitsFinality =
+    head < youngChainBlocks && finalized.every((outcome) => isNull(outcome) || kindOf(outcome) === 'not found')
+  return { ...formsOf(has), head, filterBlocks, otherForms, awaitsFinality, isClear }
 }
 
 /**
@@ -224,6 +232,7 @@ export function combineCapabilities(all: readonly Capabilities[]): Capabilities 
     head: Math.max(...all.map(({ head }) => head)),
     filterBlocks: Math.max(...all.map(({ filterBlocks }) => filterBlocks)),
     otherForms: traceForms.filter((form) => all.some(({ otherForms }) => otherForms.includes(form))),
+    awaitsFinality: all.some(({ awaitsFinality }) => awaitsFinality),
     isClear: all.every(({ isClear }) => isClear),
   }
 }
@@ -294,7 +303,7 @@ export const indexAdvice = ({ mode }: { readonly mode: 'probe' | 'index' | 'both
 
 /** Describes what does not work because of missing capabilities, and what to do. */
 export function describeLimitations(
-  { has, traces, logs, filterBlocks, otherForms }: Capabilities,
+  { has, traces, logs, filterBlocks, otherForms, awaitsFinality }: Capabilities,
   chain: { readonly mode: 'probe' | 'index' | 'both'; readonly finalityBlocks: number },
 ): string[] {
   const limitations: string[] = []
@@ -327,7 +336,7 @@ export function describeLimitations(
       `trace_filter is limited to ${filterBlocks} blocks: a contract lookup takes many calls and may reach its limit; if contracts matter, ${indexAdvice(chain)}`,
     )
   }
-  if (!has['finalized block'] && chain.finalityBlocks === 0) {
+  if (!has['finalized block'] && !awaitsFinality && chain.finalityBlocks === 0) {
     limitations.push('no finalized block: no block becomes final; set finalityBlocks')
   }
   return limitations

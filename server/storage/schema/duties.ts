@@ -3,8 +3,8 @@
 // writes it.
 //
 // 1. Everything about an epoch is written in one transaction: figures, missed duties, audits and coverage.
-// 2. `network` is the index of the network in the contract's list, from 1: a number, because it is a part of `id`. Tables of
-//    the state have its name, because people read them. Ranges are half-open.
+// 2. `network` is the number of the network (core/network-id.ts), because it is a part of `id`; duty_networks has the names.
+//    Tables of the state have its name, because people read them. Ranges are half-open.
 // 3. `id` is network, unit of time and group of validators in one number (duties/layout.ts). `data` is packed
 //    (duties/chunk-format.ts).
 import type { StateDialect } from '../state.ts'
@@ -67,8 +67,8 @@ export const dutiesSchema = (dialect: StateDialect): readonly string[] => [
 
   // The chain that the figures belong to, and the length of its hours and days. Columns are null until they are known.
   // validators: the number of all validators, if the network has a watch list.
-  `create table duty_networks (network integer primary key, genesis_unix bigint, genesis_root text,
-    slot_seconds integer, slots_per_epoch integer, epochs_per_hour integer, epochs_per_day integer, validators integer) ${dialect.strict}`,
+  `create table duty_networks (network integer primary key, name text not null, genesis_unix bigint, genesis_root text,
+    slot_seconds integer, slots_per_epoch integer, execution_chain_id text, epochs_per_hour integer, epochs_per_day integer, validators integer) ${dialect.strict}`,
 
   // Non-zero inactivity scores after an epoch, as `index:score,…`. The next epoch is computed from them.
   `create table inactivity_scores (network integer not null, epoch integer not null, scores text not null,

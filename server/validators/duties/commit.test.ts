@@ -1,10 +1,12 @@
 // Commits of epochs: each epoch is counted once, and a failed commit stores nothing.
+
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import type { Network } from '#api/contract/wire/validators.ts'
 import { chainDays, type Epoch, hourOf, utcDays } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
+import { networkSettings } from '#runtime/settings/validators.ts'
 import { openContext, type TestContext } from '#test/context.ts'
 import { everythingStored, type Grain, storedRows } from '#test/stored-duties.ts'
 import { type EpochRow, perfect, segmentsOf, writeEpochs } from '#test/validators-world.ts'
@@ -49,7 +51,7 @@ const commitOf = (
   rows = rowsOf(range),
   network: Network = 'mainnet',
 ): EpochCommit => {
-  const time = plainTime(context.settings.validators.networks[network])
+  const time = plainTime(networkSettings(context.settings, network))
   return { network, time, segments: segmentsOf(time, range, rows) }
 }
 

@@ -13,14 +13,14 @@ import {
   levels,
   missedLevel,
   networkId,
-  networkIn,
+  networkIdIn,
   presenceLevel,
   unitIds,
   unitIn,
 } from './layout.ts'
 import { missedFields } from './missed.ts'
 import { checkNetworkRow, eachNetworkRow } from './network-rows.ts'
-import { storedTime } from './networks.ts'
+import { storedNetworkOf, storedTime } from './networks.ts'
 import { membersOf, unpackSet } from './presence.ts'
 import { rowsBetween } from './rows.ts'
 
@@ -96,7 +96,7 @@ async function countChunks(reader: StateReader, level: Level, check: (data: Uint
 
 /** A fault that says which row is damaged and how to repair it. */
 async function describeDamage(reader: StateReader, level: Level, id: number): Promise<Fault> {
-  const network = networkIn(id)
+  const network = (await storedNetworkOf(reader, networkIdIn(id))) ?? 'an unknown network'
   const time = await storedTime(reader, network)
   const first = groupIn(level, id) * level.validators
   const last = first + level.validators - 1

@@ -105,7 +105,7 @@ test('ids are exact, unique and in the order of network, unit and group', () => 
   const all = [...Object.values(levels), missedLevel, presenceLevel]
   assert.equal(new Set(all.map(({ table }) => table)).size, all.length)
   for (const level of all) {
-    const units = 2 ** 46 / level.groupsMax
+    const units = 2 ** 42 / level.groupsMax
     const keys = networks.flatMap((network) =>
       [0, 1, 2, 4000, units - 1].flatMap((unit) =>
         [0, 1, 63, 64, level.groupsMax - 1].map((group) => [networkId(network), unit, group] as const),

@@ -14,7 +14,6 @@
 // validator. Readers add up all levels, so the progress of merging, or a late addition to an old day, makes no
 // difference.
 import { strict as assert } from 'node:assert'
-import { type Network, networks } from '#api/contract/wire/networks.ts'
 import {
   type ChainTime,
   chainDays,
@@ -29,8 +28,7 @@ import type { Range } from '#core/ranges.ts'
 import { type Measure, measures, penalties, rewards } from '../method/measures.ts'
 import type { Cells } from './chunk-format.ts'
 
-/** Stored as the index in the contract's list, from 1: append new networks to that list. */
-export const networkId = (network: Network): number => networks.indexOf(network) + 1
+export { networkId } from '#core/network-id.ts'
 
 // ------------------------------------------------------------------------------------------------------------------- time
 
@@ -97,7 +95,9 @@ export interface Level {
 }
 
 const groupSize = 64
-const groupsMax = 2 ** 22
+const groupsMax = 2 ** 20
+/** Combinations of a unit and a group that an id has room for. The number of the network has the other eleven bits. */
+const rowsMax = 2 ** 42
 
 /** Indices from here on have no room in an id. */
 export const validatorsMax = groupSize * groupsMax
@@ -121,7 +121,7 @@ export const groupsOf = (level: Level, validators: readonly number[]): number[] 
 
 /** A row's key: network, unit and group in one number, so that the rows of a unit are consecutive. */
 export function rowId(level: Level, network: number, unit: number, group: number): number {
-  const units = 2 ** 46 / level.groupsMax
+  const units = rowsMax / level.groupsMax
   if (unit >= units || group >= level.groupsMax)
     assert.fail(`unit ${unit} and group ${group} do not fit into an id of ${level.table}`)
   return (network * units + unit) * level.groupsMax + group
@@ -133,12 +133,19 @@ export const unitIds = (level: Level, network: number, { from, until }: Range): 
   until: rowId(level, network, until, 0),
 })
 
+/** Ids of all rows of a network. */
+export const networkIds = (level: Level, network: number): Range => ({
+  from: rowId(level, network, 0, 0),
+  until: rowId(level, network + 1, 0, 0),
+})
+
 export const groupIn = (level: Level, id: number): number => id % level.groupsMax
 
 export const unitIn = (level: Level, id: number): number =>
-  Math.floor(id / level.groupsMax) % (2 ** 46 / level.groupsMax)
+  Math.floor(id / level.groupsMax) % (rowsMax / level.groupsMax)
 
-export const networkIn = (id: number): Network => networks[Math.floor(id / 2 ** 46) - 1] as Network
+/** The number of its network. */
+export const networkIdIn = (id: number): number => Math.floor(id / rowsMax)
 
 const unitAt = (time: ChainTime, level: Level, epoch: Epoch): number =>
   level === levels.hours

@@ -5,7 +5,7 @@
 // 2. They are deleted when the day has a summary that covers all its epochs. Those of other days stay for
 //    `networkRowsKeptDays`, so that a gap which is filled later completes the day.
 import { strict as assert } from 'node:assert'
-import { type Network, networks } from '#api/contract/wire/networks.ts'
+import type { Network } from '#api/contract/wire/networks.ts'
 import { type ChainTime, chainDays, type Epoch } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
 import { recordFrom } from '#core/record-from.ts'
@@ -15,6 +15,7 @@ import { addScores, type Score, type ScoreTotals, scoreMeasures } from '../metho
 import { addChunk, ChunkReader, identity } from './chunk.ts'
 import { Cells } from './chunk-format.ts'
 import { networkId } from './layout.ts'
+import { storedNetworkOf } from './networks.ts'
 import { packCells } from './pack-chunk.ts'
 import type { Segment, SumColumns } from './write.ts'
 
@@ -151,9 +152,11 @@ export async function* eachNetworkRow(reader: StateReader): AsyncGenerator<Netwo
   )
   const sql = `select from_epoch as "from", until_epoch as "until", data from network_rows
      where network = ? and day = ? and validator_group = ?`
-  for (const { network, day, group } of keys)
-    for (const row of await reader.all<Omit<NetworkRow, 'network' | 'group'>>(sql, network, day, group))
-      yield { ...row, group, network: networks[network - 1] as Network }
+  for (const { network: id, day, group } of keys) {
+    const network = (await storedNetworkOf(reader, id)) ?? 'an unknown network'
+    for (const row of await reader.all<Omit<NetworkRow, 'network' | 'group'>>(sql, id, day, group))
+      yield { ...row, group, network }
+  }
 }
 
 export const checkNetworkRow = (group: number, data: Uint8Array): unknown =>

@@ -6,6 +6,7 @@
 import type { Network } from '#api/contract/wire/validators.ts'
 import type { ChainTime } from '#core/chain-time.ts'
 import { Fault } from '#core/fault.ts'
+import type { ChainPins } from '#runtime/settings/chain-pins.ts'
 import type { ChainIdentity } from '#sources/beacon/endpoint.ts'
 import { putRow } from '#storage/put-row.ts'
 import type { StateReader, StateWriter, Value } from '#storage/state.ts'
@@ -14,18 +15,36 @@ import { networkId, plainTime } from './layout.ts'
 /** The columns of the chain are null until `writeChain`, those of hours and days until `keepWindows`. */
 interface NetworkRow extends Record<keyof ChainTime | 'validators', number | null> {
   readonly genesisRoot: string | null
+  readonly executionChainId: string | null
 }
 
 const rowOf = (duties: StateReader, network: Network): Promise<NetworkRow | undefined> =>
   duties.get<NetworkRow>(
     `select genesis_unix as "genesisUnix", genesis_root as "genesisRoot", slot_seconds as "slotSeconds",
-       slots_per_epoch as "slotsPerEpoch", epochs_per_hour as "epochsPerHour", epochs_per_day as "epochsPerDay", validators
-     from duty_networks where network = ?`,
+       slots_per_epoch as "slotsPerEpoch", execution_chain_id as "executionChainId", epochs_per_hour as "epochsPerHour", epochs_per_day as "epochsPerDay", validators
+     from duty_networks where network = ? and name = ?`,
     networkId(network),
+    network,
   )
 
-const upsert = (tx: StateWriter, network: Network, values: Record<string, Value>): Promise<void> =>
-  putRow(tx, 'duty_networks', ['network'], { network: networkId(network), ...values })
+async function upsert(tx: StateWriter, network: Network, values: Record<string, Value>): Promise<void> {
+  refuseOtherWindows(await describeSameId(tx, network))
+  await putRow(tx, 'duty_networks', ['network'], { network: networkId(network), name: network, ...values })
+}
+
+/** Networks that have a row, also if they are not configured any more. */
+export const storedNetworks = async (duties: StateReader): Promise<Network[]> =>
+  (await duties.all<{ name: string }>('select name from duty_networks order by network')).map(({ name }) => name)
+
+export const storedNetworkOf = async (duties: StateReader, id: number): Promise<Network | undefined> =>
+  (await duties.get<{ name: string }>('select name from duty_networks where network = ?', id))?.name
+
+/** Undefined unless another network with the same number is stored (core/network-id.ts). */
+async function describeSameId(duties: StateReader, network: Network): Promise<string | undefined> {
+  const stored = await storedNetworkOf(duties, networkId(network))
+  if (stored === undefined || stored === network) return undefined
+  return `the names ${network} and ${stored} have the same number in the database, which has data of ${stored}: choose another name for ${network}, or run: tetrad validators forget --network ${stored}`
+}
 
 // -------------------------------------------------------------------------------------------------------------------- chain
 
@@ -33,7 +52,14 @@ export async function storedChain(duties: StateReader, network: Network): Promis
   const row = await rowOf(duties, network)
   if (!row || row.genesisUnix === null) return undefined
   const { genesisUnix, genesisRoot, slotSeconds, slotsPerEpoch } = row as ChainIdentity
-  return { genesisUnix, genesisRoot, slotSeconds, slotsPerEpoch }
+  const { executionChainId } = row
+  return {
+    genesisUnix,
+    genesisRoot,
+    slotSeconds,
+    slotsPerEpoch,
+    ...(executionChainId !== null && { executionChainId }),
+  }
 }
 
 export const writeChain = (
@@ -45,25 +71,48 @@ export const writeChain = (
     genesis_root: chain.genesisRoot,
     slot_seconds: chain.slotSeconds,
     slots_per_epoch: chain.slotsPerEpoch,
+    execution_chain_id: chain.executionChainId ?? null,
   })
 
 // ------------------------------------------------------------------------------------------------------------ hours and days
 
-/** Why the stored figures must not be used with this chain time; undefined: they may. */
+/** The hours and days of the stored figures; undefined: nothing is stored. */
+export async function storedWindows(
+  duties: StateReader,
+  network: Network,
+): Promise<Pick<ChainTime, 'epochsPerHour' | 'epochsPerDay'> | undefined> {
+  const row = await rowOf(duties, network)
+  if (!row || row.epochsPerDay === null) return undefined
+  const { epochsPerHour, epochsPerDay } = row as ChainTime
+  return { epochsPerHour, epochsPerDay }
+}
+
+/** Why the stored data must not be used with these settings; undefined: it may. */
 export async function describeWindowsMismatch(
   duties: StateReader,
   network: Network,
-  time: ChainTime,
+  time: ChainTime & { readonly pins?: ChainPins },
 ): Promise<string | undefined> {
   const stored = await rowOf(duties, network)
-  if (!stored || stored.epochsPerDay === null) return undefined
+  if (!stored) return describeSameId(duties, network)
+  const pin = otherPins.find((name) => differs(stored[name], time.pins?.[name]))
+  if (pin) {
+    const setting = `validators.networks.${network}.${pin === 'executionChainId' ? 'execution.chainId' : pin}`
+    return `${setting} is ${time.pins?.[pin]}, but the stored data is of a chain with ${stored[pin]}: correct it, or delete what is stored: tetrad validators forget --network ${network}`
+  }
+  if (stored.epochsPerDay === null) return undefined
   const mismatch = (['epochsPerHour', 'epochsPerDay'] as const).find((name) => stored[name] !== time[name])
   return (
     mismatch &&
     `validators.networks.${network}.${mismatch} is ${time[mismatch]}, but stored figures were added up by ${stored[mismatch]}: ` +
-      'set it back, or start with a new data folder'
+      `set it back, or delete what is stored: tetrad validators forget --network ${network}`
   )
 }
+
+const otherPins = ['genesisUnix', 'genesisRoot', 'slotSeconds', 'slotsPerEpoch', 'executionChainId'] as const
+
+const differs = (stored: number | string | null, pinned: number | string | undefined): boolean =>
+  stored !== null && pinned !== undefined && stored !== pinned
 
 /** Call this before figures are written. */
 export async function keepWindows(tx: StateWriter, network: Network, time: ChainTime): Promise<void> {

@@ -7,6 +7,7 @@ import { commitEpochs } from './commit.ts'
 import { commitPast } from './commit-past.ts'
 import { readSummaries, summarizeDays } from './daily-summaries.ts'
 import { damagedSpans } from './damage.ts'
+import { deleteNetwork } from './delete-network.ts'
 import { figuresVersion } from './figures-version.ts'
 import { countRows, validatorsIn } from './inspect.ts'
 import { listRecords } from './list-records.ts'
@@ -47,6 +48,7 @@ const updates = {
   stageSegment,
   replacePart,
   dropStage,
+  deleteNetwork,
 } as const satisfies Record<string, Update>
 
 export type Queries = typeof queries

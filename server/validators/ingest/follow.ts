@@ -13,8 +13,10 @@
 // 7. States of epochs that are not final are recorded at every step, because many nodes delete them at finality.
 //    Epochs whose states no node has are computed from blocks if possible. Otherwise they are skipped, and can be
 //    filled later (gaps/missing-states.ts).
+
 import type { Network } from '#api/contract/wire/validators.ts'
 import { countIn, type Range } from '#core/ranges.ts'
+import { networkSettings } from '#runtime/settings/validators.ts'
 import { type Beacon, UnknownForkError } from '#sources/beacon/client.ts'
 import { readableUntil } from '#sources/beacon/consensus.ts'
 import { readScores, type ScoreHistory } from '../duties/score-history.ts'
@@ -66,7 +68,7 @@ export class Follower {
     source: EpochProcessor | Beacon,
     execution?: ExecutionSource,
   ) {
-    const time = context.settings.validators.networks[network]
+    const time = networkSettings(context.settings, network)
     const options = { watch: time.watch, auditValidators: time.beacon.auditValidators, execution }
     const processor = 'processSegment' in source ? source : createEpochProcessor(source, options)
     const recordHead = createStateRecorder({ context, network, processor, time })
@@ -211,7 +213,7 @@ export class Follower {
       await syncRegistry(ingest, network, segment.registry)
       releaseBuffers(Object.values(segment.registry))
     }
-    const { hoursKeptDays, missedKeptDays } = settings.validators.networks[network]
+    const { hoursKeptDays, missedKeptDays } = networkSettings(settings, network)
     const scores = batch.at(-1)?.segment.scores ?? new Map()
     const watchChanges = await commitSegments(this.#source, batch, { scores, hoursKeptDays, missedKeptDays })
     this.#resume = { at: until, scores }

@@ -22,7 +22,8 @@ import { createComputedProcessor } from './epochs/computed-processor.ts'
 import { Follower } from './follow.ts'
 import { withChainTimes } from './read/chain-identity.ts'
 
-const network = 'hoodi'
+/** Everything else about the chain comes from the node. */
+const network = 'devnet'
 const [fromEpoch, untilEpoch] = [8, 28]
 const [epochsPerHour, epochsPerDay] = [2, 4]
 
@@ -43,7 +44,7 @@ async function openIngested(url: string, states: States): Promise<TestContext> {
     validators: {
       networks: {
         [network]: {
-          ...{ genesisUnix: 1_795_076_154, slotSeconds: 3, slotsPerEpoch: 8, epochsPerHour, epochsPerDay },
+          ...{ epochsPerHour, epochsPerDay },
           beacon: { urls: [url], fromEpoch },
         },
       },

@@ -1,10 +1,12 @@
 // Starts the ingest loops of a server: one for each network with a beacon node, all of them on one thread, and one for
 // the deposits of each network with an execution node. Also reports their health to /readyz.
-import { type Network, networks } from '#api/contract/wire/validators.ts'
+
+import type { Network } from '#api/contract/wire/validators.ts'
 import { errorMessage } from '#core/error-message.ts'
 import type { Finding } from '#http/health.ts'
 import { type PollOutcome, poll } from '#ingest/poll.ts'
 import { recordStep } from '#ingest/stream-progress.ts'
+import { networkSettings, networksOf } from '#runtime/settings/validators.ts'
 import { listenToEvents } from '#sources/beacon/events.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { auditTotals } from '../duties/audits.ts'
@@ -32,7 +34,9 @@ const wakeEveryMs = 1000
 
 export const followedNetworks = (context: Pick<ValidatorsContext, 'settings'>): Network[] =>
   context.settings.groups.validators.enabled
-    ? networks.filter((network) => context.settings.validators.networks[network].beacon.urls.length > 0)
+    ? networksOf(context.settings).filter(
+        (network) => networkSettings(context.settings, network).beacon.urls.length > 0,
+      )
     : []
 
 /** Runs until the signal aborts, and resolves when all loops have ended. */
@@ -102,7 +106,7 @@ async function followNetwork(
   const polling = poll(
     context,
     {
-      everyMs: context.settings.validators.networks[network].beacon.everyMs,
+      everyMs: networkSettings(context.settings, network).beacon.everyMs,
       timeoutMs: attemptMs,
       backoffMaxMs,
       wakeSignal: run.wakeUp,
@@ -146,7 +150,7 @@ function wakeOnEvents(
   signal: AbortSignal,
 ): Promise<void> {
   let wokenMs = Number.NEGATIVE_INFINITY
-  const { urls } = settings.validators.networks[network].beacon
+  const { urls } = networkSettings(settings, network).beacon
   return listenToEvents(
     { urls, clock },
     (event) => {
@@ -192,9 +196,14 @@ export async function beaconFindings(context: ValidatorsContext): Promise<Findin
   return Promise.all(
     followedNetworks(context).map(async (network) => {
       const health = await readNetworkHealth(context, network)
-      const { covered, behindEpochs, isFresh, isProgressing, problem } = health
-      const { epochsPerDay } = context.settings.validators.networks[network]
-      const position = behindEpochs === undefined ? 'no epoch stored yet' : describePosition(behindEpochs)
+      const { covered, behindEpochs, isFresh, isProgressing, isYoung, problem } = health
+      const { epochsPerDay } = networkSettings(context.settings, network)
+      const position =
+        behindEpochs !== undefined
+          ? describePosition(behindEpochs)
+          : isYoung
+            ? 'waiting for the first final epoch'
+            : 'no epoch stored yet'
       const until = covered.at(-1)?.until ?? 0
       const { compared, differing } = await auditTotals(context.duties, network, until - epochsPerDay)
       // It is unknown which of the two is wrong, so the operator is informed but the server stays ready.
@@ -204,8 +213,8 @@ export async function beaconFindings(context: ValidatorsContext): Promise<Findin
       const missing = describeMissing(health)
       const gaps = missing === undefined ? '' : `; ${missing}: ${missingTodo(network)}`
       const filling = `; ${health.fillingEpochs} earlier epochs are still being read`
-      const message = `${isProgressing ? `catching up, ${position}` : position}${problem ? `; ${problem.message}` : ''}${doubt}${comparison}${health.fillingEpochs > 0 ? filling : gaps}`
-      return { name: `beacon ${network}`, ok: isFresh || isProgressing, message }
+      const message = `${isProgressing && !isYoung ? `catching up, ${position}` : position}${problem ? `; ${problem.message}` : ''}${doubt}${comparison}${health.fillingEpochs > 0 ? filling : gaps}`
+      return { name: `beacon ${network}`, ok: isFresh || isProgressing || isYoung, message }
     }),
   )
 }

@@ -5,7 +5,7 @@ import type { Network } from '#api/contract/wire/validators.ts'
 import { errorMessage } from '#core/error-message.ts'
 import { fileStamp } from '#runtime/read-folder.ts'
 import { readTextFile } from '#runtime/read-text-file.ts'
-import { watchNamePattern, watchNamesMax } from '#runtime/settings/validators.ts'
+import { networkSettings, watchNamePattern, watchNamesMax } from '#runtime/settings/validators.ts'
 import type { ValidatorsContext } from '../context.ts'
 
 export interface WatchNames {
@@ -25,7 +25,7 @@ export async function readWatchNames(
   { settings, validators }: Pick<ValidatorsContext, 'settings' | 'validators'>,
   network: Network,
 ): Promise<WatchNames> {
-  const { watch, watchFile } = settings.validators.networks[network]
+  const { watch, watchFile } = networkSettings(settings, network)
   if (watchFile === '') return { names: watch, problem: undefined, isComplete: true }
   return validators.watchFiles.getOrInsertComputed(network, () => createWatchFileReader(watchFile, watch))()
 }

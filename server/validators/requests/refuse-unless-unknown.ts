@@ -1,8 +1,10 @@
 // Decides whether a validator that is not in the registry does not exist (404), or may exist but is not stored here
 // (behaviour/validators.md#unknown-validators). The registry is written before the epochs it was read with are covered,
 // so once an epoch is covered, the registry has all validators that are stored.
+
 import type { Network } from '#api/contract/wire/validators.ts'
 import { Fault } from '#core/fault.ts'
+import { networkSettings } from '#runtime/settings/validators.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { validatorCount } from '../duties/networks.ts'
 import { readWatched } from '../duties/watch-ranges.ts'
@@ -31,7 +33,7 @@ export async function refuseUnlessUnknown(context: ValidatorsContext, network: N
 
 /** For networks without stored epochs. Throws a fault if no beacon node is configured, so there will never be one. */
 export function refuseUnread({ settings }: Pick<ValidatorsContext, 'settings'>, network: Network): void {
-  if (settings.validators.networks[network].beacon.urls.length > 0) return
+  if (networkSettings(settings, network).beacon.urls.length > 0) return
   throw new Fault('validators.not_read', { headers })
 }
 

@@ -1,4 +1,5 @@
 // Converts the bounds of a request into epochs, and compares them with the epochs that are stored.
+
 import type { Network } from '#api/contract/wire/validators.ts'
 import {
   type CalendarUnit,
@@ -23,10 +24,11 @@ import { Fault, invalid, type Problem } from '#core/fault.ts'
 import { parseDay, parseTimestamp } from '#core/parse-timestamp.ts'
 import { describeCoverage, type Range, within } from '#core/ranges.ts'
 import type { Confidence } from '#http/handler.ts'
+import { networkSettings } from '#runtime/settings/validators.ts'
 import type { Settings } from '#runtime/settings.ts'
 import type { Granularity } from './windows.ts'
 
-export const chainTimeOf = (settings: Settings, network: Network): ChainTime => settings.validators.networks[network]
+export const chainTimeOf = (settings: Settings, network: Network): ChainTime => networkSettings(settings, network)
 
 export interface QueryBounds {
   readonly from?: string | undefined

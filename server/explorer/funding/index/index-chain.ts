@@ -15,7 +15,7 @@
 import { Fault } from '#core/fault.ts'
 import { holes, merge, type Range } from '#core/ranges.ts'
 import type { ExplorerContext } from '#explorer/context.ts'
-import type { ChainNode } from '#explorer/nodes.ts'
+import { type ChainNode, isAwaitingFinality } from '#explorer/nodes.ts'
 import type { Tip } from '#explorer/tip.ts'
 import { headMaxAgeMs } from '#runtime/settings/explorer.ts'
 import { headerCall, toHeader } from '#sources/evm/blocks.ts'
@@ -110,7 +110,7 @@ async function reconcileRun(context: ExplorerContext, node: ChainNode, given: Rp
   const { final, first, doubt } = tip
   if (!final)
     throw new Fault('explorer.node_unavailable', {
-      detail: `chain ${node.chain.id}: ${doubt ?? 'the node reports no finalized block; set explorer.chains[].finalityBlocks'}`,
+      detail: `chain ${node.chain.id}: ${doubt ?? (isAwaitingFinality(node) ? 'waiting for the first final block' : 'the node reports no finalized block; set explorer.chains[].finalityBlocks')}`,
     })
   const options = first === undefined ? given : { ...given, first }
   await verifyContinuity(context.ingest, node, tip.head.number, options)

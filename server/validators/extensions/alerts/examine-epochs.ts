@@ -5,9 +5,11 @@
 // 2. Epochs that ended longer ago than `validators.alertMaxAgeMinutes` are skipped, so that catching up is silent.
 // 3. Only epochs are examined whose missed duties are known. Epochs that are repaired later are not examined again.
 // 4. Events that were sent before their epoch was final (examine-head.ts) are sent again, or withdrawn.
+
 import type { Network } from '#api/contract/wire/validators.ts'
 import { type ChainTime, type Epoch, epochsOfHour, hourOf } from '#core/chain-time.ts'
 import { holes, type Range, within } from '#core/ranges.ts'
+import { networkSettings } from '#runtime/settings/validators.ts'
 import type { WebhookSettings } from '#runtime/settings/webhooks.ts'
 import { cursorOf, moveCursor } from '#storage/coverage.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'
@@ -60,7 +62,7 @@ export async function examineEpochs(
   { checkBlocks, signal }: { readonly checkBlocks?: CheckBlocks | undefined; readonly signal?: AbortSignal } = {},
 ): Promise<ExaminedEpochs | undefined> {
   const { ingest, duties, settings, clock } = context
-  const time = plainTime(settings.validators.networks[network])
+  const time = plainTime(networkSettings(settings, network))
   const known = await missedEpochs(duties, network)
   const maxAgeMs = settings.validators.alertMaxAgeMinutes * 60_000
   const epochs = epochsToExamine(known, {

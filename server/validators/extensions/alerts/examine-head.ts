@@ -5,7 +5,9 @@
 // 2. An event that the chain no longer has is withdrawn. If nothing is known about its epoch at present, for example
 //    because the node does not respond, it stays.
 // 3. When the epoch is final, examine-epochs.ts sends the event again, or withdraws it.
+
 import type { Network } from '#api/contract/wire/validators.ts'
+import { networkSettings } from '#runtime/settings/validators.ts'
 import type { WebhookEvent } from '#runtime/settings/webhooks.ts'
 import type { ValidatorsContext } from '../../context.ts'
 import { plainTime } from '../../duties/layout.ts'
@@ -47,7 +49,7 @@ export async function examineHead(
   if (!view || first === undefined || from === undefined || first > from) return undefined
   const { webhooks } = settings.validators
   const longest = longestRow(webhooks)
-  const time = plainTime(settings.validators.networks[network])
+  const time = plainTime(networkSettings(settings, network))
   const epochs = view.epochs.filter(({ epoch }) => epoch >= from)
   const before = await queryDuties(
     duties,

@@ -5,8 +5,10 @@
 // 2. Deliveries, open alerts and the cursor are written in one transaction.
 // 3. A day that ended longer ago than `validators.alertMaxAgeMinutes` causes no events, as with epochs. Its state is
 //    stored by the next day.
+
 import type { Network } from '#api/contract/wire/validators.ts'
 import { type ChainDay, chainDays, epochStartMs } from '#core/chain-time.ts'
+import { networkSettings } from '#runtime/settings/validators.ts'
 import type { Programme, WebhookEvent, WebhookSettings } from '#runtime/settings/webhooks.ts'
 import { cursorOf, moveCursor } from '#storage/coverage.ts'
 import type { StateWriter } from '#storage/state.ts'
@@ -45,7 +47,7 @@ export async function examineProgrammes(
   const { duties, ingest, settings, clock } = context
   const programmes = programmesOf(settings, network)
   if (programmes.length === 0 || watched.size === 0) return undefined
-  const time = plainTime(settings.validators.networks[network])
+  const time = plainTime(networkSettings(settings, network))
   const days = Math.max(...programmes.map((programme) => programme.days))
   const known = await readComparison(context, network, time, { validators: [], days: 1 })
   const day = known.days && known.network.has(known.days.from) ? known.days.from : undefined

@@ -1,6 +1,8 @@
 // Events that were sent before their epoch was final. They are stored until the epoch is final or the event is
 // withdrawn, because the chain no longer has it.
+
 import type { Network } from '#api/contract/wire/validators.ts'
+import { networkSettings } from '#runtime/settings/validators.ts'
 import type { WebhookEvent, WebhookSettings } from '#runtime/settings/webhooks.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'
 import type { ValidatorsContext } from '../../context.ts'
@@ -97,7 +99,7 @@ export function toDelivery(
   finality: Finality,
 ): NewDelivery {
   const id = random.uuid()
-  const time = plainTime(settings.validators.networks[network])
+  const time = plainTime(networkSettings(settings, network))
   const body = JSON.stringify(deliveryBody({ id, network, time, nowMs: clock.now(), alert, finality }))
   const { event, epoch, validators } = alert
   return { id, webhook, event, network, epoch, finality, validators: validators.length, body }

@@ -1,13 +1,16 @@
 // The fee recipient of a payload that its proposer built itself, since Gloas: from the envelope of the payload, or from the
 // execution node, by the hash in the block.
+
 import type { Network } from '#api/contract/wire/validators.ts'
+import { networkSettings } from '#runtime/settings/validators.ts'
 import type { Block } from '#sources/beacon/block.ts'
 import type { Beacon } from '#sources/beacon/client.ts'
 import { payloadStatus } from '#sources/beacon/payload-status.ts'
-import { openRpc, type RpcCall } from '#sources/evm/rpc.ts'
+import type { Rpc, RpcCall } from '#sources/evm/rpc.ts'
 import type { ValidatorsContext } from '../../context.ts'
 import { createBeaconQueries } from '../../ingest/read/beacon-queries.ts'
 import { LinkedBlocks } from '../../ingest/read/linked-blocks.ts'
+import { openNetworkRpc } from '../../ingest/read/network-rpc.ts'
 import { StateSearch } from '../../ingest/read/states-not-found.ts'
 
 /** Lower-case. Undefined: the payload is not known, for example because it was never published. */
@@ -18,14 +21,15 @@ export function createFeeRecipientReader(
   network: Network,
   beacon: Beacon,
 ): ReadFeeRecipient {
-  const { chainId, rpc: nodes } = settings.validators.networks[network].execution
-  const rpc = nodes.length > 0 ? openRpc({ chain: chainId, rpc: nodes, clock }) : undefined
+  const { execution } = networkSettings(settings, network)
+  let rpc: Rpc | undefined
   return async (block, signal) => {
-    const { rules } = await beacon.chain(signal)
+    const { rules, identity } = await beacon.chain(signal)
     const queries = createBeaconQueries(beacon, rules, signal)
     const envelope = await new StateSearch().result(queries.envelope(block))
     if (envelope) return envelope.payload.feeRecipient
-    if (!rpc) return undefined
+    if (execution.rpc.length === 0) return undefined
+    rpc ??= openNetworkRpc(network, execution, identity, clock)
     // An execution node does not have payloads that are not part of the chain.
     const child = await new LinkedBlocks({ rules, queries }).findChild(block)
     if (payloadStatus(block, child) !== 'full') return undefined

@@ -1,9 +1,9 @@
 // Starts the alerts of a server: one loop per network with a watch list examines new epochs and updates the metrics, and
 // one loop per webhook sends what it has to get. They run under the lease of the beacon ingester, so that only one of
 // several servers sends.
-import { type Network, networks } from '#api/contract/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import { logOutcome, poll, WakeSignal } from '#ingest/poll.ts'
-import { hasWatchList } from '#runtime/settings/validators.ts'
+import { hasWatchList, networkSettings, networksOf } from '#runtime/settings/validators.ts'
 import type { WebhookSettings } from '#runtime/settings/webhooks.ts'
 import type { WatchedMetrics } from '#runtime/watched-metrics.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
@@ -40,10 +40,14 @@ export interface Alerts {
 export function createAlerts(context: ValidatorsContext, metrics: WatchedMetrics): Alerts {
   const { groups, validators } = context.settings
   const isWatched = (network: Network) => {
-    const settings = validators.networks[network]
+    const settings = networkSettings(context.settings, network)
     return groups.validators.enabled && settings.beacon.urls.length > 0 && hasWatchList(settings)
   }
-  const examineWakes = new Map(networks.filter(isWatched).map((network) => [network, new WakeSignal()]))
+  const examineWakes = new Map(
+    networksOf(context.settings)
+      .filter(isWatched)
+      .map((network) => [network, new WakeSignal()]),
+  )
   return {
     wake: (network) => examineWakes.get(network)?.wake(),
     async run(signal) {
@@ -77,7 +81,7 @@ async function examineNetwork(
   signal: AbortSignal,
 ): Promise<void> {
   const { settings, clock } = context
-  const time = settings.validators.networks[network]
+  const time = networkSettings(settings, network)
   const { urls, timeoutMs } = time.beacon
   const identity = await requiredChain(context, network)
   const beacon = openBeacon({ network, urls, timeoutMs, clock, identity })
@@ -116,7 +120,7 @@ async function examineNetwork(
 /** Keeps the metrics of a network up to date. */
 export function createNetworkFigures(context: ExamineContext, metrics: WatchedMetrics, network: Network) {
   const { duties, settings } = context
-  const time = plainTime(settings.validators.networks[network])
+  const time = plainTime(networkSettings(settings, network))
   let watched: ReadonlyMap<number, WatchedValidator> = new Map()
   let dayHour = -1
   let programmeDay = -1

@@ -1,10 +1,12 @@
 // Reads the deposits of a network while a server runs.
+
 import type { Network } from '#api/contract/wire/validators.ts'
 import { poll } from '#ingest/poll.ts'
+import { networkSettings } from '#runtime/settings/validators.ts'
 import type { Chain } from '#sources/beacon/endpoint.ts'
-import { openRpc } from '#sources/evm/rpc.ts'
 import type { ValidatorsContext } from '../../context.ts'
 import type { EpochProcessor } from '../epochs/epoch-processor.ts'
+import { openNetworkRpc } from '../read/network-rpc.ts'
 import { outcomeLogger } from '../status/log-outcomes.ts'
 import { createDepositReader } from './deposits.ts'
 
@@ -19,7 +21,7 @@ export async function followDeposits(
   processor: EpochProcessor,
   signal: AbortSignal,
 ): Promise<void> {
-  if (context.settings.validators.networks[network].execution.rpc.length === 0) return
+  if (networkSettings(context.settings, network).execution.rpc.length === 0) return
   let reader: ReturnType<typeof openDepositReader> | undefined
   await poll(
     context,
@@ -41,15 +43,16 @@ export async function followDeposits(
 export function openDepositReader(
   { ingest, settings, clock }: Pick<ValidatorsContext, 'ingest' | 'settings' | 'clock'>,
   network: Network,
-  { deposits }: Chain,
+  { deposits, identity }: Chain,
 ) {
-  const { chainId, rpc } = settings.validators.networks[network].execution
+  const { execution } = networkSettings(settings, network)
   if (!deposits) throw new Error(`${network}: the beacon node does not report the deposit contract in config/spec`)
-  if (deposits.chainId !== chainId) {
+  const rpc = openNetworkRpc(network, execution, identity, clock)
+  if (execution.chainId !== '' && deposits.chainId !== execution.chainId) {
     const setting = `validators.networks.${network}.execution.chainId`
     throw new Error(
-      `${network}: the deposit contract is on chain ${deposits.chainId}, not ${chainId}; correct ${setting}`,
+      `${network}: the deposit contract is on chain ${deposits.chainId}, not ${execution.chainId}; correct ${setting}`,
     )
   }
-  return createDepositReader(ingest, network, openRpc({ chain: chainId, rpc, clock }), deposits.contract)
+  return createDepositReader(ingest, network, rpc, deposits.contract)
 }

@@ -1,7 +1,7 @@
 // Compares the rewards that Tetrad computes from blocks with those that the node reports, and stores the differences.
 // Ingest compares a sample of every epoch (behaviour/validators.md#reward-audits), `tetrad validators audit` whole
 // epochs.
-import { type Network, networks } from '#api/contract/wire/networks.ts'
+import { isNetworkName, type Network } from '#api/contract/wire/networks.ts'
 import { recordFrom } from '#core/record-from.ts'
 import { type Beacon, BeaconError } from '#sources/beacon/client.ts'
 import type { ChainIdentity } from '#sources/beacon/endpoint.ts'
@@ -129,8 +129,8 @@ export const storeAudit = (duties: Duties, network: Network, lines: readonly Aud
  */
 export async function storeCommandAudit(duties: Duties, input: unknown): Promise<ChainIdentity | undefined> {
   const { network, lines } = (input ?? {}) as { network?: unknown; lines?: unknown }
-  const known = networks.find((name) => name === network)
-  if (!known || !Array.isArray(lines) || lines.length > linesMax || !lines.every(isAuditLine))
+  const known = typeof network === 'string' && isNetworkName(network) ? network : undefined
+  if (known === undefined || !Array.isArray(lines) || lines.length > linesMax || !lines.every(isAuditLine))
     throw new Error(`expected {network, lines} with at most ${linesMax} valid lines`)
   await storeAudit(duties, known, lines)
   return storedChain(duties, known)

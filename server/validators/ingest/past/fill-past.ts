@@ -6,9 +6,11 @@
 // 2. Only rows of added validators are written, together with their ranges (../../duties/commit-past.ts). What is missing
 //    follows from the ranges alone, so reading continues after a restart.
 // 3. The past of a validator starts `watchPastDays` chain days before the day it was added in.
+
 import type { Network } from '#api/contract/wire/validators.ts'
 import { type ChainDay, type ChainTime, chainDays, type Epoch } from '#core/chain-time.ts'
 import { countIn, holes, merge, type Range, within } from '#core/ranges.ts'
+import { networkSettings } from '#runtime/settings/validators.ts'
 import type { ValidatorsContext } from '../../context.ts'
 import { pastLimits } from '../../duties/commit-past.ts'
 import { coveredEpochs } from '../../duties/coverage.ts'
@@ -33,7 +35,7 @@ function findMissing(
   network: Network,
   covered: readonly Range[],
 ): Promise<ReadonlyMap<number, readonly Range[]>> {
-  const time = settings.validators.networks[network]
+  const time = networkSettings(settings, network)
   return missingPast(duties, network, covered, (added) => pastStart(time, added, time.watchPastDays))
 }
 

@@ -2,7 +2,7 @@
 // at a restart and computed again. A failure does not stop ingest: finalized epochs are served without them.
 import type { Network } from '#api/contract/wire/validators.ts'
 import { errorMessage } from '#core/error-message.ts'
-import { hasWatchList } from '#runtime/settings/validators.ts'
+import { hasWatchList, networkSettings } from '#runtime/settings/validators.ts'
 import type { ValidatorsContext } from '../../context.ts'
 import { coveredEpochs } from '../../duties/coverage.ts'
 import { readScores } from '../../duties/score-history.ts'
@@ -15,7 +15,7 @@ type FollowerContext = Pick<ValidatorsContext, 'ingest' | 'duties' | 'settings' 
 
 export function createProvisionalFollower(context: FollowerContext, network: Network, processor: HeadProcessor) {
   const { ingest, duties, settings, log, validators } = context
-  const networkSettings = settings.validators.networks[network]
+  const ownSettings = networkSettings(settings, network)
   /** What was logged last, so that it is logged once. */
   let problem: string | undefined
 
@@ -28,7 +28,7 @@ export function createProvisionalFollower(context: FollowerContext, network: Net
   }
 
   async function isTooLarge(): Promise<boolean> {
-    if (hasWatchList(networkSettings)) return false
+    if (hasWatchList(ownSettings)) return false
     const sql = 'select max(validator_index) as last from validators where network = ?'
     const row = await ingest.get<{ last: number | null }>(sql, network)
     return (row?.last ?? 0) >= unwatchedValidatorsMax
@@ -37,7 +37,7 @@ export function createProvisionalFollower(context: FollowerContext, network: Net
   return {
     /** Call this after finalized epochs have been stored. */
     async update(signal: AbortSignal): Promise<void> {
-      if (!networkSettings.showProvisional) return
+      if (!ownSettings.showProvisional) return
       const next = (await coveredEpochs(duties, network)).at(-1)?.until
       if (next === undefined) return
       if (await isTooLarge()) {

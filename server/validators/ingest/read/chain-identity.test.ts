@@ -5,6 +5,7 @@ import { describe, test } from 'node:test'
 import { knownChains } from '#core/known-chains.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { openLog } from '#runtime/log.ts'
+import { chainTimeFrom } from '#runtime/settings/chain-pins.ts'
 import { openExecution } from '#simulator/beacon/execution.ts'
 import { jsonAt, openAlteringProxy } from '#test/altering-proxy.ts'
 import { openNodeOfRun } from '#test/client-of-run.ts'
@@ -115,7 +116,7 @@ describe('a node of another network', () => {
     assert.ok(epochs > 0)
     const again = await server.read()
     assert.deepEqual([again.finding?.ok, again.epochs], [false, epochs])
-    assert.match(again.finding?.message ?? '', /its beacon node is refused: .*another chain: genesisRoot is 0x22/)
+    assert.match(again.finding?.message ?? '', /its beacon node is refused: .*another chain: genesisUnix is/)
   })
 })
 
@@ -139,6 +140,9 @@ test('what the settings say about a chain', () => {
     )
   assert.deepEqual(expected({}), knownChains.mainnet)
   assert.deepEqual(expected({ genesisUnix: 5 }), { genesisUnix: 5 })
+  assert.deepEqual(expected({ genesisUnix: 5, slotSeconds: 3, execution: { chainId: '7' } }), {
+    ...{ genesisUnix: 5, slotSeconds: 3, executionChainId: '7' },
+  })
   assert.deepEqual(expected({ genesisUnix: 5, genesisRoot: simulatedRoot }), {
     genesisUnix: 5,
     genesisRoot: simulatedRoot,
@@ -146,4 +150,69 @@ test('what the settings say about a chain', () => {
   assert.deepEqual(expected({ beacon: { acceptAnyChain: true } }), {})
   const { genesisRoot: _, ...time } = knownChains.mainnet
   assert.deepEqual(expected({ genesisRoot: simulatedRoot }), { ...time, genesisRoot: simulatedRoot })
+})
+
+describe('a chain whose settings say nothing about it', () => {
+  const accepting = { beacon: { acceptAnyChain: true } }
+  const hours = (slotSeconds: number, slotsPerEpoch: number) =>
+    Object.values(chainTimeFrom('mainnet', {}, { genesisUnix: 0, slotSeconds, slotsPerEpoch })).slice(-2)
+
+  test('has hours and days of as many epochs as fit into them', () => {
+    assert.deepEqual(
+      [hours(12, 32), hours(6, 8), hours(12, 8)],
+      [
+        [9, 225],
+        [75, 1800],
+        [37, 900],
+      ],
+    )
+    assert.deepEqual(hours(12, 32_768), [1, 1])
+  })
+
+  async function openStored(urls: readonly string[]) {
+    const plain = await openContext()
+    const read = (options: object, urlsNow = urls) => {
+      const beacon = { ...accepting.beacon, ...(options as typeof accepting).beacon, urls: urlsNow }
+      const settings = plainSettings({ validators: { networks: { [network]: { ...options, beacon } } } })
+      return withChainTimes({ ...plain, settings, clock: systemClock })
+    }
+    return { plain, read, [Symbol.asyncDispose]: () => plain[Symbol.asyncDispose]() }
+  }
+
+  test('has the times and the execution chain that its nodes report, and keeps them when no node responds', async () => {
+    await using node = await openNodeOfRun(chain, { chainId: '32382' })
+    await using stored = await openStored([node.url])
+    const { genesisUnix } = chain
+    const { slotSeconds, slotsPerEpoch } = chain.plan
+    for (const urls of [[node.url], ['http://127.0.0.1:9']]) {
+      const { mainnet } = (await stored.read({}, urls)).validators.networks
+      assert.deepEqual(
+        [mainnet.genesisUnix, mainnet.slotSeconds, mainnet.slotsPerEpoch, mainnet.epochsPerHour, mainnet.epochsPerDay],
+        [genesisUnix, slotSeconds, slotsPerEpoch, ...hours(slotSeconds, slotsPerEpoch)],
+      )
+      const identity = await storedChain(stored.plain.duties, network)
+      assert.deepEqual([identity?.genesisRoot, identity?.executionChainId], [simulatedRoot, '32382'])
+    }
+  })
+
+  test('is not stored if its nodes are on different chains', async () => {
+    await using node = await openNodeOfRun(chain)
+    await using other = await openAlteringProxy(node.url, genesisOf(999))
+    await using stored = await openStored([node.url, other.url])
+    await stored.read({})
+    assert.equal(await storedChain(stored.plain.duties, network), undefined)
+    await stored.read({}, [other.url])
+    assert.equal((await storedChain(stored.plain.duties, network))?.genesisUnix, 999)
+  })
+
+  test('is refused once the settings contradict what is stored, with the setting', async () => {
+    await using node = await openNodeOfRun(chain)
+    await using server = await startServer([node.url], { genesisUnix: chain.genesisUnix })
+    assert.ok((await server.read()).epochs > 0)
+    const { finding } = await server.read({ genesisUnix: chain.genesisUnix, slotSeconds: chain.plan.slotSeconds + 1 })
+    assert.equal(finding?.ok, false)
+    const { slotSeconds } = chain.plan
+    const reason = `networks.mainnet.slotSeconds is ${slotSeconds + 1}, but the stored data is of a chain with ${slotSeconds}`
+    assert.ok(finding?.message?.includes(reason), finding?.message)
+  })
 })

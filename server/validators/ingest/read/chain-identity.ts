@@ -1,17 +1,20 @@
 // Which chain the nodes of a network must be on: the one that the settings name, and once something is stored, the one
 // of the stored data. So data of two chains is never mixed (behaviour/validators.md#one-chain-per-network).
-import { type Network, networks } from '#api/contract/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import type { ChainTime } from '#core/chain-time.ts'
-import { knownChains } from '#core/known-chains.ts'
 import { timeoutSignal } from '#runtime/clock.ts'
-import type { NetworkSettings } from '#runtime/settings/validators.ts'
+import { type ChainPins, chainTimeFrom, knownChainOf, pinsOf } from '#runtime/settings/chain-pins.ts'
+import { type NetworkSettings, networkSettings, networksOf } from '#runtime/settings/validators.ts'
 import type { Settings } from '#runtime/settings.ts'
 import { OtherChainError, openBeacon } from '#sources/beacon/client.ts'
 import type { ChainIdentity } from '#sources/beacon/endpoint.ts'
 import type { Duties } from '#storage/duties.ts'
 import type { ValidatorsContext } from '#validators/context.ts'
-import { describeWindowsMismatch, storedChain } from '#validators/duties/networks.ts'
+import { plainTime } from '#validators/duties/layout.ts'
+import { describeWindowsMismatch, storedChain, storedWindows } from '#validators/duties/networks.ts'
 import { updateDuties } from '#validators/duties/store.ts'
+
+import { executionChainOf } from './network-rpc.ts'
 
 /** A slow node must not delay the start of the server for longer. */
 const identityTimeoutMaxMs = 5000
@@ -24,23 +27,19 @@ export async function withChainTimes(
   context: Pick<ValidatorsContext, 'duties' | 'settings' | 'clock' | 'log'>,
 ): Promise<Settings> {
   const { validators } = context.settings
-  const changed = await Promise.all(networks.map((network) => withChainTime(context, network)))
-  const timed = Object.fromEntries(networks.map((network, at) => [network, changed[at]]))
+  const names = networksOf(context.settings)
+  const changed = await Promise.all(names.map((network) => withChainTime(context, network)))
+  const timed = Object.fromEntries(names.map((network, at) => [network, changed[at] as NetworkSettings]))
   return { ...context.settings, validators: { ...validators, networks: { ...validators.networks, ...timed } } }
 }
 
-/**
- * What the settings say about the chain of a network. The genesis of a known network is not enough to identify it, unless
- * the operator has changed it.
- */
-export function expectedChain(
-  network: Network,
-  { genesisUnix, genesisRoot, beacon }: NetworkSettings,
-): Partial<ChainIdentity> {
-  if (beacon.acceptAnyChain) return {}
-  const known = knownChains[network]
-  const root = genesisRoot || (genesisUnix === known.genesisUnix ? known.genesisRoot : undefined)
-  return { genesisUnix, ...(root && { genesisRoot: root }) }
+/** What the settings, and the name of the network if it is that of a known chain, say about the chain. */
+export function expectedChain(network: Network, settings: NetworkSettings): Partial<ChainIdentity> {
+  if (settings.beacon.acceptAnyChain) return {}
+  const { epochsPerHour: _hour, epochsPerDay: _day, ...pins } = pinsOf(settings)
+  const known = knownChainOf(network)
+  const isKnown = pins.genesisUnix === undefined || pins.genesisUnix === known?.genesisUnix
+  return { ...(isKnown && known), ...pins }
 }
 
 /** What the nodes of a network must state before they are used. */
@@ -48,32 +47,34 @@ export const requiredChain = async (
   { duties, settings }: Pick<ValidatorsContext, 'duties' | 'settings'>,
   network: Network,
 ): Promise<Partial<ChainIdentity>> =>
-  (await storedChain(duties, network)) ?? expectedChain(network, settings.validators.networks[network])
-
-const timesOf = ({ genesisUnix, slotSeconds, slotsPerEpoch }: ChainIdentity) => ({
-  genesisUnix,
-  slotSeconds,
-  slotsPerEpoch,
-})
+  (await storedChain(duties, network)) ?? expectedChain(network, networkSettings(settings, network))
 
 async function withChainTime(
   context: Pick<ValidatorsContext, 'duties' | 'settings' | 'clock' | 'log'>,
   network: Network,
 ): Promise<NetworkSettings> {
-  const settings = context.settings.validators.networks[network]
-  const { urls, timeoutMs } = settings.beacon
-  const stored = await storedChain(context.duties, network)
-  const chain =
-    stored ??
-    (urls.length > 0
-      ? await readChainIdentity(context, network, settings, Math.min(timeoutMs, identityTimeoutMaxMs))
-      : undefined)
-  // The genesis of the stored chain replaces that of the settings, so what the settings say must be kept here.
-  const genesisRoot = expectedChain(network, settings).genesisRoot ?? ''
-  const timed = { ...settings, genesisRoot, ...(chain && timesOf(chain)) }
-  const problem = await describeWindowsMismatch(context.duties, network, timed)
+  const { duties } = context
+  const settings: NetworkSettings = networkSettings(context.settings, network)
+  const { urls, timeoutMs, acceptAnyChain } = settings.beacon
+  const { epochsPerHour, epochsPerDay, ...ofChain } = pinsOf(settings)
+  const pins: ChainPins = {
+    ...(acceptAnyChain ? {} : ofChain),
+    ...(epochsPerHour !== undefined && { epochsPerHour }),
+    ...(epochsPerDay !== undefined && { epochsPerDay }),
+  }
+  const limitMs = Math.min(timeoutMs, identityTimeoutMaxMs)
+  const stored = await storedChain(duties, network)
+  const chain = stored ?? (urls.length > 0 ? await readChainIdentity(context, network, settings, limitMs) : undefined)
+  const assumed = acceptAnyChain ? { ...ofChain, ...pins } : pins
+  const timed: NetworkSettings = {
+    ...settings,
+    pins,
+    execution: { ...settings.execution, chainId: executionChainOf(network, settings.execution, chain) ?? '' },
+    ...chainTimeFrom(network, assumed, chain, await storedWindows(duties, network)),
+  }
+  const problem = await describeWindowsMismatch(duties, network, timed)
   if (problem !== undefined)
-    context.log.error({ network, reason: problem }, 'network disabled: its windows do not match the stored data')
+    context.log.error({ network, reason: problem }, 'network disabled: its settings do not match the stored data')
   return timed
 }
 
@@ -84,12 +85,12 @@ async function withChainTime(
 export async function adoptChain(
   duties: Duties,
   network: Network,
-  time: ChainTime,
+  time: ChainTime & { readonly pins?: ChainPins },
   chain: ChainIdentity,
 ): Promise<void> {
   if (await storedChain(duties, network)) return
   await updateDuties(duties, 'writeChain', { network, chain })
-  Object.assign(time, timesOf(chain))
+  Object.assign(time, chainTimeFrom(network, time.pins ?? plainTime(time), chain))
 }
 
 async function readChainIdentity(

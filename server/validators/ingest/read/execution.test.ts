@@ -8,6 +8,7 @@ import { test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
 import type { Block } from '#sources/beacon/block.ts'
 import { ContradictionError } from '#sources/beacon/client.ts'
+import type { ChainIdentity } from '#sources/beacon/endpoint.ts'
 import type { RpcOutcome } from '#sources/evm/batch-results.ts'
 import type { Rpc, RpcCall } from '#sources/evm/rpc.ts'
 import { settingsWith } from '#test/context.ts'
@@ -230,7 +231,14 @@ test('nodes and fee recipients are taken from the settings', async () => {
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     const read = async (execution: object) => {
       const settings = settingsWith({ validators: { networks: { mainnet: { execution } } } })
-      const source = openExecution('mainnet', settings.validators.networks.mainnet.execution, systemClock)
+      const source = openExecution(
+        'mainnet',
+        settings.validators.networks.mainnet.execution,
+        systemClock,
+        async () => ({
+          identity: { executionChainId: '1' } as ChainIdentity,
+        }),
+      )
       return source && [...(await source.read([of(2, 2, recipient)], () => undefined, signal)).keys()]
     }
     assert.equal(await read({}), undefined)

@@ -10,10 +10,12 @@ import type { NetworkSettings } from '#runtime/settings/validators.ts'
 import type { Bid, Block } from '#sources/beacon/block.ts'
 import { ContradictionError } from '#sources/beacon/client.ts'
 import { type ConsensusRules, epochAt } from '#sources/beacon/consensus.ts'
+import type { Chain } from '#sources/beacon/endpoint.ts'
 import { payloadHashOf, payloadStatus } from '#sources/beacon/payload-status.ts'
 import type { RpcOutcome } from '#sources/evm/batch-results.ts'
-import { CallFault, isUnknownMethod, openRpc, type Rpc, type RpcCall } from '#sources/evm/rpc.ts'
+import { CallFault, isUnknownMethod, type Rpc, type RpcCall } from '#sources/evm/rpc.ts'
 import { chainOf, type EpochData, type ExecutionRewards } from './epoch.ts'
+import { describeOtherChain, openNetworkRpc } from './network-rpc.ts'
 import type { PayloadSummary } from './payloads.ts'
 
 /** A block whose payload is part of the chain. */
@@ -44,38 +46,29 @@ export interface ExecutionSource {
 
 const noRewards: ExecutionRewards = { priorityFee: 0, baselineMev: 0, external: 0 }
 
-/** All execution nodes are on another chain than the network. */
-export class OtherExecutionChainError extends Error {
-  override readonly name = 'OtherExecutionChainError'
-}
-
-/** Undefined: no execution node is configured. */
+/** Undefined: no execution node is configured. The beacon nodes are asked for their chain when blocks are first read. */
 export function openExecution(
   network: Network,
-  { chainId, rpc, feeRecipients }: NetworkSettings['execution'],
+  { feeRecipients, ...execution }: NetworkSettings['execution'],
   clock: Clock,
+  readChain: (signal: AbortSignal) => Promise<Pick<Chain, 'identity'>>,
 ): ExecutionSource | undefined {
-  if (rpc.length === 0) return undefined
-  const client = openRpc({ chain: chainId, rpc, clock })
-  const source = createExecutionSource(client, feeRecipients)
+  if (execution.rpc.length === 0) return undefined
+  let opened: { readonly client: Rpc; readonly source: ExecutionSource } | undefined
+  const open = ({ identity }: Pick<Chain, 'identity'>) => {
+    const client = openNetworkRpc(network, execution, identity, clock)
+    return { client, source: createExecutionSource(client, feeRecipients) }
+  }
   return {
     async read(blocks, addressOf, signal) {
+      opened ??= open(await readChain(signal))
       try {
-        return await source.read(blocks, addressOf, signal)
+        return await opened.source.read(blocks, addressOf, signal)
       } catch (error) {
-        throw describeOtherChain(network, client) ?? error
+        throw describeOtherChain(network, opened.client) ?? error
       }
     },
   }
-}
-
-/** Undefined if a node is on the right chain, or does not respond. */
-function describeOtherChain(network: Network, client: Rpc): OtherExecutionChainError | undefined {
-  const nodes = client.health()
-  if (!nodes.every(({ otherChain }) => otherChain !== undefined)) return undefined
-  const troubles = nodes.map(({ trouble, name }) => trouble ?? name).join('; ')
-  const setting = `validators.networks.${network}.execution`
-  return new OtherExecutionChainError(`${network}: ${troubles}. Correct ${setting}.rpc or ${setting}.chainId`)
 }
 
 /** `feeRecipients`: addresses that proposers registered with builders. */

@@ -1,8 +1,10 @@
 // Reads an hour of duties from the beacon node again and compares it with the stored one, for the doctor
 // (behaviour/operations.md#doctor). It uses the same processor as ingest, on a thread of its own, and writes nothing.
+
 import type { Network } from '#api/contract/wire/validators.ts'
 import { type ChainHour, type ChainTime, epochsOfHour } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
+import { networkSettings } from '#runtime/settings/validators.ts'
 import type { Duties } from '#storage/duties.ts'
 import type { ValidatorsContext } from '../../context.ts'
 import { type HourSums, sumHours } from '../../duties/hour-sums.ts'
@@ -24,7 +26,7 @@ export async function storedHours(
   { duties, settings }: Pick<ValidatorsContext, 'duties' | 'settings'>,
   network: Network,
 ): Promise<Range[]> {
-  const { epochsPerHour } = settings.validators.networks[network]
+  const { epochsPerHour } = networkSettings(settings, network)
   return (await hourEpochs(duties, network))
     .map(({ from, until }) => ({ from: Math.ceil(from / epochsPerHour), until: Math.floor(until / epochsPerHour) }))
     .filter(({ from, until }) => from < until)
@@ -39,7 +41,7 @@ export async function verifyHour(
   dataDir?: string,
 ): Promise<{ readonly checked: number; readonly differing: readonly string[] }> {
   // A command without a server has only configured times, and those of a test network differ from its chain.
-  const time = { ...context.settings.validators.networks[network], ...(await storedChain(context.duties, network)) }
+  const time = { ...networkSettings(context.settings, network), ...(await storedChain(context.duties, network)) }
   refuseOtherWindows(await describeWindowsMismatch(context.duties, network, time))
   const { from, until } = epochsOfHour(time, hour as ChainHour)
   const start = await readProcessorStart(context, network)

@@ -3,7 +3,7 @@
 import type { Network } from '#api/contract/wire/validators.ts'
 import { holes, type Range } from '#core/ranges.ts'
 import { isProgressing } from '#ingest/stream-progress.ts'
-import type { NetworkSettings } from '#runtime/settings/validators.ts'
+import { type NetworkSettings, networkSettings } from '#runtime/settings/validators.ts'
 import type { ValidatorsContext } from '../../context.ts'
 import { coveredEpochs } from '../../duties/coverage.ts'
 import { describeWindowsMismatch, storedChain } from '../../duties/networks.ts'
@@ -34,6 +34,8 @@ export interface NetworkHealth {
   readonly isFresh: boolean
   /** Behind, but epochs were stored recently. */
   readonly isProgressing: boolean
+  /** No epoch of the chain can be stored yet, because none is final. */
+  readonly isYoung: boolean
   /** Whether the nodes return the same; undefined: there is only one, or nothing was compared yet. */
   readonly nodes: NodesStatus | undefined
   /** Nodes that were not compared with the others, and why. */
@@ -60,7 +62,8 @@ export async function readNetworkHealth(
 ): Promise<NetworkHealth> {
   const { duties, settings, clock } = context
   // Use the times of the chain that the stored epochs came from, even if no node is configured any more.
-  const time = { ...settings.validators.networks[network], ...(await storedChain(duties, network)) }
+  const chain = await storedChain(duties, network)
+  const time = { ...networkSettings(settings, network), ...chain }
   const covered = await coveredEpochs(duties, network)
   const until = covered.at(-1)?.until
   const epochSeconds = time.slotSeconds * time.slotsPerEpoch
@@ -98,6 +101,7 @@ export async function readNetworkHealth(
     behindEpochs,
     ageSeconds: until === undefined ? undefined : Math.round(sinceGenesis - until * epochSeconds),
     isFresh,
+    isYoung: chain !== undefined && until === undefined && !isFailing && currentEpoch <= behindMaxEpochs,
     isProgressing: !isFresh && isAdvancing && !isFailing && windowsProblem === undefined,
     problem:
       windowsProblem === undefined
@@ -132,6 +136,11 @@ function nodesStatus({ failureKind, notCompared }: IngestStatus): NodesStatus | 
   return notCompared && (notCompared.length === 0 ? 'agree' : 'not compared')
 }
 
+/** A chain of one's own needs a name of its own; the data of a chain that started again must be forgotten. */
+export const otherChainTodo = (network: Network): string =>
+  `use a node of ${network}, or another name for its chain; if the chain has started again, stop the server and run: ` +
+  `tetrad validators forget --network ${network}`
+
 /** Undefined unless the node responds but its epochs are refused. */
 function refusalProblem({ failureKind, lastError }: IngestStatus, network: Network): NetworkHealth['problem'] {
   if (failureKind === 'contradiction') {
@@ -149,7 +158,7 @@ function refusalProblem({ failureKind, lastError }: IngestStatus, network: Netwo
   if (failureKind === 'otherChain') {
     return {
       message: `its beacon node is refused: ${lastError}`,
-      todo: `use a node of ${network}; for a chain of your own, set validators.networks.${network}.genesisUnix. Nothing is read until then`,
+      todo: `${otherChainTodo(network)}. Nothing is read until then`,
     }
   }
   if (failureKind === 'otherExecutionChain') {

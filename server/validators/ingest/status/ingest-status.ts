@@ -1,7 +1,7 @@
 // The status of each network's ingest in this process. Commands read it over the control socket. They can also request
 // that the server polls its node now or repairs epochs (behaviour/validators.md#commands-and-a-running-server).
 
-import { type Network, networks } from '#api/contract/wire/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
 import type { Range } from '#core/ranges.ts'
 import { WakeSignal } from '#ingest/poll.ts'
 import type { ValidatorsContext } from '../../context.ts'
@@ -198,9 +198,9 @@ function requireRun(
   context: Pick<ValidatorsContext, 'validators'>,
   network: unknown,
 ): { readonly known: Network; readonly run: IngestRun } {
-  const known = networks.find((name) => name === network)
-  const run = known && findRun(context, known)
-  if (run) return { known, run }
+  const known = typeof network === 'string' ? network : undefined
+  const run = known === undefined ? undefined : findRun(context, known)
+  if (known !== undefined && run) return { known, run }
   const setting = `validators.networks.${known ?? 'NAME'}.beacon.urls`
   const todo = `Set ${setting} and restart it. If several servers share the database, run the command on the one that ingests`
   throw new Error(`the running server does not ingest ${known ?? 'this network'}. ${todo}`)

@@ -65,10 +65,11 @@ export function openHeadProcessor(
 
 function openSources({ network, settings, identity, recordsDir }: EpochProcessorStart, clock: Clock) {
   const { urls, timeoutMs } = settings.beacon
+  const beacon = openBeacon({ network, urls, timeoutMs, clock, identity })
   return {
-    beacon: openBeacon({ network, urls, timeoutMs, clock, identity }),
+    beacon,
     watch: settings.watch,
-    execution: openExecution(network, settings.execution, clock),
+    execution: openExecution(network, settings.execution, clock, (signal) => beacon.chain(signal)),
     records: recordsDir === undefined ? undefined : new StateRecords(recordsDir),
   }
 }

@@ -1,7 +1,9 @@
 // Collects what the processors of a network start with: its settings, its watch list, and the chain that its nodes must
 // be on. Processors run on another thread, which has no context (open-processors.ts).
+
 import { join } from 'node:path'
 import type { Network } from '#api/contract/wire/validators.ts'
+import { networkSettings } from '#runtime/settings/validators.ts'
 import type { ValidatorsContext } from '../../context.ts'
 import { readWatchNames } from '../../registry/watch-names.ts'
 import { requiredChain } from '../read/chain-identity.ts'
@@ -15,7 +17,7 @@ export async function readProcessorStart(
   network: Network,
   dataDir?: string,
 ) {
-  const settings = context.settings.validators.networks[network]
+  const settings = networkSettings(context.settings, network)
   const { names } = await readWatchNames(context, network)
   const start: EpochProcessorStart = {
     network,

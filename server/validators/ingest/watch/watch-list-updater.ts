@@ -1,5 +1,7 @@
 // Passes the names of a watch file to the processor of a network when they have changed.
+
 import type { Network } from '#api/contract/wire/validators.ts'
+import { networkSettings } from '#runtime/settings/validators.ts'
 import type { ValidatorsContext } from '../../context.ts'
 import { readWatchNames } from '../../registry/watch-names.ts'
 import type { EpochProcessor } from '../epochs/epoch-processor.ts'
@@ -18,7 +20,7 @@ export function createWatchListUpdater(
   network: Network,
   processor: EpochProcessor,
 ): () => Promise<void> {
-  const { watchFile } = context.settings.validators.networks[network]
+  const { watchFile } = networkSettings(context.settings, network)
   let current: readonly string[] | undefined
   let lastProblem: string | undefined
   return async () => {

@@ -1,8 +1,10 @@
 // What following a network, filling its gaps and repairing its epochs have in common: where epochs come from, and how
 // they are written.
+
 import type { Network } from '#api/contract/wire/validators.ts'
 import { type ChainTime, chainDays, type Epoch } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
+import { networkSettings } from '#runtime/settings/validators.ts'
 import { BeaconError, refuseOtherChain } from '#sources/beacon/client.ts'
 import type { ConsensusRules } from '#sources/beacon/consensus.ts'
 import type { ValidatorsContext } from '../../context.ts'
@@ -40,7 +42,7 @@ export async function prepareIngest(
   const { duties } = context
   refuseOtherWindows(await describeWindowsMismatch(duties, network, time))
   const { identity, rules } = await processor.chain(signal)
-  refuseOtherChain(network, identity, expectedChain(network, context.settings.validators.networks[network]))
+  refuseOtherChain(network, identity, expectedChain(network, networkSettings(context.settings, network)))
   const isEmpty = (await coveredEpochs(duties, network)).length === 0
   if (isEmpty) await adoptChain(duties, network, time, identity)
   const mismatch = (['genesisUnix', 'slotSeconds', 'slotsPerEpoch'] as const).find((key) => identity[key] !== time[key])
@@ -59,10 +61,10 @@ export function configuredStart(
   { context, network, time }: Pick<IngestSource, 'context' | 'network' | 'time'>,
   firstEpoch: number,
 ): number {
-  const { fromEpoch } = context.settings.validators.networks[network].beacon
+  const { fromEpoch } = networkSettings(context.settings, network).beacon
   if (fromEpoch >= 0) return fromEpoch
   // Nodes have the state of the finalized checkpoint, and often no older one. The epoch before the first one is needed.
-  if (context.settings.validators.networks[network].states === 'computed') return firstEpoch + 1
+  if (networkSettings(context.settings, network).states === 'computed') return firstEpoch + 1
   const days = chainDays(time)
   return days.epochsOf(days.dayOf(firstEpoch as Epoch)).from
 }
