@@ -41,6 +41,7 @@ const endpointTests = [
   'explorer/endpoints/funded-by',
   'explorer/funding/fundings',
   'fx/endpoints/create-quote',
+  'fx/endpoints/pricing-rules',
   'fx/extensions/lists/quotes',
   'fx/pricing/quotes',
   'fx/rates/contradictions',

@@ -96,6 +96,7 @@ const fxNumbers: Readonly<Partial<Record<FaultCode, number>>> = {
   'fx.pair_unknown': 3008,
   'fx.rate_stale': 3010,
   'fx.rate_disputed': 3010,
+  'fx.stopped': 3010,
 }
 
 const fxNumber = (status: number): number => (status === 400 ? 2 : status === 403 ? 3 : status >= 500 ? -1 : status)

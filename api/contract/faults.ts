@@ -78,6 +78,7 @@ export const faults = {
   ),
   'fx.rate_stale': later(503, 'No fresh rate for this pair.'),
   'fx.rate_disputed': later(503, 'The rate sources of this pair disagree. There is no price until they agree again.'),
+  'fx.stopped': later(503, 'There are no quotes for this pair now.'),
   'fx.checks_full': later(429, 'Too many signature checks are waiting. Try again in a few seconds.'),
   'fx.idempotency': changed(409, 'This idempotency key was used with another body. Use a new key.'),
   'validators.not_covered': later(

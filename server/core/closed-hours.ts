@@ -48,6 +48,13 @@ export function openMs(closed: ClosedHours, fromMs: number, untilMs: number): nu
   return untilMs - fromMs - covered(instants, fromMs, untilMs)
 }
 
+/** Whether an instant is in the closed hours. */
+export const isClosedAt = (closed: ClosedHours, atMs: number): boolean => openMs(closed, atMs, atMs + 1) === 0
+
+/** The local date at an instant: `2026-12-24`. */
+export const localDate = (timeZone: string, atMs: number): string =>
+  new Date(wallClockMs(timeZone, atMs)).toISOString().slice(0, 10)
+
 function covered(spans: readonly Span[], fromMs: number, untilMs: number): number {
   let sum = 0
   let reached = fromMs

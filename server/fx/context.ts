@@ -5,6 +5,8 @@ import type { Context } from '#http/context.ts'
 import { LogThrottle } from '#http/log-throttle.ts'
 import { type Clock, systemClock } from '#runtime/clock.ts'
 import { cacheUntilVersionChanges } from '#storage/version-cache.ts'
+import type { DatesFile } from './pricing/dates-file.ts'
+import type { HourSum } from './pricing/hour-limit.ts'
 import type { StoredRate } from './pricing/mid.ts'
 import type { ReceiptKey } from './receipts/receipt-key.ts'
 
@@ -26,6 +28,10 @@ export const createFxCaches = (clock: Clock = systemClock) => ({
   nodeFailures: new LogThrottle(clock),
   /** The key that signs receipts, as last read from the store. */
   receiptKey: undefined as ReceiptKey | undefined,
+  /** Dates of pricing rules, by path of their file. */
+  datesFiles: new Map<string, DatesFile>(),
+  /** Sums of the last hour, by rule and key. */
+  hourSums: new Map<string, HourSum>(),
   /** By pair of currencies. Many quotes are priced between two commits. */
   latestRates: cacheUntilVersionChanges<StoredRate[]>('rates'),
 })

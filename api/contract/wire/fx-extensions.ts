@@ -32,6 +32,27 @@ const ReceiptRate = Type.Object({
   at: { ...DateTime, description: 'Time of the rate, according to the source.' },
 })
 
+const RuleHours = Type.Object(
+  {
+    week: nullable(Type.String({ description: 'Hours of every week.' })),
+    timeZone: Type.String({ description: 'Time zone of the hours and days.' }),
+    holidays: oneOf(['none', 'target'], { description: 'Public holidays.' }),
+    dates: Type.Array(Type.String(), { description: 'The date of the quote, if it is one of the listed days.' }),
+  },
+  { description: 'Hours and days in which the rule applies; null: always.' },
+)
+
+const ReceiptRule = Type.Object({
+  id: Type.String({ description: 'Name of the rule.' }),
+  pair: nullable(Type.String({ description: 'Pair of tokens, in both directions; null: every pair.' })),
+  tenors: Type.Array(oneOf(['instant', 'hourly', 'daily']), { description: 'Empty: every tenor.' }),
+  minSize: nullable(Type.String({ description: 'Smallest size, in the first token of `pair`.' })),
+  when: nullable(RuleHours),
+  spreadPpm: nullable(Type.Integer({ description: 'Replaces the spread; null: no change.' })),
+  skewPpm: nullable(Type.Integer({ description: 'Raises the price of the first token of `pair`; null: no change.' })),
+})
+export type ReceiptRule = Static<typeof ReceiptRule>
+
 const ReceiptSide = Type.Object({
   currency: { ...Text, description: 'Currency code.' },
   tracks: Type.String({ description: 'The reference currency of the token.' }),
@@ -40,7 +61,9 @@ const ReceiptSide = Type.Object({
 })
 
 export const Receipt = Type.Object({
-  version: oneOf(['1', '2'], { description: 'Version of the receipt format. `1`: before rates had `bid` and `ask`.' }),
+  version: oneOf(['1', '2'], {
+    description: 'Version of the receipt format. `1`: before there were rules, `bid` and `ask`.',
+  }),
   quote: record('The quote.', {
     id: quoteId,
     type: oneOf(['reference', 'tradable'], { description: 'As in the request.' }),
@@ -62,8 +85,14 @@ export const Receipt = Type.Object({
     numerator: { ...Text, description: 'Decimal text.' },
     denominator: { ...Text, description: 'Decimal text.' },
   }),
+  rules: Type.Optional(
+    Type.Array(ReceiptRule, { description: 'The pricing rules that applied, in their order. Always in version 2.' }),
+  ),
   terms: record('The terms that were applied to the mid.', {
-    spreadPpm: Type.Integer({ description: 'Subtracted from the mid, in parts per million.' }),
+    basicSpreadPpm: Type.Optional(
+      Type.Integer({ description: 'Spread of the tenor, before rules. Always in version 2.' }),
+    ),
+    spreadPpm: Type.Integer({ description: 'Subtracted from the mid, in parts per million, after rules.' }),
     feePpm: { ...Whole, description: 'Fee, in parts per million of `to`.' },
     collateralPpm: { ...Whole, description: 'Collateral, in parts per million of `from`.' },
     outlierPpm: {
@@ -136,7 +165,8 @@ export const receipt = endpoint('fx.receipt', {
         excluded: [{ source: 'odd', rate: '1.3100', ...exampleRate }],
         via: null,
         mid: { numerator: '5000', denominator: '5421' },
-        terms: { spreadPpm: 500, feePpm: 200, collateralPpm: 0, outlierPpm: 20_000 },
+        rules: [],
+        terms: { basicSpreadPpm: 500, spreadPpm: 500, feePpm: 200, collateralPpm: 0, outlierPpm: 20_000 },
         rounding: {
           rateDigits: 15,
           fromPlaces: 6,

@@ -164,6 +164,7 @@ export const createQuote = endpoint('fx.createQuote', {
     'fx.no_spender',
     'fx.rate_stale',
     'fx.rate_disputed',
+    'fx.stopped',
     'fx.idempotency',
   ],
   example: {

@@ -362,7 +362,9 @@ describe('503', () => {
       assert.match((error as Fault).publicMessage, /No source for tradable quotes/)
       return refusedWith('fx.rate_stale', 503)(error)
     })
-    await using bold = await openPricedContext({ sources: [{ ...bank, tradable: true }] })
+    // It is Sunday, when the bank is closed.
+    const rules = [{ id: 'weekend', when: { week: 'Sat 00:00 - Mon 00:00', timeZone: 'Europe/Berlin' }, spreadBps: 5 }]
+    await using bold = await openPricedContext({ sources: [{ ...bank, tradable: true }], rules })
     assert.equal((await quoteOf(bold, usual)).rate, 0.7996)
   })
 

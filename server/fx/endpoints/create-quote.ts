@@ -5,17 +5,19 @@ import { contract } from '#api/contract/contract.ts'
 import { stringifyJson } from '#api/contract/json.ts'
 import type { Quote } from '#api/contract/wire/fx.ts'
 import { formatAgeOf } from '#core/age.ts'
-import { compare, formatDecimal, toNumber } from '#core/decimal.ts'
+import { compare, formatDecimal, product, toNumber } from '#core/decimal.ts'
 import { Fault } from '#core/fault.ts'
 import { createHandler, type HandlerResult } from '#http/handler.ts'
 import type { FxSettings } from '#runtime/settings/fx.ts'
 import { mayPriceTrades, timingOf } from '#runtime/settings/fx-sources.ts'
 import type { FxContext } from '../context.ts'
+import { countTowardsHour } from '../pricing/hour-limit.ts'
 import { contradictedMs, findMid, isFresh, type Mid } from '../pricing/mid.ts'
 import { computePrice, decimalPlaces, type Price, type RequestedAmount, toBaseUnits } from '../pricing/price.ts'
 import { bodyHash, type QuoteInput, readRequestedAmount } from '../pricing/quote-input.ts'
 import { findReplay, type NewQuote, type Replay, type StoredReply, storeQuote } from '../pricing/quotes.ts'
 import { maturitySeconds, type Offer, outlierPpm, resolveOffer } from '../pricing/resolve-offer.ts'
+import { applyRules, type RuledOffer } from '../pricing/rule-offer.ts'
 import { latestRates } from '../rates/rate-store.ts'
 import { canonicalJson } from '../receipts/canonical-json.ts'
 import { signEd25519 } from '../receipts/ed25519.ts'
@@ -37,11 +39,17 @@ export const createQuote = createHandler(contract['fx.createQuote'], async (inpu
   // Before pricing: a replay must work even if the rates are stale or the pair is no longer offered.
   const earlier = replay && (await findReplay(state, replay))
   if (earlier) return toResult(earlier)
-  const offer = findOffer(settings.fx, input)
+  const basic = findOffer(settings.fx, input)
   // Without a spender, the signed permit could not be settled (behaviour/fx.md#settlement-contract).
   if (input.type === 'tradable' && settings.fx.spender === '') throw new Fault('fx.no_spender')
-  const mid = await freshMid(context, offer, input.type, createdMs)
+  const mid = await freshMid(context, basic, input.type, createdMs)
+  const quote = {
+    ...{ from: basic.from.code, to: basic.to.code, tenor: input.tenor },
+    ...{ requested, mid: mid.value, atMs: createdMs },
+  }
+  const offer = await applyRules(context, basic, quote, { type: input.type, mid })
   const price = priceWithinLimits(mid, requested, offer)
+  if (offer.hourLimit) await countTowardsHour(context, offer.hourLimit, caller.keyId)
   const draft = { input, keyId: caller.keyId, requestedSide: requested.side, offer, mid, price, createdMs }
   return toResult(await storeQuote(state, (attempt) => buildQuote(context, draft, attempt), replay))
 })
@@ -101,8 +109,8 @@ async function freshMid(
   })
 }
 
-function priceWithinLimits(mid: Mid, requested: RequestedAmount, offer: Offer): Price {
-  const price = computePrice(mid.value, requested, offer)
+function priceWithinLimits(mid: Mid, requested: RequestedAmount, offer: RuledOffer): Price {
+  const price = computePrice(product(mid.value, offer.skew), requested, offer)
   const amount = { digits: price.from, scale: decimalPlaces(offer.from) }
   if (compare(amount, offer.min) < 0 || compare(amount, offer.max) > 0) {
     const [min, max] = [formatDecimal(offer.min), formatDecimal(offer.max)]
@@ -115,7 +123,7 @@ function priceWithinLimits(mid: Mid, requested: RequestedAmount, offer: Offer): 
 }
 
 async function buildQuote(context: FxContext, draft: QuoteDraft, attempt: number): Promise<NewQuote> {
-  const { input, keyId, mid, createdMs } = draft
+  const { input, keyId, mid, offer, createdMs } = draft
   // Another process may have retired the cached key.
   const signer = await (attempt === 0 ? getCachedSigner(context) : getReceiptSigner(context))
   const id = context.random.uuid()
@@ -135,6 +143,7 @@ async function buildQuote(context: FxContext, draft: QuoteDraft, attempt: number
     receiptKey: signer.id,
     receiptSignature: await signEd25519(signer.key, utf8.encode(pricedFrom)),
     reply,
+    hourLimit: offer.hourLimit,
   }
 }
 

@@ -7,6 +7,7 @@
 // 3. The first response and every replay are the same stored bytes (behaviour/fx.md#stored-quotes).
 import { Fault } from '#core/fault.ts'
 import type { GroupWrite, State, StateReader, StateWriter } from '#storage/state.ts'
+import type { HourLimit } from './hour-limit.ts'
 
 const replayMs = 86_400_000
 const attemptsMax = 5
@@ -33,6 +34,7 @@ export interface NewQuote {
   readonly receiptKey: string
   readonly receiptSignature: Uint8Array
   readonly reply: Uint8Array
+  readonly hourLimit?: HourLimit | undefined
 }
 
 export interface StoredReply {
@@ -172,6 +174,7 @@ async function reserveKeys(
 
 const quoteColumns = [
   ...['id', 'key_id', 'created_ms', 'as_of_ms', 'nonce', 'priced_from', 'receipt_key', 'receipt_signature', 'reply'],
+  ...['hour_rule', 'hour_size'],
 ]
 /** Rule 2. SQLite has one writer, so nothing changes before the commit. */
 const signingKeys = 'select id from fx_receipt_keys where retired_ms is null'
@@ -189,6 +192,7 @@ async function insertQuotes(
   const rows = items.map(({ quote }) => [
     ...[quote.id, quote.keyId, quote.createdMs, quote.asOfMs, quote.nonce, quote.pricedFrom],
     ...[quote.receiptKey, quote.receiptSignature, quote.reply],
+    ...[quote.hourLimit?.rule ?? null, quote.hourLimit?.size ?? null],
   ])
   if ((await tx.insertMany('fx_quotes', quoteColumns, rows, insertSigned)) === rows.length) return new Set(items)
   const found = await tx.all<{ id: string; reply: Uint8Array }>(

@@ -3,9 +3,7 @@
 // parts per million, so that every allowed value is an integer (behaviour/fx.md#basis-points).
 import { type Decimal, decimal, unitsOf } from '#core/decimal.ts'
 import type { FxSettings, FxToken } from '#runtime/settings/fx.ts'
-
-export const tenors = ['instant', 'hourly', 'daily'] as const
-export type Tenor = (typeof tenors)[number]
+import type { Tenor } from '#runtime/settings/fx-rules.ts'
 
 export const maturitySeconds: Readonly<Record<Tenor, number>> = { instant: 1800, hourly: 3600, daily: 86_400 }
 
@@ -45,7 +43,11 @@ export function resolveOffer(fx: FxSettings, fromCode: string, toCode: string, t
 }
 
 /** One basis point is a hundred parts per million. */
-const toPpm = (basisPoints: number | string): bigint => unitsOf(decimal(String(basisPoints)), 2, 'down')
+export const toPpm = (basisPoints: number | string): bigint => {
+  const text = String(basisPoints)
+  const ppm = unitsOf(decimal(text.replace(/^-/, '')), 2, 'down')
+  return text.startsWith('-') ? -ppm : ppm
+}
 
 /** How far a rate may be from the median of the others. */
 export const outlierPpm = (fx: FxSettings): bigint => toPpm(fx.outlierBps)

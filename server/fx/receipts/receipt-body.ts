@@ -8,12 +8,12 @@ import type { FxToken } from '#runtime/settings/fx.ts'
 import { type Mid, type Rate, sidesOf } from '../pricing/mid.ts'
 import { decimalPlaces, type Price, type RequestedAmount, rateDigitsMax } from '../pricing/price.ts'
 import type { QuoteInput } from '../pricing/quote-input.ts'
-import type { Offer } from '../pricing/resolve-offer.ts'
+import type { RuledOffer } from '../pricing/rule-offer.ts'
 
 export interface PricedRequest {
   readonly input: QuoteInput
   readonly requestedSide: RequestedAmount['side']
-  readonly offer: Offer
+  readonly offer: RuledOffer
   readonly mid: Mid
   readonly price: Price
 }
@@ -42,7 +42,9 @@ export function buildReceipt(priced: PricedRequest, quote: Quote, reply: Uint8Ar
     excluded: mid.leftOut.map(toReceiptRate),
     via: mid.via ?? null,
     mid: { numerator: mid.value.numerator.toString(), denominator: mid.value.denominator.toString() },
+    rules: [...offer.rules],
     terms: {
+      basicSpreadPpm: Number(offer.basicSpreadPpm),
       spreadPpm: Number(offer.spreadPpm),
       feePpm: Number(offer.feePpm),
       collateralPpm: Number(offer.collateralPpm),

@@ -1,25 +1,11 @@
 // Settings of rate sources. All kinds share one schema; the tables below list which members each kind requires or ignores
 // and its default timing (behaviour/fx.md#rate-sources).
 import { Address, oneOf, PatternText, type Static, Type } from '#api/contract/kit.ts'
-import { type ClosedHours, offsetMs, weekPattern } from '#core/closed-hours.ts'
+import type { ClosedHours } from '#core/closed-hours.ts'
 import type { Problem } from '#core/fault.ts'
+import { Closed, isTimeZone } from './fx-closed.ts'
 import { documentProblems, Header, headerProblems, NamedPair, pairText, SourceDocument } from './fx-documents.ts'
-import { choice, integer, list, object, text } from './server.ts'
-
-const Closed = object({
-  week: Type.Optional(
-    PatternText(weekPattern.source, 'be written like Fri 17:00 - Sun 17:00', {
-      description: 'Closed hours of every week: `Fri 17:00 - Sun 17:00`.',
-    }),
-  ),
-  timeZone: text('UTC', 'Time zone of the hours and days: `America/New_York`.'),
-  holidays: choice(['none', 'target'], 'none', 'Public holidays. `target`: those of the euro payment system.'),
-  dates: list(
-    PatternText('^(\\d{4}-)?\\d\\d-\\d\\d$', 'be a date such as 2026-12-24 or 12-24'),
-    400,
-    'More closed days: `2026-12-24`, or `12-24` for every year.',
-  ),
-})
+import { integer, object } from './server.ts'
 
 const sourceKinds = ['http-json', 'file', 'ecb', 'aggregator', 'push'] as const
 export type SourceKind = (typeof sourceKinds)[number]
@@ -222,13 +208,4 @@ export function sourceProblems(source: FxSource, at: readonly string[]): readonl
       ? [{ at: [...at, 'closed', 'timeZone'], message: 'is not a known time zone', value: source.closed.timeZone }]
       : []),
   ]
-}
-
-function isTimeZone(name: string): boolean {
-  try {
-    offsetMs(name, 0)
-    return true
-  } catch {
-    return false
-  }
 }

@@ -214,3 +214,37 @@ test('the defaults leave 15 s for a takeover; rates that would expire before one
   assert.deepEqual([problem?.at, problem?.value, others], [['fx', 'sources', '1', 'staleMs'], 4499, []])
   assert.match(problem?.message ?? '', /must be at least 4500 with store\.state/)
 })
+
+test('pricing rules without effect, unit or known token are reported', () => {
+  const of = (changes: object) => problemsOf({ rules: [{ id: 'a', ...changes }] })
+  const pairs = ['EURC/USDC']
+  assert.deepEqual(of({ pairs, minSize: '100000', spreadBps: '2.5' }), [])
+  assert.deepEqual(of({ pairs, skewBps: '-1.5' }), [])
+  assert.deepEqual(of({ when: { week: 'Fri 17:00 - Sun 17:00', timeZone: 'America/New_York' }, stop: true }), [])
+  assert.deepEqual(of({}), ['fx.rules.0.id must have at least one of spreadBps, skewBps, stop and maxPerHour'])
+  assert.deepEqual(of({ stop: true, minSize: '1' }), [
+    'fx.rules.0.minSize needs pairs that all begin with the same token',
+  ])
+  assert.deepEqual(of({ pairs: ['EURC/USDC', 'USDC/EURC'], maxPerHour: '1' }), [
+    'fx.rules.0.maxPerHour needs pairs that all begin with the same token',
+  ])
+  assert.deepEqual(of({ pairs, maxPerHour: '1000000000001' }), ['fx.rules.0.maxPerHour must be at most 1000000000000'])
+  assert.deepEqual(of({ skewBps: 1 }), ['fx.rules.0.skewBps needs pairs'])
+  for (const condition of [{ minSize: '1' }, { tenors: ['daily'] }]) {
+    assert.deepEqual(of({ pairs, skewBps: 1, ...condition }), [
+      'fx.rules.0.skewBps must not depend on minSize or tenors: the bid would be above the ask',
+    ])
+  }
+  assert.deepEqual(of({ pairs: ['EURC/EURC', 'EURC/GBPX'], stop: true }), [
+    'fx.rules.0.pairs must be pairs of two different tokens; EURC/EURC is not',
+    'fx.rules.0.pairs must be codes of tokens; unknown: GBPX',
+  ])
+  assert.deepEqual(of({ stop: true, when: { timeZone: 'Mars/Olympus' } }), [
+    'fx.rules.0.when.timeZone is not a known time zone',
+    'fx.rules.0.when needs a week, holidays, dates or a file',
+  ])
+  const twice = [{ id: 'a', stop: true }]
+  assert.deepEqual(problemsOf({ rules: [...twice, ...twice] }), ['fx.rules.1.id is used twice'])
+  for (const bad of [{ skewBps: 10_000 }, { skewBps: '1.555' }, { spreadBps: -1 }, { spreadBps: 2.5 }])
+    assert.notDeepEqual(read({ rules: [{ id: 'a', pairs, ...bad }] }).problems, [], JSON.stringify(bad))
+})

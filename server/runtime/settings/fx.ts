@@ -3,6 +3,7 @@ import { Address, PatternText, type Static, Type, withDefault } from '#api/contr
 import { compare, decimal } from '#core/decimal.ts'
 import type { Problem } from '#core/fault.ts'
 import { duplicateProblems } from './duplicate-problems.ts'
+import { Rule, ruleProblems } from './fx-rules.ts'
 import { type FxSource, Source, sourceProblems } from './fx-sources.ts'
 import { boolean, integer, list, object, section } from './server.ts'
 
@@ -106,6 +107,11 @@ export const fxSettings = section(
       4096,
       'Overrides for single pairs. By default, every pair is offered, unless both tokens track the same currency.',
     ),
+    rules: list(
+      Rule,
+      256,
+      'Pricing rules. They apply in this order; a later one replaces the spread and the skew of an earlier one.',
+    ),
     expirySeconds: section(
       {
         tradable: integer(30, 1, 86_400, 'Seconds until a tradable quote expires.'),
@@ -159,6 +165,7 @@ export function fxProblems(fx: FxSettings): readonly Problem[] {
     ),
     ...duplicateProblems(directions, ['fx', 'pairs'], 'from'),
     ...fx.sources.flatMap((source: FxSource, index) => sourceProblems(source, ['fx', 'sources', String(index)])),
+    ...ruleProblems(fx.rules, codes),
     ...rangeProblems(['fx', 'limits'], fx.limits.min, fx.limits.max),
     // The zero address cannot settle (behaviour/fx.md#settlement-contract).
     ...(/^0x0{40}$/i.test(fx.spender)

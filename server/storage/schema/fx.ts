@@ -62,9 +62,12 @@ export const fxSchema = ({ bytes, strict, clustered }: StateDialect): readonly s
     priced_from text not null, -- the receipt as canonical JSON: rates, mid and terms
     receipt_key text not null, -- id in fx_receipt_keys
     receipt_signature ${bytes} not null, -- over priced_from
-    reply ${bytes} not null -- body of the response
+    reply ${bytes} not null, -- body of the response
+    hour_rule text, -- rule that limits the sum of an hour (fx.rules[].maxPerHour); null: none
+    hour_size bigint -- in millionths of the first token of that rule
   ) ${strict}`,
   'create index fx_quotes_age on fx_quotes (created_ms)',
+  `create index fx_quotes_hours on fx_quotes (hour_rule, key_id, created_ms, hour_size) where hour_rule is not null`,
   'create index fx_quotes_by_key on fx_quotes (key_id, created_ms, id)',
   // Idempotency keys of the last day, with the quote to return again.
   `create table fx_idempotency (

@@ -10,17 +10,19 @@ import {
   type Fraction,
   formatDecimal,
   parseDecimal,
+  product,
 } from '#core/decimal.ts'
 import { parseTimestamp } from '#core/parse-timestamp.ts'
 import { checker } from '#core/schema-check.ts'
 import { findMid, type Rate } from '../../pricing/mid.ts'
-import { computePrice, type Price } from '../../pricing/price.ts'
+import { computePrice, type Price, type PricedOffer, type RequestedAmount } from '../../pricing/price.ts'
+import { appliesTo, combineRules, type RuledQuote } from '../../pricing/rules.ts'
 import { canonicalJson } from '../../receipts/canonical-json.ts'
 import { fingerprintOf, isSignedBy } from '../../receipts/ed25519.ts'
 import { sha256 } from '../../receipts/receipt-body.ts'
 
 export interface ReceiptCheck {
-  readonly name: 'form' | 'signature' | 'key' | 'mid' | 'rate' | 'amounts' | 'fee' | 'collateral' | 'reply'
+  readonly name: 'form' | 'signature' | 'key' | 'mid' | 'rules' | 'rate' | 'amounts' | 'fee' | 'collateral' | 'reply'
   readonly ok: boolean
   readonly message: string
 }
@@ -111,25 +113,49 @@ function priceChecks(receipt: Receipt): readonly ReceiptCheck[] {
   if (!hasSameRates) return [{ name: 'mid', ok: false, message: 'the excluded rates are not the outliers' }]
   const mid: ReceiptCheck = { name: 'mid', ok: true, message: `the median of ${counted(receipt.rates.length, 'rate')}` }
   try {
-    return [mid, ...amountChecks(receipt, recomputePrice(receipt, { numerator, denominator }))]
+    const value = { numerator, denominator }
+    const ruled = applyReceiptRules(receipt, value)
+    const price = computePrice(product(value, ruled.skew), requestedAmount(receipt), toPricedOffer(receipt))
+    return [mid, ...(receipt.version === '1' ? [] : [ruled.check]), ...amountChecks(receipt, price)]
   } catch (error) {
     return [mid, { name: 'amounts', ok: false, message: `the price cannot be computed: ${(error as Error).message}` }]
   }
 }
 
-function recomputePrice(receipt: Receipt, mid: Fraction): Price {
-  const { quote, givenSide: side, terms } = receipt
-  // If the request gave `to.amount`, that amount is what the recipient receives after the fee.
-  const amount = side === 'from' ? decimal(quote.from.amount) : subtract(decimal(quote.to.amount), decimal(quote.fee))
-  const offer = {
-    spreadPpm: BigInt(terms.spreadPpm),
-    feePpm: BigInt(terms.feePpm),
-    collateralPpm: BigInt(terms.collateralPpm),
-    from: quote.from,
-    to: quote.to,
+/** Receipts of version 1 have no rules. */
+function applyReceiptRules(receipt: Receipt, mid: Fraction): { readonly skew: Fraction; readonly check: ReceiptCheck } {
+  const { quote, rules = [], terms } = receipt
+  const ruled: RuledQuote = {
+    ...{ from: quote.from.currency, to: quote.to.currency, tenor: quote.tenor, mid },
+    requested: requestedAmount(receipt),
+    atMs: parseTimestamp(quote.createdAt, { zone: 'utc' }) as number,
   }
-  return computePrice(mid, { side, amount }, offer)
+  const { spreadPpm, skew } = combineRules(BigInt(terms.basicSpreadPpm ?? terms.spreadPpm), rules, ruled)
+  const wrong = rules.find((rule) => !appliesTo(rule, ruled))
+  const isComplete = receipt.version === '1' || (receipt.rules !== undefined && terms.basicSpreadPpm !== undefined)
+  const mistakes = [
+    ...(isComplete ? [] : ['the rules are missing']),
+    ...(wrong ? [`the rule ${wrong.id} does not apply to this quote`] : []),
+    ...(spreadPpm === BigInt(terms.spreadPpm) ? [] : [`the spread should be ${spreadPpm} ppm`]),
+  ]
+  const names = rules.map(({ id }) => id).join(', ')
+  const okMessage = names === '' ? 'no rule applied' : `the rules ${names}`
+  return { skew, check: toCheck('rules', mistakes.length === 0, okMessage, mistakes.join('; ')) }
 }
+
+/** If the request gave `to.amount`, that amount is what the recipient receives after the fee. */
+const requestedAmount = ({ quote, givenSide: side }: Receipt): RequestedAmount => ({
+  side,
+  amount: side === 'from' ? decimal(quote.from.amount) : subtract(decimal(quote.to.amount), decimal(quote.fee)),
+})
+
+const toPricedOffer = ({ quote, terms }: Receipt): PricedOffer => ({
+  spreadPpm: BigInt(terms.spreadPpm),
+  feePpm: BigInt(terms.feePpm),
+  collateralPpm: BigInt(terms.collateralPpm),
+  from: quote.from,
+  to: quote.to,
+})
 
 function amountChecks({ quote, rounding }: Receipt, price: Price): readonly ReceiptCheck[] {
   const check = (name: ReceiptCheck['name'], label: string, stated: string, computed: Decimal): ReceiptCheck => {

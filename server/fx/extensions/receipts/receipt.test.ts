@@ -87,7 +87,7 @@ const isGood = (document: unknown, options = {}) => checkReceipt(document, optio
 test('a receipt of version 1 still verifies, and not as another version', () => {
   assert.ok(isGood(receiptOfVersion1))
   const other = { ...receiptOfVersion1, receipt: { ...receiptOfVersion1.receipt, version: '2' } }
-  assert.deepEqual(failuresOf(other), ['signature'])
+  assert.deepEqual(failuresOf(other), ['signature', 'rules'])
 })
 
 test('a quote from bid and ask is recomputed from the side of its direction, direct and crossed', async () => {
@@ -152,7 +152,8 @@ describe('200', () => {
     assert.deepEqual(receipt.excluded, [{ source: 'c', base: 'EUR', quote: 'USD', rate: '1.3100', at }])
     // (1.0841 + 1.0844) ÷ 2 = 1.08425 dollars a euro
     assert.equal((BigInt(receipt.mid.denominator) * 100_000n) / BigInt(receipt.mid.numerator), 108_425n)
-    assert.deepEqual(receipt.terms, { spreadPpm: 500, feePpm: 200, collateralPpm: 0, outlierPpm: 20_000 })
+    const terms = { spreadPpm: 500, feePpm: 200, collateralPpm: 0, outlierPpm: 20_000 }
+    assert.deepEqual([receipt.terms, receipt.rules], [{ basicSpreadPpm: 500, ...terms }, []])
     assert.equal(receipt.givenSide, 'from')
     assert.deepEqual(receipt.quote.from, { currency: 'USDC', tracks: 'USD', decimals: 6, amount: '1000' })
     assert.equal(receipt.via, null)
@@ -366,7 +367,20 @@ describe('offline check', () => {
     assert.deepEqual(await resign({ excluded: [], rates: [...honest.rates, ...honest.excluded] }), ['mid'])
     assert.deepEqual(await resign({ mid: { numerator: '1', denominator: '1' } }), ['mid'])
     assert.deepEqual(await resign({ mid: { numerator: '0', denominator: '0' } }), ['mid'])
-    assert.deepEqual(await resign({ terms: { ...honest.terms, spreadPpm: 0 } }), ['rate', 'amounts', 'fee'])
+    const priced = ['rate', 'amounts', 'fee']
+    assert.deepEqual(await resign({ terms: { ...honest.terms, spreadPpm: 0 } }), ['rules', ...priced])
+    const rule = { id: 'tier', pair: 'EURC/USDC', tenors: [], minSize: '900', when: null, spreadPpm: 0, skewPpm: null }
+    const { basicSpreadPpm: _, ...terms } = { ...honest.terms, spreadPpm: 0 }
+    const free = { ...terms, basicSpreadPpm: 500 }
+    assert.deepEqual(await resign({ terms: free, rules: [rule] }), priced)
+    // 1000 USDC are 922 EURC.
+    assert.deepEqual(await resign({ terms: free, rules: [{ ...rule, minSize: '923' }] }), ['rules', ...priced])
+    assert.deepEqual(await resign({ terms: free, rules: [{ ...rule, pair: 'EURC/JPYX' }] }), ['rules', ...priced])
+    assert.deepEqual(await resign({ terms: free, rules: [{ ...rule, tenors: ['daily'] }] }), ['rules', ...priced])
+    const when = { week: 'Mon 00:00 - Tue 00:00', timeZone: 'UTC', holidays: 'none', dates: [] }
+    assert.deepEqual(await resign({ terms: free, rules: [{ ...rule, when }] }), ['rules', ...priced])
+    assert.deepEqual(await resign({ rules: [{ ...rule, spreadPpm: null, skewPpm: 100 }] }), priced)
+    assert.deepEqual(await resign({ rules: undefined }), ['rules'])
     assert.deepEqual(await resign({ rates: [] }), ['mid'])
   })
 
