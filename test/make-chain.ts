@@ -19,6 +19,8 @@ export interface MadeChainOptions {
   readonly engine?: 'typescript' | 'native'
   /** Slots that stay empty. */
   readonly empty?: readonly number[]
+  /** In these slots, from the first to before the second, nobody votes. */
+  readonly withoutVotes?: readonly [number, number]
   /** Another number gives other keys. */
   readonly firstKey?: number
   /** Every second validator has exited long ago. */
@@ -109,7 +111,8 @@ async function makeChain(folder: string, options: MadeChainOptions): Promise<voi
       timestamp: genesisTime + (slot * config.SLOT_DURATION_MS) / 1000,
       transactions: [createHash('sha256').update(`transaction ${slot}`).digest()],
     })
-    body.attestations = attest(before, slot)
+    const [quietFrom, quietUntil] = options.withoutVotes ?? [0, 0]
+    body.attestations = slot >= quietFrom && slot < quietUntil ? [] : attest(before, slot)
     const seats = Array.from(before.syncCommittee)
     const syncRoot = transition.computeSigningRoot(
       ssz.Root,

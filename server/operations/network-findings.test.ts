@@ -6,7 +6,7 @@ import { openContext, settingsWith } from '#test/context.ts'
 import { perfect, register, writeEpochs } from '#test/validators-world.ts'
 import { registerRun } from '#validators/ingest/status/ingest-status.ts'
 import { storeDiagnoses } from './doctor.ts'
-import { networkFindings } from './network-findings.ts'
+import { networkFindings, stateFindings } from './network-findings.ts'
 
 const network = { epochsPerHour: 2, epochsPerDay: 6 }
 const settingsOf = (changes: object) =>
@@ -56,4 +56,27 @@ test('a watch file that is not valid fails, with its line', async () => {
   const [found] = await networkFindings({ ...context, settings: settingsOf({ watchFile }) })
   assert.deepEqual([found?.name, found?.level], ['network hoodi', 'fail'])
   assert.match(found?.message ?? '', /^the watch file is not valid: .*watch\.txt, line 3: "twelve"/)
+})
+
+test('a large network without the native library fails; the first state of a single node is reported', async () => {
+  await using context = await openContext()
+  const urls = ['http://beacon.test']
+  const findingsOf = async (changes: object, isInstalled: boolean) =>
+    (
+      await stateFindings(
+        { ...context, settings: settingsOf({ states: 'computed', ...changes }) },
+        'hoodi',
+        isInstalled,
+      )
+    ).map(({ level, todo }) => [level, todo])
+  await register(context, 'hoodi', [12])
+  assert.deepEqual(await findingsOf({ beacon: { urls } }, false), [['ok', undefined]])
+  await register(context, 'hoodi', [19_999])
+  const [missing] = await findingsOf({ beacon: { urls } }, false)
+  assert.match(`${missing}`, /^fail,install @chainsafe\/lodestar-z, or set .*hoodi\.engine: typescript \(about 2330 MB/)
+  assert.deepEqual(await findingsOf({ beacon: { urls } }, true), [['ok', undefined]])
+  const checkpointRoot = `0x${'11'.repeat(32)}`
+  assert.deepEqual(await findingsOf({ beacon: { urls }, engine: 'typescript', checkpointRoot }, false), [])
+  assert.deepEqual(await findingsOf({ beacon: { urls: [...urls, 'http://other.test'] } }, true), [])
+  assert.deepEqual(await findingsOf({ beacon: { urls }, states: 'node' }, false), [])
 })

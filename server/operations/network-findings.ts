@@ -1,11 +1,13 @@
 // Doctor findings about networks, besides their age: what prevents a network from being read or served, watch files that
 // are not valid, and watch list entries that match no validator.
-import { networksOf } from '#runtime/settings/validators.ts'
+import type { Network } from '#api/contract/wire/validators.ts'
+import { networkSettings, networksOf } from '#runtime/settings/validators.ts'
 import type { AppContext } from '#server/context.ts'
+import { isNativeInstalled, nativeValidatorsMin, typescriptMemoryMb } from '#validators/chain/native-library.ts'
 import { networkStream, readNetworkHealth } from '#validators/ingest/status/health.ts'
 import { findUnknownWatched, unknownWatchedShownMax } from '#validators/ingest/watch/unknown-watched.ts'
 import { readWatchNames } from '#validators/registry/watch-names.ts'
-import { type DoctorFinding, failFinding, warnFinding } from './diagnosis.ts'
+import { type DoctorFinding, failFinding, okFinding, warnFinding } from './diagnosis.ts'
 
 export async function networkFindings(context: AppContext): Promise<DoctorFinding[]> {
   if (!context.settings.groups.validators.enabled) return []
@@ -13,6 +15,7 @@ export async function networkFindings(context: AppContext): Promise<DoctorFindin
   for (const network of networksOf(context.settings)) {
     const name = networkStream(network)
     const { covered, problem, notCompared } = await readNetworkHealth(context, network)
+    if (covered.length > 0) findings.push(...(await stateFindings(context, network)))
     if (problem) findings.push(failFinding(name, problem.message, problem.todo))
     if (notCompared.length > 0) {
       const todo = 'check this node; until then the other nodes are used without comparison'
@@ -31,5 +34,30 @@ export async function networkFindings(context: AppContext): Promise<DoctorFindin
     const todo = `correct validators.networks.${network}.watch or its watchFile; a new validator is known with the next epoch`
     findings.push(warnFinding(name, message, todo))
   }
+  return findings
+}
+
+/** About the process that computes states. */
+export async function stateFindings(
+  { ingest, settings }: AppContext,
+  network: Network,
+  isInstalled = isNativeInstalled(),
+): Promise<DoctorFinding[]> {
+  const { states, engine, beacon, checkpointRoot } = networkSettings(settings, network)
+  if (states !== 'computed' || beacon.urls.length === 0) return []
+  const name = `states of ${network}`
+  const findings: DoctorFinding[] = []
+  const row = await ingest.get<{ last: number | null }>(
+    'select max(validator_index) as last from validators where network = ?',
+    network,
+  )
+  const validators = (row?.last ?? -1) + 1
+  if (engine === 'auto' && validators >= nativeValidatorsMin && !isInstalled) {
+    const message = `the native library is not installed for ${process.platform} ${process.arch}, so the states of ${validators} validators cannot be computed`
+    const todo = `install @chainsafe/lodestar-z, or set validators.networks.${network}.engine: typescript (about ${typescriptMemoryMb(validators)} MB of memory)`
+    findings.push(failFinding(name, message, todo))
+  }
+  if (beacon.urls.length === 1 && checkpointRoot === '')
+    findings.push(okFinding(name, 'its first state is that of one node, which is trusted for it'))
   return findings
 }

@@ -76,6 +76,24 @@ const network = section(
       }),
       'computed',
     ),
+    engine: withDefault(
+      oneOf(['auto', 'typescript'], {
+        description:
+          'What computes states. `auto`: the native library for 20 000 validators or more, which knows the forks up to ' +
+          'Fulu. `typescript`: also for a large network, where it takes 4 GB of memory for a million validators.',
+      }),
+      'auto',
+    ),
+    checkpoint: text(
+      '',
+      'Where the first state is if no node has it: a file (SSZ), or the URL of a server with the debug API of a beacon ' +
+        'node. It may be of an earlier epoch. Empty: only from the nodes.',
+    ),
+    checkpointRoot: text(
+      '',
+      'The root of the last block before the state of `checkpoint`. Another state is refused. Empty: any.',
+      { pattern: '^(0x[0-9a-f]{64})?$' },
+    ),
     verifySignatures: boolean(
       true,
       'Whether the signatures of blocks are verified while states are computed. If not, the nodes are trusted that the ' +

@@ -20,11 +20,14 @@ import {
 import { InvalidResponseError, MismatchError, UnscheduledForkError } from './json.ts'
 import { SszError } from './ssz.ts'
 
+/** `node`: the name of the node that has replied. */
+export type ReadReply<T> = (reply: BeaconReply, node: string) => T
+
 export interface Beacon {
   /** Genesis and rules, requested once. */
   chain(signal?: AbortSignal): Promise<Chain>
   /** Returns what `read` returns; undefined if no node has the data. If `read` throws, the node counts as failed. */
-  request<T>(request: BeaconRequest, read: (reply: BeaconReply) => T, signal?: AbortSignal): Promise<T | undefined>
+  request<T>(request: BeaconRequest, read: ReadReply<T>, signal?: AbortSignal): Promise<T | undefined>
   /** Each node on its own, in the order of the settings. */
   each(): readonly SingleBeacon[]
   /** The last error of each node; undefined if its last request succeeded. */
@@ -38,6 +41,8 @@ export interface SingleBeacon {
   /** Its responses contradicted each other: prefer the other nodes for a while. */
   distrust(reason: string): void
   isDistrusted(): boolean
+  /** One attempt. Undefined: the node does not have the data, has failed, or waits after a failure. */
+  ask<T>(request: BeaconRequest, read: ReadReply<T>, signal?: AbortSignal): Promise<T | undefined>
   /** How the node last answered that it does not have the requested data, such as `status 404: …`. */
   lastNotFound(): string | undefined
 }
@@ -144,11 +149,12 @@ export function openBeacon(options: BeaconOptions): Beacon {
           const chain = await chainOf(node, signal)
           // A node that was updated may list a fork that was not scheduled before.
           if (!known || schedulesOtherForks(chain.rules, known.rules)) known = chain
-          const value = await node.request(request, read, signal)
+          const readFrom = (from: BeaconEndpoint) => (reply: BeaconReply) => read(reply, from.name)
+          const value = await node.request(request, readFrom(node), signal)
           if (value !== undefined) return value
           return askOtherNodes(nodes, node, async (other) => {
             await chainOf(other, signal)
-            return other.request(request, read, signal)
+            return other.request(request, readFrom(other), signal)
           })
         }, signal),
       each: () =>
@@ -157,6 +163,11 @@ export function openBeacon(options: BeaconOptions): Beacon {
           beacon: viewOf([node]),
           distrust: (reason) => node.distrust(reason),
           isDistrusted: () => node.isDistrusted(),
+          ask: (request, read, signal) =>
+            askOtherNodes([node], undefined, async () => {
+              await chainOf(node, signal)
+              return node.request(request, (reply) => read(reply, node.name), signal)
+            }),
           lastNotFound: () => node.lastNotFound,
         })),
       health: () => nodes.map(({ name, lastError }) => ({ name, lastError })),
@@ -168,7 +179,7 @@ export function openBeacon(options: BeaconOptions): Beacon {
 /** Asks each of the other healthy nodes once. Their failures do not fail the request. */
 async function askOtherNodes<T>(
   nodes: readonly BeaconEndpoint[],
-  except: BeaconEndpoint,
+  except: BeaconEndpoint | undefined,
   work: (node: BeaconEndpoint) => Promise<T | undefined>,
 ): Promise<T | undefined> {
   for (const node of nodes) {

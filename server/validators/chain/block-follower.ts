@@ -2,7 +2,8 @@
 //
 // 1. A block counts only after the chain process has accepted it: its state is then proven by its root.
 // 2. If a node returns a block that is refused, every other node is asked for the block of that slot.
-// 3. Blocks are requested by slot. If one does not follow from the known blocks, its ancestors are requested by root.
+// 3. If the chain process ends while it processes a block, other nodes are preferred to the one that has returned it.
+// 4. Blocks are requested by slot. If one does not follow from the known blocks, its ancestors are requested by root.
 import type { Clock } from '#runtime/clock.ts'
 import type { Block } from '#sources/beacon/block.ts'
 import { blockFromSsz } from '#sources/beacon/block-ssz.ts'
@@ -11,7 +12,8 @@ import { epochAt, firstSlotAt, forkAt } from '#sources/beacon/consensus.ts'
 import type { BeaconReply, Chain } from '#sources/beacon/endpoint.ts'
 import { InvalidResponseError } from '#sources/beacon/json.ts'
 import { View } from '#sources/beacon/ssz.ts'
-import { blockTimeoutMs, type ChainCaller } from './chain-process.ts'
+import { blockTimeoutMs, type ChainCaller, ChainProcessError } from './chain-process.ts'
+import { libraryVersion } from './library-version.ts'
 import type {
   AcceptedBlock,
   BlockId,
@@ -23,6 +25,8 @@ import type {
 } from './messages.ts'
 
 const blockBytesMax = 16 * 1024 * 1024
+/** Of the state root in a signed block. */
+const stateRootAt = 100 + 8 + 8 + 32
 /** Requests at once while catching up. */
 const blocksAtOnce = 16
 /** Blocks of a branch that are requested by root, until one is known. More are a reason to start again. */
@@ -45,6 +49,8 @@ export interface BlockFollowerSource {
 interface FoundBlock {
   readonly bytes: Uint8Array
   readonly block: Block
+  /** The node that has returned it. */
+  readonly node: string
 }
 
 export class BlockFollower {
@@ -158,11 +164,15 @@ export class BlockFollower {
       if (beacon.each().length > 1) node.distrust(otherRefusal)
       refusal = otherRefusal
     }
-    if (refusal) throw new ContradictionError(refusal)
+    if (refusal)
+      throw new ContradictionError(
+        `${refusal}; block ${found.block.root} from ${found.node}. If the nodes follow another version of the specification than ` +
+          `@lodestar/state-transition ${libraryVersion()}, set \`states: node\` for the network`,
+      )
   }
 
   /** Returns why the block is refused. */
-  async #tryBlock({ bytes, block }: FoundBlock): Promise<string | undefined> {
+  async #tryBlock({ bytes, block, node }: FoundBlock): Promise<string | undefined> {
     const { chain, process, clock, signatures } = this.#source
     const { rules, identity } = chain
     const parent = this.#blocks.get(block.parentRoot)
@@ -172,10 +182,21 @@ export class BlockFollower {
       newestSlot: Math.floor((clock.now() / 1000 - identity.genesisUnix) / identity.slotSeconds) + 1,
     }
     const timeoutMs = blockTimeoutMs(epochAt(rules, block.slot) - epochAt(rules, parentSlot))
-    const result = await process.call('processBlock', input, { timeoutMs })
+    const stateRoot = `0x${Buffer.from(bytes.subarray(stateRootAt, stateRootAt + 32)).toString('hex')}`
+    const about = `slot ${block.slot}, block ${block.root} with the state root ${stateRoot}, from ${node}`
+    const result = await process.call('processBlock', input, { timeoutMs, about }).catch((error: unknown) => {
+      if (error instanceof ChainProcessError) this.#preferOthers(node, error.message)
+      throw error
+    })
     if (result.is === 'refused') return result.message
     this.#accept(block, result, parent)
     return undefined
+  }
+
+  #preferOthers(name: string, reason: string): void {
+    const nodes = this.#source.beacon.each()
+    if (nodes.some((node) => node.name !== name && !node.isDistrusted()))
+      nodes.find((node) => node.name === name)?.distrust(reason)
   }
 
   #accept(block: Block, { justified, finalized }: AcceptedBlock, parent: KnownBlock | undefined): void {
@@ -191,7 +212,7 @@ export class BlockFollower {
 
   /** Undefined: the slot is empty, or no node has the block. */
   #request(beacon: Beacon, id: number | Root, signal: AbortSignal): Promise<FoundBlock | undefined> {
-    const read = (reply: BeaconReply): FoundBlock | undefined => {
+    const read = (reply: BeaconReply, node: string): FoundBlock | undefined => {
       if (reply.is !== 'ssz') throw new InvalidResponseError('the block is not SSZ')
       const { rules } = this.#source.chain
       const bytes = reply.bytes.slice()
@@ -205,7 +226,7 @@ export class BlockFollower {
       const block = blockFromSsz(view, forkAt(rules, epochAt(rules, slot)), rules)
       if (typeof id === 'string' && block.root !== id)
         throw new InvalidResponseError(`requested the block ${id}, got ${block.root}`)
-      return { bytes, block }
+      return { bytes, block, node }
     }
     return beacon.request(
       { path: `/eth/v2/beacon/blocks/${id}`, accept: 'either', bytesMax: blockBytesMax },

@@ -35,6 +35,8 @@ export interface ChainCaller {
 
 interface CallOptions {
   readonly timeoutMs?: number
+  /** What the call is about, for the reason of a death. */
+  readonly about?: string
   /** Default: that of the head. */
   readonly cursor?: Cursor
 }
@@ -60,6 +62,7 @@ export interface ChainProcess extends ChainCaller, AsyncDisposable {
 }
 
 interface Waiting {
+  readonly what: string
   resolve(value: unknown): void
   reject(error: Error): void
   stopTimer(): void
@@ -110,6 +113,7 @@ export function openChainProcess(options: ChainProcessOptions): ChainProcess {
       try {
         return await (await current).call(name, input, options)
       } catch (error) {
+        if (error instanceof ChainProcessError) unreported = undefined
         // A failed start is repeated with the next call.
         if (running === current && (await isFailed(current))) {
           running = undefined
@@ -146,6 +150,8 @@ function startChild({ start, clock, heapMb, onExit }: ChildOptions): RunningChil
   const waiting = new Map<number, Waiting>()
   let nextId = 1
   let reason: string | undefined
+  let death: ChainProcessError | undefined
+  let isClosing = false
   const process = fork(new URL('./child-main.ts', import.meta.url), {
     serialization: 'advanced',
     execArgv: heapMb === undefined ? [] : [`--max-old-space-size=${heapMb}`],
@@ -164,11 +170,13 @@ function startChild({ start, clock, heapMb, onExit }: ChildOptions): RunningChil
   const running: RunningChild = {
     pid: process.pid,
     ready,
-    call: (name, input, { timeoutMs = callMsMax, cursor = 'head' } = {}) => {
+    call: (name, input, { timeoutMs = callMsMax, cursor = 'head', about } = {}) => {
+      if (death) return Promise.reject(death)
       const id = nextId++
       return new Promise((resolve, reject) => {
-        const stopTimer = clock.every(timeoutMs, () => end(process, `${name} took more than ${timeoutMs} ms`))
-        waiting.set(id, { resolve: resolve as (value: unknown) => void, reject, stopTimer })
+        const what = about === undefined ? name : `${name} of ${about}`
+        const stopTimer = clock.every(timeoutMs, () => end(process, `${what} took more than ${timeoutMs} ms`))
+        waiting.set(id, { what, resolve: resolve as (value: unknown) => void, reject, stopTimer })
         try {
           send({ is: 'call', id, cursor, name, input })
         } catch (error) {
@@ -180,6 +188,7 @@ function startChild({ start, clock, heapMb, onExit }: ChildOptions): RunningChil
     },
     async close() {
       reason ??= 'it was closed'
+      isClosing = true
       process.kill('SIGKILL')
       await exited
     },
@@ -195,7 +204,8 @@ function startChild({ start, clock, heapMb, onExit }: ChildOptions): RunningChil
     if (reply.is === 'ready') return isReady()
     const call = reply.id === undefined ? undefined : settle(reply.id)
     if (reply.is === 'value') return call?.resolve(reply.value)
-    const error = Object.assign(new Error(reply.message), reply.stack !== undefined && { stack: reply.stack })
+    const { name, message, stack } = reply
+    const error = Object.assign(new Error(message), { name }, stack !== undefined && { stack })
     if (reply.id === undefined) hasFailed(error)
     call?.reject(error)
   })
@@ -203,10 +213,14 @@ function startChild({ start, clock, heapMb, onExit }: ChildOptions): RunningChil
     reason ??= error.message
   })
   process.on('exit', (code, signal) => {
-    const why = reason ?? `it ended with ${signal ?? `code ${code}`}`
+    // Calls run one after another.
+    const [current] = waiting.values()
+    const during = current ? ` during ${current.what}` : ''
+    const why = reason ?? `it ended with ${signal ?? `code ${code}`}${during}`
     const error = new ChainProcessError(`the chain process has ended: ${why}`)
+    death = error
     hasFailed(error)
-    onExit(running, error, why, waiting.size)
+    if (!isClosing) onExit(running, error, why, waiting.size)
     for (const id of [...waiting.keys()]) settle(id)?.reject(error)
   })
   try {

@@ -8,6 +8,7 @@ import { ssz } from '@lodestar/types'
 import { type ConsensusRules, readRules } from '#sources/beacon/consensus.ts'
 import { View } from '#sources/beacon/ssz.ts'
 import { type DecodedBlock, decodeBlock, Refusal, rootText } from './check-block.ts'
+import { checkConstants } from './check-constants.ts'
 import { Engines } from './choose-engine.ts'
 import type { Engine, EngineState } from './engine.ts'
 import { HeldStates, type HeldStatesLimits } from './held-states.ts'
@@ -43,8 +44,9 @@ const limitsOf: Readonly<Record<Cursor, HeldStatesLimits>> = {
   past: { blockStates: 32, epochStarts: 4 },
 }
 
-/** The chain of each cursor. It is created with the first call. */
+/** The chain of each cursor, created with its first call. Throws if the node follows other rules than the library. */
 export function createChains(start: ChainStart): (cursor: Cursor) => Chain {
+  checkConstants(start.spec)
   // Lists that are not settings of the chain, such as BLOB_SCHEDULE before Fulu, may be missing.
   const chainConfig = chainConfigFromJson(start.spec as Record<string, string>)
   const config = createBeaconConfig(chainConfig, Buffer.from(start.genesisValidatorsRoot.slice(2), 'hex'))

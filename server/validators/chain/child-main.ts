@@ -29,8 +29,8 @@ async function handle(request: ChainRequest): Promise<void> {
     const handlers = (await chains)(request.cursor) as unknown as Record<string, (input: unknown) => unknown>
     reply({ is: 'value', id: request.id, value: await handlers[request.name]?.(request.input) })
   } catch (error) {
-    const { message, stack } = error instanceof Error ? error : new Error(String(error))
-    reply({ is: 'error', id, message, ...(stack !== undefined && { stack }) })
+    const { name, message, stack } = error instanceof Error ? error : new Error(String(error))
+    reply({ is: 'error', id, name, message, ...(stack !== undefined && { stack }) })
   }
 }
 

@@ -227,4 +227,10 @@ export type ChainRequest =
 export type ChainReply =
   | { readonly is: 'ready' }
   | { readonly is: 'value'; readonly id: number; readonly value: unknown }
-  | { readonly is: 'error'; readonly id: number | undefined; readonly message: string; readonly stack?: string }
+  | {
+      readonly is: 'error'
+      readonly id: number | undefined
+      readonly name: string
+      readonly message: string
+      readonly stack?: string
+    }

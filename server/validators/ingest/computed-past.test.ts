@@ -5,26 +5,17 @@ import { cp, mkdtempDisposable, readdir, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { systemClock } from '#runtime/clock.ts'
-import { openBeacon } from '#sources/beacon/client.ts'
-import { openContext, settingsWith } from '#test/context.ts'
+import { computedNetwork, openComputedServer } from '#test/computed-server.ts'
 import { makeChain, type OpenedChain } from '#test/made-chain.ts'
 import { type MadeChainNode, openMadeChainNode } from '#test/made-chain-node.ts'
 import { storedRows } from '#test/stored-duties.ts'
 import { readStateFile } from '../chain/state-files.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
 import { keptEpochs } from '../duties/watch-ranges.ts'
-import { createComputedProcessor } from './epochs/computed-processor.ts'
-import { Follower } from './follow.ts'
-import { withChainTimes } from './read/chain-identity.ts'
 
-const network = 'hoodi'
 const { signal } = new AbortController()
 const slotsPerEpoch = 8
 const epochs = 64
-/** Epochs in an hour and in a day of this chain. */
-const time = { epochsPerHour: 2, epochsPerDay: 8 }
-const watchPastDays = 2
 /** Some of them are the first slot of an epoch. */
 const empty = [16, 40, 41, 42, 200]
 
@@ -39,11 +30,11 @@ before(async () => {
   chain = await makeChain({ ...{ preset: 'minimal', validators: 64 }, slots: epochs * slotsPerEpoch, empty })
   await using node = await openNode()
   await using folder = await mkdtempDisposable(join(tmpdir(), 'tetrad-states-'))
-  await using server = await openServer(node, [])
-  await using opened = await server.open(folder.path)
+  await using server = await openComputedServer([node.url])
+  await using opened = await server.open({ folder: folder.path })
   setFinal(node, epochs - 3)
   await opened.follower.catchUp(signal)
-  expected = await storedRows(opened.context, network, 'hours')
+  expected = await storedRows(opened.context, computedNetwork, 'hours')
   for (const name of await readdir(folder.path))
     savedStates.set(Number(name.split('-')[0]), await readStateFile(join(folder.path, name)))
 })
@@ -61,50 +52,22 @@ function setFinal(node: MadeChainNode, epoch: number): void {
   node.head = Math.min((epoch + 3) * slotsPerEpoch, epochs * slotsPerEpoch)
 }
 
-async function openServer(node: MadeChainNode, watch: readonly string[], fromEpoch = 0, clock = systemClock) {
-  const context = await openContext()
-  const open = async (folder: string, names = watch) => {
-    const settings = await withChainTimes({
-      ...context,
-      settings: settingsWith({
-        validators: {
-          networks: { [network]: { ...time, watch: names, watchPastDays, beacon: { urls: [node.url], fromEpoch } } },
-        },
-      }),
-      clock: systemClock,
-    })
-    const beacon = openBeacon({ network, urls: [node.url], timeoutMs: 10_000, clock: systemClock, backoffMs: 1 })
-    const processor = createComputedProcessor(beacon, {
-      ...{ clock, folder, signatures: 'all', watch: names },
-      time: { ...time, daysKept: watchPastDays + 1 },
-    })
-    const follower = new Follower({ ...context, settings, clock: systemClock }, network, processor)
-    return {
-      follower,
-      processor,
-      context: { ...context, settings },
-      [Symbol.asyncDispose]: () => processor[Symbol.asyncDispose](),
-    }
-  }
-  return { context, open, [Symbol.asyncDispose]: () => context[Symbol.asyncDispose]() }
-}
-
 const stateRequests = (node: MadeChainNode) =>
   node.requests.filter((request) => request.includes('/debug/beacon/states/'))
 
 test('a validator that is added to the watch list has its days without an archive node', async () => {
   await using node = await openNode()
   await using folder = await mkdtempDisposable(join(tmpdir(), 'tetrad-states-'))
-  await using server = await openServer(node, ['2'])
+  await using server = await openComputedServer([node.url])
   {
-    await using opened = await server.open(folder.path)
+    await using opened = await server.open({ folder: folder.path, watch: ['2'] })
     setFinal(node, 41)
     await opened.follower.catchUp(signal)
   }
   node.states.clear()
   node.requests.length = 0
   {
-    await using opened = await server.open(folder.path, ['2', '9'])
+    await using opened = await server.open({ folder: folder.path, watch: ['2', '9'] })
     setFinal(node, 43)
     await opened.follower.catchUp(signal)
     const starts: number[] = []
@@ -118,10 +81,10 @@ test('a validator that is added to the watch list has its days without an archiv
       await opened.follower.catchUp(signal)
     }
     assert.deepEqual(starts, [24, 26, 28, 30, 32, 34, 36, 38], 'oldest first')
-    const covered = await coveredEpochs(server.context.duties, network)
-    assert.deepEqual(await keptEpochs(server.context.duties, network, covered, [9]), [{ from: 24, until: 50 }])
+    const covered = await coveredEpochs(server.context.duties, computedNetwork)
+    assert.deepEqual(await keptEpochs(server.context.duties, computedNetwork, covered, [9]), [{ from: 24, until: 50 }])
     assert.deepEqual(stateRequests(node), [])
-    const rows = (await storedRows(opened.context, network, 'hours')).filter(({ validator }) => validator === 9)
+    const rows = (await storedRows(opened.context, computedNetwork, 'hours')).filter(({ validator }) => validator === 9)
     const last = rows.at(-1)?.hour ?? 0
     assert(rows.length > 10)
     assert.deepEqual(
@@ -135,15 +98,15 @@ test('a gap of more than 48 epochs is filled from an older snapshot', async () =
   await using node = await openNode()
   await using older = await mkdtempDisposable(join(tmpdir(), 'tetrad-states-'))
   await using lost = await mkdtempDisposable(join(tmpdir(), 'tetrad-states-'))
-  await using server = await openServer(node, [])
+  await using server = await openComputedServer([node.url])
   {
-    await using opened = await server.open(older.path)
+    await using opened = await server.open({ folder: older.path })
     setFinal(node, 5)
     await opened.follower.catchUp(signal)
   }
   // The snapshots are not there, and the node has only the state of the finalized epoch.
   node.states.clear()
-  await using opened = await server.open(lost.path)
+  await using opened = await server.open({ folder: lost.path })
   const [anchor] = [...savedStates.keys()].sort((a, b) => a - b).slice(-2)
   assert(anchor !== undefined)
   setFinal(node, anchor)
@@ -154,7 +117,7 @@ test('a gap of more than 48 epochs is filled from an older snapshot', async () =
     setFinal(node, epoch)
     await opened.follower.catchUp(signal)
   }
-  const [first, second] = await coveredEpochs(server.context.duties, network)
+  const [first, second] = await coveredEpochs(server.context.duties, computedNetwork)
   assert(first?.until === 4 && second && second.from - first.until > 48, `${JSON.stringify([first, second])}`)
   assert.equal(await opened.follower.fillGaps(signal), false, 'no snapshot is older than the gap')
   for (const name of await readdir(older.path)) await cp(join(older.path, name), join(lost.path, name))
@@ -162,6 +125,6 @@ test('a gap of more than 48 epochs is filled from an older snapshot', async () =
     assert(steps < 100)
     await opened.follower.fillGaps(signal)
   }
-  assert.deepEqual(await coveredEpochs(server.context.duties, network), [{ from: 0, until: second.until }])
-  assert.deepEqual(await storedRows(opened.context, network, 'hours'), expected)
+  assert.deepEqual(await coveredEpochs(server.context.duties, computedNetwork), [{ from: 0, until: second.until }])
+  assert.deepEqual(await storedRows(opened.context, computedNetwork, 'hours'), expected)
 })

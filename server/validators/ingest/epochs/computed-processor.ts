@@ -6,6 +6,8 @@ import type { Range } from '#core/ranges.ts'
 import type { Clock } from '#runtime/clock.ts'
 import { type Beacon, BeaconError } from '#sources/beacon/client.ts'
 import { firstSlotAt } from '#sources/beacon/consensus.ts'
+import { type BeaconReply, dataOf } from '#sources/beacon/endpoint.ts'
+import { readFields } from '#sources/beacon/json.ts'
 import {
   type ChainProcess,
   ChainProcessError,
@@ -13,6 +15,7 @@ import {
   callerOf,
   openChainProcess,
 } from '../../chain/chain-process.ts'
+import type { CheckpointSource } from '../../chain/first-state.ts'
 import type { Signatures } from '../../chain/messages.ts'
 import { Snapshots } from '../../chain/snapshots.ts'
 import { createBeaconQueries } from '../read/beacon-queries.ts'
@@ -30,6 +33,12 @@ export interface ComputedProcessorOptions {
   /** A folder of snapshots of another process, which is only read. */
   readonly readFrom?: string | undefined
   readonly signatures: Signatures
+  readonly engine?: 'auto' | 'typescript'
+  readonly checkpoint?: CheckpointSource | undefined
+  /** Of ComputedStates. */
+  readonly aheadMax?: number
+  /** Default: a child process. */
+  readonly openProcess?: typeof openChainProcess
   /** A snapshot is saved every hour, and one of each of the last `daysKept` days is kept. */
   readonly time: { readonly epochsPerHour: number; readonly epochsPerDay: number; readonly daysKept: number }
   readonly watch?: readonly string[]
@@ -43,6 +52,8 @@ export interface ComputedProcessor extends EpochProcessor, AsyncDisposable {
   readonly pid: number | undefined
 }
 
+/** The limit of Node is too small for a large network in TypeScript. */
+const heapMb = 16_384
 /** The past is computed for this long before the head is looked at again. */
 const pastStepMs = 30_000
 /** The states of the past are released after this time without a request for them. */
@@ -58,7 +69,17 @@ interface Opened {
 
 export function createComputedProcessor(
   beacon: Beacon,
-  { clock, folder, readFrom, signatures, time, watch = [], execution }: ComputedProcessorOptions,
+  {
+    clock,
+    folder,
+    readFrom,
+    signatures,
+    time,
+    watch = [],
+    execution,
+    engine = 'auto',
+    ...options
+  }: ComputedProcessorOptions,
 ): ComputedProcessor {
   const segmentsOf = (names: readonly string[], summarizesNetwork: boolean) =>
     new SegmentProcessor({ watch: names, execution, audit: undefined, summarizesNetwork })
@@ -70,13 +91,15 @@ export function createComputedProcessor(
   async function open(signal: AbortSignal): Promise<Opened> {
     if (opened) return opened
     const chain = await beacon.chain(signal)
-    const start = { spec: chain.spec, genesisValidatorsRoot: chain.identity.genesisRoot, engine: 'auto' } as const
+    const start = { spec: chain.spec, genesisValidatorsRoot: chain.identity.genesisRoot, engine } as const
     // States are loaded by ComputedStates, which knows from where on they are needed.
-    const process = openChainProcess({ start, clock, restore: async () => {} })
+    const { openProcess = openChainProcess } = options
+    const process = openProcess({ start, clock, restore: async () => {}, ...(engine === 'typescript' && { heapMb }) })
     const temporary = folder === undefined ? await mkdtempDisposable(join(tmpdir(), 'tetrad-states-')) : undefined
     const own = folder ?? (temporary?.path as string)
     const snapshots = new Snapshots({ ...time, folder: readFrom ?? own, temporaryFolder: own })
-    const source = { beacon, chain, snapshots, clock, signatures }
+    const { checkpoint, aheadMax } = options
+    const source = { beacon, chain, snapshots, clock, signatures, checkpoint, aheadMax }
     const close = async () => {
       await process[Symbol.asyncDispose]()
       await temporary?.remove()
@@ -97,12 +120,22 @@ export function createComputedProcessor(
       try {
         return await work(now)
       } catch (error) {
+        if (error instanceof Error && error.name === 'RulesError') throw await otherRules(error.message, signal)
         if (!(error instanceof ChainProcessError)) throw error
         head.states.startAgain()
         past.states.startAgain()
         if (signal.aborted || error instanceof ChainStoppedError) throw error
       }
     }
+  }
+
+  async function otherRules(difference: string, signal: AbortSignal): Promise<BeaconError> {
+    const read = (reply: BeaconReply) => String(readFields(dataOf(jsonOf(reply)), 'data').version)
+    const version = await beacon.request({ path: '/eth/v1/node/version' }, read, signal).catch(() => undefined)
+    return new BeaconError(
+      `the node${version === undefined ? '' : ` (${version})`} follows other rules than Tetrad: ${difference}. Use a node of the ` +
+        'other version, or set `states: node` for the network',
+    )
   }
 
   async function releasePast({ past, process }: Opened): Promise<void> {
@@ -187,11 +220,15 @@ export function createComputedProcessor(
       return opened?.process.pid
     },
     async [Symbol.asyncDispose]() {
+      // It only saves time: without it, the next start continues from an older snapshot.
+      if (folder !== undefined && readFrom === undefined) await opened?.head.states.saveLast().catch(() => {})
       await opened?.close()
       opened = undefined
     },
   }
 }
+
+const jsonOf = (reply: BeaconReply): unknown => (reply.is === 'json' ? reply.body : undefined)
 
 /** The vote rewards of the last epoch are verified when it is final. */
 const pendingOf = (epochs: ComputedEpochs): EpochSource => ({

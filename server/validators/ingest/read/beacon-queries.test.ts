@@ -14,7 +14,7 @@ const rules = readRules({ ELECTRA_FORK_EPOCH: null, SLOTS_PER_EPOCH: null, ALTAI
 /** A node that returns this body for every request. */
 const beaconReturning = (body: unknown): Beacon => {
   const reply: BeaconReply = { is: 'json', body, version: undefined }
-  const beacon: Pick<Beacon, 'request'> = { request: async (_, read) => read(reply) }
+  const beacon: Pick<Beacon, 'request'> = { request: async (_, read) => read(reply, 'node') }
   return beacon as Beacon
 }
 
@@ -58,7 +58,9 @@ test('a node without the deprecated version of proposer duties is asked for the 
   const beacon: Pick<Beacon, 'request'> = {
     async request({ path }, read) {
       paths.push(path)
-      return path.startsWith('/eth/v1/') ? undefined : read({ is: 'json', body: { data: duties }, version: undefined })
+      return path.startsWith('/eth/v1/')
+        ? undefined
+        : read({ is: 'json', body: { data: duties }, version: undefined }, 'node')
     },
   }
   const proposers = await createBeaconQueries(beacon as Beacon, rules).proposers(2)

@@ -22,6 +22,7 @@ export class ComputedEpochs implements EpochSource {
 
   async read(epoch: number): Promise<ReadEpoch> {
     await this.states.requireFinal(epoch + 2)
+    await this.states.requireAgreement(epoch + 2)
     return this.#epoch(epoch)
   }
 

@@ -5,17 +5,18 @@
 //    a much later one, if there is a snapshot between the two.
 // 2. Blocks and epoch starts are kept for `aheadMax` epochs. If an epoch is not final by then, only the roots of later
 //    blocks are kept until it is. Then the blocks are processed a second time, up to the final one.
+import { errorMessage } from '#core/error-message.ts'
 import type { Clock } from '#runtime/clock.ts'
 import { withdrawalsFrom } from '#sources/beacon/block-ssz.ts'
-import { type Beacon, BeaconError } from '#sources/beacon/client.ts'
+import { type Beacon, BeaconError, ContradictionError } from '#sources/beacon/client.ts'
 import { epochAt, firstSlotAt } from '#sources/beacon/consensus.ts'
 import type { Chain } from '#sources/beacon/endpoint.ts'
 import { buildsOnPayload } from '#sources/beacon/payload-status.ts'
 import { View } from '#sources/beacon/ssz.ts'
 import { BlockFollower, type KnownBlock } from '../../chain/block-follower.ts'
-import type { ChainCaller } from '../../chain/chain-process.ts'
+import { type ChainCaller, ChainProcessError } from '../../chain/chain-process.ts'
 import { type EpochStart, readEpochStart } from '../../chain/epoch-start.ts'
-import { loadFirstState } from '../../chain/first-state.ts'
+import { type CheckpointSource, headerAt, loadFirstState } from '../../chain/first-state.ts'
 import type { Root, Signatures } from '../../chain/messages.ts'
 import type { Snapshots } from '../../chain/snapshots.ts'
 import { type BlockWithdrawals, noWithdrawals } from '../rules/deductions.ts'
@@ -30,15 +31,18 @@ export interface ComputedStatesSource {
   readonly snapshots: Snapshots
   readonly clock: Clock
   readonly signatures: Signatures
+  readonly checkpoint: CheckpointSource | undefined
+  /** Epochs that are kept after a requested one, until it is final. */
+  readonly aheadMax?: number | undefined
   /** Epochs between two snapshots. Undefined: none are saved. */
   readonly snapshotEvery: number | undefined
 }
 
-/** Epochs that are kept after a requested one, until it is final. */
-const aheadMax = 24
+const aheadMaxDefault = 24
 
 export class ComputedStates {
   readonly #source: ComputedStatesSource
+  readonly #aheadMax: number
   #signal = new AbortController().signal
   #blocks: BlockFollower | undefined
   /** From this epoch on, starts can be read. */
@@ -46,13 +50,19 @@ export class ComputedStates {
   readonly #starts = new Map<number, EpochStart>()
   /** Since Gloas: the withdrawals that a block deducts, by its root. */
   readonly #withdrawals = new Map<Root, BlockWithdrawals>()
+  /** Why the last snapshot could not be saved. */
+  snapshotProblem: string | undefined
   /** While finality is missing for long: the parents of the blocks that are not kept. */
   #parents: Map<Root, Root> | undefined
   /** After that: the roots of the blocks up to a final one. */
   #final: { readonly epoch: number; readonly roots: ReadonlySet<Root> } | undefined
 
+  /** The last final block that all nodes have. */
+  #agreed: Root | undefined
+
   constructor(source: ComputedStatesSource) {
     this.#source = source
+    this.#aheadMax = source.aheadMax ?? aheadMaxDefault
   }
 
   setSignal(signal: AbortSignal): void {
@@ -105,8 +115,8 @@ export class ComputedStates {
   }
 
   async #load(epoch: number): Promise<void> {
-    const { beacon, chain, process, snapshots, clock, signatures } = this.#source
-    const loaded = await loadFirstState({ beacon, rules: chain.rules, process, snapshots }, epoch, this.#signal)
+    const { beacon, chain, process, clock, signatures } = this.#source
+    const loaded = await loadFirstState({ ...this.#source, rules: chain.rules }, epoch, this.#signal)
     if (!loaded) throw new StatesNotFoundError(`no snapshot and no node has a state at the start of epoch ${epoch}`)
     this.startAgain()
     this.#blocks = new BlockFollower({ beacon, chain, process, clock, signatures }, loaded.block, loaded.finalized)
@@ -118,8 +128,23 @@ export class ComputedStates {
     const start = this.#starts.get(epoch)
     if (!start || snapshotEvery === undefined) return
     const newest = await snapshots.newest(epoch)
-    if (!newest || epoch >= newest.epoch + snapshotEvery)
+    if (newest && epoch < newest.epoch + snapshotEvery) return
+    try {
       await snapshots.save(process, { epoch, root: start.block.root }, start.stateRoot)
+      this.snapshotProblem = undefined
+    } catch (error) {
+      if (error instanceof ChainProcessError) throw error
+      // Such as a full disk. Epochs are stored all the same, and it is tried again with the next segment.
+      this.snapshotProblem = errorMessage(error)
+    }
+  }
+
+  /** Saves the last epoch start that is stored, for the next start of the server. */
+  async saveLast(): Promise<void> {
+    const start = this.#starts.get(this.#from)
+    const { snapshots, process } = this.#source
+    if (start && (await snapshots.newest(this.#from))?.epoch !== this.#from)
+      await snapshots.save(process, { epoch: this.#from, root: start.block.root }, start.stateRoot)
   }
 
   async #forgetBefore(epoch: number): Promise<void> {
@@ -148,10 +173,30 @@ export class ComputedStates {
           `the nodes call epoch ${epoch} final, but the states up to slot ${tip.slot} only epoch ${finalized.epoch}`,
         )
       }
-      if (epochAt(chain.rules, tip.slot) > epoch + aheadMax) await this.#searchFinality(epoch)
+      if (epochAt(chain.rules, tip.slot) > epoch + this.#aheadMax) await this.#searchFinality(epoch)
       else await this.advance()
     }
     return true
+  }
+
+  /** Throws if a node has another block than the computed states at the start of an epoch that these call final. */
+  async requireAgreement(epoch: number): Promise<void> {
+    const { root } = this.blocks.epochStart(epoch)
+    const slot = this.blocks.get(root)?.slot
+    const nodes = this.#source.beacon.each()
+    if (slot === undefined || nodes.length < 2 || this.#agreed === root) return
+    const roots = await Promise.all(
+      nodes.map((node) =>
+        node.ask({ path: `/eth/v1/beacon/headers/${slot}` }, (reply) => headerAt(reply, slot)?.root, this.#signal),
+      ),
+    )
+    const at = roots.findIndex((found) => found !== undefined && found !== root)
+    if (at >= 0)
+      throw new ContradictionError(
+        `the block of slot ${slot} is ${root} in the final chain up to epoch ${epoch}, but ${roots[at]} according to ` +
+          `${nodes[at]?.name}: nothing is stored until the nodes agree. Remove the node that is on the wrong chain`,
+      )
+    this.#agreed = root
   }
 
   #isFinal(epoch: number): boolean {
@@ -209,7 +254,7 @@ export class ComputedStates {
     while (!this.blocks.isAtHead) {
       this.#signal.throwIfAborted()
       await this.advance()
-      const kept = Math.min(epoch, epochAt(this.#source.chain.rules, this.blocks.tip.slot) - aheadMax)
+      const kept = Math.min(epoch, epochAt(this.#source.chain.rules, this.blocks.tip.slot) - this.#aheadMax)
       if (kept > this.#from) await this.#forgetBefore(kept)
     }
   }

@@ -29,6 +29,7 @@ function beforeState(beacon: Beacon, onState: () => void): Beacon {
       {
         ...{ name: 'node', beacon: observed, distrust: () => {}, isDistrusted: () => false },
         lastNotFound: () => undefined,
+        ask: async () => undefined,
       },
     ],
   }

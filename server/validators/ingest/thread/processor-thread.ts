@@ -39,6 +39,11 @@ serveThread({
   processHead: async ({ network, ...request }: HeadRequest & { readonly network: Network }, signal) => ({
     value: await headProcessorOf(network).process(request, signal),
   }),
+  close: async () => {
+    for (const processor of processors.values())
+      if (Symbol.asyncDispose in processor) await processor[Symbol.asyncDispose]()
+    return { value: undefined }
+  },
   setWatch: async ({ network, names }: { readonly network: Network; readonly names: readonly string[] }) => {
     await find(processors, network).setWatch(names)
     starts.set(network, withWatch(find(starts, network), names))
