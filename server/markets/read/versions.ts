@@ -63,23 +63,22 @@ export interface VersionedRecord {
   readonly number: number | null
 }
 
-/** The newest versions of a record up to one of them, newest first, at most `rowsMax`. */
+/** The newest versions of a record up to one of them, newest first: `count`, unless there are fewer. */
 export async function readVersionsBack(
   reader: StateReader,
   { kind, id, number }: VersionedRecord,
   until: number,
-  rowsMax: number,
+  count: number,
 ): Promise<VersionRow[]> {
+  // The ticks first: they are most versions, and older rows of market_versions are read with a later block.
+  const ticks = number === null ? { changes: [], from: 0 } : await readChangesBack(reader, number, until, count)
   const rows = await reader.all<VersionRow>(
-    `select ${versionColumns} from market_versions v where v.kind = ? and v.id = ? and v.seq <= ? order by v.seq desc limit ?`,
-    ...[kind, id, until, rowsMax],
+    `select ${versionColumns} from market_versions v
+     where v.kind = ? and v.id = ? and v.seq <= ? and v.seq >= ? order by v.seq desc limit ?`,
+    ...[kind, id, until, ticks.from, count],
   )
-  if (number === null) return rows
-  // A row of ticks may have several versions of a record, or none but parts of others.
-  const changes = await readChangesBack(reader, number, until, rowsMax)
-  const last = changes.length >= rowsMax ? (changes.at(-1)?.seq ?? 0) : Number.NEGATIVE_INFINITY
-  const fast = changes.filter(({ isPart }) => !isPart).map((change) => toVersion(change, kind, id))
-  return [...rows.filter(({ seq }) => seq >= last), ...fast].sort((a, b) => b.seq - a.seq).slice(0, rowsMax)
+  const fast = ticks.changes.filter(({ isPart }) => !isPart).map((change) => toVersion(change, kind, id))
+  return [...rows, ...fast].sort((a, b) => b.seq - a.seq).slice(0, count)
 }
 
 const toVersion = ({ seq, atMs, diff }: TimedChange, kind: KindName, id: string): VersionRow => {

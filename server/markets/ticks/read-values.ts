@@ -99,22 +99,27 @@ const readTickRows = (reader: StateReader, block: number, from: number, until: n
 /** A change with the time of its version. */
 export type TimedChange = TickChange & { readonly atMs: number }
 
-/** The newest changes of a record up to a version, newest first, from at most `rowsMax` rows. */
+/**
+ * The newest changes of a record up to a version, newest first, and the version from which on these are all. At least
+ * `countMin`, unless there are fewer.
+ */
 export async function readChangesBack(
   reader: StateReader,
   number: number,
   until: number,
-  rowsMax: number,
-): Promise<TimedChange[]> {
+  countMin: number,
+): Promise<{ readonly changes: readonly TimedChange[]; readonly from: number }> {
   const rows = await reader.all<TickRow>(
     `select block, seq, at_ms as "atMs", changes from market_ticks
      where block = ? and seq <= ? and (slots & ?) <> 0 order by seq desc limit ?`,
-    ...[blockOf(number), until, bitOf(number), rowsMax],
+    // Of the newest row, all changes of the record may be after `until`, because other records share it.
+    ...[blockOf(number), until, bitOf(number), countMin + 1],
   )
-  return rows.flatMap((row) =>
+  const changes = rows.flatMap((row) =>
     unpackTicks(row, number)
       .filter(({ seq }) => seq <= until)
       .map((change) => ({ ...change, atMs: row.atMs }))
       .reverse(),
   )
+  return { changes, from: rows.length > countMin ? (rows.at(-1)?.seq ?? 0) : 0 }
 }
