@@ -10,6 +10,10 @@ export type Diff = Readonly<Record<string, readonly [before: unknown, after: unk
 
 export const parseDiff = (diff: string): Diff => parseJson(diff) as Diff
 
+/** False: the change has none of these fields. To parse a difference takes most of the time of a query. */
+export const mayChangeOneOf = (diff: string, fields: readonly string[]): boolean =>
+  fields.some((name) => diff.includes(`"${name}":`))
+
 /** Compares two states of a record field by field, in the order of the contract. */
 export const diffRecords = (kind: KindName, before: StoredRecord, after: StoredRecord): Diff =>
   diffFields(

@@ -72,6 +72,23 @@ describe('changes of one market', () => {
     assert.deepEqual([rest.next, end.next], [result.next - 5000, undefined])
   })
 
+  test('changes without the requested fields are not parsed', async (t) => {
+    await using context = await openContext()
+    await put(context, ...tagged(0))
+    await put(context, { kind: 'market', id: '1', fields: { slug: 'two' } })
+    await append(
+      context,
+      Array.from({ length: 1000 }, () => ['market', '1'] as const),
+    )
+    const parse = t.mock.method(JSON, 'parse')
+    const { changes } = await listMarketChanges(context.ingest, '1', { limit: 10, fields: ['slug'], related: false })
+    assert.deepEqual(
+      changes.map(({ change, fields }) => [change, fields]),
+      [['changed', [{ field: 'slug', before: 'one', after: 'two' }]]],
+    )
+    assert.ok(parse.mock.callCount() < 10, `${parse.mock.callCount()} texts were parsed`)
+  })
+
   test('pages of any size give the whole history, newest first, each change once', async () => {
     const name = fc.constantFrom(...(['market/1', 'market/2', 'tag/t0', 'tag/t1', 'tag/t2', 'tag/t9'] as const))
     const history = fc.array(name, { minLength: 1, maxLength: 60 })

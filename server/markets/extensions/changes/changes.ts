@@ -8,7 +8,7 @@ import { currentRecords } from '../../read/current-records.ts'
 import { findMarketId } from '../../read/slug-precedence.ts'
 import { readHistoryHead, readVersionsBack, type VersionedRecord } from '../../read/versions.ts'
 import { type NamedVersion, readVersionsAfter, type VersionFilter } from '../../read/versions-after.ts'
-import { parseDiff } from '../../records/diff-records.ts'
+import { mayChangeOneOf, parseDiff } from '../../records/diff-records.ts'
 import type { KindName } from '../../records/kinds.ts'
 import { loadRecordGraph, marketNames, type RecordName } from '../../records/record-graph.ts'
 
@@ -82,6 +82,7 @@ export async function listMarketChanges(
     if (row.seq <= horizonSeq) break
     if (changes.length >= limit || scanned >= scanMax) return { changes, next: row.seq }
     scanned += 1
+    if (fields && !mayChangeOneOf(row.diff, fields)) continue
     const change = toMarketChange(row, only)
     if (!only || change.fields.length > 0) changes.push(change)
   }

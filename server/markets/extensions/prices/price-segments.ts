@@ -4,7 +4,7 @@ import type { StateReader } from '#storage/state.ts'
 import { wasVanished } from '../../read/market-as-of.ts'
 import { recordsAfter } from '../../read/record-after.ts'
 import { lastVersionAt, readHistoryStartMs, readVersionsBack, type VersionedRecord } from '../../read/versions.ts'
-import { parseDiff } from '../../records/diff-records.ts'
+import { type Diff, mayChangeOneOf } from '../../records/diff-records.ts'
 import type { StoredRecord } from '../../records/documents.ts'
 
 /** `fromMs` is included, `untilMs` is not. */
@@ -60,7 +60,7 @@ export async function readPriceSegments(
         return segments
       }
       // Most versions change something else than the price.
-      if (changeType === 'changed' && !mayChangePrice(diff)) continue
+      if (changeType === 'changed' && !mayChangeOneOf(diff, priceFields)) continue
       addUntilEnd(atMs)
       if (changeType === 'created') return segments
       if (changeType === 'vanished') isListed = true
@@ -75,12 +75,10 @@ export async function readPriceSegments(
   return segments
 }
 
-/** To parse a difference takes most of the time. */
-const mayChangePrice = (diff: string): boolean => priceFields.some((name) => diff.includes(`"${name}":`))
-
 /** Whether the change had one of the price fields, which get their earlier values. */
 function undoPrice(fields: Record<string, unknown>, diff: string): boolean {
-  const changes = parseDiff(diff)
+  // The price fields are texts, so integers of any size, which parseDiff looks for, do not matter.
+  const changes = JSON.parse(diff) as Diff
   const changed = priceFields.filter((name) => name in changes)
   for (const name of changed) fields[name] = changes[name]?.[0] ?? undefined
   return changed.length > 0

@@ -72,6 +72,21 @@ describe('price history', () => {
     )
   })
 
+  test('prices are parsed once for each change of them, and tokens once', async (t) => {
+    await using context = await withFourPrices()
+    for (let volume = 0; volume < 20; volume++) await put(context, '0.4', { volume: String(volume) })
+    const parse = t.mock.method(JSON, 'parse')
+    await ask(context, { market: '11', interval: 'max' })
+    const texts = parse.mock.calls.map((call) => String(call.arguments[0]))
+    const count = (isCounted: (text: string) => boolean) => texts.filter(isCounted).length
+    assert.equal(
+      count((text) => text === '["11","12"]'),
+      1,
+    )
+    const prices = count((text) => text.startsWith('["0.'))
+    assert.ok(prices > 0 && prices <= 4, `${prices} lists of prices`)
+  })
+
   test('versions that change something else do not matter', async () => {
     await using context = await withFourPrices()
     await put(context, '0.4', { volume: '5' })

@@ -66,8 +66,7 @@ async function readPrices(reader: StateReader, input: PricesInput, nowMs: number
     if (rowCount > versionsMax) throw new TooManyVersions()
   }
   try {
-    const priceOf = (fields: StoredRecord['fields']) => findPrice(fields, token)
-    const segments = await readPriceSegments(reader, market, period, priceOf, spend)
+    const segments = await readPriceSegments(reader, market, period, priceFinder(token), spend)
     return { history: samplePrices(segments, period, stepMs), coverage: describeCoverage(segments, period) }
   } catch (error) {
     if (!(error instanceof TooManyVersions)) throw error
@@ -93,11 +92,21 @@ async function findOutcome(reader: StateReader, name: string): Promise<FoundOutc
   return { marketId: (await reader.get<{ id: string }>(sql, 'condition', name))?.id ?? name }
 }
 
-/** The price of the token, or of the first outcome if the request names the market. */
-function findPrice(fields: StoredRecord['fields'], token: string | undefined): number | undefined {
-  const at = token === undefined ? 0 : parseTexts(fields.clobTokenIds).indexOf(token)
-  const price = parseTexts(fields.outcomePrices)[at]
-  return price === undefined || price === '' || !Number.isFinite(Number(price)) ? undefined : Number(price)
+/**
+ * Finds the price of the token in the fields of a market, or of the first outcome if the request names the market. The tokens
+ * hardly ever change, so they are parsed only if they differ from those before.
+ */
+function priceFinder(token: string | undefined): (fields: StoredRecord['fields']) => number | undefined {
+  let tokens: unknown
+  let at = token === undefined ? 0 : -1
+  return ({ clobTokenIds, outcomePrices }) => {
+    if (token !== undefined && clobTokenIds !== tokens) {
+      tokens = clobTokenIds
+      at = parseTexts(clobTokenIds).indexOf(token)
+    }
+    const price = parseTexts(outcomePrices)[at]
+    return price === undefined || price === '' || !Number.isFinite(Number(price)) ? undefined : Number(price)
+  }
 }
 
 /** Sources write lists as JSON in a string. */
