@@ -1,5 +1,5 @@
-// Counts the units of work of a request: statements, rows that are read one by one, writes, queries on other threads and
-// serialized replies. `onUnit` runs when a unit begins.
+// Counts the units of work of a request: statements, rows that are read one by one, writes, queries on other threads,
+// serialized replies and, in count-work.ts, requests to nodes. `onUnit` runs when a unit begins.
 import type { App } from '#http/pipeline.ts'
 import type { Duties } from '#storage/duties.ts'
 import type { State, StateReader } from '#storage/state.ts'

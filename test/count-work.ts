@@ -1,5 +1,7 @@
 // Sends requests whose units of work are counted, and ends them at a certain unit.
 import assert from 'node:assert/strict'
+import { subscribe } from 'node:diagnostics_channel'
+import type { ClientRequest } from 'node:http'
 import type { Authorizer } from '#http/authorize.ts'
 import { type ApiRequest, type App, createApp } from '#http/pipeline.ts'
 import { readQuery } from '#http/query.ts'
@@ -25,9 +27,28 @@ export type OpenExtras = (context: AppContext, app: App) => Promise<readonly Ext
 
 export type CountedServer = Awaited<ReturnType<typeof openCounted>>
 
+/** Where requests to these nodes are counted: by the server that was opened last. */
+let countedNodes: { readonly hosts: readonly string[]; readonly units: UnitCounter } | undefined
+
+subscribe('http.client.request.start', (message) => {
+  const host = String((message as { request: ClientRequest }).request.getHeader('host'))
+  if (countedNodes?.hosts.includes(host)) countedNodes.units.begin()
+})
+
+export interface CountedOptions {
+  readonly openExtras?: OpenExtras
+  /** URLs of nodes. Only servers that are opened here may use them. */
+  readonly nodes?: readonly string[]
+}
+
 /** A server of its own on the databases of the demo, with empty caches. */
-export async function openCounted(shared: AppContext, authorizer: Authorizer, openExtras: OpenExtras = async () => []) {
+export async function openCounted(
+  shared: AppContext,
+  authorizer: Authorizer,
+  { openExtras = async () => [], nodes = [] }: CountedOptions = {},
+) {
   const units = new UnitCounter()
+  countedNodes = { hosts: nodes.map((url) => new URL(url).host), units }
   let lateByMs = 0
   const sweeps: (() => void)[] = []
   const clock: Clock = {
@@ -44,7 +65,7 @@ export async function openCounted(shared: AppContext, authorizer: Authorizer, op
   const context = createContext({ state, ingest, duties: units.duties(shared.duties), random, log, settings, clock })
   const app = units.serializers(createApp(context, [...endpoints, ...extensions], authorizer, { request() {} }))
   return {
-    units,
+    ...{ units, context },
     routes: createRoutes(app, await openExtras(context, app)),
     reachTimeLimit() {
       lateByMs += settings.server.responseTimeoutMs + 1

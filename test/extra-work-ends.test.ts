@@ -62,7 +62,7 @@ async function openExtras(context: AppContext, app: App) {
   return all
 }
 
-const open = (): Promise<CountedServer> => openCounted(world.server.context, authorizer, openExtras)
+const open = (): Promise<CountedServer> => openCounted(world.server.context, authorizer, { openExtras })
 
 async function createCalls() {
   const { context } = world.server
