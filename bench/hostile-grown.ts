@@ -14,6 +14,7 @@ import { missedFields } from '#validators/duties/missed.ts'
 import { mergeDuties, updateDuties } from '#validators/duties/store.ts'
 import { putValidators } from '#validators/registry/registry.ts'
 import { manyMarkets } from './many-markets.ts'
+import { batchesOf } from './measure.ts'
 import { entryOf, sumsOf } from './ratings-rows.ts'
 
 export const sizes = {
@@ -144,15 +145,4 @@ export async function growQuotes({ state, clock }: AppContext, client: Client) {
     })
   for (let count = 1; count < sizes.quotes; count++) await create()
   return create()
-}
-
-function* batchesOf<T>(items: Iterable<T>, size: number): Generator<T[]> {
-  let batch: T[] = []
-  for (const item of items) {
-    batch.push(item)
-    if (batch.length < size) continue
-    yield batch
-    batch = []
-  }
-  if (batch.length > 0) yield batch
 }

@@ -1,4 +1,4 @@
-// Shared by the benchmarks: starts their processes, reads the line of JSON that each prints, computes medians.
+// Shared by the benchmarks: starts their processes, reads the line of JSON that each prints, computes medians, divides lists.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -14,3 +14,14 @@ export async function firstLine<T>(child: ChildProcess): Promise<T> {
 }
 
 export const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0
+
+export function* batchesOf<T>(items: Iterable<T>, size: number): Generator<T[]> {
+  let batch: T[] = []
+  for (const item of items) {
+    batch.push(item)
+    if (batch.length < size) continue
+    yield batch
+    batch = []
+  }
+  if (batch.length > 0) yield batch
+}

@@ -11,6 +11,7 @@ import { openIngest } from '#storage/open.ts'
 import type { State } from '#storage/state.ts'
 import { noPostgres, type PostgresServer, startPostgres } from '#test/postgres.ts'
 import { manyMarkets } from './many-markets.ts'
+import { batchesOf } from './measure.ts'
 
 const fundingCount = Number(process.env.BENCH_FUNDINGS ?? 300_000)
 const marketCount = Number(process.env.BENCH_MARKETS ?? 5000)
@@ -33,17 +34,6 @@ function* fundings(): Generator<Funding> {
     }
     yield { chain: '1', address: hex(20), ...position, funder: hex(20), tx: hex(32), valueWei: 10n ** 17n + BigInt(at) }
   }
-}
-
-function* batches<T>(items: Iterable<T>, size: number): Generator<T[]> {
-  let batch: T[] = []
-  for (const item of items) {
-    batch.push(item)
-    if (batch.length < size) continue
-    yield batch
-    batch = []
-  }
-  if (batch.length > 0) yield batch
 }
 
 interface Engine {
@@ -72,7 +62,7 @@ async function insertFundings({ name, state }: Engine): Promise<number> {
   let done = 0
   let lastMs = performance.now()
   const step = Math.max(batchSize, fundingCount / 4)
-  for (const batch of batches(fundings(), batchSize)) {
+  for (const batch of batchesOf(fundings(), batchSize)) {
     done += await state.write((tx) => putFundings(tx, batch))
     // The index outgrows the caches, so the last rows are the meaningful ones.
     if (done % step === 0) {
@@ -89,7 +79,7 @@ async function insertFundings({ name, state }: Engine): Promise<number> {
 
 async function insertMarkets({ state }: Engine): Promise<number> {
   const renames = new Renames({})
-  for (const batch of batches(manyMarkets({ seed: 'sizes', count: marketCount, perEvent: 10 }), 200)) {
+  for (const batch of batchesOf(manyMarkets({ seed: 'sizes', count: marketCount, perEvent: 10 }), 200)) {
     const records = batch.flatMap((market) => decompose(market, 'market', renames))
     await state.write((tx) => putMarkets(tx, records, Date.now()))
   }
@@ -103,7 +93,7 @@ async function insertVersions({ state }: Engine): Promise<number> {
     const bid = tick / 100
     const prices = { bestBid: bid, bestAsk: bid + 0.02, lastTradePrice: bid + 0.01 }
     const volumes = { volumeNum: 1000 + tick, volume: String(1000 + tick), volume24hr: tick, volumeClob: 900 + tick }
-    for (const batch of batches(ids, 200)) {
+    for (const batch of batchesOf(ids, 200)) {
       const fields = { ...prices, ...volumes, updatedAt: new Date(Date.now() + tick).toISOString() }
       const records = batch.map((id) => ({ kind: 'market' as const, id, fields, partial: true }))
       await state.write((tx) => putMarkets(tx, records, Date.now()))
