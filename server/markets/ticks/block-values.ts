@@ -54,7 +54,7 @@ export class BlockValues {
   /** A text until it is used. */
   readonly #records = new Map<number, { changedMs: number; values: string | Record<string, unknown> }>()
   /** Rows of ticks from the last values row that is kept to the current one, and since then; undefined: there is none. */
-  readonly ticks: number
+  ticks: number
   newTicks: number | undefined
 
   constructor(row?: { readonly ticks: number; readonly records: Uint8Array }) {

@@ -52,6 +52,7 @@ export interface Accepted {
 export class RecordAcceptor {
   readonly #known: KnownRecords | undefined
   readonly #lastTexts = new Map<string, string>()
+  readonly #forms = new Map<string, string>()
 
   constructor(known?: KnownRecords) {
     this.#known = known
@@ -65,6 +66,7 @@ export class RecordAcceptor {
       const [slowText, fast] = splitText(record)
       if (this.isRepeated(kind, id, slowText, fast)) continue
       const form = hashForm(`${partial}${slowText}`)
+      this.#forms.set(`${kind}/${id}`, form)
       const change = record.problems ? undefined : this.findFastChange(kind, id, form, fast)
       const normalized = change ? undefined : normalizeRecord(record)
       const whole = () => ({ record, normalized: normalized ?? normalizeRecord(record) })
@@ -74,6 +76,9 @@ export class RecordAcceptor {
     const marketIds = records.filter(({ kind, id }) => kind === 'market' && id !== '').map(({ id }) => id)
     return { accepted, rejects, marketIds, records: () => records, isValid: () => true }
   }
+
+  /** What the last record with this name is known by. */
+  formOf = ({ kind, id }: MarketRecord): string => this.#forms.get(`${kind}/${id}`) ?? ''
 
   /** An event is repeated in each of its markets. Identical copies are skipped. */
   isRepeated(kind: KindName, id: string, slowText: string, fast: MarketRecord['fields']): boolean {
@@ -93,9 +98,6 @@ export class RecordAcceptor {
     return fast.drift.length > 0 ? undefined : { fields: fast.fields, emptied: fast.emptied, known, drift }
   }
 }
-
-/** What a record is known by. */
-export const formOf = (record: MarketRecord): string => hashForm(`${record.partial === true}${splitText(record)[0]}`)
 
 function splitText({ kind, fields, links }: MarketRecord): readonly [slowText: string, fast: MarketRecord['fields']] {
   const [slow, fast] = splitFields(kind, fields)

@@ -10,6 +10,7 @@ import { hash } from 'node:crypto'
 import type { StateReader } from '#storage/state.ts'
 import type { KindName } from '../records/kinds.ts'
 import type { FieldProblem } from '../records/normalize.ts'
+import { ValueCache } from './value-cache.ts'
 
 /** Forms that are known of one record. */
 const formsMax = 4
@@ -53,9 +54,11 @@ interface Head {
 }
 
 export class KnownRecords {
+  readonly values = new ValueCache()
   readonly #records = new Map<string, KnownRecord>()
   readonly #drifts = new Map<string, readonly FieldProblem[]>()
   #head: Head | undefined
+  #learnedSeq = 0
 
   get(kind: KindName, id: string): KnownRecord | undefined {
     return this.#records.get(`${kind}/${id}`)
@@ -80,6 +83,7 @@ export class KnownRecords {
   async #startAnew(tx: StateReader): Promise<void> {
     this.#records.clear()
     this.#drifts.clear()
+    this.#learnedSeq = 0
     this.#head = await tx.get<Head>(
       `select r.extras, v.seq, v.at_ms as "atMs" from market_revision r, market_versions v order by v.seq desc limit 1`,
     )
@@ -87,11 +91,14 @@ export class KnownRecords {
 
   /** `seq`: the newest version of the write. */
   learn(learned: readonly LearnedForm[], seq: number, extras: number): void {
-    if (!this.#head || this.#head.extras + extras < 0) return
+    if (!this.#head) return
+    // A later write has already taught what it found.
+    const isLate = seq < this.#learnedSeq
+    this.#learnedSeq = Math.max(this.#learnedSeq, seq)
     for (const { kind, id, number, isOpen, form, drift, isNew, isOdd } of learned) {
       const name = `${kind}/${id}`
       const shared = this.#shareDrift(drift)
-      if (isOdd || !shared || this.#records.size >= recordsMax) {
+      if (isLate || isOdd || !shared || this.#records.size >= recordsMax) {
         this.#records.delete(name)
         continue
       }

@@ -84,10 +84,12 @@ export async function putAccepted(
   const rejects = valid.flatMap((one) => one.rejects)
   const { names, fast } = planBatch(accepted, known)
   const numbers = [...fast.values()].flatMap(({ known: { number } }) => number ?? [])
+  const versions = await openVersionWriter(tx, nowMs)
+  const takeBlocks = (blocks: Iterable<number>) => known?.values.take(versions.before, blocks) ?? new Map()
   const batch: PutBatch = {
     nowMs,
-    records: await RecordSet.read(tx, names, numbers),
-    versions: await openVersionWriter(tx, nowMs),
+    records: await RecordSet.read(tx, names, numbers, takeBlocks),
+    versions,
     drift: new DriftCount(),
     snapshots: [],
     learned: [],
@@ -96,10 +98,10 @@ export async function putAccepted(
   const outcomes = accepted.map((one) =>
     one.fast && fast.has(nameOf(one)) ? putFast(batch, one, one.fast) : putRecord(batch, one),
   )
-  const { records, versions } = batch
+  const { records } = batch
   const changes = records.changes()
   await records.write(tx, changes, versions.atMs)
-  await records.values.write(tx, versions.afterSeq, versions.seq(), versions.atMs)
+  await records.values.write(tx, versions.before.seq, versions.seq(), versions.atMs)
   const { listed, ranks } = findMovedValues(batch, fast)
   await putListRows(tx, listed)
   await writeSearchRows(tx, changes, ranks)
@@ -108,7 +110,11 @@ export async function putAccepted(
   if (batch.extras > 0) await tx.run('update market_revision set extras = extras + ?', batch.extras)
   await versions.write()
   const count = (outcome: Outcome) => outcomes.filter((one) => one === outcome).length
-  const learn = () => known?.learn(batch.learned, versions.seq(), batch.extras)
+  const head = versions.head()
+  const learn = () => {
+    known?.learn(batch.learned, versions.seq(), batch.extras)
+    known?.values.keep(records.values.blocks(), versions.before, head)
+  }
   return { changed: count('changed'), stale: count('stale'), rejects, learn }
 }
 

@@ -62,7 +62,12 @@ export class RecordSet {
   }
 
   /** `numbers`: of the records of which only fast values are needed. */
-  static async read(tx: StateWriter, names: readonly RecordName[], numbers: readonly number[]): Promise<RecordSet> {
+  static async read(
+    tx: StateWriter,
+    names: readonly RecordName[],
+    numbers: readonly number[],
+    takeBlocks?: Parameters<typeof ValueSet.read>[2],
+  ): Promise<RecordSet> {
     const rows = await tx.all<RecordRow & { kind: KindName; id: string }>(
       `select r.kind, r.id, ${rowColumns.map((column) => `r.${column}`).join(', ')} from json_each(?) as k
        join market_records r on r.kind = k.value ->> 0 and r.id = k.value ->> 1`,
@@ -71,7 +76,7 @@ export class RecordSet {
     const last = rows.length === names.length ? undefined : await readLastNumber(tx)
     const nextNumber = (last ?? -1) + 1
     const all = [...numbers, ...rows.flatMap(({ number }) => number ?? []), ...(last === undefined ? [] : [nextNumber])]
-    const values = await ValueSet.read(tx, all)
+    const values = await ValueSet.read(tx, all, takeBlocks)
     const set = new RecordSet(values, nextNumber)
     for (const { kind, id, ...row } of rows) {
       const { fields, links } = parseStoredRecord(row)

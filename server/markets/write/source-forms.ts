@@ -8,7 +8,7 @@ import { stringifyJson } from '#api/contract/json.ts'
 import type { KindName } from '../records/kinds.ts'
 import { type MarketRecord, normalizeRecord } from '../records/normalize.ts'
 import { fastFields, hasFastFields } from '../ticks/fast-fields.ts'
-import { type Accepted, type AcceptedRecord, formOf, type RecordAcceptor } from './accept-records.ts'
+import type { Accepted, AcceptedRecord, RecordAcceptor } from './accept-records.ts'
 import { hashForm, type KnownRecords } from './known-records.ts'
 
 /** About a kilobyte each. */
@@ -61,7 +61,7 @@ export class SourceForms {
     if (found) return found
     const divided = records()
     const accepted = acceptor.accept(divided)
-    this.#remember(name, hash, parts, divided)
+    this.#remember(name, hash, parts, divided, acceptor)
     return accepted
   }
 
@@ -90,10 +90,16 @@ export class SourceForms {
     return { accepted, rejects: [], marketIds, records, isValid }
   }
 
-  #remember(name: string, hash: string, parts: readonly Part[], records: readonly MarketRecord[]): void {
+  #remember(
+    name: string,
+    hash: string,
+    parts: readonly Part[],
+    records: readonly MarketRecord[],
+    acceptor: RecordAcceptor,
+  ): void {
     const all = records.map((record): Named => {
       const { kind, id, partial = false } = record
-      return { kind, id, partial, form: formOf(record) }
+      return { kind, id, partial, form: acceptor.formOf(record) }
     })
     const fast = all.filter(({ kind }) => hasFastFields(kind))
     const isWhole = records.every(({ problems }) => !problems)

@@ -18,12 +18,29 @@ export class ValueSet {
   readonly #ticks = new Map<number, TickChange[]>()
   readonly #before = new Map<number, FastRecord['fields']>()
 
-  private constructor(blocks: ReadonlyMap<number, BlockValues>) {
-    this.#blocks = new Map(blocks)
+  private constructor(blocks: Map<number, BlockValues>) {
+    this.#blocks = blocks
   }
 
-  static async read(tx: StateWriter, numbers: readonly number[]): Promise<ValueSet> {
-    return new ValueSet(await readBlocks(tx, [...new Set(numbers.map(blockOf))]))
+  /** `take`: takes blocks from a cache. */
+  static async read(
+    tx: StateWriter,
+    numbers: readonly number[],
+    take: (blocks: Iterable<number>) => Map<number, BlockValues> = () => new Map(),
+  ): Promise<ValueSet> {
+    const wanted = new Set(numbers.map(blockOf))
+    const blocks = take(wanted)
+    for (const [block, values] of await readBlocks(
+      tx,
+      [...wanted].filter((one) => !blocks.has(one)),
+    ))
+      blocks.set(block, values)
+    return new ValueSet(blocks)
+  }
+
+  /** As they are after the write. */
+  blocks(): ReadonlyMap<number, BlockValues> {
+    return this.#blocks
   }
 
   get(number: number): FastRecord['fields'] {
@@ -58,10 +75,13 @@ export class ValueSet {
       ticks.push([changes[0]?.seq ?? seq, afterSeq, atMs, block, slots, packTicks(changes)])
       const current = this.#blocks.get(block)
       if (!current) continue
-      if (current.newTicks !== undefined && current.newTicks + 1 < ticksMax) continue
+      const newTicks = (current.newTicks ?? ticksMax) + 1
+      current.newTicks = newTicks < ticksMax ? newTicks : 0
+      if (newTicks < ticksMax) continue
       const isKept = current.ticks >= ticksBetweenPast
       if (isKept) past.push(block)
-      values.push([block, seq, (current.newTicks ?? 0) + 1 + (isKept ? 0 : current.ticks), current.pack()])
+      current.ticks = newTicks + (isKept ? 0 : current.ticks)
+      values.push([block, seq, current.ticks, current.pack()])
     }
     await tx.insertMany('market_ticks', ['seq', 'after_seq', 'at_ms', 'block', 'slots', 'changes'], ticks)
     if (past.length > 0)

@@ -4,6 +4,7 @@ import type { StateWriter, Value } from '#storage/state.ts'
 import { lastVersionAt, readHistoryHead } from '../read/versions.ts'
 import type { ChangeType, Diff } from '../records/diff-records.ts'
 import type { KindName } from '../records/kinds.ts'
+import type { VersionHead } from './value-cache.ts'
 import { advanceValues } from './value-set.ts'
 
 /** Appends versions within one transaction. `write` writes them. */
@@ -14,8 +15,9 @@ export async function openVersionWriter(tx: StateWriter, nowMs: number) {
   let { seq } = head
   return {
     atMs,
-    /** The number of the last version before this transaction, and of the last one. */
-    afterSeq: head.seq,
+    /** The last version before this transaction, and now. */
+    before: head as VersionHead,
+    head: (): VersionHead => (seq === head.seq ? head : { seq, atMs }),
     seq: () => seq,
     /** A version that only changes fast values is stored as a tick. */
     append(kind: KindName, id: string, changeType: ChangeType, diff: Diff = {}, isTick = false): void {
