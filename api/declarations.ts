@@ -7,7 +7,7 @@ import { pagedEndpoints } from './client/pages.ts'
 import { allEndpoints } from './contract/extensions.ts'
 import type { Endpoint } from './contract/kit.ts'
 import { allRoutes, type Group, groups } from './contract/routes.ts'
-import { bigMark, type JsonSchema as Schema } from './contract/schema.ts'
+import { bigMark, type JsonSchema as Schema, textMark } from './contract/schema.ts'
 
 /** Name of a record → its schema. */
 type Records = ReadonlyMap<string, Schema>
@@ -69,6 +69,7 @@ class TypeWriter {
     // A network: editors offer the known names.
     if (schema.examples && type === 'string')
       return [...schema.examples.map((value) => `'${value}'`), '(string & {})'].join(' | ')
+    if (type === 'integer' && schema[textMark]) return 'number | bigint | string'
     if (type === 'integer' && schema[bigMark]) return 'number | bigint'
     if (type === 'integer') return 'number'
     if (type === 'array') {

@@ -3,7 +3,7 @@
 import type { Static, TObject, TOptional, TProperties, TSchema } from 'typebox'
 import type { PlainEndpoint, PlainExample } from './endpoint.ts'
 import { type AnyId, allRoutes, type Route } from './routes.ts'
-import { bigMark, Type } from './schema.ts'
+import { bigMark, Type, textMark } from './schema.ts'
 
 export type { Static, TObject, TProperties, TSchema }
 export { Type }
@@ -24,6 +24,12 @@ export const Count = Type.Integer({ minimum: 0 })
 export const DateTime = Type.String({ format: 'date-time' })
 /** An integer of any size: a number where that is exact, a bigint beyond 2^53. */
 export const BigWhole = Type.Unsafe<number | bigint>({ type: 'integer', [bigMark]: true })
+/** An integer, or decimal text on a server with `fx.numbersAsText`. */
+export const SignedWhole = Type.Unsafe<number | bigint | string>({
+  type: 'integer',
+  [bigMark]: true,
+  [textMark]: true,
+})
 /** Text with a pattern. Error messages use `x-must`: "`address` must be 0x and 40 hexadecimal digits". */
 export const PatternText = (pattern: string, must: string, options: object = {}) =>
   Type.String({ pattern, 'x-must': must, ...options })

@@ -2,7 +2,7 @@
 import { type FailureExample, failureSchemas, failuresOf } from './failures.ts'
 import { faults } from './faults.ts'
 import type { Endpoint } from './kit.ts'
-import type { Components, SchemaObject } from './openapi-schemas.ts'
+import { type Components, recordName, type SchemaObject } from './openapi-schemas.ts'
 import type { JsonSchema } from './schema.ts'
 
 const header = (description: string, schema: SchemaObject = { type: 'string' }) => ({ description, schema })
@@ -24,6 +24,9 @@ export const headers = {
   ),
   'x-tetrad-method': header('Version of the rating method.'),
   'x-tetrad-ignored': header('Names in the request that had no effect, percent-encoded and separated by commas.'),
+  'x-tetrad-large-integers': header(
+    'Integers above 2^53 in the typed data, separated by commas. `JSON.parse` rounds them.',
+  ),
   etag: header('Changes with the body.'),
   allow: header('Methods that this path supports.'),
 }
@@ -98,6 +101,7 @@ function success(
   if (there[0]?.group !== 'explorer') names.push('x-tetrad-ignored')
   // Replies that are computed from stored duties have the version of the method.
   if (there.some((endpoint) => endpoint.faults.includes('validators.windows_changed'))) names.push('x-tetrad-method')
+  if (there.some(({ reply }) => recordName(reply) === 'Quote')) names.push('x-tetrad-large-integers')
   if (isCacheable) names.push('etag')
   if (failures.length > 0) names.push('x-tetrad-fault', 'retry-after')
   return {

@@ -1,9 +1,11 @@
 // The schemas of the contract as OpenAPI components. A record that a wire file exports becomes a component with the name
 // of the export.
+import { textMark } from './schema.ts'
 import * as explorer from './wire/explorer.ts'
 import * as explorerExtensions from './wire/explorer-extensions.ts'
 import * as fundings from './wire/fundings.ts'
 import * as fx from './wire/fx.ts'
+import * as fxExtensions from './wire/fx-extensions.ts'
 import * as fxLists from './wire/fx-lists.ts'
 import * as marketChanges from './wire/market-changes.ts'
 import * as marketLists from './wire/market-lists.ts'
@@ -26,6 +28,7 @@ for (const [name, value] of Object.entries({
   ...explorer,
   ...explorerExtensions,
   ...fx,
+  ...fxExtensions,
   ...fxLists,
   ...validators,
   ...validatorsComparison,
@@ -48,6 +51,12 @@ for (const [name, value] of Object.entries({
 /** Converts schemas and collects the components they refer to. */
 export class Components {
   readonly schemas: Record<string, SchemaObject> = {}
+  readonly #numbersAsText: boolean
+
+  /** `numbersAsText`: integers that the setting of this name writes as text are described as text. */
+  constructor({ numbersAsText = false }: { readonly numbersAsText?: boolean | undefined } = {}) {
+    this.#numbersAsText = numbersAsText
+  }
 
   /** The schema, with every named record in it as a reference. */
   use(schema: unknown): SchemaObject {
@@ -69,6 +78,12 @@ export class Components {
   }
 
   #inline(schema: SchemaObject): SchemaObject {
+    if (this.#numbersAsText && textMark in schema)
+      return { ...this.#members(schema), type: 'string', pattern: '^\\d+$' }
+    return this.#members(schema)
+  }
+
+  #members(schema: SchemaObject): SchemaObject {
     const written: SchemaObject = {}
     const { 'x-other-spellings': others, ...documented } = schema
     for (const [keyword, value] of Object.entries(documented)) {

@@ -8,6 +8,7 @@ import { toRequest } from './request.ts'
 import { type Group, groups, inputLocation } from './routes.ts'
 import { clientOf, curlOf, pythonOf } from './samples.ts'
 import { withNetworks } from './with-networks.ts'
+import { withNumbersAsText } from './with-numbers-as-text.ts'
 
 export interface OpenapiOptions {
   /** URL of the server, without a slash at the end. */
@@ -15,7 +16,14 @@ export interface OpenapiOptions {
   readonly version?: string
   /** The names of the networks that the server has. */
   readonly networks?: readonly string[]
+  /** The setting `fx.numbersAsText` of the server. */
+  readonly numbersAsText?: boolean
 }
+
+const withTextExample = (endpoint: Endpoint): Endpoint => ({
+  ...endpoint,
+  example: { ...endpoint.example, reply: withNumbersAsText(endpoint.example.reply) },
+})
 
 export type OpenapiDocument = { readonly openapi: '3.1.1'; readonly paths: Record<string, SchemaObject> } & SchemaObject
 
@@ -30,10 +38,12 @@ export function openapi({
   serverUrl = 'http://127.0.0.1:8080',
   version = '0.1.0',
   networks,
+  numbersAsText,
 }: OpenapiOptions = {}): OpenapiDocument {
-  const components = new Components()
+  const components = new Components({ numbersAsText })
   const every: readonly Endpoint[] = Object.values(allEndpoints)
-  const all = networks ? every.map((endpoint) => withNetworks(endpoint, networks)) : every
+  const named = networks ? every.map((endpoint) => withNetworks(endpoint, networks)) : every
+  const all = numbersAsText ? named.map(withTextExample) : named
   const paths: Record<string, SchemaObject> = {}
   for (const { path, method } of all) {
     const name = method.toLowerCase()

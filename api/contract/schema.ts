@@ -21,6 +21,9 @@ type SchemaFunctions = Pick<
 /** Marks integers that may be bigints. A symbol, so that no document contains it, but copies of the schema do. */
 export const bigMark = Symbol('may be a bigint')
 
+/** Marks integers that are decimal text on a server with `fx.numbersAsText`. */
+export const textMark = Symbol('may be decimal text')
+
 /** A schema as JSON: the keywords that the contract uses. */
 export interface JsonSchema {
   readonly type?: string | readonly string[]
@@ -43,6 +46,7 @@ export interface JsonSchema {
   readonly minItems?: number
   readonly maxItems?: number
   readonly [bigMark]?: true
+  readonly [textMark]?: true
   /** Of settings: the member that a text in place of the object means. */
   readonly 'x-text-for'?: string
 }

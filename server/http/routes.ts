@@ -182,7 +182,7 @@ const securityHeaders = {
 const corsHeaders = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers':
-    'x-request-id, retry-after, etag, last-modified, content-location, x-tetrad-fault, x-tetrad-as-of, x-tetrad-finality, x-tetrad-coverage, x-tetrad-method, x-tetrad-ignored',
+    'x-request-id, retry-after, etag, last-modified, content-location, x-tetrad-fault, x-tetrad-as-of, x-tetrad-finality, x-tetrad-coverage, x-tetrad-method, x-tetrad-ignored, x-tetrad-large-integers',
 } as const
 
 const allowedHeaders = new Set([

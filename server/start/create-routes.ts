@@ -41,6 +41,7 @@ export async function createRoutes(context: AppContext, app: App, parts: RoutePa
     openapi({
       serverUrl: settings.server.publicUrl || withoutWildcard(parts.url() ?? ''),
       networks: networksOf(settings),
+      numbersAsText: settings.fx.numbersAsText,
     }),
   )
   const { routes: ofConsole, notFoundPage } = consoleRoutes(context, {

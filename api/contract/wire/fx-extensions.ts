@@ -5,6 +5,8 @@ import { createQuote, Quote } from './fx.ts'
 
 export const quoteId = Type.String({ format: 'uuid', description: 'The `id` of the quote.' })
 const example = createQuote.example.reply
+/** The typed data is in the example of `fx.createQuote`. */
+const { typedData: _, ...referenceExample } = example
 export const exampleId = { id: example.id }
 export const ownQuoteNote = 'Create a quote with the same key and use its `id`.'
 
@@ -15,14 +17,14 @@ export const quote = endpoint('fx.quote', {
   input: Type.Object({ id: quoteId }),
   reply: Quote,
   faults: ['record.not_found'],
-  example: { needs: ownQuoteNote, input: exampleId, reply: example },
+  example: { needs: ownQuoteNote, input: exampleId, reply: referenceExample },
 })
 
 const sourceId = { ...Text, description: 'Id of the source.' }
 const algorithm = oneOf(['Ed25519'], { description: 'The signature algorithm.' })
 const receiptKeyId = 'Fingerprint of the public key.'
 
-const ReceiptRate = Type.Object({
+export const ReceiptRate = Type.Object({
   source: sourceId,
   base: { ...Text, description: 'Reference currency.' },
   quote: { ...Text, description: 'Reference currency that the rate is in.' },
@@ -53,7 +55,7 @@ const ReceiptRule = Type.Object({
 })
 export type ReceiptRule = Static<typeof ReceiptRule>
 
-const ReceiptSide = Type.Object({
+export const ReceiptSide = Type.Object({
   currency: { ...Text, description: 'Currency code.' },
   tracks: Type.String({ description: 'The reference currency of the token.' }),
   decimals: Type.Integer({ description: 'Decimals of the token.' }),

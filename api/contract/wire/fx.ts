@@ -1,7 +1,6 @@
 // Group B of the specification: a quote, and the typed data that the taker signs.
 import {
   Address,
-  BigWhole,
   choice,
   DateTime,
   endpoint,
@@ -10,6 +9,7 @@ import {
   PatternText,
   record,
   recordList,
+  SignedWhole,
   type Static,
   Text,
   Type,
@@ -58,11 +58,11 @@ export const TypedData = Type.Object({
   message: record('The permit to sign.', {
     permitted: record('What may be transferred.', {
       token: { ...Address, description: 'The token that the taker pays.' },
-      amount: { ...BigWhole, description: 'The maximum amount, in the smallest unit of the token.' },
+      amount: { ...SignedWhole, description: 'The maximum amount, in the smallest unit of the token.' },
     }),
     spender: { ...Address, description: 'The settlement contract, which may transfer the token.' },
-    nonce: { ...BigWhole, description: 'Permits with the same nonce can be used once.' },
-    deadline: { ...Whole, description: 'The permit expires at this time, in Unix seconds.' },
+    nonce: { ...SignedWhole, description: 'Permits with the same nonce can be used once.' },
+    deadline: { ...SignedWhole, description: 'The permit expires at this time, in Unix seconds.' },
     witness: record('The terms that the signature also covers.', {
       consideration: record('The exchange.', {
         quoteId: { ...Text, description: 'The id of the quote as 32 bytes.' },
@@ -72,7 +72,7 @@ export const TypedData = Type.Object({
         quoteAmount: { ...Text, description: 'In the smallest unit of `quote`.' },
         maturity: { ...Whole, description: 'Settlement time, in Unix seconds.' },
       }),
-      fee: { ...BigWhole, description: 'In the smallest unit of the token that the taker receives.' },
+      fee: { ...SignedWhole, description: 'In the smallest unit of the token that the taker receives.' },
       recipient: { ...Address, description: 'Receives the proceeds.' },
     }),
   }),
@@ -134,7 +134,7 @@ export const typedDataTypes: TypedData['types'] = {
 export const createQuote = endpoint('fx.createQuote', {
   summary: 'Create an indicative or executable exchange quote.',
   notes:
-    'A tradable quote contains the typed data to sign and needs `recipientAddress`; a reference quote has no typed data. A null member counts as absent. The quote is stored durably before the response is sent. A signature over the typed data stays valid until `message.deadline`, long after `expiresAt`. Use a JSON parser that keeps integers above 2^53 exact.',
+    'A tradable quote contains the typed data to sign and needs `recipientAddress`; a reference quote has no typed data. A null member counts as absent. The quote is stored durably before the response is sent. A signature over the typed data stays valid until `message.deadline`, long after `expiresAt`. If the response has integers above 2^53, `x-tetrad-large-integers` lists them: use a JSON parser that keeps them exact, or a server with `fx.numbersAsText`.',
   input: Type.Object({
     from: { ...AmountInput, description: 'What the taker pays.' },
     to: { ...AmountInput, description: 'What the taker receives.' },

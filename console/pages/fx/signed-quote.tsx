@@ -27,7 +27,7 @@ export function SignedQuote({ quote: { id }, typedData, signature, signer }: Sig
       <p>
         This server does not settle trades. Give the quote and the signature to whoever operates the settlement contract{' '}
         <code>{spender}</code>. It passes both to Permit2 (<code>permitWitnessTransferFrom</code>) before{' '}
-        {formatTime(deadline)}.
+        {formatTime(Number(deadline))}.
       </p>
       <Copyable title="Signature" text={signature} />
       <Copyable title="Read the quote with its typed data" text={curl('fx.quote', { id })} />

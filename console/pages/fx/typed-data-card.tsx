@@ -41,7 +41,7 @@ function Fields({ quote, typedData: { domain, message } }: { readonly quote: Quo
     ],
     ['spender', message.spender, 'Contract that may transfer the token'],
     ['nonce', String(message.nonce), 'Makes the permit valid for one use only'],
-    ['deadline', String(message.deadline), `Expires ${formatTime(message.deadline)}`],
+    ['deadline', String(message.deadline), `Expires ${formatTime(Number(message.deadline))}`],
     ['consideration.quoteId', consideration.quoteId, 'Id of this quote'],
     ['consideration.base', consideration.base, `Token you receive: ${quote.to.currency}`],
     ['consideration.quote', consideration.quote, `Token you pay: ${quote.from.currency}`],

@@ -4,6 +4,7 @@
 import { contract } from '#api/contract/contract.ts'
 import { stringifyJson } from '#api/contract/json.ts'
 import type { Quote } from '#api/contract/wire/fx.ts'
+import { messageWithText } from '#api/contract/with-numbers-as-text.ts'
 import { formatAgeOf } from '#core/age.ts'
 import { compare, formatDecimal, product, toNumber } from '#core/decimal.ts'
 import { Fault } from '#core/fault.ts'
@@ -23,6 +24,7 @@ import { canonicalJson } from '../receipts/canonical-json.ts'
 import { signEd25519 } from '../receipts/ed25519.ts'
 import { buildReceipt, type PricedRequest } from '../receipts/receipt-body.ts'
 import { getCachedSigner, getReceiptSigner } from '../receipts/receipt-key.ts'
+import { largeIntegerHeaders } from '../typed-data/large-integers.ts'
 import { buildTypedData } from '../typed-data/typed-data.ts'
 
 /** A quote without its id and nonce. */
@@ -58,6 +60,7 @@ const toResult = ({ reply, asOfMs }: StoredReply): HandlerResult<Quote> => ({
   is: 'bytes',
   bytes: reply,
   confidence: { asOf: new Date(asOfMs).toISOString() },
+  headers: largeIntegerHeaders(reply),
 })
 
 const toReplay = (input: QuoteInput, keyId: string, nowMs: number): Replay | undefined =>
@@ -172,7 +175,7 @@ function toQuote(
   }
   if (price.collateral > 0n) quote.collateral = inFrom(price.collateral)
   if (generated.nonce === null || input.recipientAddress === undefined) return quote
-  quote.typedData = buildTypedData({
+  const typedData = buildTypedData({
     chainId: fx.chainId,
     permit2: fx.permit2,
     spender: fx.spender,
@@ -185,5 +188,6 @@ function toQuote(
     nonce: generated.nonce,
     maturitySeconds: Math.floor(createdMs / 1000) + maturitySeconds[input.tenor],
   })
+  quote.typedData = fx.numbersAsText ? { ...typedData, message: messageWithText(typedData.message) } : typedData
   return quote
 }

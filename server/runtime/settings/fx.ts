@@ -125,6 +125,10 @@ export const fxSettings = section(
       200,
     ),
     historyDays: integer(30, 1, 36_500, 'How long the history of rates is kept.'),
+    numbersAsText: boolean(
+      false,
+      'True: typed data of new quotes has `permitted.amount`, `nonce`, `deadline` and `witness.fee` as decimal text, which every JSON parser keeps exact. The digest to sign is the same.',
+    ),
     rpcUrl: withDefault(
       PatternText('^$|^https?://', 'begin with http:// or https://', {
         description:

@@ -3,9 +3,15 @@
 import { extensions } from '#api/contract/extensions.ts'
 import { createHandler } from '#http/handler.ts'
 import { readQuote } from '../../pricing/quotes.ts'
+import { largeIntegerHeaders } from '../../typed-data/large-integers.ts'
 
 export const quote = createHandler(extensions['fx.quote'], async ({ id }, { state }, { caller }) => {
   const stored = await readQuote(state, id, caller.keyId)
   if (!stored) return { is: 'nothing' }
-  return { is: 'bytes', bytes: stored.reply, confidence: { asOf: new Date(stored.asOfMs).toISOString() } }
+  return {
+    is: 'bytes',
+    bytes: stored.reply,
+    confidence: { asOf: new Date(stored.asOfMs).toISOString() },
+    headers: largeIntegerHeaders(stored.reply),
+  }
 })

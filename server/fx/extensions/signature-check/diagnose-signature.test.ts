@@ -62,7 +62,7 @@ describe('good', () => {
       const { expired, deadlinePassed } = examine(signature, { nowMs: Date.parse(text) })
       return [expired, deadlinePassed]
     }
-    const deadline = new Date(quote.typedData.message.deadline * 1000)
+    const deadline = new Date(Number(quote.typedData.message.deadline) * 1000)
     assert.deepEqual(at('2026-11-15T10:00:29.999Z'), [false, false])
     assert.deepEqual(at('2026-11-15T10:00:30.000Z'), [true, false])
     assert.deepEqual(at(deadline.toISOString()), [true, false])

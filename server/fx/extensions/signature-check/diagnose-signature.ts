@@ -31,7 +31,7 @@ export interface SignatureInput {
 export function diagnose(input: SignatureInput): Omit<SignatureDiagnosis, 'chain'> {
   const { quote, signature, signer, signed, nowMs } = input
   const digest = hashTypedData(quote.typedData)
-  const deadlineMs = quote.typedData.message.deadline * 1000
+  const deadlineMs = Number(quote.typedData.message.deadline) * 1000
   const { parts, findings: formatFindings, isPredeploy } = parseSignature(signature, signer)
   const recover = parts && addressRecovery(parts)
   const recovered = recover?.(digest)

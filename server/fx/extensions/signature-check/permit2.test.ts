@@ -168,7 +168,7 @@ for (const decimals of [
         },
         'permitted.token': { ...message, permitted: { ...message.permitted, token: chain.taken } },
         nonce: { ...message, nonce: BigInt(message.nonce) + 1n },
-        deadline: { ...message, deadline: message.deadline + 1 },
+        deadline: { ...message, deadline: Number(message.deadline) + 1 },
         'witness.fee': { ...message, witness: { ...witness, fee: 0 } },
         'witness.recipient': { ...message, witness: { ...witness, recipient: taker.address } },
       }
@@ -242,7 +242,7 @@ for (const decimals of [
       context.clock.advance(1_801_000)
       const diagnosis = await examine(quote, signature)
       assert.deepEqual([diagnosis.deadlinePassed, diagnosis.expired], [true, true])
-      await evm.request('evm_setNextBlockTimestamp', `0x${(quote.typedData.message.deadline + 1).toString(16)}`)
+      await evm.request('evm_setNextBlockTimestamp', `0x${(Number(quote.typedData.message.deadline) + 1).toString(16)}`)
       await evm.mine()
       assert.equal(await chain.settle(quote.typedData, taker.address, signature), 'SignatureExpired(uint256)')
     })

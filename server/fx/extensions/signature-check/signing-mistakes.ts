@@ -191,10 +191,10 @@ function otherAmounts(message: TypedData['message'], others: readonly string[]):
   return [...others.map(BigInt), ...rounded(amount), ...scaled(amount), uint256Max, 0n]
 }
 
-function otherFigures(text: string, part: number | bigint): readonly bigint[] {
-  const value = BigInt(text)
-  const less = value - BigInt(part)
-  return [BigInt(part), ...(less > 0n ? [less] : []), value + BigInt(part), ...rounded(value), ...scaled(value)]
+function otherFigures(text: string, partText: number | bigint | string): readonly bigint[] {
+  const [value, part] = [BigInt(text), BigInt(partText)]
+  const less = value - part
+  return [part, ...(less > 0n ? [less] : []), value + part, ...rounded(value), ...scaled(value)]
 }
 
 function swapMistakes(data: TypedData): readonly SigningMistake[] {
