@@ -61,6 +61,7 @@ const longEndpointTests = [
   'validators/endpoints/effectiveness',
   'markets/extensions/lists/lists',
   'markets/read/slugs-as-of',
+  'markets/read/versions',
 ]
 
 describe('server on PostgreSQL', { skip: noPostgres }, () => {
