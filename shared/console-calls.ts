@@ -179,6 +179,13 @@ export interface StreamView {
   readonly nodes?: 'agree' | 'disagree' | 'not compared'
   /** Of a rate source or a feed that is being read: whether it is read as often as configured. */
   readonly passes?: StreamPasses
+  /** Of a network: the next fork that its nodes schedule, and whether this version of Tetrad supports it. */
+  readonly nextFork?: {
+    readonly name: string
+    readonly epoch: number
+    readonly at: string
+    readonly supported: boolean
+  }
   /** The last errors of its nodes, source or feed, and what is wrong with its data; only for operators. */
   readonly problem?: string
   /** Only in the overview, if this process reads the stream. */

@@ -31,6 +31,15 @@ function metricsIn(text: string): Map<string, Set<string>> {
   return metrics
 }
 
+/** The simulated nodes schedule no fork. */
+async function forkMetrics(): Promise<string> {
+  const metrics = openMetrics({ process: false })
+  const nextFork = { name: 'heze', epoch: 7, at: '2026-12-05T00:00:00.000Z', supported: false }
+  const is = { ageSeconds: null, gapsCount: 0, gapless: true, fresh: null, status: 'healthy' } as const
+  metrics.setStreams([{ group: 'validators', name: 'network devnet', ...is, nextFork }])
+  return metrics.text()
+}
+
 /** The demo has no watch list, so these metrics are empty there. */
 async function watchedMetrics(): Promise<string> {
   const metrics = openMetrics({ process: false })
@@ -104,7 +113,7 @@ describe('dashboard and alerts', () => {
       fetch(`${demo.url}/v0/eth/validators/1`, { headers: { authorization: `Bearer ${key}` } })
     await Promise.all([call(low), call(low), call(low), call('tetrad:no:body')])
     const text = await (await fetch(`${demo.url}/metrics`)).text()
-    known = new Map([...metricsIn(text), ...metricsIn(await watchedMetrics())])
+    known = new Map([...metricsIn(text), ...metricsIn(await watchedMetrics()), ...metricsIn(await forkMetrics())])
     known.set('up', new Set(prometheusLabels))
   })
   after(() => demo[Symbol.asyncDispose]())

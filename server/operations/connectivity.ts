@@ -1,7 +1,6 @@
 // Doctor checks of everything outside this machine: sends one request to each node and source, as the server would, and
 // compares their clocks with ours.
 
-import { type Epoch, epochStartMs } from '#core/chain-time.ts'
 import { counted } from '#core/counted.ts'
 import { openNode } from '#explorer/nodes.ts'
 import { openRateReader } from '#fx/rates/sources.ts'
@@ -10,8 +9,6 @@ import { pageUrl, parseFeedPage } from '#markets/feeds/feed-page.ts'
 import { timeoutSignal } from '#runtime/clock.ts'
 import { networkSettings, networksOf } from '#runtime/settings/validators.ts'
 import { OtherChainError, openBeacon } from '#sources/beacon/client.ts'
-import type { UnknownFork } from '#sources/beacon/consensus.ts'
-import type { ChainIdentity } from '#sources/beacon/endpoint.ts'
 import { headerCall } from '#sources/evm/blocks.ts'
 import { describeLimitations } from '#sources/evm/capabilities.ts'
 import { toHeader } from '#sources/evm/large-results.ts'
@@ -23,6 +20,7 @@ import { expectedChain } from '#validators/ingest/read/chain-identity.ts'
 import { executionChainOf } from '#validators/ingest/read/network-rpc.ts'
 import { otherChainTodo } from '#validators/ingest/status/health.ts'
 import { type DoctorFinding, failFinding, okFinding, runCheck, warnFinding } from './diagnosis.ts'
+import { beaconForkFindings, executionForkFindings, readNextExecutionFork } from './fork-findings.ts'
 import { clickhouseFindings } from './mirror/mirror-findings.ts'
 
 const checkTimeoutMs = 20_000
@@ -108,10 +106,9 @@ function beaconChecks({ settings, clock }: Pick<Context, 'settings' | 'clock'>):
       try {
         const chain = await beacon.chain(timeoutSignal(clock, checkTimeoutMs))
         const problems = beacon.health().flatMap(({ lastError }) => (lastError === undefined ? [] : [lastError]))
-        const fork = chain.rules.unknownFork
         return [
           okFinding(name, `reachable, genesis ${chain.identity.genesisUnix}`),
-          ...(fork ? [forkFinding(name, chain.identity, fork)] : []),
+          ...(await beaconForkFindings(name, beacon, clock, timeoutSignal(clock, checkTimeoutMs))),
           ...problems.map((text) => warnFinding(name, text, 'repair this node or remove it from the list')),
         ]
       } catch (error) {
@@ -129,14 +126,13 @@ function executionChecks({ settings, clock }: Pick<Context, 'settings' | 'clock'
     const { urls, timeoutMs } = options.beacon
     const beacon = openBeacon({ network, urls, timeoutMs: Math.min(timeoutMs, checkTimeoutMs), clock })
     // A beacon node that does not respond has a finding of its own.
-    const readIdentity = async () =>
-      urls.length === 0 || options.execution.chainId !== ''
-        ? undefined
-        : (await beacon.chain(timeoutSignal(clock, checkTimeoutMs)).catch(() => undefined))?.identity
+    const readChain = async () =>
+      urls.length === 0 ? undefined : beacon.chain(timeoutSignal(clock, checkTimeoutMs)).catch(() => undefined)
     return options.execution.rpc.map((node) => {
       const name = `execution ${network}`
       return runCheck(name, 'check the URL, the node and its log', async () => {
-        const chainId = executionChainOf(network, options.execution, await readIdentity())
+        const chain = await readChain()
+        const chainId = executionChainOf(network, options.execution, chain?.identity)
         if (chainId === undefined)
           return [warnFinding(name, 'its chain is not known', `set validators.networks.${network}.execution.chainId`)]
         const client = openRpc({ chain: chainId, rpc: [node], clock })
@@ -149,7 +145,11 @@ function executionChecks({ settings, clock }: Pick<Context, 'settings' | 'clock'
         }
         if (outcome?.is !== 'result')
           return [failFinding(name, outcome?.message ?? 'no response', 'check the URL, the node and its log')]
-        return [okFinding(name, `reachable, chain ${chainId}, block ${toHeader(outcome.result).number}`)]
+        const nextMs = await readNextExecutionFork(client, clock.monotonicMs() + checkTimeoutMs)
+        return [
+          okFinding(name, `reachable, chain ${chainId}, block ${toHeader(outcome.result).number}`),
+          ...executionForkFindings(name, network, chain, nextMs, clock.now()),
+        ]
       })
     })
   })
@@ -157,13 +157,6 @@ function executionChecks({ settings, clock }: Pick<Context, 'settings' | 'clock'
 
 const otherExecutionTodo = (network: string, reported: string): string =>
   `use a node of ${network}; if its execution chain is ${reported}, set validators.networks.${network}.execution.chainId`
-
-/** A warning: if the fork has started, the finding about the network fails (network-findings.ts). */
-function forkFinding(name: string, identity: ChainIdentity, fork: UnknownFork): DoctorFinding {
-  const date = new Date(epochStartMs(identity, fork.epoch as Epoch)).toISOString()
-  const message = `the fork ${fork.name} of epoch ${fork.epoch} (${date}) is not supported by this version of Tetrad`
-  return warnFinding(name, message, 'update Tetrad before this time; epochs from the fork on are not read')
-}
 
 function feedChecks({ settings }: Pick<Context, 'settings' | 'clock'>): PendingFindings[] {
   return settings.markets.feeds.map((feed) => {

@@ -32,6 +32,7 @@ import { networkSettings, networksOf } from '#runtime/settings/validators.ts'
 import type { AppContext } from '#server/context.ts'
 import type { StreamView } from '#shared/console-calls.ts'
 import type { StreamPasses } from '#shared/stream-passes.ts'
+import type { ScheduledFork } from '#sources/beacon/next-fork.ts'
 import { coverageOf } from '#storage/coverage.ts'
 import { findGapReason, readGapReasons } from '#validators/ingest/gaps/explain-gaps.ts'
 import { type MissingPast, readMissingPast } from '#validators/ingest/past/fill-past.ts'
@@ -233,6 +234,7 @@ async function networkStreams(context: AppContext): Promise<Stream[]> {
       gapless: position.gapsCount === 0 && covered.length > 0 && health.fillingEpochs === 0,
       fresh: isFollowed ? health.isFresh : null,
       ...(health.nodes && { nodes: health.nodes }),
+      ...describeNextFork(context.validators.ingestStatuses.get(network)?.nextFork),
       ...joinProblems([context.validators.ingestStatuses.get(network)?.lastError]),
       ...(missingPast.epochs > 0 && { missingPast }),
     }
@@ -244,6 +246,15 @@ async function networkStreams(context: AppContext): Promise<Stream[]> {
   }
   return streams
 }
+
+const describeNextFork = (fork: ScheduledFork | undefined): Pick<Stream, 'nextFork'> =>
+  fork
+    ? {
+        nextFork: {
+          ...{ name: fork.name, epoch: fork.epoch, at: new Date(fork.atMs).toISOString(), supported: fork.isKnown },
+        },
+      }
+    : {}
 
 const reasonsShown = 3
 

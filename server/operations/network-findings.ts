@@ -3,6 +3,7 @@
 import type { Network } from '#api/contract/wire/validators.ts'
 import { networkSettings, networksOf } from '#runtime/settings/validators.ts'
 import type { AppContext } from '#server/context.ts'
+import { describeFork } from '#sources/beacon/next-fork.ts'
 import { isNativeInstalled, nativeValidatorsMin, typescriptMemoryMb } from '#validators/chain/native-library.ts'
 import { networkStream, readNetworkHealth } from '#validators/ingest/status/health.ts'
 import { findUnknownWatched, unknownWatchedShownMax } from '#validators/ingest/watch/unknown-watched.ts'
@@ -16,6 +17,9 @@ export async function networkFindings(context: AppContext): Promise<DoctorFindin
     const name = networkStream(network)
     const { covered, problem, notCompared } = await readNetworkHealth(context, network)
     if (covered.length > 0) findings.push(...(await stateFindings(context, network)))
+    const fork = context.validators.ingestStatuses.get(network)?.nextFork
+    if (fork?.isKnown)
+      findings.push(okFinding(name, `next fork: ${describeFork(fork, context.clock.now())}, supported`))
     if (problem) findings.push(failFinding(name, problem.message, problem.todo))
     if (notCompared.length > 0) {
       const todo = 'check this node; until then the other nodes are used without comparison'

@@ -23,7 +23,7 @@ export interface Totals {
 
 type StreamMetrics = Pick<
   StreamView,
-  'group' | 'name' | 'ageSeconds' | 'gapsCount' | 'gapless' | 'fresh' | 'status' | 'nodes' | 'passes'
+  'group' | 'name' | 'ageSeconds' | 'gapsCount' | 'gapless' | 'fresh' | 'status' | 'nodes' | 'passes' | 'nextFork'
 >
 
 /** One network in one table of the ClickHouse mirror. */
@@ -131,9 +131,28 @@ function streamGauges(registry: Registry): (streams: readonly StreamMetrics[]) =
   const catchingUp = gauge('catching_up', '1 if a stream is behind and makes progress, otherwise 0.')
   const passSeconds = gauge('pass_seconds', 'How long a pass over a rate source or a feed takes.')
   const passesBehind = gauge('passes_behind', 'Passes over a rate source or a feed that were due during one pass.')
+  const nextFork = gauge(
+    'next_fork_timestamp_seconds',
+    'When the next fork that the nodes of a network schedule starts.',
+  )
+  const forkSupported = gauge(
+    'next_fork_supported',
+    '1 if this version supports the next fork of a network, otherwise 0.',
+  )
   return (streams) => {
     // Drop streams that are no longer configured.
-    for (const metric of [age, gaps, gapless, fresh, catchingUp, nodesDisagree, passSeconds, passesBehind])
+    for (const metric of [
+      nextFork,
+      forkSupported,
+      age,
+      gaps,
+      gapless,
+      fresh,
+      catchingUp,
+      nodesDisagree,
+      passSeconds,
+      passesBehind,
+    ])
       metric.reset()
     for (const { group, name, ageSeconds, gapsCount, ...is } of streams.slice(0, labelSetsMax)) {
       if (ageSeconds !== null) age.labels(group, name).set(ageSeconds)
@@ -146,6 +165,10 @@ function streamGauges(registry: Registry): (streams: readonly StreamMetrics[]) =
       }
       if (is.nodes) nodesDisagree.labels(group, name).set(is.nodes === 'disagree' ? 1 : 0)
       catchingUp.labels(group, name).set(is.status === 'catching up' ? 1 : 0)
+      if (is.nextFork) {
+        nextFork.labels(group, name).set(Date.parse(is.nextFork.at) / 1000)
+        forkSupported.labels(group, name).set(is.nextFork.supported ? 1 : 0)
+      }
     }
   }
 }

@@ -81,6 +81,14 @@ function problemsOf(stream: StreamView, subject: string): Problem[] {
     found.push(
       problem('warn', ['It is catching up.', rateText(stream)].join(' ').trim(), 'Nothing to do: it is being read.'),
     )
+  if (stream.nextFork?.supported === false)
+    found.push(
+      problem(
+        'warn',
+        `This version does not support its next fork, ${stream.nextFork.name}, on ${stream.nextFork.at.slice(0, 10)}.`,
+        'Update Tetrad before this date: epochs from the fork on are not read.',
+      ),
+    )
   if (nodes === 'not compared') found.push(problem('warn', 'Not all of its nodes could be compared.', askDoctor))
   // One of several nodes fails, or a rate is not used: the others suffice.
   if (found.length === 0 && stream.problem !== undefined)

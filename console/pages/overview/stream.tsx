@@ -55,13 +55,21 @@ export function Stream({ stream }: StreamProps) {
 }
 
 function StreamProgress({ stream }: StreamProps) {
-  const sentences = [coverageText(stream), rateText(stream), ageText(stream)].filter((text) => text !== '')
+  const sentences = [coverageText(stream), rateText(stream), ageText(stream), forkText(stream)].filter(
+    (text) => text !== '',
+  )
   return (
     <>
       {stream.from !== null && stream.until !== null && <CoverageBar stream={stream} />}
       <p className="soft small">{sentences.join(' ')}</p>
     </>
   )
+}
+
+function forkText({ nextFork }: StreamView): string {
+  if (!nextFork) return ''
+  const { name, epoch, at, supported } = nextFork
+  return `Next fork: ${name} of epoch ${formatCount(epoch)}, ${at.slice(0, 10)}${supported ? '' : ', which this version does not support'}.`
 }
 
 /** Epochs are read when they are final, so that the newest one may be old although nothing is missing. */

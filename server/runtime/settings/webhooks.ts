@@ -20,6 +20,7 @@ export const webhookEvents = [
   'above_programme',
   'recovered',
   'withdrawn',
+  'fork',
 ] as const
 export type WebhookEvent = (typeof webhookEvents)[number]
 

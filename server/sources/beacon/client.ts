@@ -8,7 +8,7 @@
 
 import { nameOfChain } from '#core/known-chains.ts'
 import { cleanUrl, cleanUrls, FetchError } from '../http-client.ts'
-import { schedulesOtherForks, type UnknownFork } from './consensus.ts'
+import { lacksFork, schedulesOtherForks, type UnknownFork } from './consensus.ts'
 import {
   BeaconEndpoint,
   type BeaconOptions,
@@ -134,6 +134,11 @@ export function openBeacon(options: BeaconOptions): Beacon {
       )
     }
   }
+  /** A fork that was scheduled before is withdrawn only if no node schedules it any more: one may not be upgraded. */
+  const isWithdrawn = ({ rules }: Chain): boolean =>
+    known !== undefined &&
+    lacksFork(rules, known.rules) &&
+    all.every(({ lastRules = rules }) => lacksFork(lastRules, known?.rules ?? rules))
   const viewOf = (nodes: readonly BeaconEndpoint[]): Beacon => {
     const tryNodes = <T>(work: (node: BeaconEndpoint) => Promise<T>, signal?: AbortSignal) =>
       tryNodesInOrder(nodes, options, work, signal)
@@ -148,7 +153,7 @@ export function openBeacon(options: BeaconOptions): Beacon {
         tryNodes(async (node) => {
           const chain = await chainOf(node, signal)
           // A node that was updated may list a fork that was not scheduled before.
-          if (!known || schedulesOtherForks(chain.rules, known.rules)) known = chain
+          if (!known || schedulesOtherForks(chain.rules, known.rules) || isWithdrawn(chain)) known = chain
           const readFrom = (from: BeaconEndpoint) => (reply: BeaconReply) => read(reply, from.name)
           const value = await node.request(request, readFrom(node), signal)
           if (value !== undefined) return value

@@ -162,6 +162,12 @@ export const schedulesOtherForks = (rules: ConsensusRules, known: ConsensusRules
   (rules.unknownFork !== undefined &&
     (rules.unknownFork.name !== known.unknownFork?.name || rules.unknownFork.epoch !== known.unknownFork.epoch))
 
+/** Whether these rules lack a fork that the known ones schedule, or schedule it for another epoch. */
+export const lacksFork = (rules: ConsensusRules, known: ConsensusRules): boolean =>
+  forks.some((fork) => Number.isFinite(known.forkEpochs[fork]) && rules.forkEpochs[fork] !== known.forkEpochs[fork]) ||
+  (known.unknownFork !== undefined &&
+    (rules.unknownFork?.name !== known.unknownFork.name || rules.unknownFork.epoch !== known.unknownFork.epoch))
+
 export const forkAt = (rules: ConsensusRules, epoch: number): Fork =>
   forks.findLast((fork) => epoch >= rules.forkEpochs[fork]) ?? 'phase0'
 

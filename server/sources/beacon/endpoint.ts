@@ -77,6 +77,8 @@ export class BeaconEndpoint {
   readonly #confirmed = new Map<string, string>()
   /** Buffer of the last response with `reusesBuffer`. */
   #buffer: Uint8Array | undefined
+  /** As it last reported them. */
+  lastRules: ConsensusRules | undefined
   lastError: string | undefined
   /** The last answer that the node does not have something. */
   lastNotFound: string | undefined
@@ -116,6 +118,7 @@ export class BeaconEndpoint {
     const genesis = readFields(await this.#confirmedJson('/eth/v1/beacon/genesis', signal), 'genesis')
     const spec = readFields(await this.#confirmedJson('/eth/v1/config/spec', signal), 'spec')
     const rules = rulesOf(spec)
+    this.lastRules = rules
     const deposits = depositsOf(spec)
     const identity = {
       genesisUnix: figureOf(genesis.genesis_time, 'genesis_time'),

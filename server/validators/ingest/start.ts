@@ -8,6 +8,7 @@ import { type PollOutcome, poll } from '#ingest/poll.ts'
 import { recordStep } from '#ingest/stream-progress.ts'
 import { networkSettings, networksOf } from '#runtime/settings/validators.ts'
 import { listenToEvents } from '#sources/beacon/events.ts'
+import { findNextFork } from '#sources/beacon/next-fork.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { auditTotals } from '../duties/audits.ts'
 import { followDeposits } from './deposits/follow-deposits.ts'
@@ -112,7 +113,9 @@ async function followNetwork(
       wakeSignal: run.wakeUp,
       work: async (stop) => {
         run.begin()
-        warnOfFork(await processor.chain(stop))
+        const chain = await processor.chain(stop)
+        warnOfFork(chain)
+        run.recordFork(findNextFork(chain, context.clock.now()))
         for (let request = run.takeRequest(); request && !stop.aborted; request = run.takeRequest())
           await runRepair(context, follower, run, request, stop)
         const progress = await follower.catchUp(stop, onStep)

@@ -123,6 +123,22 @@ test('a node that is updated while ingest runs stops it as well', async () => {
   assert.equal(await endOf(context), 5)
 })
 
+test('a fork that is withdrawn before its epoch does not stop ingest', async () => {
+  await using node = await openNodeOfRun(world)
+  const unreachable: Alteration = ({ path }) => (path.includes('/finality_checkpoints') ? Buffer.from('-') : undefined)
+  await using proxy = await openAlteringProxy(node.url, scheduleFork(6))
+  await using context = await openAt(proxy.url)
+  const { run } = catchUp(context, proxy.url)
+  await assert.rejects(run(), { name: 'UnknownForkError' })
+  // The node is updated: it does not respond, and then has another schedule.
+  proxy.alter(unreachable)
+  await run().catch(() => {})
+  proxy.alter()
+  await run().catch(() => {})
+  await run()
+  assert.equal(await endOf(context), finalized - 1)
+})
+
 test('a block of an unknown fork stops ingest, and its segment is not stored', async () => {
   const fork = 9
   await using node = await openReplay({
@@ -210,7 +226,7 @@ test('a scheduled unknown fork is logged once with its date, and the doctor warn
   const warning = findings.find(({ name, level }) => name === 'beacon hoodi' && level === 'warn')
   assert.match(
     warning?.message ?? '',
-    new RegExp(`fork heze of epoch ${fork} \\(${server.startsAt(fork).toISOString()}\\)`),
+    new RegExp(`fork heze of epoch ${fork} \\(${server.startsAt(fork).toISOString()}, in \\d+ days\\)`),
   )
   assert.deepEqual(
     (await beaconFindings(server.context)).map(({ ok }) => ok),

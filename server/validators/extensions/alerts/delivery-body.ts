@@ -52,6 +52,7 @@ const eventTexts: Readonly<Record<WebhookEvent, string>> = {
   above_programme: 'above the threshold of a programme again',
   recovered: 'back to normal',
   withdrawn: 'not affected: the chain was reorganized',
+  fork: 'about to fork',
 }
 
 function alertText(network: Network, { event, epoch, validators }: Alert, finality: Finality): string {

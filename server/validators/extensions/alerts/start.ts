@@ -15,6 +15,7 @@ import { requiredChain } from '../../ingest/read/chain-identity.ts'
 import { createBlockCheck } from './check-blocks.ts'
 import { lastCompleteHour, readDayFigures } from './day-figures.ts'
 import { type ExamineContext, type ExaminedEpochs, examineEpochs } from './examine-epochs.ts'
+import { examineFork } from './examine-fork.ts'
 import { examineHead } from './examine-head.ts'
 import { type ExaminedProgrammes, examineProgrammes } from './examine-programmes.ts'
 import { createDepositQueue, type QueueEpoch, type ReadDepositQueue, registryQueues } from './queues.ts'
@@ -103,6 +104,7 @@ async function examineNetwork(
           figures.addExamined(examined)
           if (examined.deliveries > 0) wakeSenders()
         }
+        if (await examineFork(context, network, context.validators.ingestStatuses.get(network)?.nextFork)) wakeSenders()
         await figures.update(readUpcoming, stop)
         const programmes = await figures.updateProgrammes(stop)
         if (programmes && programmes.deliveries > 0) wakeSenders()

@@ -1,9 +1,12 @@
 // What the ingest of a network reports about its progress.
 import type { Range } from '#core/ranges.ts'
+import type { ScheduledFork } from '#sources/beacon/next-fork.ts'
 import type { UnexplainedBalanceChanges } from '../../duties/audits.ts'
 import type { ProcessedSegment } from '../epochs/processed-segment.ts'
 
 export interface IngestProgress {
+  /** As the nodes schedule it. */
+  readonly nextFork?: ScheduledFork
   /** End of the coverage. */
   readonly until: number
   readonly finalizedEpoch: number

@@ -4,6 +4,7 @@
 import type { Network } from '#api/contract/wire/validators.ts'
 import type { Range } from '#core/ranges.ts'
 import { WakeSignal } from '#ingest/poll.ts'
+import type { ScheduledFork } from '#sources/beacon/next-fork.ts'
 import type { ValidatorsContext } from '../../context.ts'
 import { readMissingPast } from '../past/fill-past.ts'
 import { explainUnrepairable } from '../repair/explain-unrepairable.ts'
@@ -115,6 +116,12 @@ function createIngestRun(network: Network, onStatus: (status: IngestStatus) => v
       const healthy = { failingSinceMs: null, failureKind: null }
       const ranges = { ...(skipped && { skipped }), ...(lastGap && { lastGap }), ...(notCompared && { notCompared }) }
       setStatus({ ...before, until, finalizedEpoch, written, ...ranges, ...healthy })
+    },
+
+    recordFork(nextFork: ScheduledFork | undefined): void {
+      const { nextFork: before, ...others } = status
+      if (before?.epoch === nextFork?.epoch && before?.name === nextFork?.name) return
+      setStatus({ ...others, ...(nextFork && { nextFork }) })
     },
 
     /** Call it with the number of epochs that are left, and with 0 at the end. */

@@ -1,0 +1,52 @@
+// The next fork is announced to webhooks (docs/alerts.md#forks).
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openContext } from '#test/context.ts'
+import { listDeliveries } from './deliveries.ts'
+import { examineFork } from './examine-fork.ts'
+
+const secret = `whsec_${'a'.repeat(32)}`
+const dayMs = 86_400_000
+
+test('a fork is announced 14 days before, daily in the last three, once each, and again if it moves', async () => {
+  const webhooks = [
+    { id: 'all', url: 'http://127.0.0.1:9', secret },
+    { id: 'other', url: 'http://127.0.0.1:9', secret, events: ['slashed'] },
+  ]
+  await using context = await openContext({
+    validators: { webhooks, networks: { devnet: { genesisUnix: 1_700_000_000 } } },
+  })
+  const genesisMs = 1_700_000_000_000
+  const startMs = context.clock.now()
+  const epochMs = 384_000
+  const forkIn = (days: number, name = 'gloas', isKnown = true) => {
+    const epoch = Math.ceil((startMs + days * dayMs - genesisMs) / epochMs)
+    return { name, epoch, isKnown, atMs: genesisMs + epoch * epochMs }
+  }
+  const sent = async () =>
+    (await listDeliveries(context.ingest, 100)).map(({ webhook, body }) => ({ webhook, ...JSON.parse(body) }))
+  const fork = forkIn(20)
+  const counts: number[] = []
+  // Every six hours, until after the fork.
+  for (let hours = 0; hours < 21 * 24; hours += 6) {
+    await examineFork(context, 'devnet', fork)
+    counts.push((await sent()).length)
+    context.clock.advance(6 * 3_600_000)
+  }
+  const days = (count: number) => counts.indexOf(count) / 4
+  assert.deepEqual(
+    [1, 2, 3, 4].map((count) => Math.floor(days(count))),
+    [6, 17, 18, 19],
+  )
+  assert.equal(counts.at(-1), 4)
+  const [last] = await sent()
+  assert.equal(last.webhook, 'all')
+  assert.match(last.text, /^devnet: the fork gloas starts with epoch \d+, .*; Tetrad supports it$/)
+  assert.deepEqual([last.event, last.fork.supported, last.count], ['fork', true, 0])
+  const moved = forkIn(22, 'heze', false)
+  assert.equal(await examineFork(context, 'devnet', moved), true)
+  const all = await sent()
+  assert.equal(all.length, 5)
+  assert.ok(all.some(({ text }) => /heze .* does not support it: update Tetrad before$/.test(text)))
+  assert.equal(await examineFork(context, 'devnet', undefined), false)
+})
