@@ -15,12 +15,15 @@ export const mayChangeOneOf = (diff: string, fields: readonly string[]): boolean
   fields.some((name) => diff.includes(`"${name}":`))
 
 /** Compares two states of a record field by field, in the order of the contract. */
-export const diffRecords = (kind: KindName, before: StoredRecord, after: StoredRecord): Diff =>
-  diffFields(
-    Object.keys(kinds[kind].schema.properties),
-    { ...before.fields, ...before.links },
-    { ...after.fields, ...after.links },
-  )
+export function diffRecords(kind: KindName, before: StoredRecord, after: StoredRecord): Diff {
+  const { schema, links } = kinds[kind]
+  const diff: Record<string, readonly [unknown, unknown]> = {}
+  for (const name of Object.keys(schema.properties)) {
+    const part = name in links ? 'links' : 'fields'
+    addDifference(diff, name, before[part], after[part])
+  }
+  return diff
+}
 
 /** Compares some fields, in the order of the names. */
 export function diffFields(
@@ -29,11 +32,18 @@ export function diffFields(
   after: StoredRecord['fields'],
 ): Diff {
   const diff: Record<string, readonly [unknown, unknown]> = {}
-  for (const name of names) {
-    const [was, is] = [before[name] ?? null, after[name] ?? null]
-    if (was !== is && stringifyJson(was) !== stringifyJson(is)) diff[name] = [was, is]
-  }
+  for (const name of names) addDifference(diff, name, before, after)
   return diff
+}
+
+function addDifference(
+  diff: Record<string, readonly [unknown, unknown]>,
+  name: string,
+  before: StoredRecord['fields'],
+  after: StoredRecord['fields'],
+): void {
+  const [was, is] = [before[name] ?? null, after[name] ?? null]
+  if (was !== is && stringifyJson(was) !== stringifyJson(is)) diff[name] = [was, is]
 }
 
 /** Undoes changes, newest first. Undefined if the record did not exist then. */

@@ -224,7 +224,10 @@ function storeChange(
   // The snapshot and the slugs below get the number of this version.
   versions.append(kind, id, stored ? 'changed' : 'created', diff, !isSlow)
   const fast = splitFields(kind, record.fields)[1]
-  const fastDiff = diffFields(fastFields[kind], stored ? splitFields(kind, stored.record.fields)[1] : {}, fast)
+  const isFast = ([name]: readonly [string, unknown]) => fastFields[kind].has(name)
+  const fastDiff = stored
+    ? Object.fromEntries(Object.entries(diff).filter(isFast))
+    : diffFields(fastFields[kind], {}, fast)
   if (row.number !== null && !isEmpty(fastDiff))
     records.values.put(row.number, fast, fastDiff, { seq: versions.seq(), isPart: isSlow }, versions.atMs)
   if (isSnapshotDue) snapshots.push({ kind, id, seq: versions.seq(), fields: row.fields, links: row.links })
