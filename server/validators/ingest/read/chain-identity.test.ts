@@ -34,7 +34,7 @@ const genesisOf = (genesisUnix: number, genesisRoot = simulatedRoot) =>
 async function startServer(urls: readonly string[], changes: object = {}) {
   const plain = await openContext()
   const lines: string[] = []
-  const hoursAndDays = { epochsPerHour: 1, epochsPerDay: 4 }
+  const hoursAndDays = { epochsPerHour: 1, epochsPerDay: 4, states: 'node' }
   const read = async (more: object = changes) => {
     const options = { ...hoursAndDays, ...more, beacon: { urls, fromEpoch: 0 } }
     const configured = plainSettings({ validators: { networks: { [network]: options } } })
