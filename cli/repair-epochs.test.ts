@@ -112,7 +112,10 @@ test('repair reads epochs that were never read, and replaces the stored ones of 
   await stores.close()
   const coverage = await at.run('coverage')
   assert.match(coverage.stdout, /\nnetwork hoodi: 5-8 not read: the node has no states\n/)
-  assert.match(coverage.stderr, /To fill the gaps, add an archive node to validators\.networks\.hoodi\.beacon\.urls/)
+  assert.match(
+    coverage.stderr,
+    /To fill the gaps, add a node that has the state and the blocks of these epochs to validators\.networks\.hoodi/,
+  )
   const both = await at.repair(6, 10)
   assert.equal(
     both.stdout,

@@ -22,7 +22,7 @@ export interface BeaconCommand extends CommonOptions, LeaseOptions {
 }
 
 const nodeErrorNames = new Set([
-  ...['BeaconError', 'ContradictionError', 'OtherChainError', 'StatesNotFoundError', 'UnknownForkError'],
+  ...['BeaconError', 'ContradictionError', 'OtherChainError', 'NodesDisagreeError', 'UnknownForkError'],
   ...['DepositGap', 'FetchError', 'Fault'],
 ])
 

@@ -93,7 +93,7 @@ const settingsFor = ({ mainnet, hoodi, execution }: NodeUrls) => ({
       mainnet: {
         ...demoWindows.mainnet,
         states: 'node',
-        beacon: { urls: [mainnet], acceptAnyChain: true, fromEpoch: 0, auditValidators: 0 },
+        beacon: { urls: [mainnet], acceptAnyChain: true, fromEpoch: 0 },
         execution: { rpc: [{ url: execution }] },
       },
       hoodi: {

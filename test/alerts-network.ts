@@ -97,7 +97,7 @@ export async function openAlertsTest(
   const node = await openNodeOfRun(network, { finalized: () => finalized })
   const hoodi = {
     ...{ genesisUnix, slotSeconds, slotsPerEpoch, epochsPerHour: 2, epochsPerDay: 6 },
-    ...{ watch: watch.map(String), beacon: { urls: [node.url], fromEpoch: 0, auditValidators: 0 } },
+    ...{ watch: watch.map(String), beacon: { urls: [node.url], fromEpoch: 0 } },
   }
   const overrides = (changes: object) => ({ validators: { ...changes, networks: { hoodi } } })
   const shared = await openContext(overrides(validators), genesisUnix * 1000)

@@ -1,5 +1,5 @@
 // Serves the recorded responses of a beacon node over HTTP, and provides independently computed figures of its chain.
-//   await using node = await openReplay({ derived: true })
+//   await using node = await openReplay()
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -72,8 +72,6 @@ export interface ReplayOptions {
   readonly recording?: string
   /** The file of its answers. */
   readonly file?: string
-  /** Also serve responses that the node lacked, derived from others. */
-  readonly derived?: boolean
   /** Further files of the recording. */
   readonly more?: readonly string[]
   /** Offer SSZ. */
@@ -94,15 +92,14 @@ const keyOf = (method: string, path: string, accept: string, body = ''): string 
 export async function openReplay({
   recording = 'beacon',
   file = 'exchanges.ndjson',
-  derived = false,
-  more = [],
+  more = recording === 'beacon' ? ['derived', 'states'] : [],
   ssz = true,
   meddle,
 }: ReplayOptions = {}): Promise<Replay> {
   const exchanges = new Map<string, Exchange>()
   for (const exchange of [
     ...exchangesOf(`${recording}/${file}`),
-    ...[...(derived ? ['derived'] : []), ...more].flatMap((name) => exchangesOf(`${recording}/${name}.ndjson`)),
+    ...more.flatMap((name) => exchangesOf(`${recording}/${name}.ndjson`)),
   ]) {
     const { method, path, requestBody } = exchange
     // Events, and answers of an execution node.

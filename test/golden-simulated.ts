@@ -59,7 +59,7 @@ export async function openSimulated(
   const { fromEpoch = 0, ...changes } = network
   const hoodi = {
     ...changes,
-    beacon: { urls: [node.url], fromEpoch, auditValidators: 4 },
+    beacon: { urls: [node.url], fromEpoch },
     ...(execution && { execution: { rpc: [{ url: execution.url }] } }),
   }
   const server = await openQuietServer({ settings: { validators: { networks: { hoodi } } } })

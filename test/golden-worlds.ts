@@ -82,7 +82,7 @@ async function ensureChainTimes({ duties, settings, ...context }: AppContext): P
 }
 
 async function openRecorded(changes: object = {}, fromEpoch = 0) {
-  const node = await openReplay({ derived: true })
+  const node = await openReplay()
   const hoodi = { epochsPerHour: 2, epochsPerDay: 4, beacon: { urls: [node.url], fromEpoch }, ...changes }
   const server = await openQuietServer({ settings: { validators: { networks: { hoodi } } } })
   await ensureChainTimes(server.context)

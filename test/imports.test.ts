@@ -325,7 +325,6 @@ const modulesWithState: Record<string, string> = {
   'server/validators/duties/pack-chunk.ts': 'a buffer that is empty between calls',
   'server/validators/duties/stage.ts': 'in the thread of one database; repairs have ids of their own',
   'server/validators/ingest/repair/repair-epochs.ts': 'gives every repair of the process an id of its own',
-  'server/validators/ingest/thread/processor-thread.ts': 'the main file of a thread, which has no context',
 }
 
 test('modules keep nothing between calls, except those listed with a reason', () => {

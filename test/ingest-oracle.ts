@@ -41,7 +41,7 @@ export const oracleSettings = (url: string) => ({
     networks: {
       hoodi: {
         ...{ epochsPerHour: 2, epochsPerDay: 5, watch: [], hoursKeptDays: 0 },
-        beacon: { urls: [url], acceptAnyChain: true, fromEpoch: 1, auditValidators: 4 },
+        beacon: { urls: [url], acceptAnyChain: true, fromEpoch: 1 },
       },
     },
   },

@@ -2,8 +2,9 @@
 // project: they are in a folder next to it.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { headerRoot } from '#sources/beacon/block-type.ts'
 import type { ChainStart } from '#validators/chain/messages.ts'
-import { unpackRecording } from './beacon-replay.ts'
+import { exchangesOf, type ReplayOptions, unpackRecording } from './beacon-replay.ts'
 
 interface Answer {
   readonly path: string
@@ -59,3 +60,44 @@ export function readRecordedChain(files: readonly string[]): RecordedChain {
     states: bytesBySlot(/^\/eth\/v2\/debug\/beacon\/states\/(\d+)$/),
   }
 }
+
+/** Most recordings lack the newest header, of which only the slot is used. `slot`: the newest block that is shown. */
+export function withHead(recording: string, slot?: number, finalized?: number): NonNullable<ReplayOptions['meddle']> {
+  const slots = exchangesOf(`${recording}/exchanges.ndjson`).flatMap(({ path, status }) =>
+    status === 200 ? (slotOfBlock.exec(path)?.slice(1).map(Number) ?? []) : [],
+  )
+  const head = slot ?? Math.max(...slots)
+  const root = `0x${'00'.repeat(32)}`
+  const message = {
+    ...{ slot: String(head), proposer_index: '0' },
+    ...{ parent_root: root, state_root: root, body_root: root },
+  }
+  const checkpoint = { epoch: String(finalized), root }
+  const bodies: Readonly<Record<string, unknown>> = {
+    '/eth/v1/beacon/headers/head': { root: headerRoot(message), canonical: true, header: { message } },
+    ...(finalized !== undefined && {
+      '/eth/v1/beacon/states/head/finality_checkpoints': { finalized: checkpoint },
+    }),
+  }
+  return (exchange) => {
+    const data = bodies[exchange.path]
+    if (data) return { ...exchange, status: 200, bodyEncoding: 'utf8', headers: {}, body: JSON.stringify({ data }) }
+    const isLater = Number(slotOfBlock.exec(exchange.path)?.[1] ?? 0) > head
+    return isLater ? { ...exchange, status: 404, bodyEncoding: 'utf8', headers: {}, body: '{}' } : exchange
+  }
+}
+
+export const slotOfBlock = /^\/eth\/v2\/beacon\/blocks\/(\d+)$/
+
+/** What a node answers that has one state, and no other endpoint than computed states need. */
+const blocksOnly =
+  /^\/eth\/v\d\/(beacon\/(blocks|headers|genesis)|config\/spec|node\/(version|syncing)|beacon\/states\/head\/finality_checkpoints)/
+
+export const withOneState =
+  (slot: number): NonNullable<ReplayOptions['meddle']> =>
+  (exchange) =>
+    blocksOnly.test(exchange.path) || exchange.path === `/eth/v2/debug/beacon/states/${slot}`
+      ? exchange
+      : { ...exchange, status: 404, bodyEncoding: 'utf8', headers: {}, body: '{}' }
+
+export const isStateRequest = (request: string): boolean => request.includes('/debug/beacon/states/')

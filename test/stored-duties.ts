@@ -91,14 +91,7 @@ export async function emptyDuties({ duties, dutiesState }: Pick<TestContext, 'du
 
 /** Figures by day and hour, and the tables without packed data. */
 export async function everythingStored(context: DutiesContext & Pick<TestContext, 'dutiesState'>): Promise<object> {
-  const tables = [
-    'coverage',
-    'duty_networks',
-    'inactivity_scores',
-    'reward_audits',
-    'unexplained_balance_changes',
-    'watch_ranges',
-  ]
+  const tables = ['coverage', 'duty_networks', 'unexplained_balance_changes', 'watch_ranges']
   const plain: Record<string, unknown> = {}
   for (const table of tables) {
     const rows = await context.dutiesState.all(`select * from ${table}`)

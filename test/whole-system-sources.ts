@@ -149,7 +149,6 @@ const settingsOf = (
           fromEpoch: 1,
           everyMs: stepMs,
           timeoutMs,
-          auditValidators: 4,
         },
       },
     },

@@ -35,9 +35,7 @@ const comparedTables: Readonly<Record<(typeof databases)[number], Readonly<Recor
     duty_summaries: '*',
     coverage: '*',
     duty_networks: '*',
-    inactivity_scores: '*',
     unexplained_balance_changes: '*',
-    reward_audits: '*',
   },
 }
 

@@ -49,7 +49,7 @@ export function createNoticeReceiver(metrics: Metrics, board: NoticeBoard): Noti
         return chains.get(notice.chain)?.(notice.progress)
       case 'network': {
         const { network, step } = notice
-        metrics.audited(network, step.compared, step.differing)
+        metrics.unexplained(network, step.unexplainedBalanceChanges.validators)
         return board.network(network, step)
       }
       case 'watched':

@@ -3,17 +3,10 @@
 import { timeoutSignal } from '#runtime/clock.ts'
 import type { IngestContext } from '#server/context.ts'
 import { copyStores } from '#storage/backup.ts'
-import { storeCommandAudit } from '#validators/ingest/epochs/audit.ts'
 import { readIngestStatus, startOrReadRepair } from '#validators/ingest/status/ingest-status.ts'
 import { dropMarketVersions, retentionTimeoutMs } from './retention.ts'
 
-export const ingestCallNames = [
-  'copyStores',
-  'dropMarketVersions',
-  'ingestStatus',
-  'repairEpochs',
-  'storeAudit',
-] as const
+export const ingestCallNames = ['copyStores', 'dropMarketVersions', 'ingestStatus', 'repairEpochs'] as const
 
 export type IngestCalls = Readonly<Record<(typeof ingestCallNames)[number], (input: unknown) => Promise<unknown>>>
 
@@ -28,5 +21,4 @@ export const ingestCalls = (context: IngestContext, dataDir: string): IngestCall
   dropMarketVersions: async () => dropMarketVersions(context, timeoutSignal(context.clock, retentionTimeoutMs)),
   ingestStatus: (input) => readIngestStatus(context, input),
   repairEpochs: (input) => startOrReadRepair(context, input),
-  storeAudit: (input) => storeCommandAudit(context.duties, input),
 })

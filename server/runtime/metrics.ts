@@ -59,8 +59,8 @@ export function openMetrics(options: { readonly version?: string; readonly proce
   const requests = counter('requests_total', 'Requests by endpoint and outcome.', 'endpoint', 'outcome')
   const limits = counter('limits_hit_total', 'Calls refused by a limit, by kind.', 'kind')
   const rounds = counter('ingest_total', 'Polls of sources by outcome.', 'source', 'outcome')
-  const auditHelp = 'Rewards compared with the beacon node, by outcome.'
-  const audits = counter('audit_figures_total', auditHelp, 'network', 'outcome')
+  const unexplainedHelp = 'Balances that the rules do not explain: a defect of Tetrad.'
+  const unexplained = counter('unexplained_balances_total', unexplainedHelp, 'network')
   const latency = histogram('request_seconds', 'Duration of requests by endpoint.', requestSeconds, 'endpoint')
   const storeTimes = histogram('store_seconds', 'Duration of database operations.', storeSeconds, 'store', 'operation')
 
@@ -84,11 +84,8 @@ export function openMetrics(options: { readonly version?: string; readonly proce
       if (is === undefined) leases.remove(ingester)
       else leases.labels(ingester).set(is ? 1 : 0)
     },
-    /** Rewards of a network that were compared with its node, and how many of them differ. */
-    audited(network: string, compared: number, differing: number): void {
-      audits(network, 'agree')(compared - differing)
-      audits(network, 'differ')(differing)
-    },
+    /** Balances of a network in stored epochs that the rules do not explain. */
+    unexplained: (network: string, validators: number) => unexplained(network, '')(validators),
     watched: createWatchedMetrics(registry),
     ready: (is: boolean) => readyGauge.set(is ? 1 : 0),
     /** Called before every scrape, and so is `setMirror`. */

@@ -57,10 +57,11 @@ test('duties stay in the WAL file longer than the state, and their statement jou
   const stores = await openStores(folder.dir)
   const walBytes = async (name: string) => (await stat(join(folder.dir, `${name}.sqlite-wal`))).size
   const scores = 'x'.repeat(2 ** 22)
-  await stores.state.write((tx) => tx.run('create table big (epoch integer, scores text)'))
+  for (const store of [stores.state, stores.duties])
+    await store.write((tx) => tx.run('create table big (epoch integer, scores text)'))
   for (let epoch = 0; epoch < 4; epoch++) {
     await stores.state.write((tx) => tx.run('insert into big values (?, ?)', epoch, scores))
-    await stores.duties.write((tx) => tx.run('insert into inactivity_scores values (1, ?, ?)', epoch, scores))
+    await stores.duties.write((tx) => tx.run('insert into big values (?, ?)', epoch, scores))
   }
   assert.ok((await walBytes('state')) < 2 * scores.length)
   assert.ok((await walBytes('duties')) > 4 * scores.length)

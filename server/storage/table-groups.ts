@@ -9,8 +9,8 @@ const tablesOf = {
   coverage: ['coverage', 'cursors'],
   duties: [
     ...['duty_hours', 'duty_days', 'duty_short_spans', 'duty_long_spans', 'missed_duties', 'duty_presence'],
-    ...['duty_units', 'duty_summaries', 'duty_summary_days', 'duty_changes', 'duty_networks', 'inactivity_scores'],
-    ...['reward_audits', 'unexplained_balance_changes', 'watch_ranges', 'network_rows'],
+    ...['duty_units', 'duty_summaries', 'duty_summary_days', 'duty_changes', 'duty_networks'],
+    ...['unexplained_balance_changes', 'watch_ranges', 'network_rows'],
   ],
   fundings: [
     ...['fundings', 'funding_grounds', 'distrusted_nodes', 'chain_heads', 'range_boundaries'],

@@ -1,6 +1,6 @@
 // Assigns the duties of an epoch: committees, proposers and the sync committee. They are drawn at random, or derived from
 // the RANDAO mix as the consensus specifications define it.
-import { computeCommittees, computeProposers, type DutyColumns } from '#sources/beacon/shuffle.ts'
+import { computeCommittees, computeProposers, type DutyColumns } from '#simulator/beacon/shuffle.ts'
 import { createSeededRandom, type SeededRandom } from '../seeded-random.ts'
 import { eth } from './amounts.ts'
 import type { ChainState } from './chain.ts'

@@ -85,11 +85,11 @@ export const gloasErrors = {
   'early payload duties': [400, 'PTC duties are not supported before Gloas'],
 } as const satisfies Partial<Record<Missing, ErrorText>>
 
-/** A node that keeps everything and offers the minimum of endpoints. */
+/** A node that keeps everything. */
 export const archiveNode: NodeProfile = {
   version: 'Simulator/v1.0.0',
-  ssz: false,
-  states: false,
+  ssz: true,
+  states: true,
   queues: true,
   rewards: false,
   attestationRewards: true,

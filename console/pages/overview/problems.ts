@@ -129,7 +129,7 @@ const remedies = {
     ({
       explorer: `Add a node that can trace them to explorer.chains, then run tetrad repair --chain ${idOf(stream)}.`,
       fx: 'Check that the source has all rates.',
-      validators: `Add an archive node to validators.networks.${idOf(stream)}.beacon.urls and restart.`,
+      validators: `Add a node that has the state and the blocks of these epochs to validators.networks.${idOf(stream)}.beacon.urls and restart.`,
       markets: 'Check the feed, or run tetrad doctor on the server for the missing records.',
     })[stream.group],
 }

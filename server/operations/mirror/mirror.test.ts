@@ -52,7 +52,7 @@ async function commit(context: TestContext, span: Range, rows: readonly EpochRow
     network,
     time,
     segments: segmentsOf(time, span, rows),
-    ...(!fills && { head: { scores: new Map(), hoursKeptDays, missedKeptDays: 0 } }),
+    ...(!fills && { head: { hoursKeptDays, missedKeptDays: 0 } }),
   })
 }
 

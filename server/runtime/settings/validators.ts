@@ -26,21 +26,9 @@ const beaconSettings = section(
     everyMs: integer(12_000, 100, 3_600_000, 'Interval of polls for new epochs.'),
     fromEpoch: wholeNumber(
       -1,
-      'First epoch to read. −1: the first epoch of the chain day of the first start. Epochs whose states no node ' +
-        'has are skipped and read later, when a node has them. If set, they are reported as missing until then.',
+      'First epoch to read. −1: the first one that is not final at the first start. An epoch after the last stored one ' +
+        'leaves a gap, from where on nothing can be read without a state.',
       -1,
-    ),
-    auditValidators: integer(
-      64,
-      0,
-      10_000,
-      "Number of validators per epoch whose rewards are compared with the node's own, if the node reports them. " +
-        '0: none.',
-    ),
-    compareNodes: boolean(
-      true,
-      'Whether the last blocks of several nodes are compared with each other before epochs are stored. ' +
-        'If they differ, nothing is stored until they agree.',
     ),
   },
   'Beacon nodes.',
@@ -135,8 +123,8 @@ const network = section(
       7,
       0,
       10_000,
-      'Chain days to read again for a validator that is added to the watch list, as far as a node has their ' +
-        'states. A day costs as much as reading it for the first time. 0: none.',
+      'Chain days to read again for a validator that is added to the watch list. A day costs as much as reading it ' +
+        'for the first time. 0: none.',
     ),
     showProvisional: boolean(
       false,

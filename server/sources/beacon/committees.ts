@@ -32,30 +32,6 @@ export function committeesFromJson(data: unknown, firstSlot: number, slots: numb
   return { firstSlot, perSlot, members: complete(members) }
 }
 
-/** Rebuilds the committees from the duties of all validators (`POST /eth/v1/validator/duties/attester/{epoch}`). */
-export function committeesFromDuties(data: unknown, firstSlot: number, slots: number): Committees {
-  const duties = readList(data, 'duties').map((member) => readFields(member, 'duties'))
-  const perSlot = figureOf(duties[0]?.committees_at_slot, 'committees_at_slot')
-  if (perSlot < 1 || perSlot > 4096) throw new InvalidResponseError(`${perSlot} committees in a slot`)
-  const members: (Uint32Array | undefined)[] = new Array(slots * perSlot).fill(undefined)
-  let filled = 0
-  for (const duty of duties) {
-    const at = (figureOf(duty.slot, 'slot') - firstSlot) * perSlot + figureOf(duty.committee_index, 'committee_index')
-    if (!(at >= 0 && at < members.length)) throw new InvalidResponseError('a duty is outside the epoch')
-    members[at] ??= new Uint32Array(figureOf(duty.committee_length, 'committee_length')).fill(0xffffffff)
-    const committee = members[at] as Uint32Array
-    const position = figureOf(duty.validator_committee_index, 'validator_committee_index')
-    if (!(position < committee.length) || committee[position] !== 0xffffffff)
-      throw new InvalidResponseError('two duties have the same committee position')
-    committee[position] = figureOf(duty.validator_index, 'validator_index')
-    filled += 1
-  }
-  const committees = complete(members)
-  if (filled !== committees.reduce((sum, committee) => sum + committee.length, 0))
-    throw new InvalidResponseError('some committee members have no duty')
-  return { firstSlot, perSlot, members: committees }
-}
-
 function complete(members: readonly (Uint32Array | undefined)[]): Uint32Array[] {
   if (members.some((committee) => !committee)) throw new InvalidResponseError('a committee is missing')
   return members as Uint32Array[]

@@ -152,9 +152,9 @@ export function readRules(spec: Readonly<Record<string, unknown>>) {
 export const toFigure = (value: bigint): number =>
   value > BigInt(Number.MAX_SAFE_INTEGER) ? Number.POSITIVE_INFINITY : Number(value)
 
-/** Votes of an epoch are also in blocks of the next one, so the last epoch before an unknown fork is not readable. */
+/** An epoch is processed with the state two epochs later, which must not be of the unknown fork. */
 export const readableUntil = ({ unknownFork }: ConsensusRules): number =>
-  unknownFork ? unknownFork.epoch - 1 : Number.POSITIVE_INFINITY
+  unknownFork ? Math.max(0, unknownFork.epoch - 2) : Number.POSITIVE_INFINITY
 
 /** Whether these rules schedule a fork that the known ones do not, or at another epoch. */
 export const schedulesOtherForks = (rules: ConsensusRules, known: ConsensusRules): boolean =>

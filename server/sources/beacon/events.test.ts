@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 import { ManualClock } from '#test/manual-clock.ts'
-import { type BeaconEvent, listenToEvents } from './events.ts'
+import { type BeaconEvent, createNewsFilter, listenToEvents } from './events.ts'
 
 type Exchange = readonly [request: IncomingMessage, response: ServerResponse]
 
@@ -223,4 +223,25 @@ test('events of Gloas have the block and the status of its payload; what is not 
   ])
   stop.abort()
   await listening
+})
+
+test('several events about one block are one piece of news', () => {
+  const isNews = createNewsFilter()
+  const root = `0x${'1'.repeat(64)}`
+  assert.deepEqual(
+    [
+      ...[
+        { topic: 'head', root },
+        { topic: 'head_v2', root },
+        { topic: 'execution_payload', root },
+      ],
+      ...[
+        { topic: 'finalized_checkpoint' },
+        { topic: 'head_v2', root: `0x${'2'.repeat(64)}` },
+        { topic: 'chain_reorg' },
+      ],
+      ...[{ topic: 'head', root }, { topic: 'head' }, { topic: 'head' }],
+    ].map((event) => isNews(event as BeaconEvent)),
+    [true, false, false, true, true, true, true, true, true],
+  )
 })

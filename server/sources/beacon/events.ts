@@ -25,7 +25,7 @@ const selections: readonly (readonly EventTopic[])[] = [
 
 export interface BeaconEvent {
   readonly topic: EventTopic
-  /** The block of `head_v2` and `execution_payload`. Undefined if the node's text is not valid. */
+  /** The block of `head`, `head_v2` and `execution_payload`. Undefined if the node's text is not valid. */
   readonly root?: string | undefined
   /** Of `head_v2`: whether the next block would build on the payload of the newest one, as the node sees it. */
   readonly payloadStatus?: PayloadStatus | undefined
@@ -108,12 +108,25 @@ function detailsOf(topic: EventTopic, data: string): Omit<BeaconEvent, 'topic'> 
   try {
     if (topic === 'execution_payload')
       return { root: hexOf(readFields(JSON.parse(data), topic).block_root, 'root', 32) }
+    if (topic === 'head') return { root: hexOf(readFields(JSON.parse(data), topic).block, 'block', 32) }
     if (topic !== 'head_v2') return {}
     const { block, payload_status } = readFields(readFields(JSON.parse(data), topic).data, topic)
     const payloadStatus = payload_status === 'full' || payload_status === 'empty' ? payload_status : undefined
     return { root: hexOf(block, 'block', 32), payloadStatus }
   } catch {
     return {}
+  }
+}
+
+/** Whether an event is news that a poll can read: nodes report a block with several events. */
+export function createNewsFilter(): (event: BeaconEvent) => boolean {
+  let newest: string | undefined
+  return ({ topic, root }) => {
+    if (topic === 'execution_payload') return false
+    if (topic !== 'head' && topic !== 'head_v2') return true
+    const isNew = root === undefined || root !== newest
+    newest = root
+    return isNew
   }
 }
 

@@ -1,5 +1,5 @@
 // The queues of pending deposits and consolidations in a state, since Electra. They explain balance changes that are
-// not caused by duties. Both queues are stored as concatenated SSZ records, whether they came as SSZ or JSON.
+// not caused by duties. Both queues are concatenated SSZ records.
 import { type ConsensusRules, type Fork, isForkFrom } from './consensus.ts'
 import { View } from './ssz.ts'
 import { bytesType, containerType, listType, uintType } from './ssz-type.ts'
@@ -45,12 +45,9 @@ const depositList = listType(
   }),
   2 ** 27,
 )
-const consolidationList = listType(containerType({ source_index: uint64, target_index: uint64 }), 2 ** 18)
 
 /** Reads `/eth/v1/beacon/states/{state}/pending_deposits`. */
 export const pendingDepositsFromJson = (data: unknown): Uint8Array => depositList.fromJson(data, 'pending_deposits')
-export const pendingConsolidationsFromJson = (data: unknown): Uint8Array =>
-  consolidationList.fromJson(data, 'pending_consolidations')
 
 /** Copies the queues from a state of Electra or later. */
 export function pendingFromState(state: View, rules: ConsensusRules, fork: Fork): PendingQueues {

@@ -1,14 +1,11 @@
 // All validators of a network at one slot, as columns: a million validators take a few dozen megabytes instead of a
-// million objects. They are read from the SSZ of a full state or from the JSON list.
+// million objects. They are read from the SSZ of a whole state.
 import { type ConsensusRules, isForkFrom } from './consensus.ts'
-import { type DutySeeds, dutySeedsFromState } from './duty-seeds.ts'
-import { figureOf, readFields, readList } from './json.ts'
 import { type PayloadState, payloadStateFromSsz } from './payload-state.ts'
 import { emptyPendingQueues, type PendingQueues, pendingFromState } from './pending.ts'
 import { SszError, type View } from './ssz.ts'
-import { bytesType } from './ssz-type.ts'
-import { forkOfState, stateOffsets } from './state-layout.ts'
-import { credentialsSize, pubkeySize, readValidatorKeys, type ValidatorKeys } from './validator-keys.ts'
+import { forkOfState, stateOffsets, syncCommitteeBytes } from './state-layout.ts'
+import { indicesOfKeys, pubkeySize, readValidatorKeys, type ValidatorKeys } from './validator-keys.ts'
 
 export interface Validators extends ValidatorKeys {
   readonly count: number
@@ -22,14 +19,11 @@ export interface Validators extends ValidatorKeys {
   readonly activation: Float64Array
   readonly exit: Float64Array
   readonly withdrawable: Float64Array
-  /** Undefined if the source does not have them. */
-  readonly pending?: PendingQueues | undefined
-  /** Since Gloas: builders and pending withdrawals. Undefined before, and if the source does not have them. */
+  readonly pending: PendingQueues
+  /** Since Gloas: builders and pending withdrawals. */
   readonly payloads?: PayloadState | undefined
-  /** Inactivity scores; undefined if the source does not have them. */
-  readonly scores?: Float64Array | undefined
-  /** Undefined if the source does not have them. */
-  readonly seeds?: DutySeeds | undefined
+  /** Inactivity scores. */
+  readonly scores: Float64Array
 }
 
 const emptyOf = (count: number) => ({
@@ -71,7 +65,6 @@ export function stateFromSsz(view: View, rules: ConsensusRules, previous?: Valid
       ...fromRecords(records, balances, scores, count, rules.increment),
       ...readValidatorKeys(records.bytes, recordSize, count, previous),
       pending: isForkFrom(fork, 'electra') ? pendingFromState(view, rules, fork) : emptyPendingQueues,
-      seeds: dutySeedsFromState(view, rules),
       ...(isForkFrom(fork, 'gloas') && { payloads: payloadStateFromSsz(view, rules) }),
     },
   }
@@ -94,36 +87,19 @@ function fromRecords(records: View, balances: View, scores: View, count: number,
   return { ...columns, scores: score }
 }
 
-const pubkeyType = bytesType(pubkeySize)
-const credentialsType = bytesType(credentialsSize)
-
-/** The JSON list must be complete; its order does not matter. */
-export function validatorsFromJson(data: unknown, increment: number): Validators {
-  const list = readList(data, 'validators')
-  const count = list.length
-  const columns = emptyOf(count)
-  const pubkeys = new Uint8Array(count * pubkeySize)
-  const credentials = new Uint8Array(count * credentialsSize)
-  const seen = new Uint8Array(count)
-  for (const member of list) {
-    const fields = readFields(member, 'validators')
-    const validator = readFields(fields.validator, 'validator')
-    const index = figureOf(fields.index, 'index')
-    if (!(index < count) || seen[index] === 1)
-      throw new SszError(`the list of ${count} validators has gaps or duplicates`)
-    seen[index] = 1
-    pubkeys.set(pubkeyType.fromJson(validator.pubkey, 'pubkey'), index * pubkeySize)
-    const record = credentialsType.fromJson(validator.withdrawal_credentials, 'withdrawal_credentials')
-    credentials.set(record, index * credentialsSize)
-    columns.balance[index] = figureOf(fields.balance, 'balance')
-    columns.increments[index] = figureOf(validator.effective_balance, 'effective_balance') / increment
-    columns.slashed[index] = validator.slashed === true ? 1 : 0
-    columns.eligible[index] = figureOf(validator.activation_eligibility_epoch, 'activation_eligibility_epoch')
-    columns.activation[index] = figureOf(validator.activation_epoch, 'activation_epoch')
-    columns.exit[index] = figureOf(validator.exit_epoch, 'exit_epoch')
-    columns.withdrawable[index] = figureOf(validator.withdrawable_epoch, 'withdrawable_epoch')
-  }
-  return { ...columns, pubkeys, credentials }
+/** The validator of each seat. `keys`: those of the same state. */
+export function syncCommitteeFromSsz(view: View, rules: ConsensusRules, keys: ValidatorKeys): Uint32Array {
+  const from = stateOffsets(rules).syncCommittees
+  const committee = view.part(from, from + syncCommitteeBytes(rules))
+  const seats = Array.from({ length: rules.syncCommitteeSize }, (_, seat) =>
+    committee.hex(seat * pubkeySize, pubkeySize),
+  )
+  const indices = indicesOfKeys(keys, seats)
+  return Uint32Array.from(seats, (pubkey) => {
+    const index = indices.get(pubkey)
+    if (index === undefined) throw new SszError(`the sync committee member ${pubkey} is not a validator`)
+    return index
+  })
 }
 
 export const isActiveAt = (

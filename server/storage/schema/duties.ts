@@ -2,7 +2,7 @@
 // so that a quote never waits until an epoch of a million validators is written. server/validators/duties/ reads and
 // writes it.
 //
-// 1. Everything about an epoch is written in one transaction: figures, missed duties, audits and coverage.
+// 1. Everything about an epoch is written in one transaction: figures, missed duties and coverage.
 // 2. `network` is the number of the network (core/network-id.ts), because it is a part of `id`; duty_networks has the names.
 //    Tables of the state have its name, because people read them. Ranges are half-open.
 // 3. `id` is network, unit of time and group of validators in one number (duties/layout.ts). `data` is packed
@@ -70,15 +70,7 @@ export const dutiesSchema = (dialect: StateDialect): readonly string[] => [
   `create table duty_networks (network integer primary key, name text not null, genesis_unix bigint, genesis_root text,
     slot_seconds integer, slots_per_epoch integer, execution_chain_id text, epochs_per_hour integer, epochs_per_day integer, validators integer) ${dialect.strict}`,
 
-  // Non-zero inactivity scores after an epoch, as `index:score,…`. The next epoch is computed from them.
-  `create table inactivity_scores (network integer not null, epoch integer not null, scores text not null,
-    primary key (network, epoch)) ${dialect.clustered}`,
-
-  // Comparison with the node's own rewards, by epoch and part (source, target, …). gwei: the node's minus ours.
-  `create table reward_audits (network integer not null, epoch integer not null, part text not null,
-    compared integer not null, differing integer not null, gwei bigint not null, primary key (network, epoch, part)) ${dialect.clustered}`,
-
-  // Balance changes that nothing explains, such as deposits that a node does not list.
+  // Balance changes that the rules do not explain.
   `create table unexplained_balance_changes (network integer not null, epoch integer not null, validators integer not null,
     in_gwei bigint not null, out_gwei bigint not null, primary key (network, epoch)) ${dialect.clustered}`,
 

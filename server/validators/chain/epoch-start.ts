@@ -80,7 +80,7 @@ function applyChanges(
   { indices, records }: Changes,
   increment: number,
   base: Validators | undefined,
-): Validators {
+): Omit<Validators, 'pending' | 'scores'> {
   const view = new View(records)
   const epochAt = (position: number) => (record: number) => view.u64(record * recordSize + position)
   const floats = (column: Float64Array | undefined, read: (record: number) => number) =>

@@ -212,7 +212,7 @@ describe('a failed commit stores nothing', () => {
     assert.deepEqual(await coveredEpochs(context.duties, 'mainnet'), [])
   })
 
-  test('if any statement fails, neither figures nor coverage, missed duties or scores are stored', async () => {
+  test('if any statement fails, neither figures nor coverage or missed duties are stored', async () => {
     await using context = await openContext(overrides)
     await write(context, { from: 0, until: 9 })
     const before = await everythingStored(context)
@@ -221,16 +221,9 @@ describe('a failed commit stores nothing', () => {
     const commit: EpochCommit = {
       ...plain,
       segments: plain.segments.map((one, at) => ({ ...one, ...(at === 0 && { missed }) })),
-      head: { scores: new Map([[19, new Map([[3, 4]])]]), hoursKeptDays: 1, missedKeptDays: 1 },
+      head: { hoursKeptDays: 1, missedKeptDays: 1 },
     }
-    for (const table of [
-      'duty_hours',
-      'duty_days',
-      'duty_presence',
-      'duty_units',
-      'missed_duties',
-      'inactivity_scores',
-    ]) {
+    for (const table of ['duty_hours', 'duty_days', 'duty_presence', 'duty_units', 'missed_duties']) {
       await context.dutiesState.write((tx) => tx.run(`alter table ${table} rename to elsewhere`))
       await assert.rejects(updateDuties(context.duties, 'commitEpochs', commit), new RegExp(table))
       await context.dutiesState.write((tx) => tx.run(`alter table elsewhere rename to ${table}`))
@@ -244,9 +237,6 @@ describe('a failed commit stores nothing', () => {
       0,
       'its day is over',
     )
-    assert.deepEqual(await context.duties.all('select epoch, scores from inactivity_scores'), [
-      { epoch: 19, scores: '3:4' },
-    ])
   })
 })
 
@@ -307,7 +297,7 @@ describe('validators with duties', () => {
 
 test('hours and missed duties are deleted by age when a new day begins, days stay', async () => {
   await using context = await openContext(overrides)
-  const head = { scores: new Map(), hoursKeptDays: 2, missedKeptDays: 3 }
+  const head = { hoursKeptDays: 2, missedKeptDays: 3 }
   const commit = (from: number, until: number) =>
     updateDuties(context.duties, 'commitEpochs', { ...commitOf(context, { from, until }), head })
   await commit(9, 35)

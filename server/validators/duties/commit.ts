@@ -1,5 +1,4 @@
-// Commits epochs: figures, missed duties, audits, unexplained balance changes, watch ranges, inactivity scores and
-// their coverage, in one transaction. A process that is killed at any moment continues with the next epoch after a
+// Commits epochs: figures, missed duties, unexplained balance changes, watch ranges and their coverage, in one transaction. A process that is killed at any moment continues with the next epoch after a
 // restart.
 import { strict as assert } from 'node:assert'
 import type { Network } from '#api/contract/wire/validators.ts'
@@ -7,20 +6,18 @@ import { type ChainTime, chainDays, type Epoch } from '#core/chain-time.ts'
 import { holes, type Range } from '#core/ranges.ts'
 import { addCoverage } from '#storage/coverage.ts'
 import type { StateWriter } from '#storage/state.ts'
-import { type AuditLine, type UnexplainedChange, writeAudits, writeUnexplained } from './audits.ts'
 import { coveredEpochs, dutiesStream } from './coverage.ts'
 import { coverHours, dropHours } from './hours.ts'
 import { dropMissedDuties, type MissedDutyColumns, writeMissedDuties } from './missed.ts'
 import { type NetworkSegment, writeNetworkRows } from './network-rows.ts'
 import { keepWindows, writeCount } from './networks.ts'
 import { recordPastChange } from './past-changes.ts'
-import { type ScoreHistory, writeScores } from './score-history.ts'
+import { type UnexplainedChange, writeUnexplained } from './unexplained.ts'
 import { addFilledGap, type WatchChange, type WatchedNow, writeWatched } from './watch-ranges.ts'
 import { type Segment, writeSegments } from './write.ts'
 
 export interface CommitSegment extends Segment, NetworkSegment {
   readonly missed: MissedDutyColumns
-  readonly audits: readonly AuditLine[]
   readonly unexplained: readonly UnexplainedChange[]
   /** Undefined: all validators are stored. */
   readonly watched: WatchedNow | undefined
@@ -34,7 +31,6 @@ export interface EpochCommit {
   /** Data about the present. Undefined for gaps that are filled later. */
   readonly head?:
     | {
-        readonly scores: ScoreHistory
         /** Chain days to keep; 0: all. */
         readonly hoursKeptDays: number
         readonly missedKeptDays: number
@@ -62,10 +58,7 @@ export async function commitEpochs(tx: StateWriter, commit: EpochCommit): Promis
   await coverHours(tx, network, span)
   await writeMissedDuties(tx, network, time, segments)
   await writeNetworkRows(tx, network, time, segments)
-  for (const { audits, unexplained } of segments) {
-    await writeAudits(tx, { network, lines: audits })
-    await writeUnexplained(tx, network, unexplained)
-  }
+  for (const { unexplained } of segments) await writeUnexplained(tx, network, unexplained)
   if (!head) {
     for (const { epochs, watched } of segments) await addFilledGap(tx, network, epochs, watched)
     await recordPastChange(tx, network, time, span)
@@ -79,7 +72,6 @@ export async function commitEpochs(tx: StateWriter, commit: EpochCommit): Promis
   }
   const count = last.watched?.count
   if (count !== undefined) await writeCount(tx, network, count)
-  await writeScores(tx, network, head.scores)
   // A commit of several days may have written rows that are too old already.
   await expire(tx, commit, span, head)
   return watchChanges

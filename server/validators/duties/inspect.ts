@@ -49,8 +49,6 @@ const plainTables = [
   'duty_summaries',
   'duty_summary_days',
   'duty_units',
-  'inactivity_scores',
-  'reward_audits',
   'unexplained_balance_changes',
   'watch_ranges',
 ] as const

@@ -2,7 +2,6 @@
 import { LeaseLost } from '#ingest/lease-lost.ts'
 import type { LeaseToken } from '#storage/duties.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'
-import { writeAudits } from './audits.ts'
 import { commitEpochs } from './commit.ts'
 import { commitPast } from './commit-past.ts'
 import { readSummaries, summarizeDays } from './daily-summaries.ts'
@@ -43,7 +42,6 @@ type Update = (tx: StateWriter, input: never) => Promise<unknown>
 const updates = {
   commitEpochs,
   commitPast,
-  writeAudits,
   writeChain,
   stageSegment,
   replacePart,

@@ -22,7 +22,7 @@ test('filled gaps and repairs get a new revision, epochs at the head do not', as
       { from, until },
       Array.from({ length: until - from }, (_, at) => ({ epoch: from + at, validator: 1, ...perfect })),
     )
-  const head = { scores: new Map(), hoursKeptDays: 0, missedKeptDays: 0 }
+  const head = { hoursKeptDays: 0, missedKeptDays: 0 }
   await updateDuties(duties, 'commitEpochs', { network, time, segments: segments(0, 10), head })
   await updateDuties(duties, 'commitEpochs', { network, time, segments: segments(30, 60), head })
   assert.equal(await lastRevision(duties, network), 0)
@@ -72,7 +72,7 @@ test('the past of an added validator gets a new revision', async () => {
     ...segment,
     watched: { validators: Int32Array.of(1), countBefore: 5, count: 5 },
   }))
-  const head = { scores: new Map(), hoursKeptDays: 0, missedKeptDays: 0 }
+  const head = { hoursKeptDays: 0, missedKeptDays: 0 }
   await updateDuties(duties, 'commitEpochs', { network, time, segments, head })
   assert.equal(await lastRevision(duties, network), 0)
   const [segment] = segmentsFor(2, 2)

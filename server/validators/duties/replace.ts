@@ -1,5 +1,5 @@
 // Replaces the stored data of one day part with epochs that were read again (stage.ts), in one transaction: figures in
-// days, spans and hours, missed duties, presence, audits and unexplained balance changes. Coverage does not change.
+// days, spans and hours, missed duties, presence and unexplained balance changes. Coverage does not change.
 //
 // 1. All stored epochs of the part have been staged, so that its rows can be replaced, damaged ones too.
 // 2. Only differences are written. A repair without differences changes no figure.
@@ -10,7 +10,6 @@ import type { ChainTime, Epochs } from '#core/chain-time.ts'
 import { merge, type Range, within } from '#core/ranges.ts'
 import type { StateWriter } from '#storage/state.ts'
 import { measures } from '../method/measures.ts'
-import { writeAudits, writeUnexplained } from './audits.ts'
 import { addChunk, ChunkReader } from './chunk.ts'
 import { Cells } from './chunk-format.ts'
 import { coveredEpochs } from './coverage.ts'
@@ -36,6 +35,7 @@ import { emptySet, hasMember, packSet, unpackSet } from './presence.ts'
 import { isSameCell, replaceDays } from './replace-days.ts'
 import { type PackedRow, putRows, rowsByGroup } from './rows.ts'
 import { type StagedSegment, stagedSegments } from './stage.ts'
+import { writeUnexplained } from './unexplained.ts'
 import { allUnits, validatorsEnd } from './units.ts'
 import { storesEveryone } from './watch-ranges.ts'
 
@@ -105,7 +105,7 @@ export async function replacePart(
     if (withMissed.length > 0) await replaceMissed(tx, replacement, withMissed, validators)
   }
   await replacePresence(tx, replacement)
-  await replaceAudits(tx, replacement)
+  await replaceUnexplained(tx, replacement)
   await replaceNetwork(tx, replacement)
   await recordPastChange(tx, network, time, part.epochs)
   return Int32Array.from(replacement.changed.keys().filter((validator) => replacement.changed[validator] === 1))
@@ -263,15 +263,14 @@ async function replacePresence(tx: StateWriter, { network, part, changed, presen
   await replaceRows(tx, network, presenceLevel, part.number, validators, rowAt, differ)
 }
 
-async function replaceAudits(tx: StateWriter, { network, part, covered, segments }: Replacement): Promise<void> {
+async function replaceUnexplained(tx: StateWriter, { network, part, covered, segments }: Replacement): Promise<void> {
   const id = networkId(network)
   for (const { from, until } of within(covered, part.epochs))
-    for (const table of ['reward_audits', 'unexplained_balance_changes'])
-      await tx.run(`delete from ${table} where network = ? and epoch >= ? and epoch < ?`, id, from, until)
-  for (const { audits, unexplained } of segments) {
-    await writeAudits(tx, { network, lines: audits })
-    await writeUnexplained(tx, network, unexplained)
-  }
+    await tx.run(
+      'delete from unexplained_balance_changes where network = ? and epoch >= ? and epoch < ?',
+      ...[id, from, until],
+    )
+  for (const { unexplained } of segments) await writeUnexplained(tx, network, unexplained)
 }
 
 /**

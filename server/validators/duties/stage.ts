@@ -6,13 +6,13 @@
 import type { ChainTime, Epochs } from '#core/chain-time.ts'
 import type { StateWriter } from '#storage/state.ts'
 import { measures } from '../method/measures.ts'
-import type { AuditLine, UnexplainedChange } from './audits.ts'
 import { Cells } from './chunk-format.ts'
 import type { CommitSegment } from './commit.ts'
 import { levels, segmentAt, toStored } from './layout.ts'
 import { missedDutiesIn, packMissedDuties } from './missed.ts'
 import type { NetworkSegment } from './network-rows.ts'
 import { packCells } from './pack-chunk.ts'
+import type { UnexplainedChange } from './unexplained.ts'
 import { type Segment, SegmentRows } from './write.ts'
 
 export interface StagedSegment extends NetworkSegment {
@@ -20,7 +20,6 @@ export interface StagedSegment extends NetworkSegment {
   /** Packed rows by group of 64 validators. */
   readonly figures: ReadonlyMap<number, Uint8Array>
   readonly missed: ReadonlyMap<number, Uint8Array>
-  readonly audits: readonly AuditLine[]
   readonly unexplained: readonly UnexplainedChange[]
 }
 
@@ -34,12 +33,11 @@ export interface StageInput {
 const stages = new Map<number, Map<number, StagedSegment>>()
 
 export async function stageSegment(_: StateWriter, { id, time, segment }: StageInput): Promise<void> {
-  const { epochs, missed, audits, unexplained, network } = segment
+  const { epochs, missed, unexplained, network } = segment
   const stage = stages.getOrInsertComputed(id, () => new Map())
   const { part } = segmentAt(time, epochs.from)
   stage.set(epochs.from, {
     epochs,
-    audits,
     unexplained,
     network,
     figures: packFigures(segment),

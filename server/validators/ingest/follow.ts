@@ -10,16 +10,12 @@
 //    fillPast, repair and catchUp never run at the same time.
 // 6. Stored epochs can be read again and replaced (repair/repair-epochs.ts), or read again for added validators
 //    (past/fill-past.ts).
-// 7. States of epochs that are not final are recorded at every step, because many nodes delete them at finality.
-//    Epochs whose states no node has are computed from blocks if possible. Otherwise they are skipped, and can be
-//    filled later (gaps/missing-states.ts).
-
 import type { Network } from '#api/contract/wire/validators.ts'
 import { countIn, type Range } from '#core/ranges.ts'
 import { networkSettings } from '#runtime/settings/validators.ts'
 import { type Beacon, UnknownForkError } from '#sources/beacon/client.ts'
 import { readableUntil } from '#sources/beacon/consensus.ts'
-import { readScores, type ScoreHistory } from '../duties/score-history.ts'
+import type { UnexplainedChange } from '../duties/unexplained.ts'
 import type { WatchChange } from '../duties/watch-ranges.ts'
 import { syncRegistry } from '../registry/sync-registry.ts'
 import { readWatchNames } from '../registry/watch-names.ts'
@@ -28,9 +24,8 @@ import { releaseBuffers, segmentColumns } from './epochs/processed-segment.ts'
 import { fillEpochs } from './gaps/fill-epochs.ts'
 import { createFillGaps, type FillGaps } from './gaps/fill-gaps.ts'
 import { findGaps } from './gaps/find-gaps.ts'
-import { MissingStates } from './gaps/missing-states.ts'
-import { createStateRecorder } from './gaps/record-states.ts'
 import { fillPast, type PastStep } from './past/fill-past.ts'
+import { isStatesNotFound } from './read/epoch-source.ts'
 import type { ExecutionSource } from './read/execution.ts'
 import { type Repaired, repairEpochs } from './repair/repair-epochs.ts'
 import { type IngestProgress, type IngestStep, summarizeStep } from './status/ingest-progress.ts'
@@ -49,15 +44,17 @@ import {
 } from './write/ingest-source.ts'
 import { summarizeDays } from './write/summarize-days.ts'
 
+const unexplainedText =
+  'the rules do not explain the balances of these validators. They are stored. This is a defect of Tetrad: report it with this line, the version of Tetrad, and the blocks of this epoch and the next two'
+
 export class Follower {
   readonly network: Network
   readonly #source: IngestSource
-  /** End of the last written segment and its scores; undefined: read them from the store. */
-  #resume: { readonly at: number; readonly scores: ScoreHistory } | undefined
   #running: Promise<IngestProgress> | undefined
   #unknownLoggedFor: readonly string[] | undefined
   #watchChanges = 0
-  readonly #missingStates: MissingStates
+  /** The last epoch that was skipped, so that it is logged once. */
+  #skippedFrom: number | undefined
   /** Fills gaps, up to a limit. Returns whether there may be more that can be filled. */
   readonly fillGaps: FillGaps
 
@@ -69,13 +66,11 @@ export class Follower {
     execution?: ExecutionSource,
   ) {
     const time = networkSettings(context.settings, network)
-    const options = { watch: time.watch, auditValidators: time.beacon.auditValidators, execution }
-    const processor = 'processSegment' in source ? source : createEpochProcessor(source, options)
-    const recordHead = createStateRecorder({ context, network, processor, time })
+    const processor =
+      'processSegment' in source ? source : createEpochProcessor(source, { watch: time.watch, execution })
     const updateWatchList = createWatchListUpdater(context, network, processor)
     this.network = network
-    this.#source = { context, network, processor, time, recordHead, updateWatchList }
-    this.#missingStates = new MissingStates(this.#source)
+    this.#source = { context, network, processor, time, updateWatchList }
     this.fillGaps = createFillGaps(this.#source)
   }
 
@@ -93,8 +88,6 @@ export class Follower {
     // Blocks of the next epoch can still include votes of an epoch, so the next epoch must be final as well.
     const until = Math.min(finalizedEpoch - 1, readableUntil(rules))
     let next = await this.#startEpoch(finalizedEpoch)
-    // The records before skipped epochs are kept: these epochs may be computed from them.
-    await this.#source.recordHead(this.#missingStates.skipped?.from ?? next, signal)
     let written = 0
     const onCommit = (batch: readonly BatchMember[]) => {
       for (const { epochs, segment } of batch) {
@@ -102,24 +95,31 @@ export class Follower {
         written += epochs.until - epochs.from
         onStep({ until: next, finalizedEpoch, written, ...summarizeStep(segment) })
       }
-      this.#missingStates.reportGap()
     }
-    this.#missingStates.beginRun()
     while (next < until && !signal.aborted) {
       try {
         await this.#ingest({ from: next, until }, signal, onCommit)
       } catch (error) {
-        this.#resume = undefined
-        const at = { epochs: { from: next, until }, segmentEnd: this.#segmentEnd(next, until), signal }
-        next = await this.#missingStates.continueAfter(error, at)
+        if (!isStatesNotFound(error)) throw error
+        next = await this.#skipFrom(next, until, error, signal)
       }
     }
     if (!signal.aborted) await this.#source.processor.prepareHead(next, finalizedEpoch, signal)
     if (!signal.aborted) await summarizeDays(this.#source, next, signal)
     if (rules.unknownFork && finalizedEpoch >= rules.unknownFork.epoch)
       throw new UnknownForkError(rules.unknownFork, `${this.network}: `)
-    const { skipped, lastGap } = this.#missingStates
-    return { until: next, finalizedEpoch, written, ...(skipped && { skipped }), ...(lastGap && { lastGap }) }
+    return { until: next, finalizedEpoch, written }
+  }
+
+  /** Nothing has the states of an epoch: continues with the first one that can be processed, or waits for one. */
+  async #skipFrom(epoch: number, until: number, error: Error, signal: AbortSignal): Promise<number> {
+    const readable = await this.#source.processor.firstReadable({ from: epoch + 1, until }, signal)
+    if (this.#skippedFrom !== epoch) {
+      const message = 'no state of this epoch is known; ingest continues with the first epoch that it can process'
+      this.#source.context.log.warn({ network: this.network, epoch, reason: error.message }, message)
+    }
+    this.#skippedFrom = epoch
+    return readable ?? until
   }
 
   async #ingest(
@@ -130,12 +130,11 @@ export class Follower {
     let next = from
     for await (const batch of inBatches(this.#segments(from, until, signal), this.#source.context.clock)) {
       const epochs = { from: next, until: batch.at(-1)?.epochs.until ?? next }
-      await this.#write(epochs, batch)
+      await this.#write(batch)
       for (const { segment } of batch) releaseBuffers(segmentColumns(segment))
       await mergeDays(this.#source, epochs.until, signal)
       onCommit(batch)
       next = epochs.until
-      await this.#source.recordHead(next, signal)
     }
   }
 
@@ -171,18 +170,15 @@ export class Follower {
   async *#segments(first: number, until: number, signal: AbortSignal): AsyncGenerator<BatchMember> {
     const stop = new AbortController()
     const anySignal = AbortSignal.any([signal, stop.signal])
-    let scores =
-      this.#resume?.at === first ? this.#resume.scores : await readScores(this.#source.context.duties, this.network)
     const processFrom = async (from: number) => {
-      const epochs = { from, until: this.#segmentEnd(from, until) }
-      return { epochs, segment: await this.#source.processor.processSegment({ ...epochs, scores }, anySignal) }
+      const epochs = { from, until: segmentEnd(this.#source.time, from, until) }
+      return { epochs, segment: await this.#source.processor.processSegment(epochs, anySignal) }
     }
     let pending = first < until ? processFrom(first) : undefined
     try {
       while (pending && !signal.aborted) {
         const processed = await pending
         const next = processed.epochs.until
-        scores = processed.segment.scores
         pending = this.#source.processor.isOnOtherThread && next < until ? processFrom(next) : undefined
         pending?.catch(() => {})
         yield processed
@@ -194,37 +190,33 @@ export class Follower {
     }
   }
 
-  /** The end of the coverage, or of skipped epochs that cannot be computed, or the start of the first run. */
+  /** The end of the coverage, or the start of the first run. A later `fromEpoch` leaves a gap. */
   async #startEpoch(finalizedEpoch: number): Promise<number> {
-    const start = (await coverageEnd(this.#source)) || configuredStart(this.#source, finalizedEpoch)
-    return this.#missingStates.startAfter(start)
+    const end = await coverageEnd(this.#source)
+    return end > 0 ? Math.max(end, this.#source.time.beacon.fromEpoch) : configuredStart(this.#source, finalizedEpoch)
   }
 
-  /** The end of the segment that contains `from`, at most `until`. */
-  #segmentEnd(from: number, until: number): number {
-    if (this.#missingStates.isSingle(from)) return from + 1
-    return segmentEnd(this.#source.time, from, until)
-  }
-
-  async #write({ until }: Range, batch: readonly BatchMember[]): Promise<void> {
-    const { ingest, settings, log } = this.#source.context
+  async #write(batch: readonly BatchMember[]): Promise<void> {
+    const { ingest, settings } = this.#source.context
     const { network } = this
     for (const { segment } of batch) {
       await syncRegistry(ingest, network, segment.registry)
       releaseBuffers(Object.values(segment.registry))
     }
     const { hoursKeptDays, missedKeptDays } = networkSettings(settings, network)
-    const scores = batch.at(-1)?.segment.scores ?? new Map()
-    const watchChanges = await commitSegments(this.#source, batch, { scores, hoursKeptDays, missedKeptDays })
-    this.#resume = { at: until, scores }
-    for (const { segment } of batch)
-      for (const reason of segment.settled)
-        log.warn({ network, reason }, 'beacon node contradicted itself; used another node')
+    const watchChanges = await commitSegments(this.#source, batch, { hoursKeptDays, missedKeptDays })
+    for (const { segment } of batch) for (const change of segment.unexplained) this.#logUnexplained(change)
     for (const change of watchChanges) this.#logWatchChange(change)
     // Logged once for each list: unknown validators may be added to the network later.
     const { names } = await readWatchNames(this.#source.context, network)
     if (names !== this.#unknownLoggedFor) await logUnknownWatched(this.#source.context, network, names)
     this.#unknownLoggedFor = names
+  }
+
+  #logUnexplained({ epoch, validators, inGwei, outGwei, listed }: UnexplainedChange): void {
+    const { log } = this.#source.context
+    const examples = listed.map(([validator, gwei]) => `validator ${validator}: ${gwei} gwei`)
+    log.error({ network: this.network, epoch, validators, inGwei, outGwei, examples }, unexplainedText)
   }
 
   #logWatchChange({ fromEpoch, added, removed }: WatchChange): void {

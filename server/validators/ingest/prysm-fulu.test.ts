@@ -1,15 +1,14 @@
 // Ingests the recorded chain of a running Prysm, and compares every figure with a truth from the client's own answers: in it
 // are slashings, exits, consolidations, deposits, withdrawals, and empty members of the sync committee.
 import assert from 'node:assert/strict'
-import { mkdtempDisposable } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
-import { openReplay } from '#test/beacon-replay.ts'
+import { openReplay, type ReplayOptions } from '#test/beacon-replay.ts'
 import { openContext, type TestContext } from '#test/context.ts'
 import { prysmRecording, prysmTruth, skipWithoutPrysm } from '#test/prysm-recording.ts'
+import { openComputed } from '#test/read-states.ts'
+import { isStateRequest, withOneState } from '#test/recorded-chain.ts'
 import { storedRows } from '#test/stored-duties.ts'
 import { callHandler } from '#test/validators-world.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
@@ -18,7 +17,6 @@ import { effectiveness } from '../endpoints/effectiveness.ts'
 import { metadata } from '../endpoints/metadata.ts'
 import { type Measure, measures } from '../method/measures.ts'
 import { auditEpochs } from './epochs/audit.ts'
-import { createComputedProcessor } from './epochs/computed-processor.ts'
 import { Follower } from './follow.ts'
 import { withChainTimes } from './read/chain-identity.ts'
 
@@ -26,6 +24,8 @@ import { withChainTimes } from './read/chain-identity.ts'
 const network = 'devnet'
 const [fromEpoch, untilEpoch] = [8, 28]
 const [epochsPerHour, epochsPerDay] = [2, 4]
+/** The epoch before the first one is processed without being stored. */
+const firstStateSlot = (fromEpoch - 1) * 8
 
 /** Not in the truth: there is no execution node. */
 const unknown = new Set<Measure>([
@@ -37,9 +37,7 @@ const compared = measures.filter((name) => !unknown.has(name))
 const beaconOf = (url: string) =>
   openBeacon({ network, urls: [url], timeoutMs: 10_000, clock: systemClock, backoffMs: 1 })
 
-type States = 'of the node' | 'computed'
-
-async function openIngested(url: string, states: States): Promise<TestContext> {
+async function openIngested(url: string): Promise<TestContext> {
   const context = await openContext({
     validators: {
       networks: {
@@ -53,90 +51,80 @@ async function openIngested(url: string, states: States): Promise<TestContext> {
   const settings = await withChainTimes({ ...context, clock: systemClock })
   const beacon = beaconOf(url)
   const { signal } = new AbortController()
-  if (states === 'of the node') await new Follower({ ...context, settings }, network, beacon).catchUp(signal)
-  else {
-    await using folder = await mkdtempDisposable(join(tmpdir(), 'tetrad-states-'))
-    const options = {
-      clock: systemClock,
-      folder: folder.path,
-      signatures: 'all',
-      time: { epochsPerHour: 2, epochsPerDay: 4, daysKept: 1 },
-    } as const
-    await using processor = createComputedProcessor(beacon, options)
-    await new Follower({ ...context, settings }, network, processor).catchUp(signal)
-  }
+  await using processor = openComputed(beacon, 'all')
+  await new Follower({ ...context, settings }, network, processor).catchUp(signal)
   return Object.assign(context, { settings })
 }
 
 describe('the recorded chain of a running Prysm', { skip: skipWithoutPrysm }, () => {
-  const openNode = () => openReplay({ recording: prysmRecording, file: 'answers.ndjson' })
+  const openNode = (meddle?: ReplayOptions['meddle']) =>
+    openReplay({ recording: prysmRecording, file: 'answers.ndjson', ...(meddle && { meddle }) })
 
-  for (const states of ['of the node', 'computed'] as const)
-    test(`every measure, figure and registry entry is right, with states ${states}`, async () => {
-      const truth = prysmTruth()
-      await using node = await openNode()
-      await using context = await openIngested(node.url, states)
-      if (states === 'computed') assert.equal(node.requests.filter((request) => request.includes('/states/')).length, 2)
-      assert.deepEqual(await coveredEpochs(context.duties, network), [{ from: fromEpoch, until: untilEpoch }])
+  test('every measure, figure and registry entry is right, from one state and blocks', async () => {
+    const truth = prysmTruth()
+    await using node = await openNode(withOneState(firstStateSlot))
+    await using context = await openIngested(node.url)
+    assert(node.requests.filter(isStateRequest).length <= 2)
+    assert.deepEqual(await coveredEpochs(context.duties, network), [{ from: fromEpoch, until: untilEpoch }])
 
-      const hours = new Map(
-        (await storedRows(context, network, 'hours')).map((row) => [`${row.hour} ${row.validator}`, row]),
-      )
-      const byHour = Map.groupBy(
-        truth.rows,
-        ({ epoch, validator }) => `${Math.floor(epoch / epochsPerHour)} ${validator}`,
-      )
-      for (const [key, rows] of byHour)
-        for (const name of compared) {
-          const expected = rows.reduce((sum, row) => sum + (row[name] ?? 0), 0)
-          assert.equal(hours.get(key)?.[name] ?? 0, expected, `hour and validator ${key}: ${name}`)
-        }
-
-      for (const kind of ['hour', 'day'] as const) {
-        const figures = truth.figures.filter((line) => line.kind === kind)
-        for (const [number, list] of Map.groupBy(figures, (line) => line.number)) {
-          const { body } = await callHandler(aggregateEffectiveness, context, {
-            ...{ network, from: String(number), to: String(number), filterType: kind, groupBy: 'validator', size: 100 },
-            indices: list.map(({ validator }) => validator),
-          })
-          const found = new Map(
-            body.data.map((record) => [record.validatorIndex, record as Record<string, unknown>] as const),
-          )
-          for (const { kind, number: _, validator, proposerEffectiveness, ...expected } of list)
-            for (const [name, value] of Object.entries(expected)) {
-              const actual = found.get(validator)?.[name]
-              const label = `${kind} ${number}, validator ${validator}: ${name} is ${actual}, not ${value}`
-              if (typeof value === 'number' && typeof actual === 'number')
-                assert(Math.abs(actual - value) < 1e-6, label)
-              else assert.equal(actual ?? null, value, label)
-            }
-        }
+    const hours = new Map(
+      (await storedRows(context, network, 'hours')).map((row) => [`${row.hour} ${row.validator}`, row]),
+    )
+    const byHour = Map.groupBy(
+      truth.rows,
+      ({ epoch, validator }) => `${Math.floor(epoch / epochsPerHour)} ${validator}`,
+    )
+    for (const [key, rows] of byHour)
+      for (const name of compared) {
+        const expected = rows.reduce((sum, row) => sum + (row[name] ?? 0), 0)
+        assert.equal(hours.get(key)?.[name] ?? 0, expected, `hour and validator ${key}: ${name}`)
       }
 
-      const days = truth.figures.filter(({ kind }) => kind === 'day')
-      for (const [validator, list] of Map.groupBy(days, (line) => line.validator)) {
-        const { body } = await callHandler(effectiveness, context, {
-          ...{ network, validator_index_or_pubkey: String(validator), limit: 100 },
+    for (const kind of ['hour', 'day'] as const) {
+      const figures = truth.figures.filter((line) => line.kind === kind)
+      for (const [number, list] of Map.groupBy(figures, (line) => line.number)) {
+        const { body } = await callHandler(aggregateEffectiveness, context, {
+          ...{ network, from: String(number), to: String(number), filterType: kind, groupBy: 'validator', size: 100 },
+          indices: list.map(({ validator }) => validator),
         })
-        const found = new Map(body.results.map(({ day, proposerEffectiveness }) => [day, proposerEffectiveness]))
-        for (const { number, proposerEffectiveness } of list)
-          assert.equal(found.get(number) ?? null, proposerEffectiveness, `validator ${validator}, day ${number}`)
+        const found = new Map(
+          body.data.map((record) => [record.validatorIndex, record as Record<string, unknown>] as const),
+        )
+        for (const { kind, number: _, validator, proposerEffectiveness, ...expected } of list)
+          for (const [name, value] of Object.entries(expected)) {
+            const actual = found.get(validator)?.[name]
+            const label = `${kind} ${number}, validator ${validator}: ${name} is ${actual}, not ${value}`
+            if (typeof value === 'number' && typeof actual === 'number') assert(Math.abs(actual - value) < 1e-6, label)
+            else assert.equal(actual ?? null, value, label)
+          }
       }
+    }
 
-      for (const expected of truth.validators) {
-        const { body } = await callHandler(metadata, context, {
-          ...{ network, validator_index_or_pubkey: String(expected.validatorIndex) },
-        })
-        for (const name of ['validatorPubkey', 'activationEligibilityEpoch', 'activationEpoch'] as const)
-          assert.equal(body[name], expected[name], `validator ${expected.validatorIndex}: ${name}`)
-      }
-    })
+    const days = truth.figures.filter(({ kind }) => kind === 'day')
+    for (const [validator, list] of Map.groupBy(days, (line) => line.validator)) {
+      const { body } = await callHandler(effectiveness, context, {
+        ...{ network, validator_index_or_pubkey: String(validator), limit: 100 },
+      })
+      const found = new Map(body.results.map(({ day, proposerEffectiveness }) => [day, proposerEffectiveness]))
+      for (const { number, proposerEffectiveness } of list)
+        assert.equal(found.get(number) ?? null, proposerEffectiveness, `validator ${validator}, day ${number}`)
+    }
+
+    for (const expected of truth.validators) {
+      const { body } = await callHandler(metadata, context, {
+        ...{ network, validator_index_or_pubkey: String(expected.validatorIndex) },
+      })
+      for (const name of ['validatorPubkey', 'activationEligibilityEpoch', 'activationEpoch'] as const)
+        assert.equal(body[name], expected[name], `validator ${expected.validatorIndex}: ${name}`)
+    }
+  })
 
   test('the audit finds no difference, although the node states penalties of empty balances', async () => {
     await using node = await openNode()
     const beacon = beaconOf(node.url)
     const epochs = { from: fromEpoch, until: untilEpoch }
-    for await (const lines of auditEpochs(beacon, epochs, new AbortController().signal))
+    await using states = openComputed(beacon)
+    for await (const lines of auditEpochs(beacon, states, epochs, new AbortController().signal))
       for (const line of lines) assert.equal(line.differing, 0, JSON.stringify(line))
   })
 })

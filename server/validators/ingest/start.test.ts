@@ -121,13 +121,10 @@ test('a contradiction is logged and reported in /readyz, and ingest continues on
   const ended = startBeacon(context, stop.signal, (_, { until }) => {
     if (until === 13) stop.abort()
   })
-  assert.match(
-    await warned.promise,
-    new RegExp(`^beacon node contradicts itself\\. .*: epoch \\d, slot 11: the parent root .*; node ${proxy.url}$`),
-  )
+  assert.match(await warned.promise, /^beacon node contradicts itself\. .*: slot 11: the parent root /)
   const [finding] = await beaconFindings(context)
   assert.equal(finding?.ok, false)
-  assert.match(finding?.message ?? '', /its beacon node contradicts itself: epoch \d, slot 11/)
+  assert.match(finding?.message ?? '', /its beacon node contradicts itself: slot 11/)
   proxy.alter()
   findRun(context, 'hoodi')?.wakeUp.wake()
   await ended

@@ -7,10 +7,10 @@ import type { Finding } from '#http/health.ts'
 import { type PollOutcome, poll } from '#ingest/poll.ts'
 import { recordStep } from '#ingest/stream-progress.ts'
 import { networkSettings, networksOf } from '#runtime/settings/validators.ts'
-import { listenToEvents } from '#sources/beacon/events.ts'
+import { createNewsFilter, listenToEvents } from '#sources/beacon/events.ts'
 import { findNextFork } from '#sources/beacon/next-fork.ts'
 import type { ValidatorsContext } from '../context.ts'
-import { auditTotals } from '../duties/audits.ts'
+import { countUnexplained } from '../duties/unexplained.ts'
 import { followDeposits } from './deposits/follow-deposits.ts'
 import type { EpochProcessor } from './epochs/epoch-processor.ts'
 import { Follower } from './follow.ts'
@@ -80,16 +80,11 @@ async function followNetwork(
   // Reported from the start, not only when the first of them is stored.
   run.recordFill(missing)
   const onStep = (step: IngestStep) => {
-    const { until, finalizedEpoch, written, compared, differing, unexplainedBalanceChanges } = step
+    const { until, finalizedEpoch, written } = step
     run.step(step)
-    const changes = unexplainedBalanceChanges.validators > 0 ? { unexplainedBalanceChanges } : {}
     // While a network catches up, its progress is logged instead (operations/progress-log.ts).
     const level = until < finalizedEpoch - 1 ? 'debug' : 'info'
-    context.log[level]({ network, until, finalizedEpoch, written, ...changes }, 'epochs stored')
-    if (differing > 0) {
-      const message = 'rewards differ from the node; run `tetrad validators audit`'
-      context.log.warn({ network, until, compared, differing }, message)
-    }
+    context.log[level]({ network, until, finalizedEpoch, written }, 'epochs stored')
     recordStep(context, networkStream(network))
     onProgress(step)
   }
@@ -104,6 +99,7 @@ async function followNetwork(
     onEnd: () => run.recordFill(0),
   })
   const fillPast = createFillPastSchedule(context, follower, () => recordStep(context, networkStream(network)))
+  let updating: Promise<void> | undefined
   const polling = poll(
     context,
     {
@@ -119,8 +115,12 @@ async function followNetwork(
         for (let request = run.takeRequest(); request && !stop.aborted; request = run.takeRequest())
           await runRepair(context, follower, run, request, stop)
         const progress = await follower.catchUp(stop, onStep)
-        await provisional.update(stop)
-        await fillGaps(progress, stop)
+        // Final epochs do not wait for a node that is slow about its head.
+        updating ??= provisional.update(signal).finally(() => {
+          updating = undefined
+        })
+        updating.catch(() => {})
+        await fillGaps(stop)
         await fillPast(stop)
         return progress
       },
@@ -138,7 +138,8 @@ async function followNetwork(
   )
   const listening = wakeOnEvents(context, network, run, signal)
   // Another server may ingest from now on: this one must not report an outdated status.
-  await Promise.all([polling, listening]).finally(() => {
+  await Promise.all([polling, listening]).finally(async () => {
+    await updating?.catch(() => {})
     provisional.clear()
     context.validators.headPayloads.delete(network)
     unregisterRun(context, network, run)
@@ -153,6 +154,7 @@ function wakeOnEvents(
   signal: AbortSignal,
 ): Promise<void> {
   let wokenMs = Number.NEGATIVE_INFINITY
+  const isNews = createNewsFilter()
   const { urls } = networkSettings(settings, network).beacon
   return listenToEvents(
     { urls, clock },
@@ -160,7 +162,7 @@ function wakeOnEvents(
       const payload = headPayloadAfter(validators.headPayloads.get(network), event)
       if (payload) validators.headPayloads.set(network, payload)
       else validators.headPayloads.delete(network)
-      if (clock.monotonicMs() - wokenMs < wakeEveryMs) return
+      if (!isNews(event) || clock.monotonicMs() - wokenMs < wakeEveryMs) return
       wokenMs = clock.monotonicMs()
       run.wakeUp.wake()
     },
@@ -208,15 +210,12 @@ export async function beaconFindings(context: ValidatorsContext): Promise<Findin
             ? 'waiting for the first final epoch'
             : 'no epoch stored yet'
       const until = covered.at(-1)?.until ?? 0
-      const { compared, differing } = await auditTotals(context.duties, network, until - epochsPerDay)
-      // It is unknown which of the two is wrong, so the operator is informed but the server stays ready.
-      const doubt = differing === 0 ? '' : `; ${differing} of ${compared} rewards of the last day differ from the node`
-      const { notCompared } = health
-      const comparison = notCompared.length === 0 ? '' : `; nodes not compared: ${notCompared.join('; ')}`
+      const unexplained = await countUnexplained(context.duties, network, until - epochsPerDay)
+      const doubt = unexplained === 0 ? '' : `; ${unexplained} balances of the last day are not explained by the rules`
       const missing = describeMissing(health)
       const gaps = missing === undefined ? '' : `; ${missing}: ${missingTodo(network)}`
       const filling = `; ${health.fillingEpochs} earlier epochs are still being read`
-      const message = `${isProgressing && !isYoung ? `catching up, ${position}` : position}${problem ? `; ${problem.message}` : ''}${doubt}${comparison}${health.fillingEpochs > 0 ? filling : gaps}`
+      const message = `${isProgressing && !isYoung ? `catching up, ${position}` : position}${problem ? `; ${problem.message}` : ''}${doubt}${health.fillingEpochs > 0 ? filling : gaps}`
       return { name: `beacon ${network}`, ok: isFresh || isProgressing || isYoung, message }
     }),
   )

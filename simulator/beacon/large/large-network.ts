@@ -1,9 +1,11 @@
 // A network as large as mainnet, epoch by epoch. Ingest verifies block roots, duties and balances, so duties are drawn
 // and balances are computed, with the rules of the server. Wrong rules are found by the other simulated networks; this one
 // is for sizes, memory and CPU time.
+
+import { computeCommittees, computePayloadCommittees, computeProposers } from '#simulator/beacon/shuffle.ts'
 import type { Committees } from '#sources/beacon/committees.ts'
 import { type ConsensusRules, readRules } from '#sources/beacon/consensus.ts'
-import { computeCommittees, computePayloadCommittees, computeProposers } from '#sources/beacon/shuffle.ts'
+import { emptyPendingQueues } from '#sources/beacon/pending.ts'
 import { readValidatorKeys } from '#sources/beacon/validator-keys.ts'
 import type { Validators } from '#sources/beacon/validators.ts'
 import { type Carry, processEpoch } from '#validators/ingest/epochs/process-epoch.ts'
@@ -162,7 +164,7 @@ export class LargeNetwork {
       finalizedEpoch: epoch,
       withdrawals: new Map(Array.from(deducted, ([slot, list]) => [slot, splitWithdrawals(list)])),
     }
-    this.#carry = processEpoch(this.rules, data, this.#carry, sums, { accept: () => true }).carry
+    this.#carry = processEpoch(this.rules, data, this.#carry, sums).carry
     const { validator, sums: columns } = sums.take()
     const next = now.validators.slice()
     const builders = [...now.builders]
@@ -198,5 +200,7 @@ function activeValidators({ count, ether }: LargePlan, records: Buffer): Validat
     exit: column(Number.POSITIVE_INFINITY),
     withdrawable: column(Number.POSITIVE_INFINITY),
     ...readValidatorKeys(records, validatorSize, count),
+    pending: emptyPendingQueues,
+    scores: column(0),
   }
 }

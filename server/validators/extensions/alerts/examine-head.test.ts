@@ -6,11 +6,9 @@ import type { Branch } from '#simulator/beacon/simulate.ts'
 import { epochEndMs, simulateAlertsNetwork, testWebhook, watchedIndices } from '#test/alerts-network.ts'
 import { openNodeOfRun } from '#test/client-of-run.ts'
 import { openContext } from '#test/context.ts'
-import { openFollower } from '#test/open-follower.ts'
+import { openFollower, openHead } from '#test/open-follower.ts'
 import { MovingHead } from '#test/simulator/moving-head.ts'
 import { createProvisionalFollower } from '../../ingest/provisional/provisional-follower.ts'
-import { openHeadProcessor } from '../../ingest/thread/open-processors.ts'
-import { readProcessorStart } from '../../ingest/thread/read-processor-start.ts'
 import { listDeliveries } from './deliveries.ts'
 import { examineEpochs } from './examine-epochs.ts'
 import { examineHead } from './examine-head.ts'
@@ -26,15 +24,14 @@ async function openHeadTest(headSlot: number, branches: readonly Branch[] = []) 
   const node = cleanup.use(await openNodeOfRun(network))
   const hoodi = {
     ...{ genesisUnix: chain.genesisUnix, slotSeconds: 12, slotsPerEpoch, epochsPerHour: 2, epochsPerDay: 6 },
-    ...{ beacon: { urls: [node.url], fromEpoch: 0, auditValidators: 0 }, showProvisional: true },
+    ...{ beacon: { urls: [node.url], fromEpoch: 0 }, showProvisional: true },
     watch: [...watchedIndices, 63].map(String),
   }
   const events = ['attestations_missed', 'block_missed', 'recovered', 'withdrawn']
   const overrides = { validators: { webhooks: [testWebhook({ events })], networks: { hoodi } } }
   const context = cleanup.use(await openContext(overrides, epochEndMs(12)))
   const follower = await openFollower({ ...context, clock: systemClock }, 'hoodi', context.dir)
-  const start = await readProcessorStart(context, 'hoodi', context.dir)
-  const provisional = createProvisionalFollower(context, 'hoodi', openHeadProcessor(start, systemClock))
+  const provisional = createProvisionalFollower(context, 'hoodi', await openHead(context, 'hoodi'))
   const resources = cleanup.move()
   const seen = new Set<string>()
   return {

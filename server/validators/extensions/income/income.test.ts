@@ -72,7 +72,7 @@ for (const [name, forkEpochs] of [
 }
 
 test('the days of the recorded chain add up to the recorded balances', async () => {
-  await using node = await openReplay({ derived: false })
+  await using node = await openReplay()
   await using context = await openIngested(node.url)
   const response = await fetch(`${node.url}/eth/v1/beacon/states/104/validator_balances`)
   const { data } = (await response.json()) as { data: { index: string; balance: string }[] }
@@ -102,7 +102,7 @@ test('validators are named in exactly one way', async () => {
 })
 
 test('the watch list selects the validators on it', async () => {
-  await using node = await openReplay({ derived: false })
+  await using node = await openReplay()
   await using context = await openIngested(node.url, ['2', '5'])
   const watched = await readIncome(context, { watched: true })
   assert.equal(watched.validators, 2)
@@ -111,7 +111,7 @@ test('the watch list selects the validators on it', async () => {
 })
 
 test('without a watch list, its income is refused', async () => {
-  await using node = await openReplay({ derived: false })
+  await using node = await openReplay()
   await using context = await openIngested(node.url)
   assert.deepEqual(await invalidInputs(readIncome(context, { watched: true })), ['query.watched'])
   assert.equal((await readIncome(context, { indices: [2], watched: false })).validators, 1)

@@ -20,9 +20,8 @@ import type { Signatures } from '../../chain/messages.ts'
 import { Snapshots } from '../../chain/snapshots.ts'
 import { createBeaconQueries } from '../read/beacon-queries.ts'
 import { ComputedEpochs } from '../read/computed-epochs.ts'
-import type { EpochSource } from '../read/epoch-reader.ts'
+import { isStatesNotFound, type States } from '../read/epoch-source.ts'
 import type { ExecutionSource } from '../read/execution.ts'
-import { isStatesNotFound } from '../read/states-not-found.ts'
 import type { EpochProcessor } from './epoch-processor.ts'
 import { SegmentProcessor } from './segment-processor.ts'
 
@@ -45,9 +44,8 @@ export interface ComputedProcessorOptions {
   readonly execution?: ExecutionSource | undefined
 }
 
-export interface ComputedProcessor extends EpochProcessor, AsyncDisposable {
-  /** A processor of epochs that are not final, from the same chain process. */
-  openPending(watch: readonly string[]): EpochProcessor
+/** Epochs that are not final come from the same chain process. */
+export interface ComputedProcessor extends EpochProcessor, States {
   /** Of the chain process; undefined while it does not run. */
   readonly pid: number | undefined
 }
@@ -81,11 +79,13 @@ export function createComputedProcessor(
     ...options
   }: ComputedProcessorOptions,
 ): ComputedProcessor {
-  const segmentsOf = (names: readonly string[], summarizesNetwork: boolean) =>
-    new SegmentProcessor({ watch: names, execution, audit: undefined, summarizesNetwork })
-  const segments = segmentsOf(watch, true)
-  const pastSegments = segmentsOf(watch, true)
+  const segmentsOf = (names: readonly string[]) =>
+    new SegmentProcessor({ watch: names, execution, summarizesNetwork: true })
+  const segments = segmentsOf(watch)
+  const pastSegments = segmentsOf(watch)
   let opened: Opened | undefined
+  /** Ends with the last work. */
+  let running: Promise<unknown> = Promise.resolve()
   let pastUsedMs = 0
 
   async function open(signal: AbortSignal): Promise<Opened> {
@@ -112,8 +112,16 @@ export function createComputedProcessor(
     return opened
   }
 
+  /** One work after the other. */
+  function run<T>(signal: AbortSignal, work: (opened: Opened) => Promise<T>): Promise<T> {
+    const result = running.then(() => runAlone(signal, work))
+    running = result.catch(() => {})
+    return result
+  }
+
   /** Repeats the work if the chain process ends. It begins again from a snapshot, and stops if it ends too often. */
-  async function run<T>(signal: AbortSignal, work: (opened: Opened) => Promise<T>): Promise<T> {
+  async function runAlone<T>(signal: AbortSignal, work: (opened: Opened) => Promise<T>): Promise<T> {
+    signal.throwIfAborted()
     const now = await open(signal)
     const [head, past] = [now.head.withSignal(signal), now.past.withSignal(signal)]
     for (;;) {
@@ -144,13 +152,32 @@ export function createComputedProcessor(
     await callerOf(process, 'past').call('unload', undefined)
   }
 
-  /** `isPending`: the epochs need not be final. */
-  const processorOf = (ofHead: SegmentProcessor, isPending: boolean): EpochProcessor => ({
+  /** A state at the start of the epoch before it must be there: a snapshot, one that is held, or one of a node. */
+  async function findFirstReadable(
+    { snapshots, head }: Opened,
+    { from, until }: Range,
+    signal: AbortSignal,
+  ): Promise<number | undefined> {
+    const before = Math.max(0, from - 1)
+    const known = (await snapshots.list()).map(({ epoch }) => epoch)
+    if (head.states.from !== undefined) known.push(head.states.from)
+    if (known.some((epoch) => epoch <= before)) return from
+    const { rules } = await beacon.chain(signal)
+    const checkpoints = createBeaconQueries(beacon, rules, signal)
+    if ((await checkpoints.finalizedEpoch(String(firstSlotAt(rules, before)))) !== undefined) return from
+    const next = Math.min(...known) + 1
+    return next < until ? next : undefined
+  }
+
+  return {
+    get pid() {
+      return opened?.process.pid
+    },
     isOnOtherThread: false,
     chain: (signal) => beacon.chain(signal),
     setWatch: async (names) => {
-      ofHead.setWatch(names)
-      if (!isPending) pastSegments.setWatch(names)
+      segments.setWatch(names)
+      pastSegments.setWatch(names)
     },
     async finalizedEpoch(signal) {
       const { rules } = await beacon.chain(signal)
@@ -162,14 +189,12 @@ export function createComputedProcessor(
       // The epoch before the first one is processed without being stored.
       const first = Math.max(0, request.from - 1)
       return run(signal, async (now) => {
-        const { states } = request.isPast ? now.past : now.head
-        await (isPending ? states.beginBy(first) : states.startAt(first))
-        const epochs = request.isPast ? now.past : isPending ? pendingOf(now.head) : now.head
-        const source = { beacon, records: undefined, accept: () => true, epochs }
+        const epochs = request.isPast ? now.past : now.head
+        await epochs.states.startAt(first)
         if (request.isPast) pastUsedMs = clock.monotonicMs()
         else await releasePast(now)
         const chain = await beacon.chain(signal)
-        return (request.isPast ? pastSegments : ofHead).process(request, source, chain, signal)
+        return (request.isPast ? pastSegments : segments).process(request, epochs, chain, signal)
       })
     },
     async prepareHead(next, finalizedEpoch, signal) {
@@ -190,34 +215,18 @@ export function createComputedProcessor(
         return past.states.requireFinal(until + 1, untilMs)
       }),
     firstReadable: (epochs, signal) => run(signal, (now) => findFirstReadable(now, epochs, signal)),
-    // Only final epochs count, and their states are computed.
-    recordHead: async () => ({ recorded: [], dropped: [], failure: undefined }),
-    describeAnswers: async () => 'no snapshot is older, and no node has a state before them',
-    computeEpochs: async () => ({ is: 'impossible', reason: 'all states are computed from blocks' }),
-  })
-
-  /** A state at the start of the epoch before it must be there: a snapshot, one that is held, or one of a node. */
-  async function findFirstReadable(
-    { snapshots, head }: Opened,
-    { from, until }: Range,
-    signal: AbortSignal,
-  ): Promise<number | undefined> {
-    const before = Math.max(0, from - 1)
-    const known = (await snapshots.list()).map(({ epoch }) => epoch)
-    if (head.states.from !== undefined) known.push(head.states.from)
-    if (known.some((epoch) => epoch <= before)) return from
-    const { rules } = await beacon.chain(signal)
-    const checkpoints = createBeaconQueries(beacon, rules, signal)
-    if ((await checkpoints.finalizedEpoch(String(firstSlotAt(rules, before)))) !== undefined) return from
-    const next = Math.min(...known) + 1
-    return next < until ? next : undefined
-  }
-
-  return {
-    ...processorOf(segments, false),
-    openPending: (names) => processorOf(segmentsOf(names, false), true),
-    get pid() {
-      return opened?.process.pid
+    readFinal: (first, signal, work) =>
+      run(signal, async ({ head }) => {
+        await head.states.startAt(first)
+        return work(head)
+      }),
+    async readPending(first, signal, work) {
+      // Final epochs do not wait for this request.
+      const headSlot = await (await open(signal)).head.states.requestHead(signal)
+      return run(signal, async ({ head }) => {
+        await head.states.beginBy(first)
+        return work(await head.pendingUpTo(headSlot, first))
+      })
     },
     async [Symbol.asyncDispose]() {
       // It only saves time: without it, the next start continues from an older snapshot.
@@ -229,13 +238,3 @@ export function createComputedProcessor(
 }
 
 const jsonOf = (reply: BeaconReply): unknown => (reply.is === 'json' ? reply.body : undefined)
-
-/** The vote rewards of the last epoch are verified when it is final. */
-const pendingOf = (epochs: ComputedEpochs): EpochSource => ({
-  withSignal(signal) {
-    epochs.withSignal(signal)
-    return this
-  },
-  read: (epoch) => epochs.readPending(epoch),
-  readAhead: async () => undefined,
-})

@@ -8,7 +8,7 @@
 // 4. For a slashed validator, a decrease that the replay does not explain counts as earnings, because its later penalty
 //    depends on all validators that were slashed around the same time.
 // 5. A new validator may have less than its deposits: those with an invalid signature are not credited.
-// 6. Any other difference between the replay and the state is unexplained (verify.ts).
+// 6. Any other difference between the replay and the state is unexplained. It is stored and reported as a defect of Tetrad.
 
 import type { Block } from '#sources/beacon/block.ts'
 import { type ConsensusRules, firstSlotAt, isForkFrom } from '#sources/beacon/consensus.ts'
@@ -28,18 +28,8 @@ export interface Earnings {
    * first state to the next one. What nothing explains counts as deposited.
    */
   readonly transfers: Readonly<Record<Transfer, ReadonlyMap<number, number>>>
-  /** Balances when the chain updated effective balances, at the end of the epoch. */
-  readonly balancesAtUpdate: Float64Array
-  /**
-   * By validator, gwei: when a validator becomes compounding, the chain takes its balance above 32 ETH away and puts it
-   * into the queue of deposits. `balancesAtUpdate` is without this excess, but the chain may have taken it after the
-   * update: in the first block of the next epoch, or with the Electra upgrade.
-   */
-  readonly queuedExcess: ReadonlyMap<number, number>
   /** Validators whose balance differs from the replay, with the difference in gwei. */
   readonly unexplained: ReadonlyMap<number, number>
-  /** Both states list their pending queues, so that every deposit is known. */
-  readonly hasPendingQueues: boolean
   /** The effects of the blocks, with the penalties that were taken from sync seats. */
   readonly effectsBetween: readonly BlockEffects[]
 }
@@ -59,23 +49,22 @@ export function computeEarnings(
   const nextEpochSlot = firstSlotAt(rules, epoch + 1)
   const bySlot = new Map(data.blocks.map((block) => [block.slot, block]))
   const blocks = effectsBetween.flatMap(({ slot }) => bySlot.get(slot) ?? [])
-  const hasPendingQueues = atStart.pending !== undefined && atEnd.pending !== undefined
-  const change = atStart.pending && atEnd.pending ? pendingChange(atStart.pending, atEnd.pending) : noChange
+  const change = pendingChange(atStart.pending, atEnd.pending)
   const transfers = new BalanceTransfers(data, blocks, change)
-  const restMin = (validator: number) =>
-    (atEnd.withdrawable[validator] as number) <= epoch + 1 ? 0 : rules.effectiveMax.phase0
-  const replay = new BalanceReplay(atEnd.count, atStart.balance, restMin)
+  const replay = new BalanceReplay(atEnd.count, atStart.balance)
   const slashed = new Set<number>()
   const processEpochEnd = () => {
     transfers.queueExcess(replay)
     replay.applyVoteRewards(voteRewards)
     transfers.applyQueues(replay, rules.increment, slashed)
-    return replay.balance.slice()
   }
-  let balancesAtUpdate: Float64Array | undefined
+  let isEnded = false
   const applied: BlockEffects[] = []
   for (const effects of effectsBetween) {
-    if (effects.slot === nextEpochSlot) balancesAtUpdate = processEpochEnd()
+    if (effects.slot === nextEpochSlot) {
+      processEpochEnd()
+      isEnded = true
+    }
     for (const { validator } of effects.slashed) slashed.add(validator)
     const block = bySlot.get(effects.slot)
     const deducted = block?.bid ? withdrawals.get(effects.slot) : block?.payload
@@ -84,13 +73,12 @@ export function computeEarnings(
     for (const { validator, amount } of blockWithdrawals) addTo(transfers.withdrawn, validator, amount)
     if (block) transfers.deposit(replay, block)
   }
-  balancesAtUpdate ??= processEpochEnd()
+  if (!isEnded) processEpochEnd()
   const { balance, earned } = replay
   const unexplained = new Map<number, number>()
   for (let index = 0; index < atEnd.count; index++) {
     const difference = (atEnd.balance[index] as number) - (balance[index] as number)
     if (difference === 0) continue
-    balancesAtUpdate[index] = (balancesAtUpdate[index] as number) + difference
     if (difference < 0 && atEnd.slashed[index] === 1) earned[index] = (earned[index] as number) + difference
     else if (difference < 0 && index >= atStart.count) addTo(transfers.deposited, index, difference)
     else unexplained.set(index, difference)
@@ -102,15 +90,10 @@ export function computeEarnings(
       withdrawn: transfers.withdrawn,
       consolidated: transfers.consolidated,
     },
-    balancesAtUpdate,
-    queuedExcess: transfers.queuedExcess,
     unexplained,
-    hasPendingQueues,
     effectsBetween: applied,
   }
 }
-
-const noChange: PendingChange = { deposits: [], queued: [], consolidations: [] }
 
 function addTo(sums: Map<number, number>, validator: number, gwei: number): void {
   sums.set(validator, (sums.get(validator) ?? 0) + gwei)
@@ -130,8 +113,6 @@ class BalanceTransfers {
   readonly deposited = new Map<number, number>()
   readonly consolidated = new Map<number, number>()
   readonly withdrawn = new Map<number, number>()
-  /** Gwei by validator, see Earnings. */
-  readonly queuedExcess = new Map<number, number>()
   /** Deposits of blocks, which Electra puts into the queue. */
   readonly #blockDeposits: string[]
 
@@ -157,10 +138,7 @@ class BalanceTransfers {
       const at = this.#blockDeposits.indexOf(`${pubkey} ${gwei}`)
       const validator = this.#indices.get(pubkey)
       if (at >= 0) this.#blockDeposits.splice(at, 1)
-      else if (validator !== undefined) {
-        this.#transfer(replay, this.deposited, validator, 0 - gwei)
-        this.queuedExcess.set(validator, gwei)
-      }
+      else this.#transfer(replay, this.deposited, validator, 0 - gwei)
     }
   }
 
@@ -197,16 +175,11 @@ class BalanceTransfers {
 class BalanceReplay {
   readonly balance: Float64Array
   readonly earned: Float64Array
-  readonly #restMin: (validator: number) => number
-  /** Validators with an unknown deposit that was withdrawn again. Their balance is higher. */
-  readonly #hasUnknownDeposit = new Set<number>()
 
-  /** `restMin`: what a withdrawal leaves at least, in gwei. */
-  constructor(count: number, start: Float64Array, restMin: (validator: number) => number) {
+  constructor(count: number, start: Float64Array) {
     this.balance = new Float64Array(count)
     this.balance.set(start.subarray(0, count))
     this.earned = new Float64Array(count)
-    this.#restMin = restMin
   }
 
   /** Returns the effects with what the sync seats really changed. */
@@ -214,11 +187,8 @@ class BalanceReplay {
     effects: BlockEffects,
     withdrawals: readonly { readonly validator: number; readonly amount: number }[],
   ): BlockEffects {
-    for (const { validator, amount } of withdrawals) {
-      const rest = (this.balance[validator] as number) - amount
-      this.balance[validator] = rest
-      if (rest < this.#restMin(validator)) this.#hasUnknownDeposit.add(validator)
-    }
+    for (const { validator, amount } of withdrawals)
+      this.balance[validator] = (this.balance[validator] as number) - amount
     for (const { validator, penalty } of effects.slashed) this.#earn(validator, penalty)
     this.#earn(effects.proposer, proposerReward(effects))
     const seats = effects.seats.map((seat) => ({ ...seat, gwei: this.#earn(seat.validator, seat.gwei) }))
@@ -239,8 +209,7 @@ class BalanceReplay {
   /** Returns the change of the balance. */
   #earn(index: number, gwei: number): number {
     const before = this.balance[index] as number
-    const isTooLow = before < 0 || this.#hasUnknownDeposit.has(index)
-    const applied = isTooLow ? gwei : Math.max(gwei, 0 - before)
+    const applied = Math.max(gwei, 0 - before)
     this.balance[index] = before + applied
     this.earned[index] = (this.earned[index] as number) + applied
     return applied

@@ -9,12 +9,13 @@ import { openBeacon } from '#sources/beacon/client.ts'
 import { epochAt } from '#sources/beacon/consensus.ts'
 import { openReplay, type Replay, unpackRecording } from '#test/beacon-replay.ts'
 import { openContext } from '#test/context.ts'
+import { bothStates, openStatesOf, readEpoch } from '#test/read-states.ts'
+import { withHead } from '#test/recorded-chain.ts'
 import { storedRows } from '#test/stored-duties.ts'
 import type { Measure } from '#validators/method/measures.ts'
 import { readValidator } from '#validators/registry/registry.ts'
 import { Follower } from '../follow.ts'
 import { withChainTimes } from '../read/chain-identity.ts'
-import { EpochReader } from '../read/epoch-reader.ts'
 import { type Carry, type ProcessedEpoch, processEpoch } from './process-epoch.ts'
 import { Sums } from './sums.ts'
 
@@ -42,8 +43,6 @@ interface TruthBlock {
 }
 
 interface Truth {
-  /** Blocks are also recorded as JSON. */
-  readonly hasJson: boolean
   readonly finalizedEpoch: number
   readonly epochs: readonly TruthEpoch[]
   readonly blocks: readonly TruthBlock[]
@@ -56,10 +55,13 @@ const chains = readdirSync(folder, { withFileTypes: true }).flatMap((entry) =>
 )
 const truthOf = (chain: string): Truth => JSON.parse(unpackRecording(`lodestar/${chain}/truth.json`)) as Truth
 
+const openRecorded = (chain: string): Promise<Replay> =>
+  openReplay({ recording: `lodestar/${chain}`, meddle: withHead(`lodestar/${chain}`) })
+
 const beaconOf = (node: Replay) =>
   openBeacon({ network: 'hoodi', urls: [node.url], timeoutMs: 10_000, clock: systemClock, backoffMs: 1 })
 
-function assertRewards({ voteRewards, carry, votes }: ProcessedEpoch, truth: TruthEpoch): void {
+function assertRewards({ voteRewards, scores, votes }: ProcessedEpoch, truth: TruthEpoch): void {
   const { source, target, head, inactivity, eligible } = voteRewards
   for (const [index, expected] of truth.rewards.entries()) {
     const label = `epoch ${truth.epoch}, validator ${index}`
@@ -67,29 +69,29 @@ function assertRewards({ voteRewards, carry, votes }: ProcessedEpoch, truth: Tru
     const parts = [source, target, head, inactivity].map((part) => part[index] ?? 0)
     assert.deepEqual(parts, expected ?? [0, 0, 0, 0], `${label}: source, target, head, inactivity`)
     assert.equal(votes.timely[index] ?? 0, truth.flags[index], `${label}: timely flags`)
-    assert.equal(carry.scores.get(index) ?? 0, truth.scores[index] ?? 0, `${label}: inactivity score`)
+    assert.equal(scores.get(index) ?? 0, truth.scores[index] ?? 0, `${label}: inactivity score`)
   }
 }
 
 for (const chain of chains) {
   describe(chain, () => {
     const truth = truthOf(chain)
-    for (const ssz of truth.hasJson ? [true, false] : [true]) {
-      test(`rewards, scores, earnings and transfers of each epoch, from ${ssz ? 'SSZ' : 'JSON'}`, async () => {
-        await using node = await openReplay({ recording: `lodestar/${chain}`, ssz })
+    for (const kind of bothStates) {
+      test(`rewards, scores, earnings and transfers of each epoch, with states: ${kind}`, async () => {
+        await using node = await openRecorded(chain)
         const beacon = beaconOf(node)
         const { rules } = await beacon.chain()
-        const reader = new EpochReader(beacon, rules)
+        await using states = openStatesOf(kind, beacon)
         let carry: Carry | undefined
         for (const expected of truth.epochs.slice(0, truth.finalizedEpoch - 1)) {
           const { epoch } = expected
           const sums = new Sums()
-          const processed = processEpoch(rules, await reader.read(epoch), carry, sums)
+          const processed = processEpoch(rules, await readEpoch(states, epoch), carry, sums)
           carry = processed.carry
           assertRewards(processed, expected)
           for (const [index, gwei] of expected.earned.entries())
             assert.equal(sums.columns.earnings[index] ?? 0, gwei, `epoch ${epoch}, validator ${index}: earnings`)
-          assert.deepEqual(processed.unexplainedBalanceChanges, { validators: 0, inGwei: 0, outGwei: 0 })
+          assert.equal(processed.unexplained, undefined)
           const changes = new Map<number, number>()
           for (const [index, gwei] of [...processed.transfers.deposited, ...processed.transfers.consolidated])
             changes.set(index, (changes.get(index) ?? 0) + gwei)
@@ -106,7 +108,7 @@ for (const chain of chains) {
     }
 
     test('the stored sums and the registry', async () => {
-      await using node = await openReplay({ recording: `lodestar/${chain}` })
+      await using node = await openRecorded(chain)
       await using context = await openContext({
         validators: {
           networks: { hoodi: { epochsPerHour: 2, epochsPerDay: 4, beacon: { urls: [node.url], fromEpoch: 0 } } },

@@ -4,16 +4,17 @@ import { test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
 import { openReplay } from '#test/beacon-replay.ts'
-import { EpochReader } from '../read/epoch-reader.ts'
+import { readEpoch } from '#test/read-states.ts'
+import { NodeStates } from '../read/node-states.ts'
 import { processEpoch } from './process-epoch.ts'
 import { Sums } from './sums.ts'
 
 test('a missed proposal misses the mean of the known payments, and an unknown amount if there is none', async () => {
-  await using node = await openReplay({ derived: true })
+  await using node = await openReplay()
   const beacon = openBeacon({ network: 'hoodi', urls: [node.url], timeoutMs: 10_000, clock: systemClock, backoffMs: 1 })
   const { rules } = await beacon.chain()
   // Slot 56, the first of epoch 7, is empty.
-  const data = await new EpochReader(beacon, rules).read(7)
+  const data = await readEpoch(new NodeStates(beacon), 7)
   const missed = data.proposers[0] as number
   const [first, second] = data.blocks
   assert(first && second && first.slot > 56 && !data.blocks.some(({ proposer }) => proposer === missed))

@@ -11,17 +11,13 @@
 import { slashedIn } from '#sources/beacon/block.ts'
 import { type ConsensusRules, epochAt, firstSlotAt } from '#sources/beacon/consensus.ts'
 import { isActiveAt } from '#sources/beacon/validators.ts'
-import type { UnexplainedBalanceChanges } from '#validators/duties/audits.ts'
+import type { UnexplainedChange } from '#validators/duties/unexplained.ts'
 import type { Measure, Transfer } from '#validators/method/measures.ts'
 import type { EpochData, ExecutionRewards } from '../read/epoch.ts'
 import { type BlockEffects, computeEffects, isSlashable, proposerReward } from '../rules/block-effects.ts'
-import { scoresFrom } from '../rules/inactivity-scores.ts'
 import { computeStake, type Stake } from '../rules/stake.ts'
-import { type AcceptDifferences, verifyBalances, verifyRegistry } from '../rules/verify.ts'
-import { computeVoteRewards, type Scores, type VoteRewards } from '../rules/vote-rewards.ts'
+import { computeVoteRewards, scoresFrom, type VoteRewards } from '../rules/vote-rewards.ts'
 import { flag, tallyVotes, type Votes } from '../rules/votes.ts'
-import { findBuilderDifferences } from './builder-differences.ts'
-import { completeWithdrawals } from './complete-withdrawals.ts'
 import { computeEarnings } from './earnings.ts'
 import { findProposals, isEmptyBlock, type Proposal } from './proposals.ts'
 import type { Sums } from './sums.ts'
@@ -31,39 +27,21 @@ export interface Carry {
   readonly epoch: number
   readonly proposerGwei: ReadonlyMap<number, number>
   readonly voteRewards: VoteRewards
-  readonly scores: Scores
   /** Effects of the block in the first slot of the next epoch. */
   readonly effectsOfNextEpochStart: BlockEffects | undefined
-  /** Since Gloas: votes for the block of their own slot. */
-  readonly sameSlot: Votes['sameSlot']
 }
 
 export type ProcessedEpoch = Readonly<ReturnType<typeof processEpoch>>
 
-const acceptNone: AcceptDifferences = () => false
-
-/**
- * Adds the epoch to the sums. Without `before`, only the carry of the result is valid (unless it is epoch 0), and the
- * initial scores are `startScores`. Throws a ContradictionError before the sums change.
- */
-export function processEpoch(
-  rules: ConsensusRules,
-  data: EpochData,
-  before: Carry | undefined,
-  sums: Sums,
-  {
-    startScores = new Map(),
-    accept = acceptNone,
-  }: { startScores?: Scores | undefined; accept?: AcceptDifferences } = {},
-) {
+/** Adds the epoch to the sums. Without `before`, only the carry of the result is valid (unless it is epoch 0). */
+export function processEpoch(rules: ConsensusRules, data: EpochData, before: Carry | undefined, sums: Sums) {
   const { epoch, atStart, atEnd } = data
-  const { stakes, votes, effectsBetween, earnings } = accountForBalances(rules, data, before, accept)
+  const { stakes, votes, effectsBetween, earnings, unexplained } = accountForBalances(rules, data, before)
   const { voteRewards, scores } = computeVoteRewards(rules, votes, {
     stake: stakes[1],
     isSlashed: findSlashed(rules, data, stakes[1]),
     finalizedEpoch: data.finalizedEpoch,
-    // A full state contains the scores; otherwise they are computed from epoch to epoch.
-    scores: atEnd.scores ? scoresFrom(atEnd.scores) : (before?.scores ?? startScores),
+    scores: scoresFrom(atEnd.scores),
   })
   const nextEpochSlot = firstSlotAt(rules, epoch + 1)
   const effects = [
@@ -75,59 +53,51 @@ export function processEpoch(
   sums.ensureCapacity(Math.max(atStart.count, atEnd.count))
   addVotes(sums, votes, voteRewards)
   addBlocks(sums, data, effects, proposals, firstSlotAt(rules, epoch))
-  const { earned, transfers, unexplained } = earnings
+  const { earned, transfers } = earnings
   for (let index = 0; index < earned.length; index++) sums.add('earnings', index, earned[index] as number)
   // Also for validators without duties: a deposit comes before the activation, a full withdrawal after the exit.
   for (const [name, byValidator] of Object.entries(transfers) as [Transfer, ReadonlyMap<number, number>][])
     for (const [index, gwei] of byValidator) sums.add(name, index, gwei)
   markActive(sums, data, epoch)
   const effectsOfNextEpochStart = effectsBetween.find(({ slot }) => slot === nextEpochSlot)
-  const { proposerGwei, sameSlot } = votes
-  const carry: Carry = { epoch, proposerGwei, voteRewards, scores, effectsOfNextEpochStart, sameSlot }
-  const unexplainedBalanceChanges = addUpChanges([...unexplained.values()])
-  return { carry, transfers, unexplainedBalanceChanges, voteRewards, effects, votes, proposals }
+  const carry: Carry = { epoch, proposerGwei: votes.proposerGwei, voteRewards, effectsOfNextEpochStart }
+  return { carry, transfers, unexplained, voteRewards, scores, effects, votes, proposals }
 }
 
-const addUpChanges = (changes: readonly number[]): UnexplainedBalanceChanges => ({
-  validators: changes.length,
-  inGwei: changes.reduce((sum, gwei) => sum + Math.max(0, gwei), 0),
-  outGwei: changes.reduce((sum, gwei) => sum + Math.max(0, 0 - gwei), 0),
-})
+/** Changes that are listed for a report of the defect. */
+const listedMax = 3
+
+/** Undefined: the rules explain all balances. */
+function summarizeUnexplained(epoch: number, changes: ReadonlyMap<number, number>): UnexplainedChange | undefined {
+  if (changes.size === 0) return undefined
+  const gwei = [...changes.values()]
+  return {
+    epoch,
+    validators: changes.size,
+    inGwei: gwei.reduce((sum, change) => sum + Math.max(0, change), 0),
+    outGwei: gwei.reduce((sum, change) => sum + Math.max(0, 0 - change), 0),
+    listed: [...changes].slice(0, listedMax),
+  }
+}
 
 /** An epoch without the data that is only known at the end of the next one. */
 type AccountedEpoch = Omit<EpochData, 'finalizedEpoch' | 'proposers'>
 
 /**
- * Replays all balances of the epoch. Throws a ContradictionError if they differ from the state. This also verifies the vote
- * rewards of the previous epoch (`before`).
+ * Replays all balances of the epoch. What differs from its last state is not explained by the rules: those of this epoch,
+ * and those of the vote rewards of the previous one (`before`).
  */
-export function accountForBalances(
-  rules: ConsensusRules,
-  data: AccountedEpoch,
-  before: Carry | undefined,
-  accept: AcceptDifferences,
-) {
+export function accountForBalances(rules: ConsensusRules, data: AccountedEpoch, before: Carry | undefined) {
   const { epoch, atStart, atEnd } = data
-  verifyRegistry(data)
   const stakes = [computeStake(rules, epoch, atStart), computeStake(rules, epoch + 1, atEnd)] as const
   const votes = tallyVotes(rules, data.committees, data.blocks, stakes, data.parent)
   const gweiOf = (slot: number) => (before?.proposerGwei.get(slot) ?? 0) + (votes.proposerGwei.get(slot) ?? 0)
   const effectsBetween = computeEffectsBetween(rules, data, stakes, gweiOf)
-  const withdrawals = completeWithdrawals(rules, data, effectsBetween)
-  const earnings = computeEarnings(
-    rules,
-    data,
-    epoch > 0 ? before?.voteRewards : undefined,
-    effectsBetween,
-    withdrawals,
-  )
-  // Balances cannot be verified without the carry of the previous epoch.
-  if (before || epoch === 0) {
-    const sameSlot = [before?.sameSlot, votes.sameSlot]
-    const builders = findBuilderDifferences(rules, data, { effectsBetween, withdrawals, sameSlot, stake: stakes[0] })
-    verifyBalances(rules, data, { ...earnings, builders }, accept)
-  }
-  return { stakes, votes, effectsBetween: earnings.effectsBetween, earnings }
+  const voteRewards = epoch > 0 ? before?.voteRewards : undefined
+  const earnings = computeEarnings(rules, data, voteRewards, effectsBetween, data.withdrawals ?? new Map())
+  // Without the carry of the previous epoch, its rewards are not known.
+  const unexplained = before || epoch === 0 ? summarizeUnexplained(epoch, earnings.unexplained) : undefined
+  return { stakes, votes, effectsBetween: earnings.effectsBetween, earnings, unexplained }
 }
 
 /**

@@ -1,33 +1,23 @@
 // What the epoch processor returns for a segment: columns that can be stored. They are transferred between threads, not
 // copied, and released when they have been written.
-import type { AuditLine, UnexplainedChange } from '#validators/duties/audits.ts'
+import type { Range } from '#core/ranges.ts'
 import type { MissedDutyColumns } from '#validators/duties/missed.ts'
 import type { NetworkRows } from '#validators/duties/network-rows.ts'
-import type { ScoreHistory } from '#validators/duties/score-history.ts'
+import type { UnexplainedChange } from '#validators/duties/unexplained.ts'
 import type { WatchedNow } from '#validators/duties/watch-ranges.ts'
 import type { Segment } from '#validators/duties/write.ts'
 import type { RegistryChanges } from '#validators/registry/sync-registry.ts'
 
-export interface SegmentRequest {
-  readonly from: number
-  readonly until: number
-  /** The stored scores of the epochs before `from`. */
-  readonly scores: ScoreHistory
+export interface SegmentRequest extends Range {
   /** Earlier epochs are read while those at the head continue. */
   readonly isPast?: true
 }
 
 export interface ProcessedSegment extends Pick<Segment, 'validator' | 'sums'> {
-  readonly scores: ScoreHistory
   readonly registry: RegistryChanges
   readonly missed: MissedDutyColumns
-  /** Epochs with balance changes that duties do not explain. */
+  /** Epochs with balance changes that the rules do not explain. */
   readonly unexplained: readonly UnexplainedChange[]
-  readonly audits: readonly AuditLine[]
-  /** Contradictions of one node that another node resolved. */
-  readonly settled: readonly string[]
-  /** Nodes that were not compared with the others, and why. Undefined: there is only one node, or nodes are not compared. */
-  readonly notCompared?: readonly string[] | undefined
   /** By slot: the seats of the payload committees in the two epochs after the segment. Undefined: unknown, or before Gloas. */
   readonly payloadSeats: { readonly now: Uint32Array | undefined; readonly next: Uint32Array | undefined }
   /** Undefined: there is no watch list. */

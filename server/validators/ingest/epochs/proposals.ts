@@ -2,9 +2,9 @@
 // whether a builder paid the proposer (docs/methodology.md, "Payloads since Gloas").
 import type { Block } from '#sources/beacon/block.ts'
 import { type ConsensusRules, epochAt } from '#sources/beacon/consensus.ts'
+import { paymentQuorum } from '#sources/beacon/gloas.ts'
 import { type PayloadStatus, payloadStatus } from '#sources/beacon/payload-status.ts'
 import { chainOf, type EpochData } from '../read/epoch.ts'
-import { quorumGwei } from '../replay/replayed-builders.ts'
 import type { Stake } from '../rules/stake.ts'
 import type { Votes } from '../rules/votes.ts'
 
@@ -34,6 +34,12 @@ const isProposerFault = ({ payload, builder }: Proposal): boolean => payload ===
  */
 export const isEmptyBlock = ({ payload }: Pick<Block, 'payload'>, proposal: Proposal | undefined): boolean =>
   proposal ? isProposerFault(proposal) : payload?.transactions === 0
+
+/** How much stake must have voted for a block in its own slot, so that its builder pays although the payload is missing. */
+function quorumGwei({ increment, slotsPerEpoch }: ConsensusRules, activeIncrements: number): bigint {
+  const perSlot = (BigInt(activeIncrements) * BigInt(increment)) / BigInt(slotsPerEpoch)
+  return (perSlot * BigInt(paymentQuorum.numerator)) / BigInt(paymentQuorum.denominator)
+}
 
 /** Of the blocks of the epoch since Gloas. `votes`: those of the epoch. `next`: the stake of the next epoch. */
 export function findProposals(

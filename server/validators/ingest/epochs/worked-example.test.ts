@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { readRules } from '#sources/beacon/consensus.ts'
+import { emptyPendingQueues } from '#sources/beacon/pending.ts'
 import type { Validators } from '#sources/beacon/validators.ts'
 import type { Measure } from '../../method/measures.ts'
 import { computeStake } from '../rules/stake.ts'
@@ -50,6 +51,8 @@ const validators: Validators = {
   activation: column(0),
   exit: column(Number.POSITIVE_INFINITY),
   withdrawable: column(Number.POSITIVE_INFINITY),
+  pending: emptyPendingQueues,
+  scores: column(0),
 }
 
 test('votes and their rewards in the worked example are those of the consensus rules', () => {

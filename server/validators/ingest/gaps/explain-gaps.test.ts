@@ -4,13 +4,12 @@ import { test } from 'node:test'
 import { coverageReport, coverageRoute, recentCoverage } from '#operations/coverage.ts'
 import { storeDiagnoses } from '#operations/doctor.ts'
 import { type Log, silentLog } from '#runtime/log.ts'
+import { BeaconError } from '#sources/beacon/client.ts'
 import { addCoverage } from '#storage/coverage.ts'
 import { openContext, type TestContext, testNowMs } from '#test/context.ts'
 import { ManualClock } from '#test/manual-clock.ts'
 import type { EpochProcessor } from '../epochs/epoch-processor.ts'
 import { Follower } from '../follow.ts'
-import { StatesNotFoundError } from '../read/states-not-found.ts'
-import type { SkippedEpochs } from '../status/ingest-progress.ts'
 import { readGapReasons, storeGapReasons } from './explain-gaps.ts'
 import { createFillGapsSchedule } from './schedule-fill-gaps.ts'
 
@@ -29,56 +28,36 @@ async function openWithGap(): Promise<TestContext> {
   return context
 }
 
-/** Nodes without states, and blocks from which nothing can be computed. */
-function createFailingProcessor() {
-  let attempts = 0
+/** Each attempt fails. */
+function createFailingProcessor(context: TestContext, fail: (from: number) => Error): EpochProcessor {
   const processor: Partial<EpochProcessor> = {
-    processSegment: () => assert.fail(),
-    firstReadable: async () => undefined,
-    describeAnswers: async (epoch) => `node has no state of epoch ${epoch} (status 404)`,
-    computeEpochs: async () => ({ is: 'impossible', reason: `problem ${++attempts}` }),
+    chain: async () => ({ identity: context.settings.validators.networks.mainnet }) as never,
+    firstReadable: async ({ from }) => from,
+    preparePast: async () => true,
+    processSegment: async ({ from }) => {
+      throw fail(from)
+    },
   }
-  return { processor: processor as EpochProcessor, attempts: () => attempts }
+  return processor as EpochProcessor
 }
 
-test('a failed computation is repeated with every attempt to fill the gap, at most 24 times by one process', async () => {
+test('what a node lacks is the reason of the gap', async () => {
   await using context = await openWithGap()
-  const { processor, attempts } = createFailingProcessor()
-  const follower = new Follower(context, 'mainnet', processor)
-  const reasonAfter = async (problem: string) => {
-    assert.equal(await follower.fillGaps(signal), false)
-    const reason = `node has no state of epoch 110 (status 404); ${problem}`
-    assert.deepEqual(await readGapReasons(context.ingest, 'mainnet'), [{ from: 110, until: 120, reason }])
-  }
-  for (let attempt = 1; attempt <= 24; attempt++) await reasonAfter(`problem ${attempt}`)
-  await reasonAfter('problem 24')
-  assert.equal(attempts(), 24)
-})
-
-test('if an attempt fails, the failure is the reason', async () => {
-  await using context = await openWithGap()
-  const { processor } = createFailingProcessor()
-  const failing = { ...processor, firstReadable: () => Promise.reject(new Error('http://10.0.0.8 did not respond')) }
-  await assert.rejects(new Follower(context, 'mainnet', failing).fillGaps(signal), /did not respond/)
-  const [gap] = await readGapReasons(context.ingest, 'mainnet')
-  assert.deepEqual(gap, { from: 110, until: 120, reason: 'http://10.0.0.8 did not respond' })
+  const processor = createFailingProcessor(context, (from) => new BeaconError(`no node has the state of epoch ${from}`))
+  assert.equal(await new Follower(context, 'mainnet', processor).fillGaps(signal), false)
+  const reason = 'no node has the state of epoch 110'
+  assert.deepEqual(await readGapReasons(context.ingest, 'mainnet'), [{ from: 110, until: 120, reason }])
 })
 
 test('a gap that turns out to be unreadable does not keep an earlier one from being filled', async () => {
   await using context = await openWithGap()
   await context.dutiesState.write((tx) => addCoverage(tx, 'duties/mainnet', 112, 115))
   const attempts: number[] = []
-  const missing: Partial<EpochProcessor> = {
-    ...createFailingProcessor().processor,
-    chain: async () => ({ identity: context.settings.validators.networks.mainnet }) as never,
-    firstReadable: async ({ from }) => from,
-    preparePast: async () => true,
-    processSegment: async ({ from }) => {
-      attempts.push(from)
-      throw new StatesNotFoundError('no state before it')
-    },
-  }
-  assert.equal(await new Follower(context, 'mainnet', missing as EpochProcessor).fillGaps(signal), false)
+  const processor = createFailingProcessor(context, (from) => {
+    attempts.push(from)
+    return new BeaconError('no state before it')
+  })
+  assert.equal(await new Follower(context, 'mainnet', processor).fillGaps(signal), false)
   assert.deepEqual(attempts, [115, 110])
   assert.deepEqual(
     (await readGapReasons(context.ingest, 'mainnet')).map(({ from, until }) => [from, until]),
@@ -89,7 +68,7 @@ test('a gap that turns out to be unreadable does not keep an earlier one from be
   )
 })
 
-test('gaps are filled at the start, when a new one is left, every hour, and as long as some can be filled', async () => {
+test('gaps are filled at the start, every hour, and as long as some can be filled', async () => {
   const clock = new ManualClock(testNowMs)
   const warnings: string[] = []
   const log: Log = { ...silentLog, warn: (_, message) => void warnings.push(message), child: () => log }
@@ -104,20 +83,18 @@ test('gaps are filled at the start, when a new one is left, every hour, and as l
     { network: 'mainnet', fillGaps },
     { onStored: () => {}, onEnd: () => {} },
   )
-  const callsAfter = async (waitMs: number, lastGap?: SkippedEpochs) => {
+  const callsAfter = async (waitMs: number) => {
     clock.advance(waitMs)
     const before = calls
-    await fill(lastGap ? { lastGap } : {}, signal)
+    await fill(signal)
     return calls - before
   }
-  const gap = { from: 110, until: 120, finalizedEpoch: 121 }
   const hourMs = 3_600_000
   assert.deepEqual([await callsAfter(0), await callsAfter(hourMs - 1)], [1, 0])
-  assert.deepEqual([await callsAfter(0, gap), await callsAfter(hourMs - 1, gap)], [1, 0])
   mayContinue = true
-  assert.deepEqual([await callsAfter(1, gap), await callsAfter(0, gap), await callsAfter(0, gap)], [1, 1, 1])
+  assert.deepEqual([await callsAfter(1), await callsAfter(0), await callsAfter(0)], [1, 1, 1])
   fails = true
-  assert.deepEqual([await callsAfter(0, gap), await callsAfter(hourMs - 1, gap), await callsAfter(1, gap)], [1, 0, 1])
+  assert.deepEqual([await callsAfter(0), await callsAfter(hourMs - 1), await callsAfter(1)], [1, 0, 1])
   assert.deepEqual(new Set(warnings), new Set(['missing epochs could not be read; retrying in an hour']))
 })
 
@@ -131,7 +108,10 @@ test('the reason is in the coverage report and the doctor, but not in the public
   const findings = await storeDiagnoses(context, 0)
   const { message = '', todo } = findings.find(({ name }) => name === 'network mainnet') ?? {}
   assert(message.startsWith('epochs 110 to 119 are missing, ') && message.endsWith(` old: ${reason}`), message)
-  assert.match(todo ?? '', /^add an archive node to validators\.networks\.mainnet\.beacon\.urls/)
+  assert.match(
+    todo ?? '',
+    /^add a node that has the state and the blocks of these epochs to validators\.networks\.mainnet\.beacon\.urls/,
+  )
   const { body } = await coverageRoute(recentCoverage(context)).read({} as never)
   assert.doesNotMatch(String(body), /10\.0\.0\.7/)
   assert.match(String(body), /"gaps":\[\{"from":110,"until":120\}\]/)

@@ -1,4 +1,4 @@
-// Why missing epochs could not be filled: what each node answered, and why the epochs cannot be computed from blocks.
+// Why missing epochs could not be filled.
 // Shown by `tetrad coverage`, the doctor and the console, and therefore stored.
 import type { Network } from '#api/contract/wire/validators.ts'
 import type { Range } from '#core/ranges.ts'
@@ -38,6 +38,6 @@ export const readGapReasons = (state: StateReader, network: Network): Promise<Ga
 export const findGapReason = (reasons: readonly GapReason[], { from, until }: Range): string | undefined =>
   reasons.find((known) => known.from < until && known.until > from)?.reason
 
-/** The server tries to read missing epochs every hour, so a node that has their states is all that is needed. */
+/** The server tries to read missing epochs every hour. */
 export const missingTodo = (network: string): string =>
-  `add an archive node to validators.networks.${network}.beacon.urls and restart; the server then reads the missing epochs`
+  `add a node that has the state and the blocks of these epochs to validators.networks.${network}.beacon.urls and restart; the server then reads them`

@@ -4,39 +4,14 @@
 import type { Network } from '#api/contract/wire/validators.ts'
 import { countIn, type Range } from '#core/ranges.ts'
 import { BeaconError } from '#sources/beacon/client.ts'
-import type { ScoreHistory } from '../../duties/score-history.ts'
 import { hasLeft, keptThrough } from '../../duties/watch-ranges.ts'
 import { releaseBuffers, segmentColumns } from '../epochs/processed-segment.ts'
-import { isStatesNotFound } from '../read/states-not-found.ts'
-import {
-  commitSegments,
-  coverageEnd,
-  type IngestSource,
-  mergeAllDays,
-  prepareIngest,
-  segmentEnd,
-} from '../write/ingest-source.ts'
+import { commitSegments, type IngestSource, mergeAllDays, prepareIngest, segmentEnd } from '../write/ingest-source.ts'
 import { omitsStored } from '../write/pick-validators.ts'
 import { missingEpochs } from './find-gaps.ts'
 
 /** Reports after each segment how many epochs are left to read. */
 export type OnStep = (left: number) => void
-
-/** Returns which states no node has. Undefined: the epochs were stored. */
-export async function fillUnlessNotFound(
-  source: IngestSource,
-  epochs: Range,
-  signal: AbortSignal,
-  onStep: OnStep,
-): Promise<string | undefined> {
-  try {
-    await fillEpochs(source, epochs, signal, onStep)
-    return undefined
-  } catch (error) {
-    if (!isStatesNotFound(error)) throw error
-    return error.message
-  }
-}
 
 /** Reads the missing epochs of a range. Reports after each segment how many are left. Returns how many were read. */
 export async function fillEpochs(
@@ -52,19 +27,16 @@ export async function fillEpochs(
   const all = countIn(missing)
   let left = all
   for (const gap of missing) {
-    let scores: ScoreHistory = new Map()
     for (let from = gap.from; from < gap.until && !signal.aborted; ) {
       const range = { from, until: segmentEnd(time, from, gap.until) }
-      const segment = await processor.processSegment({ ...range, scores, isPast: true }, signal)
+      const segment = await processor.processSegment({ ...range, isPast: true }, signal)
       // The list may have changed since the last epoch was stored with it.
       if (omitsStored(segment, await keptThrough(context.duties, network, range))) throw validatorsHaveLeft(network)
       await commitSegments(source, [{ epochs: range, segment }])
       releaseBuffers(segmentColumns(segment))
-      scores = segment.scores
       from = range.until
       left -= range.until - range.from
       onStep(left)
-      await source.recordHead(await coverageEnd(source), signal)
     }
   }
   await mergeAllDays(source, signal)

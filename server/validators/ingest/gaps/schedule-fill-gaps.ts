@@ -1,8 +1,7 @@
-// When a running server fills gaps (fill-gaps.ts): at the start, when a new gap is left, and then every hour.
+// When a running server fills gaps (fill-gaps.ts): at the start, and then every hour.
 import { errorMessage } from '#core/error-message.ts'
 import type { ValidatorsContext } from '../../context.ts'
 import type { Follower } from '../follow.ts'
-import type { IngestProgress, SkippedEpochs } from '../status/ingest-progress.ts'
 
 /** Missing epochs are tried again after this time: a node may have them by then. */
 const fillEveryMs = 3_600_000
@@ -15,13 +14,11 @@ export function createFillGapsSchedule(
   { clock, log }: Pick<ValidatorsContext, 'clock' | 'log'>,
   follower: Pick<Follower, 'network' | 'fillGaps'>,
   { onStored, onEnd }: { readonly onStored: (left: number) => void; readonly onEnd: () => void },
-): (progress: Pick<IngestProgress, 'lastGap'>, signal: AbortSignal) => Promise<void> {
+): (signal: AbortSignal) => Promise<void> {
   const { network } = follower
   let dueMs = clock.monotonicMs()
-  let knownGap: SkippedEpochs | undefined
-  return async ({ lastGap }, signal) => {
-    if (clock.monotonicMs() < dueMs && lastGap === knownGap) return
-    knownGap = lastGap
+  return async (signal) => {
+    if (clock.monotonicMs() < dueMs) return
     let mayContinue = false
     try {
       mayContinue = await follower.fillGaps(signal, (left) => {

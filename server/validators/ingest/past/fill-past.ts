@@ -18,7 +18,7 @@ import { plainTime, segmentAt } from '../../duties/layout.ts'
 import { updateDuties } from '../../duties/store.ts'
 import { everyone, keptThrough, missingPast } from '../../duties/watch-ranges.ts'
 import { type ProcessedSegment, releaseBuffers, segmentBuffers, segmentColumns } from '../epochs/processed-segment.ts'
-import { isStatesNotFound } from '../read/states-not-found.ts'
+import { isStatesNotFound } from '../read/epoch-source.ts'
 import { type IngestSource, mergeAllDays, prepareIngest, toCommitSegment } from '../write/ingest-source.ts'
 import { pickValidators } from '../write/pick-validators.ts'
 
@@ -107,7 +107,6 @@ export async function fillPast(source: IngestSource, after: number, signal: Abor
   return { is: 'read', epochs: range, validators: added.length, left }
 }
 
-/** During an inactivity leak, epochs can only be verified on their own if the node returns full states. */
 async function processSegment(
   { processor }: IngestSource,
   range: Range,
@@ -115,7 +114,7 @@ async function processSegment(
 ): Promise<ProcessedSegment | PastStep> {
   try {
     if (!(await processor.preparePast(range, signal))) return { is: 'computing', epochs: range }
-    return await processor.processSegment({ ...range, scores: new Map(), isPast: true }, signal)
+    return await processor.processSegment({ ...range, isPast: true }, signal)
   } catch (error) {
     if (isStatesNotFound(error)) return { is: 'unreadable', epochs: range }
     // By name: errors of other threads lose their class.

@@ -8,6 +8,7 @@ import { openReplay, type ReplayOptions } from '#test/beacon-replay.ts'
 import { gloasRecording, gloasTruth, skipWithoutGloas } from '#test/gloas-recording.ts'
 import { seatsOf } from '../epochs/payload-seats.ts'
 import { createBeaconQueries } from '../read/beacon-queries.ts'
+import { NodeBlocks } from '../read/node-blocks.ts'
 import { type CurrentDuties, createCurrentDutiesReader, type KnownSeats } from './current-duties.ts'
 
 const { signal } = new AbortController()
@@ -26,9 +27,9 @@ async function readDuties(
   const queries = createBeaconQueries(node, rules, signal)
   const all: CurrentDuties[] = []
   for (const epoch of epochs) {
-    const head = await queries.header(firstSlotAt(rules, epoch))
+    const from = Math.max(1, firstSlotAt(rules, epoch - 1))
+    const blocks = await new NodeBlocks().read(queries, from, firstSlotAt(rules, epoch) + 1)
     const state = await queries.state(firstSlotAt(rules, epoch - 1))
-    assert(head)
     const seats = new Map<number, Uint32Array>()
     for (const [at, position] of [
       [epoch - 1, 'now'],
@@ -37,7 +38,7 @@ async function readDuties(
       const known = seatsOf(rules, state?.validators.payloads, position)
       if (known && knowsSeats) seats.set(at, known)
     }
-    all.push(await createCurrentDutiesReader(node, rules)(head, watched, seats satisfies KnownSeats, signal))
+    all.push(await createCurrentDutiesReader(node, rules)(blocks, watched, seats satisfies KnownSeats, signal))
   }
   return all
 }

@@ -2,17 +2,15 @@
 // attestations the blocks so far include, upcoming proposals, the sync committee, and since Gloas proposed blocks and
 // payload committees.
 //
-// 1. Blocks and committees are kept while the head moves along one chain. A new block costs one request. After a
-//    reorganization everything is read again.
+// 1. Committees are kept while the head moves along one chain. After a reorganization they are requested again.
 // 2. A vote of the previous or the current epoch that no block includes yet can still be included later.
 import { type Block, hasBit } from '#sources/beacon/block.ts'
-import { type Beacon, BeaconError } from '#sources/beacon/client.ts'
+import { type Beacon, BeaconError, ServerStatusError } from '#sources/beacon/client.ts'
 import type { Committees } from '#sources/beacon/committees.ts'
 import { type ConsensusRules, epochAt, firstSlotAt } from '#sources/beacon/consensus.ts'
 import { type PayloadStatus, payloadStatus } from '#sources/beacon/payload-status.ts'
 import { dueMs } from '#sources/beacon/slot-timing.ts'
-import { type BeaconQueries, type BlockHeader, createBeaconQueries } from '../read/beacon-queries.ts'
-import { StateSearch } from '../read/states-not-found.ts'
+import { type BeaconQueries, createBeaconQueries } from '../read/beacon-queries.ts'
 import { findPayloadVotes, type PayloadVote } from '../rules/payload-votes.ts'
 import { membersOf } from '../rules/votes.ts'
 
@@ -70,35 +68,22 @@ export interface CurrentBlock {
 /** By epoch and slot: the seats of payload committees, as far as they are known. */
 export type KnownSeats = ReadonlyMap<number, Uint32Array>
 
-/** `validators`: whose duties to return; undefined: all. */
+/** `blocks`: the chain up to the newest one. `validators`: whose duties to return; undefined: all. */
 export type ReadCurrentDuties = (
-  head: BlockHeader,
+  blocks: readonly Block[],
   validators: ReadonlySet<number> | undefined,
   seats: KnownSeats,
   signal: AbortSignal,
 ) => Promise<CurrentDuties>
 
 export function createCurrentDutiesReader(node: Beacon, rules: ConsensusRules): ReadCurrentDuties {
-  /** The canonical chain from the first slot of the previous epoch on. */
-  let blocks: readonly Block[] = []
+  /** Of the last call: a block after it does not change its duties. */
+  let lastRoot: string | undefined
   const committeesByEpoch = new Map<number, Committees>()
   const proposersByEpoch = new Map<number, Int32Array>()
   const syncCommittees = new Map<number, Uint32Array>()
   const payloadDutiesByEpoch = new Map<number, ReadonlyMap<number, number>>()
   const caches = [committeesByEpoch, proposersByEpoch, syncCommittees, payloadDutiesByEpoch]
-
-  async function readBlocks(queries: BeaconQueries, head: BlockHeader, epoch: number): Promise<void> {
-    const first = Math.max(1, firstSlotAt(rules, epoch - 1))
-    const known = blocks
-    blocks = []
-    const last = known.at(-1)
-    // Only blocks from the first slot on are kept. If there were others since the last one, the links would show it.
-    const extended = last && (await extendChain(queries, known, Math.max(last.slot + 1, first), head))
-    if (!extended) for (const cache of caches) cache.clear()
-    const chain = extended ?? (await extendChain(queries, [], first, head))
-    if (!chain) throw new BeaconError('the chain was reorganized while its newest blocks were read')
-    blocks = chain.filter(({ slot }) => slot >= first)
-  }
 
   /**
    * Those of an epoch whose seats are not known. The node lists slots, but not seats. Before the fork, it may fail for the
@@ -108,10 +93,11 @@ export function createCurrentDutiesReader(node: Beacon, rules: ConsensusRules): 
     queries: BeaconQueries,
     epoch: number,
     validators: ReadonlySet<number> | undefined,
+    blocks: readonly Block[],
   ): Promise<PayloadVote[]> {
     const members = validators ?? new Set(committeesByEpoch.get(epoch)?.members.flatMap((list) => [...list]))
     if (members.size === 0) return []
-    const request = () => new StateSearch().result(queries.payloadDuties(epoch, [...members]))
+    const request = () => queries.payloadDuties(epoch, [...members]).catch(ignoreStatus500)
     const duties = await remember(payloadDutiesByEpoch, epoch, request)
     const slots = new Set(blocks.map(({ slot }) => slot))
     return [...(duties ?? [])].map(([validator, slot]) => ({
@@ -120,10 +106,15 @@ export function createCurrentDutiesReader(node: Beacon, rules: ConsensusRules): 
     }))
   }
 
-  return async (head, validators, seats, signal) => {
+  return async (chain, validators, seats, signal) => {
     const queries = createBeaconQueries(node, rules, signal)
+    const head = chain.at(-1)
+    if (!head) throw new BeaconError('the newest block is not known')
     const epoch = epochAt(rules, head.slot)
-    await readBlocks(queries, head, epoch)
+    const blocks = chain.filter(({ slot }) => slot >= Math.max(1, firstSlotAt(rules, epoch - 1)))
+    // After a reorganization, duties may be others.
+    if (!chain.some(({ root }) => root === lastRoot)) for (const cache of caches) cache.clear()
+    lastRoot = head.root
     for (const cache of caches) for (const known of cache.keys()) if (known < epoch - 1) cache.delete(known)
     const epochs: AttestationDuties[] = []
     for (const at of [epoch - 1, epoch, epoch + 1]) {
@@ -146,7 +137,7 @@ export function createCurrentDutiesReader(node: Beacon, rules: ConsensusRules): 
       const known = seats.get(at)
       const found = known
         ? findPayloadVotes(rules, firstSlotAt(rules, at), known, blocks)
-        : await requestPayloadVotes(queries, at, validators)
+        : await requestPayloadVotes(queries, at, validators, blocks)
       for (const duty of found.filter(({ validator }) => isWanted(validator))) {
         const { validator, slot, vote } = duty
         const state = stateOf(duty, head.slot, known !== undefined)
@@ -235,22 +226,8 @@ function includedSlots(epoch: number, blocks: readonly Block[], committees: Comm
   return slots
 }
 
-/** The blocks with those from a slot up to the head; undefined if they are not one chain. */
-async function extendChain(
-  queries: BeaconQueries,
-  blocks: readonly Block[],
-  from: number,
-  head: BlockHeader,
-): Promise<readonly Block[] | undefined> {
-  const chain = [...blocks]
-  for (let slot = from; slot <= head.slot; slot++) {
-    const block = await queries.block(slot)
-    if (!block) continue
-    const before = chain.at(-1)
-    if (before && before.root !== block.parentRoot) return undefined
-    chain.push(block)
-  }
-  return chain.at(-1)?.root === head.root ? chain : undefined
+function ignoreStatus500(error: unknown): undefined {
+  if (!(error instanceof ServerStatusError)) throw error
 }
 
 const filterKeys = <T>(map: ReadonlyMap<number, T>, isKept: (key: number) => boolean): ReadonlyMap<number, T> =>

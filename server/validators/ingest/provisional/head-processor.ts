@@ -1,6 +1,5 @@
 // Computes the epochs between the stored ones and the head of the chain, which are not final yet
-// (behaviour/validators.md#provisional-figures). It has its own connections and readers, so that the finalized epochs
-// are read as without it. In a server it runs on the thread that processes epochs.
+// (behaviour/validators.md#provisional-figures). In a server it runs on the thread that processes epochs.
 //
 // 1. An epoch can be computed when the head is two epochs later: votes are in the blocks of an epoch and of the next
 //    one, and their rewards depend on the checkpoint after both.
@@ -8,18 +7,16 @@
 //    all figures of the epoch: since Gloas, a block decides whether the payload of its parent is part of the chain, and
 //    the parent may be of an earlier epoch. After a reorganization, epochs with another anchor are computed again.
 // 3. One node is read at a time. Nodes may have different heads, which is no contradiction.
-import { type Beacon, BeaconError } from '#sources/beacon/client.ts'
+import type { Block } from '#sources/beacon/block.ts'
+import { type Beacon, BeaconError, type SingleBeacon } from '#sources/beacon/client.ts'
 import { type ConsensusRules, epochAt, firstSlotAt, readableUntil } from '#sources/beacon/consensus.ts'
+import type { Chain } from '#sources/beacon/endpoint.ts'
 import type { MissedDutyColumns } from '../../duties/missed.ts'
-import type { ScoreHistory } from '../../duties/score-history.ts'
 import { packFigures } from '../../duties/stage.ts'
 import type { RegistryChanges } from '../../registry/sync-registry.ts'
-import { createEpochProcessor, type EpochProcessor } from '../epochs/epoch-processor.ts'
-import { type BlockHeader, createBeaconQueries } from '../read/beacon-queries.ts'
-import { BlockSearch } from '../read/block-search.ts'
+import { SegmentProcessor } from '../epochs/segment-processor.ts'
+import type { PendingEpochs, States } from '../read/epoch-source.ts'
 import type { ExecutionSource } from '../read/execution.ts'
-import { healthyFirst } from '../read/head-recorder.ts'
-import type { StateRecords } from '../read/state-records.ts'
 import { type CurrentDuties, createCurrentDutiesReader, type ReadCurrentDuties } from './current-duties.ts'
 
 /** One epoch that is not final. Plain values, because it is sent to another thread. */
@@ -39,8 +36,6 @@ export interface ProvisionalEpoch {
 export interface HeadRequest {
   /** The first epoch that is not stored. */
   readonly next: number
-  /** The stored scores of the epochs before it. */
-  readonly scores: ScoreHistory
 }
 
 /** What is known at the head of the chain. */
@@ -58,9 +53,8 @@ export interface HeadProcessor {
 export interface HeadProcessorOptions {
   readonly watch: readonly string[]
   readonly execution: ExecutionSource | undefined
-  readonly records: StateRecords | undefined
-  /** Undefined: epochs are read from the nodes and the records. */
-  readonly openPending?: (watch: readonly string[]) => EpochProcessor
+  /** The states of one node. */
+  readonly statesOf: (node: Beacon) => States
   /** If the chain does not finalize for long, only this many of the newest epochs are computed. */
   readonly epochsMax?: number
 }
@@ -80,33 +74,46 @@ export function createHeadProcessor(beacon: Beacon, initialOptions: HeadProcesso
     | { readonly node: Beacon; readonly rules: ConsensusRules; readonly read: ReadCurrentDuties }
     | undefined
   /** Continues after the last epoch, as long as the anchor of that epoch is canonical. */
-  let active: { readonly node: Beacon; readonly processor: EpochProcessor } | undefined
+  let active: { readonly node: Beacon; readonly segments: SegmentProcessor } | undefined
   /** The last successful run: head, first epoch and result. */
   let lastRun: { readonly root: string; readonly next: number; readonly view: HeadView } | undefined
+  const states = new Map(nodes.map(({ beacon: node }) => [node, options.statesOf(node)]))
 
-  async function processFrom(node: Beacon, { next, scores }: HeadRequest, signal: AbortSignal): Promise<HeadView> {
-    const { rules } = await node.chain(signal)
-    const queries = createBeaconQueries(node, rules, signal)
-    const head = await queries.head()
-    if (!head) throw new BeaconError('the node did not return its newest block')
-    if (lastRun?.root === head.root && lastRun.next === next) return lastRun.view
-    const search = new BlockSearch({ queries, rules })
-    const anchorOf = async (epoch: number) => (await search.findFrom(firstSlotAt(rules, epoch + 2)))?.root
+  async function processFrom(node: Beacon, request: HeadRequest, signal: AbortSignal): Promise<HeadView> {
+    const chain = await node.chain(signal)
+    const first = Math.max(0, request.next - 1)
+    const work = (epochs: PendingEpochs) => processEpochs(node, chain, epochs, request, signal)
+    const { blocks, isNew } = await (states.get(node) as States).readPending(first, signal, work)
+    const head = blocks.at(-1)
+    if (!head) throw new BeaconError('the node has no block since the last stored epoch')
+    if (!isNew && lastRun) return lastRun.view
+    const view = { epochs: current, duties: await readDuties(node, chain.rules, blocks, signal) }
+    lastRun = { root: head.root, next: request.next, view }
+    return view
+  }
+
+  /** Returns the blocks up to the newest one. */
+  async function processEpochs(
+    node: Beacon,
+    chain: Chain,
+    epochs: PendingEpochs,
+    { next }: HeadRequest,
+    signal: AbortSignal,
+  ): Promise<{ readonly blocks: readonly Block[]; readonly isNew: boolean }> {
+    const { rules } = chain
+    const blocks = epochs.blocksFrom(0)
+    const head = blocks.at(-1)
+    if (!head || (lastRun?.root === head.root && lastRun.next === next)) return { blocks, isNew: false }
+    const anchorOf = (epoch: number) => blocks.find(({ slot }) => slot >= firstSlotAt(rules, epoch + 2))?.root
     const until = Math.min(epochAt(rules, head.slot) - 1, readableUntil(rules))
     const from = Math.max(next, until - (options.epochsMax ?? epochsMaxDefault))
-    await dropOutdated(from, until, anchorOf)
+    dropOutdated(from, until, anchorOf)
     if (active?.node !== node) active = undefined
     for (let epoch = (current.at(-1)?.epoch ?? from - 1) + 1; epoch < until; epoch++) {
-      const anchor = await anchorOf(epoch)
+      const anchor = anchorOf(epoch)
       if (anchor === undefined) throw new BeaconError(`the node has no block from epoch ${epoch + 2} on`)
-      active ??= {
-        node,
-        processor:
-          options.openPending?.(options.watch) ?? createEpochProcessor(node, { ...options, summarizesNetwork: false }),
-      }
-      const segment = await active.processor.processSegment({ from: epoch, until: epoch + 1, scores }, signal)
-      if ((await anchorOf(epoch)) !== anchor)
-        throw new BeaconError(`the chain was reorganized while epoch ${epoch} was read`)
+      active ??= { node, segments: new SegmentProcessor({ ...options, summarizesNetwork: false }) }
+      const segment = await active.segments.process({ from: epoch, until: epoch + 1 }, epochs, chain, signal)
       const { missed, registry, watched, payloadSeats } = segment
       seats.clear()
       if (payloadSeats.now) seats.set(epoch + 1, payloadSeats.now)
@@ -114,26 +121,25 @@ export function createHeadProcessor(beacon: Beacon, initialOptions: HeadProcesso
       const figures = packFigures(segment)
       current = [...current, { epoch, anchor, figures, missed, registry, watched: watched?.validators }]
     }
-    const view = { epochs: current, duties: await readDuties(node, rules, head, signal) }
-    lastRun = { root: head.root, next, view }
-    return view
+    return { blocks, isNew: true }
   }
 
   /** A failure does not affect the provisional epochs. */
   async function readDuties(
     node: Beacon,
     rules: ConsensusRules,
-    head: BlockHeader,
+    blocks: readonly Block[],
     signal: AbortSignal,
   ): Promise<CurrentDuties | undefined> {
     const newest = current.at(-1)
+    const head = blocks.at(-1) as Block
     // The blocks and duties of an unknown fork cannot be read.
-    if (!newest || epochAt(rules, head.slot) >= readableUntil(rules)) return undefined
+    if (!newest || epochAt(rules, head.slot) > readableUntil(rules)) return undefined
     // A fork may be scheduled while the server runs.
     if (dutiesReader?.node !== node || dutiesReader.rules !== rules)
       dutiesReader = { node, rules, read: createCurrentDutiesReader(node, rules) }
     try {
-      return await dutiesReader.read(head, newest.watched && new Set(newest.watched), seats, signal)
+      return await dutiesReader.read(blocks, newest.watched && new Set(newest.watched), seats, signal)
     } catch (error) {
       signal.throwIfAborted()
       dutiesReader = undefined
@@ -143,17 +149,11 @@ export function createHeadProcessor(beacon: Beacon, initialOptions: HeadProcesso
   }
 
   /** Drops epochs that are stored by now, and those that are no longer on the canonical chain. */
-  async function dropOutdated(
-    from: number,
-    until: number,
-    anchorOf: (epoch: number) => Promise<string | undefined>,
-  ): Promise<void> {
+  function dropOutdated(from: number, until: number, anchorOf: (epoch: number) => string | undefined): void {
     const kept: ProvisionalEpoch[] = []
-    const isCanonical = async ({ epoch, anchor }: ProvisionalEpoch) =>
-      epoch < until && (await anchorOf(epoch)) === anchor
     for (const entry of current) {
       if (entry.epoch < from) continue
-      if (!(await isCanonical(entry))) break
+      if (entry.epoch >= until || anchorOf(entry.epoch) !== entry.anchor) break
       kept.push(entry)
     }
     // Without its last epoch, the processor has data of another chain, or has to start elsewhere.
@@ -189,3 +189,10 @@ export function createHeadProcessor(beacon: Beacon, initialOptions: HeadProcesso
     },
   }
 }
+
+/** Nodes without an error come first, so that one that hangs does not delay every call. */
+const healthyFirst = (nodes: readonly SingleBeacon[]): Beacon[] =>
+  nodes
+    .map(({ beacon }) => ({ beacon, hasFailed: beacon.health().some(({ lastError }) => lastError !== undefined) }))
+    .sort((a, b) => Number(a.hasFailed) - Number(b.hasFailed))
+    .map(({ beacon }) => beacon)

@@ -5,7 +5,6 @@ import { errorMessage } from '#core/error-message.ts'
 import { hasWatchList, networkSettings } from '#runtime/settings/validators.ts'
 import type { ValidatorsContext } from '../../context.ts'
 import { coveredEpochs } from '../../duties/coverage.ts'
-import { readScores } from '../../duties/score-history.ts'
 import type { HeadProcessor } from './head-processor.ts'
 
 /** Without a watch list, larger networks have no provisional epochs: their figures would take too much memory. */
@@ -45,8 +44,7 @@ export function createProvisionalFollower(context: FollowerContext, network: Net
         return fail(`${limit}; set validators.networks.${network}.watch`)
       }
       try {
-        const scores = await readScores(duties, network)
-        validators.provisional.set(network, await processor.process({ next, scores }, signal))
+        validators.provisional.set(network, await processor.process({ next }, signal))
         problem = undefined
       } catch (error) {
         signal.throwIfAborted()

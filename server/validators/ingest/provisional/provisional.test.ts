@@ -6,18 +6,15 @@ import { test } from 'node:test'
 import type { ExplainedDay } from '#api/contract/wire/validators-explain.ts'
 import { chainDays, type Epoch } from '#core/chain-time.ts'
 import { systemClock } from '#runtime/clock.ts'
-import { openNode } from '#simulator/beacon/node.ts'
-import type { NodeProfile } from '#simulator/beacon/node-profile.ts'
 import { gloasFrom } from '#simulator/beacon/plan.ts'
 import { type Branch, Simulation } from '#simulator/beacon/simulate.ts'
 import { Truth } from '#simulator/beacon/truth.ts'
-import { openBeacon } from '#sources/beacon/client.ts'
+import { type Beacon, openBeacon } from '#sources/beacon/client.ts'
 import { type Alteration, jsonAt, openAlteringProxy } from '#test/altering-proxy.ts'
 import { openNodeOfRun } from '#test/client-of-run.ts'
 import { openContext, settingsWith, type TestContext } from '#test/context.ts'
 import { openFollower } from '#test/open-follower.ts'
 import { MovingHead } from '#test/simulator/moving-head.ts'
-import { profiles } from '#test/simulator/profiles.ts'
 import { type CompletedNetwork, simulateNetwork } from '#test/simulator/simulate-network.ts'
 import { truthMeasures } from '#test/truth-measures.ts'
 import { callHandler, register } from '#test/validators-world.ts'
@@ -33,8 +30,9 @@ import { measures } from '../../method/measures.ts'
 import { readValidator } from '../../registry/registry.ts'
 import { provisionalRows } from '../../requests/provisional-epochs.ts'
 import { withChainTimes } from '../read/chain-identity.ts'
+import { NodeStates } from '../read/node-states.ts'
 import { startBeacon } from '../start.ts'
-import { openHeadProcessor } from '../thread/open-processors.ts'
+import { openLocalProcessors } from '../thread/open-processors.ts'
 import { readProcessorStart } from '../thread/read-processor-start.ts'
 import {
   createHeadProcessor,
@@ -58,14 +56,13 @@ interface Options {
   readonly showProvisional?: boolean
   readonly headSlot: number
   /** Default: an archive node of the client of this run. */
-  readonly profile?: NodeProfile
 }
 
 /** A server's ingest of one network; each `step` is one poll. */
-async function openWorld(chain: CompletedNetwork, { branches = [], headSlot, profile, ...changes }: Options) {
+async function openWorld(chain: CompletedNetwork, { branches = [], headSlot, ...changes }: Options) {
   await using cleanup = new AsyncDisposableStack()
   const network = new MovingHead(chain, { headSlot, branches })
-  const node = cleanup.use(await (profile ? openNode(network, { profile }) : openNodeOfRun(network)))
+  const node = cleanup.use(await openNodeOfRun(network))
   const plain = cleanup.use(await openContext())
   const beacon = { urls: [node.url], fromEpoch: 0 }
   const hoodi = { epochsPerHour: 2, epochsPerDay: 4, beacon, showProvisional: true, ...changes }
@@ -74,7 +71,7 @@ async function openWorld(chain: CompletedNetwork, { branches = [], headSlot, pro
   const context: TestContext = { ...plain, settings }
   const follower = await openFollower({ ...context, clock: systemClock }, 'hoodi', plain.dir)
   const start = await readProcessorStart(context, 'hoodi', plain.dir)
-  const head = openHeadProcessor(start, systemClock)
+  const head = openLocalProcessors(start, systemClock).head
   const provisional = createProvisionalFollower(context, 'hoodi', head)
   const resources = cleanup.move()
   return {
@@ -135,18 +132,6 @@ test('figures of epochs that are not final equal those of the chain, and the sto
     await assertFigures(world, world.chain.truth, head - 1)
     world.network.advance(slotsPerEpoch)
   }
-})
-
-test('a node that deletes states at finality is enough', async () => {
-  const chain = simulate('provisional/pruned', 16)
-  const profile = profiles.lighthouse
-  await using world = await openWorld(chain, { headSlot: slotsPerEpoch, profile })
-  for (let head = 1; head < 14; head++) {
-    await world.step()
-    if (head > 5) assert.equal(world.shown().at(-1)?.epoch, head - 2)
-    world.network.advance(slotsPerEpoch)
-  }
-  await assertFigures(world, chain.truth, 12)
 })
 
 /** The figures of the chain that a branch belongs to. */
@@ -469,7 +454,7 @@ test('without provisional data, current duties are not known', async () => {
 
 const processorOn = (url: string, epochsMax?: number): LocalHeadProcessor => {
   const beacon = openBeacon({ network: 'hoodi', urls: [url], timeoutMs: 10_000, clock: systemClock, backoffMs: 1 })
-  const options = { watch: [], execution: undefined, records: undefined }
+  const options = { watch: [], execution: undefined, statesOf: (node: Beacon) => new NodeStates(node) }
   return createHeadProcessor(beacon, epochsMax === undefined ? options : { ...options, epochsMax })
 }
 
@@ -477,7 +462,7 @@ test('only the newest epochs are computed if many are not final', async () => {
   const network = new MovingHead(simulate('provisional/limit', 16), { headSlot: 12 * slotsPerEpoch })
   await using node = await openNodeOfRun(network)
   const processor = processorOn(node.url, 3)
-  const request = { next: 2, scores: new Map() }
+  const request = { next: 2 }
   assert.deepEqual(epochsOf((await processor.process(request, signal)).epochs), [8, 9, 10])
   network.advance(slotsPerEpoch)
   assert.deepEqual(epochsOf((await processor.process(request, signal)).epochs), [9, 10, 11])
@@ -490,12 +475,12 @@ test('epochs and duties from an unknown fork on are not read', async () => {
   const schedule = jsonAt<object>(/\/config\/spec$/, (spec) => ({ ...spec, HEZE_FORK_EPOCH: String(fork) }))
   await using proxy = await openAlteringProxy(node.url, schedule)
   const processor = processorOn(proxy.url)
-  const process = () => processor.process({ next: 6, scores: new Map() }, signal)
+  const process = () => processor.process({ next: 6 }, signal)
   const before = await process()
   assert.deepEqual([epochsOf(before.epochs), before.duties?.headSlot], [[6, 7], (fork - 2) * slotsPerEpoch])
   network.advance(3 * slotsPerEpoch)
   const after = await process()
-  assert.deepEqual([epochsOf(after.epochs), after.duties], [[6, 7, 8, 9], undefined])
+  assert.deepEqual([epochsOf(after.epochs), after.duties], [[6, 7, 8], undefined])
 })
 
 const fork = 3
@@ -542,7 +527,7 @@ test('current duties have the due times of a fork that is scheduled while the se
   await using proxy = await openAlteringProxy(node.url, unscheduled)
   const processor = processorOn(proxy.url)
   const dueOf = async () => {
-    const { duties } = await processor.process({ next: 0, scores: new Map() }, signal)
+    const { duties } = await processor.process({ next: 0 }, signal)
     const dueMs = duties?.epochs.find(({ epoch }) => epoch === fork)?.dueMs ?? 0
     return Math.round((dueMs * 10) / chain.plan.slotSeconds)
   }

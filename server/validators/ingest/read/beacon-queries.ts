@@ -1,20 +1,12 @@
 // The Beacon API requests of ingest, with decoded responses. They return undefined if the node does not have the data;
-// for a block this means that its slot is empty. Fallbacks are chosen by epoch-reader.ts and boundaries.ts.
+// for a block this means that its slot is empty.
 
 import type { Block } from '#sources/beacon/block.ts'
 import { blockFromJson, blockFromSsz } from '#sources/beacon/block-ssz.ts'
 import { headerRoot } from '#sources/beacon/block-type.ts'
 import { type Beacon, UnknownForkError } from '#sources/beacon/client.ts'
-import { committeesFromDuties, committeesFromJson } from '#sources/beacon/committees.ts'
-import {
-  type ConsensusRules,
-  epochAt,
-  type Fork,
-  firstSlotAt,
-  forkAt,
-  forks,
-  isFrom,
-} from '#sources/beacon/consensus.ts'
+import { committeesFromJson } from '#sources/beacon/committees.ts'
+import { type ConsensusRules, epochAt, type Fork, firstSlotAt, forkAt, forks } from '#sources/beacon/consensus.ts'
 import { type BeaconReply, type BeaconRequest, dataOf } from '#sources/beacon/endpoint.ts'
 import { envelopeFromJson, envelopeFromSsz } from '#sources/beacon/envelope.ts'
 import {
@@ -25,16 +17,10 @@ import {
   readList,
   UnscheduledForkError,
 } from '#sources/beacon/json.ts'
-import {
-  emptyPendingQueues,
-  type PendingQueues,
-  pendingConsolidationsFromJson,
-  pendingDepositsFromJson,
-} from '#sources/beacon/pending.ts'
+import { pendingDepositsFromJson } from '#sources/beacon/pending.ts'
 import { View } from '#sources/beacon/ssz.ts'
-import { transitionStateFromSsz } from '#sources/beacon/transition-state.ts'
 import type { ValidatorKeys } from '#sources/beacon/validator-keys.ts'
-import { type StateParts, stateFromSsz, type Validators, validatorsFromJson } from '#sources/beacon/validators.ts'
+import { type StateParts, stateFromSsz, syncCommitteeFromSsz } from '#sources/beacon/validators.ts'
 
 /** A state of two million validators. */
 export const stateBytesMax = 512 * 1024 * 1024
@@ -99,22 +85,6 @@ export function createBeaconQueries(beacon: Beacon, rules: ConsensusRules, signa
     return parent !== undefined && parent.slot < forkSlot
   }
 
-  function queryState<T extends StateParts>(slot: number, read: (view: View) => T): Promise<T | undefined> {
-    const path = `/eth/v2/debug/beacon/states/${slot}`
-    const request = { path, accept: 'ssz', bytesMax: stateBytesMax, reusesBuffer: true } as const
-    return beacon.request(
-      request,
-      (reply) => {
-        if (reply.is !== 'ssz') throw new InvalidResponseError('the state is not SSZ')
-        const state = read(new View(reply.bytes))
-        if (state.slot !== slot)
-          throw new InvalidResponseError(`requested the state of slot ${slot}, got that of ${state.slot}`)
-        return state
-      },
-      signal,
-    )
-  }
-
   const queryProposers = (version: 'v1' | 'v2', epoch: number) =>
     queryData(`/eth/${version}/validator/duties/proposer/${epoch}`, (data) => {
       const proposers = new Int32Array(slotsPerEpoch).fill(-1)
@@ -131,12 +101,10 @@ export function createBeaconQueries(beacon: Beacon, rules: ConsensusRules, signa
       return proposers
     })
 
-  /** Concatenated SSZ records. The state must be of Electra or later. */
-  const pendingDeposits = (slot: number) =>
-    queryData(`/eth/v1/beacon/states/${slot}/pending_deposits`, pendingDepositsFromJson, { bytesMax: stateBytesMax })
-
   return {
-    pendingDeposits,
+    /** Concatenated SSZ records. The state must be of Electra or later. */
+    pendingDeposits: (slot: number) =>
+      queryData(`/eth/v1/beacon/states/${slot}/pending_deposits`, pendingDepositsFromJson, { bytesMax: stateBytesMax }),
 
     finalizedEpoch: (state: string | number) =>
       queryData(`/eth/v1/beacon/states/${state}/finality_checkpoints`, (data) =>
@@ -183,62 +151,24 @@ export function createBeaconQueries(beacon: Beacon, rules: ConsensusRules, signa
         signal,
       ),
 
-    /** The full state, if the node offers it. SSZ is twenty times smaller than JSON. */
-    state: (slot: number, previous?: ValidatorKeys) => queryState(slot, (view) => stateFromSsz(view, rules, previous)),
-
-    /** The full state with what epoch transitions need of it. Only computing states from blocks needs this. */
-    transitionState: (slot: number) =>
-      queryState(slot, (view) => {
-        const state = stateFromSsz(view, rules)
-        return { ...state, transition: transitionStateFromSsz(view, rules, state.validators) }
-      }),
-
-    validators: (slot: number) =>
-      queryData(
-        `/eth/v1/beacon/states/${slot}/validators`,
-        (data): Validators => validatorsFromJson(data, rules.increment),
-        { bytesMax: stateBytesMax },
+    /** The whole state. `previous`: the keys of an earlier state, to share memory with. */
+    state: (slot: number, previous?: ValidatorKeys): Promise<NodeState | undefined> =>
+      beacon.request(
+        { path: `/eth/v2/debug/beacon/states/${slot}`, accept: 'ssz', bytesMax: stateBytesMax, reusesBuffer: true },
+        (reply) => {
+          if (reply.is !== 'ssz') throw new InvalidResponseError('the state is not SSZ')
+          const view = new View(reply.bytes)
+          const state = stateFromSsz(view, rules, previous)
+          if (state.slot !== slot)
+            throw new InvalidResponseError(`requested the state of slot ${slot}, got that of ${state.slot}`)
+          return { ...state, syncCommittee: syncCommitteeFromSsz(view, rules, state.validators) }
+        },
+        signal,
       ),
-
-    /** Undefined if the node lacks one of the two queues. */
-    async pending(slot: number): Promise<PendingQueues | undefined> {
-      if (!isFrom(rules, 'electra', epochAt(rules, slot))) return emptyPendingQueues
-      const deposits = await pendingDeposits(slot)
-      const path = `/eth/v1/beacon/states/${slot}/pending_consolidations`
-      const consolidations =
-        deposits && (await queryData(path, pendingConsolidationsFromJson, { bytesMax: stateBytesMax }))
-      return consolidations && { deposits, consolidations }
-    },
-
-    /** Gwei by validator. */
-    balances(slot: number, count: number): Promise<Float64Array | undefined> {
-      const read = (data: unknown) => {
-        const balances = new Float64Array(count)
-        const list = readList(data, 'balances')
-        const seen = new Uint8Array(list.length)
-        for (const member of list) {
-          const { index, balance } = readFields(member, 'balances')
-          const at = figureOf(index, 'index')
-          if (!(at < list.length) || seen[at] === 1)
-            throw new InvalidResponseError(`the list of ${list.length} balances has gaps or duplicates`)
-          seen[at] = 1
-          if (at < count) balances[at] = figureOf(balance, 'balance')
-        }
-        return balances
-      }
-      return queryData(`/eth/v1/beacon/states/${slot}/validator_balances`, read, { bytesMax: stateBytesMax })
-    },
 
     committees: (slot: number, epoch: number) =>
       queryData(`/eth/v1/beacon/states/${slot}/committees?epoch=${epoch}`, (data) =>
         committeesFromJson(data, epoch * slotsPerEpoch, slotsPerEpoch),
-      ),
-
-    attesterDuties: (epoch: number, indices: readonly number[]) =>
-      queryData(
-        `/eth/v1/validator/duties/attester/${epoch}`,
-        (data) => committeesFromDuties(data, epoch * slotsPerEpoch, slotsPerEpoch),
-        { bytesMax: stateBytesMax, body: indices.map(String) },
       ),
 
     /**
@@ -271,28 +201,6 @@ export function createBeaconQueries(beacon: Beacon, rules: ConsensusRules, signa
           throw new InvalidResponseError(`the sync committee has ${list.length} members, not ${syncCommitteeSize}`)
         return Uint32Array.from(list, (index) => figureOf(index, 'validators'))
       }),
-
-    syncDuties(epoch: number, indices: readonly number[]): Promise<Uint32Array | undefined> {
-      const read = (data: unknown) => {
-        const seats = new Map<number, number>()
-        for (const member of readList(data, 'duties')) {
-          const duty = readFields(member, 'duties')
-          for (const seat of readList(duty.validator_sync_committee_indices, 'validator_sync_committee_indices')) {
-            seats.set(
-              figureOf(seat, 'validator_sync_committee_indices'),
-              figureOf(duty.validator_index, 'validator_index'),
-            )
-          }
-        }
-        return Uint32Array.from({ length: syncCommitteeSize }, (_, seat) => {
-          const validator = seats.get(seat)
-          if (validator === undefined) throw new InvalidResponseError(`sync committee seat ${seat} has no validator`)
-          return validator
-        })
-      }
-      const options = { bytesMax: stateBytesMax, body: indices.map(String) }
-      return queryData(`/eth/v1/validator/duties/sync/${epoch}`, read, options)
-    },
   }
 }
 
@@ -305,10 +213,10 @@ export const requestData = <T>(
 ): Promise<T | undefined> =>
   beacon.request(request, (reply) => read(dataOf(reply.is === 'json' ? reply.body : undefined)), signal)
 
-/** Where readers send their requests. The queries are replaced when a request has another signal or another node. */
-export interface QuerySource {
-  readonly rules: ConsensusRules
-  readonly queries: BeaconQueries
+/** A whole state. */
+export interface NodeState extends StateParts {
+  /** By seat. */
+  readonly syncCommittee: Uint32Array
 }
 
 /** A block of the chain, without its content. */

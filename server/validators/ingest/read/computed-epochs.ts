@@ -1,10 +1,10 @@
 // Reads epochs from computed states (computed-states.ts). `read` returns an epoch only after the computed states call it and
-// the two epochs after it final. `readPending` returns it as the branch of the newest block has it.
+// the two epochs after it final. What `pendingUpTo` returns has it as the branch of the newest block does.
 import { firstSlotAt } from '#sources/beacon/consensus.ts'
 import type { EpochStart } from '../../chain/epoch-start.ts'
 import { ComputedStates, type ComputedStatesSource } from './computed-states.ts'
 import type { EpochData } from './epoch.ts'
-import type { EpochSource, ReadEpoch } from './epoch-reader.ts'
+import type { EpochSource, PendingEpochs } from './epoch-source.ts'
 
 export class ComputedEpochs implements EpochSource {
   readonly #source: ComputedStatesSource
@@ -20,51 +20,36 @@ export class ComputedEpochs implements EpochSource {
     return this
   }
 
-  async read(epoch: number): Promise<ReadEpoch> {
+  async read(epoch: number): Promise<EpochData> {
     await this.states.requireFinal(epoch + 2)
     await this.states.requireAgreement(epoch + 2)
-    return this.#epoch(epoch)
+    return this.#dataOf(epoch)
   }
 
-  /** The epoch on the branch of the newest block, which must be two epochs later. */
-  async readPending(epoch: number): Promise<ReadEpoch> {
-    await this.states.advanceToHead(epoch)
-    return this.#epoch(epoch)
-  }
-
-  #epoch(epoch: number): ReadEpoch {
-    const data = this.#dataOf(epoch, epoch + 2)
-    const { rules } = this.#source.chain
-    const end = firstSlotAt(rules, epoch + 2)
-    const child = data.blocks.some(({ slot }) => slot >= firstSlotAt(rules, epoch + 1))
-      ? undefined
-      : this.states.blocks.branch().find(({ slot }) => slot >= end)
+  /** Epochs on the branch of the newest block. */
+  async pendingUpTo(headSlot: number, first: number): Promise<PendingEpochs> {
+    await this.states.advanceTo(headSlot, first)
+    const branch = this.states.blocks.branch()
     return {
-      ...data,
-      ...(child && { child }),
-      boundary: { validators: data.atEnd, awaitsRewards: false },
-      finalizedEpoch: this.#start(epoch + 2).finalized.epoch,
+      read: async (epoch) => this.#dataOf(epoch),
+      blocksFrom: (from) => branch.filter(({ slot }) => slot >= from),
     }
   }
 
-  async readAhead(epoch: number): Promise<Omit<EpochData, 'finalizedEpoch'>> {
-    await this.states.requireFinal(epoch + 1)
-    return this.#dataOf(epoch, epoch + 1)
-  }
-
-  /** `until`: epochs whose blocks are included, and the block of the next slot. */
-  #dataOf(epoch: number, until: number): Omit<EpochData, 'finalizedEpoch'> {
+  #dataOf(epoch: number): EpochData {
     const { rules } = this.#source.chain
     const [now, next] = [this.#start(epoch), this.#start(epoch + 1)]
     const branch = this.states.blocks.branch()
-    const first = firstSlotAt(rules, epoch)
-    const end = firstSlotAt(rules, until) + (until === epoch + 1 ? 1 : 0)
+    const [first, end] = [firstSlotAt(rules, epoch), firstSlotAt(rules, epoch + 2)]
     const blocks = branch.filter(({ slot }) => slot >= first && slot < end)
     const parent =
       blocks[0]?.bid && blocks[0].slot > first ? branch.find(({ root }) => root === blocks[0]?.parentRoot) : undefined
+    const hasNext = blocks.some(({ slot }) => slot >= firstSlotAt(rules, epoch + 1))
+    const child = hasNext ? undefined : branch.find(({ slot }) => slot >= end)
     return {
       ...{ epoch, blocks },
       ...(parent && { parent }),
+      ...(child && { child }),
       proposers: now.proposers,
       committees: now.committees,
       sync: { now: now.sync, next: next.sync },
@@ -76,6 +61,7 @@ export class ComputedEpochs implements EpochSource {
           return found ? [[slot, found] as const] : []
         }),
       ),
+      finalizedEpoch: this.#start(epoch + 2).finalized.epoch,
     }
   }
 

@@ -8,7 +8,7 @@
 import { errorMessage } from '#core/error-message.ts'
 import type { Clock } from '#runtime/clock.ts'
 import { withdrawalsFrom } from '#sources/beacon/block-ssz.ts'
-import { type Beacon, BeaconError, ContradictionError } from '#sources/beacon/client.ts'
+import { type Beacon, BeaconError } from '#sources/beacon/client.ts'
 import { epochAt, firstSlotAt } from '#sources/beacon/consensus.ts'
 import type { Chain } from '#sources/beacon/endpoint.ts'
 import { buildsOnPayload } from '#sources/beacon/payload-status.ts'
@@ -21,7 +21,7 @@ import type { Root, Signatures } from '../../chain/messages.ts'
 import type { Snapshots } from '../../chain/snapshots.ts'
 import { type BlockWithdrawals, noWithdrawals } from '../rules/deductions.ts'
 import { createBeaconQueries } from './beacon-queries.ts'
-import { StatesNotFoundError } from './states-not-found.ts'
+import { NodesDisagreeError, StatesNotFoundError } from './epoch-source.ts'
 
 export interface ComputedStatesSource {
   readonly beacon: Beacon
@@ -45,6 +45,8 @@ export class ComputedStates {
   readonly #aheadMax: number
   #signal = new AbortController().signal
   #blocks: BlockFollower | undefined
+  /** The newest slot that the nodes are known to have reached. */
+  #headSlot = 0
   /** From this epoch on, starts can be read. */
   #from = 0
   readonly #starts = new Map<number, EpochStart>()
@@ -162,17 +164,18 @@ export class ComputedStates {
    */
   async requireFinal(epoch: number, untilMs = Number.POSITIVE_INFINITY): Promise<boolean> {
     const { chain, clock } = this.#source
+    // An epoch is final two epochs later at the earliest, so the newest block need not be requested before that.
+    this.raiseHead(firstSlotAt(chain.rules, epoch + 2))
     while (!this.#isFinal(epoch)) {
       this.#signal.throwIfAborted()
       if (clock.monotonicMs() >= untilMs) return false
-      if (this.blocks.isAtHead) await this.#readHead()
+      if (this.blocks.isAtHead && (await this.#isFinalAfterHead(epoch))) return true
+      if (this.blocks.isAtHead) this.raiseHead(await this.requestHead(this.#signal))
       const { tip, finalized } = this.blocks
-      if (this.blocks.isAtHead) {
-        if (await this.#isFinalAfterHead(epoch)) return true
+      if (this.blocks.isAtHead)
         throw new BeaconError(
           `the nodes call epoch ${epoch} final, but the states up to slot ${tip.slot} only epoch ${finalized.epoch}`,
         )
-      }
       if (epochAt(chain.rules, tip.slot) > epoch + this.#aheadMax) await this.#searchFinality(epoch)
       else await this.advance()
     }
@@ -192,7 +195,7 @@ export class ComputedStates {
     )
     const at = roots.findIndex((found) => found !== undefined && found !== root)
     if (at >= 0)
-      throw new ContradictionError(
+      throw new NodesDisagreeError(
         `the block of slot ${slot} is ${root} in the final chain up to epoch ${epoch}, but ${roots[at]} according to ` +
           `${nodes[at]?.name}: nothing is stored until the nodes agree. Remove the node that is on the wrong chain`,
       )
@@ -249,8 +252,8 @@ export class ComputedStates {
   }
 
   /** Processes all blocks, and keeps those since this epoch, but not much more than those that are not final. */
-  async advanceToHead(epoch: number): Promise<void> {
-    await this.#readHead()
+  async advanceTo(headSlot: number, epoch: number): Promise<void> {
+    this.raiseHead(headSlot)
     while (!this.blocks.isAtHead) {
       this.#signal.throwIfAborted()
       await this.advance()
@@ -288,10 +291,17 @@ export class ComputedStates {
     this.#withdrawals.set(block.root, deducts ? await read() : noWithdrawals)
   }
 
-  async #readHead(): Promise<void> {
+  /** The slot of the newest block. */
+  async requestHead(signal: AbortSignal): Promise<number> {
     const { beacon, chain } = this.#source
-    const head = await createBeaconQueries(beacon, chain.rules, this.#signal).head()
+    const head = await createBeaconQueries(beacon, chain.rules, signal).head()
     if (!head) throw new BeaconError('the node did not return its newest block')
-    this.blocks.setHead(head.slot)
+    return head.slot
+  }
+
+  /** The nodes have reached this slot. */
+  raiseHead(slot: number): void {
+    this.#headSlot = Math.max(this.#headSlot, slot)
+    this.blocks.setHead(this.#headSlot)
   }
 }

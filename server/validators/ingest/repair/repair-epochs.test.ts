@@ -51,7 +51,7 @@ const usualWorld = simulateWorld()
 const settingsFor = (url: string, more: object = {}) => ({
   validators: {
     networks: {
-      hoodi: { epochsPerHour: 1, epochsPerDay: 2, beacon: { urls: [url], fromEpoch: 0, auditValidators: 4 }, ...more },
+      hoodi: { epochsPerHour: 1, epochsPerDay: 2, beacon: { urls: [url], fromEpoch: 0 }, ...more },
     },
   },
 })
@@ -203,7 +203,6 @@ onStore('days and short spans', { until: 24 }, (at) => {
     const presence = (await rowsOf(dutiesState, presenceLevel)).find(({ id }) => unitIn(presenceLevel, id) === part)
     await write(dutiesState, presenceLevel, presence?.id as number, packSet(emptySet()))
     await dutiesState.write(async (tx) => {
-      await tx.run('update reward_audits set differing = 1 where epoch >= ? and epoch < ?', epochs.from, epochs.until)
       const columns = ['network', 'epoch', 'validators', 'in_gwei', 'out_gwei']
       await tx.run('delete from unexplained_balance_changes where epoch = ?', epochs.from)
       await tx.insertMany('unexplained_balance_changes', columns, [[2, epochs.from, 7, 7, 7]])
@@ -385,7 +384,7 @@ describe('incomplete stores', () => {
   after(() => node[Symbol.asyncDispose]())
 
   /** From epoch 12 on. */
-  const fewEpochs = (url: string) => ({ beacon: { urls: [url], fromEpoch: 12, auditValidators: 4 } })
+  const fewEpochs = (url: string) => ({ beacon: { urls: [url], fromEpoch: 12 } })
 
   test('hours and missed duties that retention deleted stay deleted', async () => {
     await using context = await contextOn(node.url, { hoursKeptDays: 2, missedKeptDays: 3 })

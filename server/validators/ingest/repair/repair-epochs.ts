@@ -17,7 +17,6 @@ import { pastLimits } from '../../duties/commit-past.ts'
 import { coveredEpochs } from '../../duties/coverage.ts'
 import { type DayPart, partsIn, plainTime, segmentAt } from '../../duties/layout.ts'
 import { RepairRefused, spanIsDamaged } from '../../duties/replace-days.ts'
-import type { ScoreHistory } from '../../duties/score-history.ts'
 import { queryDuties, updateDuties } from '../../duties/store.ts'
 import { keptThrough, type Watched } from '../../duties/watch-ranges.ts'
 import { type ProcessedSegment, releaseBuffers, segmentBuffers, segmentColumns } from '../epochs/processed-segment.ts'
@@ -151,12 +150,9 @@ async function repairPart(
   lastId += 1
   const id = lastId
   try {
-    let before: { readonly at: number; readonly scores: ScoreHistory } | undefined
     for (const range of await segmentsOf(source, part)) {
       signal.throwIfAborted()
-      const scores = before?.at === range.from ? before.scores : new Map()
-      const read = await processor.processSegment({ ...range, scores, isPast: true }, signal)
-      before = { at: range.until, scores: read.scores }
+      const read = await processor.processSegment({ ...range, isPast: true }, signal)
       const kept = selectKept(read, await keptThrough(duties, network, range), network)
       const input = { id, time: plainTime(time), segment: toCommitSegment(range, kept) }
       await updateDuties(duties, 'stageSegment', input, { transfer: segmentBuffers(kept) })

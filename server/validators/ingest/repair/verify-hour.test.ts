@@ -52,7 +52,7 @@ function onStore(name: string, watch: readonly string[], define: (at: () => Inge
     let node: Replay
     let context: Ingested
     before(async () => {
-      node = await openReplay({ derived: true })
+      node = await openReplay()
       context = await openIngested(node, watch)
     })
     after(async () => {

@@ -45,11 +45,10 @@ export async function verifyHour(
   refuseOtherWindows(await describeWindowsMismatch(context.duties, network, time))
   const { from, until } = epochsOfHour(time, hour as ChainHour)
   const start = await readProcessorStart(context, network)
-  const beacon = { ...start.settings.beacon, auditValidators: 0 }
   await using processors = openEpochProcessors([
-    { ...start, settings: { ...start.settings, beacon }, readFromDir: dataDir && statesDir(dataDir, network) },
+    { ...start, readFromDir: dataDir === undefined ? undefined : statesDir(dataDir, network) },
   ])
-  const segment = await processors.of(network).processSegment({ from, until, scores: new Map(), isPast: true }, signal)
+  const segment = await processors.of(network).processSegment({ from, until, isPast: true }, signal)
   const watchedThen = await keptThrough(context.duties, network, { from, until })
   const watchedNow: Watched = segment.watched ? new Set(segment.watched.validators) : 'everyone'
   // If the watch list has changed since, only validators on both lists can be compared.

@@ -3,14 +3,13 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import type { Block } from '#sources/beacon/block.ts'
 import { blockFromSsz } from '#sources/beacon/block-ssz.ts'
-import { committeesFromJson } from '#sources/beacon/committees.ts'
 import { type ConsensusRules, type Fork, firstSlotAt, readRules } from '#sources/beacon/consensus.ts'
 import { payloadCommitteeOf } from '#sources/beacon/payload-state.ts'
 import { View } from '#sources/beacon/ssz.ts'
 import { stateFromSsz, type Validators } from '#sources/beacon/validators.ts'
 import { exchangesOf } from '#test/beacon-replay.ts'
 import { gloasRecording, gloasTruth, skipWithoutGloas } from '#test/gloas-recording.ts'
-import { PayloadSeats } from '../epochs/payload-seats.ts'
+import { seatsOf } from '../epochs/payload-seats.ts'
 import { findPayloadVotes, isWrongVote, type PayloadVote } from './payload-votes.ts'
 
 /** The first epoch of Gloas, and the first one whose next epoch is not complete. */
@@ -53,33 +52,10 @@ describe('the payload committees of a recorded chain', { skip: skipWithoutGloas 
     )
   }
 
-  test('the seats are those of the states, and are computed for a node without whole states', () => {
-    const [listed, computed] = [new PayloadSeats(), new PayloadSeats()]
-    for (let epoch = first - 1; epoch < until; epoch++) {
-      const slot = firstSlotAt(rules, epoch)
-      const data = jsonAt(`/eth/v1/beacon/states/${slot}/committees?epoch=${epoch}`)
-      const committees = committeesFromJson(data, slot, rules.slotsPerEpoch)
-      const atStart = states.get(epoch) as Validators
-      const source = { epoch, atStart, committees, blocks: blocks.filter((block) => block.slot >= slot) }
-      const expected = epoch < first ? undefined : seatsIn(epoch)
-      assert.deepEqual(listed.of(rules, source), expected)
-      assert.deepEqual(computed.of(rules, { ...source, atStart: { ...atStart, payloads: undefined } }), expected)
-    }
-    // The whole states of every second epoch, then those of none.
-    const sometimes = new PayloadSeats()
-    for (let epoch = first; epoch < until; epoch++) {
-      const slot = firstSlotAt(rules, epoch)
-      const data = jsonAt(`/eth/v1/beacon/states/${slot}/committees?epoch=${epoch}`)
-      const committees = committeesFromJson(data, slot, rules.slotsPerEpoch)
-      const known = states.get(epoch) as Validators
-      const atStart = epoch % 2 === 0 && epoch < first + 8 ? known : { ...known, payloads: undefined }
-      const source = { epoch, atStart, committees, blocks: blocks.filter((block) => block.slot >= slot) }
-      assert.deepEqual(sometimes.of(rules, source), seatsIn(epoch), `epoch ${epoch}`)
-    }
-    const alone = new PayloadSeats()
-    const source = { epoch: first + 1, atStart: { ...(states.get(first + 1) as Validators), payloads: undefined } }
-    const committees = { firstSlot: 0, perSlot: 1, members: [] }
-    assert.equal(alone.of(rules, { ...source, committees, blocks }), undefined, 'the epoch before is not known')
+  test('the seats are those of the states', () => {
+    for (let epoch = first; epoch < until; epoch++)
+      assert.deepEqual(seatsOf(rules, states.get(epoch)?.payloads, 'now'), seatsIn(epoch), `epoch ${epoch}`)
+    assert.equal(seatsOf(rules, states.get(first - 1)?.payloads, 'now'), undefined)
   })
 
   test('every duty, vote, and whether the vote could be on the chain', () => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { readRules } from '#sources/beacon/consensus.ts'
+import { emptyPendingQueues } from '#sources/beacon/pending.ts'
 import type { Validators } from '#sources/beacon/validators.ts'
 import { computeStake, floorDivide } from './stake.ts'
 import { computeVoteRewards } from './vote-rewards.ts'
@@ -24,6 +25,8 @@ function validatorsOf(changes: { increments?: number[]; exit?: number[]; withdra
     activation: all(0),
     exit: changes.exit ? Float64Array.from(changes.exit) : all(Number.POSITIVE_INFINITY),
     withdrawable: changes.withdrawable ? Float64Array.from(changes.withdrawable) : all(Number.POSITIVE_INFINITY),
+    pending: emptyPendingQueues,
+    scores: all(0),
   }
 }
 

@@ -28,6 +28,16 @@ export interface VoteRewards extends Readonly<ReturnType<typeof emptyVoteRewards
 /** Inactivity scores above zero, by validator. */
 export type Scores = ReadonlyMap<number, number>
 
+/** Converts the column of a state, without zeros. */
+export function scoresFrom(column: Float64Array): Scores {
+  const scores = new Map<number, number>()
+  for (let index = 0; index < column.length; index++) {
+    const score = column[index] as number
+    if (score > 0) scores.set(index, score)
+  }
+  return scores
+}
+
 export interface VoteRewardsInput {
   /** The stake of the epoch after the votes. */
   readonly stake: Stake

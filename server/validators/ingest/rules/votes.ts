@@ -17,7 +17,6 @@ import { type ConsensusRules, epochAt, firstSlotAt, isFrom, isqrt, weights } fro
 import { type PayloadStatus, payloadStatus } from '#sources/beacon/payload-status.ts'
 import { type HeadVote, isHeadRight } from './head-vote.ts'
 import { baseReward, floorDivide, type Stake } from './stake.ts'
-import { verifyCommittees } from './verify.ts'
 
 export const flag = { source: 1, target: 2, head: 4 } as const
 
@@ -58,7 +57,6 @@ export function tallyVotes(
     const slot = committees.firstSlot + Math.floor(at / committees.perSlot)
     for (const index of members) votes.dutySlot[index] = slot
   })
-  verifyCommittees(stakes[0], votes.dutySlot, committees)
   const heads = createHeadLookup(rules, parent ? [parent, ...blocks] : blocks)
   for (const block of blocks) {
     const stake = stakes[epochAt(rules, block.slot) - epoch]

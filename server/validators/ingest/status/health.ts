@@ -12,18 +12,14 @@ import type { IngestStatus } from './ingest-status.ts'
 /** The name of the network's stream in reports. */
 export const networkStream = (network: Network): string => `network ${network}`
 
-export type NodesStatus = 'agree' | 'disagree' | 'not compared'
-
 export interface NetworkHealth {
   readonly covered: readonly Range[]
   /** From the first epoch that the operator wants to the last stored one. */
   readonly wanted: Range
   /** Where reading ends: the newest epoch that can be final. Undefined: not known. */
   readonly target: number | undefined
-  /** Epochs that are not stored because no node had their states, or that were never requested. */
+  /** Epochs before the end of the stored ones that are not stored. */
   readonly missing: readonly Range[]
-  /** Why the last gap could not be computed from blocks, if this process has left it. */
-  readonly missingReason: string | undefined
   /** Missing epochs that this process is reading; 0: none. */
   readonly fillingEpochs: number
   /** Epochs that started after the end of the last stored one, including the current one; undefined: none is stored. */
@@ -36,10 +32,8 @@ export interface NetworkHealth {
   readonly isProgressing: boolean
   /** No epoch of the chain can be stored yet, because none is final. */
   readonly isYoung: boolean
-  /** Whether the nodes return the same; undefined: there is only one, or nothing was compared yet. */
-  readonly nodes: NodesStatus | undefined
-  /** Nodes that were not compared with the others, and why. */
-  readonly notCompared: readonly string[]
+  /** Two nodes return different final blocks. */
+  readonly doNodesDisagree: boolean
   /** What prevents ingest, and what the operator can do. */
   readonly problem: { readonly message: string; readonly todo: string } | undefined
 }
@@ -51,8 +45,6 @@ export interface NetworkHealth {
 const behindMinEpochs = 3
 /** One more while an epoch is being read, and one for a late finalization. */
 const behindMaxEpochs = behindMinEpochs + 2
-/** After a gap, the first epoch is stored when three more epochs are final. A leak may delay this. */
-const waitingMaxEpochs = 8
 /** Time for a node to restart. On chains with longer epochs, one epoch. */
 const failingMinMs = 120_000
 
@@ -77,13 +69,10 @@ export async function readNetworkHealth(
   const failingMs = since === null ? 0 : clock.monotonicMs() - since
   const refusal = run && refusalProblem(run, network)
   const isUnreadable = failingMs > Math.max(failingMinMs, epochSeconds * 1000)
-  const skipped = run?.lastError === null ? run.skipped : undefined
-  const hasNoStates =
-    skipped !== undefined && run !== undefined && run.finalizedEpoch - skipped.finalizedEpoch > waitingMaxEpochs
-  const isFailing = refusal !== undefined || isUnreadable || hasNoStates
+  const isFailing = refusal !== undefined || isUnreadable
   const windowsProblem = await describeWindowsMismatch(duties, network, time)
   // The first epoch to store may not be final yet. That is no problem while the node responds.
-  const isFirst = until === undefined || skipped !== undefined
+  const isFirst = until === undefined
   const isWaiting = isFirst && run !== undefined && run.polls > 0 && run.lastError === null
   const isAdvancing = isProgressing(context, networkStream(network), until ?? 0) || isWaiting
   // An epoch ahead of the clock means that the clock is wrong, so the number of missing epochs is unknown.
@@ -93,11 +82,9 @@ export async function readNetworkHealth(
     covered,
     wanted,
     target: findTarget(time.beacon, { until, currentEpoch, isUpToDate }),
-    missing: [...holes(covered, wanted), ...(skipped ? [skipped] : [])],
-    missingReason: run?.lastGap?.problem,
+    missing: holes(covered, wanted),
     fillingEpochs: run?.fillingEpochs ?? 0,
-    nodes: run && nodesStatus(run),
-    notCompared: run?.notCompared ?? [],
+    doNodesDisagree: run?.failureKind === 'disagreement',
     behindEpochs,
     ageSeconds: until === undefined ? undefined : Math.round(sinceGenesis - until * epochSeconds),
     isFresh,
@@ -105,8 +92,7 @@ export async function readNetworkHealth(
     isProgressing: !isFresh && isAdvancing && !isFailing && windowsProblem === undefined,
     problem:
       windowsProblem === undefined
-        ? (refusal ??
-          (isUnreadable ? unreadableProblem(failingMs) : hasNoStates ? noStatesProblem(network) : undefined))
+        ? (refusal ?? (isUnreadable ? unreadableProblem(failingMs) : undefined))
         : { message: windowsProblem, todo: windowsTodo },
   }
 }
@@ -130,11 +116,6 @@ function findTarget(
 }
 
 const windowsTodo = 'correct the setting and restart; until then the network is disabled'
-
-function nodesStatus({ failureKind, notCompared }: IngestStatus): NodesStatus | undefined {
-  if (failureKind === 'disagreement') return 'disagree'
-  return notCompared && (notCompared.length === 0 ? 'agree' : 'not compared')
-}
 
 /** A chain of one's own needs a name of its own; the data of a chain that started again must be forgotten. */
 export const otherChainTodo = (network: Network): string =>
@@ -174,24 +155,15 @@ function refusalProblem({ failureKind, lastError }: IngestStatus, network: Netwo
   }
 }
 
-const noStatesProblem = (network: Network) => ({
-  message: 'its beacon node does not return the states of recent epochs, so no epoch can be stored',
-  todo: `check that the node offers the states of its last three epochs, or add an archive node to validators.networks.${network}.beacon.urls`,
-})
-
 const unreadableProblem = (failingMs: number) => ({
   message: `its beacon node has been unreadable for ${Math.floor(failingMs / 60_000)} min`,
   todo: 'check the node and its URL; the log has the error',
 })
 
 /** Undefined: nothing is missing. */
-export function describeMissing({
-  missing,
-  missingReason,
-}: Pick<NetworkHealth, 'missing' | 'missingReason'>): string | undefined {
+export function describeMissing({ missing }: Pick<NetworkHealth, 'missing'>): string | undefined {
   const [first] = missing
   if (!first) return undefined
   const more = missing.length > 1 ? ` (first of ${missing.length} gaps)` : ''
-  const reason = missingReason === undefined ? '' : ` (${missingReason})`
-  return `epochs ${first.from} to ${first.until - 1} are missing${more}${reason}`
+  return `epochs ${first.from} to ${first.until - 1} are missing${more}`
 }

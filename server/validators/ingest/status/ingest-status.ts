@@ -111,11 +111,8 @@ function createIngestRun(network: Network, onStatus: (status: IngestStatus) => v
       setStatus({ ...status, isReading: true })
     },
 
-    step({ until, finalizedEpoch, written, skipped, lastGap, notCompared }: IngestProgress): void {
-      const { skipped: _, ...before } = status
-      const healthy = { failingSinceMs: null, failureKind: null }
-      const ranges = { ...(skipped && { skipped }), ...(lastGap && { lastGap }), ...(notCompared && { notCompared }) }
-      setStatus({ ...before, until, finalizedEpoch, written, ...ranges, ...healthy })
+    step({ until, finalizedEpoch, written }: IngestProgress): void {
+      setStatus({ ...status, until, finalizedEpoch, written, failingSinceMs: null, failureKind: null })
     },
 
     recordFork(nextFork: ScheduledFork | undefined): void {

@@ -1,16 +1,16 @@
 // Creates epoch processors: on the current thread, or those of all networks on one separate thread.
-import { join } from 'node:path'
 import type { Network } from '#api/contract/wire/validators.ts'
 import { type Clock, systemClock } from '#runtime/clock.ts'
 import type { NetworkSettings } from '#runtime/settings/validators.ts'
 import { openThread } from '#runtime/worker-thread.ts'
-import { openBeacon } from '#sources/beacon/client.ts'
+import { type Beacon, openBeacon } from '#sources/beacon/client.ts'
 import type { ChainIdentity } from '#sources/beacon/endpoint.ts'
 import { type ComputedProcessor, createComputedProcessor } from '../epochs/computed-processor.ts'
 import { createEpochProcessor, type EpochProcessor } from '../epochs/epoch-processor.ts'
 import { createHeadProcessor, type HeadProcessor, type LocalHeadProcessor } from '../provisional/head-processor.ts'
+import type { States } from '../read/epoch-source.ts'
 import { openExecution } from '../read/execution.ts'
-import { StateRecords } from '../read/state-records.ts'
+import { NodeStates } from '../read/node-states.ts'
 
 /** Plain values, so that they can be sent to a thread. */
 export interface EpochProcessorStart {
@@ -18,9 +18,9 @@ export interface EpochProcessorStart {
   readonly settings: NetworkSettings
   /** What is known of the chain that the nodes must be on. */
   readonly identity: Partial<ChainIdentity>
-  /** The folder for states; undefined: they are not recorded, and snapshots are deleted at the end. */
-  readonly recordsDir: string | undefined
-  /** The folder for states of another process, which is only read. */
+  /** The folder for snapshots of states; undefined: a temporary one. */
+  readonly statesDir: string | undefined
+  /** The folder for snapshots of another process, which is only read. */
   readonly readFromDir?: string | undefined
 }
 
@@ -29,55 +29,59 @@ export const withWatch = (start: EpochProcessorStart, names: readonly string[]):
   settings: { ...start.settings, watch: [...names] },
 })
 
-/** Runs on the current thread. */
-export function openEpochProcessor(
-  start: EpochProcessorStart,
-  clock: Clock = systemClock,
-): EpochProcessor | ComputedProcessor {
-  const { settings, recordsDir, readFromDir } = start
-  const { auditValidators, compareNodes } = settings.beacon
-  const { beacon, ...options } = openSources(start, clock)
-  if (settings.states === 'node')
-    return createEpochProcessor(beacon, { ...options, auditValidators, comparesNodes: compareNodes })
+/** The processors of one network on the current thread. They share its states. */
+export interface LocalProcessors extends AsyncDisposable {
+  readonly epochs: EpochProcessor
+  /** For epochs that are not final. It has its own connections to the nodes. */
+  readonly head: LocalHeadProcessor
+}
+
+export function openLocalProcessors(start: EpochProcessorStart, clock: Clock = systemClock): LocalProcessors {
+  const { network, settings, identity } = start
+  const { urls, timeoutMs } = settings.beacon
+  const open = () => openBeacon({ network, urls, timeoutMs, clock, identity })
+  const beacon = open()
+  const execution = openExecution(network, settings.execution, clock, (signal) => beacon.chain(signal))
+  const options = { watch: settings.watch, execution }
+  if (settings.states === 'node') {
+    const head = createHeadProcessor(open(), { ...options, statesOf: (node) => new NodeStates(node) })
+    return { epochs: createEpochProcessor(beacon, options), head, [Symbol.asyncDispose]: async () => {} }
+  }
+  const processor = openComputedProcessor(beacon, start, clock)
+  return {
+    epochs: processor,
+    head: createHeadProcessor(open(), { ...options, statesOf: () => processor }),
+    [Symbol.asyncDispose]: () => processor[Symbol.asyncDispose](),
+  }
+}
+
+/** For commands that read epochs without processing them. */
+export const openStates = (
+  beacon: Beacon,
+  start: Pick<EpochProcessorStart, 'network' | 'settings' | 'statesDir'>,
+  clock: Clock,
+): States => (start.settings.states === 'node' ? new NodeStates(beacon) : openComputedProcessor(beacon, start, clock))
+
+function openComputedProcessor(
+  beacon: Beacon,
+  { network, settings, statesDir, readFromDir }: Omit<EpochProcessorStart, 'identity'>,
+  clock: Clock,
+): ComputedProcessor {
   const { epochsPerHour, epochsPerDay, watchPastDays, verifySignatures, engine, checkpoint, checkpointRoot } = settings
   return createComputedProcessor(beacon, {
-    ...{ clock, watch: options.watch, execution: options.execution },
-    folder: recordsDir === undefined ? undefined : join(recordsDir, 'states'),
-    readFrom: readFromDir === undefined ? undefined : join(readFromDir, 'states'),
+    ...{
+      clock,
+      watch: settings.watch,
+      execution: openExecution(network, settings.execution, clock, (signal) => beacon.chain(signal)),
+    },
+    folder: statesDir,
+    readFrom: readFromDir,
     signatures: verifySignatures ? 'all' : 'none',
     engine,
     checkpoint: checkpoint === '' ? undefined : { from: checkpoint, blockRoot: checkpointRoot || undefined },
     time: { epochsPerHour, epochsPerDay, daysKept: watchPastDays + 1 },
   })
 }
-
-/**
- * For epochs that are not final. It has its own connections to the nodes. `processor`: that of the final epochs, which
- * computes their states if it computes any.
- */
-export function openHeadProcessor(
-  start: EpochProcessorStart,
-  clock: Clock = systemClock,
-  processor?: EpochProcessor | ComputedProcessor,
-): LocalHeadProcessor {
-  const { beacon, ...options } = openSources(start, clock)
-  const openPending = processor && 'openPending' in processor ? processor.openPending : undefined
-  return createHeadProcessor(beacon, { ...options, ...(openPending && { openPending }) })
-}
-
-function openSources({ network, settings, identity, recordsDir }: EpochProcessorStart, clock: Clock) {
-  const { urls, timeoutMs } = settings.beacon
-  const beacon = openBeacon({ network, urls, timeoutMs, clock, identity })
-  return {
-    beacon,
-    watch: settings.watch,
-    execution: openExecution(network, settings.execution, clock, (signal) => beacon.chain(signal)),
-    records: recordsDir === undefined ? undefined : new StateRecords(recordsDir),
-  }
-}
-
-/** A server that stops waits at most this long for its snapshots. */
-const closeMs = 10_000
 
 export interface EpochProcessors extends AsyncDisposable {
   of(network: Network): EpochProcessor
@@ -90,6 +94,9 @@ export interface ProcessorCall {
   readonly method: Exclude<keyof EpochProcessor, 'isOnOtherThread' | 'setWatch'>
   readonly args: readonly unknown[]
 }
+
+/** A server that stops waits at most this long for its snapshots. */
+const closeMs = 10_000
 
 /** All of them run on one thread, with the system clock. */
 export function openEpochProcessors(starts: readonly EpochProcessorStart[]): EpochProcessors {
@@ -109,10 +116,7 @@ export function openEpochProcessors(starts: readonly EpochProcessorStart[]): Epo
       processSegment: (request, signal) => run('processSegment', signal, request),
       prepareHead: (next, finalizedEpoch, signal) => run('prepareHead', signal, next, finalizedEpoch),
       preparePast: (epochs, signal) => run('preparePast', signal, epochs),
-      recordHead: (next, gaps, signal) => run('recordHead', signal, next, gaps),
-      computeEpochs: (epochs, signal) => run('computeEpochs', signal, epochs),
       firstReadable: (epochs, signal) => run('firstReadable', signal, epochs),
-      describeAnswers: (epoch, signal) => run('describeAnswers', signal, epoch),
       setWatch: (names) => {
         const at = current.findIndex((start) => start.network === network)
         current[at] = withWatch(current[at] as EpochProcessorStart, names)

@@ -9,9 +9,10 @@ import { readWatchNames } from '../../registry/watch-names.ts'
 import { requiredChain } from '../read/chain-identity.ts'
 import type { EpochProcessorStart } from './open-processors.ts'
 
-export const statesDir = (dataDir: string, network: Network): string => join(dataDir, 'beacon', network)
+/** The folder of the snapshots of states. */
+export const statesDir = (dataDir: string, network: Network): string => join(dataDir, 'beacon', network, 'states')
 
-/** `dataDir`: where states are recorded. Undefined: they are not. */
+/** `dataDir`: where snapshots of states are kept. Undefined: they are not. */
 export async function readProcessorStart(
   context: Pick<ValidatorsContext, 'duties' | 'settings' | 'validators'>,
   network: Network,
@@ -23,7 +24,7 @@ export async function readProcessorStart(
     network,
     settings: { ...settings, watch: [...names] },
     identity: await requiredChain(context, network),
-    recordsDir: dataDir === undefined ? undefined : statesDir(dataDir, network),
+    statesDir: dataDir === undefined ? undefined : statesDir(dataDir, network),
   }
   return start
 }

@@ -4,7 +4,7 @@
 import type { Network } from '#api/contract/wire/validators.ts'
 import { type ChainTime, chainDays, type Epoch } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
-import { networkSettings } from '#runtime/settings/validators.ts'
+import { type NetworkSettings, networkSettings } from '#runtime/settings/validators.ts'
 import { BeaconError, refuseOtherChain } from '#sources/beacon/client.ts'
 import type { ConsensusRules } from '#sources/beacon/consensus.ts'
 import type { ValidatorsContext } from '../../context.ts'
@@ -23,9 +23,7 @@ export interface IngestSource {
   readonly context: Pick<ValidatorsContext, 'ingest' | 'duties' | 'settings' | 'log' | 'clock' | 'validators'>
   readonly network: Network
   readonly processor: EpochProcessor
-  readonly time: ChainTime
-  /** Records the states of epochs that are not final. `next`: the first epoch that is not stored yet. */
-  readonly recordHead: (next: number, signal: AbortSignal) => Promise<void>
+  readonly time: NetworkSettings
   /** Uses the present version of the watch file from now on. */
   readonly updateWatchList: () => Promise<void>
 }
@@ -86,13 +84,12 @@ export function commitSegments(
 
 export const toCommitSegment = (
   { from, until }: Range,
-  { validator, sums, missed, audits, unexplained, watched, network }: ProcessedSegment,
+  { validator, sums, missed, unexplained, watched, network }: ProcessedSegment,
 ): CommitSegment => ({
   epochs: { from: from as Epoch, until: until as Epoch },
   validator,
   sums,
   missed,
-  audits,
   unexplained,
   watched,
   network,

@@ -1,10 +1,10 @@
 // Computes the committees, proposers and payload committees of an epoch from RANDAO, the active validators and their
 // effective balances, as the consensus specifications define it. A node then need not have the state of the epoch.
-import { hasBit } from './block.ts'
-import type { Committees } from './committees.ts'
-import { type ConsensusRules, epochAt, firstSlotAt, isFrom } from './consensus.ts'
-import { hashShort } from './sha256.ts'
-import { isActiveAt, type Validators } from './validators.ts'
+import { hasBit } from '#sources/beacon/block.ts'
+import type { Committees } from '#sources/beacon/committees.ts'
+import { type ConsensusRules, epochAt, firstSlotAt, isFrom } from '#sources/beacon/consensus.ts'
+import { hashShort } from '#sources/beacon/sha256.ts'
+import { isActiveAt, type Validators } from '#sources/beacon/validators.ts'
 
 /** The columns that committees and proposers depend on. */
 export type DutyColumns = Pick<Validators, 'count' | 'activation' | 'exit' | 'increments'>

@@ -2,14 +2,15 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
+import { blockFromSsz } from '#sources/beacon/block-ssz.ts'
+import { committeesFromJson } from '#sources/beacon/committees.ts'
+import { firstSlotAt, readRules } from '#sources/beacon/consensus.ts'
+import { hashShort } from '#sources/beacon/sha256.ts'
+import { View } from '#sources/beacon/ssz.ts'
+import type { Validators } from '#sources/beacon/validators.ts'
 import { openReplay } from '#test/beacon-replay.ts'
-import { blockFromSsz } from './block-ssz.ts'
-import { committeesFromJson } from './committees.ts'
-import { firstSlotAt, readRules } from './consensus.ts'
-import { hashShort } from './sha256.ts'
+import { validatorsFromJson } from '#test/validators-json.ts'
 import { computeCommittees, computeProposers, RoundBits, shuffledIndex, shuffleList } from './shuffle.ts'
-import { View } from './ssz.ts'
-import { type Validators, validatorsFromJson } from './validators.ts'
 
 const seed = Buffer.from('01b4f6bd5d6a06a7b74a8565ceb4f845afe0ae96a0ac05cf5e86066bf7b538ec', 'hex')
 
@@ -96,7 +97,7 @@ async function readRecording(url: string) {
 }
 
 test('committees and proposers equal the recorded duties of a real node', async () => {
-  await using node = await openReplay({ derived: true })
+  await using node = await openReplay()
   const { get, rules, validators, mixBefore } = await readRecording(node.url)
   for (let epoch = 0; epoch < 17; epoch++) {
     const first = firstSlotAt(rules, epoch)
