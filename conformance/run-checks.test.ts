@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
-import { createBrokenFetch, replaceValue } from '#test/broken-servers/change.ts'
+import { type Change, createBrokenFetch, replaceValue, statusWhere } from '#test/broken-servers/change.ts'
 import { explorerDefects, neverExpiringLinks } from '#test/broken-servers/explorer.ts'
 import { fxDefects } from '#test/broken-servers/fx.ts'
 import { httpDefects } from '#test/broken-servers/http.ts'
@@ -44,17 +44,51 @@ describe('conformance suite', () => {
     assert.match(summaryOf(report), /^Conforms: \d+ passed, 0 failed, 2 skipped\.$/)
   })
 
-  test('a record that changes between two responses is no defect', async () => {
-    let left = 1
-    const changeOnce = replaceValue('/markets/slug/', 'volumeNum', (value) => (left-- > 0 ? Number(value) + 1 : value))
-    const { results } = await runChecks({ ...options(), samples: samples(), only: ['markets.open'] }, undefined, {
-      fetch: createBrokenFetch(changeOnce, demo.key, fetchFrom(demo.server)),
+  /** Runs one check while the record of the sample market changes as `change` says. */
+  const runWith = async (change: Change, only: string) => {
+    const { results } = await runChecks({ ...options(), samples: samples(), only: [only] }, undefined, {
+      fetch: createBrokenFetch(change, demo.key, fetchFrom(demo.server)),
     })
-    assert.deepEqual(
-      results.map(({ outcome, notes }) => [outcome, notes]),
-      [['passed', []]],
-    )
-    assert.ok(left < 0, 'the value was changed, and read again')
+    return results.map(({ outcome, notes }) => [outcome, notes])
+  }
+
+  /** The first `count` reads of the market have another volume each, and later ones the next. */
+  const changingMarket = (count: number): Change => {
+    let reads = 0
+    return replaceValue('/markets/', 'volumeNum', () => Math.min(reads++, count))
+  }
+
+  for (const check of ['markets.open', 'http.unknown-parameter'])
+    test(`${check}: a record that changes between two responses is no defect`, async () => {
+      assert.deepEqual(await runWith(changingMarket(1), check), [['passed', []]])
+      assert.deepEqual(await runWith(changingMarket(4), check), [['passed', []]])
+    })
+
+  test('an etag of a record that changes before the conditional request is no defect', async () => {
+    let reads = 0
+    const change: Change = {
+      alterReply: ({ headers }, { url, headers: sent }) => {
+        if (!url.pathname.startsWith('/markets/slug/')) return undefined
+        reads += 1
+        if (reads === 1) return { text: '{"id":"1"}', headers: new Headers([...headers, ['etag', '"before"']]) }
+        return sent.get('if-none-match') === '"before"' ? { status: 200 } : undefined
+      },
+    }
+    assert.deepEqual(await runWith(change, 'markets.unchanged'), [['passed', []]])
+  })
+
+  test('a record that changes with every request fails, and the report says so', async () => {
+    assert.deepEqual(await runWith(changingMarket(1_000_000), 'markets.open'), [
+      ['failed', ['a key changes the response', 'the data changed in each of 3 runs']],
+    ])
+  })
+
+  test('a response that fails once is a defect', async () => {
+    let reads = 0
+    // The first read looks whether the sample exists.
+    const failOnce = statusWhere(500, ({ url }) => url.pathname.startsWith('/markets/slug/') && reads++ === 1)
+    const [[outcome] = []] = await runWith(failOnce, 'markets.open')
+    assert.equal(outcome, 'failed')
   })
 
   test('execution sums may be left out: without an execution node they are unknown', async () => {

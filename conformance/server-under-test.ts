@@ -55,6 +55,14 @@ export interface ServerOptions extends Addresses {
   readonly timeoutMs?: number
 }
 
+/** A read that succeeded, and its text. */
+interface Read {
+  readonly id: AnyId
+  readonly input: Members
+  readonly changes: RequestChanges
+  readonly text: string
+}
+
 const attemptsMax = 4
 const waitMaxMs = 40_000
 const pagesMax = 200
@@ -71,6 +79,8 @@ export class ServerUnderTest {
   /** Requests of each endpoint, repeated ones included. */
   readonly requestCounts = new Map<AnyId, number>()
 
+  #reads: Read[] = []
+
   constructor(options: ServerOptions, environment: ServerEnvironment, samples: Samples) {
     this.options = options
     this.environment = environment
@@ -78,6 +88,27 @@ export class ServerUnderTest {
   }
 
   async call(id: AnyId, input: Members = {}, changes: RequestChanges = {}): Promise<ServerResponse> {
+    const response = await this.#call(id, input, changes)
+    const isRead = (changes.method ?? allRoutes[id].method) === 'GET'
+    if (isRead && response.status === 200) this.#reads.push({ id, input, changes, text: response.text })
+    return response
+  }
+
+  /** Forgets the reads of the check before. */
+  startCheck(): void {
+    this.#reads = []
+  }
+
+  /** Sends the reads of this check again: does one of them return something else now? */
+  async haveReadsChanged(): Promise<boolean> {
+    for (const { id, input, changes, text } of this.#reads) {
+      const again = await this.#call(id, input, changes)
+      if (again.status === 200 && again.text !== text) return true
+    }
+    return false
+  }
+
+  async #call(id: AnyId, input: Members, changes: RequestChanges): Promise<ServerResponse> {
     const route: Route = allRoutes[id]
     for (let attempt = 1; ; attempt++) {
       if (!changes.once) await this.#waitForRate(id, route)
