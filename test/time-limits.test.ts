@@ -7,8 +7,8 @@ import { test } from 'node:test'
 
 const root = join(import.meta.dirname, '..')
 
-/** Statements that delete rows by a column that contains a time. */
-const deletion = /delete from [^`']*?\b(\w+_ms|\w+_us|day) </
+/** Statements that delete rows by a column that contains a time, and deletions of what is older than a time. */
+const deletion = /delete from [^`']*?\b(\w+_ms|\w+_us|day) <|\bcutoffMs\b/
 /** A comparison of an age or of the end of something with a clock. */
 const limit =
   /\.for(Deletions|Keys)\(\)|\b(expire\w*|\w*[uU]ntilMs|giveUpAtMs)\b.*\b(nowMs|now\(\))|\b(nowMs|now\(\)).*\b(expire\w*|\w*[uU]ntilMs)\b|\b(nowMs|now\(\)) - [\w.]+\)? [<>]|>= clock\.now\(\) -|abandonedAfterMs/

@@ -20,9 +20,10 @@ export async function readDates(
   { fx, clock }: Pick<FxContext, 'fx' | 'clock'>,
   path: string,
 ): Promise<readonly string[]> {
-  const nowMs = clock.monotonicMs()
+  const monotonicMs = clock.monotonicMs()
   const known = fx.datesFiles.get(path)
-  const file = known && nowMs - known.readMs < readEveryMs ? known : { readMs: nowMs, dates: parseFile(path) }
+  const file =
+    known && monotonicMs - known.readMs < readEveryMs ? known : { readMs: monotonicMs, dates: parseFile(path) }
   fx.datesFiles.set(path, file)
   try {
     return await file.dates

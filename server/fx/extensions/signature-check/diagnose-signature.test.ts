@@ -4,7 +4,7 @@ import { Signature, SigningKey, Wallet } from 'ethers'
 import fc from 'fast-check'
 import { privateKeyToAccount } from 'viem/accounts'
 import { signQuote } from '#api/client/client.ts'
-import { extensions } from '#api/contract/extensions.ts'
+import { contract } from '#api/contract/contract.ts'
 import { parseJson, stringifyJson } from '#api/contract/json.ts'
 import type { Quote, TypedData } from '#api/contract/wire/fx.ts'
 import { systemClock } from '#runtime/clock.ts'
@@ -18,7 +18,7 @@ const signer = privateKeyToAccount(key)
 const nowMs = Date.parse('2026-11-15T10:00:10.000Z')
 
 /** The example of the contract with 18-decimal amounts, which a float cannot represent. */
-const example = extensions['fx.quote'].example.reply
+const example = contract['fx.createQuote'].example.reply
 const { typedData: small } = example
 assert.ok(small)
 const quote: Quote & { typedData: TypedData } = {
