@@ -25,7 +25,8 @@ const otherAccount = privateKeyToAccount(`0x${'43'.repeat(32)}`)
 const lentKey: Hex = `0x${'44'.repeat(32)}`
 const lent = privateKeyToAccount(lentKey)
 const plenty = 10n ** 24n
-const gasMax = 2_000_000
+/** The node runs code that never ends up to here, which takes it long if it is busy. */
+const gasMax = 200_000
 
 describe('a signer with code', { skip: missing }, () => {
   let evm: RealEvm
@@ -234,7 +235,7 @@ describe('a signer with code', { skip: missing }, () => {
       assert.equal(verdict, 'unknown')
       const signatureFinding = findings.find(({ name }) => name === 'signature')
       assert.equal(signatureFinding?.ok, false)
-      assert.match(signatureFinding?.message ?? '', /more than 2000000 gas .*fx\.rpcGasMax/)
+      assert.match(signatureFinding?.message ?? '', /more than 200000 gas .*fx\.rpcGasMax/)
       assert.deepEqual(
         calldataOf().map(({ gas }) => gas),
         Array.from({ length: 4 }, () => `0x${gasMax.toString(16)}`),
