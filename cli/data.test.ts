@@ -29,7 +29,6 @@ const commands = [
   'ingest evm --chain 1 --once',
   'ingest beacon --once',
   'repair --chain 1',
-  'validators audit --from-epoch 1',
   'import markets markets.json',
   'import entities entities.json --network mainnet',
   'markets drift',

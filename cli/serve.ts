@@ -155,7 +155,8 @@ async function printReading(context: RunningServer['context']): Promise<void> {
   const { streams } = await coverageReport(context)
   const behind = streams.filter(({ from, status }) => from !== null && behindStatuses.has(status))
   if (behind.length === 0) return
-  for (const stream of behind.slice(0, readingShown)) print(`Reading ${stream.name}: ${progressText(stream)}`)
+  for (const stream of behind.slice(0, readingShown))
+    print(`Reading ${[stream.name, progressText(stream)].filter(Boolean).join(': ')}`)
   if (behind.length > readingShown) print(`… and ${behind.length - readingShown} more`)
   print(`To see how far it is, run: ${ownCommand()} coverage`)
 }

@@ -62,7 +62,7 @@ test('the summary counts results and lists costly files, skipped tests and failu
 test('the long run repeats the files with a simulated node until every client was used', () => {
   assert.equal(clientsCount, Object.keys(profiles).length)
   assert(clientsCount >= dialects.length)
-  const files = ['server/validators/ingest/default-nodes.test.ts', 'server/core/decimal.test.ts']
+  const files = ['server/validators/ingest/start.test.ts', 'server/core/decimal.test.ts']
   const repeated = batchesOfOtherClients(root, new Map([['unit', files]]), 9)
   assert.deepEqual(
     repeated.map(({ client }) => client),

@@ -46,7 +46,7 @@ test('a stream that is behind is logged when its rate is known, every ten minute
   assert.equal(lines.length, 3)
 })
 
-test('what is not known is reported as unknown', () => {
+test('what is not known is left out', () => {
   assert.equal(progressText({ ...chain, share: null }), '')
   assert.equal(progressText({ ...chain, perSecond: 0 }), '24.10 % read, 0 blocks/s')
   assert.equal(

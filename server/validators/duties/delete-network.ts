@@ -5,8 +5,8 @@ import { levels, missedLevel, networkId, networkIds, presenceLevel } from './lay
 
 /** Tables without packed rows. The one with the name of the network comes last. */
 export const plainDutyTables = [
-  ...['duty_units', 'duty_summaries', 'duty_summary_days', 'network_rows', 'duty_changes', 'inactivity_scores'],
-  ...['reward_audits', 'unexplained_balance_changes', 'watch_ranges', 'duty_networks'],
+  ...['duty_units', 'duty_summaries', 'duty_summary_days', 'network_rows', 'duty_changes'],
+  ...['unexplained_balance_changes', 'watch_ranges', 'duty_networks'],
 ] as const
 
 const packedLevels = [...Object.values(levels), missedLevel, presenceLevel]

@@ -76,7 +76,8 @@ test('503: if hours or days differ from the stored ones, figures of that network
 
 test('with other hours or days nothing is written, and the error names the setting to change back', async () => {
   await using context = await openRead()
-  const reason = /hoodi\.epochsPerDay is 8, but stored figures were added up by 6: set it back, or start with a new/
+  const reason =
+    /hoodi\.epochsPerDay is 8, but stored figures were added up by 6: set it back, or delete what is stored: tetrad validators forget --network hoodi$/
   await assert.rejects(write(withWindows(context, 2, 8), 48, 50), reason)
   assert.deepEqual(await coveredEpochs(context.duties, 'hoodi'), [{ from: 0, until: 48 }])
   await write(context, 48, 50)
