@@ -71,16 +71,17 @@ test('the long run repeats the files with a simulated node until every client wa
   for (const batch of repeated) assert.deepEqual(batch.files, files.slice(0, 1))
 })
 
-const runFile = (file: string) => spawnSync(process.execPath, ['test/run.ts', file], { cwd: root, encoding: 'utf8' })
+const runFiles = (...files: string[]) =>
+  spawnSync(process.execPath, ['test/run.ts', ...files], { cwd: root, encoding: 'utf8' })
 
 test('a run fails if a process ends before all its tests have run', () => {
-  const { status, stdout } = runFile('test/exits-early.ts')
+  const { status, stdout } = runFiles('test/exits-early.ts')
   assert.match(stdout, /✖ test\/exits-early\.ts: test ended with 0\n/)
   assert.equal(status, 1)
 })
 
 test('an uncaught error fails the test that caused it, and notes about the process are shown', () => {
-  const { status, stdout } = runFile('test/throws-late.ts')
+  const { status, stdout } = runFiles('test/throws-late.ts')
   assert.match(stdout, /✖ test\/throws-late\.ts: throws in a timer of a suite\n +Error: in a timer\n/)
   assert.match(stdout, /\n +The simulated beacon node is teku/)
   assert.match(stdout, /\n1 passed, 1 failed, 0 skipped\n/)
@@ -88,19 +89,19 @@ test('an uncaught error fails the test that caused it, and notes about the proce
 })
 
 test('a run ends and fails if a test leaves something open', () => {
-  const { status, stdout } = runFile('test/leaves-open.ts')
+  const { status, stdout } = runFiles('test/leaves-open.ts')
   assert.match(stdout, /✖ test\/leaves-open\.ts: test ended with 1\n/)
   assert.match(stdout, /\n +A test left something open: .*Timeout/)
   assert.equal(status, 1)
 })
 
 test('a process that fails runs once more alone, and the summary names what passed only then', () => {
-  const { status, stdout } = runFile('test/fails-once.ts')
+  const { status, stdout } = runFiles('test/fails-once.ts', 'server/core/age.test.ts')
   assert.match(stdout, /▸ Repeated alone: test\n/)
   assert.match(
     stdout,
     /UNSTABLE, passed only alone: test\/fails-once\.ts: passes the second time\n +AssertionError.*too early/,
   )
-  assert.match(stdout, /\n1 passed, 0 failed, 0 skipped\n/)
+  assert.match(stdout, /\n[1-9]\d* passed, 0 failed, 0 skipped\n/)
   assert.equal(status, 0)
 })

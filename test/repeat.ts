@@ -12,10 +12,10 @@ const repeatsMax = 3
 
 const hasFailed = ({ outcome }: Result): boolean => outcome === 'failed'
 
-/** None in the long run, which is there to find tests that fail rarely. */
+/** None in the long run, which is there to find tests that fail rarely, and none that ran alone. */
 export function toRepeat(batches: readonly BatchResult[], isLongRun: boolean): readonly BatchResult[] {
   const failed = batches.filter(({ results }) => results.some(hasFailed))
-  return isLongRun || failed.length > repeatsMax ? [] : failed
+  return isLongRun || batches.length === 1 || failed.length > repeatsMax ? [] : failed
 }
 
 /** The second results. Those that failed first and passed then keep their first failure. */

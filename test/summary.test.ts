@@ -25,10 +25,11 @@ test('the last line of a run counts what was not tested by reason', () => {
 const failing: Result = { file: 'a.test.ts', name: 'waits', outcome: 'failed', reason: 'Error: too late' }
 const passing: Result = { file: 'a.test.ts', name: 'waits', outcome: 'passed' }
 
-test('a process that fails once is repeated, unless many fail or a long run asks for every failure', () => {
+test('a process that fails is repeated, unless it ran alone, many fail, or a long run asks for every failure', () => {
   const failed = (name: string) => ({ name, results: [failing] })
   const passed = { name: 'passed', results: [passing] }
   assert.deepEqual(toRepeat([passed, failed('b')], false), [failed('b')])
+  assert.deepEqual(toRepeat([failed('b')], false), [])
   assert.deepEqual(toRepeat([passed, failed('b')], true), [])
   assert.deepEqual(toRepeat(['a', 'b', 'c', 'd'].map(failed), false), [])
 })
