@@ -50,6 +50,7 @@ const documented: Readonly<Record<string, readonly string[]>> = {
   'server/markets/feeds/feed-lock.ts': ['lock of a feed'],
   'server/markets/read/feed-state.ts': freshness,
   'server/markets/write/rejects.ts': ['rejected market records'],
+  'server/markets/write/version-writer.ts': ['market versions'],
   'server/operations/deep-check.ts': freshness,
   'server/operations/doctor.ts': keys,
   'server/operations/rate-advice.ts': freshness,
