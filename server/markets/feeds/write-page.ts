@@ -10,6 +10,7 @@ import { decompose, type Renames } from '../records/decompose.ts'
 import { RecordAcceptor, type Reject } from '../write/accept-records.ts'
 import { type PutReport, putAccepted } from '../write/put-markets.ts'
 import { dropResolvedRejects, dropUnseenRejects, storeRejects } from '../write/rejects.ts'
+import { SourceNames } from '../write/source-forms.ts'
 import { WritePart } from '../write/write-parts.ts'
 import { lockMs, refuseIfTakenOver } from './feed-lock.ts'
 import { countAbsent, markVanished, recordPresence, uniteOldPresence } from './feed-presence.ts'
@@ -30,6 +31,7 @@ async function splitPage(
   { changedRecords }: PageOfPass,
 ): Promise<readonly WritePart[]> {
   const acceptor = new RecordAcceptor(known)
+  const names = new SourceNames(feed.fields)
   let part = new WritePart(engine)
   const parts = [part]
   for (const [count, [at, value]] of changedRecords.entries()) {
@@ -38,8 +40,7 @@ async function splitPage(
       parts.push(part)
     }
     const divide = () => decompose(value, feed.record, renames, `${location} record ${at + 1}`)
-    const hasRenames = Object.keys(feed.fields).length > 0
-    part.add(hasRenames ? acceptor.accept(divide()) : sourceForms.accept(feed.id, feed.record, value, acceptor, divide))
+    part.add(sourceForms.accept(feed.id, feed.record, names, value, acceptor, divide))
     if (count % recordsPerTurn === recordsPerTurn - 1) await nextEventLoopTurn()
   }
   return parts

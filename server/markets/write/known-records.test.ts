@@ -11,7 +11,7 @@ import type { KindName } from '../records/kinds.ts'
 import { RecordAcceptor } from './accept-records.ts'
 import { KnownRecords } from './known-records.ts'
 import { putAccepted, putMarkets } from './put-markets.ts'
-import { SourceForms } from './source-forms.ts'
+import { SourceForms, SourceNames } from './source-forms.ts'
 
 type Members = Record<string, unknown>
 
@@ -26,16 +26,29 @@ function drawSource(draws: SeededRandom, nowMs: number): readonly [KindName, Mem
   const series = { id: '9', slug: 'nine', title: text(), volume: value() }
   const event = (more: Members) => {
     const tags = [{ id: 't', label: text(), odd: draws.happens(0.9) }]
-    return { id: draws.pick(['1', '2']), title: text(), updatedAt: time(), volume: value(), ...more, tags }
+    return {
+      id: draws.pick(['1', '2']),
+      heading: text(),
+      updatedAt: time(),
+      volume: value(),
+      posts: value(),
+      ...more,
+      tags,
+    }
   }
   const market = (more: Members) => {
     const id = draws.pick(['1', '2', '3'])
     const shown = draws.happens(0.9) ? { question: text() } : { novel: text() }
-    return { id, slug: `m-${id}`, ...shown, bestBid: value(), volumeNum: value(), updatedAt: time(), ...more }
+    const traded = draws.happens(0.8) ? { tradedUSD: value() } : { tradedUSD: value(), volumeNum: value() }
+    return { id, slug: `m-${id}`, ...shown, ...traded, bestBid: value(), updatedAt: time(), ...more }
   }
   if (draws.happens(0.7)) return ['market', market({ events: [event({ series: [series] })] })]
   return ['event', event({ markets: [market({}), market({ events: [] })], series: draws.happens(0.5) ? [series] : [] })]
 }
+
+const table = { event: { heading: 'title', posts: 'socialPostCount' }, all: { tradedUSD: 'volumeNum' } }
+const renames = new Renames(table)
+const names = new SourceNames(table)
 
 async function leftBy({ ingest }: TestContext) {
   const sql = 'select kind, id, fields, links, extra_fields, changed_ms from market_records order by kind, id'
@@ -60,7 +73,7 @@ for (const seed of seedsOf(40, 4)) {
       context.clock.advance(1000)
       const nowMs = context.clock.now()
       const sources = Array.from({ length: draws.whole(1, 4) }, () => drawSource(draws, nowMs))
-      const records = () => sources.flatMap(([kind, value]) => decompose(structuredClone(value), kind, new Renames()))
+      const records = () => sources.flatMap(([kind, value]) => decompose(structuredClone(value), kind, renames))
       await plain.ingest.write((tx) => putMarkets(tx, records(), nowMs))
       if (draws.happens(0.1)) {
         await context.ingest.write((tx) => putMarkets(tx, records(), nowMs))
@@ -70,7 +83,7 @@ for (const seed of seedsOf(40, 4)) {
       const acceptor = new RecordAcceptor(known)
       const accepted = sources.map(([kind, source]) => {
         const value = structuredClone(source)
-        return forms.accept('feed', kind, value, acceptor, () => decompose(value, kind, new Renames()))
+        return forms.accept('feed', kind, names, value, acceptor, () => decompose(value, kind, renames))
       })
       recognized += accepted.filter((one) => one.accepted.some(({ fast }) => fast)).length
       // Of the last run of a write that was repeated, nothing is learned if it fails.

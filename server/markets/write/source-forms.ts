@@ -4,8 +4,11 @@
 // 1. A source record is recognized if each record that it contains is still known (known-records.ts). This is checked
 //    again in the transaction.
 // 2. One with a fast value that cannot be used as it is, is not recognized.
+// 3. Nor is one with two names for one fast value, or of a feed that gives another meaning to the names of fast values, of ids,
+//    or of lists of records with fast values.
 import { stringifyJson } from '#api/contract/json.ts'
-import type { KindName } from '../records/kinds.ts'
+import type { RenameTable } from '../records/decompose.ts'
+import { type KindName, kindNames } from '../records/kinds.ts'
 import { type MarketRecord, normalizeRecord } from '../records/normalize.ts'
 import { fastFields, hasFastFields } from '../ticks/fast-fields.ts'
 import type { Accepted, AcceptedRecord, RecordAcceptor } from './accept-records.ts'
@@ -20,7 +23,47 @@ type Members = Record<string, unknown>
 interface Part {
   readonly kind: KindName
   readonly members: Members
+  /** As the source names them. */
+  readonly taken: Members
   readonly fast: Members
+  /** The source has one of them under two names. */
+  readonly isOdd: boolean
+}
+
+/** How a feed names what is read before a source record is divided. */
+export class SourceNames {
+  /** False: a rename could change where a record has its fast values or the records inside it (rule 3). */
+  readonly areUsual: boolean
+  /** By kind: names of fast values in the source, and ours. */
+  readonly #fastNames: ReadonlyMap<KindName, ReadonlyMap<string, string>>
+
+  constructor(renames: RenameTable = {}) {
+    const all = Object.values(renames).flatMap((table) => Object.entries(table))
+    this.areUsual = all.every(
+      ([source, ours]) => !structuralNames.has(source) && !structuralNames.has(ours) && !fastNames.has(source),
+    )
+    const namesOf = (kind: KindName) => [
+      ...[...fastFields[kind]].map((name) => [name, name] as const),
+      ...Object.entries({ ...renames.all, ...renames[kind] }).filter(([, ours]) => fastFields[kind].has(ours)),
+    ]
+    this.#fastNames = new Map(kindNames.map((kind) => [kind, new Map(namesOf(kind))]))
+  }
+
+  take(kind: KindName, members: Members): Part {
+    const [taken, fast]: [Members, Members] = [{}, {}]
+    let isOdd = false
+    for (const [name, ours] of this.#fastNames.get(kind) ?? []) {
+      const value = members[name]
+      if (value === undefined) continue
+      taken[name] = value
+      members[name] = undefined
+      // A null under another name says nothing (Renames).
+      if (value === null && name !== ours) continue
+      isOdd ||= fast[ours] !== undefined
+      fast[ours] = value
+    }
+    return { kind, members, taken, fast, isOdd }
+  }
 }
 
 type Named = Pick<AcceptedRecord, 'kind' | 'id' | 'partial' | 'form'>
@@ -44,17 +87,19 @@ export class SourceForms {
   accept(
     feed: string,
     kind: KindName,
+    names: SourceNames,
     value: unknown,
     acceptor: RecordAcceptor,
     divide: () => readonly MarketRecord[],
   ): Accepted {
-    const parts = takeFastValues(value, kind)
+    if (!names.areUsual) return acceptor.accept(divide())
+    const parts = takeFastValues(names, value, kind)
     const id = parts.at(-1)?.members.id
     const hash = hashForm(stringifyJson(value) ?? '')
     const name = `${feed}/${typeof id === 'object' ? '' : id}`
     const form = this.#forms.get(name)
     const records = () => {
-      for (const { members, fast } of parts) Object.assign(members, fast)
+      for (const { members, taken } of parts) Object.assign(members, taken)
       return divide()
     }
     const found = form?.hash === hash ? this.#recognize(form, parts, acceptor, records) : undefined
@@ -73,7 +118,7 @@ export class SourceForms {
   ): Accepted | undefined {
     const isValid = (changing: ReadonlySet<string>) =>
       all.every(({ kind, id, form }) => !changing.has(`${kind}/${id}`) && this.#known.get(kind, id)?.forms.has(form))
-    if (parts.length !== named.length || !isValid(new Set())) return undefined
+    if (parts.length !== named.length || parts.some(({ isOdd }) => isOdd) || !isValid(new Set())) return undefined
     const accepted: AcceptedRecord[] = []
     for (const [at, one] of named.entries()) {
       const given = parts[at]?.fast ?? {}
@@ -110,7 +155,13 @@ export class SourceForms {
 }
 
 /** Inner records come first, in the order in which they are divided. */
-function takeFastValues(value: unknown, kind: KindName, isInner = false, parts: Part[] = []): readonly Part[] {
+function takeFastValues(
+  names: SourceNames,
+  value: unknown,
+  kind: KindName,
+  isInner = false,
+  parts: Part[] = [],
+): readonly Part[] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return parts
   const members = value as Members
   for (const name in members) {
@@ -118,15 +169,9 @@ function takeFastValues(value: unknown, kind: KindName, isInner = false, parts: 
     const list = inner && members[name]
     if (inner && Array.isArray(list))
       for (const one of list)
-        if (inner !== 'market' || !isShort(one)) takeFastValues(one, inner, inner !== 'market', parts)
+        if (inner !== 'market' || !isShort(one)) takeFastValues(names, one, inner, inner !== 'market', parts)
   }
-  const fast: Members = {}
-  for (const name of fastFields[kind]) {
-    if (members[name] === undefined) continue
-    fast[name] = members[name]
-    members[name] = undefined
-  }
-  parts.push({ kind, members, fast })
+  parts.push(names.take(kind, members))
   return parts
 }
 
@@ -135,6 +180,12 @@ const innerKinds: Partial<Readonly<Record<KindName, Readonly<Record<string, Kind
   market: { events: 'event' },
   event: { series: 'series', markets: 'market' },
 }
+
+const structuralNames: ReadonlySet<string> = new Set([
+  'id',
+  ...Object.values(innerKinds).flatMap((names) => Object.keys(names)),
+])
+const fastNames: ReadonlySet<string> = new Set(kindNames.flatMap((kind) => [...fastFields[kind]]))
 
 /** Such a market is a reference (records/decompose.ts). */
 const isShort = (value: unknown): boolean =>
