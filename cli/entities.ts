@@ -34,7 +34,7 @@ export function addEntities(importCommand: Command): void {
 }
 
 async function importFile(file: string, options: EntityOptions): Promise<void> {
-  const { parseEntityRecords, importEntities } = await import('#validators/registry/entities.ts')
+  const { parseEntityRecords, importEntities } = await import('#validators/entities/import-entities.ts')
   const found = await stat(file).catch(() => undefined)
   if (!found?.isFile()) throw new CommandFailure('import.file', `File ${file} does not exist.`)
   if (found.size > fileBytesMax) throw new CommandFailure('import.file', `${file} is larger than 256 MiB. Split it.`)

@@ -46,6 +46,8 @@ const endpointTests = [
   'fx/pricing/quotes',
   'fx/rates/contradictions',
   'validators/endpoints/metadata',
+  'validators/entities/import-entities',
+  'validators/entities/memberships',
   'validators/extensions/lists/list',
   'validators/extensions/operators/operators',
   'markets/endpoints/by-slug',

@@ -12,6 +12,7 @@ import { networkSettings } from '#runtime/settings/validators.ts'
 import type { AppContext } from '#server/context.ts'
 import type { CommitSegment } from '#validators/duties/commit.ts'
 import { coveredEpochs } from '#validators/duties/coverage.ts'
+import type { SummaryEntities } from '#validators/duties/daily-summaries.ts'
 import { plainTime, segmentAt } from '#validators/duties/layout.ts'
 import { type MissedField, missedFields } from '#validators/duties/missed.ts'
 import { updateDuties } from '#validators/duties/store.ts'
@@ -98,6 +99,12 @@ export const register = (context: TestContext, network: Network, indices: readon
       withdrawalAddress: null,
     })),
   )
+
+export const noEntities: SummaryEntities = {
+  ...{ version: 0, changes: [], list: [] },
+  ...{ validators: new Int32Array(), entityIndices: new Int32Array() },
+  ...{ fromDays: new Int32Array(), untilDays: new Int32Array() },
+}
 
 export interface HandlerReply<E extends Endpoint> {
   readonly body: Reply<E>

@@ -32,7 +32,7 @@ const tablesOf = {
   rates: ['fx_rates', 'fx_latest', 'fx_contradictions', 'fx_source_status'],
   registry: [
     ...['validators', 'deposit_senders', 'validator_deposits', 'epoch_gaps', 'validator_entities'],
-    ...['validator_operators', 'validator_pools'],
+    ...['validator_operators', 'validator_pools', 'entity_days', 'entity_changes'],
   ],
   sessions: ['console_links', 'console_sessions'],
   usage: ['usage'],

@@ -54,28 +54,47 @@ const chainTables = ({ bytes, clustered }: StateDialect): readonly string[] => [
 ]
 
 const entityTables = ({ clustered }: StateDialect): readonly string[] => [
-  // The entity behind a validator. It is not chain data: `tetrad import entities` reads it from files.
+  // Which entity a validator belongs to, from a chain day until a chain day. Each field has periods of its own, which do not
+  // overlap (server/validators/entities/memberships.ts).
   `create table validator_entities (
     network text not null,
     validator_index bigint not null,
-    pool text,
+    field text not null, -- pool, operators (of the node) or dvt
+    from_day bigint not null,
+    until_day bigint, -- the day after the last one; null: the period has not ended
+    name text, -- the pool or the DVT network
     subpool text,
-    dvt_network text,
-    node_operators text not null, -- JSON list, in the order of the source
-    dvt_operators text not null, -- JSON list
-    source text not null, -- the imported file
-    primary key (network, validator_index),
+    operators text not null, -- JSON list, in the order of the source
+    kind text not null, -- rule, registry or label
+    source text not null, -- such as the name of an import
+    rule text not null, -- what selected the validator, such as withdrawalAddress
+    primary key (network, validator_index, field, from_day),
     foreign key (network, validator_index) references validators (network, validator_index)
   ) ${clustered}`,
-  'create index validator_entities_by_pool on validator_entities (network, pool, validator_index)',
-  // One row for each name in node_operators, to find validators by operator.
+  `create index validator_entities_by_pool on validator_entities (network, name, validator_index)
+    where field = 'pool' and until_day is null`,
+  // The present chain day of each network, as far as it has been read.
+  `create table entity_days (
+    network text primary key,
+    epochs_per_day bigint not null,
+    current_day bigint not null -- the first one that is not over
+  ) ${clustered}`,
+  // Chain days whose pools or operators have changed, and the version of the change. These days are summarized again.
+  `create table entity_changes (
+    network text not null,
+    version bigint not null,
+    from_day bigint not null,
+    until_day bigint not null,
+    primary key (network, version, from_day)
+  ) ${clustered}`,
+  // The present node operators, one row for each name, to find validators by operator.
   `create table validator_operators (
     network text not null,
     operator text not null,
     validator_index bigint not null,
     primary key (network, operator, validator_index)
   ) ${clustered}`,
-  // The size of each pool: counting a million validators takes too long for a response.
+  // The present size of each pool: counting a million validators takes too long for a response.
   `create table validator_pools (
     network text not null,
     pool text not null,

@@ -28,16 +28,21 @@ const simulatedValidators = drawValidators(createSeededRandom('summaries'), 12, 
 const rows = drawDuties(createSeededRandom('summaries duties'), simulatedValidators, epochs, true)
 const indices = simulatedValidators.map(({ index }) => index)
 
+const always = { from: 0, until: 1000 }
+
 /** The first four and the next three validators; an operator runs some of both. */
 const entitiesWith = (version: number, pools: readonly (readonly number[])[]): SummaryEntities => {
   const lists = [...pools, indices.slice(2, 6)]
   return {
     version,
+    changes: [{ version, ...always }],
     list: lists.map((_, at) =>
       at < pools.length ? { kind: 'pool', name: `pool ${at}` } : { kind: 'operator', name: 'operator' },
     ),
     validators: Int32Array.from(lists.flat()),
     entityIndices: Int32Array.from(lists.flatMap((list, at) => list.map(() => at))),
+    fromDays: Int32Array.from(lists.flat(), () => always.from),
+    untilDays: Int32Array.from(lists.flat(), () => always.until),
   }
 }
 const entities = entitiesWith(1, [indices.slice(0, 4), indices.slice(4, 7)])
@@ -135,6 +140,27 @@ describe('the summary of a day', () => {
     while ((await summarize(context, changed, 5)) > 0);
     for (const day of await read(context, 'pool', 'pool 0')) assertDay(context, day, indices.slice(0, 2))
     assert.deepEqual(await read(context, 'pool', 'pool 1'), [], 'a removed pool has no days')
+  })
+
+  test('has the validators that belonged to the pool on that day, and only days that a change names are outdated', async () => {
+    await using context = await openNetwork()
+    await writeEpochs(context, network, epochs, rows)
+    await summarize(context, entities)
+    const [moved, ...others] = indices.slice(0, 4) as [number, ...number[]]
+    // The first validator changes from pool 0 to pool 1 on day 12.
+    const { fromDays, untilDays, validators, entityIndices } = entities
+    const changed: SummaryEntities = {
+      ...{ version: 2, changes: [...entities.changes, { version: 2, from: 12, until: 1000 }], list: entities.list },
+      ...{ validators: Int32Array.of(...validators, moved), entityIndices: Int32Array.of(...entityIndices, 1) },
+      ...{ fromDays: Int32Array.of(...fromDays, 12), untilDays: Int32Array.of(...untilDays, 1000) },
+    }
+    changed.untilDays[0] = 12
+    assert.equal(await summarize(context, changed), 9, 'the days 12 to 20')
+    assert.equal(await summarize(context, changed), 0)
+    for (const day of await read(context, 'pool', 'pool 0'))
+      assertDay(context, day, day.day < 12 ? [moved, ...others] : others)
+    for (const day of await read(context, 'pool', 'pool 1'))
+      assertDay(context, day, [...(day.day < 12 ? [] : [moved]), ...indices.slice(4, 7)])
   })
 
   test('is created again after a gap was filled', async () => {

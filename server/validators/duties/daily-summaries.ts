@@ -8,8 +8,9 @@
 // 2. With a watch list, the summary of the network is computed from what all validators did (network-rows.ts). It is
 //    kept if that has been deleted, unless epochs of the day are repaired. A day in which the watch list was added or
 //    removed is in part summarized.
-// 3. Pools and operators are imported and can change. duty_summary_days has the version of these entities that was used;
-//    days with another version are summarized again.
+// 3. A day is summarized with the pools and operators to which validators belonged on that day. duty_summary_days has the
+//    version of these entities that was used. A later change of a day's entities names the day, and only the days that it
+//    names are summarized again.
 
 import type { Network } from '#api/contract/wire/validators.ts'
 import { type ChainDay, type ChainTime, chainDays, type Epoch } from '#core/chain-time.ts'
@@ -17,6 +18,7 @@ import { countIn, type Range, within } from '#core/ranges.ts'
 import { recordFrom } from '#core/record-from.ts'
 import { putRow } from '#storage/put-row.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'
+import type { EntityChange } from '../entities/memberships.ts'
 import { type Measure, measures } from '../method/measures.ts'
 import { methodNumber, type Score } from '../method/method.ts'
 import { addChunk, ChunkReader } from './chunk.ts'
@@ -38,12 +40,16 @@ export type SummaryKind = (typeof summaryKinds)[number]
 
 /** The entities that get a summary, pools and operators, with their validators. */
 export interface SummaryEntities {
-  /** Changes whenever an entity changes. */
+  /** Increases with every change of an entity. */
   readonly version: number
+  /** Days whose entities changed with a version. */
+  readonly changes: readonly EntityChange[]
   readonly list: readonly { readonly kind: Exclude<SummaryKind, 'network'>; readonly name: string }[]
-  /** Pairs: entry n of both columns is a validator and the index of its entity in `list`. */
+  /** Entry n of these columns: a validator belongs to the entity with this index in `list`, on these days. */
   readonly validators: Int32Array
   readonly entityIndices: Int32Array
+  readonly fromDays: Int32Array
+  readonly untilDays: Int32Array
 }
 
 export const percentiles = [1, 5, 10, 25, 50, 75, 90, 95, 99] as const
@@ -121,15 +127,22 @@ export interface SummarizeInput {
   readonly daysMax: number
 }
 
-/** Past days without a summary by this version of the entities, newest first. */
+/** Past days without a summary, or with one that is older than a change of the day's entities. Newest first. */
 export async function daysToSummarize(
   reader: StateReader,
-  { network, time, until, version }: Pick<SummarizeInput, 'network' | 'time' | 'until'> & { readonly version: number },
+  {
+    network,
+    time,
+    until,
+    changes,
+  }: Pick<SummarizeInput, 'network' | 'time' | 'until'> & Pick<SummaryEntities, 'changes'>,
 ): Promise<number[]> {
   const covered = await coveredEpochs(reader, network)
-  const sql = 'select day from duty_summary_days where network = ? and version = ?'
-  const rows = await reader.all<{ day: number }>(sql, networkId(network), version)
-  const done = new Set(rows.map(({ day }) => day))
+  const sql = 'select day, version from duty_summary_days where network = ?'
+  const rows = await reader.all<{ day: number; version: number }>(sql, networkId(network))
+  const isOutdated = (row: { readonly day: number; readonly version: number }) =>
+    changes.some(({ version, from, until: end }) => version > row.version && from <= row.day && row.day < end)
+  const done = new Set(rows.filter((row) => !isOutdated(row)).map(({ day }) => day))
   const open = chainDays(time).dayOf(until as Epoch)
   const days = covered.flatMap((range) => partsIn(time, range).map(({ chainDay }) => chainDay))
   return [...new Set(days)].filter((day) => day < open && !done.has(day)).sort((a, b) => b - a)
@@ -142,7 +155,7 @@ export async function summarizeDays(
   signal?: AbortSignal,
 ): Promise<number> {
   const { network, entities, daysMax } = input
-  const days = await state.snapshot((reader) => daysToSummarize(reader, { ...input, version: entities.version }))
+  const days = await state.snapshot((reader) => daysToSummarize(reader, { ...input, changes: entities.changes }))
   let count = 0
   for (const day of days.slice(0, daysMax)) {
     if (signal?.aborted) break
@@ -206,7 +219,10 @@ async function summaryRows(reader: StateReader, input: SummarizeInput, day: numb
   const validators = Int32Array.from(new Set(lists.flatMap((list) => [...list]))).sort()
   const ofNetwork = new SummaryBuilder()
   const ofEntities = entities.list.map(() => new SummaryBuilder())
-  const pairsOf = Map.groupBy(entities.validators.keys(), (at) => entities.validators[at] as number)
+  const membersOfDay = entities.validators
+    .keys()
+    .filter((at) => (entities.fromDays[at] as number) <= day && day < (entities.untilDays[at] as number))
+  const pairsOf = Map.groupBy(membersOfDay, (at) => entities.validators[at] as number)
   for (let at = 0; at < validators.length; at += validatorsAtOnce) {
     const query = {
       network,

@@ -117,13 +117,14 @@ test('the packed rows of every table have the bytes and ids that version 0.1.0 s
   await dutiesState.write((tx) => writeMissedDuties(tx, network, time, [{ epochs, missed: missed as never }]))
   await mergeDuties(duties, { network, time, until }, signal)
   const entities = {
-    version: 1,
+    ...{ version: 1, changes: [] },
     list: [
       { kind: 'pool', name: 'a pool' },
       { kind: 'operator', name: 'an operator' },
     ] as const,
     validators: Int32Array.of(validator, validator),
     entityIndices: Int32Array.of(0, 1),
+    ...{ fromDays: Int32Array.of(0, 0), untilDays: Int32Array.of(1e6, 1e6) },
   }
   await summarizeDuties(duties, { network, time, until, entities, daysMax: 1 }, signal)
 

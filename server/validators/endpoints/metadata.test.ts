@@ -7,7 +7,7 @@ import { openContext, testRequestInfo } from '#test/context.ts'
 import { callHandler, pubkeyOf, putDeposits, register, writeEpochs } from '#test/validators-world.ts'
 import { writeCount } from '../duties/networks.ts'
 import { writeWatched } from '../duties/watch-ranges.ts'
-import { importEntities } from '../registry/entities.ts'
+import { importEntities } from '../entities/import-entities.ts'
 import { putValidators } from '../registry/registry.ts'
 import { metadata } from './metadata.ts'
 

@@ -2,23 +2,27 @@
 // validators by index, key, deposit address or withdrawal address.
 //
 // 1. A record that is invalid or matches no known validator is rejected with its line. The others are imported.
-// 2. A record replaces the stored entity of its validators. Importing the same file again changes nothing.
+// 2. A record replaces the present entity of its validators, or the one of the days that it names
+//    (behaviour/validators.md#entities). Importing the same file again changes nothing.
 // 3. A validator without a record has no entity. Nothing is guessed (behaviour/validators.md#validator-metadata).
-import { isDeepStrictEqual } from 'node:util'
 import type { Network } from '#api/contract/wire/validators.ts'
 import { csvRows } from '#core/csv.ts'
-import { cursorOf, moveCursor } from '#storage/coverage.ts'
-import { putRow } from '#storage/put-row.ts'
+import type { Range } from '#core/ranges.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'
-import { listIndices } from './list-indices.ts'
-import type { EntityEntry } from './registry.ts'
+import { listIndices } from '../registry/list-indices.ts'
+import type { EntityEntry } from '../registry/registry.ts'
+import { type Membership, putMemberships } from './memberships.ts'
+import { entityFields, openEnd } from './periods.ts'
 
 /** Exactly one of them selects the validators of a record. */
 const selectorFields = ['index', 'pubkey', 'depositAddress', 'withdrawalAddress'] as const
-const entityFields = [...selectorFields, 'pool', 'subpool', 'dvtNetwork', 'nodeOperators', 'dvtOperators'] as const
-type EntityField = (typeof entityFields)[number]
+const recordFields = [
+  ...selectorFields,
+  ...(['pool', 'subpool', 'dvtNetwork', 'nodeOperators', 'dvtOperators', 'fromDay', 'untilDay'] as const),
+] as const
+type RecordField = (typeof recordFields)[number]
 
-export type EntityRecord = Readonly<Partial<Record<EntityField, unknown>>>
+export type EntityRecord = Readonly<Partial<Record<RecordField, unknown>>>
 
 export interface EntityReject {
   /** Line of a CSV file, or index in a JSON list, from 1. */
@@ -42,8 +46,8 @@ export function parseEntityRecords(text: string): { at: number; record: EntityRe
   if (bad) throw new Error(`line ${bad.line}: ${bad.reason}`)
   const [head, ...lines] = rows.filter(({ cells }) => cells.some((cell) => cell !== ''))
   const names = head?.cells.map((name) => name.trim()) ?? []
-  const unknown = names.filter((name) => !entityFields.includes(name as EntityField))
-  if (unknown.length > 0) throw new Error(`unknown columns: ${unknown.join(', ')}; expected ${entityFields.join(', ')}`)
+  const unknown = names.filter((name) => !recordFields.includes(name as RecordField))
+  if (unknown.length > 0) throw new Error(`unknown columns: ${unknown.join(', ')}; expected ${recordFields.join(', ')}`)
   return lines.map(({ line, cells }) => {
     const given = names
       .map((name, column) => [name, cells[column]?.trim() ?? ''] as const)
@@ -77,32 +81,47 @@ async function putRecords(
   records: readonly { readonly at: number; readonly record: EntityRecord }[],
   source: string,
 ) {
-  const written = { rejects: [] as EntityReject[], seen: [] as number[], changed: 0 }
+  const rejects: EntityReject[] = []
+  const seen = new Set<number>()
+  const memberships: Membership[] = []
   for (const { at, record } of records) {
     const entity = parseEntity(record)
     const indices = 'reason' in entity ? [] : await findIndices(tx, network, entity)
     if ('reason' in entity || indices.length === 0) {
-      written.rejects.push({ at, reason: 'reason' in entity ? entity.reason : 'no known validator matches', record })
+      rejects.push({ at, reason: 'reason' in entity ? entity.reason : 'no known validator matches', record })
       continue
     }
     for (const index of indices) {
-      written.seen.push(index)
-      if (await putEntity(tx, network, index, entity, source)) written.changed += 1
+      seen.add(index)
+      memberships.push(...toMemberships(index, entity, source))
     }
   }
-  if (written.changed > 0) await moveCursor(tx, entitiesStream(network), (await entitiesVersion(tx, network)) + 1)
-  return written
+  const changed = await putMemberships(tx, network, memberships)
+  return { rejects, seen: [...seen], changed: changed.length }
 }
 
-const entitiesStream = (network: Network): string => `entities/${network}`
-
-/** Increases with every change of the network's entities. */
-export const entitiesVersion = async (state: StateReader, network: Network): Promise<number> =>
-  (await cursorOf(state, entitiesStream(network))) ?? 0
+function toMemberships(index: number, entity: ParsedEntity, source: string): Membership[] {
+  const { pool, subpool, nodeOperators, dvtNetwork, dvtOperators, by, name, days } = entity
+  const evidence = { kind: 'rule', source, rule: by === 'depositAddress' ? `${by} ${name.toLowerCase()}` : by } as const
+  const values = {
+    pool: pool === null ? null : { name: pool, subpool, operators: [] },
+    operators: nodeOperators.length === 0 ? null : { name: null, subpool: null, operators: nodeOperators },
+    dvt:
+      dvtNetwork === null && dvtOperators.length === 0
+        ? null
+        : { name: dvtNetwork, subpool: null, operators: dvtOperators },
+  }
+  return entityFields.map((field) => ({
+    ...{ index, field, days },
+    value: values[field] && { ...values[field], ...evidence },
+  }))
+}
 
 interface ParsedEntity extends EntityEntry {
   readonly by: (typeof selectorFields)[number]
   readonly name: string
+  /** Undefined: the present. */
+  readonly days: Range | undefined
 }
 
 const selectorPatterns = {
@@ -125,7 +144,9 @@ function parseEntity(record: EntityRecord): ParsedEntity | { readonly reason: st
   if (pool === undefined || subpool === undefined || dvtNetwork === undefined)
     return { reason: 'pool, subpool and dvtNetwork must be text' }
   if (!nodeOperators || !dvtOperators) return { reason: 'operators must be a list of text' }
-  return { by, name, pool, subpool, dvtNetwork, nodeOperators, dvtOperators }
+  const days = readDays(record)
+  if (days === null) return { reason: 'fromDay and untilDay must be numbers of chain days, the first one smaller' }
+  return { by, name, pool, subpool, dvtNetwork, nodeOperators, dvtOperators, days }
 }
 
 const readText = (value: unknown): string | null | undefined =>
@@ -139,77 +160,18 @@ function readList(value: unknown): string[] | undefined {
     : undefined
 }
 
+const dayPattern = /^\d{1,9}$/
+
+/** Undefined: the record names no days. Null: they are invalid. */
+function readDays({ fromDay, untilDay }: EntityRecord): Range | undefined | null {
+  const [from, until] = [fromDay, untilDay].map((day) => (day === undefined || day === null ? undefined : String(day)))
+  if (from === undefined && until === undefined) return undefined
+  if (![from ?? '0', until ?? '0'].every((day) => dayPattern.test(day))) return null
+  const days = { from: Number(from ?? 0), until: until === undefined ? openEnd : Number(until) }
+  return days.from < days.until ? days : null
+}
+
 function findIndices(tx: StateReader, network: Network, { by, name }: ParsedEntity): Promise<number[]> {
   const selection = { by, value: by === 'index' ? Number(name) : name }
   return listIndices(tx, network, selection, { from: 0, count: Number.MAX_SAFE_INTEGER })
-}
-
-/** Updates the tables that validators are found by (behaviour/validators.md#find-validators). */
-async function updateFindIndex(
-  tx: StateWriter,
-  network: Network,
-  index: number,
-  before: Readonly<Record<string, string | null>> | undefined,
-  { pool, nodeOperators }: ParsedEntity,
-): Promise<void> {
-  const poolBefore = before?.pool ?? null
-  if (poolBefore !== pool) {
-    if (poolBefore !== null) {
-      const poolKey = [network, poolBefore]
-      await tx.run('update validator_pools set validators = validators - 1 where network = ? and pool = ?', ...poolKey)
-      await tx.run('delete from validator_pools where network = ? and pool = ? and validators = 0', ...poolKey)
-    }
-    if (pool !== null) {
-      await tx.run(
-        `insert into validator_pools (network, pool, validators) values (?, ?, 1)
-         on conflict (network, pool) do update set validators = validator_pools.validators + 1`,
-        network,
-        pool,
-      )
-    }
-  }
-  for (const operator of JSON.parse(before?.node_operators ?? '[]') as string[]) {
-    await tx.run(
-      'delete from validator_operators where network = ? and operator = ? and validator_index = ?',
-      network,
-      operator,
-      index,
-    )
-  }
-  for (const operator of new Set(nodeOperators)) {
-    await tx.run(
-      'insert into validator_operators (network, operator, validator_index) values (?, ?, ?)',
-      network,
-      operator,
-      index,
-    )
-  }
-}
-
-/** Returns whether the entity was new or different. */
-async function putEntity(
-  tx: StateWriter,
-  network: Network,
-  index: number,
-  entity: ParsedEntity,
-  source: string,
-): Promise<boolean> {
-  const row = {
-    pool: entity.pool,
-    subpool: entity.subpool,
-    dvt_network: entity.dvtNetwork,
-    node_operators: JSON.stringify(entity.nodeOperators),
-    dvt_operators: JSON.stringify(entity.dvtOperators),
-    source,
-  }
-  const before = await tx.get<typeof row>(
-    `select ${Object.keys(row).join(', ')} from validator_entities where network = ? and validator_index = ?`,
-    network,
-    index,
-  )
-  if (before && isDeepStrictEqual({ ...before }, row)) return false
-  await updateFindIndex(tx, network, index, before, entity)
-  const key = { network, validator_index: index }
-  await putRow(tx, 'validator_entities', Object.keys(key), { ...key, ...row })
-  return true
 }

@@ -17,6 +17,7 @@ import { type Beacon, UnknownForkError } from '#sources/beacon/client.ts'
 import { readableUntil } from '#sources/beacon/consensus.ts'
 import type { UnexplainedChange } from '../duties/unexplained.ts'
 import type { WatchChange } from '../duties/watch-ranges.ts'
+import { updateEntities } from '../entities/update-entities.ts'
 import { syncRegistry } from '../registry/sync-registry.ts'
 import { readWatchNames } from '../registry/watch-names.ts'
 import { createEpochProcessor, type EpochProcessor } from './epochs/epoch-processor.ts'
@@ -105,7 +106,11 @@ export class Follower {
       }
     }
     if (!signal.aborted) await this.#source.processor.prepareHead(next, finalizedEpoch, signal)
-    if (!signal.aborted) await summarizeDays(this.#source, next, signal)
+    if (!signal.aborted) {
+      const { context, network, time } = this.#source
+      await updateEntities(context.ingest, { network, time, until: next })
+      await summarizeDays(this.#source, next, signal)
+    }
     if (rules.unknownFork && finalizedEpoch >= rules.unknownFork.epoch)
       throw new UnknownForkError(rules.unknownFork, `${this.network}: `)
     return { until: next, finalizedEpoch, written }

@@ -34,7 +34,7 @@ export async function listIndices(
 const conditions: Readonly<Record<Criterion, string>> = {
   index: 'validators where network = ? and validator_index = ?',
   pubkey: 'validators where network = ? and pubkey >= ? and pubkey <= ?',
-  pool: 'validator_entities where network = ? and pool = ?',
+  pool: `validator_entities where field = 'pool' and until_day is null and network = ? and name = ?`,
   nodeOperator: 'validator_operators where network = ? and operator = ?',
   depositAddress: 'validator_deposits where network = ? and address = ?',
   withdrawalAddress: 'validators where network = ? and withdrawal_address = ?',

@@ -16,6 +16,7 @@ export interface ValidatorEntry {
   readonly withdrawalAddress: string | null
 }
 
+/** The present entity of a validator. */
 export interface EntityEntry {
   readonly pool: string | null
   readonly subpool: string | null
@@ -76,12 +77,10 @@ export interface RegistryEntry extends NamedEntry {
   readonly depositAddresses: readonly string[]
 }
 
-/** All fields of the entity are null if the validator has none. Lists are JSON. */
-type NamedRow = Omit<ValidatorEntry, 'pubkey' | 'withdrawalAddress'> &
-  Record<'pool' | 'subpool' | 'dvtNetwork' | 'nodeOperators' | 'dvtOperators', string | null> & {
-    readonly pubkey: Uint8Array
-    readonly withdrawalAddress: Uint8Array | null
-  }
+type EntryRow = Omit<ValidatorEntry, 'pubkey' | 'withdrawalAddress'> & {
+  readonly pubkey: Uint8Array
+  readonly withdrawalAddress: Uint8Array | null
+}
 
 /** Those of these validators that are known, by index. */
 export async function readEntries(
@@ -89,36 +88,55 @@ export async function readEntries(
   network: Network,
   indices: readonly number[],
 ): Promise<NamedEntry[]> {
-  const rows = await state.all<NamedRow>(
-    `select v.validator_index as "index", v.pubkey, v.activation_eligibility_epoch as "activationEligibilityEpoch",
-       v.activation_epoch as "activationEpoch", v.exit_epoch as "exitEpoch", v.withdrawable_epoch as "withdrawableEpoch",
-       v.withdrawal_address as "withdrawalAddress", e.pool, e.subpool, e.dvt_network as "dvtNetwork",
-       e.node_operators as "nodeOperators", e.dvt_operators as "dvtOperators"
-     from validators v left join validator_entities e on e.network = v.network and e.validator_index = v.validator_index
-     where v.network = ? and v.validator_index in (select value from json_each(?)) order by v.validator_index`,
+  const rows = await state.all<EntryRow>(
+    `select validator_index as "index", pubkey, activation_eligibility_epoch as "activationEligibilityEpoch",
+       activation_epoch as "activationEpoch", exit_epoch as "exitEpoch", withdrawable_epoch as "withdrawableEpoch",
+       withdrawal_address as "withdrawalAddress"
+     from validators where network = ? and validator_index in (select value from json_each(?)) order by validator_index`,
     network,
     JSON.stringify(indices),
   )
-  return rows.map(toEntry)
+  const entities = await readEntities(state, network, indices)
+  return rows.map((row) => ({
+    ...row,
+    pubkey: toHex(row.pubkey),
+    withdrawalAddress: row.withdrawalAddress && toHex(row.withdrawalAddress),
+    entity: entities.get(row.index),
+  }))
 }
 
-function toEntry(row: NamedRow): NamedEntry {
-  const { pubkey, withdrawalAddress, pool, subpool, dvtNetwork, nodeOperators, dvtOperators, ...rest } = row
-  return {
-    ...rest,
-    pubkey: toHex(pubkey),
-    withdrawalAddress: withdrawalAddress && toHex(withdrawalAddress),
-    entity:
-      nodeOperators === null || dvtOperators === null
-        ? undefined
-        : {
-            pool,
-            subpool,
-            dvtNetwork,
-            nodeOperators: JSON.parse(nodeOperators),
-            dvtOperators: JSON.parse(dvtOperators),
-          },
+const noEntity: EntityEntry = { pool: null, subpool: null, dvtNetwork: null, nodeOperators: [], dvtOperators: [] }
+
+/** The present entities of those of these validators that have one (../entities/memberships.ts). */
+export async function readEntities(
+  state: StateReader,
+  network: Network,
+  indices: readonly number[],
+): Promise<Map<number, EntityEntry>> {
+  const rows = await state.all<{
+    readonly validator_index: number
+    readonly field: 'pool' | 'operators' | 'dvt'
+    readonly name: string | null
+    readonly subpool: string | null
+    readonly operators: string
+  }>(
+    `select validator_index, field, name, subpool, operators from validator_entities
+     where network = ? and validator_index in (select value from json_each(?)) and until_day is null`,
+    network,
+    JSON.stringify(indices),
+  )
+  const entities = new Map<number, EntityEntry>()
+  for (const { validator_index, field, name, subpool, operators } of rows) {
+    const entity = entities.get(validator_index) ?? noEntity
+    const value =
+      field === 'pool'
+        ? { pool: name, subpool }
+        : field === 'operators'
+          ? { nodeOperators: JSON.parse(operators) }
+          : { dvtNetwork: name, dvtOperators: JSON.parse(operators) }
+    entities.set(validator_index, { ...entity, ...value })
   }
+  return entities
 }
 
 /** Everything that is known about one validator. */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { testWebhook } from '#test/alerts-network.ts'
 import { openContext, type TestContext } from '#test/context.ts'
-import { perfect, writeEpochs } from '#test/validators-world.ts'
+import { noEntities, perfect, writeEpochs } from '#test/validators-world.ts'
 import { plainTime } from '../../duties/layout.ts'
 import { summarizeDuties } from '../../duties/store.ts'
 import { listDeliveries } from './deliveries.ts'
@@ -57,9 +57,12 @@ async function storeDay(context: TestContext, day: number, missedIn: readonly nu
     })),
   )
   await writeEpochs(context, network, epochs, rows)
-  const entities = { version: 1, list: [], validators: new Int32Array(), entityIndices: new Int32Array() }
   const time = plainTime(context.settings.validators.networks[network])
-  await summarizeDuties(context.duties, { network, time, until: epochs.until, entities, daysMax: 10 }, signal)
+  await summarizeDuties(
+    context.duties,
+    { network, time, until: epochs.until, entities: noEntities, daysMax: 10 },
+    signal,
+  )
 }
 
 const bodiesIn = async (context: TestContext) =>

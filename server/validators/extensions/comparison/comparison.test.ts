@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openContext, type TestContext } from '#test/context.ts'
-import { callHandler, invalidInputs, perfect, register, writeEpochs } from '#test/validators-world.ts'
+import { callHandler, invalidInputs, noEntities, perfect, register, writeEpochs } from '#test/validators-world.ts'
 import { plainTime } from '../../duties/layout.ts'
 import { summarizeDuties } from '../../duties/store.ts'
 import { comparison } from './comparison.ts'
@@ -45,9 +45,8 @@ async function openWorld(
 }
 
 function summarize(context: TestContext, until: number): Promise<number> {
-  const entities = { version: 1, list: [], validators: new Int32Array(), entityIndices: new Int32Array() }
   const time = plainTime(context.settings.validators.networks[network])
-  return summarizeDuties(context.duties, { network, time, until, entities, daysMax: 10 }, signal)
+  return summarizeDuties(context.duties, { network, time, until, entities: noEntities, daysMax: 10 }, signal)
 }
 
 const read = async (context: TestContext, input: object = { indices: [9] }) =>

@@ -5,8 +5,8 @@ import fc from 'fast-check'
 import type { Input } from '#api/contract/kit.ts'
 import { openContext, type TestContext } from '#test/context.ts'
 import { callHandler, inputOfLink, invalidInputs, putDeposits, writeEpochs } from '#test/validators-world.ts'
-import { importEntities } from '../../registry/entities.ts'
-import { putValidators, type ValidatorEntry } from '../../registry/registry.ts'
+import { importEntities } from '../../entities/import-entities.ts'
+import { putValidators, readEntities, type ValidatorEntry } from '../../registry/registry.ts'
 import { find } from './find.ts'
 
 const address = (digit: string) => `0x${digit.repeat(40)}`
@@ -157,12 +157,10 @@ test('after any changes of entities, pools and operators find exactly their vali
       record: { ...rest, ...(name && { pool: name }) },
     }))
     await importEntities(changed.ingest, 'mainnet', entities, 'test')
-    const rows = await changed.ingest.all<{ validator_index: number; pool: string | null; node_operators: string }>(
-      'select validator_index, pool, node_operators from validator_entities order by validator_index',
-    )
+    const rows = [...(await readEntities(changed.ingest, 'mainnet', [0, 1, 2, 3]))]
     const { pools } = (await callHandler(find, changed, {})).body
     for (const name of ['A', 'B', 'C']) {
-      const members = rows.filter((row) => row.pool === name).map((row) => row.validator_index)
+      const members = rows.filter(([, entity]) => entity.pool === name).map(([index]) => index)
       assert.equal(pools.find((one) => one.pool === name)?.validators ?? 0, members.length)
       const { validators } = (await callHandler(find, changed, { pool: name })).body
       assert.deepEqual(
@@ -171,11 +169,11 @@ test('after any changes of entities, pools and operators find exactly their vali
       )
     }
     for (const name of ['x', 'y', 'z']) {
-      const members = rows.filter((row) => (JSON.parse(row.node_operators) as string[]).includes(name))
+      const members = rows.filter(([, { nodeOperators }]) => nodeOperators.includes(name)).map(([index]) => index)
       const { validators } = (await callHandler(find, changed, { nodeOperator: name })).body
       assert.deepEqual(
         validators.map(({ validatorIndex }) => validatorIndex),
-        members.map((row) => row.validator_index),
+        members,
       )
     }
   }

@@ -5,7 +5,7 @@ import type { Input } from '#api/contract/kit.ts'
 import { openContext, type TestContext } from '#test/context.ts'
 import { callHandler, inputOfLink, invalidInputs, pubkeyOf, putDeposits, writeEpochs } from '#test/validators-world.ts'
 import { metadata } from '../../endpoints/metadata.ts'
-import { importEntities } from '../../registry/entities.ts'
+import { importEntities } from '../../entities/import-entities.ts'
 import { putValidators } from '../../registry/registry.ts'
 import { list } from './list.ts'
 

@@ -12,7 +12,7 @@ import { coveredEpochs } from '../../duties/coverage.ts'
 import { readSummaries } from '../../duties/daily-summaries.ts'
 import { networkId } from '../../duties/layout.ts'
 import { listMissedDuties } from '../../duties/missed.ts'
-import { importEntities } from '../../registry/entities.ts'
+import { importEntities } from '../../entities/import-entities.ts'
 import { Follower } from '../follow.ts'
 import { withChainTimes } from '../read/chain-identity.ts'
 

@@ -2,22 +2,28 @@
 import { daysToSummarize } from '../../duties/daily-summaries.ts'
 import { plainTime } from '../../duties/layout.ts'
 import { summarizeDuties } from '../../duties/store.ts'
-import { entitiesVersion } from '../../registry/entities.ts'
+import { readEntityChanges } from '../../entities/memberships.ts'
 import type { IngestSource } from './ingest-source.ts'
 import { readSummaryEntities } from './read-summary-entities.ts'
 
 /** A few at a time, so that new epochs do not wait. */
 const daysMax = 8
 
-/** Summarizes days before `until` that have no summary, or one with outdated pools. */
+/** Summarizes days before `until` that have no summary, or one with outdated pools or operators. */
 export async function summarizeDays(
-  { context: { ingest, duties }, network, time }: IngestSource,
+  {
+    context: { ingest, duties },
+    network,
+    time,
+  }: Pick<IngestSource, 'network' | 'time'> & {
+    readonly context: Pick<IngestSource['context'], 'ingest' | 'duties'>
+  },
   until: number,
   signal: AbortSignal,
 ): Promise<void> {
   const input = { network, time: plainTime(time), until }
-  const version = await entitiesVersion(ingest, network)
-  if ((await daysToSummarize(duties, { ...input, version })).length === 0) return
+  const changes = await readEntityChanges(ingest, network)
+  if ((await daysToSummarize(duties, { ...input, changes })).length === 0) return
   const entities = await readSummaryEntities(ingest, network)
   await summarizeDuties(duties, { ...input, entities, daysMax }, signal)
 }
