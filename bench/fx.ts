@@ -72,6 +72,7 @@ const row = (): NewQuote => ({
   receiptKey: sample?.key ?? '',
   receiptSignature: sample?.signature ?? new Uint8Array(),
   reply: sample?.reply ?? new Uint8Array(),
+  overrides: 0,
 })
 
 /** The same table on the same disk with the same durability, without Tetrad. */

@@ -40,7 +40,7 @@ async function storeQuotes(parallel: number): Promise<void> {
     const id = systemRandom.uuid()
     return {
       ...{ id, keyId: 'caller', createdMs: nowMs, asOfMs: nowMs, nonce: null, pricedFrom: '{}'.padEnd(500) },
-      ...{ receiptKey: signer.id, receiptSignature: new Uint8Array(64), reply },
+      ...{ receiptKey: signer.id, receiptSignature: new Uint8Array(64), reply, overrides: 0 },
     }
   }
   print({})

@@ -167,3 +167,29 @@ test('a signature is checked against a file or a stored quote, and a wrong one g
     /Cannot read none\.json/,
   )
 })
+
+test('a pause, a spread and their end are listed with who made them', async () => {
+  await using home = await openFxFolder()
+  const paused = await home.tetrad('pause', 'USDC/EURC', '--by', 'ann')
+  assert.deepEqual([paused.code, paused.stderr], [0, ''])
+  assert.match(paused.stdout, /^EURC\/USDC {2}paused {2}– +2\S+Z +ann$/m)
+  const [override] = await home.json('spread', 'all', '2.50', '--by', 'bob')
+  assert.deepEqual(
+    [override.pair, override.paused, override.spreadBps, override.changedBy],
+    ['all', false, '2.5', 'bob'],
+  )
+  await home.tetrad('resume', 'EURC/USDC')
+  await home.tetrad('spread', 'all', 'none')
+  const list = (await home.json('overrides')) as { paused: boolean; spreadBps: string | null }[]
+  assert.deepEqual(
+    list.map((one) => [one.paused, one.spreadBps]),
+    [
+      [false, null],
+      [false, null],
+    ],
+  )
+  const unknown = await home.tetrad('pause', 'EURC/GBPC')
+  assert.equal(unknown.code, 1)
+  assert.match(unknown.stderr, /must be two of the tokens USDC, EURC, such as EURC\/USDC/)
+  assert.match((await home.tetrad('spread', 'all', 'many')).stderr, /basis points below 10000/)
+})

@@ -1,5 +1,5 @@
 // `tetrad fx …`: shows rate sources and the history of rates, sets rates, shows quotes. `fx-signed.ts` adds the commands
-// about receipts and signatures. They use the state store or files, so they work while a server runs.
+// about receipts and signatures, `fx-overrides.ts` those that change pricing. They use the state store or files, so they work while a server runs.
 import { type Command, InvalidArgumentError } from 'commander'
 import { formatAgeOf } from '#core/age.ts'
 import type { FxContext, RatesContext } from '#fx/context.ts'
@@ -9,6 +9,7 @@ import { withState } from './data.ts'
 import { queryServer } from './data-owner.ts'
 import { docsPage } from './docs-page.ts'
 import { CommandFailure, withOptionNames } from './failure.ts'
+import { addOverrides } from './fx-overrides.ts'
 import { addSigned, unknownQuote } from './fx-signed.ts'
 import { integerBetween } from './parse-integer.ts'
 import { parsePastTime } from './parse-time.ts'
@@ -51,6 +52,7 @@ export function addFx(program: Command): void {
     .argument('<id>', 'id of the quote')
     .action((id: string, _: unknown, command: Command) => quote(id, command.optsWithGlobals()))
 
+  addOverrides(fx)
   addSigned(fx)
 }
 

@@ -271,6 +271,33 @@ export interface StoredQuote {
   readonly receipt: SignedReceipt
 }
 
+/** What the operator has changed about pricing. */
+export interface OverrideView {
+  /** Such as EURC/USDC, for both directions; `all`: every pair. */
+  readonly pair: string
+  /** There are no quotes. */
+  readonly paused: boolean
+  /** Instead of the spread of terms and rules; null: no other spread. */
+  readonly spreadBps: string | null
+  readonly changedAt: string
+  readonly changedBy: string
+}
+
+/** GET /console/fx/overrides, and the reply of POST. */
+export interface OverrideList {
+  readonly overrides: readonly OverrideView[]
+}
+
+/** POST /console/fx/overrides: changes what is given. */
+export const OverrideInput = Type.Object(
+  {
+    pair: Type.String({ maxLength: 33 }),
+    paused: Type.Optional(Type.Boolean()),
+    spreadBps: Type.Optional(nullable(Type.String({ pattern: '^\\d{1,4}(\\.\\d{1,2})?$' }))),
+  },
+  { additionalProperties: false },
+)
+
 /** GET /console/alerts. */
 export interface AlertsView {
   /** Ids of the webhooks in the settings. */

@@ -46,7 +46,7 @@ async function storeQuoteAndKey(context: TestContext): Promise<void> {
   const receiptKey = (await getReceiptSigner(context)).id
   const quote = {
     ...{ id: context.random.uuid(), keyId: 'caller', createdMs: testNowMs, asOfMs: testNowMs, nonce: null },
-    ...{ pricedFrom: '{}', receiptKey, receiptSignature: new Uint8Array(64), reply: new Uint8Array(1) },
+    ...{ pricedFrom: '{}', receiptKey, receiptSignature: new Uint8Array(64), reply: new Uint8Array(1), overrides: 0 },
   }
   await storeQuote(context.state, async () => quote, undefined)
   await createKey(context.state, { name: 'new', plan: 'free' }, context.clock, context.random)

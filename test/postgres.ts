@@ -68,11 +68,12 @@ function runAs(program: string, args: readonly string[], cwd: string): void {
   execFileSync(command, rest, { cwd, stdio: ['ignore', 'ignore', 'pipe'] })
 }
 
-export async function startPostgres(): Promise<PostgresServer> {
+/** `settings`: more settings of the server. */
+export async function startPostgres(settings: Readonly<Record<string, string>> = {}): Promise<PostgresServer> {
   const template = await templateOf(`postgres-${newest}`, initialize)
   const dir = await postgresFolder()
   execFileSync('cp', ['-a', join(template, 'data'), dir])
-  return serverIn(dir)
+  return serverIn(dir, 'write', settings)
 }
 
 async function initialize(dir: string): Promise<void> {
@@ -84,10 +85,14 @@ async function initialize(dir: string): Promise<void> {
   await writeFile(rules, `host all guarded 127.0.0.1/32 scram-sha-256\n${await readFile(rules, 'utf8')}`)
 }
 
-async function serverIn(dir: string, purpose: 'write' | 'replica' = 'write'): Promise<PostgresServer> {
+async function serverIn(
+  dir: string,
+  purpose: 'write' | 'replica' = 'write',
+  settings: Readonly<Record<string, string>> = {},
+): Promise<PostgresServer> {
   const port = await freePort()
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
-  let child = await begin(dir, port)
+  let child = await begin(dir, port, settings)
   const sql = <R>(statement: string) => runSql<R>(url, statement, purpose)
   // The backends end with the postmaster, without notice to clients.
   const kill = () => end(child, 'SIGQUIT')
@@ -103,13 +108,13 @@ async function serverIn(dir: string, purpose: 'write' | 'replica' = 'write'): Pr
       return spareSchemas.pop() as string
     },
     async start() {
-      child = await begin(dir, port)
+      child = await begin(dir, port, settings)
     },
     async enableChecksums() {
       const data = join(dir, 'data')
       runAs('pg_ctl', ['-D', data, '-m', 'fast', '-w', 'stop'], dir)
       runAs('pg_checksums', ['--enable', '--no-sync', '-D', data], dir)
-      child = await begin(dir, port)
+      child = await begin(dir, port, settings)
     },
     async standby() {
       const second = await postgresFolder()
@@ -268,7 +273,7 @@ async function runSql<R>(
   }
 }
 
-function begin(dir: string, port: number): Promise<ChildProcess> {
+function begin(dir: string, port: number, more: Readonly<Record<string, string>>): Promise<ChildProcess> {
   const settings = {
     listen_addresses: '127.0.0.1',
     port,
@@ -279,6 +284,7 @@ function begin(dir: string, port: number): Promise<ChildProcess> {
     max_connections: 200,
     hot_standby_feedback: 'on',
     wal_receiver_status_interval: 1,
+    ...more,
   }
   const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   const command = [...asPostgres().before, bin('postgres'), '-D', join(dir, 'data'), ...options]

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { createLink } from '#admin/sessions.ts'
 import { createClient } from '#api/client/client.ts'
 import { parseJson } from '#api/contract/json.ts'
-import type { QuoteList, StoredQuote } from '#shared/console-calls.ts'
+import type { OverrideList, OverrideView, QuoteList, StoredQuote } from '#shared/console-calls.ts'
 import { createKey } from '#storage/keys.ts'
 import { openEmptyServer } from '#test/empty-server.ts'
 
@@ -17,8 +17,11 @@ async function signIn(server: Awaited<ReturnType<typeof openEmptyServer>>) {
     body: JSON.stringify({ token }),
   })
   const cookie = (session.headers.get('set-cookie') ?? '').split(';')[0] ?? ''
-  return (path: string, sentCookie = cookie) =>
-    fetch(`${server.url}/console/${path}`, { headers: { cookie: sentCookie } })
+  return (path: string, sentCookie = cookie, body?: object) =>
+    fetch(`${server.url}/console/${path}`, {
+      headers: { ...headers, cookie: sentCookie },
+      ...(body && { method: 'POST', body: JSON.stringify(body) }),
+    })
 }
 
 test('the operator lists the quotes of all keys and reads any of them; others do not', async () => {
@@ -70,4 +73,22 @@ test('the typed data of a quote keeps integers beyond 2^53', async () => {
   const get = await signIn(server)
   const stored = parseJson(await (await get(`quotes/${quote.id}`)).text()) as StoredQuote
   assert.deepEqual(stored.quote, quote)
+})
+
+test('the operator pauses and resumes pairs; others do not', async () => {
+  await using server = await openEmptyServer({ fx: { sources: [{ id: 'desk', kind: 'push' }] } })
+  const call = await signIn(server)
+  const change = (body: object, cookie?: string) => call('fx/overrides', cookie, body)
+  assert.equal((await change({ pair: 'all', paused: true }, '')).status, 401)
+  const { overrides } = (await (
+    await change({ pair: 'EURC/USDC', paused: true, spreadBps: '40' })
+  ).json()) as OverrideList
+  const [{ changedAt: _, changedBy, ...override } = {} as OverrideView] = overrides
+  assert.deepEqual(override, { pair: 'EURC/USDC', paused: true, spreadBps: '40' })
+  assert.match(changedBy, /^console session /)
+  const wrong = [{ pair: 'EURC/GBPC' }, { pair: 'all', spreadBps: '-1' }, { pair: 'all', other: 1 }]
+  assert.deepEqual(await Promise.all(wrong.map(async (body) => (await change(body)).status)), [400, 400, 400])
+  await change({ pair: 'EURC/USDC', paused: false, spreadBps: null })
+  const list = (await (await call('fx/overrides')).json()) as OverrideList
+  assert.deepEqual([list.overrides[0]?.paused, list.overrides[0]?.spreadBps], [false, null])
 })

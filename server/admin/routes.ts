@@ -9,6 +9,7 @@ import { alertRoutes } from './alerts.ts'
 import { explorerRoutes } from './explorer.ts'
 import { type HistoryRecorder, historyRoute } from './history.ts'
 import { keyRoutes } from './keys.ts'
+import { overrideRoutes } from './overrides.ts'
 import { type OverviewParts, overviewRoute } from './overview.ts'
 import { quoteRoutes } from './quotes.ts'
 import { signInRoutes } from './sign-in.ts'
@@ -44,6 +45,7 @@ export function consoleRoutes(context: AppContext, parts: ConsoleOptions): Conso
     ...signInRoutes(context, parts),
     ...keyRoutes,
     ...quoteRoutes,
+    ...overrideRoutes,
     ...alertRoutes,
     ...explorerRoutes(context, parts.authorizer),
     overviewRoute(context, parts),

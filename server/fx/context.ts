@@ -8,6 +8,7 @@ import { cacheUntilVersionChanges } from '#storage/version-cache.ts'
 import type { DatesFile } from './pricing/dates-file.ts'
 import type { HourSum } from './pricing/hour-limit.ts'
 import type { StoredRate } from './pricing/mid.ts'
+import type { Overrides } from './pricing/overrides.ts'
 import type { ReceiptKey } from './receipts/receipt-key.ts'
 
 /** The group uses only what requests write. */
@@ -32,6 +33,7 @@ export const createFxCaches = (clock: Clock = systemClock) => ({
   datesFiles: new Map<string, DatesFile>(),
   /** Sums of the last hour, by rule and key. */
   hourSums: new Map<string, HourSum>(),
+  overrides: cacheUntilVersionChanges<Overrides>('overrides'),
   /** By pair of currencies. Many quotes are priced between two commits. */
   latestRates: cacheUntilVersionChanges<StoredRate[]>('rates'),
 })

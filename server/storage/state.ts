@@ -51,6 +51,8 @@
 //     locks the key, so the rotation waits.
 // 15. A revoked or rotated API key is refused by the process that changed it with the next call, and by other processes once
 //     they notice the commit (3). Counting calls does not undo a change of a key.
+// 16. Once a change of an override is committed, no quote is committed that was priced without it
+//     (server/fx/pricing/overrides.ts).
 
 import type { TableGroup } from './table-groups.ts'
 

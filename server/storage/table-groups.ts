@@ -28,6 +28,7 @@ const tablesOf = {
     ...['market_versions', 'market_snapshots', 'market_revision', 'market_feeds', 'market_feed_presence'],
     ...['market_values', 'market_past_values', 'market_ticks', 'market_drift', 'market_rejects'],
   ],
+  overrides: ['fx_overrides', 'fx_override_revision'],
   quotes: ['fx_quotes', 'fx_idempotency', 'fx_receipt_keys'],
   rates: ['fx_rates', 'fx_latest', 'fx_contradictions', 'fx_source_status'],
   registry: [

@@ -1,18 +1,21 @@
-// Quotes and receipt keys when several servers share a database (storage/state.ts, rules 13 and 14).
+// Quotes and receipt keys when several servers share a database (storage/state.ts, rules 13, 14 and 16).
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
 import { Fault } from '#core/fault.ts'
 import { createFxCaches } from '#fx/context.ts'
+import { changeOverride } from '#fx/pricing/overrides.ts'
 import { type NewQuote, type Replay, storeQuote } from '#fx/pricing/quotes.ts'
 import { getReceiptSigner, rotateReceiptKey } from '#fx/receipts/receipt-key.ts'
 import { dropIdempotencyKeys } from '#operations/retention.ts'
 import type { GroupWrite, State } from '#storage/state.ts'
 import { stateWith } from '../authorization.ts'
+import { settingsWith } from '../context.ts'
 import { provenTimeOf } from '../proven-time.ts'
 import type { CreateLocation } from './store-location.ts'
 import { clock, giveTime, nowMs, openTwoServers, random, stopBeforeCommit } from './two-servers.ts'
 
 const dayMs = 86_400_000
+const settings = settingsWith()
 
 /** The state of a server whose groups take some time to commit. */
 function slowGroups(state: State): State {
@@ -37,7 +40,7 @@ async function newQuote(state: State): Promise<NewQuote> {
   const quoteId = random.uuid()
   return {
     ...{ id: quoteId, keyId: 'caller', createdMs: nowMs, asOfMs: nowMs, nonce: null, pricedFrom: '{}' },
-    ...{ receiptKey: id, receiptSignature: new Uint8Array(64), reply: new TextEncoder().encode(quoteId) },
+    ...{ receiptKey: id, receiptSignature: new Uint8Array(64), reply: new TextEncoder().encode(quoteId), overrides: 0 },
   }
 }
 
@@ -117,6 +120,34 @@ export function testStoredQuotes(createLocation: CreateLocation): void {
     stopped.release()
     await quoted
     assert.equal(await countQuotes(one, id), await rotating)
+  })
+
+  test('a change of an override waits for the quotes that are being stored, and later ones are priced again (storage/state.ts, rule 16)', async () => {
+    await using servers = await openTwoServers(createLocation)
+    const { one, other } = servers
+    await getReceiptSigner(contextOf(one))
+    const stopped = stopBeforeCommit(one)
+    const quoted = store(stopped.state, replayOf('order'))
+    await stopped.reached
+    const pausing = changeOverride({ state: other, clock, settings }, { pair: null, paused: true }, 'test').then(
+      async ({ revision }) => ({ revision, quotes: await countQuotes(other) }),
+    )
+    await giveTime(other)
+    const attempts: number[] = []
+    const late = storeQuote(
+      one,
+      async (attempt) => {
+        attempts.push(attempt)
+        return { ...(await newQuote(one)), overrides: attempt }
+      },
+      undefined,
+    )
+    await giveTime(other)
+    stopped.release()
+    await quoted
+    await late
+    assert.deepEqual(await pausing, { revision: 1, quotes: 1 })
+    assert.deepEqual(attempts, [0, 1])
   })
 
   test('quotes that are stored while the receipt key is rotated are signed by a key that is not retired (storage/state.ts, rule 14)', async () => {

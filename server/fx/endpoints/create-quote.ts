@@ -14,6 +14,7 @@ import { mayPriceTrades, timingOf } from '#runtime/settings/fx-sources.ts'
 import type { FxContext } from '../context.ts'
 import { countTowardsHour } from '../pricing/hour-limit.ts'
 import { contradictedMs, findMid, isFresh, type Mid } from '../pricing/mid.ts'
+import { applyOverrides, knownOverrides, type Overrides, readOverrides } from '../pricing/overrides.ts'
 import { computePrice, decimalPlaces, type Price, type RequestedAmount, toBaseUnits } from '../pricing/price.ts'
 import { bodyHash, type QuoteInput, readRequestedAmount } from '../pricing/quote-input.ts'
 import { findReplay, type NewQuote, type Replay, type StoredReply, storeQuote } from '../pricing/quotes.ts'
@@ -31,6 +32,8 @@ import { buildTypedData } from '../typed-data/typed-data.ts'
 interface QuoteDraft extends PricedRequest {
   readonly keyId: string
   readonly createdMs: number
+  /** Their revision. */
+  readonly overrides: number
 }
 
 export const createQuote = createHandler(contract['fx.createQuote'], async (input, context: FxContext, { caller }) => {
@@ -49,11 +52,18 @@ export const createQuote = createHandler(contract['fx.createQuote'], async (inpu
     ...{ from: basic.from.code, to: basic.to.code, tenor: input.tenor },
     ...{ requested, mid: mid.value, atMs: createdMs },
   }
-  const offer = await applyRules(context, basic, quote, { type: input.type, mid })
-  const price = priceWithinLimits(mid, requested, offer)
-  if (offer.hourLimit) await countTowardsHour(context, offer.hourLimit, caller.keyId)
-  const draft = { input, keyId: caller.keyId, requestedSide: requested.side, offer, mid, price, createdMs }
-  return toResult(await storeQuote(state, (attempt) => buildQuote(context, draft, attempt), replay))
+  const ruled = await applyRules(context, basic, quote, { type: input.type, mid })
+  const draft = (overrides: Overrides): QuoteDraft => {
+    const offer = applyOverrides(ruled, overrides, quote)
+    const price = priceWithinLimits(mid, requested, offer)
+    const priced = { offer, mid, price, createdMs, overrides: overrides.revision }
+    return { input, keyId: caller.keyId, requestedSide: requested.side, ...priced }
+  }
+  const first = draft(await knownOverrides(context))
+  if (ruled.hourLimit) await countTowardsHour(context, ruled.hourLimit, caller.keyId)
+  const build = async (attempt: number) =>
+    buildQuote(context, attempt === 0 ? first : draft(await readOverrides(state)), attempt)
+  return toResult(await storeQuote(state, build, replay))
 })
 
 const toResult = ({ reply, asOfMs }: StoredReply): HandlerResult<Quote> => ({
@@ -146,6 +156,7 @@ async function buildQuote(context: FxContext, draft: QuoteDraft, attempt: number
     receiptKey: signer.id,
     receiptSignature: await signEd25519(signer.key, utf8.encode(pricedFrom)),
     reply,
+    overrides: draft.overrides,
     hourLimit: offer.hourLimit,
   }
 }

@@ -28,7 +28,7 @@ async function requestQuote(state: State, idempotencyKey: string): Promise<strin
     const id = systemRandom.uuid()
     return {
       ...{ id, keyId: 'caller', createdMs: nowMs, asOfMs: nowMs, nonce: null, pricedFrom: '{}' },
-      ...{ receiptKey, receiptSignature: new Uint8Array(64), reply: new TextEncoder().encode(id) },
+      ...{ receiptKey, receiptSignature: new Uint8Array(64), reply: new TextEncoder().encode(id), overrides: 0 },
     }
   }
   const { reply } = (await findReplay(state, replay)) ?? (await storeQuote(state, build, replay))

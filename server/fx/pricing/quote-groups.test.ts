@@ -14,7 +14,7 @@ async function quoteOf(context: TestContext, change: Change = {}): Promise<NewQu
   return {
     ...{ id, keyId: 'caller', createdMs: testNowMs, asOfMs: testNowMs, nonce: null, pricedFrom: '{}' },
     ...{ receiptKey: (await getReceiptSigner(context)).id, receiptSignature: new Uint8Array(64) },
-    ...{ reply: new TextEncoder().encode(id), ...change },
+    ...{ reply: new TextEncoder().encode(id), overrides: 0, ...change },
   }
 }
 

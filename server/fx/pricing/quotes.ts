@@ -3,7 +3,8 @@
 // 1. A quote, its nonce, its signed receipt and its idempotency key are stored in one transaction. An acknowledged quote is
 //    durable, and concurrent requests with the same idempotency key create one quote.
 // 2. A constraint makes the nonce unique over all quotes. The insert statement also checks that the key that signed the
-//    receipt is not retired, and locks it until the commit, so that it is not retired before.
+//    receipt is not retired, and that no override was changed since the quote was priced (overrides.ts, rule 1). It locks
+//    both until the commit, so that neither changes before.
 // 3. The first response and every replay are the same stored bytes (behaviour/fx.md#stored-quotes).
 import { Fault } from '#core/fault.ts'
 import type { GroupWrite, State, StateReader, StateWriter } from '#storage/state.ts'
@@ -34,6 +35,8 @@ export interface NewQuote {
   readonly receiptKey: string
   readonly receiptSignature: Uint8Array
   readonly reply: Uint8Array
+  /** Revision of the overrides it was priced with. */
+  readonly overrides: number
   readonly hourLimit?: HourLimit | undefined
 }
 
@@ -82,7 +85,7 @@ export const listQuotes = (
 
 /**
  * Stores the quote that `build` returns, or returns the stored response of the idempotency key. Calls `build` again, with
- * `attempt` above zero, if the id or nonce is taken or the signing key was retired meanwhile.
+ * `attempt` above zero, if the id or nonce is taken, or the signing key was retired or an override changed meanwhile.
  */
 export async function storeQuote(
   state: State,
@@ -94,7 +97,9 @@ export async function storeQuote(
     if (outcome instanceof Fault) throw outcome
     if (outcome) return outcome
   }
-  throw new Error(`could not store a quote in ${attemptsMax} attempts: id or nonce taken, or signing key retired`)
+  throw new Error(
+    `could not store a quote in ${attemptsMax} attempts: id or nonce taken, signing key retired or overrides changed`,
+  )
 }
 
 interface QuoteToStore {
@@ -174,13 +179,19 @@ async function reserveKeys(
 
 const quoteColumns = [
   ...['id', 'key_id', 'created_ms', 'as_of_ms', 'nonce', 'priced_from', 'receipt_key', 'receipt_signature', 'reply'],
-  ...['hour_rule', 'hour_size'],
+  ...['overrides', 'hour_rule', 'hour_size'],
 ]
 /** Rule 2. SQLite has one writer, so nothing changes before the commit. */
 const signingKeys = 'select id from fx_receipt_keys where retired_ms is null'
+const revision = 'select revision from fx_override_revision'
 const writeQuotes = {
-  sqlite: createQuoteWriter(`where new.receipt_key in (${signingKeys}) on conflict do nothing`),
-  postgres: createQuoteWriter(`where new.receipt_key = any(array(${signingKeys} for share)) on conflict do nothing`),
+  sqlite: createQuoteWriter(
+    `where new.receipt_key in (${signingKeys}) and new.overrides in (${revision}) on conflict do nothing`,
+  ),
+  postgres: createQuoteWriter(
+    `where new.receipt_key = any(array(${signingKeys} for share)) and new.overrides = any(array(${revision} for share))
+     on conflict do nothing`,
+  ),
 } as const
 
 /** Returns the items that were stored, and gives up the idempotency keys of the others. */
@@ -192,7 +203,7 @@ async function insertQuotes(
   const rows = items.map(({ quote }) => [
     ...[quote.id, quote.keyId, quote.createdMs, quote.asOfMs, quote.nonce, quote.pricedFrom],
     ...[quote.receiptKey, quote.receiptSignature, quote.reply],
-    ...[quote.hourLimit?.rule ?? null, quote.hourLimit?.size ?? null],
+    ...[quote.overrides, quote.hourLimit?.rule ?? null, quote.hourLimit?.size ?? null],
   ])
   if ((await tx.insertMany('fx_quotes', quoteColumns, rows, insertSigned)) === rows.length) return new Set(items)
   const found = await tx.all<{ id: string; reply: Uint8Array }>(

@@ -28,6 +28,7 @@ export async function readDailyRates(
     const fromMs = Date.parse(`${date}T00:00:00Z`)
     const last = await Promise.all(
       stated.map((pair) =>
+        // Past rates have no sides.
         state.get<Rate>(
           `select source, base, quote, rate, at_ms as "atMs" from fx_rates
            where source = ? and base = ? and quote = ? and at_ms >= ? and at_ms < ? order by at_ms desc limit 1`,
@@ -36,7 +37,7 @@ export async function readDailyRates(
       ),
     )
     const found = findMid(
-      last.filter((rate) => rate !== undefined),
+      last.flatMap((rate) => (rate ? [{ ...rate }] : [])),
       base,
       quote,
       rules,

@@ -86,6 +86,9 @@ function problemsOf(rule: FxRule, codes: readonly string[]): readonly Problem[] 
   const hasUnit = first.size === 1
   const problem = (name: keyof FxRule, message: string): Problem => ({ at: [name], message })
   return [
+    ...(rule.id === 'override'
+      ? [problem('id', 'must not be override, which is the name of overrides in receipts')]
+      : []),
     ...pairs.flatMap((pair) => {
       const [base = '', quote = ''] = pair.split('/')
       if (base === quote) return [problem('pairs', `must be pairs of two different tokens; ${pair} is not`)]

@@ -52,6 +52,17 @@ export const fxSchema = ({ bytes, strict, clustered }: StateDialect): readonly s
     created_ms bigint not null,
     retired_ms bigint
   ) ${strict}`,
+  // What the operator has changed about pricing while servers run. Written by `tetrad fx` and the console.
+  `create table fx_overrides (
+    pair text primary key, -- two tokens in alphabetical order, such as EURC/USDC; empty: all pairs
+    paused bigint not null, -- 1: there are no quotes
+    spread_ppm bigint, -- instead of the spread of terms and rules; null: no other spread
+    changed_ms bigint not null, -- last change
+    changed_by text not null -- who made it
+  ) ${strict}`,
+  // One row. The number grows with every change. Storing a quote locks it, so that no quote misses a change.
+  `create table fx_override_revision (revision bigint not null) ${strict}`,
+  'insert into fx_override_revision (revision) values (0)',
   // Quotes with their response as it was sent. Deleted by age (retention.quotesDays).
   `create table fx_quotes (
     id text primary key,
@@ -63,6 +74,7 @@ export const fxSchema = ({ bytes, strict, clustered }: StateDialect): readonly s
     receipt_key text not null, -- id in fx_receipt_keys
     receipt_signature ${bytes} not null, -- over priced_from
     reply ${bytes} not null, -- body of the response
+    overrides bigint not null default 0, -- revision of the overrides it was priced with
     hour_rule text, -- rule that limits the sum of an hour (fx.rules[].maxPerHour); null: none
     hour_size bigint -- in millionths of the first token of that rule
   ) ${strict}`,
