@@ -76,7 +76,8 @@ describe('a signer with code', { skip: missing }, () => {
   let calls: { readonly method: string; readonly params: readonly unknown[] }[] = []
   const diagnose = (quote: Quote, signature: string, signer: string) => {
     const input = { signature, signer, signed: undefined }
-    const node = { url: evm.url, gasMax, clock: systemClock, reportFailure: assert.fail }
+    // Code without an end takes long on a busy machine.
+    const node = { url: evm.url, gasMax, clock: systemClock, timeoutMs: 60_000, reportFailure: assert.fail }
     calls = []
     return examineSignature(quote, input, systemClock, (settlement) => readSettlement(node, settlement))
   }

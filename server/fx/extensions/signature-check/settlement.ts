@@ -24,6 +24,8 @@ export interface CheckNode {
   readonly gasMax: number
   readonly clock: Clock
   readonly signal?: AbortSignal | undefined
+  /** Limit of all calls together. */
+  readonly timeoutMs?: number
   /** Gets the reason if the node does not return what is needed. It may contain the address of the node. */
   readonly reportFailure: (reason: string) => void
 }
@@ -37,7 +39,7 @@ export interface Settlement {
 /** `unknown`: the node did not run the code to its end. */
 type SignerAnswer = 'accepts' | 'rejects' | 'unknown'
 
-const timeoutMs = 5000
+const defaultTimeoutMs = 5000
 /** A node may reach its rate limit once. */
 const attemptsMax = 2
 /** Function selectors. */
@@ -51,7 +53,7 @@ const selectors = {
 /** If the node fails, returns a finding instead of throwing, so that the rest of the diagnosis is still returned. */
 export async function readSettlement(node: CheckNode, input: SettlementInput): Promise<Settlement> {
   const { domain } = input.typedData
-  const { url, clock, gasMax, signal } = node
+  const { url, clock, gasMax, signal, timeoutMs = defaultTimeoutMs } = node
   const rpc = openRpc({
     chain: String(domain.chainId),
     rpc: [{ url, perSecond: 0, batchMax: 10, timeoutMs }],
