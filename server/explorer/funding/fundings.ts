@@ -9,7 +9,7 @@
 import { strict as assert } from 'node:assert'
 import { selectIn } from '#storage/select-in.ts'
 import type { StateReader, StateWriter, Value } from '#storage/state.ts'
-import { findOrPutGround, type Ground } from './grounds.ts'
+import { findOrPutGround, type Ground, readDistrustedNodes } from './grounds.ts'
 
 export interface Funding {
   readonly chain: string
@@ -112,8 +112,13 @@ const toFunding = ({ address, funder, tx, valueWei, ...row }: StoredFunding): Fu
   valueWei: BigInt(valueWei),
 })
 
-/** Stores a funding that a search has proven to be the first. False if an earlier one is stored. Needs the chain's lock. */
-export async function putProven(tx: StateWriter, funding: Funding, ground: Ground): Promise<boolean> {
+/** `earlier`: an earlier one is stored. `distrusted`: a node of the ground is distrusted since the search, nothing is stored. */
+type PutProven = 'stored' | 'earlier' | 'distrusted'
+
+/** Stores a funding that a search has proven to be the first. Needs the chain's lock. */
+export async function putProven(tx: StateWriter, funding: Funding, ground: Ground): Promise<PutProven> {
+  const distrusted = ground.nodes.length === 0 ? [] : await readDistrustedNodes(tx, funding.chain)
+  if (distrusted.some(({ node }) => ground.nodes.includes(node))) return 'distrusted'
   await putFundings(tx, [funding])
   const marked = await tx.run(
     `update fundings set ground = ?
@@ -125,7 +130,7 @@ export async function putProven(tx: StateWriter, funding: Funding, ground: Groun
     funding.txIndex,
     funding.position,
   )
-  return marked === 1
+  return marked === 1 ? 'stored' : 'earlier'
 }
 
 /** The values of fundingColumns. */

@@ -3,7 +3,8 @@
 //
 // 1. A node is distrusted from its first incomplete list until the same list is complete.
 // 2. When a node is distrusted, every ground that rests on its lists becomes void in the same transaction: what was proven
-//    before it was noticed may be wrong. A void ground is never valid again.
+//    before it was noticed may be wrong. A void ground is never valid again. A search that ends later stores nothing on it
+//    (fundings.ts).
 // 3. Writes need the lock of the chain, so that a number is given once.
 import type { StateReader, StateWriter } from '#storage/state.ts'
 

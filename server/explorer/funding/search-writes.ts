@@ -8,7 +8,6 @@ import { type DistrustedNode, type Ground, putDistrustedNode, removeDistrustedNo
 type WriteContext = { readonly ingest: State; readonly clock: ExplorerContext['clock'] }
 
 export const searchWrites = {
-  /** False if an earlier funding is stored. */
   putProven: ({ ingest }: WriteContext, { funding, ground }: { readonly funding: Funding; readonly ground: Ground }) =>
     ingest.write((tx) => putProven(tx, funding, ground), { lock: `chain:${funding.chain}` }),
   putDistrusted: ({ ingest, clock }: WriteContext, row: DistrustedNode) =>

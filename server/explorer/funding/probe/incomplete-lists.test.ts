@@ -11,6 +11,7 @@ import { firstFunding } from '#test/simulator/first-funding.ts'
 import { findFunding } from '../fundings.ts'
 import { readDistrustedNodes } from '../grounds.ts'
 import { chainFindings } from '../index/start-chains.ts'
+import { searchWrites } from '../search-writes.ts'
 import { isDelegation } from './account-search.ts'
 
 const complete = { traces: ['trace_block'], filterBlocks: 1000 } as const
@@ -102,6 +103,21 @@ test('a missing entry makes no other result wrong: what needs trace_filter fails
     { method: 'state', lists: 'asked', is_void: 1 },
     { method: 'state', lists: 'not needed', is_void: 0 },
   ])
+})
+
+test('what a search has proven with lists of a node that is distrusted before it is stored is not stored', async () => {
+  const { at, broken, leaveOut, unsent, fundingOf } = await openScenario()
+  await using _ = at
+  const [address = ''] = unsent
+  const [one, other] = [openProcess(at), openProcess(at)]
+  one.context.explorer.writeOnThread = async (name, input) => {
+    leaveOut()
+    await assert.rejects(other.ask(broken), /does not list all/)
+    return searchWrites[name](one.context, input as never)
+  }
+  const outcome = await one.ask(address)
+  assert.deepEqual([blockOf(outcome), finalityOf(outcome)], [fundingOf(address)?.block, 'head'])
+  assert.equal(await one.stored(address), undefined)
 })
 
 test('distrust ends only when the list that was incomplete is complete', async () => {

@@ -44,9 +44,10 @@ export async function probe(context: ExplorerContext, chain: string, address: st
 async function searchAndStore(context: ExplorerContext, node: ChainNode, address: string): Promise<FundingResult> {
   const { funding, isFinal, asOf, ground } = await searchInTime(context, node, address)
   context.signal?.throwIfAborted()
-  if (funding && isFinal && !(await runSearchWrite(context, 'putProven', { funding, ground })))
-    throw contradictsStored(funding.block)
-  return { funding, confidence: { asOf, finality: isFinal ? 'finalized' : 'head', coverage: 'probed' } }
+  const put = funding && isFinal ? await runSearchWrite(context, 'putProven', { funding, ground }) : undefined
+  if (funding && put === 'earlier') throw contradictsStored(funding.block)
+  const finality = isFinal && put !== 'distrusted' ? 'finalized' : 'head'
+  return { funding, confidence: { asOf, finality, coverage: 'probed' } }
 }
 
 async function searchInTime(context: ExplorerContext, node: ChainNode, address: string): Promise<SearchResult> {
