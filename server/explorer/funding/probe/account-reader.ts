@@ -94,7 +94,10 @@ export class AccountReader {
     return this.#heads.size === 0 || (this.#heads.get(index)?.number ?? -1) >= block
   }
 
-  /** The nodes that can list traces up to a block; a text: why none is used; undefined: none has trace_filter. */
+  /**
+   * The nodes that can list traces up to a block; a text for callers, without the address of a node: why none is used;
+   * undefined: none has trace_filter.
+   */
   traceFilter(until: number): TraceFilter | string | undefined {
     const nodes = this.node.rpc.health()
     const nameOf = (index: number) => nodes[index]?.name ?? ''
@@ -103,7 +106,7 @@ export class AccountReader {
     if (used) return used
     const left = this.node.traceFilter(() => true)?.nodes[0]
     if (left === undefined) return undefined
-    return `trace_filter of ${nameOf(left)} is not used: ${this.#findDistrust(nameOf(left)) ?? `it does not have block ${until}`}.`
+    return `trace_filter of a node is not used: ${this.#findDistrust(nameOf(left)) ?? `it does not have block ${until}`}.`
   }
 
   async statesAt(blocks: readonly number[], knownNonce?: bigint): Promise<AccountState[]> {
