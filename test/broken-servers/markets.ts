@@ -29,6 +29,11 @@ export const marketDefects: readonly Defect[] = [
     'markets.references',
     replaceValue(market, 'events.*.markets', constant([{ volumeNum: 1 }])),
   ],
+  [
+    'a series inside an event has events',
+    'markets.references',
+    replaceValue(market, 'events.*.series.*.events', constant([{ id: '1', slug: 'e', title: 'E' }])),
+  ],
   ['include_tag is ignored', 'markets.tags', ignoreParameter('include_tag')],
   ['etags are not compared', 'markets.unchanged', ignoreRequestHeader('if-none-match')],
   ['there is no last-modified', 'markets.unchanged', replaceHeader('last-modified')],
