@@ -9,7 +9,8 @@ import { testSecret, testWebhook } from '#test/alerts-network.ts'
 import { openFolder, runCommand } from '#test/run-command.ts'
 import { serveScript } from '#test/scripted-server.ts'
 import { copyEmptyStores } from '#test/template.ts'
-import { recordAttempt, storeDeliveries } from '#validators/extensions/alerts/deliveries.ts'
+import { alertDeliveries, storeDeliveries } from '#validators/extensions/alerts/deliveries.ts'
+import { recordAttempt } from '#webhooks/deliveries.ts'
 
 async function openScene(url = 'http://127.0.0.1:1/') {
   const folder = await openFolder()
@@ -38,7 +39,11 @@ test('deliveries are listed, newest first, as text and as JSON', async () => {
     await state.write((tx) => storeDeliveries(tx, [older], Date.UTC(2026, 10, 16, 12)))
     const newer = { ...delivery, id: 'd-2', event: 'exit', epoch: 8 }
     await state.write((tx) => storeDeliveries(tx, [newer], Date.UTC(2026, 10, 16, 13)))
-    await recordAttempt(state, { id: 'd-1', attempts: 0 }, { is: 'failed', atMs: 0, error: 'returned status 500' })
+    await recordAttempt(
+      alertDeliveries(state),
+      { id: 'd-1', attempts: 0 },
+      { is: 'failed', atMs: 0, error: 'returned status 500' },
+    )
   } finally {
     await state.close()
   }

@@ -53,7 +53,7 @@ async function sendTest(id: string, options: CommonOptions): Promise<void> {
     throw new CommandFailure('webhook.unknown', `There is no webhook ${id}. ${todo}.`)
   }
   const [{ postDelivery }, { testBody }, { FetchError, cleanUrl }] = await Promise.all([
-    import('#validators/extensions/alerts/send.ts'),
+    import('#webhooks/send.ts'),
     import('#validators/extensions/alerts/delivery-body.ts'),
     import('#sources/http-client.ts'),
   ])

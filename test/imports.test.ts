@@ -23,6 +23,7 @@ const layers: readonly [prefix: string, layer: string][] = [
   ['server/sources/', 'sources'],
   ['server/storage/', 'storage'],
   ['server/ingest/', 'ingest'],
+  ['server/webhooks/', 'webhooks'],
   ['server/http/', 'http'],
   ['server/explorer/', 'explorer'],
   ['server/fx/', 'fx'],
@@ -49,7 +50,7 @@ const layers: readonly [prefix: string, layer: string][] = [
 
 const api = ['client', 'contract'] as const
 const base = ['core', 'shared', ...api] as const
-const belowGroups = ['ingest', 'http', 'storage', 'sources', 'runtime', ...base] as const
+const belowGroups = ['webhooks', 'ingest', 'http', 'storage', 'sources', 'runtime', ...base] as const
 const groups = ['explorer', 'fx', 'validators', 'markets'] as const
 const server = ['app', 'background', 'endpoints', 'context', 'operations', 'admin', ...groups, ...belowGroups] as const
 
@@ -64,6 +65,7 @@ const allowedImports: Record<string, readonly string[]> = {
   sources: ['runtime', ...base],
   storage: ['sources', 'runtime', ...base],
   ingest: ['storage', 'sources', 'runtime', ...base],
+  webhooks: ['ingest', 'storage', 'sources', 'runtime', ...base],
   http: ['storage', 'sources', 'runtime', ...base],
   explorer: belowGroups,
   fx: belowGroups,
@@ -224,8 +226,9 @@ const edges = sources.flatMap(({ file, text }) =>
 
 const isExtension = (file: string): boolean => /^server\/\w+\/extensions\//.test(file)
 const isCore = (file: string): boolean =>
-  /^server\/(core|runtime|sources|storage|ingest|http|explorer|fx|validators|markets|endpoints\.ts)/.test(file) &&
-  !isExtension(file)
+  /^server\/(core|runtime|sources|storage|ingest|webhooks|http|explorer|fx|validators|markets|endpoints\.ts)/.test(
+    file,
+  ) && !isExtension(file)
 
 test('the core never imports an extension, neither its values nor its types', () => {
   assert.ok(files.filter(isCore).length > 100)

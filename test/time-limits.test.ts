@@ -65,7 +65,7 @@ const documented: Readonly<Record<string, readonly string[]>> = {
   'server/validators/duties/network-rows.ts': byEpoch,
   'server/validators/duties/past-changes.ts': byEpoch,
   'server/validators/extensions/alerts/examine-programmes.ts': ['alerts about old epochs'],
-  'server/validators/extensions/alerts/send.ts': ['deliveries to webhooks'],
+  'server/webhooks/send.ts': ['deliveries to webhooks'],
 }
 
 test('everything in the source that is deleted or expires by time is in the documentation', () => {

@@ -4,6 +4,7 @@ import { oneOf, PatternText, type Static, Type, withDefault } from '#api/contrac
 import { type Network, networkNamePattern } from '#api/contract/wire/networks.ts'
 import { comparedDaysMax, comparedFigures } from '#api/contract/wire/validators-comparison.ts'
 import { integer, list, object, wholeNumber } from './server.ts'
+import { webhookTarget } from './webhook-target.ts'
 
 /** In the order of the documentation (docs/alerts.md). */
 export const webhookEvents = [
@@ -24,22 +25,18 @@ export const webhookEvents = [
 ] as const
 export type WebhookEvent = (typeof webhookEvents)[number]
 
+const { id, url, secret, timeoutMs } = webhookTarget
 export const Webhook = object({
-  id: Type.String({ pattern: '^[a-z0-9-]{1,32}$', description: 'Name in logs, metrics and the list of deliveries.' }),
-  url: PatternText('^https?://', 'begin with http:// or https://', {
-    format: 'uri',
-    description: 'URL that receives events as POST requests. Redirects are refused.',
-  }),
-  secret: PatternText('^whsec_[A-Za-z0-9+/]{32,86}={0,2}$', 'be whsec_ and 24 to 64 bytes as base64', {
-    description: 'Key of the signature: `whsec_` and 24 to 64 random bytes as base64.',
-  }),
+  id,
+  url,
+  secret,
   events: withDefault(
     Type.Array(oneOf(webhookEvents), { minItems: 1, uniqueItems: true, description: 'Events to send.' }),
     [...webhookEvents],
   ),
   minMissedInARow: integer(2, 1, 32, 'Missed attestations in a row after which `attestations_missed` is sent.'),
   minLossGwei: wholeNumber(1, 'Loss of a validator in one chain hour from which `balance_decreased` is sent.', 1),
-  timeoutMs: integer(10_000, 100, 60_000, 'Timeout of a delivery.'),
+  timeoutMs,
 })
 export type WebhookSettings = Static<typeof Webhook>
 

@@ -28,7 +28,7 @@ describe('alerts on PostgreSQL', { skip: noPostgres }, () => {
   after(() => postgres[Symbol.asyncDispose]())
 
   test('the tests of sending events pass', async () => {
-    await passOnPostgres(postgres.url, ['validators/extensions/alerts/send'])
+    await passOnPostgres(postgres.url, ['webhooks/send'])
   })
 
   test('of two servers, only the one that holds the lease examines epochs and sends events, each of them once', async () => {

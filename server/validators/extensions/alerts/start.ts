@@ -4,9 +4,9 @@
 import type { Network } from '#api/contract/wire/validators.ts'
 import { logOutcome, poll, WakeSignal } from '#ingest/poll.ts'
 import { hasWatchList, networkSettings, networksOf } from '#runtime/settings/validators.ts'
-import type { WebhookSettings } from '#runtime/settings/webhooks.ts'
 import type { WatchedMetrics } from '#runtime/watched-metrics.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
+import { runSenders } from '#webhooks/send.ts'
 import type { ValidatorsContext } from '../../context.ts'
 import { coveredEpochs } from '../../duties/coverage.ts'
 import { plainTime } from '../../duties/layout.ts'
@@ -14,21 +14,18 @@ import type { MissedDuty } from '../../duties/missed.ts'
 import { requiredChain } from '../../ingest/read/chain-identity.ts'
 import { createBlockCheck } from './check-blocks.ts'
 import { lastCompleteHour, readDayFigures } from './day-figures.ts'
+import { alertDeliveries } from './deliveries.ts'
 import { type ExamineContext, type ExaminedEpochs, examineEpochs } from './examine-epochs.ts'
 import { examineFork } from './examine-fork.ts'
 import { examineHead } from './examine-head.ts'
 import { type ExaminedProgrammes, examineProgrammes } from './examine-programmes.ts'
 import { createDepositQueue, type QueueEpoch, type ReadDepositQueue, registryQueues } from './queues.ts'
-import { deliveriesPerPass, failRemovedWebhooks, sendDueDeliveries } from './send.ts'
 import { assignSeries, countBelow, countMissed, countStatuses } from './series.ts'
 import { createUpcomingProposals, type ReadUpcoming } from './upcoming-proposals.ts'
 import { readWatchedValidators, type WatchedValidator } from './watched-validators.ts'
 
 const examineEveryMs = 12_000
 const examineTimeoutMs = 600_000
-const sendEveryMs = 5000
-const failRemovedEveryMs = 3_600_000
-const minuteMs = 60_000
 const backoffMaxMs = 60_000
 
 export interface Alerts {
@@ -64,9 +61,9 @@ export function createAlerts(context: ValidatorsContext, metrics: WatchedMetrics
       const examining = [...examineWakes].map(([network, wake]) =>
         examineNetwork(context, metrics, network, { wake, wakeSenders }, signal),
       )
-      const sending = [...sendWakes].map(([webhook, wake]) => sendToWebhook(context, metrics, webhook, wake, signal))
+      const sending = runSenders(context, alertDeliveries(context.ingest), sendWakes, metrics.addDelivery, signal)
       try {
-        await Promise.all([...examining, ...sending, failRemoved(context, metrics, signal)])
+        await Promise.all([...examining, sending])
       } finally {
         metrics.clear()
       }
@@ -189,42 +186,5 @@ export function createNetworkFigures(context: ExamineContext, metrics: WatchedMe
     },
   }
 }
-
-const sendToWebhook = (
-  context: ValidatorsContext,
-  metrics: WatchedMetrics,
-  webhook: WebhookSettings,
-  wakeSignal: WakeSignal,
-  signal: AbortSignal,
-): Promise<void> =>
-  poll(
-    context,
-    {
-      everyMs: sendEveryMs,
-      // Longer than a pass takes if the receiver hangs.
-      timeoutMs: deliveriesPerPass * webhook.timeoutMs + minuteMs,
-      backoffMaxMs,
-      wakeSignal,
-      work: async (stop) => {
-        const attempts = await sendDueDeliveries(context, webhook, stop, metrics.addDelivery)
-        if (attempts === deliveriesPerPass) wakeSignal.wake()
-      },
-      report: (outcome) => logOutcome(context, outcome, { webhook: webhook.id }, pollTexts('webhook')),
-    },
-    signal,
-  )
-
-const failRemoved = (context: ValidatorsContext, metrics: WatchedMetrics, signal: AbortSignal): Promise<void> =>
-  poll(
-    context,
-    {
-      everyMs: failRemovedEveryMs,
-      timeoutMs: minuteMs,
-      backoffMaxMs,
-      work: () => failRemovedWebhooks(context, metrics.addDelivery),
-      report: (outcome) => logOutcome(context, outcome, {}, pollTexts('removed webhooks')),
-    },
-    signal,
-  )
 
 const pollTexts = (what: string) => ({ failed: `${what}: failed; will retry`, recovered: `${what}: working again` })

@@ -5,12 +5,17 @@
 // 2. An attempt counts as delivered if the status is 200 to 299. All other results are retried, up to `attemptsMax`
 //    attempts and `giveUpMs` after the event was found.
 // 3. Deliveries of one webhook are sent one after the other, the oldest first, at most `deliveriesPerPass` in a pass.
-import type { WebhookSettings } from '#runtime/settings/webhooks.ts'
+import { logOutcome, poll, type WakeSignal } from '#ingest/poll.ts'
+import type { Clock } from '#runtime/clock.ts'
+import type { Log } from '#runtime/log.ts'
+import type { ProvenTime } from '#runtime/proven-time.ts'
+import type { Random } from '#runtime/random.ts'
+import type { WebhookTarget } from '#runtime/settings/webhook-target.ts'
 import { cleanUrl, FetchError, fetchStatus } from '#sources/http-client.ts'
-import type { ValidatorsContext } from '../../context.ts'
 import {
   type AttemptResult,
-  type Delivery,
+  type DeliveryRow,
+  type DeliveryStore,
   dueDeliveries,
   giveUpMs,
   pendingExceptFor,
@@ -34,45 +39,54 @@ export const attemptsMax = retryWaitsMs.length + 1
 export const deliveriesPerPass = 100
 
 export type ReportAttempt = (webhook: string, outcome: 'ok' | 'retried' | 'failed') => void
-type SendContext = Pick<ValidatorsContext, 'ingest' | 'clock' | 'provenTime' | 'log'>
+
+export interface SendContext {
+  readonly clock: Clock
+  readonly provenTime: Pick<ProvenTime, 'forDeletions'>
+  readonly log: Log
+}
 
 /** Sends the deliveries that are due. Returns how many attempts were made. */
 export async function sendDueDeliveries(
   context: SendContext,
-  webhook: WebhookSettings,
+  store: DeliveryStore,
+  webhook: WebhookTarget,
   signal: AbortSignal,
   report: ReportAttempt = () => {},
 ): Promise<number> {
-  const due = await dueDeliveries(context.ingest, webhook.id, context.clock.now(), deliveriesPerPass)
+  const due = await dueDeliveries(store, webhook.id, context.clock.now(), deliveriesPerPass)
   for (const [attempts, delivery] of due.entries()) {
     const result = await attempt(context, webhook, delivery, signal)
     if (!result) return attempts
-    await recordResult(context, delivery, result, report)
+    await recordResult(context, store, delivery, result, report)
   }
   return due.length
 }
 
 /** Gives up the deliveries of webhooks that have no sender any more. */
 export async function failRemovedWebhooks(
-  context: SendContext & Pick<ValidatorsContext, 'settings'>,
+  context: SendContext,
+  store: DeliveryStore,
+  webhooks: readonly WebhookTarget[],
   report: ReportAttempt = () => {},
 ): Promise<void> {
-  const { ingest, settings, clock } = context
-  const ids = settings.validators.webhooks.map(({ id }) => id)
+  const ids = webhooks.map(({ id }) => id)
   const error = 'the webhook is no longer in the settings'
-  for (const delivery of await pendingExceptFor(ingest, ids, deliveriesPerPass))
-    await recordResult(context, delivery, { is: 'failed', atMs: clock.now(), error }, report)
+  for (const delivery of await pendingExceptFor(store, ids, deliveriesPerPass))
+    await recordResult(context, store, delivery, { is: 'failed', atMs: context.clock.now(), error }, report)
 }
 
 async function recordResult(
-  { ingest, log }: SendContext,
-  delivery: Delivery,
+  { log }: SendContext,
+  store: DeliveryStore,
+  delivery: DeliveryRow,
   result: AttemptResult,
   report: ReportAttempt,
 ): Promise<void> {
-  await recordAttempt(ingest, delivery, result)
-  const { webhook, id, event, network, epoch, validators } = delivery
-  const fields = { webhook, delivery: id, event, network, epoch, validators, attempts: delivery.attempts + 1 }
+  await recordAttempt(store, delivery, result)
+  const { webhook, id, event } = delivery
+  const subject = Object.fromEntries(store.table.subject.map((column) => [column, delivery[column]]))
+  const fields = { webhook, delivery: id, event, ...subject, attempts: delivery.attempts + 1 }
   if (result.is === 'delivered') log.info(fields, 'webhook delivered')
   else if (result.is === 'retry') log.warn({ ...fields, reason: result.error }, 'webhook not delivered; will retry')
   else log.error({ ...fields, reason: result.error }, 'webhook not delivered; gave up')
@@ -82,8 +96,8 @@ async function recordResult(
 /** Undefined: stopped, so that nothing is known about the result. */
 async function attempt(
   { clock, provenTime }: SendContext,
-  webhook: WebhookSettings,
-  delivery: Delivery,
+  webhook: WebhookTarget,
+  delivery: DeliveryRow,
   signal: AbortSignal,
 ): Promise<AttemptResult | undefined> {
   const failed = (error: string): AttemptResult => ({ is: 'failed', atMs: clock.now(), error })
@@ -105,7 +119,7 @@ async function attempt(
 
 /** Throws a FetchError unless the receiver accepts the delivery. */
 export const postDelivery = (
-  { url, secret, timeoutMs }: Pick<WebhookSettings, 'url' | 'secret' | 'timeoutMs'>,
+  { url, secret, timeoutMs }: Pick<WebhookTarget, 'url' | 'secret' | 'timeoutMs'>,
   delivery: { readonly id: string; readonly body: string; readonly nowMs: number },
   signal?: AbortSignal,
 ): Promise<number> =>
@@ -117,3 +131,49 @@ export const postDelivery = (
     label: cleanUrl(url),
     ...(signal && { signal }),
   })
+
+const sendEveryMs = 5000
+const failRemovedEveryMs = 3_600_000
+const backoffMaxMs = 60_000
+
+/** Sends what is stored for these webhooks, until the signal aborts. The wake signals are theirs. */
+export async function runSenders(
+  context: SendContext & { readonly random: Random },
+  store: DeliveryStore,
+  webhooks: ReadonlyMap<WebhookTarget, WakeSignal>,
+  report: ReportAttempt,
+  signal: AbortSignal,
+): Promise<void> {
+  const sending = [...webhooks].map(([webhook, wakeSignal]) =>
+    poll(
+      context,
+      {
+        everyMs: sendEveryMs,
+        // Longer than a pass takes if the receiver hangs.
+        timeoutMs: deliveriesPerPass * webhook.timeoutMs + minuteMs,
+        backoffMaxMs,
+        wakeSignal,
+        work: async (stop) => {
+          const attempts = await sendDueDeliveries(context, store, webhook, stop, report)
+          if (attempts === deliveriesPerPass) wakeSignal.wake()
+        },
+        report: (outcome) => logOutcome(context, outcome, { webhook: webhook.id }, pollTexts('webhook')),
+      },
+      signal,
+    ),
+  )
+  const failing = poll(
+    context,
+    {
+      everyMs: failRemovedEveryMs,
+      timeoutMs: minuteMs,
+      backoffMaxMs,
+      work: () => failRemovedWebhooks(context, store, [...webhooks.keys()], report),
+      report: (outcome) => logOutcome(context, outcome, {}, pollTexts('removed webhooks')),
+    },
+    signal,
+  )
+  await Promise.all([...sending, failing])
+}
+
+const pollTexts = (what: string) => ({ failed: `${what}: failed; will retry`, recovered: `${what}: working again` })

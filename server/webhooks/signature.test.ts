@@ -31,7 +31,7 @@ before(async () => {
 after(() => rm(dir, { recursive: true, force: true }))
 
 async function writeSnippet(language: string, file: string): Promise<string> {
-  const page = await readFile(new URL('../../../../docs/alerts.md', import.meta.url), 'utf8')
+  const page = await readFile(new URL('../../docs/alerts.md', import.meta.url), 'utf8')
   const [, code] = new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(page) ?? []
   assert.ok(code, `docs/alerts.md has code in ${language}`)
   await writeFile(join(dir, file), code)

@@ -7,7 +7,14 @@ import { openContext, settingsWith, type TestContext, testNowMs } from '#test/co
 import { ManualClock } from '#test/manual-clock.ts'
 import { provenTimeOf } from '#test/proven-time.ts'
 import { serveScript } from '#test/scripted-server.ts'
-import { type Delivery, giveUpMs, listDeliveries, type NewDelivery, storeDeliveries } from './deliveries.ts'
+import {
+  alertDeliveries,
+  type Delivery,
+  listDeliveries,
+  type NewDelivery,
+  storeDeliveries,
+} from '#validators/extensions/alerts/deliveries.ts'
+import { giveUpMs } from './deliveries.ts'
 import {
   attemptsMax,
   deliveriesPerPass,
@@ -44,9 +51,10 @@ const running = new AbortController().signal
 
 /** One pass of every sender. Returns how many attempts were made. */
 async function sendAll(context: TestContext, signal: AbortSignal, report?: ReportAttempt): Promise<number> {
-  await failRemovedWebhooks(context, report)
+  const store = alertDeliveries(context.ingest)
   const { webhooks } = context.settings.validators
-  const sent = await Promise.all(webhooks.map((webhook) => sendDueDeliveries(context, webhook, signal, report)))
+  await failRemovedWebhooks(context, store, webhooks, report)
+  const sent = await Promise.all(webhooks.map((webhook) => sendDueDeliveries(context, store, webhook, signal, report)))
   return sent.reduce((sum, attempts) => sum + attempts, 0)
 }
 
