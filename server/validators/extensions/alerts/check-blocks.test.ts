@@ -224,7 +224,8 @@ describe('since Gloas', { skip: skipWithoutGloas }, () => {
         ...{ jsonrpc: '2.0', id },
         result:
           method === 'eth_chainId'
-            ? '0x88bb0'
+            ? // As the recorded beacon node states in config/spec.
+              '0x5'
             : hashes.has(params[0])
               ? { hash: params[0], miner: addressOf('BB') }
               : null,

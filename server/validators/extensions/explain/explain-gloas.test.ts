@@ -6,9 +6,11 @@ import type { ExplainedDay } from '#api/contract/wire/validators-explain.ts'
 import type { Range } from '#core/ranges.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
-import { type Exchange, openReplay, type ReplayOptions } from '#test/beacon-replay.ts'
+import { type Exchange, openReplay } from '#test/beacon-replay.ts'
 import { openContext } from '#test/context.ts'
 import { gloasRecording, gloasTruth, skipWithoutGloas } from '#test/gloas-recording.ts'
+import { bothStates, openComputed, type StatesKind } from '#test/read-states.ts'
+import { withOneState } from '#test/recorded-chain.ts'
 import { callHandler } from '#test/validators-world.ts'
 import { coveredEpochs } from '../../duties/coverage.ts'
 import { Follower } from '../../ingest/follow.ts'
@@ -20,21 +22,11 @@ const slotsPerEpoch = 8
 /** All other builders pay: for a delivered payload, or because enough validators voted in time. No payload pays this. */
 const unpaidSlot = 133
 
-const withoutStates = (exchange: Exchange): Exchange =>
-  exchange.path.includes('/debug/beacon/states/')
-    ? { ...exchange, status: 404, headers: {}, bodyEncoding: 'utf8', body: '{}' }
-    : exchange
-
-const nodes: Readonly<Record<string, ReplayOptions>> = {
-  'whole states': {},
-  'no whole states': { meddle: withoutStates },
-}
-
 const { epochs, slots } = skipWithoutGloas ? { epochs: [], slots: [] } : gloasTruth()
 
-for (const [name, options] of Object.entries(nodes)) {
-  test(`payloads and payload committees, from a node with ${name}`, { skip: skipWithoutGloas }, async () => {
-    const { explained, covered } = await explainAll(options)
+for (const kind of bothStates) {
+  test(`payloads and payload committees, with states: ${kind}`, { skip: skipWithoutGloas }, async () => {
+    const { explained, covered } = await explainAll(kind)
     const isRated = (epoch: number) =>
       epoch >= firstEpoch && covered.some(({ from, until }) => epoch >= from && epoch < until)
     let [voteCount, blockCount] = [0, 0]
@@ -83,14 +75,16 @@ interface Explained {
   readonly covered: readonly Range[]
 }
 
-async function explainAll(options: ReplayOptions): Promise<Explained> {
-  await using node = await openReplay({ recording: gloasRecording, more: ['debug-states'], ...options })
+async function explainAll(kind: StatesKind): Promise<Explained> {
+  const meddle = kind === 'computed' ? withOneState(0) : (exchange: Exchange) => exchange
+  await using node = await openReplay({ recording: gloasRecording, more: ['debug-states'], meddle })
   const windows = { epochsPerHour: 2, epochsPerDay: 4, beacon: { urls: [node.url], fromEpoch: 0 } }
   await using plain = await openContext({ validators: { networks: { hoodi: windows } } })
   const context = { ...plain, settings: await withChainTimes({ ...plain, clock: systemClock }) }
   const urls = [node.url]
   const beacon = openBeacon({ network: 'hoodi', urls, timeoutMs: 10_000, clock: systemClock, backoffMs: 1 })
-  await new Follower(context, 'hoodi', beacon).catchUp(new AbortController().signal)
+  await using computed = kind === 'computed' ? openComputed(beacon, 'all') : undefined
+  await new Follower(context, 'hoodi', computed ?? beacon).catchUp(new AbortController().signal)
   const all = new Map<number, readonly ExplainedDay[]>()
   for (let validator = 0; validator < 64; validator++) {
     const input = { network: 'hoodi', validator_index_or_pubkey: String(validator), limit: 100 } as const
