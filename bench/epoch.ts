@@ -1,31 +1,49 @@
-// Measures ingest of a network with a million validators, as of Fulu and as of Gloas. An epoch lasts 384 s; the goal is to
-// process it at least 120 times faster on two cores, with at most 1.2 GiB of memory. Gloas may take 1.25 times the CPU time
-// and 1.1 times the memory of Fulu. Each network has a simulated node (epoch-node.ts) and an ingest process
-// (epoch-ingest.ts). They are measured in turns, because other work on the machine changes all figures.
+// Measures ingest of a network whose states are computed from blocks, with all its processes, on two cores. The chain is
+// made by the library: all validators vote in every slot, with real signatures. An epoch of mainnet lasts 384 s.
 //
-// `node bench/epoch.ts [validators] [rounds] [epochs of a round] [variants…]`: the first variant is what the others are
-// compared with.
+// `node bench/epoch.ts [validators] [epochs] [fulu|gloas] [half-exited]`, without and with signatures. The first start, with
+// the first state and the whole registry, is not part of the time per epoch. Goals are known for a million validators, for
+// 2.2 million of which half have exited, and for Gloas, which is computed in TypeScript.
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempDisposable, readFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { knownChains } from '#core/known-chains.ts'
-import type { EpochFigures } from './epoch-ingest.ts'
-import { median } from './measure.ts'
+import { makeChain } from '#test/made-chain.ts'
+import { openMadeChainNode } from '#test/made-chain-node.ts'
+import { nativeValidatorsMin } from '#validators/chain/native-library.ts'
+import type { EpochFigures, EpochIngestOptions } from './epoch-ingest.ts'
 
-const [count = '1000000', rounds = '5', epochsPerRound = '5', ...chosen] = process.argv.slice(2)
-/** `pruned`: Gloas from a node that has deleted the envelopes of all payloads. */
-const variants = chosen.length > 0 ? chosen : ['fulu', 'gloas']
+const [count = '1000000', measured = '5', forkName = 'fulu', exited = ''] = process.argv.slice(2)
+const validators = Number(count)
+const epochs = Number(measured)
+const isGloas = forkName === 'gloas'
 const epochSeconds = 384
-const firstEpoch = 9
+const slotsPerEpoch = 32
+/** As on mainnet. */
+const payloadBytes = 100_000
+/** The first epochs are read with the first start. */
+const firstFinal = isGloas ? 3 : 2
 
-const { genesisUnix } = knownChains.mainnet
-const children: ChildProcess[] = []
-
-const launch = (file: string, ...args: readonly (string | number)[]): ChildProcess => {
-  const child = fork(join(import.meta.dirname, file), args.map(String))
-  children.push(child)
-  return child
+interface Goals {
+  readonly speed: number
+  readonly speedWithSignatures?: number
+  readonly memoryGiB: number
+  readonly restartSeconds?: number
 }
+
+const goals: Goals | undefined = isGloas
+  ? { speed: 15, memoryGiB: 5 }
+  : validators === 1_000_000
+    ? { speed: 85, speedWithSignatures: 55, memoryGiB: 2.2, restartSeconds: 60 }
+    : validators === 2_200_000
+      ? { speed: 45, memoryGiB: 3, restartSeconds: 150 }
+      : undefined
+
+const goal = (text: string, value: number | undefined): string =>
+  value === undefined ? '' : ` (goal ${text} ${value})`
+const toMiB = (bytes: number): number => Math.round(bytes / 2 ** 20)
+const secondsSince = (startMs: number): number => (performance.now() - startMs) / 1000
 
 /** The next message of a process. Fails if it ends instead. */
 async function receive<T>(child: ChildProcess): Promise<T> {
@@ -40,73 +58,76 @@ async function receive<T>(child: ChildProcess): Promise<T> {
   }
 }
 
-async function start(variant: string) {
-  const node = launch('epoch-node.ts', variant, count, firstEpoch, genesisUnix)
-  const ingest = launch('epoch-ingest.ts', await receive<string>(node), firstEpoch)
-  await receive(ingest)
+async function startIngest(options: EpochIngestOptions) {
+  const child = fork(join(import.meta.dirname, 'epoch-ingest.ts'), [JSON.stringify(options)])
+  try {
+    await receive(child)
+  } catch (error) {
+    child.kill()
+    throw error
+  }
   return {
-    variant,
-    figures: [] as EpochFigures[],
-    finalize(epoch: number): Promise<unknown> {
-      node.send(epoch)
-      return receive(node)
-    },
     measure(): Promise<EpochFigures> {
-      ingest.send('measure')
-      return receive(ingest)
+      child.send('measure')
+      return receive(child)
     },
-    async close(): Promise<void> {
-      ingest.send('close')
-      await once(ingest, 'exit')
+    async [Symbol.asyncDispose](): Promise<void> {
+      child.send('close')
+      await once(child, 'exit')
     },
   }
 }
 
-const toMiB = (bytes: number): number => Math.round(bytes / 2 ** 20)
+const makeMs = performance.now()
+const engine = isGloas || validators < nativeValidatorsMin ? 'typescript' : 'native'
+const lastFinal = firstFinal + epochs
+await using chain = await makeChain({
+  ...{ preset: 'mainnet', validators, engine, payloadBytes, halfExited: exited === 'half-exited' },
+  // One more epoch for the restart. An epoch is final with the first block two epochs later.
+  slots: (lastFinal + 3) * slotsPerEpoch,
+  ...(isGloas && { gloasEpoch: 1 }),
+})
+console.log(`chain made in ${secondsSince(makeMs).toFixed(0)} s`)
+await using node = await openMadeChainNode(chain)
 
-const print = (variant: string, { epochs, seconds, cpuSeconds, rssMaxBytes, loopDelay }: EpochFigures): void =>
+function finalize(epoch: number): void {
+  node.finalized = epoch
+  node.head = (epoch + 2) * slotsPerEpoch
+}
+
+for (const verifySignatures of [false, true]) {
+  await using dir = await mkdtempDisposable(join(tmpdir(), 'tetrad-epoch-'))
+  const options = { url: node.url, dir: dir.path, verifySignatures, engine: isGloas ? 'typescript' : 'auto' } as const
+  node.states.set('0', await readFile(chain.stateFile))
+  finalize(firstFinal)
+  let figures: EpochFigures
+  let first: EpochFigures
+  let readBytes: number
+  {
+    await using ingest = await startIngest(options)
+    first = await ingest.measure()
+    finalize(lastFinal)
+    const before = node.sentBytes
+    figures = await ingest.measure()
+    readBytes = (node.sentBytes - before) / figures.epochs
+  }
+  node.states.clear()
+  finalize(lastFinal + 1)
+  const restartMs = performance.now()
+  await using again = await startIngest(options)
+  const restarted = await again.measure()
+  const restartSeconds = secondsSince(restartMs)
+  if (restarted.epochs !== 1) throw new Error(`${restarted.epochs} epochs were stored after the restart`)
+  const seconds = figures.seconds / figures.epochs
+  const speed = verifySignatures ? goals?.speedWithSignatures : goals?.speed
+  const memory = Math.max(first.rssMaxBytes, figures.rssMaxBytes, restarted.rssMaxBytes)
   console.log(
-    `  ${variant}: ${epochs} epochs, ${seconds.toFixed(2)} s each, CPU ${cpuSeconds.toFixed(2)} s each, memory ${toMiB(rssMaxBytes)} MiB; ` +
-      `event loop delay ${Math.round(loopDelay.max)} ms max, ${Math.round(loopDelay.p99)} ms p99`,
+    [
+      `${count} validators${exited === '' ? '' : `, ${exited}`}, ${forkName}, signatures ${verifySignatures ? 'all' : 'none'}:`,
+      `  ${figures.epochs} epochs, ${seconds.toFixed(2)} s each, ${(epochSeconds / seconds).toFixed(0)} × real time${goal('≥', speed)}; CPU ${(figures.cpuSeconds / figures.epochs).toFixed(2)} s each`,
+      `  memory ${toMiB(memory)} MiB${goal('≤', goals && goals.memoryGiB * 1024)}: first start ${toMiB(first.rssMaxBytes)}, epochs ${toMiB(figures.rssMaxBytes)} (chain process ${toMiB(figures.chainRssBytes)}), restart ${toMiB(restarted.rssMaxBytes)}`,
+      `  ${(readBytes / 1e6).toFixed(2)} MB read per epoch${goal('≤', 8)}`,
+      `  first start, until ${first.epochs} epochs are stored: ${first.seconds.toFixed(0)} s; restart, until the next epoch is stored: ${restartSeconds.toFixed(0)} s${goal('≤', goals?.restartSeconds)}`,
+    ].join('\n'),
   )
-
-const maxMemory = (figures: readonly EpochFigures[]): number =>
-  Math.max(...figures.map(({ rssMaxBytes }) => rssMaxBytes))
-
-/** Median, and in parentheses the lowest and the highest value. */
-const spread = (values: readonly number[]): string =>
-  `${median(values).toFixed(2)} (${Math.min(...values).toFixed(2)} to ${Math.max(...values).toFixed(2)})`
-
-try {
-  const networks = await Promise.all(variants.map(start))
-  for (let round = 0; round <= Number(rounds); round++) {
-    const finalized = firstEpoch + (round + 1) * Number(epochsPerRound) + 1
-    await Promise.all(networks.map(({ finalize }) => finalize(finalized)))
-    console.log(round === 0 ? 'first epochs, with the registry; not counted' : `round ${round}`)
-    for (const { variant, figures, measure } of round % 2 === 0 ? networks : networks.toReversed()) {
-      const measured = await measure()
-      print(variant, measured)
-      if (round > 0) figures.push(measured)
-    }
-  }
-  for (const { variant, figures, close } of networks) {
-    await close()
-    const seconds = figures.map((measured) => measured.seconds)
-    console.log(
-      `${count} validators, ${variant}: ${spread(seconds)} s per epoch, ${(epochSeconds / median(seconds)).toFixed(0)} × real time (goal ≥ 120 ×); ` +
-        `CPU ${spread(figures.map(({ cpuSeconds }) => cpuSeconds))} s per epoch; memory ${toMiB(maxMemory(figures))} MiB (goal ≤ 1229)`,
-    )
-  }
-  const [base, ...others] = networks
-  for (const { variant, figures } of others) {
-    const ratios = (name: 'cpuSeconds' | 'rssMaxBytes') =>
-      figures.map((measured, at) => measured[name] / (base?.figures[at]?.[name] ?? 0))
-    const memory = maxMemory(figures) / maxMemory(base?.figures ?? [])
-    console.log(`${variant} / ${base?.variant}: CPU ${spread(ratios('cpuSeconds'))} (goal ≤ 1.25)`)
-    console.log(
-      `${variant} / ${base?.variant}: maximum memory ${memory.toFixed(2)} (goal ≤ 1.1), by round ${spread(ratios('rssMaxBytes'))}`,
-    )
-  }
-} finally {
-  for (const child of children) child.kill()
 }

@@ -16,7 +16,6 @@ const all = [
   'market-requests',
   'fx',
   'epoch',
-  'chain',
   'ratings',
   'operator',
   'servers',

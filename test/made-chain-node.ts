@@ -10,6 +10,8 @@ export interface MadeChainNode extends AsyncDisposable {
   readonly url: string
   /** `METHOD path` of every request. */
   readonly requests: string[]
+  /** Of the bodies of all responses. */
+  sentBytes: number
   /** The newest block that it returns. */
   head: number
   /** The epoch that it calls final. */
@@ -34,6 +36,7 @@ export async function openMadeChainNode(chain: OpenedChain): Promise<MadeChainNo
   const slotOf = new Map(Array.from(bySlot, ([slot, bytes]) => [decode(bytes).root, slot]))
   const node = {
     requests: [] as string[],
+    sentBytes: 0,
     head: Math.max(...chain.slots),
     finalized: 0,
     states: new Map<string, Uint8Array>(),
@@ -101,14 +104,18 @@ export async function openMadeChainNode(chain: OpenedChain): Promise<MadeChainNo
     const path = request.url ?? ''
     node.requests.push(`${request.method} ${path}`)
     const found = answer(path)
+    const send = (body: Uint8Array) => {
+      node.sentBytes += body.length
+      response.end(body)
+    }
     if (found instanceof Uint8Array) {
       response.setHeader('content-type', 'application/octet-stream')
       response.setHeader('eth-consensus-version', 'fulu')
-      return void response.end(found)
+      return send(found)
     }
     response.statusCode = found === undefined ? 404 : 200
     response.setHeader('content-type', 'application/json')
-    response.end(JSON.stringify(found === undefined ? { code: 404, message: 'not found' } : { data: found }))
+    send(Buffer.from(JSON.stringify(found === undefined ? { code: 404, message: 'not found' } : { data: found })))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo

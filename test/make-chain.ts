@@ -3,12 +3,16 @@
 //   node test/make-chain.ts FOLDER '{"preset":"minimal","validators":64,"slots":24}'
 // Writes FOLDER/chain.json (what a node lists), FOLDER/state (SSZ) and FOLDER/<slot>.block (SSZ). Blocks with other names
 // are wrong variants of the last block, signed by the validator that they name as the proposer.
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { aggregatePublicKeys, type PublicKey, SecretKey } from '@chainsafe/blst'
 import type { BeaconConfig } from '@lodestar/config'
 import { type PresetName, setActivePreset } from '@lodestar/params/setPreset'
+import type { fulu } from '@lodestar/types'
+import { readRules } from '#sources/beacon/consensus.ts'
+import { type PayloadState, payloadCommitteeOf, payloadStateFromSsz } from '#sources/beacon/payload-state.ts'
+import { View } from '#sources/beacon/ssz.ts'
 import type { EngineState } from '#validators/chain/engine.ts'
 
 export interface MadeChainOptions {
@@ -25,6 +29,10 @@ export interface MadeChainOptions {
   readonly firstKey?: number
   /** Every second validator has exited long ago. */
   readonly halfExited?: boolean
+  /** Of the transactions of each block. Default: few. */
+  readonly payloadBytes?: number
+  /** The first epoch with the rules of Gloas, from 1 on. Default: none. Only in TypeScript. */
+  readonly gloasEpoch?: number
 }
 
 /** The content of chain.json. */
@@ -38,6 +46,7 @@ export interface MadeChain {
 
 const genesisTime = 1_700_000_000
 const far = 0xffffffffffffffffn
+const transactionBytes = 500
 
 async function makeChain(folder: string, options: MadeChainOptions): Promise<void> {
   mkdirSync(folder, { recursive: true })
@@ -51,13 +60,15 @@ async function makeChain(folder: string, options: MadeChainOptions): Promise<voi
   const chainConfig = {
     ...defaults,
     ...Object.fromEntries(forks.map((fork) => [`${fork}_FORK_EPOCH`, 0])),
-    GLOAS_FORK_EPOCH: Number.POSITIVE_INFINITY,
+    GLOAS_FORK_EPOCH: options.gloasEpoch ?? Number.POSITIVE_INFINITY,
     MIN_GENESIS_TIME: genesisTime,
   }
   const genesisValidatorsRoot = new Uint8Array(32).fill(9)
   const config: BeaconConfig = configs.createBeaconConfig(chainConfig, genesisValidatorsRoot)
   const keys = makeKeys(options.validators, options.firstKey)
   const spec = { ...configs.chainConfigToJson(chainConfig), ...params.presetToJson(params.activePreset) }
+  const rules = readRules(spec)
+  const isGloas = (slot: number) => slot >= (options.gloasEpoch ?? Number.POSITIVE_INFINITY) * params.SLOTS_PER_EPOCH
   const stateBytes = genesisBytes()
   writeFileSync(join(folder, 'state'), stateBytes)
 
@@ -75,6 +86,8 @@ async function makeChain(folder: string, options: MadeChainOptions): Promise<voi
   const committeesAt: (readonly Uint32Array[])[] = [state.committees[0] ?? []]
   let mix = new Uint8Array(32).fill(3)
   let blockHash: Uint8Array = new Uint8Array(32).fill(4)
+  /** Of the epoch of the slot. */
+  let payloads: PayloadState | undefined
   const slots: number[] = []
   const bodyRoots: Record<string, string> = {}
   for (let slot = 1; slot <= options.slots; slot++) {
@@ -89,8 +102,9 @@ async function makeChain(folder: string, options: MadeChainOptions): Promise<voi
     const epoch = Math.floor(slot / slotsPerEpoch)
     const proposerIndex = before.proposers[at] ?? 0
     const parentRoot = roots[slot - 1] as Uint8Array
-    const block = ssz.fulu.BeaconBlock.defaultValue()
-    const { body } = block
+    const types = config.getForkTypes(slot)
+    const block = types.BeaconBlock.defaultValue()
+    const body = block.body as fulu.BeaconBlock['body']
     Object.assign(block, { slot, proposerIndex, parentRoot })
     const randaoRoot = transition.computeSigningRoot(
       ssz.Epoch,
@@ -103,14 +117,32 @@ async function makeChain(folder: string, options: MadeChainOptions): Promise<voi
       depositCount: BigInt(options.validators),
       blockHash: new Uint8Array(32),
     }
-    Object.assign(body.executionPayload, {
-      parentHash: blockHash,
-      blockHash: createHash('sha256').update(`block ${slot}`).digest(),
-      prevRandao: mix,
-      blockNumber: slot,
-      timestamp: genesisTime + (slot * config.SLOT_DURATION_MS) / 1000,
-      transactions: [createHash('sha256').update(`transaction ${slot}`).digest()],
-    })
+    const parentHash = blockHash
+    blockHash = createHash('sha256').update(`block ${slot}`).digest()
+    if (isGloas(slot)) {
+      if (!payloads || at === 0) payloads = payloadStateFromSsz(new View(before.serialize()), rules)
+      const { signedExecutionPayloadBid, ...others } = ssz.gloas.BeaconBlockBody.defaultValue()
+      // The proposer builds its own payload, which becomes part of the chain with the next block.
+      Object.assign(signedExecutionPayloadBid.message, {
+        ...{ slot, parentBlockHash: parentHash, parentBlockRoot: parentRoot, blockHash, prevRandao: mix },
+        builderIndex: params.BUILDER_INDEX_SELF_BUILD,
+        executionRequestsRoot: ssz.gloas.ExecutionRequests.hashTreeRoot(others.parentExecutionRequests),
+      })
+      signedExecutionPayloadBid.signature[0] = 0xc0
+      const payloadAttestations =
+        isGloas(slot - 1) && !options.empty?.includes(slot - 1) ? [attestPayload(payloads, parentRoot, slot)] : []
+      Object.assign(body, { signedExecutionPayloadBid, payloadAttestations })
+    } else
+      Object.assign(body.executionPayload, {
+        ...{ parentHash, blockHash, prevRandao: mix, blockNumber: slot },
+        timestamp: genesisTime + (slot * config.SLOT_DURATION_MS) / 1000,
+        transactions: [
+          createHash('sha256').update(`transaction ${slot}`).digest(),
+          ...Array.from({ length: (options.payloadBytes ?? 0) / transactionBytes }, () =>
+            randomBytes(transactionBytes),
+          ),
+        ],
+      })
     const [quietFrom, quietUntil] = options.withoutVotes ?? [0, 0]
     body.attestations = slot >= quietFrom && slot < quietUntil ? [] : attest(before, slot)
     const seats = Array.from(before.syncCommittee)
@@ -127,15 +159,15 @@ async function makeChain(folder: string, options: MadeChainOptions): Promise<voi
     block.stateRoot = state.root()
     const sign = (message: typeof block) => {
       const domain = config.getDomain(slot, params.DOMAIN_BEACON_PROPOSER, slot)
-      const signingRoot = transition.computeSigningRoot(ssz.fulu.BeaconBlock, message, domain)
-      return ssz.fulu.SignedBeaconBlock.serialize({
+      const signingRoot = transition.computeSigningRoot(types.BeaconBlock, message, domain)
+      return types.SignedBeaconBlock.serialize({
         message,
         signature: keys.sign([message.proposerIndex], signingRoot),
       })
     }
-    const root = ssz.fulu.BeaconBlock.hashTreeRoot(block)
+    const root = types.BeaconBlock.hashTreeRoot(block)
     writeFileSync(join(folder, `${slot}.block`), sign(block))
-    if (slot === options.slots) {
+    if (slot === options.slots && !isGloas(slot)) {
       const zero = new Uint8Array(32)
       const payload = { ...own(body.executionPayload), prevRandao: zero }
       const wrongBlocks = {
@@ -151,11 +183,10 @@ async function makeChain(folder: string, options: MadeChainOptions): Promise<voi
         writeFileSync(join(folder, `${reason}.block`), sign(wrong))
     }
     slots.push(slot)
-    bodyRoots[slot] = `0x${Buffer.from(ssz.fulu.BeaconBlockBody.hashTreeRoot(body)).toString('hex')}`
+    bodyRoots[slot] = `0x${Buffer.from(types.BeaconBlockBody.hashTreeRoot(body)).toString('hex')}`
     roots[slot] = root
     const reveal = createHash('sha256').update(body.randaoReveal).digest()
     mix = mix.map((byte, position) => byte ^ (reveal[position] as number))
-    blockHash = body.executionPayload.blockHash
   }
   const made: MadeChain = {
     spec,
@@ -193,6 +224,17 @@ async function makeChain(folder: string, options: MadeChainOptions): Promise<voi
         committeeBits: BitArray.fromBoolArray(committeeBits),
       },
     ]
+  }
+
+  /** The votes of a whole payload committee about the block before. */
+  function attestPayload(state: PayloadState, beaconBlockRoot: Uint8Array, slot: number) {
+    const voted = slot - 1
+    const members = payloadCommitteeOf(state, rules, Math.floor(slot / slotsPerEpoch), voted) ?? new Uint32Array()
+    const data = { beaconBlockRoot, slot: voted, payloadPresent: true, blobDataAvailable: true }
+    const domain = config.getDomain(slot, params.DOMAIN_PTC_ATTESTER, voted)
+    const root = transition.computeSigningRoot(ssz.gloas.PayloadAttestationData, data, domain)
+    const aggregationBits = BitArray.fromBoolArray(Array.from(members, () => true))
+    return { aggregationBits, data, signature: keys.sign([...members], root) }
   }
 
   /** Without objects for validators, because there may be millions. */

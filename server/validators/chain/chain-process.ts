@@ -14,6 +14,9 @@ const deathsWithinMs = 600_000
 /** Of calls without a limit of their own. Loading a large state takes a minute, and many times that on a busy machine. */
 const callMsMax = 900_000
 
+/** Limits the young generation. A network of 100 validators then takes 165 MiB instead of 230 MiB. */
+const smallHeap = '--max-semi-space-size=4'
+
 const blockMs = 10_000
 
 /** The limit of `processBlock`. `epochs`: those between the block and its parent. */
@@ -51,7 +54,7 @@ export interface ChainProcessOptions {
   readonly clock: Clock
   /** Loads the state to continue from, after each start. */
   readonly restore: (process: ChainCaller) => Promise<void>
-  /** Megabytes of its heap; undefined: the default of Node. */
+  /** Megabytes of its heap, for a large network in TypeScript. Undefined: the default of Node, in little memory. */
   readonly heapMb?: number | undefined
   readonly onDeath?: (reason: string) => void
 }
@@ -154,7 +157,7 @@ function startChild({ start, clock, heapMb, onExit }: ChildOptions): RunningChil
   let isClosing = false
   const process = fork(new URL('./child-main.ts', import.meta.url), {
     serialization: 'advanced',
-    execArgv: heapMb === undefined ? [] : [`--max-old-space-size=${heapMb}`],
+    execArgv: [heapMb === undefined ? smallHeap : `--max-old-space-size=${heapMb}`],
   })
   const { promise: ready, resolve: isReady, reject: hasFailed } = Promise.withResolvers<void>()
   const exited = new Promise<void>((resolve) => process.once('close', () => resolve()))
