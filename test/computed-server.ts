@@ -14,14 +14,16 @@ export const computedPastDays = 2
 export interface ComputedServerOptions extends Partial<ComputedProcessorOptions> {
   readonly folder: string
   readonly watch?: readonly string[]
+  /** Days to read again for an added validator. */
+  readonly pastDays?: number
 }
 
 /** A database. `open` starts a server with it. */
 export async function openComputedServer(urls: readonly string[]) {
   const context = await openContext()
   const clock = systemClock
-  const open = async ({ watch = [], ...options }: ComputedServerOptions) => {
-    const network = { ...computedTime, watch, watchPastDays: computedPastDays, beacon: { urls, fromEpoch: 0 } }
+  const open = async ({ watch = [], pastDays = computedPastDays, ...options }: ComputedServerOptions) => {
+    const network = { ...computedTime, watch, watchPastDays: pastDays, beacon: { urls, fromEpoch: 0 } }
     const configured = settingsWith({ validators: { networks: { [computedNetwork]: network } } })
     const settings = await withChainTimes({ ...context, settings: configured, clock })
     const beacon = openBeacon({ network: computedNetwork, urls, timeoutMs: 10_000, clock, backoffMs: 1 })

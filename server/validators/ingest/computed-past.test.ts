@@ -1,7 +1,7 @@
 // The past of a network whose states are computed: added validators and gaps, from older snapshots, while the head continues.
 // The node has blocks, but no state except the first one.
 import assert from 'node:assert/strict'
-import { cp, mkdtempDisposable, readdir, readFile } from 'node:fs/promises'
+import { cp, mkdtempDisposable, readdir, readFile, rename } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -92,6 +92,53 @@ test('a validator that is added to the watch list has its days without an archiv
       expected.filter(({ validator, hour }) => validator === 9 && hour >= 12 && hour <= last),
     )
   }
+})
+
+test('epochs without an older state are left out until there is one, and watchPastDays 0 reads nothing', async () => {
+  await using node = await openNode()
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'tetrad-states-'))
+  await using lost = await mkdtempDisposable(join(tmpdir(), 'tetrad-states-'))
+  await using server = await openComputedServer([node.url])
+  {
+    await using opened = await server.open({ folder: folder.path, watch: ['2'] })
+    setFinal(node, 41)
+    await opened.follower.catchUp(signal)
+  }
+  node.states.clear()
+  const epochOf = (name: string) => Number(name.split('-')[0])
+  const older = (await readdir(folder.path)).sort((a, b) => epochOf(a) - epochOf(b)).slice(0, -2)
+  for (const name of older) await rename(join(folder.path, name), join(lost.path, name))
+  const watch = ['2', '9']
+  {
+    await using opened = await server.open({ folder: folder.path, watch })
+    setFinal(node, 43)
+    await opened.follower.catchUp(signal)
+    const starts: number[] = []
+    for (;;) {
+      const step = await opened.follower.fillPast(signal)
+      if (step.is === 'computing') continue
+      if (step.is !== 'read') {
+        assert.deepEqual(step, { is: 'unreadable', epochs: { from: 24, until: starts[0] } })
+        break
+      }
+      starts.push(step.epochs.from)
+    }
+    assert(starts.length > 0, 'reading an epoch needs the state of the one before')
+  }
+  {
+    await using opened = await server.open({ folder: folder.path, watch, pastDays: 0 })
+    assert.deepEqual(await opened.follower.fillPast(signal), { is: 'complete' })
+  }
+  for (const name of older) await rename(join(lost.path, name), join(folder.path, name))
+  await using opened = await server.open({ folder: folder.path, watch })
+  while ((await opened.follower.fillPast(signal)).is !== 'complete');
+  const rows = (await storedRows(opened.context, computedNetwork, 'hours')).filter(({ validator }) => validator === 9)
+  const last = rows.at(-1)?.hour ?? 0
+  assert(last >= 20)
+  assert.deepEqual(
+    rows,
+    expected.filter(({ validator, hour }) => validator === 9 && hour >= 12 && hour <= last),
+  )
 })
 
 test('a gap of more than 48 epochs is filled from an older snapshot', async () => {

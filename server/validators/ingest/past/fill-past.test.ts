@@ -4,7 +4,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
 import { type Log, silentLog } from '#runtime/log.ts'
-import type { BeaconNodeOptions } from '#simulator/beacon/node.ts'
 import { presentForks } from '#simulator/beacon/plan.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
 import { openNodeOfRun } from '#test/client-of-run.ts'
@@ -36,11 +35,10 @@ const chain = simulateNetwork('past', {
   ...{ outage: { from: 0, until: 0 }, missed: 0.1, orphaned: 0, slashing: 0, balanceChanges: 0 },
 })
 
-/** A node whose finality and oldest state the test moves. */
-async function openWorld(simulated = chain, options: BeaconNodeOptions = {}) {
-  const at = { finalized: 0, statesFromSlot: 0 }
-  const movingHead = { finalized: () => at.finalized, statesFromSlot: () => at.statesFromSlot }
-  const node = await openNodeOfRun(simulated, { ...movingHead, ...options })
+/** A node whose finality the test moves. */
+async function openWorld(simulated = chain) {
+  const at = { finalized: 0 }
+  const node = await openNodeOfRun(simulated, { finalized: () => at.finalized })
   const context = await openContext()
   let settings = context.settings
   /** A server that was restarted with these settings. */
@@ -150,20 +148,6 @@ test('a validator that was removed and added again gets the epochs in between, u
   await assertTruth(world.current(), 9, 0, 9)
 })
 
-test('states that no node has are left out until a node has them, and watchPastDays 0 reads nothing', async () => {
-  await using world = await openWorld()
-  await world.follow(['2'], 10)
-  const follower = await world.follow(['2', '9'], 12)
-  world.at.statesFromSlot = 8 * chain.plan.slotsPerEpoch
-  assert.deepEqual(await fillAll(async () => follower), [9], 'reading an epoch needs the states of the one before')
-  assert.deepEqual(await follower.fillPast(signal), { is: 'unreadable', epochs: { from: 0, until: 9 } })
-  assert.deepEqual(await world.kept(9), [{ from: 9, until: 12 }])
-  world.at.statesFromSlot = 0
-  assert.deepEqual(await (await world.restart(['2', '9'], { watchPastDays: 0 })).fillPast(signal), { is: 'complete' })
-  assert.deepEqual(await fillAll(() => world.restart(['2', '9'])), [0, 3, 4, 6, 8])
-  await assertTruth(world.current(), 9, 0, 12)
-})
-
 test('if the list is removed, all other validators get their past; deleted hours stay deleted', async () => {
   await using world = await openWorld()
   const changes = { hoursKeptDays: 1, missedKeptDays: 1 }
@@ -202,10 +186,10 @@ test('a gap that is filled after a validator was added counts once, and none is 
   await assertTruth(world.current(), 9, 0, 12)
 })
 
-test('epochs of a leak can be verified without full states, because they are read from the first one on', async () => {
+test('an added validator gets its past during a leak', async () => {
   // Its first epochs are not final for so long that inactivity scores rise.
   const leaking = simulateNetwork('watch file', { epochs: 12, outage: { from: 0, until: 0 } })
-  await using world = await openWorld(leaking, { states: false })
+  await using world = await openWorld(leaking)
   await world.follow(['2'], 7)
   const follower = await world.follow(['2', '9'], 8)
   assert((await fillAll(async () => follower)).length > 1)
