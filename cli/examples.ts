@@ -35,6 +35,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   'ingest markets': ['--feed main --full'],
   repair: ['--chain 1', '--network mainnet --from-epoch 1000 --until-epoch 1225'],
   'validators audit': ['--network mainnet --from-epoch 1000 --until-epoch 1010'],
+  'validators forget': ['--network devnet --yes'],
   'validators explain': ['12 --from-date 2026-11-01 --to-date 2026-11-07'],
   'validators compare': ['', '12,13 --days 7'],
   'validators income': [

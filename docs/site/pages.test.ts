@@ -122,7 +122,7 @@ describe('search', () => {
     ['change the port', 'getting-started.html#settings'],
     ['rate limit 429', 'behaviour/http.html#rate-limits'],
     ['x-tetrad-coverage', 'markets.html#confidence-headers'],
-    ['one state', 'validators.html#what-the-node-must-offer'],
+    ['one state', 'beacon-nodes.html#the-first-state'],
     ['Permit2', 'fx.html#'],
     ['backup', 'operations.html#backup'],
     ['limit.second', 'errors.html#limitsecond'],

@@ -26,7 +26,7 @@ const queries = [
   ['validator slashed', 'alerts.html'],
   ['beacon node', 'beacon-nodes.html'],
   ['lighthouse', 'beacon-nodes.html'],
-  ['archve node', 'validators.html'],
+  ['archve node', 'explorer.html'],
   ['labels import csv', 'labels.html'],
   ['funding trail', 'trail.html'],
   ['quote signature', 'fx.html'],

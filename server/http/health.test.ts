@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { nextEventLoopTurn, systemClock } from '#runtime/clock.ts'
 import { openLog, silentLog } from '#runtime/log.ts'
 import { startServer } from '#server/app.ts'
+import { addCoverage } from '#storage/coverage.ts'
 import { WriteHealth } from '#storage/write-health.ts'
 import { openContext, settingsWith } from '#test/context.ts'
 import { inject } from '#test/inject.ts'
@@ -131,12 +132,14 @@ test('while the state database does not respond, /readyz reports it and /metrics
   const settings = settingsWith({ server: { port: 0 }, explorer: { chains: [chain] } })
   const server = await startServer({ settings, dataDir: `${context.dir}/own`, log: silentLog, clock })
   try {
+    await server.context.ingest.write((tx) => addCoverage(tx, 'explorer/blocks/5', 0, 10))
+    // A coverage report is shared for a second.
+    laterMs = 1000
     const before = (await inject(server, '/metrics')).body
     assert.match(before, /^tetrad_ready 1$/m)
     assert.match(before, /^tetrad_stream_gaps\{/m)
     await server.context.state.close()
-    // The last coverage report is shared for a second.
-    laterMs = 1000
+    laterMs = 2000
     const { statusCode, body } = await inject(server, '/metrics')
     assert.equal(statusCode, 200)
     assert.match(body, /^tetrad_ready 0$/m)

@@ -30,7 +30,7 @@ describe('rules', () => {
       EIP7805_FORK_EPOCH: never,
     })
     assert.deepEqual(rules.unknownFork, { name: 'heze', epoch: 20 })
-    assert.deepEqual([readableUntil(rules), readableUntil(readRules({}))], [19, Number.POSITIVE_INFINITY])
+    assert.deepEqual([readableUntil(rules), readableUntil(readRules({}))], [18, Number.POSITIVE_INFINITY])
     assert.throws(() => readRules({ HEZE_FORK_EPOCH: 'soon' }), /HEZE_FORK_EPOCH/)
   })
 
