@@ -46,6 +46,8 @@ export interface BlockFollowerSource {
   readonly signatures: Signatures
 }
 
+type Ask = Beacon['request']
+
 interface FoundBlock {
   readonly bytes: Uint8Array
   readonly block: Block
@@ -95,7 +97,7 @@ export class BlockFollower {
   async advance(signal: AbortSignal): Promise<void> {
     const from = this.#tip.slot + 1
     const slots = Array.from({ length: Math.min(blocksAtOnce, this.#headSlot + 1 - from) }, (_, at) => from + at)
-    const found = await Promise.all(slots.map((slot) => this.#request(this.#source.beacon, slot, signal)))
+    const found = await Promise.all(slots.map((slot) => this.#request(this.#source.beacon.request, slot, signal)))
     const read = found.filter((block) => block !== undefined)
     for (const block of read) await this.#add(block, signal)
     // Only empty slots: the next call continues after them.
@@ -140,7 +142,7 @@ export class BlockFollower {
           `slot ${found.block.slot}: the last ${branchMax} blocks before it do not follow from the known block of slot ${this.#tip.slot}`,
         )
       const { parentRoot, slot } = (branch[0] as FoundBlock).block
-      const parent = await this.#request(this.#source.beacon, parentRoot, signal)
+      const parent = await this.#request(this.#source.beacon.request, parentRoot, signal)
       if (!parent) throw new BeaconError(`no node has the block ${parentRoot}, the parent of the one of slot ${slot}`)
       branch.unshift(parent)
     }
@@ -153,11 +155,8 @@ export class BlockFollower {
     const { beacon } = this.#source
     let refusal = await this.#tryBlock(found)
     for (const node of refusal ? beacon.each() : []) {
-      const other = await this.#request(node.beacon, found.block.slot, signal).catch((error: unknown) => {
-        signal.throwIfAborted()
-        if (!(error instanceof BeaconError)) throw error
-        return undefined
-      })
+      // Once, and not if it is distrusted: the other blocks that it has returned are refused one after another.
+      const other = await this.#request(node.ask, found.block.slot, signal)
       if (!other) continue
       const otherRefusal = await this.#tryBlock(other)
       if (!otherRefusal) return
@@ -211,7 +210,7 @@ export class BlockFollower {
   }
 
   /** Undefined: the slot is empty, or no node has the block. */
-  #request(beacon: Beacon, id: number | Root, signal: AbortSignal): Promise<FoundBlock | undefined> {
+  #request(ask: Ask, id: number | Root, signal: AbortSignal): Promise<FoundBlock | undefined> {
     const read = (reply: BeaconReply, node: string): FoundBlock | undefined => {
       if (reply.is !== 'ssz') throw new InvalidResponseError('the block is not SSZ')
       const { rules } = this.#source.chain
@@ -228,10 +227,6 @@ export class BlockFollower {
         throw new InvalidResponseError(`requested the block ${id}, got ${block.root}`)
       return { bytes, block, node }
     }
-    return beacon.request(
-      { path: `/eth/v2/beacon/blocks/${id}`, accept: 'either', bytesMax: blockBytesMax },
-      read,
-      signal,
-    )
+    return ask({ path: `/eth/v2/beacon/blocks/${id}`, accept: 'either', bytesMax: blockBytesMax }, read, signal)
   }
 }
