@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { readFeed } from '#markets/feeds/read-feed.ts'
+import { mergeTicks } from '#markets/ticks/merge-ticks.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { openLog, silentLog } from '#runtime/log.ts'
 import { systemRandom } from '#runtime/random.ts'
@@ -50,6 +51,7 @@ if (task === 'serve') {
       const options = { holder: systemRandom.uuid(), takeOver: true, full: true, signal: AbortSignal.timeout(600_000) }
       records += (await readFeed(context, feed, options)).records
     }
+    await mergeTicks(ingest)
     await report()
   }
   await close()

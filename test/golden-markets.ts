@@ -1,11 +1,12 @@
 // Golden file of group D: responses about markets after random histories. Two feeds share events; records are partial, old,
-// odd, missing and back; files are imported; the clock is set back. `node test/golden-markets.ts --write` writes it.
+// odd, missing and back; files are imported; the clock is set back; ticks are merged. `node test/golden-markets.ts --write` writes it.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { startHttpServer } from '#http/http-server.ts'
 import { createApp } from '#http/pipeline.ts'
 import { readFeed } from '#markets/feeds/read-feed.ts'
 import { Renames } from '#markets/records/decompose.ts'
+import { mergeTicks } from '#markets/ticks/merge-ticks.ts'
 import { importMarkets } from '#markets/write/import-markets.ts'
 import { endpoints } from '#server/endpoints.ts'
 import { extensions } from '#server/extensions.ts'
@@ -176,6 +177,7 @@ export async function respondToHistory(number: number): Promise<GoldenResponse[]
         0,
         listed.map((market) => world.marketRecord(market)),
       )
+    if ((number + step) % 3 === 0) await mergeTicks(context.ingest, undefined, 2)
     times.push(context.clock.now())
   }
   server.close()

@@ -51,6 +51,7 @@ const endpointTests = [
   'validators/extensions/lists/list',
   'validators/extensions/operators/operators',
   'markets/endpoints/by-slug',
+  'markets/ticks/merge-ticks',
   'markets/write/put-markets',
   'operations/export/export',
 ]

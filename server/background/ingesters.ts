@@ -6,6 +6,7 @@ import type { IndexProgress } from '#explorer/funding/index/index-chain.ts'
 import { startChains } from '#explorer/funding/index/start-chains.ts'
 import { runInOneProcess } from '#ingest/lease.ts'
 import { startMarkets } from '#markets/feeds/start-markets.ts'
+import { startMerges } from '#markets/ticks/start-merges.ts'
 import { startMirror } from '#operations/mirror/start-mirror.ts'
 import { startMarketRetention } from '#operations/retention.ts'
 import type { Settings } from '#runtime/settings.ts'
@@ -45,7 +46,9 @@ function ingesters(
 ): Readonly<Record<string, IngestLoop>> {
   return {
     markets: (signal) => startMarkets(context, signal, (report) => notify({ is: 'feed', report })),
-    history: (signal) => startMarketRetention(context, signal),
+    history: async (signal) => {
+      await Promise.all([startMarketRetention(context, signal), startMerges(context, signal)])
+    },
     chains: async (signal) => {
       await syncReverseIndexes(context.ingest, context.settings.explorer.reverseLookups)
       const onProgress = (chain: string) => {

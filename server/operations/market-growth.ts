@@ -15,6 +15,7 @@ const daysMin = 30
 /** A shorter history says little about a day. */
 const measuredMsMin = 3_600_000
 const sampledVersions = 50_000
+const sampledPacks = 1000
 /** Of a row of versions beside its differences: numbers, names, and its entries in indexes. */
 const rowBytes = 110
 
@@ -56,13 +57,27 @@ async function readStoredHistory(reader: StateReader) {
   const startMs = await readHistoryStartMs(reader)
   if (startMs === undefined || seq === horizonSeq) return undefined
   const sampledFrom = Math.max(horizonSeq, seq - sampledVersions)
-  const sizes = await reader.get<{ bytes: number }>(
-    `select (select coalesce(sum(length(diff) + ${rowBytes}), 0) from market_versions where seq > ?) +
-       (select coalesce(sum(length(changes) + ${rowBytes}), 0) from market_ticks where seq > ?) as bytes`,
-    ...[sampledFrom, sampledFrom],
+  const rows = await reader.get<{ versions: number; bytes: number }>(
+    `select count(*) as versions, coalesce(sum(length(diff) + ${rowBytes}), 0) as bytes from market_versions where seq > ?`,
+    sampledFrom,
   )
-  const bytesPerVersion = Number(sizes?.bytes ?? 0) / (seq - sampledFrom)
-  return { lastsMs: atMs - startMs, bytes: (seq - horizonSeq) * bytesPerVersion }
+  const [versions, bytes] = [Number(rows?.versions ?? 0), Number(rows?.bytes ?? 0)]
+  const sampled = seq - sampledFrom
+  const fastBytes = sampled > versions ? (sampled - versions) * (await readFastChangeBytes(reader, sampledFrom)) : 0
+  return { lastsMs: atMs - startMs, bytes: ((seq - horizonSeq) * (bytes + fastBytes)) / sampled }
+}
+
+/** Of a change of fast values, as it is stored for long: in the newest packs. Before there are any: in ticks. */
+async function readFastChangeBytes(reader: StateReader, sampledFrom: number): Promise<number> {
+  const row = await reader.get<{ packed: number | null; changes: number | null; ticks: number | null }>(
+    `select sum(length(packed) + ${rowBytes}) as packed, sum(changes) as changes,
+       (select sum(length(changes) + ${rowBytes}) from market_ticks where seq > ?) as ticks
+     from (select packed, changes from market_packs order by until_seq desc limit ?) as newest`,
+    ...[sampledFrom, sampledPacks],
+  )
+  if (row?.packed && row.changes) return Number(row.packed) / Number(row.changes)
+  const { seq } = await readHistoryHead(reader)
+  return Number(row?.ticks ?? 0) / (seq - sampledFrom)
 }
 
 /** Undefined if the database is on another machine. */

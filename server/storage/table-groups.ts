@@ -26,7 +26,7 @@ const tablesOf = {
     ...['market_records', 'market_links', 'market_former_links', 'market_slugs', 'market_search'],
     ...['market_words', 'market_list', 'market_keys'],
     ...['market_versions', 'market_snapshots', 'market_revision', 'market_feeds', 'market_feed_presence'],
-    ...['market_values', 'market_past_values', 'market_ticks', 'market_drift', 'market_rejects'],
+    ...['market_values', 'market_ticks', 'market_packs', 'market_commits', 'market_drift', 'market_rejects'],
   ],
   overrides: ['fx_overrides', 'fx_override_revision'],
   quotes: ['fx_quotes', 'fx_idempotency', 'fx_receipt_keys'],

@@ -1,7 +1,11 @@
-// Reads the versions of all records after one of them, in order: those of market_versions and those of ticks.
+// Reads the versions of all records after one of them, in order: those of market_versions, and those of ticks and packs.
 import type { StateReader, Value } from '#storage/state.ts'
 import type { KindName } from '../records/kinds.ts'
 import { type TickRow, unpackTicks } from '../ticks/block-values.ts'
+import { type CommitRow, unpackBlocks } from '../ticks/commit-blocks.ts'
+import { type BlockHistory, unpackBlock } from '../ticks/pack-codec.ts'
+import { blockOf, numberAt } from '../ticks/packed-lines.ts'
+import { describeChanges, type VersionRange } from '../ticks/packs.ts'
 import type { TimedChange } from '../ticks/read-values.ts'
 import { type VersionRow, versionColumns } from './versions.ts'
 
@@ -46,8 +50,14 @@ function conditionOf({ kinds, marketIds }: VersionFilter): [sql: string, values:
 
 const toList = (values: Iterable<unknown>): string => JSON.stringify([...values])
 
-/** Rows of ticks per query. A commit has one for each block that it changes. */
-const rowsAtOnce = 16
+/** Commits per query. Each has a row of ticks for each block that it changes. */
+const commitsAtOnce = 4
+
+interface Commit {
+  readonly seq: number
+  readonly afterSeq: number
+  readonly blocks: Uint8Array
+}
 
 async function readFastVersions(
   reader: StateReader,
@@ -56,41 +66,109 @@ async function readFastVersions(
   filter: VersionFilter,
 ): Promise<NamedVersion[]> {
   const found: NamedVersion[] = []
-  // The commit of the version `after` may have later ones in any of its rows.
-  const commit = await reader.get<{ from: number }>(
-    'select after_seq as "from" from market_ticks where seq <= ? order by seq desc limit 1',
-    after,
-  )
-  for (let from = commit?.from ?? 0; ; ) {
-    const rows = await reader.all<TickRow>(
-      `select block, seq, at_ms as "atMs", changes from market_ticks where seq > ? and seq <= ? order by seq limit ?`,
-      ...[from, until, rowsAtOnce],
+  const wanted = filter.marketIds && (await readBlocksOf(reader, filter.marketIds))
+  for (let from = after; ; ) {
+    const commits = await reader.all<Commit>(
+      `select seq, after_seq as "afterSeq", blocks from market_commits where seq > ? and after_seq < ?
+       order by seq limit ?`,
+      ...[from, until, commitsAtOnce],
     )
-    const changes = rows.flatMap((row) => unpackTicks(row).map((change) => ({ ...change, atMs: row.atMs })))
-    const whole = changes.filter(({ seq, isPart }) => seq > after && seq <= until && !isPart)
-    found.push(...(await nameVersions(reader, whole, filter)))
-    if (rows.length < rowsAtOnce) return found
-    // The rows after this one have later versions than it begins with.
-    from = rows.at(-1)?.seq ?? until
-    if (found.filter(({ seq }) => seq <= from).length >= limit) return found.filter(({ seq }) => seq <= from)
+    for (const commit of commits) {
+      const range = { from: Math.max(after, commit.afterSeq), until: Math.min(until, commit.seq) }
+      const rows = unpackBlocks(commit).filter(({ block }) => wanted?.has(block) ?? true)
+      found.push(...(await readCommit(reader, rows, range, limit - found.length, filter)))
+      if (found.length >= limit) return found
+    }
+    const last = commits.at(-1)
+    if (!last || commits.length < commitsAtOnce) return found
+    from = last.seq
   }
+}
+
+/** Rows of ticks of one commit that are read together. */
+const rowsAtOnce = 16
+
+/** The first versions of a commit, in order, from rows of ticks or from the packs that have replaced them. */
+async function readCommit(
+  reader: StateReader,
+  rows: readonly CommitRow[],
+  range: VersionRange,
+  limit: number,
+  filter: VersionFilter,
+): Promise<NamedVersion[]> {
+  const found: NamedVersion[] = []
+  for (let at = 0; at < rows.length; at += rowsAtOnce) {
+    const changes = await readRows(reader, rows.slice(at, at + rowsAtOnce), range)
+    found.push(...(await nameVersions(reader, changes, filter)))
+    // The rows after these have later versions than they begin with.
+    const next = rows[at + rowsAtOnce]?.seq ?? Number.MAX_SAFE_INTEGER
+    if (found.filter(({ seq }) => seq < next).length >= limit) break
+  }
+  return found.sort((a, b) => a.seq - b.seq).slice(0, limit)
+}
+
+type Describe = (kind: KindName) => readonly TimedChange[]
+
+/** The changes of records by their numbers. Ticks are read first, so those that are merged meanwhile are found in packs. */
+async function readRows(
+  reader: StateReader,
+  rows: readonly CommitRow[],
+  range: VersionRange,
+): Promise<ReadonlyMap<number, Describe>> {
+  const ticks = await reader.all<TickRow>(
+    `select block, seq, at_ms as "atMs", changes from market_ticks where seq in (select value from json_each(?))`,
+    JSON.stringify(rows.map(({ seq }) => seq)),
+  )
+  const changes = new Map<number, TimedChange[]>()
+  for (const row of ticks)
+    for (const change of unpackTicks(row))
+      if (change.seq > range.from && change.seq <= range.until)
+        changes.getOrInsertComputed(change.number, () => []).push({ ...change, atMs: row.atMs })
+  const described = new Map<number, Describe>([...changes].map(([number, list]) => [number, () => list]))
+  const read = new Set(ticks.map(({ block }) => block))
+  for (const { block, seq } of rows.filter((row) => !read.has(row.block)))
+    for (const [slot, history] of await readPack(reader, block, seq)) {
+      const number = numberAt(block, slot)
+      if (history.changes.some((change) => change.seq > range.from && change.seq <= range.until))
+        described.set(number, (kind) => describeChanges(kind, number, history, range))
+    }
+  return described
+}
+
+async function readPack(reader: StateReader, block: number, seq: number): Promise<BlockHistory> {
+  const row = await reader.get<{ packed: Uint8Array }>(
+    'select packed from market_packs where block = ? and until_seq >= ? order by until_seq limit 1',
+    ...[block, seq],
+  )
+  return row ? unpackBlock(row.packed) : new Map()
+}
+
+/** The blocks of the fast values of some markets. */
+async function readBlocksOf(reader: StateReader, marketIds: ReadonlySet<string>): Promise<ReadonlySet<number>> {
+  const rows = await reader.all<{ number: number }>(
+    `select number from market_records where kind = 'market' and id in (select atom from json_each(?))`,
+    toList(marketIds),
+  )
+  return new Set(rows.map(({ number }) => blockOf(number)))
 }
 
 async function nameVersions(
   reader: StateReader,
-  changes: readonly TimedChange[],
+  changes: ReadonlyMap<number, Describe>,
   { kinds, marketIds }: VersionFilter,
 ): Promise<NamedVersion[]> {
-  if (changes.length === 0) return []
+  if (changes.size === 0) return []
   const rows = await reader.all<{ number: number; kind: KindName; id: string; slug: string | null }>(
     'select number, kind, id, slug from market_records where number in (select value from json_each(?))',
-    toList(new Set(changes.map(({ number }) => number))),
+    toList(changes.keys()),
   )
   const isWanted = ({ kind, id }: (typeof rows)[number]) =>
     marketIds ? kind === 'market' && marketIds.has(id) : (kinds?.includes(kind) ?? true)
-  const records = new Map(rows.filter(isWanted).map(({ number, ...name }) => [number, name]))
-  return changes.flatMap(({ number, seq, atMs, diff }) => {
-    const record = records.get(number)
-    return record ? [{ seq, atMs, changeType: 'changed', diff, ...record } as const] : []
-  })
+  return rows
+    .filter(isWanted)
+    .flatMap(({ number, kind, id, slug }) =>
+      (changes.get(number)?.(kind) ?? [])
+        .filter(({ isPart }) => !isPart)
+        .map(({ seq, atMs, diff }) => ({ seq, atMs, changeType: 'changed', diff, kind, id, slug }) as const),
+    )
 }

@@ -1,6 +1,6 @@
 // Reads the history: one version per change of a record, with only the fields that changed. 4.8 with `asOf` and the
 // lists of changes use it; write/version-writer.ts appends to it. Changes of fast values are stored as ticks, together
-// with those of the same block and commit (ticks/block-values.ts), all others in market_versions.
+// with those of the same block and commit (ticks/block-values.ts), and later as packs, all others in market_versions.
 //
 // 1. A version is written in the transaction that changes the record, so the history and the records always agree.
 // 2. Numbers and times of versions only increase, even if the clock is set back. So a time corresponds to a number.
@@ -50,7 +50,8 @@ export async function lastVersionAt(reader: StateReader, asOfMs: number): Promis
   const next = await reader.get<{ seq: number | null }>(
     `select min(seq) as seq from
        (select * from (select seq from market_versions where at_ms > ? order by at_ms, seq limit 1) as v
-        union all select * from (select seq from market_ticks where at_ms > ? order by at_ms, seq limit 1) as t) as next`,
+        union all
+        select * from (select after_seq + 1 as seq from market_commits where at_ms > ? order by at_ms, seq limit 1) as c) as next`,
     ...[asOfMs, asOfMs],
   )
   return next?.seq == null ? seq : next.seq - 1
@@ -71,7 +72,8 @@ export async function readVersionsBack(
   count: number,
 ): Promise<VersionRow[]> {
   // The ticks first: they are most versions, and older rows of market_versions are read with a later block.
-  const ticks = number === null ? { changes: [], from: 0 } : await readChangesBack(reader, number, until, count)
+  const ticks =
+    number === null ? { changes: [], from: 0 } : await readChangesBack(reader, { kind, number }, until, count)
   const rows = await reader.all<VersionRow>(
     `select ${versionColumns} from market_versions v
      where v.kind = ? and v.id = ? and v.seq <= ? and v.seq >= ? order by v.seq desc limit ?`,

@@ -3,7 +3,7 @@
 // 1. A values row has them after all versions up to its number. A tick row has the changes of one commit, with the values
 //    before and after. So the values after version n follow from any values row and the ticks between it and n.
 // 2. The current values are read with one statement, so a values row that moves forward meanwhile cannot be seen.
-// 3. A values row of the past is kept after every 128 rows of ticks or so, so that few are read.
+// 3. Rows of ticks become packs, which have the values before them (merge-ticks.ts). So few rows of ticks are read.
 import { parseJson, stringifyJson } from '#api/contract/json.ts'
 import { type Diff, parseDiff } from '../records/diff-records.ts'
 import { numberAt, type PackedLine, packLines, slotOf, unpackLines } from './packed-lines.ts'
@@ -53,12 +53,10 @@ export const unpackTicks = ({ block, seq, changes }: Omit<TickRow, 'atMs'>, numb
 export class BlockValues {
   /** A text until it is used. */
   readonly #records = new Map<number, { changedMs: number; values: string | Record<string, unknown> }>()
-  /** Rows of ticks from the last values row that is kept to the current one, and since then; undefined: there is none. */
-  ticks: number
+  /** Rows of ticks since the values row; undefined: there is none. */
   newTicks: number | undefined
 
-  constructor(row?: { readonly ticks: number; readonly records: Uint8Array }) {
-    this.ticks = row?.ticks ?? 0
+  constructor(row?: { readonly records: Uint8Array }) {
     this.newTicks = row && 0
     for (const [slot, changedMs, values = '{}'] of row ? unpackLines(row.records) : [])
       this.#records.set(Number(slot), { changedMs: Number(changedMs), values })
@@ -71,6 +69,11 @@ export class BlockValues {
     if (typeof record.values !== 'string') return { changedMs: record.changedMs, fields: record.values }
     record.values = parseJson(record.values) as Record<string, unknown>
     return { changedMs: record.changedMs, fields: record.values }
+  }
+
+  /** Of the records that have values. */
+  numbers(block: number): readonly number[] {
+    return [...this.#records.keys()].map((slot) => numberAt(block, slot))
   }
 
   set(number: number, { changedMs, fields }: FastRecord): void {

@@ -40,3 +40,26 @@ export function splitFields(kind: KindName, fields: Fields): readonly [slow: Fie
   for (const name in fields) (isFast.has(name) ? fast : slow)[name] = fields[name]
   return [slow, fast]
 }
+
+/**
+ * Packed rows have the number of a field: its place in this list. So a new name is appended, and no name is removed or
+ * moved. A field that is left out here cannot be fast.
+ */
+const numberedNames = [
+  ...['updatedAt', 'outcomePrices', 'lastTradePrice', 'bestBid', 'bestAsk', 'spread', 'competitive'],
+  ...['oneHourPriceChange', 'oneDayPriceChange', 'oneWeekPriceChange', 'oneMonthPriceChange', 'oneYearPriceChange'],
+  ...['volume', 'volumeNum', 'volumeClob', 'volumeAmm', 'volume24hr', 'volume24hrClob', 'volume24hrAmm'],
+  ...['volume1wk', 'volume1wkClob', 'volume1wkAmm', 'volume1mo', 'volume1moClob', 'volume1moAmm'],
+  ...['volume1yr', 'volume1yrClob', 'volume1yrAmm', 'liquidity', 'liquidityNum', 'liquidityClob', 'liquidityAmm'],
+  ...['openInterest', 'commentCount', 'socialPostCount', 'score'],
+]
+
+const numbers: ReadonlyMap<string, number> = new Map(numberedNames.map((name, at) => [name, at]))
+
+export function numberOfField(name: string): number {
+  const number = numbers.get(name)
+  if (number === undefined) throw new Error(`${name} is no fast field`)
+  return number
+}
+
+export const nameOfField = (number: number): string => numberedNames[number] ?? ''

@@ -1,14 +1,16 @@
 // Reads the fast values of records from the rows of their blocks (block-values.ts has the rules), and their changes.
 import type { StateReader } from '#storage/state.ts'
+import type { KindName } from '../records/kinds.ts'
 import { BlockValues, type FastRecord, type TickChange, type TickRow, unpackTicks } from './block-values.ts'
-import { bitOf, blockOf } from './packed-lines.ts'
+import { unpackOne } from './pack-codec.ts'
+import { bitOf, blockOf, slotOf } from './packed-lines.ts'
+import { describeChanges, valuesInPack } from './packs.ts'
 
 interface ReadRow {
   readonly block: number
   readonly seq: number
   /** Null: a values row. */
   readonly atMs: number | null
-  readonly ticks: number
   readonly packed: Uint8Array
 }
 
@@ -21,17 +23,17 @@ export async function readBlocks(
   if (blocks.length === 0) return values
   const list = JSON.stringify(blocks)
   const rows = await reader.all<ReadRow>(
-    `select block, seq, null as "atMs", ticks, records as packed from market_values
+    `select block, seq, null as "atMs", records as packed from market_values
      where block in (select value from json_each(?))
      union all
-     select t.block, t.seq, t.at_ms, 0, t.changes from market_values v
+     select t.block, t.seq, t.at_ms, t.changes from market_values v
      join market_ticks t on t.block = v.block and t.seq > v.seq
      where v.block in (select value from json_each(?)) order by 2`,
     ...[list, list],
   )
   // The values row of a block is older than its ticks.
-  for (const { block, seq, atMs, ticks, packed } of rows) {
-    if (atMs === null) values.set(block, new BlockValues({ ticks, records: packed }))
+  for (const { block, seq, atMs, packed } of rows) {
+    if (atMs === null) values.set(block, new BlockValues({ records: packed }))
     const current = values.get(block)
     if (atMs === null || !current) continue
     current.newTicks = (current.newTicks ?? 0) + 1
@@ -51,53 +53,50 @@ export function currentValues(reader: StateReader) {
   }
 }
 
-/** Reads the values of records after the version `seq`, each block once. Calls `spend` with the number of rows. */
-export function valuesAfter(reader: StateReader, seq: number, spend: (rows: number) => Promise<void>) {
-  const blocks = new Map<number, BlockValues | undefined>()
-  return async (number: number): Promise<FastRecord['fields']> => {
+/** Reads the values of records after the version `seq`. Calls `spend` with the number of rows. */
+export const valuesAfter =
+  (reader: StateReader, seq: number, spend: (rows: number) => Promise<void>) =>
+  async (number: number): Promise<FastRecord['fields']> => {
     const block = blockOf(number)
-    if (!blocks.has(block)) blocks.set(block, await readBlockAfter(reader, block, seq, spend))
-    return blocks.get(block)?.get(number).fields ?? {}
+    // The row with a version, which may be after its first one.
+    const beforeRowOf = 'coalesce((select max(seq) - 1 from market_ticks where block = ? and seq <= ?), 0)'
+    // One statement, because a merge may replace ticks by a pack meanwhile. Of the pack, nothing else is needed.
+    const rows = await reader.all<{ part: number; seq: number; atMs: number; packed: Uint8Array }>(
+      `with pack as (select until_seq, packed from market_packs where block = ? and until_seq >= ?
+           order by until_seq limit 1)
+       select 0 as part, until_seq as seq, 0 as "atMs", packed from pack
+       union all
+       select 1, seq, 0, records from market_values where block = ? and not exists (select 1 from pack)
+       union all
+       select 2, t.seq, t.at_ms, t.changes from market_values v join market_ticks t on t.block = v.block
+         and t.seq > case when v.seq > ? then ${beforeRowOf} else v.seq end and (t.seq <= v.seq or t.seq <= ?)
+       where v.block = ? and not exists (select 1 from pack)
+       order by 1, 2`,
+      ...[block, seq, block, seq, block, seq, seq, block],
+    )
+    await spend(rows.length)
+    const [first, ...ticks] = rows
+    if (first?.part === 0) return valuesInPack(first.packed, number, seq)
+    if (first?.part !== 1) return {}
+    const values = new BlockValues({ records: first.packed })
+    const isUndo = first.seq > seq
+    const [from, until] = isUndo ? [seq, first.seq] : [first.seq, seq]
+    const changes = ticks.flatMap((row) =>
+      unpackTicks({ block, seq: row.seq, changes: row.packed }, number).map((change) => ({ change, atMs: row.atMs })),
+    )
+    for (const { change, atMs } of isUndo ? changes.toReversed() : changes)
+      if (change.seq > from && change.seq <= until) values.change(change, atMs, isUndo)
+    return values.get(number).fields
   }
-}
-
-async function readBlockAfter(
-  reader: StateReader,
-  block: number,
-  seq: number,
-  spend: (rows: number) => Promise<void>,
-): Promise<BlockValues | undefined> {
-  const row = await reader.get<{ seq: number; records: Uint8Array }>(
-    `with present as (select seq from market_past_values where block = ? and seq >= ?
-         union all select seq from market_values where block = ?),
-       best as (select seq from present order by case when seq >= ? then seq else 9007199254740991 end limit 1)
-     select seq, records from market_values where block = ? and seq in (select seq from best)
-     union all
-     select seq, records from market_past_values where block = ? and seq in (select seq from best)`,
-    ...[block, seq, block, seq, block, block],
-  )
-  if (!row) return undefined
-  const isUndo = row.seq > seq
-  const [from, until] = isUndo ? [seq, row.seq] : [row.seq, seq]
-  const rows = await readTickRows(reader, block, from, until)
-  await spend(rows.length)
-  const values = new BlockValues({ ticks: 0, ...row })
-  const changes = rows.flatMap((tick) => unpackTicks(tick).map((change) => ({ change, atMs: tick.atMs })))
-  for (const { change, atMs } of isUndo ? changes.toReversed() : changes)
-    if (change.seq > from && change.seq <= until) values.change(change, atMs, isUndo)
-  return values
-}
-
-/** Rows with versions after `from` and up to `until`. The first may begin before `from`. */
-const readTickRows = (reader: StateReader, block: number, from: number, until: number) =>
-  reader.all<TickRow>(
-    `select block, seq, at_ms as "atMs", changes from market_ticks where block = ? and seq <= ? and seq >=
-       coalesce((select max(seq) from market_ticks where block = ? and seq <= ?), 0) order by seq`,
-    ...[block, until, block, from],
-  )
 
 /** A change with the time of its version. */
 export type TimedChange = TickChange & { readonly atMs: number }
+
+/** A record with fast fields. */
+export interface NumberedRecord {
+  readonly kind: KindName
+  readonly number: number
+}
 
 /**
  * The newest changes of a record up to a version, newest first, and the version from which on these are all. At least
@@ -105,10 +104,11 @@ export type TimedChange = TickChange & { readonly atMs: number }
  */
 export async function readChangesBack(
   reader: StateReader,
-  number: number,
+  record: NumberedRecord,
   until: number,
   countMin: number,
 ): Promise<{ readonly changes: readonly TimedChange[]; readonly from: number }> {
+  const { number } = record
   const rows = await reader.all<TickRow>(
     `select block, seq, at_ms as "atMs", changes from market_ticks
      where block = ? and seq <= ? and (slots & ?) <> 0 order by seq desc limit ?`,
@@ -121,5 +121,28 @@ export async function readChangesBack(
       .map((change) => ({ ...change, atMs: row.atMs }))
       .reverse(),
   )
-  return { changes, from: rows.length > countMin ? (rows.at(-1)?.seq ?? 0) : 0 }
+  if (rows.length > countMin) return { changes, from: rows.at(-1)?.seq ?? 0 }
+  // Of ticks that were merged after they were read, nothing is taken twice.
+  let last = (rows.at(-1)?.seq ?? until + 1) - 1
+  while (changes.length < countMin) {
+    const pack = await readPackUpTo(reader, blockOf(number), last)
+    if (!pack) return { changes, from: 0 }
+    const history = unpackOne(pack.packed, slotOf(number))
+    if (history) changes.push(...describeChanges(record.kind, number, history, { from: 0, until: last }).reverse())
+    last = pack.from - 1
+  }
+  return { changes, from: last + 1 }
 }
+
+/** The newest pack of a block that begins with a version or before it. */
+const readPackUpTo = (reader: StateReader, block: number, seq: number) =>
+  reader.get<{ from: number; packed: Uint8Array }>(
+    `select from_seq as "from", packed from
+       (select * from (select until_seq, from_seq, packed from market_packs where block = ? and until_seq >= ?
+          order by until_seq limit 1) as c where from_seq <= ?
+        union all
+        select * from (select until_seq, from_seq, packed from market_packs where block = ? and until_seq < ?
+          order by until_seq desc limit 1) as e) as found
+     order by until_seq desc limit 1`,
+    ...[block, seq, seq, block, seq],
+  )

@@ -306,10 +306,10 @@ test('columns that do not change are not written, so that their indexes are not 
     })
     return written
   }
-  const ticks = 'into market_ticks'
-  assert.deepEqual(await writtenBy({ bestBid: 0.2, volumeNum: 5 }), [ticks])
+  const ticks = ['into market_ticks', 'into market_commits']
+  assert.deepEqual(await writtenBy({ bestBid: 0.2, volumeNum: 5 }), ticks)
   assert.deepEqual(await writtenBy({ bestBid: 0.2, volumeNum: 7, updatedAt: '2026-11-15T12:00:00Z' }), [
-    ...[ticks, 'market_list: volume,updated_ms', 'market_search: rank'],
+    ...[...ticks, 'market_list: volume,updated_ms', 'market_search: rank'],
   ])
   assert.deepEqual(
     await writtenBy({ bestBid: 0.2, volumeNum: 7, updatedAt: '2026-11-15T12:00:00Z', description: 'x' }),

@@ -5,13 +5,12 @@ import type { StateWriter, Value } from '#storage/state.ts'
 import { readHistoryHead } from '../read/versions.ts'
 import type { Diff } from '../records/diff-records.ts'
 import { BlockValues, type FastRecord, packTicks, type TickChange } from '../ticks/block-values.ts'
+import { type CommitRow, packBlocks } from '../ticks/commit-blocks.ts'
 import { bitOf, blockOf } from '../ticks/packed-lines.ts'
 import { readBlocks } from '../ticks/read-values.ts'
 
 /** Rows of ticks after which the values row of a block is written anew. Readers read them all. */
 const ticksMax = 8
-/** Rows of ticks after which a values row is kept for requests about the past. */
-const ticksBetweenPast = 128
 
 export class ValueSet {
   readonly #blocks: Map<number, BlockValues>
@@ -68,28 +67,23 @@ export class ValueSet {
 
   /** `afterSeq` and `seq`: the newest version before and with this transaction. */
   async write(tx: StateWriter, afterSeq: number, seq: number, atMs: number): Promise<void> {
-    const [ticks, values, past]: [Value[][], Value[][], number[]] = [[], [], []]
+    const [ticks, values, rows]: [Value[][], Value[][], CommitRow[]] = [[], [], []]
     for (const [block, changes] of this.#ticks) {
       const bits = new Set(changes.map(({ number }) => bitOf(number)))
       const slots = bits.values().reduce((sum, bit) => sum + bit, 0)
-      ticks.push([changes[0]?.seq ?? seq, afterSeq, atMs, block, slots, packTicks(changes)])
+      const row = { block, seq: changes[0]?.seq ?? seq }
+      rows.push(row)
+      ticks.push([row.seq, atMs, block, slots, packTicks(changes)])
       const current = this.#blocks.get(block)
       if (!current) continue
       const newTicks = (current.newTicks ?? ticksMax) + 1
       current.newTicks = newTicks < ticksMax ? newTicks : 0
-      if (newTicks < ticksMax) continue
-      const isKept = current.ticks >= ticksBetweenPast
-      if (isKept) past.push(block)
-      current.ticks = newTicks + (isKept ? 0 : current.ticks)
-      values.push([block, seq, current.ticks, current.pack()])
+      if (newTicks >= ticksMax) values.push([block, seq, current.pack()])
     }
-    await tx.insertMany('market_ticks', ['seq', 'after_seq', 'at_ms', 'block', 'slots', 'changes'], ticks)
-    if (past.length > 0)
-      await tx.run(
-        `insert into market_past_values (block, seq, records) select block, seq, records from market_values
-         where block in (select value from json_each(?))`,
-        JSON.stringify(past),
-      )
+    if (rows.length === 0) return
+    await tx.insertMany('market_ticks', ['seq', 'at_ms', 'block', 'slots', 'changes'], ticks)
+    const commit = [seq, afterSeq, atMs, packBlocks(afterSeq, rows)]
+    await tx.insertMany('market_commits', ['seq', 'after_seq', 'at_ms', 'blocks'], [commit])
     await putValues(tx, values)
   }
 }
@@ -98,7 +92,7 @@ export class ValueSet {
 export async function advanceValues(tx: StateWriter, blocks: readonly number[]): Promise<void> {
   const head = await readHistoryHead(tx)
   const rows = [...(await readBlocks(tx, blocks))].map(([block, values]): Value[] => {
-    return [block, head.seq, values.ticks + (values.newTicks ?? 0), values.pack()]
+    return [block, head.seq, values.pack()]
   })
   await putValues(tx, rows)
 }
@@ -106,7 +100,7 @@ export async function advanceValues(tx: StateWriter, blocks: readonly number[]):
 const putValues = (tx: StateWriter, rows: readonly (readonly Value[])[]): Promise<number> =>
   tx.insertMany(
     'market_values',
-    ['block', 'seq', 'ticks', 'records'],
+    ['block', 'seq', 'records'],
     rows,
-    `on conflict (block) do update set seq = excluded.seq, ticks = excluded.ticks, records = excluded.records`,
+    `on conflict (block) do update set seq = excluded.seq, records = excluded.records`,
   )

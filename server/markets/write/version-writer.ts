@@ -53,6 +53,7 @@ export async function dropVersionsBefore(tx: StateWriter, cutoffMs: number, rows
     )
     dropped += await drop('market_ticks')
   }
+  if (dropped < rowsMax) dropped += await dropPacks(tx, last, rowsMax)
   if (dropped === 0) return 0
   // From the first step on, so that nobody sees a part of what is being deleted.
   const sql = `update market_revision set horizon_seq = ?,
@@ -60,6 +61,14 @@ export async function dropVersionsBefore(tx: StateWriter, cutoffMs: number, rows
   if (last > horizonSeq) await tx.run(sql, last, cutoffMs, cutoffMs)
   // These are before every time that can be asked for.
   await tx.run('delete from market_snapshots where seq < ?', last)
-  if (dropped < rowsMax) await tx.run('delete from market_past_values where seq < ?', last)
+  if (dropped < rowsMax) await tx.run('delete from market_commits where seq <= ?', last)
   return dropped
 }
+
+/** A pack that ends later has the values before its first version, so nothing else is needed of those before. */
+const dropPacks = (tx: StateWriter, last: number, rowsMax: number): Promise<number> =>
+  tx.run(
+    `delete from market_packs where until_seq <= ? and (block, until_seq) in
+       (select block, until_seq from market_packs where until_seq <= ? order by until_seq limit ?)`,
+    ...[last, last, rowsMax],
+  )

@@ -161,32 +161,40 @@ const versionTables = ({ strict }: StateDialect): readonly string[] => [
 ]
 
 /** A block is 50 records with neighbouring numbers (markets/ticks/block-values.ts). */
-const tickTables = ({ bytes, strict, clustered }: StateDialect): readonly string[] => [
+const tickTables = ({ bytes, strict }: StateDialect): readonly string[] => [
   // The fast values of each block after the version `seq`. What changed since is in market_ticks.
   `create table market_values (
     block bigint primary key,
     seq bigint not null,
-    ticks bigint not null, -- rows of market_ticks since the last row that is kept in market_past_values
     records ${bytes} not null -- packed: time of the last change and values of each record
   ) ${strict}`,
-  // Some earlier rows of market_values.
-  `create table market_past_values (
-    block bigint not null,
-    seq bigint not null,
-    records ${bytes} not null,
-    primary key (block, seq)
-  ) ${clustered}`,
   // The changes of the fast values of a block in one commit. Versions of other changes are in market_versions.
   `create table market_ticks (
     seq bigint primary key, -- of the first of its versions
-    after_seq bigint not null, -- the last version before the commit
     at_ms bigint not null,
     block bigint not null,
     slots bigint not null, -- a bit for each record that changes
     changes ${bytes} not null -- packed: record, version, and values before and after
   ) ${strict}`,
   'create index market_ticks_block on market_ticks (block, seq)',
-  'create index market_ticks_time on market_ticks (at_ms)',
+  // Merged rows of market_ticks: of a block, all changes between two versions (markets/ticks/merge-ticks.ts).
+  `create table market_packs (
+    block bigint not null,
+    until_seq bigint not null, -- its last version
+    from_seq bigint not null, -- its first version
+    changes bigint not null, -- how many
+    packed ${bytes} not null, -- of each record of the block: its values before, and its changes
+    primary key (block, until_seq)
+  ) ${strict}`,
+  'create index market_packs_until on market_packs (until_seq)',
+  // The commits that have changed fast values.
+  `create table market_commits (
+    seq bigint primary key, -- the last version of the commit
+    after_seq bigint not null, -- the last version before the commit
+    at_ms bigint not null,
+    blocks ${bytes} not null -- packed: the blocks that it changed, with the first version of each (market_ticks.seq)
+  ) ${strict}`,
+  'create index market_commits_time on market_commits (at_ms)',
 ]
 
 const feedTables = ({ bytes, strict, clustered }: StateDialect): readonly string[] => [
