@@ -37,6 +37,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   'validators audit': ['--network mainnet --from-epoch 1000 --until-epoch 1010'],
   'validators forget': ['--network devnet --yes'],
   'validators explain': ['12 --from-date 2026-11-01 --to-date 2026-11-07'],
+  'validators entity': ['12', '12 --network hoodi --json'],
   'validators compare': ['', '12,13 --days 7'],
   'validators income': [
     '12,13 --from-date 2026-11-01',

@@ -40,6 +40,7 @@ import { reportInterrupts } from './stop.ts'
 import { addTrail } from './trail.ts'
 import { addValidators } from './validators.ts'
 import { addCompare } from './validators-compare.ts'
+import { addEntity } from './validators-entity.ts'
 import { addForget } from './validators-forget.ts'
 import { addIncome } from './validators-income.ts'
 
@@ -113,11 +114,12 @@ export async function buildProgram(args: readonly string[], json: boolean): Prom
   const ingest = addIngest(program)
   const validators = program
     .command('validators')
-    .description('Explain scores of validators, audit rewards, show alerts.')
+    .description('Explain scores and entities of validators, audit rewards, show alerts.')
   addBeacon(ingest, validators)
   addValidators(validators)
   addIncome(validators)
   addCompare(validators)
+  addEntity(validators)
   addForget(validators)
   addAlerts(validators)
   addEntities(addImport(program))

@@ -48,6 +48,7 @@ const endpointTests = [
   'validators/endpoints/metadata',
   'validators/entities/import-entities',
   'validators/entities/memberships',
+  'validators/entities/rules',
   'validators/extensions/lists/list',
   'validators/extensions/operators/operators',
   'markets/endpoints/by-slug',

@@ -32,6 +32,8 @@ export const createValidatorsCaches = () => ({
   missingPast: cacheUntilVersionChanges<MissingPast>(),
   /** By network. */
   watchFiles: new Map<Network, ReadWatchFile>(),
+  /** By network: stores the configured rules of entities that have changed. */
+  configuredRules: new Map<Network, () => Promise<void>>(),
 })
 
 /** The group does not use what requests write. */

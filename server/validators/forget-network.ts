@@ -11,7 +11,17 @@ import { updateDuties } from './duties/store.ts'
 /** Tables of the ingest database. Those that refer to others come first. */
 export const registryTables = [
   ...['validator_entities', 'validator_operators', 'validator_pools', 'validator_deposits', 'deposit_senders'],
-  ...['entity_days', 'entity_changes', 'epoch_gaps', 'open_alerts', 'head_alerts', 'webhook_deliveries', 'validators'],
+  ...[
+    'entity_days',
+    'entity_changes',
+    'entity_rules',
+    'entity_pending',
+    'epoch_gaps',
+    'open_alerts',
+    'head_alerts',
+    'webhook_deliveries',
+    'validators',
+  ],
 ] as const
 
 /** Records of states are in `DATA/beacon/NETWORK`. Returns the number of deleted rows. */

@@ -7,7 +7,7 @@ import { networkId } from '#core/network-id.ts'
 import { recordFrom } from '#core/record-from.ts'
 import type { ChainPins } from './chain-pins.ts'
 import { Rpc } from './explorer.ts'
-import { boolean, integer, list, section, text, wholeNumber } from './server.ts'
+import { boolean, integer, list, object, section, text, wholeNumber } from './server.ts'
 import { webhooksSettings } from './webhooks.ts'
 
 const beaconSettings = section(
@@ -37,6 +37,53 @@ const beaconSettings = section(
 /** An index, a public key or a withdrawal address. */
 export const watchNamePattern = '^(\\d{1,10}|0x[0-9a-fA-F]{96}|0x[0-9a-fA-F]{40})$'
 export const watchNamesMax = 100_000
+
+const EntityName = (description: string) => Type.Optional(Type.String({ maxLength: 256, description }))
+const EntityNames = (description: string) =>
+  Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 256 }), { maxItems: 256, description }))
+const EntityAddress = (description: string) =>
+  Type.Optional(Type.String({ pattern: '^0x[0-9a-fA-F]{40}$', description }))
+const EntityDay = (description: string) =>
+  Type.Optional(Type.Integer({ minimum: 0, maximum: 999_999_999, description }))
+
+export const entitySelectors = ['index', 'pubkey', 'indices', 'withdrawalAddress', 'depositAddress'] as const
+
+const EntityRuleSettings = object({
+  index: Type.Optional(Type.Integer({ minimum: 0, description: 'Selects one validator.' })),
+  pubkey: Type.Optional(Type.String({ pattern: '^0x[0-9a-fA-F]{96}$', description: 'Selects one validator.' })),
+  indices: Type.Optional(
+    Type.String({
+      pattern: '^\\d{1,10}-\\d{1,10}$',
+      description: 'Selects a range, such as `100-199`, with both ends.',
+    }),
+  ),
+  withdrawalAddress: EntityAddress('Selects all validators that withdraw to this address.'),
+  depositAddress: EntityAddress('Selects all validators with a deposit from this address.'),
+  pool: EntityName('Pool of these validators.'),
+  subpool: EntityName('Part of the pool.'),
+  nodeOperators: EntityNames('Node operators. An empty list: none.'),
+  dvtNetwork: EntityName('DVT network.'),
+  dvtOperators: EntityNames('Operators of the DVT network.'),
+  fromDay: EntityDay('First chain day of a correction. Without days, the rule is about the present.'),
+  untilDay: EntityDay('Chain day after the last one of a correction.'),
+})
+
+const entitiesSettings = section(
+  {
+    rules: list(
+      EntityRuleSettings,
+      10_000,
+      'Rules, each with one selector. They also apply to validators that appear later.',
+    ),
+    file: text(
+      '',
+      'File with more rules, as for `tetrad import entities`. A relative path starts at the working directory. The file ' +
+        'is read again when it changes. If it is not valid, its last valid version stays in force. Empty: none.',
+      { maxLength: 4096 },
+    ),
+  },
+  'Pools and operators of validators.',
+)
 
 const network = section(
   {
@@ -126,6 +173,7 @@ const network = section(
       'Chain days to read again for a validator that is added to the watch list. A day costs as much as reading it ' +
         'for the first time. 0: none.',
     ),
+    entities: entitiesSettings,
     showProvisional: boolean(
       false,
       'Whether responses about one validator include epochs that are not final yet, marked with ' +
@@ -206,5 +254,17 @@ export function networkProblems(settings: Static<typeof validatorsSettings>): Pr
     const message = `has the same number in the database as ${earlier}; choose another name`
     return earlier === undefined ? [] : [{ at: ['validators', 'networks', name], message }]
   })
-  return [...unknown, ...same]
+  return [...unknown, ...same, ...names.flatMap((name) => ruleProblems(name, settings.networks[name]))]
 }
+
+/** Rules without a selector, with several, or with a range that ends before it begins. */
+const ruleProblems = (name: string, network: NetworkSettings | undefined): Problem[] =>
+  (network?.entities.rules ?? []).flatMap((rule, at) => {
+    const path = ['validators', 'networks', name, 'entities', 'rules', String(at)]
+    const [first = 0, last = 0] = (rule.indices ?? '').split('-').map(Number)
+    if (entitySelectors.filter((selector) => rule[selector] !== undefined).length !== 1)
+      return [{ at: path, message: `must have exactly one of ${entitySelectors.join(', ')}` }]
+    if (first > last) return [{ at: [...path, 'indices'], message: 'must not end before it begins' }]
+    const isInOrder = rule.untilDay === undefined || (rule.fromDay ?? 0) < rule.untilDay
+    return isInOrder ? [] : [{ at: [...path, 'untilDay'], message: 'must be greater than fromDay' }]
+  })

@@ -53,7 +53,34 @@ const chainTables = ({ bytes, clustered }: StateDialect): readonly string[] => [
   ) ${clustered}`,
 ]
 
-const entityTables = ({ clustered }: StateDialect): readonly string[] => [
+const entityTables = ({ bytes, clustered }: StateDialect): readonly string[] => [
+  // What names the entities of validators: rules of the configuration and records of imported files. A rule also applies to
+  // validators that appear later (server/validators/entities/rules.ts).
+  `create table entity_rules (
+    network text not null,
+    selector text not null, -- index, pubkey, indices, withdrawalAddress or depositAddress
+    value ${bytes} not null, -- the key, the address, or the first index (8 bytes)
+    until_index bigint, -- the index after the last one; null: the selector is not indices
+    kind text not null, -- rule, registry or label
+    source text not null, -- such as configuration, or the name of an import
+    from_day bigint not null, -- the first chain day of a correction; −1: the rule is about the present
+    until_day bigint, -- the day after the last one of a correction; null: the present
+    pool text,
+    subpool text,
+    node_operators text, -- JSON list; null: the rule does not name them
+    dvt_network text,
+    dvt_operators text, -- JSON list; null: the rule does not name them
+    revision bigint not null, -- grows with each write: the newest rule wins
+    primary key (network, selector, value, kind, source, from_day)
+  ) ${clustered}`,
+  'create index entity_rules_by_source on entity_rules (network, kind, source)',
+  `create index entity_rules_by_from_day on entity_rules (network, from_day) where from_day >= 0`,
+  // Validators whose entity is to be determined again, because a rule or what a rule selects by has changed.
+  `create table entity_pending (
+    network text not null,
+    validator_index bigint not null,
+    primary key (network, validator_index)
+  ) ${clustered}`,
   // Which entity a validator belongs to, from a chain day until a chain day. Each field has periods of its own, which do not
   // overlap (server/validators/entities/memberships.ts).
   `create table validator_entities (

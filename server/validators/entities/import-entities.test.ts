@@ -1,10 +1,11 @@
 // Import of entities: all selectors, rejected records, and the history.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { openContext } from '#test/context.ts'
+import { openContext, type TestContext } from '#test/context.ts'
 import { putDeposits } from '#test/validators-world.ts'
-import { putValidators, readValidator } from '../registry/registry.ts'
-import { importEntities, parseEntityRecords } from './import-entities.ts'
+import { putValidators, readEntities } from '../registry/registry.ts'
+import { importEntities } from './import-entities.ts'
+import { parseEntityRecords } from './parse-rules.ts'
 
 const keyOf = (index: number) => `0x${String(index).padStart(96, '0')}`
 const [withdrawals, payer] = [`0x${'ab'.repeat(20)}`, `0x${'cd'.repeat(20)}`]
@@ -40,36 +41,49 @@ const csv = `index,pubkey,depositAddress,withdrawalAddress,pool,nodeOperators
 ,,0x12,,Odd,
 `
 
-test('records select validators by index, key, deposit or withdrawal address; later lines win; others are rejected with their line', async () => {
+const poolsOf = async (context: TestContext, indices: readonly number[]) => {
+  const entities = await readEntities(context.ingest, 'hoodi', indices)
+  return indices.map((index) => entities.get(index)?.pool)
+}
+
+test('records select validators by index, key, deposit or withdrawal address; invalid ones are rejected with their line', async () => {
   await using context = await openRegistry()
   const totals = await importEntities(context.ingest, 'hoodi', parseEntityRecords(csv), 'file.csv')
-  assert.deepEqual([totals.records, totals.validators, totals.changed], [7, 4, 4])
+  assert.deepEqual([totals.records, totals.rules, totals.changed, totals.unmatched], [7, 5, 4, 1])
   assert.deepEqual(
     totals.rejects.map(({ at, reason: why }) => [at, why]),
     [
-      [6, 'no known validator matches'],
-      [7, 'exactly one of index, pubkey, depositAddress, withdrawalAddress is required'],
+      [7, 'exactly one of index, pubkey, indices, withdrawalAddress, depositAddress is required'],
       [8, 'depositAddress is invalid'],
     ],
   )
-  const pools = await Promise.all(
-    [1, 2, 3, 4].map(async (index) => (await readValidator(context.ingest, 'hoodi', index))?.entity),
-  )
-  assert.deepEqual(
-    pools.map((entity) => entity?.pool),
-    ['North, Pool', 'West', 'West', 'East'],
-  )
-  assert.deepEqual(pools[0]?.nodeOperators, ['Fjord', 'Basalt'])
+  assert.deepEqual(await poolsOf(context, [1, 2, 3, 4]), ['North, Pool', 'South', 'West', 'East'])
+  const entities = await readEntities(context.ingest, 'hoodi', [1])
+  assert.deepEqual(entities.get(1)?.nodeOperators, ['Fjord', 'Basalt'])
 })
 
-test('the same file changes nothing; another file replaces the entity', async () => {
+test('the same file changes nothing; a newer import of another source wins', async () => {
   await using context = await openRegistry()
-  const one = parseEntityRecords('[{"index":1,"pool":"Old","nodeOperators":["A"]}]')
+  const records = '[{"index":1,"pool":"Older"},{"index":1,"pool":"Old","nodeOperators":["A"]}]'
+  const one = parseEntityRecords(records)
   await importEntities(context.ingest, 'hoodi', one, 'old.json')
-  assert.equal((await importEntities(context.ingest, 'hoodi', one, 'old.json')).changed, 0)
+  const again = await importEntities(context.ingest, 'hoodi', one, 'old.json')
+  assert.deepEqual([again.rules, again.changed], [0, 0])
   await importEntities(context.ingest, 'hoodi', parseEntityRecords('[{"index":"1","pool":"New"}]'), 'new.json')
-  assert.equal((await readValidator(context.ingest, 'hoodi', 1))?.entity?.pool, 'New')
-  assert.equal((await readValidator(context.ingest, 'hoodi', 2))?.entity, undefined, 'nothing is guessed about others')
+  assert.deepEqual(await poolsOf(context, [1, 2]), ['New', undefined], 'nothing is guessed about others')
+  const entity = (await readEntities(context.ingest, 'hoodi', [1])).get(1)
+  assert.deepEqual(entity?.nodeOperators, ['A'], 'the newer import does not name operators')
+})
+
+test('with replacesAll, records that the file does not have any more are removed', async () => {
+  await using context = await openRegistry()
+  const both = parseEntityRecords(`index,withdrawalAddress,pool\n1,,North\n,${withdrawals},South\n`)
+  await importEntities(context.ingest, 'hoodi', both, 'pools.csv')
+  await importEntities(context.ingest, 'hoodi', parseEntityRecords('index,pool\n4,Other\n'), 'other.csv')
+  const left = parseEntityRecords('index,pool\n1,North\n')
+  const totals = await importEntities(context.ingest, 'hoodi', left, 'pools.csv', { replacesAll: true })
+  assert.deepEqual([totals.rules, totals.changed], [1, 2])
+  assert.deepEqual(await poolsOf(context, [1, 2, 3, 4]), ['North', undefined, undefined, 'Other'])
 })
 
 describe('CSV', () => {

@@ -9,8 +9,9 @@ import { type DaySummary, readSummaries } from '../duties/daily-summaries.ts'
 import { dutiesOnThisThread } from '../duties/store.ts'
 import { summarizeDays } from '../ingest/write/summarize-days.ts'
 import { putValidators, readEntities } from '../registry/registry.ts'
-import { type EntityRecord, importEntities } from './import-entities.ts'
+import { importEntities } from './import-entities.ts'
 import { readEntityChanges, readPeriods } from './memberships.ts'
+import type { EntityRecord } from './parse-rules.ts'
 import { openEnd } from './periods.ts'
 import { updateEntities } from './update-entities.ts'
 
@@ -50,7 +51,7 @@ async function openDays() {
   )
   const time = context.settings.validators.networks[network]
   const update = async (until: number) => {
-    await updateEntities(context.ingest, { network, time, until })
+    await updateEntities(context, { network, time, until })
     await summarizeDays({ context: { ingest: context.ingest, duties }, network, time }, until, signal)
   }
   const rowsOf = (epoch: number) =>

@@ -15,6 +15,7 @@ import {
   type EntityField,
   type Evidence,
   type FieldValue,
+  isSamePeriod,
   openEnd,
   type Period,
   presentPeriod,
@@ -105,9 +106,6 @@ export async function readPeriods(
 
 // ---------------------------------------------------------------------------------------------------------------- writing
 
-/** Validators per call, so that a write holds its lock for a moment only. */
-export const validatorsPerWrite = 1000
-
 /** Writes what has changed, in order. Call it with the lock `registry`. Returns the validators that changed. */
 export async function putMemberships(
   tx: StateWriter,
@@ -177,10 +175,8 @@ class MembershipChanges {
   readonly #operators = { deleted: [] as [string, number][], inserted: [] as [string, number][] }
 
   add(index: number, field: EntityField, before: readonly Period[], after: readonly Period[]): void {
-    const textOf = (period: Period) => JSON.stringify(Object.entries(period).sort())
-    const [old, now] = [new Set(before.map(textOf)), new Set(after.map(textOf))]
-    const deleted = before.filter((period) => !now.has(textOf(period)))
-    const inserted = after.filter((period) => !old.has(textOf(period)))
+    const deleted = before.filter((period) => !after.some((other) => isSamePeriod(period, other)))
+    const inserted = after.filter((period) => !before.some((other) => isSamePeriod(period, other)))
     if (deleted.length === 0 && inserted.length === 0) return
     this.validators.add(index)
     for (const { from } of deleted) this.#deleted.push([index, field, from])

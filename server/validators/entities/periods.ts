@@ -2,7 +2,6 @@
 //
 // 1. Periods of one field are in order and do not overlap. Days without a period have no value.
 // 2. Neighbouring periods have different values: equal ones are joined, with the evidence of the later one.
-import { isDeepStrictEqual } from 'node:util'
 import { holes, merge, type Range } from '#core/ranges.ts'
 
 /** Each field has a history of its own. */
@@ -34,11 +33,22 @@ export interface Period extends Range, FieldValue, Evidence {}
 /** Later than every chain day, and a 32-bit integer. */
 export const openEnd = 2 ** 31 - 1
 
-const plainValue = ({ name, subpool, operators }: FieldValue): FieldValue => ({ name, subpool, operators })
-const isSameValue = (a: FieldValue, b: FieldValue): boolean => isDeepStrictEqual(plainValue(a), plainValue(b))
+const isSameList = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((name, at) => name === b[at])
+
 /** Daily summaries know pools and operators, but not subpools. */
 const hasSameMembers = (a: FieldValue, b: FieldValue): boolean =>
-  a.name === b.name && isDeepStrictEqual(a.operators, b.operators)
+  a.name === b.name && isSameList(a.operators, b.operators)
+
+const isSameValue = (a: FieldValue, b: FieldValue): boolean => hasSameMembers(a, b) && a.subpool === b.subpool
+
+export const isSamePeriod = (a: Period, b: Period): boolean =>
+  isSameValue(a, b) &&
+  a.from === b.from &&
+  a.until === b.until &&
+  a.kind === b.kind &&
+  a.source === b.source &&
+  a.rule === b.rule
 
 /** Sets the value of these days; null: they have none. */
 export function setPeriod(

@@ -108,7 +108,7 @@ export class Follower {
     if (!signal.aborted) await this.#source.processor.prepareHead(next, finalizedEpoch, signal)
     if (!signal.aborted) {
       const { context, network, time } = this.#source
-      await updateEntities(context.ingest, { network, time, until: next })
+      await updateEntities(context, { network, time, until: next }, signal)
       await summarizeDays(this.#source, next, signal)
     }
     if (rules.unknownFork && finalizedEpoch >= rules.unknownFork.epoch)

@@ -33,8 +33,9 @@ const child = (dir: string, store: object, url: string) => `
   const { silentLog } = await load('server/runtime/log.ts')
   const { withChainTimes } = await load('server/validators/ingest/read/chain-identity.ts')
   const { openFollower } = await load('test/open-follower.ts')
+  const { createValidatorsCaches } = await load('server/validators/context.ts')
   const stores = await openStores(${JSON.stringify(dir)}, ${JSON.stringify(store)})
-  const context = { ingest: stores.ingest, duties: dutiesOnThisThread(stores.duties), settings: settingsWith(${JSON.stringify(settingsFor(url))}), clock: systemClock, log: silentLog }
+  const context = { ingest: stores.ingest, duties: dutiesOnThisThread(stores.duties), settings: settingsWith(${JSON.stringify(settingsFor(url))}), clock: systemClock, log: silentLog, validators: createValidatorsCaches() }
   const settings = await withChainTimes(context)
   const follower = await openFollower({ ...context, settings }, 'hoodi')
   await follower.catchUp(new AbortController().signal, ({ until }) => print(String(until)))

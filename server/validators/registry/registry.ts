@@ -4,6 +4,7 @@ import type { Network } from '#api/contract/wire/validators.ts'
 import { replaceOnConflict } from '#storage/put-row.ts'
 import { selectIn } from '#storage/select-in.ts'
 import type { State, StateReader } from '#storage/state.ts'
+import { markChangedValidators } from './pending.ts'
 
 export interface ValidatorEntry {
   readonly index: number
@@ -45,7 +46,17 @@ export async function putValidators(state: State, network: Network, entries: rea
     ...['withdrawable_epoch', 'withdrawal_address'],
   ]
   const onConflict = replaceOnConflict(['network', 'validator_index'], columns)
-  await state.write((tx) => tx.insertMany('validators', columns, rows, onConflict), { lock: 'registry' })
+  const owners = entries.map(({ index, withdrawalAddress }) => ({
+    index,
+    withdrawalAddress: withdrawalAddress === null ? null : toBytes(withdrawalAddress),
+  }))
+  await state.write(
+    async (tx) => {
+      await markChangedValidators(tx, network, owners)
+      await tx.insertMany('validators', columns, rows, onConflict)
+    },
+    { lock: 'registry' },
+  )
 }
 
 /** The index of a known validator, by index or public key. */

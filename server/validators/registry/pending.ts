@@ -1,0 +1,52 @@
+// Marks validators whose entity is to be determined again, because something has changed that rules select by
+// (../entities/rules.ts).
+import type { Network } from '#api/contract/wire/validators.ts'
+import type { Range } from '#core/ranges.ts'
+import type { StateReader, StateWriter } from '#storage/state.ts'
+
+const hasRules = async (tx: StateReader, network: Network): Promise<boolean> =>
+  (await tx.get('select 1 as found from entity_rules where network = ? limit 1', network)) !== undefined
+
+/** Call this before these validators are written. Marks those that are new or have another withdrawal address. */
+export async function markChangedValidators(
+  tx: StateWriter,
+  network: Network,
+  validators: readonly { readonly index: number; readonly withdrawalAddress: Uint8Array | null }[],
+): Promise<void> {
+  if (!(await hasRules(tx, network))) return
+  const rows = await tx.all<{ validator_index: number; withdrawal_address: Uint8Array | null }>(
+    `select validator_index, withdrawal_address from validators
+     where network = ? and validator_index in (select value from json_each(?))`,
+    network,
+    JSON.stringify(validators.map(({ index }) => index)),
+  )
+  const textOf = (address: Uint8Array | null) => address && Buffer.from(address).toString('hex')
+  const before = new Map(rows.map((row) => [row.validator_index, textOf(row.withdrawal_address)]))
+  const changed = validators.filter(
+    ({ index, withdrawalAddress }) => !before.has(index) || before.get(index) !== textOf(withdrawalAddress),
+  )
+  await tx.insertMany(
+    'entity_pending',
+    ['network', 'validator_index'],
+    changed.map(({ index }) => [network, index]),
+    'on conflict (network, validator_index) do nothing',
+  )
+}
+
+/** Marks validators whose deposits have been linked. `indices`: only these. */
+export async function markDepositors(
+  tx: StateWriter,
+  network: Network,
+  selected: { readonly indices: Range } | { readonly pubkeys: readonly Uint8Array[] },
+): Promise<void> {
+  if (!(await hasRules(tx, network))) return
+  const [condition, values] =
+    'indices' in selected
+      ? ['validator_index >= ? and validator_index < ?', [selected.indices.from, selected.indices.until]]
+      : [`pubkey in (${selected.pubkeys.map(() => '?').join()})`, selected.pubkeys]
+  await tx.run(
+    `insert into entity_pending (network, validator_index) select network, validator_index from validators
+     where network = ? and ${condition} on conflict (network, validator_index) do nothing`,
+    ...[network, ...values],
+  )
+}
