@@ -17,7 +17,6 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { knownChains } from '#core/known-chains.ts'
 import { firstLine, launch, median } from './measure.ts'
 
 const rounds = Number(process.env.BENCH_ROUNDS ?? 5)
@@ -30,8 +29,7 @@ const recordCount = Number(process.env.BENCH_RECORDS ?? 100_000)
 const connections = 32
 const epochSeconds = 384
 const epochsPerHour = 9
-const firstEpoch = 9
-const lastEpoch = firstEpoch + 60
+const epochs = 60
 const dir = mkdtempSync(join(tmpdir(), 'tetrad-tails-'))
 const children: ChildProcess[] = []
 
@@ -89,9 +87,7 @@ async function importLabels(data: string, prefix: string): Promise<void> {
 }
 
 try {
-  const { genesisUnix } = knownChains.mainnet
-  const nodeArgs = ['fulu', ...[validatorCount, firstEpoch, genesisUnix].map(String)]
-  const node = fork(join(import.meta.dirname, 'epoch-node.ts'), nodeArgs)
+  const node = fork(join(import.meta.dirname, 'epoch-node.ts'), [validatorCount, epochs].map(String))
   children.push(node)
   runOn(otherMachines, node)
   const [nodeUrl] = (await once(node, 'message')) as [string]
@@ -105,10 +101,7 @@ try {
   const sources = {
     validators: {
       networks: {
-        mainnet: {
-          states: 'node',
-          beacon: { urls: [nodeUrl], acceptAnyChain: true, fromEpoch: firstEpoch, everyMs: 1000 },
-        },
+        mainnet: { beacon: { urls: [nodeUrl], acceptAnyChain: true, fromEpoch: 0, everyMs: 1000 } },
       },
     },
     markets: {
@@ -244,12 +237,12 @@ try {
   await post(feedUrl, 'DELETE')
   while ((await feedProgress()).isReading) await wait(200)
 
-  await finalize(firstEpoch + 2)
+  await finalize(2)
   while ((await storedEpochs()) === 0) await wait(500)
-  await finalize(lastEpoch - 1)
+  await finalize(epochs)
   const [before, startMs] = [await storedEpochs(), performance.now()]
   // Epochs are stored by the hour, and the last hour is not complete.
-  const isAlmostRead = async () => (await storedEpochs()) >= lastEpoch - firstEpoch - 2 * epochsPerHour
+  const isAlmostRead = async () => (await storedEpochs()) >= epochs - 2 * epochsPerHour
   await measure(`epochs of ${validatorCount} validators`, isAlmostRead)
   let stored = await storedEpochs()
   for (; stored === before; stored = await storedEpochs()) await wait(500)

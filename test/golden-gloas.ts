@@ -1,5 +1,4 @@
-// The scenarios of the golden files that cross the fork to Gloas: payloads that builders and proposers withhold, payments,
-// and nodes that offer different parts of the chain.
+// The scenarios of the golden files that cross the fork to Gloas: payloads that builders and proposers withhold, payments.
 import { gloasFrom } from '#simulator/beacon/plan.ts'
 import { calm, catchUp, fill, openSimulated, type Scenario } from './golden-simulated.ts'
 import { simulateNetwork } from './simulator/simulate-network.ts'
@@ -24,13 +23,12 @@ const wholeStates: Scenario = {
   },
 }
 
-const withoutEnvelopes: Scenario = {
-  name: 'a chain across the fork to Gloas from the middle, without envelopes, with epochs filled in later',
+const fromTheMiddle: Scenario = {
+  name: 'a chain across the fork to Gloas from the middle, with epochs filled in later',
   isLong: true,
   async run(check) {
     const network = { ...gloasNetwork, fromEpoch: 20 }
-    const node = { envelopesFromSlot: () => Number.POSITIVE_INFINITY }
-    await using at = await openSimulated(gloasWorld(), { network, few, node })
+    await using at = await openSimulated(gloasWorld(), { network, few })
     await catchUp(at.context, 'hoodi')
     await fill(at.context, 'hoodi', { from: 11, until: 16 })
     await fill(at.context, 'hoodi', { from: 0, until: 100 })
@@ -38,4 +36,4 @@ const withoutEnvelopes: Scenario = {
   },
 }
 
-export const gloasScenarios: readonly Scenario[] = [wholeStates, withoutEnvelopes]
+export const gloasScenarios: readonly Scenario[] = [wholeStates, fromTheMiddle]

@@ -9,7 +9,6 @@ import { openRpc } from '#sources/evm/rpc.ts'
 import { openContext, settingsWith, type TestContext } from '#test/context.ts'
 import { seedsOf } from '#test/long.ts'
 import { FaultyHead } from '#test/simulator/faulty-head.ts'
-import { profiles } from '#test/simulator/profiles.ts'
 import { type CompletedNetwork, simulateNetwork } from '#test/simulator/simulate-network.ts'
 import { emptyDuties, storedRows } from '#test/stored-duties.ts'
 import { sumTruth } from '#test/sum-truth.ts'
@@ -32,7 +31,6 @@ const network = 'hoodi'
 async function ingest(
   context: TestContext,
   world: CompletedNetwork,
-  options: BeaconNodeOptions,
   faults: number,
   epochsPerHour: number,
 ): Promise<Settings> {
@@ -87,28 +85,17 @@ async function untilDone(follower: Follower): Promise<void> {
   }
 }
 
-async function assertTruth(
-  context: TestContext,
-  world: CompletedNetwork,
-  options: BeaconNodeOptions,
-  epochsPerHour: number,
-): Promise<void> {
+async function assertTruth(context: TestContext, world: CompletedNetwork, epochsPerHour: number): Promise<void> {
   const until = world.finalized - 1
   assert.deepEqual(await coveredEpochs(context.duties, network), [{ from: 0, until }])
   const rows = await storedRows(context, network, 'hours')
   const remaining = new Map(rows.map((row) => [`${row.hour} ${row.validator}`, row]))
-  const slashed = new Set(
-    world.snapshots.at(-1)?.validators.flatMap((validator, index) => (validator.slashed ? [index] : [])),
-  )
   for (let hour = 0; hour * epochsPerHour < until; hour++) {
     const truth = sumTruth(world.truth, hour * epochsPerHour, Math.min(until, (hour + 1) * epochsPerHour))
     for (const [validator, sums] of truth) {
       const row = remaining.get(`${hour} ${validator}`)
       remaining.delete(`${hour} ${validator}`)
       for (const name of truthMeasures) {
-        // Without a boundary state, the later penalty of a slashed validator may count one epoch later
-        // (behaviour/validators.md#earnings).
-        if (name === 'earnings' && options.forgetsEmpty && slashed.has(validator)) continue
         assert.equal(row?.[name] ?? 0, sums[name] ?? 0, `hour ${hour}, validator ${validator}: ${name}`)
       }
     }
@@ -128,111 +115,52 @@ async function assertDeposits(context: TestContext, world: CompletedNetwork): Pr
   for (const { pubkey, address } of rows) assert.equal(address, truth.get(pubkey) ?? null, pubkey)
 }
 
-/** What the node of a seed offers. Faults: the share of its responses that fail. */
-function drawNode(draws: SeededRandom): { options: BeaconNodeOptions; faults: number; epochsPerHour: number } {
-  const features = {
-    ssz: draws.happens(0.5),
-    states: draws.happens(0.5),
-    rewards: draws.happens(0.3),
-    forgetsEmpty: draws.happens(0.3),
-  }
-  const faults = draws.pick([0, 0.03, 0.08])
-  const profile = draws.pick([profiles.prysm, profiles.nimbus, profiles.grandine])
-  const options: BeaconNodeOptions = draws.happens(0.7) ? features : { profile }
-  return { options, faults, epochsPerHour: draws.pick([3, 100, 100]) }
-}
+/** How the node of a seed behaves. Faults: the share of its responses that fail. */
+const drawNode = (draws: SeededRandom) => ({
+  faults: draws.pick([0, 0.03, 0.08]),
+  epochsPerHour: draws.pick([3, 100, 100]),
+})
 
-async function ingestSeeds(
-  name: string,
-  simulate: (seed: string) => CompletedNetwork,
-  change = (drawn: BeaconNodeOptions) => drawn,
-  numbers: readonly number[] = seeds,
-) {
+/** `states: node` needs the states of all slots. */
+const options: BeaconNodeOptions = { ssz: true, states: true }
+
+async function ingestSeeds(name: string, simulate: (seed: string) => CompletedNetwork) {
   await using context = await openContext()
   let done = 0
-  for (const number of numbers) {
+  for (const number of seeds) {
     const seed = `${name}/${number}`
-    const { options: drawn, faults, epochsPerHour } = drawNode(createSeededRandom(`${seed}/habits`))
-    const options = change(drawn)
+    const { faults, epochsPerHour } = drawNode(createSeededRandom(`${seed}/habits`))
     const world = simulate(seed)
     // With a few seeds, so many validators are slashed that nothing becomes final.
     if (world.finalized < 3) continue
     done += 1
     try {
-      const settings = await ingest(context, world, options, faults, epochsPerHour)
-      await assertTruth({ ...context, settings }, world, options, epochsPerHour)
+      const settings = await ingest(context, world, faults, epochsPerHour)
+      await assertTruth({ ...context, settings }, world, epochsPerHour)
     } catch (error) {
-      throw new Error(
-        `seed ${seed}, ${JSON.stringify({ ...options, faults, epochsPerHour })}: ${(error as Error).message}`,
-        {
-          cause: error,
-        },
-      )
+      const message = `seed ${seed}, ${JSON.stringify({ faults, epochsPerHour })}: ${(error as Error).message}`
+      throw new Error(message, { cause: error })
     }
     await empty(context)
   }
-  assert(done >= numbers.length / 2, `only ${done} of ${numbers.length} seeds become final`)
+  assert(done >= seeds.length / 2, `only ${done} of ${seeds.length} seeds become final`)
 }
 
 test('simulated networks are ingested without a wrong figure, despite reorganizations and faults of the node', () =>
   ingestSeeds('beacon', simulateNetwork))
 
-test('a restart finds the balances at the start of epochs that begin with an empty slot', async () => {
-  const world = simulateNetwork('restarts', {
-    ...{ slotsPerEpoch: 4, epochs: 13, validators: 24, committeesPerSlot: 1, forkEpochs: presentForks },
-    ...{ missed: 0, orphaned: 0, slashing: 0, balanceChanges: 0, outage: { from: 0, until: 0 }, hasExecution: false },
-    // The node has no states of the first slots of these epochs.
-    emptySlots: [20, 24, 28],
-  })
-  await using context = await openContext()
-  const options = { forgetsEmpty: true }
-  let finalized = 3
-  await using node = await openNode(world, { ...options, finalized: () => finalized })
-  const time = { epochsPerHour: 3, epochsPerDay: 6 }
-  const hoodi = { ...time, beacon: { urls: [node.url], fromEpoch: 0 } }
-  const configured = settingsWith({ validators: { networks: { [network]: hoodi } } })
-  const settings = await withChainTimes({ ...context, settings: configured, clock: systemClock })
-  for (; finalized <= world.finalized; finalized++) {
-    const beacon = openBeacon({ network, urls: [node.url], timeoutMs: 5000, clock: systemClock, backoffMs: 1 })
-    await untilDone(new Follower({ ...context, settings }, network, beacon))
-  }
-  await assertTruth({ ...context, settings }, world, options, time.epochsPerHour)
-})
-
 /** Some have an inactivity leak after the fork. */
-function simulateFork(seed: string, changes: Parameters<typeof simulateNetwork>[1] = {}): CompletedNetwork {
+function simulateFork(seed: string): CompletedNetwork {
   const draws = createSeededRandom(`${seed}/fork`)
   const fork = draws.whole(1, 5)
   const outage = draws.happens(0.3) ? { from: fork + 5, until: fork + 10 } : { from: 0, until: 0 }
   return simulateNetwork(seed, {
-    ...{ forkEpochs: gloasFrom(fork), epochs: fork + (outage.from > 0 ? 17 : 11), outage, ...changes },
+    ...{ forkEpochs: gloasFrom(fork), epochs: fork + (outage.from > 0 ? 17 : 11), outage },
   })
 }
 
 test('networks that cross the fork to Gloas are ingested without a wrong figure', () =>
-  ingestSeeds(
-    'gloas',
-    (seed) => simulateFork(seed),
-    (drawn) => ({ ...drawn, forgetsEmpty: false }),
-  ))
-
-test('they are ingested without the states of empty slots', () =>
-  // Rebuilt states have no queues, so only few consolidations and deposits are accepted in an epoch.
-  ingestSeeds(
-    'rebuilt',
-    (seed) => simulateFork(seed, { slotsPerEpoch: 8, validators: 48, missed: 0.1, balanceChanges: 0.02 }),
-    (drawn) => ({ ...drawn, forgetsEmpty: true }),
-    seedsOf(150, 2),
-  ))
-
-test('they are ingested without envelopes too', () => {
-  const envelopesFromSlot = () => Number.POSITIVE_INFINITY
-  return ingestSeeds(
-    'pruned',
-    (seed) => simulateFork(seed),
-    () => ({ ssz: true, states: true, envelopesFromSlot }),
-  )
-})
+  ingestSeeds('gloas', simulateFork))
 
 test('votes for the first block of the fork are judged as if the chain had its payload', async () => {
   const world = simulateFork('pruned/43')
@@ -243,9 +171,8 @@ test('votes for the first block of the fork are judged as if the chain had its p
   const votes = blocks.get(first + 2)?.attestations.filter(({ slot }) => slot === first + 1) ?? []
   assert(votes.some(({ head, index }) => head === blocks.get(first)?.root && index === 0))
   await using context = await openContext()
-  const options = { ssz: true, states: true }
-  const settings = await ingest(context, world, options, 0, 3)
-  await assertTruth({ ...context, settings }, world, options, 3)
+  const settings = await ingest(context, world, 0, 3)
+  await assertTruth({ ...context, settings }, world, 3)
 })
 
 /** Deletes everything that ingest wrote. */
