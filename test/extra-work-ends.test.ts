@@ -117,6 +117,8 @@ async function createCalls() {
     'GET /console/history': async () => call('GET', '/console/history'),
     'GET /console/quotes': async () => call('GET', '/console/quotes'),
     'GET /console/quotes/{id}': async () => call('GET', `/console/quotes/${quoteId}`),
+    'GET /console/fx/overrides': async () => call('GET', '/console/fx/overrides'),
+    'POST /console/fx/overrides': async () => call('POST', '/console/fx/overrides', { pair: 'all', spreadBps: '5' }),
     'GET /console/alerts': async () => call('GET', '/console/alerts'),
     // Its request to the webhook ends too: server/admin/alerts.test.ts.
     'POST /console/alerts/{webhook}/test': async () => call('POST', '/console/alerts/ops/test', {}),
