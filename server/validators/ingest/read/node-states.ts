@@ -19,7 +19,9 @@ export class NodeStates implements States {
   }
 
   async readFinal<T>(first: number, signal: AbortSignal, work: (epochs: EpochSource) => Promise<T>): Promise<T> {
-    const epochs = await this.#open(this.#final, first, signal)
+    // What is requested again is read again: the node may have been repaired.
+    const known = this.#final && first > this.#final.from ? this.#final : undefined
+    const epochs = await this.#open(known, first, signal)
     // What has been read may be why the work fails.
     this.#final = undefined
     const result = await work(epochs)
@@ -53,6 +55,8 @@ class NodeEpochs implements PendingEpochs {
   readonly #payloads: PayloadReader
   #blocks = new NodeBlocks()
   #queries: BeaconQueries | undefined
+  /** The first epoch that can be read. */
+  from = 0
 
   constructor(rules: ConsensusRules) {
     this.rules = rules
@@ -66,6 +70,7 @@ class NodeEpochs implements PendingEpochs {
 
   startAt(epoch: number, queries: BeaconQueries): void {
     this.#queries = queries
+    this.from = epoch
     this.#blocks.dropBefore(firstSlotAt(this.rules, Math.max(0, epoch - 1)))
     this.#payloads.dropBefore(firstSlotAt(this.rules, epoch))
     for (const at of this.#states.keys()) if (at < epoch) this.#states.delete(at)
