@@ -152,9 +152,12 @@ export function readRules(spec: Readonly<Record<string, unknown>>) {
 export const toFigure = (value: bigint): number =>
   value > BigInt(Number.MAX_SAFE_INTEGER) ? Number.POSITIVE_INFINITY : Number(value)
 
-/** An epoch is processed with the state two epochs later, which must not be of the unknown fork. */
-export const readableUntil = ({ unknownFork }: ConsensusRules): number =>
-  unknownFork ? Math.max(0, unknownFork.epoch - 2) : Number.POSITIVE_INFINITY
+/**
+ * The end of the epochs that can be processed before an unknown fork. `epochsAhead`: an epoch is processed with the state as
+ * many epochs later.
+ */
+export const readableUntil = ({ unknownFork }: ConsensusRules, epochsAhead = 2): number =>
+  unknownFork ? Math.max(0, unknownFork.epoch - epochsAhead) : Number.POSITIVE_INFINITY
 
 /** Whether these rules schedule a fork that the known ones do not, or at another epoch. */
 export const schedulesOtherForks = (rules: ConsensusRules, known: ConsensusRules): boolean =>

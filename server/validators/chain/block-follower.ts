@@ -6,11 +6,11 @@
 // 4. Blocks are requested by slot. If one does not follow from the known blocks, its ancestors are requested by root.
 import type { Clock } from '#runtime/clock.ts'
 import type { Block } from '#sources/beacon/block.ts'
-import { blockFromSsz } from '#sources/beacon/block-ssz.ts'
 import { type Beacon, BeaconError, ContradictionError } from '#sources/beacon/client.ts'
-import { epochAt, firstSlotAt, forkAt } from '#sources/beacon/consensus.ts'
+import { epochAt, firstSlotAt } from '#sources/beacon/consensus.ts'
 import type { BeaconReply, Chain } from '#sources/beacon/endpoint.ts'
 import { InvalidResponseError } from '#sources/beacon/json.ts'
+import { readBlock } from '#sources/beacon/read-block.ts'
 import { View } from '#sources/beacon/ssz.ts'
 import { blockTimeoutMs, type ChainCaller, ChainProcessError } from './chain-process.ts'
 import { libraryVersion } from './library-version.ts'
@@ -215,14 +215,13 @@ export class BlockFollower {
       if (reply.is !== 'ssz') throw new InvalidResponseError('the block is not SSZ')
       const { rules } = this.#source.chain
       const bytes = reply.bytes.slice()
-      const view = new View(bytes)
       // A signed block begins with the offset of the message and the signature; the message begins with the slot.
-      const slot = view.u64(100)
+      const slot = new View(bytes).u64(100)
       if (typeof id === 'number' && slot > id)
         throw new InvalidResponseError(`requested the block of slot ${id}, got that of ${slot}`)
       // For an empty slot, some nodes return an earlier block.
       if (typeof id === 'number' && slot < id) return undefined
-      const block = blockFromSsz(view, forkAt(rules, epochAt(rules, slot)), rules)
+      const block = readBlock({ ...reply, bytes }, slot, rules)
       if (typeof id === 'string' && block.root !== id)
         throw new InvalidResponseError(`requested the block ${id}, got ${block.root}`)
       return { bytes, block, node }

@@ -103,3 +103,23 @@ test('a node with other rules than the library is refused with both versions and
   )
   await start(spec)
 })
+
+test('an unknown fork stops ingest before it, and the error names it, although a node has later blocks', async () => {
+  const fork = 12
+  await using node = await openMadeChainNode({ ...chain, spec: { ...chain.spec, HEZE_FORK_EPOCH: String(fork) } })
+  node.states.set('genesis', await readFile(chain.stateFile))
+  // By other rules, the blocks lead to other states.
+  node.alter = (slot, bytes) => (slot < fork * slotsPerEpoch ? bytes : Buffer.from(bytes).fill(1, 148, 180))
+  await using folder = await states()
+  await using server = await openComputedServer([node.url])
+  await using opened = await server.open({ folder: folder.path })
+  node.finalized = fork + 4
+  for (const attempt of ['first', 'second'])
+    await assert.rejects(
+      opened.follower.catchUp(signal),
+      { name: 'UnknownForkError', message: /does not support the fork heze of epoch 12; update Tetrad$/ },
+      attempt,
+    )
+  const [covered] = await coveredEpochs(server.context.duties, computedNetwork)
+  assert(covered && covered.until > 0 && covered.until <= fork - 4, JSON.stringify(covered))
+})

@@ -87,7 +87,7 @@ export class Follower {
     const rules = await prepareIngest(this.#source, signal)
     const finalizedEpoch = await this.#source.processor.finalizedEpoch(signal)
     // Blocks of the next epoch can still include votes of an epoch, so the next epoch must be final as well.
-    const until = Math.min(finalizedEpoch - 1, readableUntil(rules))
+    const until = Math.min(finalizedEpoch - 1, readableUntil(rules, this.#source.processor.epochsAhead))
     let next = await this.#startEpoch(finalizedEpoch)
     let written = 0
     const onCommit = (batch: readonly BatchMember[]) => {

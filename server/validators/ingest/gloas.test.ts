@@ -8,7 +8,7 @@ import { type Exchange, openReplay, type Replay, type ReplayOptions } from '#tes
 import { openContext, type TestContext } from '#test/context.ts'
 import { type GloasTruth, gloasRecording, gloasTruth, skipWithoutGloas } from '#test/gloas-recording.ts'
 import { gloasRows } from '#test/gloas-rows.ts'
-import { bothStates, openStatesOf, readEpoch } from '#test/read-states.ts'
+import { bothStates, openComputed, openStatesOf, readEpoch } from '#test/read-states.ts'
 import { storedRows } from '#test/stored-duties.ts'
 import { truthMeasures } from '#test/truth-measures.ts'
 import type { Row } from '#test/validators-reference.ts'
@@ -115,24 +115,27 @@ describe('a chain that crosses the fork to Gloas', { skip: skipWithoutGloas }, (
       }
     }
 
-    test('a fork that is scheduled while the server runs needs no restart', async () => {
-      let isScheduled = false
-      const meddle = (exchange: Exchange): Exchange =>
-        !isScheduled && exchange.path.endsWith('/config/spec')
-          ? {
-              ...exchange,
-              body: exchange.body.replace('"GLOAS_FORK_EPOCH":"4"', '"GLOAS_FORK_EPOCH":"18446744073709551615"'),
-            }
-          : exchange
-      await using node = await openNode({ meddle })
-      await using context = await contextFor([node])
-      const settings = await withChainTimes({ ...context, clock: systemClock })
-      const follower = new Follower({ ...context, settings }, 'hoodi', beaconOf(node))
-      await assert.rejects(follower.catchUp(new AbortController().signal), /is of gloas, but fulu is scheduled/)
-      isScheduled = true
-      const { until } = await follower.catchUp(new AbortController().signal)
-      assert.equal(until, epochsUntil - 1)
-      await assertStored(context)
-    })
+    for (const kind of bothStates)
+      test(`a fork that is scheduled while the server runs needs no restart, with states: ${kind}`, async () => {
+        let isScheduled = false
+        const meddle = (exchange: Exchange): Exchange =>
+          !isScheduled && exchange.path.endsWith('/config/spec')
+            ? {
+                ...exchange,
+                body: exchange.body.replace('"GLOAS_FORK_EPOCH":"4"', '"GLOAS_FORK_EPOCH":"18446744073709551615"'),
+              }
+            : exchange
+        await using node = await openNode({ meddle })
+        await using context = await contextFor([node])
+        const settings = await withChainTimes({ ...context, clock: systemClock })
+        const beacon = beaconOf(node)
+        await using computed = kind === 'computed' ? openComputed(beacon, 'all') : undefined
+        const follower = new Follower({ ...context, settings }, 'hoodi', computed ?? beacon)
+        await assert.rejects(follower.catchUp(new AbortController().signal), /is of gloas, but fulu is scheduled/)
+        isScheduled = true
+        const { until } = await follower.catchUp(new AbortController().signal)
+        assert.equal(until, epochsUntil - 1)
+        await assertStored(context)
+      })
   })
 })

@@ -6,7 +6,7 @@ import type { Range } from '#core/ranges.ts'
 import type { Clock } from '#runtime/clock.ts'
 import { type Beacon, BeaconError } from '#sources/beacon/client.ts'
 import { firstSlotAt } from '#sources/beacon/consensus.ts'
-import { type BeaconReply, dataOf } from '#sources/beacon/endpoint.ts'
+import { type BeaconReply, type Chain, dataOf } from '#sources/beacon/endpoint.ts'
 import { readFields } from '#sources/beacon/json.ts'
 import {
   type ChainProcess,
@@ -20,9 +20,10 @@ import type { Signatures } from '../../chain/messages.ts'
 import { Snapshots } from '../../chain/snapshots.ts'
 import { createBeaconQueries } from '../read/beacon-queries.ts'
 import { ComputedEpochs } from '../read/computed-epochs.ts'
+import { requestHead } from '../read/computed-states.ts'
 import { isStatesNotFound, type States } from '../read/epoch-source.ts'
 import type { ExecutionSource } from '../read/execution.ts'
-import type { EpochProcessor } from './epoch-processor.ts'
+import { type EpochProcessor, epochsAhead } from './epoch-processor.ts'
 import { SegmentProcessor } from './segment-processor.ts'
 
 export interface ComputedProcessorOptions {
@@ -58,11 +59,12 @@ const pastStepMs = 30_000
 const pastKeptMs = 600_000
 
 interface Opened {
+  readonly chain: Chain
   readonly process: ChainProcess
   readonly head: ComputedEpochs
   readonly past: ComputedEpochs
   readonly snapshots: Snapshots
-  close(): Promise<void>
+  end(): Promise<void>
 }
 
 export function createComputedProcessor(
@@ -89,8 +91,10 @@ export function createComputedProcessor(
   let pastUsedMs = 0
 
   async function open(signal: AbortSignal): Promise<Opened> {
-    if (opened) return opened
     const chain = await beacon.chain(signal)
+    if (opened?.chain.rules === chain.rules) return opened
+    // A fork was scheduled since: the library has the settings of the chain that it was started with.
+    await close()
     const start = { spec: chain.spec, genesisValidatorsRoot: chain.identity.genesisRoot, engine } as const
     // States are loaded by ComputedStates, which knows from where on they are needed.
     const { openProcess = openChainProcess } = options
@@ -100,16 +104,24 @@ export function createComputedProcessor(
     const snapshots = new Snapshots({ ...time, folder: readFrom ?? own, temporaryFolder: own })
     const { checkpoint, aheadMax } = options
     const source = { beacon, chain, snapshots, clock, signatures, checkpoint, aheadMax }
-    const close = async () => {
+    const end = async () => {
       await process[Symbol.asyncDispose]()
       await temporary?.remove()
     }
     opened = {
-      ...{ process, snapshots, close },
+      ...{ chain, process, snapshots, end },
       head: new ComputedEpochs({ ...source, process, snapshotEvery: readFrom ? undefined : time.epochsPerHour }),
       past: new ComputedEpochs({ ...source, process: callerOf(process, 'past'), snapshotEvery: undefined }),
     }
     return opened
+  }
+
+  async function close(): Promise<void> {
+    const last = opened
+    opened = undefined
+    // It only saves time: without it, the next start continues from an older snapshot.
+    if (folder !== undefined && readFrom === undefined) await last?.head.states.saveLast().catch(() => {})
+    await last?.end()
   }
 
   /** One work after the other. */
@@ -174,6 +186,7 @@ export function createComputedProcessor(
       return opened?.process.pid
     },
     isOnOtherThread: false,
+    epochsAhead: epochsAhead.computed,
     chain: (signal) => beacon.chain(signal),
     setWatch: async (names) => {
       segments.setWatch(names)
@@ -222,18 +235,13 @@ export function createComputedProcessor(
       }),
     async readPending(first, signal, work) {
       // Final epochs do not wait for this request.
-      const headSlot = await (await open(signal)).head.states.requestHead(signal)
+      const headSlot = await requestHead(beacon, await beacon.chain(signal), signal)
       return run(signal, async ({ head }) => {
         await head.states.beginBy(first)
         return work(await head.pendingUpTo(headSlot, first))
       })
     },
-    async [Symbol.asyncDispose]() {
-      // It only saves time: without it, the next start continues from an older snapshot.
-      if (folder !== undefined && readFrom === undefined) await opened?.head.states.saveLast().catch(() => {})
-      await opened?.close()
-      opened = undefined
-    },
+    [Symbol.asyncDispose]: close,
   }
 }
 

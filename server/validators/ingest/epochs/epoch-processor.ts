@@ -17,6 +17,8 @@ import { SegmentProcessor } from './segment-processor.ts'
 export interface EpochProcessor {
   /** True: the next segment can be processed while the caller stores this one. */
   readonly isOnOtherThread: boolean
+  /** An epoch is processed with the state as many epochs later. */
+  readonly epochsAhead: number
   chain(signal?: AbortSignal): Promise<Chain>
   finalizedEpoch(signal: AbortSignal): Promise<number>
   processSegment(request: SegmentRequest, signal: AbortSignal): Promise<ProcessedSegment>
@@ -33,6 +35,9 @@ export interface EpochProcessor {
   setWatch(names: readonly string[]): Promise<void>
 }
 
+/** With computed states, the epoch two later must be final, which the state two epochs after that says. */
+export const epochsAhead = { node: 2, computed: 4 } as const
+
 export interface EpochProcessorOptions {
   readonly watch?: readonly string[]
   readonly execution?: ExecutionSource | undefined
@@ -47,6 +52,7 @@ export function createEpochProcessor(
   const segments = new SegmentProcessor({ watch, execution, summarizesNetwork: true })
   return {
     isOnOtherThread: false,
+    epochsAhead: epochsAhead.node,
     prepareHead: async () => {},
     preparePast: async () => true,
     firstReadable: async ({ from }) => from,

@@ -2,22 +2,15 @@
 // for a block this means that its slot is empty.
 
 import type { Block } from '#sources/beacon/block.ts'
-import { blockFromJson, blockFromSsz } from '#sources/beacon/block-ssz.ts'
 import { headerRoot } from '#sources/beacon/block-type.ts'
-import { type Beacon, UnknownForkError } from '#sources/beacon/client.ts'
+import type { Beacon } from '#sources/beacon/client.ts'
 import { committeesFromJson } from '#sources/beacon/committees.ts'
-import { type ConsensusRules, epochAt, type Fork, firstSlotAt, forkAt, forks } from '#sources/beacon/consensus.ts'
-import { type BeaconReply, type BeaconRequest, dataOf } from '#sources/beacon/endpoint.ts'
+import { type ConsensusRules, epochAt, firstSlotAt } from '#sources/beacon/consensus.ts'
+import { type BeaconRequest, dataOf } from '#sources/beacon/endpoint.ts'
 import { envelopeFromJson, envelopeFromSsz } from '#sources/beacon/envelope.ts'
-import {
-  figureOf,
-  hexOf,
-  InvalidResponseError,
-  readFields,
-  readList,
-  UnscheduledForkError,
-} from '#sources/beacon/json.ts'
+import { figureOf, hexOf, InvalidResponseError, readFields, readList } from '#sources/beacon/json.ts'
 import { pendingDepositsFromJson } from '#sources/beacon/pending.ts'
+import { readBlock } from '#sources/beacon/read-block.ts'
 import { View } from '#sources/beacon/ssz.ts'
 import type { ValidatorKeys } from '#sources/beacon/validator-keys.ts'
 import { type StateParts, stateFromSsz, syncCommitteeFromSsz } from '#sources/beacon/validators.ts'
@@ -56,21 +49,6 @@ export function createBeaconQueries(beacon: Beacon, rules: ConsensusRules, signa
       const proposer = figureOf(message.proposer_index, 'proposer_index')
       return { slot, proposer, root, parentRoot: hexOf(message.parent_root, 'parent_root', 32) }
     })
-
-  function blockFrom(reply: BeaconReply, slot: number): Block {
-    const version = reply.version ?? (reply.is === 'json' ? readFields(reply.body, 'the response').version : undefined)
-    const epoch = epochAt(rules, slot)
-    const fork = version == null ? forkAt(rules, epoch) : parseFork(String(version), epoch)
-    const block =
-      reply.is === 'ssz'
-        ? blockFromSsz(new View(reply.bytes), fork, rules)
-        : blockFromJson(dataOf(reply.body), fork, rules)
-    // Maybe the fork was scheduled after the node was asked for its constants. An error lets them be requested again.
-    const scheduled = forkAt(rules, epochAt(rules, block.slot))
-    if (fork !== scheduled)
-      throw new UnscheduledForkError(`the block of slot ${block.slot} is of ${fork}, but ${scheduled} is scheduled`)
-    return block
-  }
 
   async function queryHeaderAt(slot: number): Promise<BlockHeader | undefined> {
     const header = await queryHeader(slot)
@@ -123,7 +101,7 @@ export function createBeaconQueries(beacon: Beacon, rules: ConsensusRules, signa
       const block = await beacon.request(
         { path: `/eth/v2/beacon/blocks/${slot}`, accept: 'either', bytesMax: blockBytesMax },
         (reply) => {
-          const read = blockFrom(reply, slot)
+          const read = readBlock(reply, slot, rules)
           if (read.slot > slot)
             throw new InvalidResponseError(`requested the block of slot ${slot}, got that of ${read.slot}`)
           return read.slot === slot ? read : undefined
@@ -223,10 +201,3 @@ export interface NodeState extends StateParts {
 export type BlockLink = Pick<Block, 'slot' | 'root'>
 
 export type BlockHeader = BlockLink & Pick<Block, 'parentRoot' | 'proposer'>
-
-function parseFork(version: string, epoch: number): Fork {
-  const name = version.toLowerCase()
-  const fork = forks.find((known) => known === name)
-  if (!fork) throw new UnknownForkError({ name, epoch })
-  return fork
-}

@@ -8,7 +8,7 @@
 import { errorMessage } from '#core/error-message.ts'
 import type { Clock } from '#runtime/clock.ts'
 import { withdrawalsFrom } from '#sources/beacon/block-ssz.ts'
-import { type Beacon, BeaconError } from '#sources/beacon/client.ts'
+import { type Beacon, BeaconError, UnknownForkError } from '#sources/beacon/client.ts'
 import { epochAt, firstSlotAt } from '#sources/beacon/consensus.ts'
 import type { Chain } from '#sources/beacon/endpoint.ts'
 import { buildsOnPayload } from '#sources/beacon/payload-status.ts'
@@ -170,8 +170,11 @@ export class ComputedStates {
       this.#signal.throwIfAborted()
       if (clock.monotonicMs() >= untilMs) return false
       if (this.blocks.isAtHead && (await this.#isFinalAfterHead(epoch))) return true
-      if (this.blocks.isAtHead) this.raiseHead(await this.requestHead(this.#signal))
+      if (this.blocks.isAtHead) this.raiseHead(await requestHead(this.#source.beacon, chain, this.#signal))
       const { tip, finalized } = this.blocks
+      const { unknownFork } = chain.rules
+      if (this.blocks.isAtHead && unknownFork && this.#headSlot >= this.#lastKnownSlot)
+        throw new UnknownForkError(unknownFork)
       if (this.blocks.isAtHead)
         throw new BeaconError(
           `the nodes call epoch ${epoch} final, but the states up to slot ${tip.slot} only epoch ${finalized.epoch}`,
@@ -236,7 +239,7 @@ export class ComputedStates {
     const { rules, identity } = chain
     const next = epochAt(rules, this.blocks.tip.slot) + 1
     const slotNow = Math.floor((clock.now() / 1000 - identity.genesisUnix) / identity.slotSeconds)
-    if (slotNow < firstSlotAt(rules, next)) return false
+    if (slotNow < firstSlotAt(rules, next) || next === rules.unknownFork?.epoch) return false
     const id = this.blocks.epochStart(next)
     await process.call('advance', id)
     const start = await readEpochStart(process, id, rules, this.#starts.get(next - 1))
@@ -291,17 +294,22 @@ export class ComputedStates {
     this.#withdrawals.set(block.root, deducts ? await read() : noWithdrawals)
   }
 
-  /** The slot of the newest block. */
-  async requestHead(signal: AbortSignal): Promise<number> {
-    const { beacon, chain } = this.#source
-    const head = await createBeaconQueries(beacon, chain.rules, signal).head()
-    if (!head) throw new BeaconError('the node did not return its newest block')
-    return head.slot
-  }
-
   /** The nodes have reached this slot. */
   raiseHead(slot: number): void {
-    this.#headSlot = Math.max(this.#headSlot, slot)
+    this.#headSlot = Math.min(Math.max(this.#headSlot, slot), this.#lastKnownSlot)
     this.blocks.setHead(this.#headSlot)
   }
+
+  /** The last slot before a fork that is not known. */
+  get #lastKnownSlot(): number {
+    const { rules } = this.#source.chain
+    return rules.unknownFork ? firstSlotAt(rules, rules.unknownFork.epoch) - 1 : Number.POSITIVE_INFINITY
+  }
+}
+
+/** The slot of the newest block. */
+export async function requestHead(beacon: Beacon, { rules }: Chain, signal: AbortSignal): Promise<number> {
+  const head = await createBeaconQueries(beacon, rules, signal).head()
+  if (!head) throw new BeaconError('the node did not return its newest block')
+  return head.slot
 }

@@ -6,7 +6,7 @@ import { openThread } from '#runtime/worker-thread.ts'
 import { type Beacon, openBeacon } from '#sources/beacon/client.ts'
 import type { ChainIdentity } from '#sources/beacon/endpoint.ts'
 import { type ComputedProcessor, createComputedProcessor } from '../epochs/computed-processor.ts'
-import { createEpochProcessor, type EpochProcessor } from '../epochs/epoch-processor.ts'
+import { createEpochProcessor, type EpochProcessor, epochsAhead } from '../epochs/epoch-processor.ts'
 import { createHeadProcessor, type HeadProcessor, type LocalHeadProcessor } from '../provisional/head-processor.ts'
 import type { States } from '../read/epoch-source.ts'
 import { openExecution } from '../read/execution.ts'
@@ -91,7 +91,7 @@ export interface EpochProcessors extends AsyncDisposable {
 /** A call of a method with these arguments before the signal. */
 export interface ProcessorCall {
   readonly network: Network
-  readonly method: Exclude<keyof EpochProcessor, 'isOnOtherThread' | 'setWatch'>
+  readonly method: Exclude<keyof EpochProcessor, 'isOnOtherThread' | 'epochsAhead' | 'setWatch'>
   readonly args: readonly unknown[]
 }
 
@@ -111,6 +111,7 @@ export function openEpochProcessors(starts: readonly EpochProcessorStart[]): Epo
     }
     return {
       isOnOtherThread: true,
+      epochsAhead: epochsAhead[starts.find((start) => start.network === network)?.settings.states ?? 'computed'],
       chain: (signal) => run('chain', signal),
       finalizedEpoch: (signal) => run('finalizedEpoch', signal),
       processSegment: (request, signal) => run('processSegment', signal, request),
