@@ -1,7 +1,7 @@
 // `tetrad labels import | export`: imports and exports the label registry (behaviour/explorer.md#label-imports).
 import { open, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, extname } from 'node:path'
-import { type Command, Option } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { ExportPart } from '#explorer/labels/export-registry.ts'
 import type { ImportFormat, ImportReport } from '#explorer/labels/import/import-labels.ts'
 import type { Counts } from '#explorer/labels/write-rows.ts'
@@ -21,6 +21,10 @@ interface ImportOptions extends CommonOptions {
   readonly chain?: readonly string[]
   readonly source?: string
   readonly confidence?: number
+  readonly columns?: ReadonlyMap<string, string>
+  readonly name?: string
+  readonly entity?: string
+  readonly createEntities?: true
   readonly rejects?: string
   readonly by?: string
 }
@@ -33,17 +37,26 @@ interface ExportOptions extends CommonOptions {
   readonly forSpreadsheets?: boolean
 }
 
+const formats = ['csv', 'json', 'oli', 'addresses'] as const satisfies readonly ImportFormat[]
 const fileBytesMax = 256 * 1024 * 1024
 
 export function addLabelFiles(labels: Command): void {
   labels
     .command('import')
     .description('Import a file in one transaction. Bad records are written to a rejects file.')
-    .argument('<file>', 'CSV or JSON file, plain or gzipped; - for standard input, with --format')
-    .addOption(new Option('--format <format>', 'default: by the file extension').choices(['csv', 'json', 'oli']))
+    .argument('<file>', 'CSV, JSON or list of addresses, plain or gzipped; - for standard input, with --format')
+    .addOption(new Option('--format <format>', 'default: by the file extension').choices(formats))
     .addOption(chainOption('chains of records without a chain'))
     .option('--source <source>', 'source of records without a source (default: import, or oli)')
     .option('--confidence <percent>', 'confidence of new addresses without one (default: 50)', parsePercent)
+    .option(
+      '--columns <list>',
+      'columns to read, such as "name=Name Tag,address=Address"; others are ignored',
+      columnsOf,
+    )
+    .option('--name <text>', 'name of addresses without one')
+    .option('--entity <slug>', 'entity of addresses without one')
+    .option('--create-entities', 'add missing entities of addresses, with their slug as name')
     .option('--rejects <file>', 'file for bad records (default: <file>.rejects.csv; of a pipe, labels.rejects.csv)')
     .option('--by <who>', 'author of the change (default: name of the user)')
     .addHelpText('after', `\nFormats and columns: ${docsPage('labels')}.`)
@@ -81,6 +94,10 @@ async function importFile(file: string, options: ImportOptions): Promise<void> {
       everyChain: settings.explorer.chains.map(({ id }) => id),
       ...(options.chain && { chains: options.chain }),
       ...(options.confidence !== undefined && { confidence: options.confidence }),
+      ...(options.columns && { columns: options.columns }),
+      ...(options.name !== undefined && { name: options.name }),
+      ...(options.entity !== undefined && { entity: options.entity }),
+      createsEntities: options.createEntities === true,
       progress: { plan: progress.plan, step: (records) => progress.step(records, '') },
     }),
   ).finally(() => {
@@ -96,6 +113,17 @@ async function importFile(file: string, options: ImportOptions): Promise<void> {
   }
   if (rejects.length > 0) process.exitCode = exitPartly
   await warnUnservedChains(options, chains)
+}
+
+/** `FIELD=COLUMN`, separated by commas. */
+function columnsOf(text: string): ReadonlyMap<string, string> {
+  const pairs = text.split(',').map((pair) => {
+    const at = pair.indexOf('=')
+    const [field, column] = [pair.slice(0, at).trim().toLowerCase(), pair.slice(at + 1).trim()]
+    if (at < 1 || column === '') throw new InvalidArgumentError('It must be FIELD=COLUMN, such as address=Address.')
+    return [field, column] as const
+  })
+  return new Map(pairs)
 }
 
 const formatCounts = ({ added, changed, unchanged }: Counts): string =>
@@ -129,8 +157,8 @@ async function startsWith(path: string, text: string): Promise<boolean> {
 }
 
 function formatOf(file: string): ImportFormat {
-  const [, extension] = /\.(csv|json)(?:\.gz)?$/.exec(file.toLowerCase()) ?? []
-  if (extension !== undefined) return extension as ImportFormat
+  const [, extension] = /\.(csv|tsv|json)(?:\.gz)?$/.exec(file.toLowerCase()) ?? []
+  if (extension !== undefined) return extension === 'json' ? 'json' : 'csv'
   const reason = file === '-' ? 'Standard input has no file extension' : `Unknown file extension of ${file}`
   throw new UsageFailure('labels.format', `${reason}. Pass --format.`)
 }

@@ -257,3 +257,16 @@ describe('errors say what to do: 1 for the data, 2 for the command line', () => 
     })
   }
 })
+
+test('import reads chosen columns of a file with tabs, and creates entities', async () => {
+  await using home = await openFolder()
+  await writeFile(join(home.dir, 'set.tsv'), `\tAddress\tName Tag\n0\t${hot}\tBitMEX 1\n`)
+  const columns = ['--columns', 'name=Name Tag,address=Address', '--entity', 'bitmex', '--create-entities']
+  const words = ['labels', 'import', 'set.tsv', '--chain', '1', '--source', 'set', ...columns, '--json']
+  const { code, stdout, stderr } = await runCommand(words, { cwd: home.dir })
+  assert.equal(code, 0, stderr)
+  const { entities, addresses } = JSON.parse(stdout)
+  assert.deepEqual([entities.added, addresses.added], [1, 1])
+  const wrong = await runCommand(['labels', 'import', 'set.tsv', '--columns', 'address'], { cwd: home.dir })
+  assert.match(wrong.stderr, /It must be FIELD=COLUMN, such as address=Address/)
+})

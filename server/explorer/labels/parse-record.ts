@@ -45,6 +45,7 @@ const tagNames: Readonly<Record<string, string>> = {
   evidenceurl: 'evidence',
   evidence_url: 'evidence',
   updated: 'updated',
+  lastupdatedtimestamp: 'updated',
 }
 
 const chainText = /^[1-9]\d{0,18}$/

@@ -11,15 +11,19 @@ import { type LabelPatch, putLabels } from '../labels.ts'
 import { findUnknownFields, isTag, type RecordDefaults, toEntityPatches, toTagPatches } from '../parse-record.ts'
 import { putTags, type TagPatch } from '../tags.ts'
 import type { Counts } from '../write-rows.ts'
+import { type Conversion, convertRecords, isForeign } from './convert-records.ts'
 import { convertOpenLabels, oliArrays } from './open-labels.ts'
 import { type ImportedRecord, readCsv } from './read-csv.ts'
 import { readJson } from './read-json.ts'
 import { type ImportProgress, stagedRecordsMin, type WriteResult, writeStaged } from './staging.ts'
 
-export type ImportFormat = 'csv' | 'json' | 'oli'
+/** `addresses`: one address per line. */
+export type ImportFormat = 'csv' | 'json' | 'oli' | 'addresses'
 
-export interface ImportOptions extends RecordDefaults {
+export interface ImportOptions extends RecordDefaults, Conversion {
   readonly format: ImportFormat
+  /** Adds missing entities of addresses. OLI files always do. */
+  readonly createsEntities?: boolean
   /** Chains of a label for "any chain". */
   readonly everyChain: readonly string[]
   /** Of a large import. */
@@ -88,15 +92,36 @@ async function writeInOneTransaction(
   )
 }
 
-function readRecords(text: string, { format, source, everyChain }: ImportOptions): Iterable<ImportedRecord> {
-  if (format === 'csv') {
-    const { names, records } = readCsv(text)
-    validateColumns(names)
-    return records
+function readRecords(text: string, options: ImportOptions): Iterable<ImportedRecord> {
+  const { format, source, everyChain, columns } = options
+  if (format === 'oli') {
+    const records = /^\uFEFF?\s*[[{]/.test(text) ? readJson(text, oliArrays) : readCsv(text).records
+    return convertOpenLabels(records, { source, everyChain })
   }
-  if (format === 'json') return readJson(text, ['entities', 'addresses'], 'reject')
-  const records = /^\uFEFF?\s*[[{]/.test(text) ? readJson(text, oliArrays) : readCsv(text).records
-  return convertOpenLabels(records, { source, everyChain })
+  if (format === 'addresses') return convertRecords(readAddresses(text), options)
+  if (format === 'json') return convertRecords(readJson(text, ['entities', 'addresses', 'result'], 'reject'), options)
+  const { names, records } = readCsv(text)
+  if (columns) validateSelection(names, columns)
+  else if (!isForeign(names)) validateColumns(names)
+  return convertRecords(records, options)
+}
+
+/** Lines without an address, such as a header, are rejected. A comment begins with #. */
+function* readAddresses(text: string): Generator<ImportedRecord> {
+  for (const [at, raw] of text
+    .replace(/^\uFEFF/, '')
+    .split(/\r\n|\r|\n/)
+    .entries()) {
+    const address = raw.replace(/#.*/, '').trim()
+    if (address !== '') yield { line: at + 1, raw, record: { address } }
+  }
+}
+
+function validateSelection(names: readonly string[], columns: ReadonlyMap<string, string>): void {
+  const missing = columns.values().find((column) => !names.includes(column))
+  if (missing === undefined) return
+  const message = `the file has no column ${missing}; its columns are ${names.join(', ')}`
+  throw new Fault('input.invalid', { message })
 }
 
 /** A misspelt column would be lost in every record, so the whole file is rejected. */
@@ -137,7 +162,8 @@ function acceptRecord(
 ): string | undefined {
   const { record = {}, line, column } = imported
   // The list determines the kind, so that a record without an address in `addresses` is rejected.
-  const tag = options.format === 'json' && imported.list !== undefined ? imported.list === 'addresses' : isTag(record)
+  const hasKind = options.format === 'json' && imported.list !== undefined && imported.list !== 'result'
+  const tag = hasKind ? imported.list === 'addresses' : isTag(record)
   const patches = tag ? toTagPatches(record, options) : toEntityPatches(record, options)
   if ('reason' in patches) return patches.reason
   const keyed = patches.map((patch) => ({ patch, key: patchKey(patch), json: JSON.stringify(patch) }))
@@ -152,13 +178,13 @@ function acceptRecord(
     else {
       sorted.tags.push(patch)
       sorted.lineOf.set(patch, imported)
-      if (options.format === 'oli' && patch.entity) addOwner(sorted, seen, patch)
+      if ((options.format === 'oli' || options.createsEntities) && patch.entity) addOwner(sorted, seen, patch)
     }
   }
   return undefined
 }
 
-/** OLI files do not describe owners, so an unknown owner is added with its slug only. */
+/** The file does not describe these entities, so an unknown one is added with its slug only. */
 function addOwner(sorted: SortedRecords, seen: SeenRows, { chain, entity }: TagPatch): void {
   const key = `${chain}/${entity}`
   if (!entity || seen.has(key)) return

@@ -1,5 +1,5 @@
 // Reads label records of a CSV file with their line numbers. An invalid row is a bad record, not a bad file.
-import { type CsvRow, csvRows } from '#core/csv.ts'
+import { type CsvRow, csvRows, detectSeparator } from '#core/csv.ts'
 import type { RawRecord } from '../parse-record.ts'
 
 /** `reason`: why there is no record. */
@@ -15,7 +15,7 @@ export function readCsv(text: string): {
   readonly names: readonly string[]
   readonly records: Iterable<ImportedRecord>
 } {
-  const rows = csvRows(text)
+  const rows = csvRows(text, detectSeparator(text))
   const names = (rows.next().value?.cells ?? []).map((name) => name.trim())
   return { names, records: toImportedRecords(rows, names) }
 }

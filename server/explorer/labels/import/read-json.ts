@@ -1,6 +1,8 @@
 // Reads the records of a JSON document with their lines and columns, so that rejects can be found in the file. The document
-// is an array of records, or an object with lists of records; simple members of the object apply to all records.
+// is an array of records, or an object with lists of records; simple members of the object apply to all records. It may
+// also be a reply of an API with a list `result`, or an object with a member for each address.
 import { Fault } from '#core/fault.ts'
+import { isAddress } from '../parse-record.ts'
 import type { ImportedRecord } from './read-csv.ts'
 
 /** `others`: how to treat lists and objects that are not in `arrays`. */
@@ -13,17 +15,43 @@ export function readJson(
   if (Array.isArray(document)) return withPositions(document, findPositions(text).get('') ?? [], {})
   if (typeof document !== 'object' || document === null) throw noRecords(arrays)
   const members = Object.entries(document)
+  if (members.length > 0 && members.every(([name]) => isAddress(name))) return readAddressMap(text, members)
   const lists = members.filter(([name, value]) => arrays.includes(name) && Array.isArray(value))
   const unknownMember = members.find(
     (member) => typeof member[1] === 'object' && member[1] !== null && !lists.includes(member),
   )
   if (lists.length === 0) throw noRecords(arrays)
   if (unknownMember && others === 'reject') throw unknownList(unknownMember[0], arrays)
-  const shared = Object.fromEntries(members.filter(([, value]) => typeof value !== 'object'))
+  // A reply has its status beside the list.
+  const isShared = ([name, value]: [string, unknown]) =>
+    typeof value !== 'object' && !(lists[0]?.[0] === 'result' && replyMembers.includes(name))
+  const shared = Object.fromEntries(members.filter(isShared))
   const positions = findPositions(text)
   return lists.flatMap(([list, values]) => {
     const records = withPositions(values as unknown[], positions.get(list) ?? [], shared)
     return records.map((record) => ({ ...record, list }))
+  })
+}
+
+const replyMembers: readonly string[] = ['status', 'message']
+
+/** The value of an address is its name, or a record. */
+function readAddressMap(text: string, members: readonly [string, unknown][]): ImportedRecord[] {
+  const lineOf = new Map<string, number>()
+  let line = 1
+  for (const [token, address] of text.matchAll(/\n|"(0x[0-9a-f]{40})"\s*:/gi)) {
+    if (address === undefined) line += 1
+    else {
+      lineOf.set(address, line)
+      line += token.split('\n').length - 1
+    }
+  }
+  return members.map(([address, value]) => {
+    const position = { line: lineOf.get(address) ?? 1, raw: JSON.stringify({ [address]: value }) }
+    if (typeof value === 'string') return { ...position, record: { address, name: value } }
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return { ...position, record: { ...value, address } }
+    return { ...position, record: undefined, reason: 'the value of an address is neither a name nor an object' }
   })
 }
 
@@ -33,6 +61,8 @@ function withPositions(values: readonly unknown[], positions: readonly Position[
   return values.map((value, at) => {
     const position = positions[at] ?? { line: 1 }
     const raw = JSON.stringify(value)
+    if (typeof value === 'string' && isAddress(value))
+      return { ...position, record: { ...shared, address: value }, raw }
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       return { ...position, record: undefined, reason: 'the record is not an object', raw }
     }
