@@ -1,5 +1,5 @@
 // A process of bench/markets.ts. Arguments: the settings as JSON, a data folder or the address of a PostgreSQL, and the
-// task. `serve`: a server; prints its port. `read`: reads each feed once for each line on stdin; prints, before the first
+// task. `serve`: a server; prints its port. `read`: reads each feed once for each line on stdin, and merges what is due; prints, before the first
 // and after each, what the process has used so far: milliseconds of CPU time, bytes that it has passed to write calls
 // (Linux: `wchar`), bytes of the ingest database (SQLite), records read, and the maximum of its memory.
 import { readFileSync } from 'node:fs'

@@ -1,12 +1,13 @@
 // Open markets that change with every pass, read over HTTP from two feeds that share events (changing-feed.ts): CPU time per
 // record, growth and bytes written a day, on SQLite and PostgreSQL; and 4.8, each market for the first time and gzipped,
-// beside the feeds. A day is 1 440 passes. Written are the bytes of write calls (SQLite), or WAL and pages (PostgreSQL).
+// beside the feeds. Growth is measured with fewer markets, because changes are merged after an hour. A day is 1 440 passes. Written are the bytes of write calls (SQLite), or WAL and pages (PostgreSQL).
 // BENCH_MARKETS=3000 is a small run.
 import type { ChildProcess } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { ticksPerPack } from '#markets/ticks/merge-ticks.ts'
 import { noPostgres, type PostgresServer, startPostgres } from '#test/postgres.ts'
 import { manySlug } from './many-markets.ts'
 import { firstLine, launch } from './measure.ts'
@@ -15,6 +16,9 @@ const count = Number(process.env.BENCH_MARKETS ?? 30_000)
 const passes = Number(process.env.BENCH_ROUNDS ?? 3)
 const seconds = Number(process.env.BENCH_SECONDS ?? 10)
 const passesPerDay = 1440
+/** Two merges of each block of fast values. */
+const growthPasses = 2 * ticksPerPack + 8
+const growthCount = 300
 /** Requests for 4.8 per second, each for another market. */
 const rate = 100
 
@@ -54,20 +58,22 @@ async function startReader(settings: object, location: string) {
 
 type Reader = Awaited<ReturnType<typeof startReader>>
 
+const noDatabase = async (): Promise<Used> => ({ records: 0, cpuMs: 0, written: 0, bytes: 0, rssMiB: 0 })
+
 /** Some passes of all readers, side by side. What each record used, and what all of them used in a day. */
-async function measure(readers: readonly Reader[], database: () => Promise<Used>) {
+async function measure(readers: readonly Reader[], database: () => Promise<Used> = noDatabase, passCount = passes) {
   const read = async () => [...(await Promise.all(readers.map(({ pass }) => pass()))), await database()]
   const sum = (all: readonly Used[], name: keyof Used) => all.reduce((total, used) => total + used[name], 0)
   const before = await read()
   const startMs = performance.now()
   let after = before
-  for (let pass = 0; pass < passes; pass++) after = await read()
+  for (let pass = 0; pass < passCount; pass++) after = await read()
   const delta = (name: keyof Used) => sum(after, name) - sum(before, name)
   return {
     cpuMs: delta('cpuMs') / delta('records'),
     perSecond: (delta('records') * 1000) / (performance.now() - startMs),
-    writtenPerDay: (delta('written') / passes) * passesPerDay,
-    growthPerDay: (delta('bytes') / passes) * passesPerDay,
+    writtenPerDay: (delta('written') / passCount) * passesPerDay,
+    growthPerDay: (delta('bytes') / passCount) * passesPerDay,
     rssMiB: Math.max(...after.map(({ rssMiB }) => rssMiB)),
   }
 }
@@ -84,25 +90,36 @@ const feedSettings = (url: string, feeds: readonly number[], everyMs = 60_000) =
 const setMode = (url: string, mode: string) => fetch(`${url}/${mode}`, { method: 'POST' })
 
 async function onSqlite(url: string): Promise<void> {
-  const nothing = async () => ({ records: 0, cpuMs: 0, written: 0, bytes: 0, rssMiB: 0 })
   const reader = await startReader(feedSettings(url, [0, 1]), join(dir, 'data'))
   await reader.pass()
   const figures = new Map<string, Awaited<ReturnType<typeof measure>>>()
   for (const mode of ['prices', 'all', 'slow']) {
     await setMode(url, mode)
-    figures.set(mode, await measure([reader], nothing))
+    figures.set(mode, await measure([reader]))
   }
   reader.stop()
   const of = (mode: string) => figures.get(mode) as Awaited<ReturnType<typeof measure>>
   printRow('CPU per record, prices changed', `${of('prices').cpuMs.toFixed(2)} ms`, '≤ 0.3 ms')
   printRow('CPU per record, all fast fields changed', `${of('all').cpuMs.toFixed(2)} ms`, '≤ 0.3 ms')
   printRow('CPU per record, slow fields changed', `${of('slow').cpuMs.toFixed(2)} ms`, '≤ 0.8 ms')
-  const scale = 30_000 / count
-  const inDay = (name: 'growthPerDay' | 'writtenPerDay') =>
-    ['prices', 'all'].map((mode) => gigabytes(of(mode)[name] * scale)).join(' / ')
-  printRow('growth a day, prices / all fast fields', inDay('growthPerDay'), '≤ 1 / ≤ 3.5 GB')
-  printRow('written a day, prices / all fast fields', inDay('writtenPerDay'), '≤ 10 / ≤ 25 GB')
+  const written = ['prices', 'all'].map((mode) => gigabytes((of(mode).writtenPerDay * 30_000) / count))
+  printRow('written a day, prices / all fast fields', written.join(' / '), '≤ 10 / ≤ 25 GB')
   printRow('memory of the reader', `${of('slow').rssMiB} MiB`, '')
+}
+
+/** As long as it takes to merge changes twice. */
+async function growthOnSqlite(): Promise<void> {
+  const { url } = await firstLine<{ url: string }>(start('changing-feed.ts', String(growthCount)))
+  const reader = await startReader(feedSettings(url, [0, 1]), join(dir, 'growth'))
+  await reader.pass()
+  const growth: string[] = []
+  for (const mode of ['prices', 'all']) {
+    await setMode(url, mode)
+    const { growthPerDay } = await measure([reader], noDatabase, growthPasses)
+    growth.push(gigabytes((growthPerDay * 30_000) / growthCount))
+  }
+  reader.stop()
+  printRow('growth a day, prices / all fast fields', growth.join(' / '), '≤ 1 / ≤ 3.5 GB')
 }
 
 /** Two servers, one feed each. */
@@ -195,6 +212,7 @@ try {
   )
   console.log(`${count} records of ${Math.round(recordBytes)} bytes, ${passes} passes each; per day for 30 000 records`)
   await onSqlite(url)
+  await growthOnSqlite()
   await onPostgres(url)
   await besideFeed(url)
 } finally {

@@ -1,11 +1,12 @@
 // Golden file of group D: responses about markets after random histories. Two feeds share events; records are partial, old,
-// odd, missing and back; files are imported; the clock is set back; ticks are merged. `node test/golden-markets.ts --write` writes it.
+// odd, missing and back; files are imported; the clock is set back; ticks and packs are merged. `node test/golden-markets.ts --write` writes it.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { startHttpServer } from '#http/http-server.ts'
 import { createApp } from '#http/pipeline.ts'
 import { readFeed } from '#markets/feeds/read-feed.ts'
 import { Renames } from '#markets/records/decompose.ts'
+import { mergePacks } from '#markets/ticks/merge-packs.ts'
 import { mergeTicks } from '#markets/ticks/merge-ticks.ts'
 import { importMarkets } from '#markets/write/import-markets.ts'
 import { endpoints } from '#server/endpoints.ts'
@@ -178,6 +179,7 @@ export async function respondToHistory(number: number): Promise<GoldenResponse[]
         listed.map((market) => world.marketRecord(market)),
       )
     if ((number + step) % 3 === 0) await mergeTicks(context.ingest, undefined, 2)
+    if (step % 6 === 5) await mergePacks(context.ingest, Number.MAX_SAFE_INTEGER, undefined, 2)
     times.push(context.clock.now())
   }
   server.close()

@@ -53,6 +53,7 @@ const documented: Readonly<Record<string, readonly string[]>> = {
   'server/markets/write/version-writer.ts': ['market versions'],
   'server/operations/deep-check.ts': freshness,
   'server/operations/doctor.ts': keys,
+  'server/operations/market-merges.ts': ['changes of all markets, as a list'],
   'server/operations/rate-advice.ts': freshness,
   'server/operations/retention.ts': ['quotes and receipts', 'idempotency keys', 'market versions'],
   'server/sources/evm/call-quota.ts': waits,

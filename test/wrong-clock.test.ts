@@ -30,7 +30,7 @@ const settings = {
   server: { port: 0 },
   console: { enabled: false },
   retention: { quotesDays: 30, everyMs: 1000 },
-  markets: { historyDays: 30 },
+  markets: { history: { keptDays: 30 } },
   fx: { spender: `0x${'3'.repeat(40)}`, historyDays: 30, sources: [{ id: 'desk', kind: 'push' }] },
 }
 

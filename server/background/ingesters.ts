@@ -6,7 +6,7 @@ import type { IndexProgress } from '#explorer/funding/index/index-chain.ts'
 import { startChains } from '#explorer/funding/index/start-chains.ts'
 import { runInOneProcess } from '#ingest/lease.ts'
 import { startMarkets } from '#markets/feeds/start-markets.ts'
-import { startMerges } from '#markets/ticks/start-merges.ts'
+import { startMarketMerges } from '#operations/market-merges.ts'
 import { startMirror } from '#operations/mirror/start-mirror.ts'
 import { startMarketRetention } from '#operations/retention.ts'
 import type { Settings } from '#runtime/settings.ts'
@@ -47,7 +47,7 @@ function ingesters(
   return {
     markets: (signal) => startMarkets(context, signal, (report) => notify({ is: 'feed', report })),
     history: async (signal) => {
-      await Promise.all([startMarketRetention(context, signal), startMerges(context, signal)])
+      await Promise.all([startMarketRetention(context, signal), startMarketMerges(context, signal)])
     },
     chains: async (signal) => {
       await syncReverseIndexes(context.ingest, context.settings.explorer.reverseLookups)

@@ -9,8 +9,9 @@ const hourMs = 3_600_000
 const feeds = [{ id: 'main', url: 'http://127.0.0.1:9/markets' }]
 
 /** Each version takes 1 000 bytes with its row. */
-async function withVersions(count: number, lastsMs: number, historyDays = 365): Promise<TestContext> {
-  const context = await openContext({ markets: { feeds, historyDays } })
+async function withVersions(count: number, lastsMs: number, keptDays = 365): Promise<TestContext> {
+  const history = keptDays === Number.POSITIVE_INFINITY ? { keep: 'forever' } : { keptDays }
+  const context = await openContext({ markets: { feeds, history } })
   const rows = Array.from({ length: count }, (_, at) => [
     ...[at + 1, testNowMs - lastsMs + Math.round((at * lastsMs) / (count - 1))],
     ...['market', '1', 'changed', JSON.stringify('x'.repeat(888))],
@@ -33,7 +34,7 @@ test('a disk that is full in less than 30 days is a warning with a history that 
   await using context = await withVersions(5000, 2 * hourMs)
   assert.equal(
     await findingOf(context, 1.2e9),
-    'warn: grows by 60 MB a day; in all 21.9 GB for 365 days; 1.2 GB are free, so the disk is full in 20 days → set markets.historyDays to at most 10, use a larger disk, or read the feeds less often (markets.feeds[].everyMs, fullEveryMs)',
+    'warn: grows by 60 MB a day; in all 21.9 GB for 365 days; 1.2 GB are free, so the disk is full in 20 days → set markets.history.keptDays to at most 10, use a larger disk, or read the feeds less often (markets.feeds[].everyMs, fullEveryMs)',
   )
   assert.equal(
     await findingOf(context, 1.9e9),
@@ -47,7 +48,7 @@ test('a history that reaches its age before the disk is full is no warning', asy
   assert.equal(await findingOf(ends, 1.2e9), 'ok: grows by 60 MB a day; in all 0.6 GB for 10 days; 1.2 GB are free')
   await using full = await withVersions(5000, 24 * hourMs, 1)
   assert.equal(await findingOf(full, 1), 'ok: 5 MB a day are added and deleted; in all 5 MB for 1 day')
-  await using endless = await withVersions(5000, 2 * hourMs, 0)
+  await using endless = await withVersions(5000, 2 * hourMs, Number.POSITIVE_INFINITY)
   assert.match(
     (await findingOf(endless, 1.2e9)) ?? '',
     /^warn: grows by 60 MB a day; 1\.2 GB are free, so the disk is full/,

@@ -25,16 +25,19 @@ export async function marketGrowthFindings(
   { ingest, settings }: Pick<AppContext, 'ingest' | 'settings'>,
   readFreeBytes: (reader: StateReader) => Promise<number | undefined> = freeBytesOfDatabase,
 ): Promise<DoctorFinding[]> {
-  const { feeds, historyDays } = settings.markets
+  const { feeds, history } = settings.markets
+  const keptDays = { off: 1, days: history.keptDays, forever: Number.POSITIVE_INFINITY }[history.keep]
   if (feeds.length === 0) return []
   const stored = await readStoredHistory(ingest)
   if (!stored || stored.lastsMs < measuredMsMin)
     return [okFinding(name, 'less than an hour is stored, so its growth is not known yet')]
   const storedDays = stored.lastsMs / dayMs
   const perDay = stored.bytes / storedDays
-  const daysLeft = historyDays === 0 ? Number.POSITIVE_INFINITY : Math.max(0, historyDays - storedDays)
+  const daysLeft = Math.max(0, keptDays - storedDays)
   const growth = `${sizeText(perDay)} a day`
-  const total = historyDays === 0 ? '' : `; in all ${sizeText(perDay * historyDays)} for ${counted(historyDays, 'day')}`
+  const total = Number.isFinite(keptDays)
+    ? `; in all ${sizeText(perDay * keptDays)} for ${counted(keptDays, 'day')}`
+    : ''
   if (daysLeft < 1) return [okFinding(name, `${growth} are added and deleted${total}`)]
   const freeBytes = await readFreeBytes(ingest)
   if (freeBytes === undefined) return [okFinding(name, `grows by ${growth}${total}`)]
@@ -46,7 +49,7 @@ export async function marketGrowthFindings(
     warnFinding(
       name,
       `${message}, so the disk is full in ${counted(Math.floor(daysUntilFull), 'day')}`,
-      `set markets.historyDays to at most ${Math.max(1, fitting)}, use a larger disk, or read the feeds less often (markets.feeds[].everyMs, fullEveryMs)`,
+      `set markets.history.keptDays to at most ${Math.max(1, fitting)}, use a larger disk, or read the feeds less often (markets.feeds[].everyMs, fullEveryMs)`,
     ),
   ]
 }
@@ -72,7 +75,8 @@ async function readFastChangeBytes(reader: StateReader, sampledFrom: number): Pr
   const row = await reader.get<{ packed: number | null; changes: number | null; ticks: number | null }>(
     `select sum(length(packed) + ${rowBytes}) as packed, sum(changes) as changes,
        (select sum(length(changes) + ${rowBytes}) from market_ticks where seq > ?) as ticks
-     from (select packed, changes from market_packs order by until_seq desc limit ?) as newest`,
+     from (select packed, changes from market_packs
+       where merged = 0 order by until_seq desc limit ?) as newest`,
     ...[sampledFrom, sampledPacks],
   )
   if (row?.packed && row.changes) return Number(row.packed) / Number(row.changes)

@@ -3,7 +3,13 @@ import { describe, test } from 'node:test'
 import { putMarkets } from '#markets/write/put-markets.ts'
 import { nextEventLoopTurn, systemClock } from '#runtime/clock.ts'
 import { openContext, type TestContext } from '#test/context.ts'
-import { dropIdempotencyKeys, dropQuotes, startMarketRetention, startRetention } from './retention.ts'
+import {
+  dropIdempotencyKeys,
+  dropMarketVersions,
+  dropQuotes,
+  startMarketRetention,
+  startRetention,
+} from './retention.ts'
 
 const dayMs = 86_400_000
 
@@ -112,8 +118,8 @@ describe('quotes', () => {
   })
 })
 
-test('market versions older than historyDays are deleted, and no quote', async () => {
-  await using context = await openContext({ markets: { historyDays: 30 }, retention: { quotesDays: 0 } })
+test('market versions older than keptDays are deleted, and no quote', async () => {
+  await using context = await openContext({ markets: { history: { keptDays: 30 } }, retention: { quotesDays: 0 } })
   await putQuotes(context, [400])
   for (const [at, days] of [31, 29].entries()) {
     const record = { kind: 'market', id: String(at), fields: { slug: `market-${at}` } } as const
@@ -133,4 +139,17 @@ test('market versions older than historyDays are deleted, and no quote', async (
     ['1'],
   )
   assert.deepEqual(await remainingIds(context), ['q0'])
+})
+
+test('keep: off deletes all versions with the next run, forever none', async () => {
+  for (const [keep, left] of [
+    ['off', 0],
+    ['forever', 1],
+  ] as const) {
+    await using context = await openContext({ markets: { history: { keep, keptDays: 1 } } })
+    const record = { kind: 'market', id: '1', fields: { slug: 'market-1' } } as const
+    await context.ingest.write((tx) => putMarkets(tx, [record], context.clock.now() - 50 * dayMs))
+    await dropMarketVersions(context, new AbortController().signal)
+    assert.equal((await context.ingest.all('select id from market_versions')).length, left)
+  }
 })

@@ -56,7 +56,7 @@ export async function startMarketRetention(
   context: Omit<Context, 'state' | 'duties'>,
   signal: AbortSignal,
 ): Promise<void> {
-  if (context.settings.markets.historyDays === 0) return
+  if (context.settings.markets.history.keep === 'forever') return
   await deleteRegularly(context, signal, async (stop) => ({ marketVersions: await dropMarketVersions(context, stop) }))
 }
 
@@ -90,8 +90,9 @@ export async function dropMarketVersions(
   { ingest, settings, clock, provenTime }: Pick<Context, 'ingest' | 'settings' | 'clock' | 'provenTime'>,
   signal: AbortSignal,
 ): Promise<number> {
-  if (settings.markets.historyDays === 0) return 0
-  const cutoffMs = provenTime.forDeletions() - settings.markets.historyDays * dayMs
+  const { keep, keptDays } = settings.markets.history
+  if (keep === 'forever') return 0
+  const cutoffMs = provenTime.forDeletions() - (keep === 'off' ? 0 : keptDays * dayMs)
   return inSteps(clock, signal, () =>
     ingest.write((tx) => dropVersionsBefore(tx, cutoffMs, rowsPerStep), { lock: 'markets' }),
   )

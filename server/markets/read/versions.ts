@@ -25,13 +25,21 @@ export interface VersionRow {
 /** The columns of a VersionRow. `v` is the table. */
 export const versionColumns = 'v.seq, v.at_ms as "atMs", v.kind, v.id, v.change_type as "changeType", v.diff'
 
-/** Number and time of the newest version. Versions up to `horizonSeq`, before `horizonMs`, have been deleted. */
+/**
+ * Number and time of the newest version. Versions up to `horizonSeq`, before `horizonMs`, have been deleted. Changes of all
+ * records are listed after `fullSeq`.
+ */
 export async function readHistoryHead(reader: StateReader) {
-  const row = await reader.get<{ seq: number; at_ms: number; horizon_ms: number | null; horizon_seq: number }>(
-    'select seq, at_ms, horizon_ms, horizon_seq from market_revision',
-  )
+  const row = await reader.get<{
+    seq: number
+    at_ms: number
+    horizon_ms: number | null
+    horizon_seq: number
+    full_seq: number
+  }>('select seq, at_ms, horizon_ms, horizon_seq, full_seq from market_revision')
   const [seq, atMs, horizonSeq] = [row?.seq ?? 0, row?.at_ms ?? 0, row?.horizon_seq ?? 0]
-  return { seq, atMs, horizonMs: row?.horizon_ms ?? undefined, horizonSeq }
+  const fullSeq = Math.max(horizonSeq, row?.full_seq ?? 0)
+  return { seq, atMs, horizonMs: row?.horizon_ms ?? undefined, horizonSeq, fullSeq }
 }
 
 /** The time from which the history is complete; undefined if it is empty. */

@@ -1,4 +1,4 @@
-// A merge of ticks changes nothing that is read, whenever it happens (merge-ticks.ts).
+// A merge of ticks, or of packs, changes nothing that is read, whenever it happens (merge-ticks.ts, merge-packs.ts).
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createSeededRandom, type SeededRandom } from '#simulator/seeded-random.ts'
@@ -13,6 +13,7 @@ import type { KindName } from '../records/kinds.ts'
 import type { MarketRecord } from '../records/normalize.ts'
 import { putMarkets } from '../write/put-markets.ts'
 import { dropVersionsBefore } from '../write/version-writer.ts'
+import { mergePacks } from './merge-packs.ts'
 import { mergeTicks } from './merge-ticks.ts'
 
 /** As feeds send them, and as they should not. */
@@ -106,17 +107,19 @@ for (const seed of seedsOf(20, 2)) {
         await put(context, records)
       }
       if (withMerge) await mergeTicks(merged.ingest, undefined, draws.whole(1, 9))
+      if (withMerge && draws.happens(0.3)) await mergePacks(merged.ingest, Number.MAX_SAFE_INTEGER, undefined, 2)
       if (step % 7 === 0) times.push(merged.clock.now())
     }
     const expected = await readAll(plain, plain.ingest, 0, times)
     assert.ok(expected.stream.length > 300 && expected.past.every((etag) => etag !== undefined))
     const mergeSome = async () => {
       if (draws.happens(0.02)) await mergeTicks(merged.ingest, undefined, 1)
+      if (draws.happens(0.02)) await mergePacks(merged.ingest, Number.MAX_SAFE_INTEGER, undefined, 2)
     }
     assert.deepEqual(await readAll(merged, interrupted(merged.ingest, mergeSome), 0, times), expected)
     await mergeTicks(merged.ingest, undefined, 1)
     const packs = await countOf(merged, 'market_packs')
-    assert.ok(packs > 2 && (await countOf(merged, 'market_ticks')) < (await countOf(plain, 'market_ticks')) / 2)
+    assert.ok(packs > 1 && (await countOf(merged, 'market_ticks')) < (await countOf(plain, 'market_ticks')) / 2)
     assert.deepEqual(await readAll(merged, merged.ingest, 0, times), expected)
     // What is left after retention reads the same, too.
     const cutoffMs = testNowMs + 25_000

@@ -83,8 +83,8 @@ async function replaceTicks(tx: StateWriter, block: number, { rows, untilSeq, ch
   await tx.run(`delete from market_ticks ${where}`, ...range)
   await tx.insertMany(
     'market_packs',
-    ['block', 'until_seq', 'from_seq', 'changes', 'packed'],
-    [[block, untilSeq, first, changes, packed]],
+    ['block', 'until_seq', 'from_seq', 'changes', 'merged', 'packed'],
+    [[block, untilSeq, first, changes, 0, packed]],
   )
   return true
 }

@@ -33,15 +33,23 @@ export type BlockHistory = ReadonlyMap<number, FastHistory>
 /** Far more than a block of a day has. */
 const segmentBytesMax = 64 * 2 ** 20
 
-export function packBlock(block: BlockHistory): Uint8Array {
+export const packBlock = (block: BlockHistory): Uint8Array =>
+  joinSegments(new Map([...block].map(([slot, history]) => [slot, packSegment(history)])))
+
+export const packSegment = (history: FastHistory): Uint8Array => deflateRawSync(packRecord(history), { level: 9 })
+
+/** By the place of the record in its block. */
+export function joinSegments(segments: ReadonlyMap<number, Uint8Array>): Uint8Array {
   const writer = new ByteWriter()
-  writer.whole(block.size)
-  for (const [slot, history] of block) {
+  writer.whole(segments.size)
+  for (const [slot, segment] of segments) {
     writer.whole(slot)
-    writer.bytes(deflateRawSync(packRecord(history), { level: 9 }))
+    writer.bytes(segment)
   }
   return Uint8Array.from(writer.end())
 }
+
+export const slotsOf = (packed: Uint8Array): number[] => Array.from(segmentsOf(packed), ([slot]) => slot)
 
 export function unpackBlock(packed: Uint8Array): BlockHistory {
   return new Map(Array.from(segmentsOf(packed), ([slot, segment]) => [slot, unpackRecord(segment)]))

@@ -34,6 +34,16 @@ export async function openVersionWriter(tx: StateWriter, nowMs: number) {
 
 export type VersionWriter = Awaited<ReturnType<typeof openVersionWriter>>
 
+/**
+ * From now on, changes of all records before a time are not listed any more (markets.history.fullDays). Returns the last
+ * version before it.
+ */
+export async function endFullHistory(tx: StateWriter, cutoffMs: number): Promise<number> {
+  const last = await lastVersionAt(tx, cutoffMs - 1)
+  await tx.run('update market_revision set full_seq = ? where full_seq < ?', last, last)
+  return (await readHistoryHead(tx)).fullSeq
+}
+
 /** Deletes some versions before a time and returns how many rows. Call it until it returns less than `rowsMax`. */
 export async function dropVersionsBefore(tx: StateWriter, cutoffMs: number, rowsMax = 500): Promise<number> {
   const { horizonSeq } = await readHistoryHead(tx)
@@ -69,6 +79,6 @@ export async function dropVersionsBefore(tx: StateWriter, cutoffMs: number, rows
 const dropPacks = (tx: StateWriter, last: number, rowsMax: number): Promise<number> =>
   tx.run(
     `delete from market_packs where until_seq <= ? and (block, until_seq) in
-       (select block, until_seq from market_packs where until_seq <= ? order by until_seq limit ?)`,
+       (select block, until_seq from market_packs where merged in (0, 1) and until_seq <= ? limit ?)`,
     ...[last, last, rowsMax],
   )

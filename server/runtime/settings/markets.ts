@@ -106,7 +106,28 @@ export const marketsSettings = section(
     requireKey: boolean(false, 'Require a key (`Bearer` or `apikey`). By default, markets are public.'),
     cacheMegabytes: integer(64, 0, 65_536, 'Size of the response cache.'),
     maxAgeSeconds: wholeNumber(5, '`max-age` of responses, in seconds.'),
-    historyDays: integer(365, 0, 36_500, 'How long the history of changes is kept; 0: for ever.'),
+    history: section(
+      {
+        keep: choice(
+          ['off', 'days', 'forever'],
+          'days',
+          'Whether the history of changes is kept for some `days`, `forever`, or not at all (`off`).',
+        ),
+        keptDays: integer(
+          365,
+          1,
+          36_500,
+          'With `keep: days`: how far back past responses (`asOf`), past prices and changes of a market reach.',
+        ),
+        fullDays: integer(
+          7,
+          1,
+          36_500,
+          'How far back the changes of all markets can be listed, and streams can continue. Older changes are packed by the day.',
+        ),
+      },
+      'How long changes are kept.',
+    ),
     streamsMax: integer(200, 0, 10_000, 'Maximum number of concurrent change streams.'),
     streamsPerCaller: integer(
       10,

@@ -1,5 +1,5 @@
 // Settings for deleting old data. Rates, market versions and duties have their own settings (`fx.historyDays`,
-// `markets.historyDays`, `validators.networks.*.hoursKeptDays`).
+// `markets.history`, `validators.networks.*.hoursKeptDays`).
 import { integer, section } from './server.ts'
 
 export const retentionSettings = section(

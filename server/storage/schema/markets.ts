@@ -128,7 +128,7 @@ const listTables = ({ strict, clustered }: StateDialect): readonly string[] => [
 
 const versionTables = ({ strict }: StateDialect): readonly string[] => [
   // One row for each change of a record that is not only one of fast values. `seq` and `at_ms` grow together. Deleted by
-  // age (markets.historyDays).
+  // age (markets.history.keptDays).
   `create table market_versions (
     seq bigint primary key,
     at_ms bigint not null,
@@ -155,9 +155,10 @@ const versionTables = ({ strict }: StateDialect): readonly string[] => [
     at_ms bigint not null, -- of the newest version
     horizon_ms bigint, -- versions before this time were deleted; null: none were
     horizon_seq bigint not null, -- the last of them; 0: none were
+    full_seq bigint not null, -- changes of all records can be listed after this version (markets.history.fullDays)
     extras bigint not null -- how often fields that the contract does not define have changed without a version
   ) ${strict}`,
-  'insert into market_revision (seq, at_ms, horizon_seq, extras) values (0, 0, 0, 0)',
+  'insert into market_revision (seq, at_ms, horizon_seq, full_seq, extras) values (0, 0, 0, 0, 0)',
 ]
 
 /** A block is 50 records with neighbouring numbers (markets/ticks/block-values.ts). */
@@ -183,10 +184,11 @@ const tickTables = ({ bytes, strict }: StateDialect): readonly string[] => [
     until_seq bigint not null, -- its last version
     from_seq bigint not null, -- its first version
     changes bigint not null, -- how many
+    merged bigint not null, -- 1: it was merged from packs (markets/ticks/merge-packs.ts)
     packed ${bytes} not null, -- of each record of the block: its values before, and its changes
     primary key (block, until_seq)
   ) ${strict}`,
-  'create index market_packs_until on market_packs (until_seq)',
+  'create index market_packs_until on market_packs (merged, until_seq, block)',
   // The commits that have changed fast values.
   `create table market_commits (
     seq bigint primary key, -- the last version of the commit

@@ -19,8 +19,8 @@ export interface PricePeriod {
   readonly untilMs: number
 }
 
-/** Versions per query. */
-const blockRows = 250
+/** Versions per query: a pack has up to a day of them, and is read as a whole. */
+const blockRows = 3000
 
 /** Fields of a market from which its prices follow. */
 export const priceFields = ['clobTokenIds', 'outcomePrices'] as const

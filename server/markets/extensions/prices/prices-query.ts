@@ -24,8 +24,8 @@ const defaultMinutes = [
   [Number.POSITIVE_INFINITY, 720],
 ] as const
 const pointsMax = 20_000
-/** Versions that one request reads. */
-const versionsMax = 100_000
+/** Versions that one request reads: two years with a change a minute. */
+const versionsMax = 1_100_000
 
 export interface PastPrices {
   /** Of the feeds. */
