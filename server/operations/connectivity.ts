@@ -6,7 +6,8 @@ import { openNode } from '#explorer/nodes.ts'
 import { openRateReader } from '#fx/rates/sources.ts'
 import type { Context } from '#http/context.ts'
 import { pageUrl, parseFeedPage } from '#markets/feeds/feed-page.ts'
-import { timeoutSignal } from '#runtime/clock.ts'
+import { type Clock, timeoutSignal } from '#runtime/clock.ts'
+import type { ChainSettings } from '#runtime/settings/explorer.ts'
 import { networkSettings, networksOf } from '#runtime/settings/validators.ts'
 import { OtherChainError, openBeacon } from '#sources/beacon/client.ts'
 import { headerCall } from '#sources/evm/blocks.ts'
@@ -20,7 +21,13 @@ import { expectedChain } from '#validators/ingest/read/chain-identity.ts'
 import { executionChainOf } from '#validators/ingest/read/network-rpc.ts'
 import { otherChainTodo } from '#validators/ingest/status/health.ts'
 import { type DoctorFinding, failFinding, okFinding, runCheck, warnFinding } from './diagnosis.ts'
-import { beaconForkFindings, executionForkFindings, readNextExecutionFork } from './fork-findings.ts'
+import {
+  beaconForkFindings,
+  chainForkFindings,
+  type ExecutionSchedule,
+  executionForkFindings,
+  readNextExecutionFork,
+} from './fork-findings.ts'
 import { clickhouseFindings } from './mirror/mirror-findings.ts'
 
 const checkTimeoutMs = 20_000
@@ -69,9 +76,23 @@ function chainChecks(context: Pick<Context, 'settings' | 'clock'>): PendingFindi
         ...(first === undefined ? [] : [firstFinding(name, first, todo)]),
         ...others.map((text) => warnFinding(name, text, todo)),
         ...problems.map((text) => warnFinding(name, text, 'repair this node or remove it from the list')),
+        ...chainForkFindings(name, await readSchedules(chain, context.clock), context.clock.now()),
       ]
     })
   })
+}
+
+/** Of each node that has `eth_config`. */
+async function readSchedules({ id, rpc }: ChainSettings, clock: Clock): Promise<readonly ExecutionSchedule[]> {
+  const schedules = await Promise.all(
+    rpc.map(async (node) => {
+      const client = openRpc({ chain: id, rpc: [node], clock })
+      // A node that does not respond has a finding of its own.
+      const nextMs = await readNextExecutionFork(client, clock.monotonicMs() + checkTimeoutMs).catch(() => undefined)
+      return { name: client.health()[0]?.name ?? '', nextMs }
+    }),
+  )
+  return schedules.filter((schedule): schedule is ExecutionSchedule => schedule.nextMs !== undefined)
 }
 
 function rateChecks(context: Pick<Context, 'settings' | 'clock'>): PendingFindings[] {

@@ -7,7 +7,7 @@ import { openBeacon } from '#sources/beacon/client.ts'
 import { jsonAt, openAlteringProxy } from '#test/altering-proxy.ts'
 import { openNodeOfRun } from '#test/client-of-run.ts'
 import { simulateNetwork } from '#test/simulator/simulate-network.ts'
-import { beaconForkFindings, executionForkFindings } from './fork-findings.ts'
+import { beaconForkFindings, chainForkFindings, executionForkFindings } from './fork-findings.ts'
 
 const world = simulateNetwork('forks', { epochs: 4, outage: { from: 0, until: 0 } })
 const { slotSeconds, slotsPerEpoch } = world.plan
@@ -63,5 +63,17 @@ describe('the next fork', () => {
     assert.deepEqual(about(null), [`the execution node schedules no fork, ${consensus}`])
     const later = `the execution node schedules a fork at ${startOf(41)}, ${consensus}`
     assert.deepEqual(about(startMs(41)), [later])
+  })
+
+  test('of a chain is reported with its time, and with the node that does not schedule it', () => {
+    const about = (...times: readonly (number | null)[]) => {
+      const nodes = times.map((nextMs, at) => ({ name: `node ${at + 1}`, nextMs }))
+      return chainForkFindings('chain', nodes, nowMs).map(({ level, message }) => `${level}: ${message}`)
+    }
+    const fork = `a fork at ${startOf(40)} (in 0 days)`
+    assert.deepEqual([about(), about(null, null)], [[], []])
+    assert.deepEqual(about(startMs(40), startMs(40)), [`ok: schedules ${fork}`])
+    const differing = `warn: node 1 schedules ${fork}; node 2 schedules no fork`
+    assert.deepEqual(about(startMs(40), null), [differing])
   })
 })

@@ -60,6 +60,25 @@ export async function readNextExecutionFork(rpc: Rpc, untilMs: number): Promise<
   return Number.isSafeInteger(seconds) ? (seconds as number) * 1000 : undefined
 }
 
+export interface ExecutionSchedule {
+  readonly name: string
+  /** Of the next fork; null: none is scheduled. */
+  readonly nextMs: number | null
+}
+
+/** The next fork of a chain of the explorer. `eth_config` has its time, but not its name. */
+export function chainForkFindings(name: string, nodes: readonly ExecutionSchedule[], nowMs: number): DoctorFinding[] {
+  const times = [...new Set(nodes.map(({ nextMs }) => nextMs))]
+  const describe = (nextMs: number | null): string =>
+    nextMs === null ? 'no fork' : `a fork at ${new Date(nextMs).toISOString()} (in ${daysUntil(nextMs, nowMs)} days)`
+  if (times.length < 2)
+    return times.flatMap((nextMs) => (nextMs === null ? [] : [okFinding(name, `schedules ${describe(nextMs)}`)]))
+  const schedules = nodes.map((node) => `${node.name} schedules ${describe(node.nextMs)}`).join('; ')
+  return [warnFinding(name, schedules, 'update the client that is not upgraded, before the fork')]
+}
+
+const daysUntil = (atMs: number, nowMs: number): number => Math.floor((atMs - nowMs) / 86_400_000)
+
 /** Both layers of a network fork at the same time. */
 export function executionForkFindings(
   name: string,
