@@ -31,9 +31,11 @@ export interface Epochs extends Range {
 
 const daySeconds = 86_400
 
-type EpochTime = Pick<ChainTime, 'genesisUnix' | 'slotSeconds' | 'slotsPerEpoch'>
+type SlotTime = Pick<ChainTime, 'genesisUnix' | 'slotSeconds'>
+type EpochTime = SlotTime & Pick<ChainTime, 'slotsPerEpoch'>
 
-const epochSeconds = (time: EpochTime): number => time.slotSeconds * time.slotsPerEpoch
+export const epochSeconds = (time: Pick<ChainTime, 'slotSeconds' | 'slotsPerEpoch'>): number =>
+  time.slotSeconds * time.slotsPerEpoch
 
 export const hourOf = (time: ChainTime, epoch: Epoch): ChainHour => Math.floor(epoch / time.epochsPerHour) as ChainHour
 
@@ -42,10 +44,27 @@ export const epochsOfHour = (time: ChainTime, hour: ChainHour): Epochs => ({
   until: ((hour + 1) * time.epochsPerHour) as Epoch,
 })
 
-export const firstSlotOf = (time: ChainTime, epoch: Epoch): Slot => (epoch * time.slotsPerEpoch) as Slot
+export const firstSlotOf = (time: Pick<ChainTime, 'slotsPerEpoch'>, epoch: number): Slot =>
+  (epoch * time.slotsPerEpoch) as Slot
+
+export const epochOfSlot = (time: Pick<ChainTime, 'slotsPerEpoch'>, slot: number): Epoch =>
+  Math.floor(slot / time.slotsPerEpoch) as Epoch
+
+export const slotStartMs = (time: SlotTime, slot: number): number => (time.genesisUnix + slot * time.slotSeconds) * 1000
 
 export const epochStartMs = (time: EpochTime, epoch: Epoch): number =>
   (time.genesisUnix + epoch * epochSeconds(time)) * 1000
+
+/** The slot at this time; negative before genesis. */
+export const slotAt = (time: SlotTime, atMs: number): Slot =>
+  Math.floor((atMs / 1000 - time.genesisUnix) / time.slotSeconds) as Slot
+
+/** The epoch at this time; negative before genesis. */
+export const epochAtTime = (time: EpochTime, atMs: number): Epoch => epochOfSlot(time, slotAt(time, atMs))
+
+/** The first epoch that ends at this time or later. */
+export const firstEpochEndingAt = (time: EpochTime, atMs: number): Epoch =>
+  Math.max(0, Math.ceil((atMs / 1000 - time.genesisUnix) / epochSeconds(time)) - 1) as Epoch
 
 /** The intersection; it is empty if `from` ≥ `until`. */
 export const overlap = (a: Epochs, b: Epochs): Epochs => ({

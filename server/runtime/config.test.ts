@@ -110,10 +110,11 @@ describe('precedence', () => {
   })
 
   test('a network may have any name of lower-case letters, digits and hyphens', async () => {
-    const text = 'validators: { networks: { devnet-7: { beacon: { urls: [http://a.test] } } } }\n'
-    const { settings } = await load(text)
-    const { beacon, watchPastDays } = settings.validators.networks['devnet-7'] ?? assert.fail()
+    const network = '{ beacon: { urls: [http://a.test] }, execution: { rpc: [http://b.test] }, watch: }'
+    const { settings } = await load(`validators: { networks: { devnet-7: ${network} } }\n`)
+    const { beacon, execution, watchPastDays } = settings.validators.networks['devnet-7'] ?? assert.fail()
     assert.deepEqual([beacon.urls, beacon.timeoutMs, watchPastDays], [['http://a.test'], 60_000, 7])
+    assert.deepEqual([execution.rpc[0]?.url, execution.rpc[0]?.batchMax], ['http://b.test', 50])
     assert.deepEqual(networksOf(settings), ['mainnet', 'hoodi', 'holesky', 'devnet-7'])
     const wrong = await problemsOf('validators: { networks: { Devnet: {} } }\n')
     assert.match(wrong.join(), /tetrad\.yaml:1:27 {2}validators\.networks\.Devnet is not a known name/)

@@ -201,9 +201,18 @@ function withoutTexts(value: unknown, node: JsonSchema): unknown {
   if (typeof value === 'string' && member !== undefined) return { [member]: value }
   if (Array.isArray(value) && node.items) return value.map((item) => withoutTexts(item, node.items as JsonSchema))
   if (!isObject(value)) return value
-  for (const [name, inner] of Object.entries(node.properties ?? {}))
-    if (value[name] !== undefined) value[name] = withoutTexts(value[name], inner)
+  for (const [name, inner] of membersOf(value, node)) value[name] = withoutTexts(value[name], inner)
   return value
+}
+
+/** Those that the value has, with their schemas. */
+function membersOf(value: object, { properties = {}, patternProperties = {} }: JsonSchema): [string, JsonSchema][] {
+  const patterns = Object.entries(patternProperties)
+  return Object.keys(value).flatMap((name): [string, JsonSchema][] => {
+    const own = Object.hasOwn(properties, name) ? properties[name] : undefined
+    const schema = own ?? patterns.find(([pattern]) => new RegExp(pattern).test(name))?.[1]
+    return schema ? [[name, schema]] : []
+  })
 }
 
 /** Does nothing if the file has a text or a list instead of a section. The schema reports that. */
@@ -219,7 +228,7 @@ function put(holder: unknown, [name = '', ...rest]: readonly string[], value: un
 /** A section whose lines are all commented out is null in YAML. It means the defaults. */
 function withoutNulls(value: unknown, node: JsonSchema): unknown {
   if (!isObject(value)) return value
-  for (const [name, member] of Object.entries(node.properties ?? {})) {
+  for (const [name, member] of membersOf(value, node)) {
     if (value[name] === null) delete value[name]
     else withoutNulls(value[name], member)
   }

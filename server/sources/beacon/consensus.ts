@@ -1,5 +1,6 @@
 // The constants of the consensus rules that differ between networks, as a node lists them in `/eth/v1/config/spec`.
 // Values that a node omits default to those of mainnet.
+import { epochOfSlot, firstSlotOf } from '#core/chain-time.ts'
 import { recordFrom } from '#core/record-from.ts'
 import { readDueTimes, refuseSlotSchedule, slotSecondsOf } from './slot-timing.ts'
 
@@ -179,8 +180,8 @@ export const isForkFrom = (fork: Fork, since: Fork): boolean => forks.indexOf(fo
 
 export const isFrom = (rules: ConsensusRules, fork: Fork, epoch: number): boolean => epoch >= rules.forkEpochs[fork]
 
-export const epochAt = (rules: ConsensusRules, slot: number): number => Math.floor(slot / rules.slotsPerEpoch)
-export const firstSlotAt = (rules: ConsensusRules, epoch: number): number => epoch * rules.slotsPerEpoch
+export const epochAt = (rules: ConsensusRules, slot: number): number => epochOfSlot(rules, slot)
+export const firstSlotAt = (rules: ConsensusRules, epoch: number): number => firstSlotOf(rules, epoch)
 
 /** The integer square root, rounded down. */
 export function isqrt(value: bigint): bigint {

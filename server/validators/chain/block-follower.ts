@@ -4,6 +4,7 @@
 // 2. If a node returns a block that is refused, every other node is asked for the block of that slot.
 // 3. If the chain process ends while it processes a block, other nodes are preferred to the one that has returned it.
 // 4. Blocks are requested by slot. If one does not follow from the known blocks, its ancestors are requested by root.
+import { slotAt } from '#core/chain-time.ts'
 import type { Clock } from '#runtime/clock.ts'
 import type { Block } from '#sources/beacon/block.ts'
 import { type Beacon, BeaconError, ContradictionError } from '#sources/beacon/client.ts'
@@ -178,7 +179,7 @@ export class BlockFollower {
     const parentSlot = parent?.slot ?? this.#anchor.slot
     const input: ProcessBlockInput = {
       ...{ bytes, root: block.root, signatures },
-      newestSlot: Math.floor((clock.now() / 1000 - identity.genesisUnix) / identity.slotSeconds) + 1,
+      newestSlot: slotAt(identity, clock.now()) + 1,
     }
     const timeoutMs = blockTimeoutMs(epochAt(rules, block.slot) - epochAt(rules, parentSlot))
     const stateRoot = `0x${Buffer.from(bytes.subarray(stateRootAt, stateRootAt + 32)).toString('hex')}`

@@ -7,7 +7,7 @@
 // 3. Old entries are deleted together with their coverage.
 
 import type { Network } from '#api/contract/wire/validators.ts'
-import { type ChainDay, type ChainTime, chainDays, type Epochs } from '#core/chain-time.ts'
+import { type ChainDay, type ChainTime, chainDays, type Epochs, firstSlotOf } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
 import { recordFrom } from '#core/record-from.ts'
 import { addCoverage, coverageOf, removeCoverageBefore } from '#storage/coverage.ts'
@@ -81,7 +81,7 @@ const reader = new ChunkReader(missedFields.length)
 const relative: Readonly<Partial<Record<MissedField, (row: MissedDuty, time: ChainTime, start: Start) => number>>> = {
   validator: (_row, _time, { validator }) => validator,
   epoch: (_row, _time, { epoch }) => epoch,
-  slot: (row, { slotsPerEpoch }) => row.epoch * slotsPerEpoch,
+  slot: (row, time) => firstSlotOf(time, row.epoch),
 }
 
 interface Start {

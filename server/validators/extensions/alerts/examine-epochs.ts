@@ -7,7 +7,7 @@
 // 4. Events that were sent before their epoch was final (examine-head.ts) are sent again, or withdrawn.
 
 import type { Network } from '#api/contract/wire/validators.ts'
-import { type ChainTime, type Epoch, epochsOfHour, hourOf } from '#core/chain-time.ts'
+import { type ChainTime, type Epoch, epochsOfHour, firstEpochEndingAt, hourOf } from '#core/chain-time.ts'
 import { holes, type Range, within } from '#core/ranges.ts'
 import { networkSettings } from '#runtime/settings/validators.ts'
 import type { WebhookSettings } from '#runtime/settings/webhooks.ts'
@@ -113,10 +113,6 @@ export async function examineEpochs(
 /** Missed attestations in a row are counted up to this number. */
 export const longestRow = (webhooks: readonly WebhookSettings[]): number =>
   Math.max(1, ...webhooks.map(({ minMissedInARow }) => minMissedInARow))
-
-/** The first epoch that ends at this time or later. */
-const firstEpochEndingAt = (time: ChainTime, atMs: number): number =>
-  Math.max(0, Math.ceil((atMs / 1000 - time.genesisUnix) / (time.slotSeconds * time.slotsPerEpoch)) - 1)
 
 /** The next known epochs, without a gap. */
 function epochsToExamine(known: readonly Range[], span: Range): Range | undefined {

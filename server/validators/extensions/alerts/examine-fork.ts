@@ -1,7 +1,7 @@
 // Announces the next fork of a network to webhooks: 14 days before it, and daily in the last three days. A fork that moves
 // is announced again. Nothing but the deliveries is stored: each has the epoch in which it became due, and is unique by it.
 import type { Network } from '#api/contract/wire/networks.ts'
-import { type Epoch, epochStartMs } from '#core/chain-time.ts'
+import { type Epoch, epochSeconds, epochStartMs } from '#core/chain-time.ts'
 import { networkSettings } from '#runtime/settings/validators.ts'
 import type { ScheduledFork } from '#sources/beacon/next-fork.ts'
 import type { ValidatorsContext } from '../../context.ts'
@@ -24,8 +24,7 @@ export async function examineFork(
   const days = fork && noticeDays.findLast((before) => nowMs >= fork.atMs - before * dayMs)
   if (!fork || days === undefined || nowMs >= fork.atMs) return false
   const time = networkSettings(settings, network)
-  const epochMs = time.slotSeconds * time.slotsPerEpoch * 1000
-  const epoch = Math.max(0, fork.epoch - Math.ceil((days * dayMs) / epochMs))
+  const epoch = Math.max(0, fork.epoch - Math.ceil((days * dayMs) / 1000 / epochSeconds(time)))
   const deliveries = settings.validators.webhooks
     .filter(({ events }) => events.includes('fork'))
     .map(({ id: webhook }): NewDelivery => {

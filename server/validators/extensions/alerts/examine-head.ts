@@ -7,6 +7,7 @@
 // 3. When the epoch is final, examine-epochs.ts sends the event again, or withdraws it.
 
 import type { Network } from '#api/contract/wire/validators.ts'
+import { type ChainTime, epochOfSlot } from '#core/chain-time.ts'
 import { networkSettings } from '#runtime/settings/validators.ts'
 import type { WebhookEvent } from '#runtime/settings/webhooks.ts'
 import type { ValidatorsContext } from '../../context.ts'
@@ -60,7 +61,7 @@ export async function examineHead(
   const missed = epochs
     .flatMap((provisional) => missedDutiesIn(provisional.missed))
     .filter(({ validator }) => watched.has(validator))
-  const newest = missedBlocksAfter(view, time.slotsPerEpoch).filter(({ validator }) => watched.has(validator))
+  const newest = missedBlocksAfter(view, time).filter(({ validator }) => watched.has(validator))
   const byEpoch = Map.groupBy([...before, ...missed, ...newest], ({ epoch }) => epoch)
   const source = { watched, byEpoch, longest }
   const open = await readOpenAlerts(ingest, network, webhooks)
@@ -82,7 +83,7 @@ export async function examineHead(
   const sent = await readHeadAlerts(ingest, network)
   const isKnown = ({ event, epoch }: HeadAlert) =>
     epochs.some((provisional) => provisional.epoch === epoch) ||
-    (event === 'block_missed' && isAtHead(view, time.slotsPerEpoch, epoch))
+    (event === 'block_missed' && isAtHead(view, time, epoch))
   const withdrawn = withdrawAlerts(sent.filter(isKnown), found, { webhooks, watched })
   const added = withoutSent(found, sent)
   const deliveries = [...added, ...withdrawn].map((alert) => toDelivery(context, network, alert, 'head'))
@@ -112,16 +113,16 @@ function withoutSent(found: readonly WebhookAlert[], sent: readonly HeadAlert[])
 }
 
 /** Whether the blocks of the epoch are known up to the head. */
-function isAtHead({ duties }: HeadView, slotsPerEpoch: number, epoch: number): boolean {
-  const headEpoch = duties && Math.floor(duties.headSlot / slotsPerEpoch)
+function isAtHead({ duties }: HeadView, time: ChainTime, epoch: number): boolean {
+  const headEpoch = duties && epochOfSlot(time, duties.headSlot)
   return headEpoch !== undefined && (epoch === headEpoch || epoch === headEpoch - 1)
 }
 
 /** Missed blocks of the epochs after the provisional ones. */
-function missedBlocksAfter({ epochs, duties }: HeadView, slotsPerEpoch: number): MissedDuty[] {
+function missedBlocksAfter({ epochs, duties }: HeadView, time: ChainTime): MissedDuty[] {
   const from = (epochs.at(-1)?.epoch ?? 0) + 1
   return [...(duties?.missedBlocks ?? [])]
-    .map(([slot, validator]) => ({ validator, epoch: Math.floor(slot / slotsPerEpoch), slot }))
+    .map(([slot, validator]) => ({ validator, epoch: epochOfSlot(time, slot), slot }))
     .filter(({ epoch }) => epoch >= from)
     .map((duty) => ({ ...emptyMissedDuty, ...duty, kind: missedKinds.indexOf('noBlock') }))
 }

@@ -1,6 +1,6 @@
 // When watched validators leave the queues of the chain: the epochs of activation and exit from the registry, and an
 // estimate for deposits that are not applied yet (behaviour/validators.md#alerts).
-import { type ChainTime, type Epoch, hourOf } from '#core/chain-time.ts'
+import { type ChainTime, epochAtTime, hourOf } from '#core/chain-time.ts'
 import type { Clock } from '#runtime/clock.ts'
 import type { EntityLabels, QueueName } from '#runtime/watched-metrics.ts'
 import type { Beacon } from '#sources/beacon/client.ts'
@@ -58,9 +58,7 @@ export function createDepositQueue(
   let appliedEpoch: number | undefined
   return async (signal) => {
     if (names.size === 0) return undefined
-    const { genesisUnix, slotSeconds, slotsPerEpoch } = time
-    const epoch = Math.floor((clock.now() / 1000 - genesisUnix) / (slotSeconds * slotsPerEpoch))
-    const hour = hourOf(time, epoch as Epoch)
+    const hour = hourOf(time, epochAtTime(time, clock.now()))
     // A failure is not repeated before the next hour: the list may be large.
     if (hour !== lastHour) appliedEpoch = await queryOrUndefined(beacon, request, signal)
     lastHour = hour

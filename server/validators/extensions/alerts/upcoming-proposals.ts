@@ -1,6 +1,6 @@
 // The blocks that watched validators have to propose in the current and the next epoch. It costs one request per epoch.
 // If the node does not answer, the figures are unknown until the next epoch.
-import type { ChainTime } from '#core/chain-time.ts'
+import { type ChainTime, epochOfSlot, firstSlotOf, slotAt } from '#core/chain-time.ts'
 import type { Clock } from '#runtime/clock.ts'
 import { type Beacon, BeaconError } from '#sources/beacon/client.ts'
 import type { ConsensusRules } from '#sources/beacon/consensus.ts'
@@ -19,9 +19,8 @@ export function createUpcomingProposals(beacon: Beacon, time: ChainTime, clock: 
   const proposersByEpoch = new Map<number, Int32Array | undefined>()
   let lastEpoch = -1
   return async (signal) => {
-    const { genesisUnix, slotSeconds, slotsPerEpoch } = time
-    const slot = Math.floor((clock.now() / 1000 - genesisUnix) / slotSeconds)
-    const epoch = Math.floor(slot / slotsPerEpoch)
+    const slot = slotAt(time, clock.now())
+    const epoch = epochOfSlot(time, slot)
     if (epoch !== lastEpoch) {
       // Forgets past epochs, and asks again for those that the node did not answer.
       for (const [known, proposers] of proposersByEpoch) if (known < epoch || !proposers) proposersByEpoch.delete(known)
@@ -36,7 +35,7 @@ export function createUpcomingProposals(beacon: Beacon, time: ChainTime, clock: 
       const proposers = proposersByEpoch.get(wanted)
       if (!proposers) return undefined
       for (const [at, validator] of proposers.entries())
-        proposals.push({ slot: wanted * slotsPerEpoch + at, validator })
+        proposals.push({ slot: firstSlotOf(time, wanted) + at, validator })
     }
     return proposals.filter((proposal) => proposal.slot > slot)
   }

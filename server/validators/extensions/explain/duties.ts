@@ -2,7 +2,7 @@
 // (behaviour/validators.md#current-duties).
 import { extensions } from '#api/contract/extensions.ts'
 import type { CurrentAttestation, CurrentPayloadVote } from '#api/contract/wire/validators-duties.ts'
-import type { ChainTime } from '#core/chain-time.ts'
+import { type ChainTime, epochOfSlot, slotStartMs } from '#core/chain-time.ts'
 import { createHandler } from '#http/handler.ts'
 import type { PayloadStatus } from '#sources/beacon/events.ts'
 import type { ValidatorsContext } from '../../context.ts'
@@ -34,7 +34,7 @@ export const duties = createHandler(extensions['validators.duties'], async (inpu
     return { is: 'body', body, confidence: { coverage: 'none' } }
   }
   const time = chainTimeOf(context.settings, network)
-  const epoch = Math.floor(current.headSlot / time.slotsPerEpoch)
+  const epoch = epochOfSlot(time, current.headSlot)
   const payload = context.validators.headPayloads.get(network)
   const payloadStatus = payload?.root === current.headRoot ? payload.status : undefined
   const headPayload: PayloadStatus | 'unknown' = payloadStatus ?? 'unknown'
@@ -61,8 +61,8 @@ export const duties = createHandler(extensions['validators.duties'], async (inpu
   }
 })
 
-const timestampOf = ({ genesisUnix, slotSeconds }: ChainTime, slot: number, afterMs = 0): string =>
-  new Date((genesisUnix + slot * slotSeconds) * 1000 + afterMs).toISOString()
+const timestampOf = (time: ChainTime, slot: number, afterMs = 0): string =>
+  new Date(slotStartMs(time, slot) + afterMs).toISOString()
 
 const toPayloadVote = (
   time: ChainTime,

@@ -1,4 +1,5 @@
 // Extension: finds validators by index, key, pool, operator or address (behaviour/validators.md#find-validators).
+import { epochAtTime } from '#core/chain-time.ts'
 import { extensions } from '#api/contract/extensions.ts'
 import type { Parsed } from '#api/contract/kit.ts'
 import type { FoundValidator } from '#api/contract/wire/validators-find.ts'
@@ -43,8 +44,7 @@ function selectionOf(query: FindQuery): Selection | undefined {
 
 /** For networks without stored epochs. */
 function epochNow({ settings, clock }: ValidatorsContext, { network }: FindQuery): number {
-  const { genesisUnix, slotSeconds, slotsPerEpoch } = chainTimeOf(settings, network)
-  return Math.floor((clock.now() / 1000 - genesisUnix) / (slotSeconds * slotsPerEpoch)) + 1
+  return epochAtTime(chainTimeOf(settings, network), clock.now()) + 1
 }
 
 /** All pools, largest first, or the requested one. */

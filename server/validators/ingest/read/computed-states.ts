@@ -5,6 +5,7 @@
 //    a much later one, if there is a snapshot between the two.
 // 2. Blocks and epoch starts are kept for `aheadMax` epochs. If an epoch is not final by then, only the roots of later
 //    blocks are kept until it is. Then the blocks are processed a second time, up to the final one.
+import { slotAt } from '#core/chain-time.ts'
 import { errorMessage } from '#core/error-message.ts'
 import type { Clock } from '#runtime/clock.ts'
 import { withdrawalsFrom } from '#sources/beacon/block-ssz.ts'
@@ -238,8 +239,8 @@ export class ComputedStates {
     const { chain, process, clock } = this.#source
     const { rules, identity } = chain
     const next = epochAt(rules, this.blocks.tip.slot) + 1
-    const slotNow = Math.floor((clock.now() / 1000 - identity.genesisUnix) / identity.slotSeconds)
-    if (slotNow < firstSlotAt(rules, next) || next === rules.unknownFork?.epoch) return false
+    const hasEnded = slotAt(identity, clock.now()) >= firstSlotAt(rules, next)
+    if (!hasEnded || next === rules.unknownFork?.epoch) return false
     const id = this.blocks.epochStart(next)
     await process.call('advance', id)
     const start = await readEpochStart(process, id, rules, this.#starts.get(next - 1))

@@ -1,6 +1,8 @@
 // The health of a network's ingest, measured against the time of the chain. Used by /readyz, the coverage report and
 // the doctor (behaviour/validators.md#late-networks).
+
 import type { Network } from '#api/contract/wire/validators.ts'
+import { type Epoch, epochAtTime, epochSeconds, epochStartMs } from '#core/chain-time.ts'
 import { holes, type Range } from '#core/ranges.ts'
 import { isProgressing } from '#ingest/stream-progress.ts'
 import { type NetworkSettings, networkSettings } from '#runtime/settings/validators.ts'
@@ -58,9 +60,7 @@ export async function readNetworkHealth(
   const time = { ...networkSettings(settings, network), ...chain }
   const covered = await coveredEpochs(duties, network)
   const until = covered.at(-1)?.until
-  const epochSeconds = time.slotSeconds * time.slotsPerEpoch
-  const sinceGenesis = clock.now() / 1000 - time.genesisUnix
-  const currentEpoch = Math.floor(sinceGenesis / epochSeconds)
+  const currentEpoch = epochAtTime(time, clock.now())
   const behindEpochs = until === undefined ? undefined : currentEpoch - until
   const from = firstWanted(time.beacon, covered[0]?.from)
   const wanted = { from, until: until ?? from }
@@ -68,7 +68,7 @@ export async function readNetworkHealth(
   const since = run?.failingSinceMs ?? null
   const failingMs = since === null ? 0 : clock.monotonicMs() - since
   const refusal = run && refusalProblem(run, network)
-  const isUnreadable = failingMs > Math.max(failingMinMs, epochSeconds * 1000)
+  const isUnreadable = failingMs > Math.max(failingMinMs, epochSeconds(time) * 1000)
   const isFailing = refusal !== undefined || isUnreadable
   const windowsProblem = await describeWindowsMismatch(duties, network, time)
   // The first epoch to store may not be final yet. That is no problem while the node responds.
@@ -86,7 +86,7 @@ export async function readNetworkHealth(
     fillingEpochs: run?.fillingEpochs ?? 0,
     doNodesDisagree: run?.failureKind === 'disagreement',
     behindEpochs,
-    ageSeconds: until === undefined ? undefined : Math.round(sinceGenesis - until * epochSeconds),
+    ageSeconds: until === undefined ? undefined : Math.round((clock.now() - epochStartMs(time, until as Epoch)) / 1000),
     isFresh,
     isYoung: chain !== undefined && until === undefined && !isFailing && currentEpoch <= behindMaxEpochs,
     isProgressing: !isFresh && isAdvancing && !isFailing && windowsProblem === undefined,
