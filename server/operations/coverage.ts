@@ -179,7 +179,7 @@ async function chainStreams(context: AppContext): Promise<Stream[]> {
     // A block that is left out is not being read, even if others are.
     const isCatchingUp =
       isProgressing(context, stream.name, position.read ?? 0) && !failed && problems.unreadable.size === 0
-    const isYoung = node !== undefined && covered.length === 0 && isAwaitingFinality(node)
+    const isYoung = node !== undefined && covered.length === 0 && (problems.isWaiting || isAwaitingFinality(node))
     if (!hasNode) streams.push({ ...stream, status: 'not syncing' })
     else if (isYoung && mode !== 'probe') streams.push({ ...stream, fresh: null, status: 'waiting' })
     else if (isStale) streams.push({ ...stream, status: 'stale' })

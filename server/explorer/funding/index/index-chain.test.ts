@@ -5,7 +5,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { fundedBy } from '#explorer/endpoints/funded-by.ts'
 import { type ChainNode, openNode, requireNode } from '#explorer/nodes.ts'
+import { coverageReport } from '#operations/coverage.ts'
 import { systemClock } from '#runtime/clock.ts'
+import type { AppContext } from '#server/context.ts'
 import { SimulatedChain } from '#simulator/evm/chain.ts'
 import { coverageOf } from '#storage/coverage.ts'
 import { openIngest } from '#storage/open.ts'
@@ -21,6 +23,7 @@ import { findFunding } from '../fundings.ts'
 import { coverLinkedRange } from './continuity.ts'
 import { findForgetStart, forgetFrom } from './forget.ts'
 import { catchUpIndex, type IndexProgress, repairIndex } from './index-chain.ts'
+import { getIndexProblems } from './problems.ts'
 import { chainFindings, followChain, reportIndexProblems, startChains } from './start-chains.ts'
 import { applyEvents } from './tail.ts'
 import { findUnfinalizedFunding, readUnfinalizedBlocks } from './unfinalized.ts'
@@ -565,6 +568,42 @@ describe('an index whose passes fail one after the other without storing a block
     await followChain({ ...at.real, clock: hurried, log }, at.node, stop.signal, () => {})
     await check()
   })
+})
+
+test('the index of a young chain waits, also for a thread that has not tested the nodes, and then begins', async () => {
+  await using at = await openIndexedChain()
+  const traces = { traces: ['trace_block'] } as const
+  at.simulated.capabilities = { ...traces, finalized: false }
+  const stop = new AbortController()
+  const written = Promise.withResolvers<void>()
+  let passes = 0
+  const sleep = (ms: number, signal?: AbortSignal) => {
+    passes += 1
+    return systemClock.sleep(Math.min(ms, 1), signal)
+  }
+  const clock = {
+    ...systemClock,
+    sleep: (ms: number, signal?: AbortSignal) => (ms > 86_400_000 ? systemClock.sleep(ms, signal) : sleep(ms, signal)),
+  }
+  const following = followChain(
+    { ...at.real, clock },
+    at.node,
+    stop.signal,
+    ({ is }) => is === 'written' && written.resolve(),
+  )
+  try {
+    await waitUntil(() => passes > 8)
+    // The nodes of the context have not been tested.
+    const [stream] = (await coverageReport(at.context as unknown as AppContext)).streams
+    assert.deepEqual([stream?.status, stream?.fresh], ['waiting', null])
+    assert.deepEqual(await reportIndexProblems(at.real), [])
+    at.simulated.capabilities = traces
+    await written.promise
+    assert.equal(getIndexProblems(at.real, '1').isWaiting, false)
+  } finally {
+    stop.abort()
+    await following
+  }
 })
 
 describe('an index that was stopped by a contradiction', () => {

@@ -22,6 +22,8 @@ const noProblems = () => ({
   isDisagreement: false,
   /** Nodes that were not compared with the others, and why; undefined: nothing was compared yet. */
   notCompared: undefined as readonly string[] | undefined,
+  /** The chain is young: it has no final block yet. No pass can succeed, and nothing is wrong. */
+  isWaiting: false,
   /** Passes in a row that failed since a block was stored, with the last error. */
   failed: undefined as
     | { readonly passes: number; readonly reason: string; readonly range: Range | undefined }

@@ -3,7 +3,7 @@
 
 import { errorMessage } from '#core/error-message.ts'
 import type { ExplorerContext } from '#explorer/context.ts'
-import { type ChainNode, findNode, nodeHealth } from '#explorer/nodes.ts'
+import { type ChainNode, findNode, isAwaitingFinality, nodeHealth } from '#explorer/nodes.ts'
 import type { Finding } from '#http/health.ts'
 import { logOutcome, poll } from '#ingest/poll.ts'
 import { recordStep, type StreamContext } from '#ingest/stream-progress.ts'
@@ -85,7 +85,7 @@ export function followChain(
   // The thread that handles requests gets a copy with each change of the map.
   const shareProblems = () => void context.explorer.indexProblems.set(chain, problems)
   const logAndReport = (progress: IndexProgress) => {
-    if (progress.is === 'written') problems.failed = undefined
+    if (progress.is === 'written') Object.assign(problems, { failed: undefined, isWaiting: false })
     shareProblems()
     logProgress(context, chain, progress)
     onProgress(progress)
@@ -106,7 +106,8 @@ export function followChain(
         // Another failure does not prove that the contradiction is resolved.
         if (isStopped) Object.assign(problems, { stopped: errorMessage(outcome.error), isDisagreement })
         else if (outcome.is === 'done') Object.assign(problems, { stopped: undefined, isDisagreement: false })
-        if (outcome.is === 'done') problems.failed = undefined
+        problems.isWaiting = outcome.is === 'failed' && isAwaitingFinality(node)
+        if (outcome.is === 'done' || problems.isWaiting) problems.failed = undefined
         else recordFailedPass(problems, errorMessage(outcome.error))
         shareProblems()
         onAttempt()
