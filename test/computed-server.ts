@@ -19,11 +19,14 @@ export interface ComputedServerOptions extends Partial<ComputedProcessorOptions>
 }
 
 /** A database. `open` starts a server with it. */
-export async function openComputedServer(urls: readonly string[]) {
+export async function openComputedServer(urls: readonly string[], fromEpoch = 0) {
   const context = await openContext()
   const clock = systemClock
   const open = async ({ watch = [], pastDays = computedPastDays, ...options }: ComputedServerOptions) => {
-    const network = { ...computedTime, watch, watchPastDays: pastDays, beacon: { urls, fromEpoch: 0 } }
+    const network = {
+      ...{ ...computedTime, states: 'computed', watch, watchPastDays: pastDays },
+      beacon: { urls, fromEpoch },
+    }
     const configured = settingsWith({ validators: { networks: { [computedNetwork]: network } } })
     const settings = await withChainTimes({ ...context, settings: configured, clock })
     const beacon = openBeacon({ network: computedNetwork, urls, timeoutMs: 10_000, clock, backoffMs: 1 })

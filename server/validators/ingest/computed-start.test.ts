@@ -47,6 +47,19 @@ test('epochs that are final much later have the same figures, although their blo
   assert.deepEqual(rows[1], rows[0])
 })
 
+test('without fromEpoch, the epochs after the one that is final at the start are stored as they become final', async () => {
+  await using node = await openMadeChainNode(chain)
+  node.states.set('genesis', await readFile(chain.stateFile))
+  await using folder = await states()
+  await using server = await openComputedServer([node.url], -1)
+  await using opened = await server.open({ folder: folder.path })
+  for (const finalized of [0, 1, 2, 3]) {
+    node.finalized = finalized
+    await opened.follower.catchUp(signal)
+  }
+  assert.deepEqual(await coveredEpochs(server.context.duties, computedNetwork), [{ from: 1, until: 2 }])
+})
+
 test('the state of a checkpoint is used if no node has one, as a file or from a server', async () => {
   await using node = await openMadeChainNode(chain)
   await using archive = await openMadeChainNode(chain)

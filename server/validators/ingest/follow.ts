@@ -56,6 +56,8 @@ export class Follower {
   #watchChanges = 0
   /** The last epoch that was skipped, so that it is logged once. */
   #skippedFrom: number | undefined
+  /** Where the first run begins. Nothing is stored until later epochs are final, and these do not move the start. */
+  #configuredStart: number | undefined
   /** Fills gaps, up to a limit. Returns whether there may be more that can be filled. */
   readonly fillGaps: FillGaps
 
@@ -198,7 +200,9 @@ export class Follower {
   /** The end of the coverage, or the start of the first run. A later `fromEpoch` leaves a gap. */
   async #startEpoch(finalizedEpoch: number): Promise<number> {
     const end = await coverageEnd(this.#source)
-    return end > 0 ? Math.max(end, this.#source.time.beacon.fromEpoch) : configuredStart(this.#source, finalizedEpoch)
+    if (end > 0) return Math.max(end, this.#source.time.beacon.fromEpoch)
+    this.#configuredStart ??= configuredStart(this.#source, finalizedEpoch)
+    return this.#configuredStart
   }
 
   async #write(batch: readonly BatchMember[]): Promise<void> {
