@@ -60,6 +60,19 @@ test('without fromEpoch, the epochs after the one that is final at the start are
   assert.deepEqual(await coveredEpochs(server.context.duties, computedNetwork), [{ from: 1, until: 2 }])
 })
 
+test('a preferred node that stands still does not hold the network back', async () => {
+  await using node = await openMadeChainNode(chain)
+  await using other = await openMadeChainNode(chain)
+  other.states.set('genesis', await readFile(chain.stateFile))
+  node.head = 10
+  other.finalized = 3
+  await using folder = await states()
+  await using server = await openComputedServer([node.url, other.url])
+  await using opened = await server.open({ folder: folder.path })
+  await opened.follower.catchUp(signal)
+  assert.deepEqual(await coveredEpochs(server.context.duties, computedNetwork), [{ from: 0, until: 2 }])
+})
+
 test('the state of a checkpoint is used if no node has one, as a file or from a server', async () => {
   await using node = await openMadeChainNode(chain)
   await using archive = await openMadeChainNode(chain)

@@ -1,8 +1,9 @@
 // Extension: finds validators by index, key, pool, operator or address (behaviour/validators.md#find-validators).
-import { epochAtTime } from '#core/chain-time.ts'
+
 import { extensions } from '#api/contract/extensions.ts'
 import type { Parsed } from '#api/contract/kit.ts'
 import type { FoundValidator } from '#api/contract/wire/validators-find.ts'
+import { epochAtTime } from '#core/chain-time.ts'
 import { createHandler } from '#http/handler.ts'
 import { validatorStatus } from '#shared/validator-status.ts'
 import type { StateReader } from '#storage/state.ts'

@@ -20,9 +20,9 @@ import type { Signatures } from '../../chain/messages.ts'
 import { Snapshots } from '../../chain/snapshots.ts'
 import { createBeaconQueries } from '../read/beacon-queries.ts'
 import { ComputedEpochs } from '../read/computed-epochs.ts'
-import { requestHead } from '../read/computed-states.ts'
 import { isStatesNotFound, type States } from '../read/epoch-source.ts'
 import type { ExecutionSource } from '../read/execution.ts'
+import { readFinalizedEpoch, readHeadSlot } from '../read/newest-of-nodes.ts'
 import { type EpochProcessor, epochsAhead } from './epoch-processor.ts'
 import { SegmentProcessor } from './segment-processor.ts'
 
@@ -192,12 +192,7 @@ export function createComputedProcessor(
       segments.setWatch(names)
       pastSegments.setWatch(names)
     },
-    async finalizedEpoch(signal) {
-      const { rules } = await beacon.chain(signal)
-      const epoch = await createBeaconQueries(beacon, rules, signal).finalizedEpoch('head')
-      if (epoch === undefined) throw new BeaconError('the node did not return the finalized epoch')
-      return epoch
-    },
+    finalizedEpoch: async (signal) => readFinalizedEpoch({ beacon, chain: await beacon.chain(signal), clock }, signal),
     async processSegment(request, signal) {
       // The epoch before the first one is processed without being stored.
       const first = Math.max(0, request.from - 1)
@@ -235,7 +230,7 @@ export function createComputedProcessor(
       }),
     async readPending(first, signal, work) {
       // Final epochs do not wait for this request.
-      const headSlot = await requestHead(beacon, await beacon.chain(signal), signal)
+      const headSlot = await readHeadSlot({ beacon, chain: await beacon.chain(signal), clock }, signal)
       return run(signal, async ({ head }) => {
         await head.states.beginBy(first)
         return work(await head.pendingUpTo(headSlot, first))

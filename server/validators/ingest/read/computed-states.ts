@@ -21,8 +21,8 @@ import { type CheckpointSource, headerAt, loadFirstState } from '../../chain/fir
 import type { Root, Signatures } from '../../chain/messages.ts'
 import type { Snapshots } from '../../chain/snapshots.ts'
 import { type BlockWithdrawals, noWithdrawals } from '../rules/deductions.ts'
-import { createBeaconQueries } from './beacon-queries.ts'
 import { NodesDisagreeError, StatesNotFoundError } from './epoch-source.ts'
+import { readHeadSlot } from './newest-of-nodes.ts'
 
 export interface ComputedStatesSource {
   readonly beacon: Beacon
@@ -171,7 +171,7 @@ export class ComputedStates {
       this.#signal.throwIfAborted()
       if (clock.monotonicMs() >= untilMs) return false
       if (this.blocks.isAtHead && (await this.#isFinalAfterHead(epoch))) return true
-      if (this.blocks.isAtHead) this.raiseHead(await requestHead(this.#source.beacon, chain, this.#signal))
+      if (this.blocks.isAtHead) this.raiseHead(await readHeadSlot(this.#source, this.#signal))
       const { tip, finalized } = this.blocks
       const { unknownFork } = chain.rules
       if (this.blocks.isAtHead && unknownFork && this.#headSlot >= this.#lastKnownSlot)
@@ -306,11 +306,4 @@ export class ComputedStates {
     const { rules } = this.#source.chain
     return rules.unknownFork ? firstSlotAt(rules, rules.unknownFork.epoch) - 1 : Number.POSITIVE_INFINITY
   }
-}
-
-/** The slot of the newest block. */
-export async function requestHead(beacon: Beacon, { rules }: Chain, signal: AbortSignal): Promise<number> {
-  const head = await createBeaconQueries(beacon, rules, signal).head()
-  if (!head) throw new BeaconError('the node did not return its newest block')
-  return head.slot
 }
