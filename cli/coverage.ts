@@ -107,6 +107,7 @@ function printStreams(streams: readonly ShownStream[]): void {
     if (status === 'stale' && group === 'markets' && ageSeconds === null)
       print(`${name}: nothing has been read yet. Start the server, or run: tetrad ingest markets`)
   for (const { name, logs } of streams) for (const line of logs ? describeLogs(logs) : []) print(`${name}: ${line}`)
+  for (const { name, step } of streams) if (step !== undefined) print(`${name}: ${step}`)
   for (const { name, missingPast } of streams)
     if (missingPast) {
       const { epochs, validators } = missingPast

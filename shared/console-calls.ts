@@ -186,6 +186,8 @@ export interface StreamView {
     readonly at: string
     readonly supported: boolean
   }
+  /** Of a network: what takes long at present, such as the download of the first state. */
+  readonly step?: string
   /** The last errors of its nodes, source or feed, and what is wrong with its data; only for operators. */
   readonly problem?: string
   /** Only in the overview, if this process reads the stream. */

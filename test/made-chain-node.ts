@@ -18,6 +18,8 @@ export interface MadeChainNode extends AsyncDisposable {
   finalized: number
   /** States by id (slot or root) that it returns. */
   readonly states: Map<string, Uint8Array>
+  /** States are returned after it. */
+  holdStates: Promise<void> | undefined
   /** Changes the bytes of a block before they are sent. Undefined: it does not return it. */
   alter: (slot: number, bytes: Uint8Array) => Uint8Array | undefined
 }
@@ -40,6 +42,7 @@ export async function openMadeChainNode(chain: OpenedChain): Promise<MadeChainNo
     head: Math.max(...chain.slots),
     finalized: 0,
     states: new Map<string, Uint8Array>(),
+    holdStates: undefined as Promise<void> | undefined,
     alter: (_: number, bytes: Uint8Array): Uint8Array | undefined => bytes,
   }
   const hex = (bytes: Uint8Array) => `0x${Buffer.from(bytes).toString('hex')}`
@@ -100,9 +103,10 @@ export async function openMadeChainNode(chain: OpenedChain): Promise<MadeChainNo
     return undefined
   }
 
-  const server = createServer((request, response) => {
+  const server = createServer(async (request, response) => {
     const path = request.url ?? ''
     node.requests.push(`${request.method} ${path}`)
+    if (node.holdStates && path.includes('/debug/beacon/states/')) await node.holdStates
     const found = answer(path)
     const send = (body: Uint8Array) => {
       node.sentBytes += body.length

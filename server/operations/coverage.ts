@@ -233,6 +233,7 @@ async function networkStreams(context: AppContext): Promise<Stream[]> {
       // Unless `fromEpoch` is set, epochs before the first stored one are no gap, but may still be read.
       gapless: position.gapsCount === 0 && covered.length > 0 && health.fillingEpochs === 0,
       fresh: isFollowed ? health.isFresh : null,
+      ...(health.step !== undefined && { step: health.step }),
       ...(health.doNodesDisagree && { nodes: 'disagree' as const }),
       ...describeNextFork(context.validators.ingestStatuses.get(network)?.nextFork),
       ...joinProblems([context.validators.ingestStatuses.get(network)?.lastError]),

@@ -75,6 +75,10 @@ test('a large network without the native library fails; the first state of a sin
   const [missing] = await findingsOf({ beacon: { urls } }, false)
   assert.match(`${missing}`, /^fail,install @chainsafe\/lodestar-z, or set .*hoodi\.engine: typescript \(about 2330 MB/)
   assert.deepEqual(await findingsOf({ beacon: { urls } }, true), [['ok', undefined]])
+  const unsigned = { beacon: { urls: [...urls, 'http://other.test'] }, verifySignatures: false }
+  assert.deepEqual(await findingsOf(unsigned, true), [
+    ['warn', 'when it has caught up, set validators.networks.hoodi.verifySignatures: true'],
+  ])
   const checkpointRoot = `0x${'11'.repeat(32)}`
   assert.deepEqual(await findingsOf({ beacon: { urls }, engine: 'typescript', checkpointRoot }, false), [])
   assert.deepEqual(await findingsOf({ beacon: { urls: [...urls, 'http://other.test'] } }, true), [])

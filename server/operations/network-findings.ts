@@ -51,7 +51,7 @@ export async function stateFindings(
   network: Network,
   isInstalled = isNativeInstalled(),
 ): Promise<DoctorFinding[]> {
-  const { states, engine, beacon, checkpointRoot } = networkSettings(settings, network)
+  const { states, engine, beacon, checkpointRoot, verifySignatures } = networkSettings(settings, network)
   if (states !== 'computed' || beacon.urls.length === 0) return []
   const name = `states of ${network}`
   const findings: DoctorFinding[] = []
@@ -67,5 +67,10 @@ export async function stateFindings(
   }
   if (beacon.urls.length === 1 && checkpointRoot === '')
     findings.push(okFinding(name, 'its first state is that of one node, which is trusted for it'))
+  if (!verifySignatures) {
+    const message = 'signatures are not verified: its nodes are trusted that blocks and votes are signed'
+    const todo = `when it has caught up, set validators.networks.${network}.verifySignatures: true`
+    findings.push(warnFinding(name, message, todo))
+  }
   return findings
 }

@@ -55,7 +55,8 @@ export function Stream({ stream }: StreamProps) {
 }
 
 function StreamProgress({ stream }: StreamProps) {
-  const sentences = [coverageText(stream), rateText(stream), ageText(stream), forkText(stream)].filter(
+  const step = stream.step === undefined ? '' : `Now: ${stream.step}.`
+  const sentences = [coverageText(stream), step, rateText(stream), ageText(stream), forkText(stream)].filter(
     (text) => text !== '',
   )
   return (

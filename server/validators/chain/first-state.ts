@@ -35,7 +35,11 @@ export interface FirstStateSource {
   readonly process: ChainCaller
   readonly snapshots: Snapshots
   readonly checkpoint: CheckpointSource | undefined
+  /** Called when it begins with something that may take minutes. */
+  readonly onStep?: ((step: FirstStateStep) => void) | undefined
 }
+
+export type FirstStateStep = 'loading a snapshot' | 'downloading the first state' | 'loading the first state'
 
 /** Loads a state at or before the start of an epoch. Undefined: there is no snapshot, and no node has the state. */
 export async function loadFirstState(
@@ -43,9 +47,11 @@ export async function loadFirstState(
   epoch: number,
   signal: AbortSignal,
 ): Promise<LoadedState | undefined> {
-  const { beacon, rules, process, snapshots, checkpoint } = source
+  const { beacon, rules, process, snapshots, checkpoint, onStep } = source
+  onStep?.('loading a snapshot')
   const loaded = await snapshots.load(process, epoch)
   if (loaded) return loaded
+  onStep?.('downloading the first state')
   const slot = firstSlotAt(rules, epoch)
   const stateRoot = await findStateRoot(beacon, rules, slot, signal)
   // Nodes differ in which state they return for an empty slot, so the root is preferred.
@@ -58,11 +64,13 @@ export async function loadFirstState(
 }
 
 async function load(
-  { beacon, process, snapshots }: FirstStateSource,
+  { beacon, process, snapshots, onStep }: FirstStateSource,
   bytes: Uint8Array,
   expected: { readonly stateRoot: Root | undefined; readonly blockRoot: Root | undefined },
   signal: AbortSignal,
 ): Promise<LoadedState> {
+  // Decodes the keys of all validators, and computes the root.
+  onStep?.('loading the first state')
   const file = await snapshots.fileFor('first')
   try {
     await writeFile(file, bytes)

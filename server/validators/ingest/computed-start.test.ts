@@ -5,11 +5,18 @@ import { copyFile, mkdtempDisposable, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { computedNetwork, openComputedServer } from '#test/computed-server.ts'
+import { coverageReport } from '#operations/coverage.ts'
+import { systemClock } from '#runtime/clock.ts'
+import type { AppContext } from '#server/context.ts'
+import { computedNetwork, computedTime, openComputedServer } from '#test/computed-server.ts'
+import { openContext } from '#test/context.ts'
 import { makeChain, type OpenedChain } from '#test/made-chain.ts'
 import { openMadeChainNode } from '#test/made-chain-node.ts'
 import { storedRows } from '#test/stored-duties.ts'
+import { waitUntil } from '#test/wait-until.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
+import { withChainTimes } from './read/chain-identity.ts'
+import { beaconFindings, startBeacon } from './start.ts'
 
 const { signal } = new AbortController()
 const slotsPerEpoch = 8
@@ -148,4 +155,44 @@ test('an unknown fork stops ingest before it, and the error names it, although a
     )
   const [covered] = await coveredEpochs(server.context.duties, computedNetwork)
   assert(covered && covered.until > 0 && covered.until <= fork - 4, JSON.stringify(covered))
+})
+
+test('every step of a first start is logged, and in /readyz', async () => {
+  await using node = await openMadeChainNode(chain)
+  node.states.set('genesis', await readFile(chain.stateFile))
+  node.finalized = 2
+  const { promise, resolve } = Promise.withResolvers<void>()
+  node.holdStates = promise
+  await using plain = await openContext({
+    validators: {
+      networks: {
+        [computedNetwork]: {
+          states: 'computed',
+          ...computedTime,
+          beacon: { urls: [node.url], fromEpoch: 0, everyMs: 100 },
+        },
+      },
+    },
+  })
+  const settings = await withChainTimes({ ...plain, clock: systemClock })
+  const logged: string[] = []
+  const log = { ...plain.log, info: (_: object, message: string) => void logged.push(message) } as typeof plain.log
+  const context = { ...plain, settings, log, clock: systemClock }
+  const stop = new AbortController()
+  await using folder = await states()
+  const running = startBeacon(context, stop.signal, () => {}, folder.path)
+  try {
+    const shows = async (expected: RegExp) => expected.test((await beaconFindings(context))[0]?.message ?? '')
+    await waitUntil(() => shows(/^(catching up, )?no epoch stored yet; downloading the first state$/))
+    assert.equal(logged[0], 'downloading the first state')
+    const { streams } = await coverageReport(context as unknown as AppContext)
+    assert.equal(streams.find(({ name }) => name === `network ${computedNetwork}`)?.step, 'downloading the first state')
+    resolve()
+    await waitUntil(() => logged.includes('epochs stored'))
+    await waitUntil(async () => !(await shows(/the first state/)))
+  } finally {
+    resolve()
+    stop.abort()
+    await running
+  }
 })

@@ -32,6 +32,8 @@ const attemptMs = 7 * 86_400_000
 const backoffMaxMs = 60_000
 /** Events of a node start at most one poll in this time. */
 const wakeEveryMs = 1000
+/** How often it is looked up what takes long. */
+const stepEveryMs = 1000
 
 export const followedNetworks = (context: Pick<ValidatorsContext, 'settings'>): Network[] =>
   context.settings.groups.validators.enabled
@@ -100,6 +102,15 @@ async function followNetwork(
   })
   const fillPast = createFillPastSchedule(context, follower, () => recordStep(context, networkStream(network)))
   let updating: Promise<void> | undefined
+  let logged: string | undefined
+  const reportStep = async (): Promise<void> => {
+    const step = await processor.step()
+    if (!run.recordComputing(step)) return
+    recordStep(context, networkStream(network))
+    if (step && step.name !== logged) context.log.info({ network, ...step }, step.name)
+    logged = step?.name
+  }
+  const stopReporting = context.clock.every(stepEveryMs, () => void reportStep().catch(() => {}))
   const polling = poll(
     context,
     {
@@ -139,6 +150,7 @@ async function followNetwork(
   const listening = wakeOnEvents(context, network, run, signal)
   // Another server may ingest from now on: this one must not report an outdated status.
   await Promise.all([polling, listening]).finally(async () => {
+    stopReporting()
     await updating?.catch(() => {})
     provisional.clear()
     context.validators.headPayloads.delete(network)
@@ -215,7 +227,8 @@ export async function beaconFindings(context: ValidatorsContext): Promise<Findin
       const missing = describeMissing(health)
       const gaps = missing === undefined ? '' : `; ${missing}: ${missingTodo(network)}`
       const filling = `; ${health.fillingEpochs} earlier epochs are still being read`
-      const message = `${isProgressing && !isYoung ? `catching up, ${position}` : position}${problem ? `; ${problem.message}` : ''}${doubt}${health.fillingEpochs > 0 ? filling : gaps}`
+      const step = health.step === undefined ? '' : `; ${health.step}`
+      const message = `${isProgressing && !isYoung ? `catching up, ${position}` : position}${step}${problem ? `; ${problem.message}` : ''}${doubt}${health.fillingEpochs > 0 ? filling : gaps}`
       return { name: `beacon ${network}`, ok: isFresh || isProgressing || isYoung, message }
     }),
   )

@@ -222,6 +222,7 @@ export function createComputedProcessor(
         pastUsedMs = clock.monotonicMs()
         return past.states.requireFinal(until + 1, untilMs)
       }),
+    step: async () => opened?.head.states.step,
     firstReadable: (epochs, signal) => run(signal, (now) => findFirstReadable(now, epochs, signal)),
     readFinal: (first, signal, work) =>
       run(signal, async ({ head }) => {

@@ -9,6 +9,7 @@ import type { Range } from '#core/ranges.ts'
 import { type Beacon, BeaconError } from '#sources/beacon/client.ts'
 import type { Chain } from '#sources/beacon/endpoint.ts'
 import { createBeaconQueries } from '../read/beacon-queries.ts'
+import type { ComputingStep } from '../read/computed-states.ts'
 import type { ExecutionSource } from '../read/execution.ts'
 import { NodeStates } from '../read/node-states.ts'
 import type { ProcessedSegment, SegmentRequest } from './processed-segment.ts'
@@ -31,6 +32,8 @@ export interface EpochProcessor {
   preparePast(epochs: Range, signal: AbortSignal): Promise<boolean>
   /** The first epoch of a range that can be processed. Undefined: none. */
   firstReadable(epochs: Range, signal: AbortSignal): Promise<number | undefined>
+  /** What takes long at present, for the operator. Undefined: nothing. */
+  step(): Promise<ComputingStep | undefined>
   /** Replaces the watch list, for the segments after this call. */
   setWatch(names: readonly string[]): Promise<void>
 }
@@ -56,6 +59,7 @@ export function createEpochProcessor(
     prepareHead: async () => {},
     preparePast: async () => true,
     firstReadable: async ({ from }) => from,
+    step: async () => undefined,
     setWatch: async (names) => segments.setWatch(names),
     chain: (signal) => beacon.chain(signal),
     async finalizedEpoch(signal) {

@@ -17,7 +17,7 @@ import { View } from '#sources/beacon/ssz.ts'
 import { BlockFollower, type KnownBlock } from '../../chain/block-follower.ts'
 import { type ChainCaller, ChainProcessError } from '../../chain/chain-process.ts'
 import { type EpochStart, readEpochStart } from '../../chain/epoch-start.ts'
-import { type CheckpointSource, headerAt, loadFirstState } from '../../chain/first-state.ts'
+import { type CheckpointSource, type FirstStateStep, headerAt, loadFirstState } from '../../chain/first-state.ts'
 import type { Root, Signatures } from '../../chain/messages.ts'
 import type { Snapshots } from '../../chain/snapshots.ts'
 import { type BlockWithdrawals, noWithdrawals } from '../rules/deductions.ts'
@@ -37,6 +37,14 @@ export interface ComputedStatesSource {
   readonly aheadMax?: number | undefined
   /** Epochs between two snapshots. Undefined: none are saved. */
   readonly snapshotEvery: number | undefined
+}
+
+/** What takes long when a server starts, or continues after an interruption. */
+export interface ComputingStep {
+  readonly name: FirstStateStep | 'computing states'
+  /** Of `computing states`: the newest computed slot, and the slot that is the goal. */
+  readonly slot?: number
+  readonly until?: number
 }
 
 const aheadMaxDefault = 24
@@ -60,6 +68,8 @@ export class ComputedStates {
   /** After that: the roots of the blocks up to a final one. */
   #final: { readonly epoch: number; readonly roots: ReadonlySet<Root> } | undefined
 
+  #step: ComputingStep | undefined
+
   /** The last final block that all nodes have. */
   #agreed: Root | undefined
 
@@ -70,6 +80,12 @@ export class ComputedStates {
 
   setSignal(signal: AbortSignal): void {
     this.#signal = signal
+  }
+
+  /** Undefined: nothing that takes long. */
+  get step(): ComputingStep | undefined {
+    if (this.#step || !this.#blocks || this.#blocks.isAtHead) return this.#step
+    return { name: 'computing states', slot: this.#blocks.tip.slot, until: this.#headSlot }
   }
 
   get blocks(): BlockFollower {
@@ -119,7 +135,13 @@ export class ComputedStates {
 
   async #load(epoch: number): Promise<void> {
     const { beacon, chain, process, clock, signatures } = this.#source
-    const loaded = await loadFirstState({ ...this.#source, rules: chain.rules }, epoch, this.#signal)
+    const onStep = (name: FirstStateStep) => {
+      this.#step = { name }
+    }
+    const source = { ...this.#source, rules: chain.rules, onStep }
+    const loaded = await loadFirstState(source, epoch, this.#signal).finally(() => {
+      this.#step = undefined
+    })
     if (!loaded) throw new StatesNotFoundError(`no snapshot and no node has a state at the start of epoch ${epoch}`)
     this.startAgain()
     this.#blocks = new BlockFollower({ beacon, chain, process, clock, signatures }, loaded.block, loaded.finalized)

@@ -9,6 +9,7 @@ import { type NetworkSettings, networkSettings } from '#runtime/settings/validat
 import type { ValidatorsContext } from '../../context.ts'
 import { coveredEpochs } from '../../duties/coverage.ts'
 import { describeWindowsMismatch, storedChain } from '../../duties/networks.ts'
+import type { ComputingStep } from '../read/computed-states.ts'
 import type { IngestStatus } from './ingest-status.ts'
 
 /** The name of the network's stream in reports. */
@@ -34,6 +35,8 @@ export interface NetworkHealth {
   readonly isProgressing: boolean
   /** No epoch of the chain can be stored yet, because none is final. */
   readonly isYoung: boolean
+  /** What takes long at present, such as `downloading the first state`. */
+  readonly step: string | undefined
   /** Two nodes return different final blocks. */
   readonly doNodesDisagree: boolean
   /** What prevents ingest, and what the operator can do. */
@@ -84,6 +87,7 @@ export async function readNetworkHealth(
     target: findTarget(time.beacon, { until, currentEpoch, isUpToDate }),
     missing: holes(covered, wanted),
     fillingEpochs: run?.fillingEpochs ?? 0,
+    step: run?.step && describeStep(run.step),
     doNodesDisagree: run?.failureKind === 'disagreement',
     behindEpochs,
     ageSeconds: until === undefined ? undefined : Math.round((clock.now() - epochStartMs(time, until as Epoch)) / 1000),
@@ -114,6 +118,9 @@ function findTarget(
   // The clock is wrong if stored epochs are ahead of it.
   return final < Math.max(until ?? 0, fromEpoch) ? undefined : final
 }
+
+const describeStep = ({ name, slot, until }: ComputingStep): string =>
+  slot === undefined ? name : `${name}, slot ${slot} of ${until}`
 
 const windowsTodo = 'correct the setting and restart; until then the network is disabled'
 

@@ -7,6 +7,7 @@ import { WakeSignal } from '#ingest/poll.ts'
 import type { ScheduledFork } from '#sources/beacon/next-fork.ts'
 import type { ValidatorsContext } from '../../context.ts'
 import { readMissingPast } from '../past/fill-past.ts'
+import type { ComputingStep } from '../read/computed-states.ts'
 import { explainUnrepairable } from '../repair/explain-unrepairable.ts'
 import type { Repaired } from '../repair/repair-epochs.ts'
 import type { IngestProgress } from './ingest-progress.ts'
@@ -33,6 +34,8 @@ export interface IngestStatus extends IngestProgress {
   readonly failureKind: FailureKind | null
   /** When polls started to fail (monotonic clock), without an epoch stored since; null: the last poll succeeded. */
   readonly failingSinceMs: number | null
+  /** What takes long at present, such as the download of the first state. Undefined: nothing. */
+  readonly step?: ComputingStep
   /** Missing epochs that are being read or will be read next, and are not stored yet; 0: none. */
   readonly fillingEpochs: number
   /** Epochs that are still to be read for validators that were added to the watch list. */
@@ -119,6 +122,14 @@ function createIngestRun(network: Network, onStatus: (status: IngestStatus) => v
       const { nextFork: before, ...others } = status
       if (before?.epoch === nextFork?.epoch && before?.name === nextFork?.name) return
       setStatus({ ...others, ...(nextFork && { nextFork }) })
+    },
+
+    /** Returns whether it differs from the last one. */
+    recordComputing(step: ComputingStep | undefined): boolean {
+      const { step: before, ...others } = status
+      if (before?.name === step?.name && before?.slot === step?.slot) return false
+      setStatus({ ...others, ...(step && { step }) })
+      return true
     },
 
     /** Call it with the number of epochs that are left, and with 0 at the end. */

@@ -118,6 +118,7 @@ export function openEpochProcessors(starts: readonly EpochProcessorStart[]): Epo
       prepareHead: (next, finalizedEpoch, signal) => run('prepareHead', signal, next, finalizedEpoch),
       preparePast: (epochs, signal) => run('preparePast', signal, epochs),
       firstReadable: (epochs, signal) => run('firstReadable', signal, epochs),
+      step: () => run('step', undefined),
       setWatch: (names) => {
         const at = current.findIndex((start) => start.network === network)
         current[at] = withWatch(current[at] as EpochProcessorStart, names)
