@@ -19,7 +19,7 @@ const epochsUntil = 17
 const headSlot = 160
 const granularities = ['day', 'week', 'month', 'quarter', 'year', 'all'] as const
 const pollMs = 50
-const pollsMax = 1200
+const pollsMax = 6000
 
 type Meddle = NonNullable<ReplayOptions['meddle']>
 

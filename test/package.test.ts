@@ -448,7 +448,7 @@ describe('the container image', () => {
       await callEndpoints(url, key)
       await runCommands(
         ['doctor', '--offline', '--sample', '1'],
-        ['coverage'],
+        ['keys', 'list'],
         ['backup', join(data, 'copy')],
         ['conformance', '--base-url', url, '--key', key, '--only', 'markets'],
       )
