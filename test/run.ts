@@ -4,7 +4,7 @@
 //   npm test -- server/fx/pricing/*.test.ts   these files
 //   npm test -- --group databases       one group: see test/groups.ts
 //   npm test -- --seed 42               the seeds of an earlier run
-//   npm run test:long                   all seeds, and the tests that take minutes
+//   npm run test:long                   all seeds, and the tests that take minutes, with real nodes first
 import { type ChildProcess, fork, type SpawnOptions, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs'
@@ -67,6 +67,8 @@ async function runAll(): Promise<Result[]> {
   const batches = [...batchesOf(chosenFiles), ...repeated]
   const work = makeTemporaryFolder()
   try {
+    // Alone, because its chain has slots of two seconds.
+    const nodes = await runTasks(options.long && isComplete && !options.group ? [nodesTask] : [])
     const checks = runTasks(chosen.has('checks') && isComplete ? checkTasks() : [])
     if (isComplete && batches.length > 0) await prepare(work)
     process.stdout.write(`\n▸ ${files.length} test files in ${batches.length} processes, seed ${seed}\n`)
@@ -78,7 +80,7 @@ async function runAll(): Promise<Result[]> {
       const [second] = batch ? await runTasks([testTask(batch, work, `repeated-${batches.indexOf(batch)}`)]) : []
       if (second) tested.splice(tested.indexOf(first), 1, withFirstFailures(first, second))
     }
-    return [...(await checks), ...tested].flatMap(({ results }) => results)
+    return [...nodes, ...(await checks), ...tested].flatMap(({ results }) => results)
   } finally {
     await endDemo()
     rmSync(work, { recursive: true, force: true })
@@ -200,15 +202,32 @@ const checkTasks = (): Task[] => [
 
 const checkTask = (name: string, program: string, args: readonly string[]): Task => ({
   name,
-  async run() {
-    const { code, output, cpuMs } = await capture(bin(program), args, { env: compilerEnv })
-    const result: Result =
-      code === 0
-        ? { file: 'checks', name, outcome: 'passed', cpuMs }
-        : { file: 'checks', name, outcome: 'failed', cpuMs, reason: output }
-    return { results: [result], cpuMs }
-  },
+  run: () => runCheck(name, bin(program), args, { env: compilerEnv }),
 })
+
+const nodesTask: Task = {
+  name: 'Real nodes (test/nodes)',
+  async run() {
+    const file = join(import.meta.dirname, 'nodes', 'run.ts')
+    return runCheck('Real nodes', process.execPath, [file], {}, (output) => process.stdout.write(output))
+  },
+}
+
+async function runCheck(
+  name: string,
+  program: string,
+  args: readonly string[],
+  more: SpawnOptions,
+  show: (output: string) => void = () => {},
+): Promise<TaskResult> {
+  const { code, output, cpuMs } = await capture(program, args, more)
+  show(output)
+  const result: Result =
+    code === 0
+      ? { file: 'checks', name, outcome: 'passed', cpuMs }
+      : { file: 'checks', name, outcome: 'failed', cpuMs, reason: output }
+  return { results: [result], cpuMs }
+}
 
 function testTask({ name, files, client, isOnNode24 }: Batch, work: string, folder: string): Task {
   return {
