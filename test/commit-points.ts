@@ -13,7 +13,8 @@ export function atCommits(stores: Stores, onPoint: (point: CommitPoint) => void)
   return { ...stores, state, ingest, duties: withPoints(stores.duties, onPoint) }
 }
 
-function withPoints<S extends object>(store: S, onPoint: (point: CommitPoint) => void): S {
+/** One store. */
+export function withPoints<S extends object>(store: S, onPoint: (point: CommitPoint) => void): S {
   return new Proxy(store, {
     get(target, name) {
       const member: unknown = Reflect.get(target, name, target)
