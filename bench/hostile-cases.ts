@@ -76,6 +76,20 @@ function expensiveCases(world: GrownWorld): Readonly<Record<AnyId, readonly Expe
     })),
     'fx.receiptKey': get(`${fx}/receipt-key`),
     'fx.setRate': [{ path: `${fx}/rates`, body: { pair: 'EUR/USD', rate: '1.1' } }],
+    // The signature is refused.
+    'fx.createTrade': ['11'.repeat(65), '11'.repeat(16_000)].map((signature) => ({
+      path: `${fx}/trades`,
+      body: { quoteId: world.quoteId, address: `0x${'11'.repeat(20)}`, signature: `0x${signature}` },
+    })),
+    'fx.trades': get(`${fx}/trades?limit=100`),
+    'fx.trade': get(`${fx}/trades/${world.quoteId}`),
+    'fx.tradePermit': get(`${fx}/trades/${world.quoteId}/permit`),
+    'fx.reportTrade': [
+      {
+        path: `${fx}/trades/${world.quoteId}/report`,
+        body: { status: 'settled', settlementTransactionHash: `0x${'11'.repeat(32)}` },
+      },
+    ],
     'fx.rateHistory': get(`${fx}/rates/history?base=EUR&quote=USD&hours=168`),
     'validators.aggregateEffectiveness': ofGrown(
       `${ratings}?indices=${numbers(10_000)}&groupBy=validator&size=1000`,

@@ -21,12 +21,12 @@ interface ExportOptions extends CommonOptions {
   readonly out?: string
 }
 
-const datasets: readonly DatasetName[] = ['duties', 'fundings', 'labels', 'markets', 'quotes']
+const datasets: readonly DatasetName[] = ['duties', 'fundings', 'labels', 'markets', 'quotes', 'trades']
 const formats: readonly ExportFormat[] = ['parquet', 'csv', 'ndjson']
 const standardOutput = '-'
 
 const examples = `
---from and --until select duties by UTC day, fundings by block time, quotes by creation, and labels and
+--from and --until select duties by UTC day, fundings by block time, quotes and trades by creation, and labels and
 markets by their last change.
 
 Examples:
@@ -95,7 +95,7 @@ async function writeDataset(
     const dataset =
       name === 'duties'
         ? cleanup.use(await openStoredDuties(options, range))
-        : openTable(name, name === 'quotes' ? state : ingest, range)
+        : openTable(name, name === 'quotes' || name === 'trades' ? state : ingest, range)
     // On a terminal, the progress would be between the rows.
     const isQuiet = options.json === true || (out === standardOutput && process.stdout.isTTY)
     const progress = openProgress(isQuiet, dataset.unit)

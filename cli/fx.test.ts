@@ -8,6 +8,7 @@ import { parseJson } from '#api/contract/json.ts'
 import type { Quote } from '#api/contract/wire/fx.ts'
 import { createFxCaches } from '#fx/context.ts'
 import { createQuote } from '#fx/endpoints/create-quote.ts'
+import { acceptQuote } from '#fx/extensions/trades/trade-store.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { silentLog } from '#runtime/log.ts'
 import { ProvenTime } from '#runtime/proven-time.ts'
@@ -193,3 +194,41 @@ test('a pause, a spread and their end are listed with who made them', async () =
   assert.match(unknown.stderr, /must be two of the tokens USDC, EURC, such as EURC\/USDC/)
   assert.match((await home.tetrad('spread', 'all', 'many')).stderr, /basis points below 10000/)
 })
+
+test('a trade is listed, its permit is printed on request only, and its settlement is reported once', async () => {
+  await using home = await openFxFolder()
+  const trade = await storeTestTrade(home)
+  const listed = await home.json('trades', '--status', 'accepted')
+  assert.deepEqual(
+    listed.map(({ id }: { id: string }) => id),
+    [trade.id],
+  )
+  assert.match((await home.tetrad('trades')).stdout, new RegExp(`${trade.id} +accepted +1000 USDC`))
+  const shown = await home.tetrad('trade', trade.id)
+  assert.ok(!shown.stdout.includes(trade.signature.slice(2, 66)))
+  const permit = JSON.parse((await home.tetrad('trade', trade.id, '--permit')).stdout)
+  assert.deepEqual([permit.owner, permit.signature], [trade.address, trade.signature])
+  const settled = JSON.parse(
+    (await home.tetrad('trade', trade.id, '--settled', `0x${'ab'.repeat(32)}`, '--by', 'ann')).stdout,
+  )
+  assert.deepEqual([settled.status, settled.reportedBy], ['settled', 'ann'])
+  const again = await home.tetrad('trade', trade.id, '--failed', `0x${'cd'.repeat(32)}`)
+  assert.deepEqual([again.code, /is settled by 0xabab/.test(again.stderr)], [1, true])
+  assert.match((await home.tetrad('trade', '6f1c0a52-7f6e-4c1a-9b0e-0d8f2f3a4b5c')).stderr, /There is no trade/)
+  assert.match((await home.tetrad('trade', trade.id, '--settled', '0x12')).stderr, /64 hexadecimal digits/)
+})
+
+async function storeTestTrade(home: Awaited<ReturnType<typeof openFxFolder>>) {
+  await home.tetrad('rate', 'set', 'EUR/USD', '1.0842')
+  const { quote } = await storeTestQuote(home.dir)
+  assert.ok(quote.typedData)
+  const taker = privateKeyToAccount(`0x${'42'.repeat(32)}`)
+  const signature = await signQuote({ ...quote, typedData: quote.typedData }, taker)
+  const state = await openState(join(home.dir, 'data'))
+  const signable = { ...quote, typedData: quote.typedData, tenor: 'instant' as const }
+  const accepted = { quote: signable, keyId: 'test', address: taker.address, signedBy: 'key' as const }
+  const context = { state, clock: systemClock, random: systemRandom, settings: settingsWith({ fx }) }
+  await acceptQuote(context, { ...accepted, signature: Uint8Array.fromHex(signature.slice(2)) })
+  await state.close()
+  return { id: quote.id, address: taker.address, signature }
+}

@@ -1,5 +1,6 @@
 // `tetrad fx …`: shows rate sources and the history of rates, sets rates, shows quotes. `fx-signed.ts` adds the commands
-// about receipts and signatures, `fx-overrides.ts` those that change pricing. They use the state store or files, so they work while a server runs.
+// about receipts and signatures, `fx-overrides.ts` those that change pricing, `fx-trades.ts`
+// those about trades. They use the state store or files, so they work while a server runs.
 import { type Command, InvalidArgumentError } from 'commander'
 import { formatAgeOf } from '#core/age.ts'
 import type { FxContext, RatesContext } from '#fx/context.ts'
@@ -11,6 +12,7 @@ import { docsPage } from './docs-page.ts'
 import { CommandFailure, withOptionNames } from './failure.ts'
 import { addOverrides } from './fx-overrides.ts'
 import { addSigned, unknownQuote } from './fx-signed.ts'
+import { addTrades } from './fx-trades.ts'
 import { integerBetween } from './parse-integer.ts'
 import { parsePastTime } from './parse-time.ts'
 import { note, print, printJson, printResult, table } from './print.ts'
@@ -54,6 +56,7 @@ export function addFx(program: Command): void {
 
   addOverrides(fx)
   addSigned(fx)
+  addTrades(fx)
 }
 
 type View = RatesContext & Pick<FxContext, 'provenTime'>

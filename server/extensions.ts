@@ -18,6 +18,9 @@ import { setRate } from '#fx/extensions/push-rate/set-rate.ts'
 import { receipt } from '#fx/extensions/receipts/receipt.ts'
 import { receiptKey } from '#fx/extensions/receipts/receipt-key.ts'
 import { checkSignature } from '#fx/extensions/signature-check/check-signature.ts'
+import { createTrade } from '#fx/extensions/trades/create-trade.ts'
+import { trade, tradePermit, trades } from '#fx/extensions/trades/read-trades.ts'
+import { reportTrade } from '#fx/extensions/trades/report-trade.ts'
 import type { Handler } from '#http/handler.ts'
 import { changes, changesBySlug } from '#markets/extensions/changes/list-changes.ts'
 import { changeStream } from '#markets/extensions/changes/stream-changes.ts'
@@ -69,6 +72,11 @@ export const extensions: readonly Handler<Endpoint, AppContext>[] = [
   receiptKey, //       GET  /v1/exchange/fx/receipt-key
   setRate, //          POST /v1/exchange/fx/rates
   rateHistory, //      GET  /v1/exchange/fx/rates/history
+  createTrade, //      POST /v1/exchange/fx/trades
+  trades, //           GET  /v1/exchange/fx/trades
+  trade, //            GET  /v1/exchange/fx/trades/{id}
+  tradePermit, //      GET  /v1/exchange/fx/trades/{id}/permit
+  reportTrade, //      POST /v1/exchange/fx/trades/{id}/report
   explain, //          GET  /v1/eth/validators/{validator_index_or_pubkey}/explain
   duties, //           GET  /v1/eth/validators/{validator_index_or_pubkey}/duties
   validatorList, //    GET  /v0/eth/validators

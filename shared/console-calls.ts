@@ -5,6 +5,7 @@ import { type AnyId, type Group, groups, type Plan, plans } from '#api/contract/
 import type { FundingRecord } from '#api/contract/wire/explorer.ts'
 import type { Quote } from '#api/contract/wire/fx.ts'
 import type { SignedReceipt } from '#api/contract/wire/fx-extensions.ts'
+import type { Trade } from '#api/contract/wire/fx-trades.ts'
 import type { Network } from '#api/contract/wire/networks.ts'
 import type { AddressLabel } from '#api/contract/wire/trail.ts'
 import type { StreamPasses } from './stream-passes.ts'
@@ -296,6 +297,28 @@ export const OverrideInput = Type.Object(
     pair: Type.String({ maxLength: 33 }),
     paused: Type.Optional(Type.Boolean()),
     spreadBps: Type.Optional(nullable(Type.String({ pattern: '^\\d{1,4}(\\.\\d{1,2})?$' }))),
+  },
+  { additionalProperties: false },
+)
+
+/** A trade of any key, without its signature. */
+export interface TradeView extends Trade {
+  readonly keyId: string
+  /** Who reported its settlement; null: no report. */
+  readonly reportedBy: string | null
+}
+
+/** GET /console/fx/trades?status=accepted&before=id, both optional: newest first. */
+export interface TradeList {
+  readonly trades: readonly TradeView[]
+  readonly hasMore: boolean
+}
+
+/** POST /console/fx/trades/{id}: reports its settlement, and returns it. */
+export const TradeReportInput = Type.Object(
+  {
+    status: oneOf(['settled', 'failed']),
+    settlementTransactionHash: Type.String({ pattern: '^0x[0-9a-fA-F]{64}$' }),
   },
   { additionalProperties: false },
 )

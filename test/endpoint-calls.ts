@@ -30,6 +30,13 @@ export function createCalls(client: Client, world: DemoServer): Readonly<Record<
     return client.fx.checkSignature({ id: quote.id, signature, signer: signer.address })
   }
 
+  async function acceptQuote(): Promise<{ readonly id: string }> {
+    const quote = await createQuote()
+    const signer = privateKeyToAccount(`0x${'42'.repeat(32)}`)
+    const signature = await client.fx.signQuote(quote, signer)
+    return client.fx.createTrade({ quoteId: quote.id, address: signer.address, signature })
+  }
+
   async function readFirstChange(): Promise<unknown> {
     const { changes } = await client.markets.changes({ limit: 1 })
     const stop = new AbortController()
@@ -88,6 +95,18 @@ export function createCalls(client: Client, world: DemoServer): Readonly<Record<
     'fx.checkSignature': checkOwnSignature,
     'fx.receiptKey': () => client.fx.receiptKey(),
     'fx.setRate': () => client.fx.setRate({ pair: 'NZD/USD', rate: '0.6' }),
+    'fx.createTrade': acceptQuote,
+    'fx.trades': async () => {
+      await Promise.all([acceptQuote(), acceptQuote()])
+      const page = await client.fx.trades({ limit: 1 })
+      return client.fx.trades({ limit: 1, before: page.next ?? undefined })
+    },
+    'fx.trade': async () => client.fx.trade({ id: (await acceptQuote()).id }),
+    'fx.tradePermit': async () => client.fx.tradePermit({ id: (await acceptQuote()).id }),
+    'fx.reportTrade': async () => {
+      const { id } = await acceptQuote()
+      return client.fx.reportTrade({ id, status: 'settled', settlementTransactionHash: `0x${'a7'.repeat(32)}` })
+    },
     'fx.rateHistory': () => client.fx.rateHistory({ base: 'EUR', quote: 'USD' }),
     'validators.duties': () => client.validators.duties({ validator_index_or_pubkey: 12 }),
     'validators.explain': () =>

@@ -19,6 +19,7 @@ contract Token {
   uint8 public immutable decimals;
   mapping(address => uint256) public balanceOf;
   mapping(address => mapping(address => uint256)) public allowance;
+  event Transfer(address indexed from, address indexed to, uint256 value);
   constructor(uint8 places) { decimals = places; }
   function mint(address to, uint256 amount) external { balanceOf[to] += amount; }
   function approve(address spender, uint256 amount) external returns (bool) {
@@ -28,12 +29,14 @@ contract Token {
   function transfer(address to, uint256 amount) external returns (bool) {
     balanceOf[msg.sender] -= amount;
     balanceOf[to] += amount;
+    emit Transfer(msg.sender, to, amount);
     return true;
   }
   function transferFrom(address from, address to, uint256 amount) external returns (bool) {
     allowance[from][msg.sender] -= amount;
     balanceOf[from] -= amount;
     balanceOf[to] += amount;
+    emit Transfer(from, to, amount);
     return true;
   }
 }
@@ -116,6 +119,8 @@ function permit2Code(): Hex {
   return `0x${code}`
 }
 
+const noTransaction: Hex = '0x'
+
 export type Settlement = Awaited<ReturnType<typeof openSettlement>>
 
 export async function openSettlement(evm: RealEvm, decimals: { readonly given: number; readonly taken: number }) {
@@ -127,7 +132,7 @@ export async function openSettlement(evm: RealEvm, decimals: { readonly given: n
   const done = async (hash: Hex) => {
     await evm.mine()
     const { status, contractAddress } = await reader.getTransactionReceipt({ hash })
-    return { status, contractAddress }
+    return { status, contractAddress, hash }
   }
   const deploy = async (name: string, ...args: unknown[]) => {
     const { abi = [], bytecode = '0x' } = contracts[name] ?? {}
@@ -163,8 +168,18 @@ export async function openSettlement(evm: RealEvm, decimals: { readonly given: n
     call,
     balanceOf: async (token: string, owner: string) =>
       BigInt((await read('Token', token, 'balanceOf', [owner])) as bigint),
+    /** The hash of a transaction that was reverted. */
+    revertedTransaction: async (): Promise<Hex> => {
+      const nobody = operator.account.address
+      const { status, hash } = await call(operator, 'Token', given, 'transferFrom', [spender, nobody, 2n ** 255n])
+      if (status !== 'reverted') throw new Error('the transaction was not reverted')
+      return hash
+    },
     /** `settled`, or the error of the contract. */
-    async settle({ message }: TypedData, owner: string, signature: string, by: Hex = spender): Promise<string> {
+    async settle(data: TypedData, owner: string, signature: string, by: Hex = spender): Promise<string> {
+      return (await this.settleWith(data, owner, signature, by)).result
+    },
+    async settleWith({ message }: TypedData, owner: string, signature: string, by: Hex = spender) {
       const { permitted, nonce, deadline, witness } = message
       const permit = {
         permitted: { ...permitted, amount: BigInt(permitted.amount) },
@@ -186,10 +201,10 @@ export async function openSettlement(evm: RealEvm, decimals: { readonly given: n
         await reader.simulateContract(requested as never)
       } catch (error) {
         const refusal = refusals.find((signature) => String(error).includes(toFunctionSelector(signature)))
-        return refusal ?? String(error)
+        return { result: refusal ?? String(error), transaction: noTransaction }
       }
-      const { status } = await call(operator, 'Settlement', by, 'settle', args)
-      return status === 'success' ? 'settled' : status
+      const { status, hash } = await call(operator, 'Settlement', by, 'settle', args)
+      return { result: status === 'success' ? 'settled' : status, transaction: hash }
     },
   }
 }

@@ -27,6 +27,7 @@ interface Paging {
 
 export const pagedEndpoints = {
   'fx.quotes': { records: 'quotes', next: { from: 'next', to: 'before' } },
+  'fx.trades': { records: 'trades', next: { from: 'next', to: 'before' } },
   'validators.aggregateEffectiveness': { records: 'data', next: 'link' },
   'validators.effectiveness': { records: 'results', next: 'link' },
   'validators.explain': { records: 'results', next: 'link' },

@@ -10,6 +10,7 @@ import { quote, receipt, receiptKey, setRate } from './wire/fx-extensions.ts'
 import { quotes, rates } from './wire/fx-lists.ts'
 import { rateHistory } from './wire/fx-rate-history.ts'
 import { checkSignature } from './wire/fx-signature-check.ts'
+import { createTrade, reportTrade, trade, tradePermit, trades } from './wire/fx-trades.ts'
 import { labelSearch } from './wire/label-search.ts'
 import { changeStream, changes, changesBySlug } from './wire/market-changes.ts'
 import * as marketLists from './wire/market-lists.ts'
@@ -42,6 +43,11 @@ export const extensions = {
   'fx.checkSignature': checkSignature,
   'fx.receiptKey': receiptKey,
   'fx.setRate': setRate,
+  'fx.createTrade': createTrade,
+  'fx.trades': trades,
+  'fx.trade': trade,
+  'fx.tradePermit': tradePermit,
+  'fx.reportTrade': reportTrade,
   'fx.rateHistory': rateHistory,
   'validators.explain': explain,
   'validators.duties': duties,

@@ -81,6 +81,11 @@ export const faults = {
   'fx.stopped': later(503, 'There are no quotes for this pair now.'),
   'fx.checks_full': later(429, 'Too many signature checks are waiting. Try again in a few seconds.'),
   'fx.idempotency': changed(409, 'This idempotency key was used with another body. Use a new key.'),
+  'fx.quote_expired': never(410, 'This quote has expired. Request a new one.'),
+  'fx.trade_conflict': changed(409, 'This quote was accepted with another address or signature.'),
+  'fx.signature_invalid': changed(400, 'This is not a signature of this address over the typed data of the quote.'),
+  'fx.node_unavailable': later(503, 'No node could be asked at the moment, so nothing was changed. Try again.'),
+  'fx.transaction_mismatch': changed(400, 'The receipt of the transaction does not show this result.'),
   'validators.not_covered': later(
     503,
     'No final epoch of this network has been read yet, so it is unknown whether this validator exists.',

@@ -7,6 +7,7 @@ import * as fundings from './wire/fundings.ts'
 import * as fx from './wire/fx.ts'
 import * as fxExtensions from './wire/fx-extensions.ts'
 import * as fxLists from './wire/fx-lists.ts'
+import * as fxTrades from './wire/fx-trades.ts'
 import * as marketChanges from './wire/market-changes.ts'
 import * as marketLists from './wire/market-lists.ts'
 import * as markets from './wire/markets.ts'
@@ -30,6 +31,7 @@ for (const [name, value] of Object.entries({
   ...fx,
   ...fxExtensions,
   ...fxLists,
+  ...fxTrades,
   ...validators,
   ...validatorsComparison,
   ...validatorsIncome,

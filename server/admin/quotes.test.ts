@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { privateKeyToAccount } from 'viem/accounts'
 import { createLink } from '#admin/sessions.ts'
 import { createClient } from '#api/client/client.ts'
 import { parseJson } from '#api/contract/json.ts'
-import type { OverrideList, OverrideView, QuoteList, StoredQuote } from '#shared/console-calls.ts'
+import type { OverrideList, OverrideView, QuoteList, StoredQuote, TradeList, TradeView } from '#shared/console-calls.ts'
 import { createKey } from '#storage/keys.ts'
 import { openEmptyServer } from '#test/empty-server.ts'
 
@@ -73,6 +74,36 @@ test('the typed data of a quote keeps integers beyond 2^53', async () => {
   const get = await signIn(server)
   const stored = parseJson(await (await get(`quotes/${quote.id}`)).text()) as StoredQuote
   assert.deepEqual(stored.quote, quote)
+})
+
+test('the operator lists the trades of all keys, without signatures, and reports a settlement', async () => {
+  const fx = { spender: `0x${'33'.repeat(20)}`, sources: [{ id: 'desk', kind: 'push' }] }
+  await using server = await openEmptyServer({ fx })
+  const { state, clock, random } = server.context
+  const { id: keyId, key } = await createKey(state, { name: 'test', plan: 'enterprise', admin: true }, clock, random)
+  const client = createClient({ baseUrl: server.url, key })
+  await client.fx.setRate({ pair: 'EUR/USD', rate: '1.25' })
+  const quote = await client.fx.createQuote({
+    from: { currency: 'USDC', amount: '250' },
+    ...{ to: { currency: 'EURC' }, tenor: 'hourly', recipientAddress: `0x${'11'.repeat(20)}` },
+  })
+  const taker = privateKeyToAccount(`0x${'42'.repeat(32)}`)
+  const signature = await client.fx.signQuote(quote, taker)
+  const trade = await client.fx.createTrade({ quoteId: quote.id, address: taker.address, signature })
+  const call = await signIn(server)
+  const text = await (await call('fx/trades?status=accepted')).text()
+  assert.deepEqual((JSON.parse(text) as TradeList).trades, [{ ...trade, keyId, reportedBy: null }])
+  assert.ok(!text.includes(signature.slice(2, 66)))
+  const report = { status: 'settled', settlementTransactionHash: `0x${'ab'.repeat(32)}` }
+  const settled = (await (await call(`fx/trades/${trade.id}`, undefined, report)).json()) as TradeView
+  assert.deepEqual([settled.status, settled.settlementTransactionHash], ['settled', report.settlementTransactionHash])
+  assert.match(settled.reportedBy ?? '', /^console session /)
+  assert.deepEqual(await (await call(`fx/trades/${trade.id}`)).json(), settled)
+  const wrong = ['fx/trades?status=open', 'fx/trades/none', `fx/trades/${trade.id}`]
+  assert.deepEqual(
+    await Promise.all(wrong.map(async (path, at) => (await call(path, at === 2 ? '' : undefined)).status)),
+    [400, 404, 401],
+  )
 })
 
 test('the operator pauses and resumes pairs; others do not', async () => {

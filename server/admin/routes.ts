@@ -14,6 +14,7 @@ import { type OverviewParts, overviewRoute } from './overview.ts'
 import { quoteRoutes } from './quotes.ts'
 import { signInRoutes } from './sign-in.ts'
 import { createPages } from './static-files.ts'
+import { tradeRoutes } from './trades.ts'
 
 /** Output folder of the console build. */
 export const consoleDir = join(import.meta.dirname, '../../console/dist')
@@ -46,6 +47,7 @@ export function consoleRoutes(context: AppContext, parts: ConsoleOptions): Conso
     ...keyRoutes,
     ...quoteRoutes,
     ...overrideRoutes,
+    ...tradeRoutes,
     ...alertRoutes,
     ...explorerRoutes(context, parts.authorizer),
     overviewRoute(context, parts),

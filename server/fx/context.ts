@@ -24,8 +24,15 @@ const nodeCalls = {
   refusal: () => new Fault('fx.checks_full', { retryAfterMs: 5000 }),
 }
 
+/** The same for signatures of trades, which must not wait for long: quotes expire. */
+const tradeCalls = {
+  ...{ runningMax: 8, waitingMax: 256 },
+  refusal: () => new Fault('fx.checks_full', { retryAfterMs: 1000 }),
+}
+
 export const createFxCaches = (clock: Clock = systemClock) => ({
   nodeCalls: new CallerQueue(nodeCalls),
+  tradeCalls: new CallerQueue(tradeCalls),
   nodeFailures: new LogThrottle(clock),
   /** The key that signs receipts, as last read from the store. */
   receiptKey: undefined as ReceiptKey | undefined,

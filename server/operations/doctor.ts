@@ -22,7 +22,7 @@ import { describeClockDoubt } from './proven-time/keep-proven-time.ts'
 import { rateAdvice } from './rate-advice.ts'
 import type { Verification, VerificationResult } from './verification.ts'
 import { fundingVerification } from './verify-fundings.ts'
-import { quotePriceVerification, rateVerification } from './verify-fx.ts'
+import { quotePriceVerification, rateVerification, tradeVerification } from './verify-fx.ts'
 import { marketRecordVerification } from './verify-markets.ts'
 import { dutyHourVerification, registryVerification } from './verify-validators.ts'
 
@@ -30,6 +30,7 @@ import { dutyHourVerification, registryVerification } from './verify-validators.
 export const verifications: readonly Verification[] = [
   fundingVerification,
   quotePriceVerification,
+  tradeVerification,
   rateVerification,
   dutyHourVerification,
   registryVerification,

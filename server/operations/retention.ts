@@ -27,13 +27,19 @@ export const startRetention = (context: Omit<Context, 'duties'>, signal: AbortSi
 
 async function dropQuotesAndKeys(context: Omit<Context, 'duties'>, signal: AbortSignal) {
   const idempotencyKeys = await dropIdempotencyKeys(context, signal)
-  return { idempotencyKeys, quotes: context.settings.retention.quotesDays > 0 ? await dropQuotes(context, signal) : 0 }
+  const trades = context.settings.retention.tradesDays > 0 ? await dropTrades(context, signal) : 0
+  return {
+    idempotencyKeys,
+    trades,
+    quotes: context.settings.retention.quotesDays > 0 ? await dropQuotes(context, signal) : 0,
+  }
 }
 
 export interface RetentionReport {
   /** The clock that is trusted from now on. */
   readonly clock: string
   readonly idempotencyKeys: number
+  readonly trades: number
   readonly quotes: number
   readonly marketVersions: number
 }
@@ -107,7 +113,7 @@ export const dropIdempotencyKeys = (
   return inSteps(clock, signal, () => state.write((tx) => deleteExpiredIdempotencyKeys(tx, nowMs, rowsPerStep)))
 }
 
-/** Returns the number of deleted quotes. A quote that may still be replayed stays. */
+/** Returns the number of deleted quotes. A quote that may still be replayed, or has a trade, stays. */
 export async function dropQuotes(
   context: Pick<Context, 'state' | 'settings' | 'clock' | 'provenTime'>,
   signal: AbortSignal,
@@ -118,8 +124,26 @@ export async function dropQuotes(
     context.state.write((tx) =>
       tx.run(
         `delete from fx_quotes where id in (select q.id from fx_quotes q where q.created_ms < ?
-           and not exists (select 1 from fx_idempotency i where i.quote_id = q.id) limit ?)`,
+           and not exists (select 1 from fx_idempotency i where i.quote_id = q.id)
+           and not exists (select 1 from fx_trades t where t.id = q.id) limit ?)`,
         ...[nowMs - days * dayMs, rowsPerStep],
+      ),
+    ),
+  )
+}
+
+/** Returns the number of deleted trades. Those that are not settled before their deadline stay until it has passed. */
+export const dropTrades = (
+  { state, settings, clock, provenTime }: Pick<Context, 'state' | 'settings' | 'clock' | 'provenTime'>,
+  signal: AbortSignal,
+): Promise<number> => {
+  const cutoffMs = provenTime.forDeletions() - Math.max(quotesDaysMin, settings.retention.tradesDays) * dayMs
+  return inSteps(clock, signal, () =>
+    state.write((tx) =>
+      tx.run(
+        `delete from fx_trades where id in (select id from fx_trades
+           where accepted_ms < ? and state <> 'accepted' order by accepted_ms limit ?)`,
+        ...[cutoffMs, rowsPerStep],
       ),
     ),
   )

@@ -2,6 +2,7 @@
 
 import { checkReceipt } from '#fx/extensions/receipts/check-receipt.ts'
 import { readReceipt } from '#fx/extensions/receipts/receipt.ts'
+import { findTradeMistakes } from '#fx/extensions/trades/find-trade-mistakes.ts'
 import { verifySources } from '#fx/rates/verify-sources.ts'
 import { compareEach, nothingToVerify, optionalNotes, sampleOf, type Verification } from './verification.ts'
 
@@ -23,6 +24,24 @@ export const quotePriceVerification: Verification = {
       const checks = checkReceipt(await readReceipt(context.state, id), { reply })
       const failed = checks.filter(({ ok }) => !ok)
       return failed.length === 0 ? undefined : `quote ${id}: ${failed.map(({ message }) => message).join('; ')}`
+    })
+  },
+}
+
+export const tradeVerification: Verification = {
+  name: 'trades against their quotes',
+  todo: 'keep the trade and its quote, and do not settle it: the row was changed',
+  async run(context, count) {
+    const from = (id: string, limit: number) =>
+      context.state.all<{ id: string }>('select id from fx_trades where id >= ? order by id limit ?', ...[id, limit])
+    const items = await sampleOf(count, {
+      takeFirst: (limit) => from('', limit),
+      drawOne: async () => (await from(context.random.uuid(), 1))[0] ?? (await from('', 1))[0],
+      keyOf: ({ id }) => id,
+    })
+    return compareEach(items, async ({ id }) => {
+      const mistakes = await findTradeMistakes(context.state, id)
+      return mistakes.length === 0 ? undefined : `trade ${id}: ${mistakes.join('; ')}`
     })
   },
 }

@@ -1,5 +1,6 @@
 // The work of a server that runs beside its requests until it stops: preparing files, ingesters, rates, retention.
 import { prepareLists } from '#explorer/labels/lists/prepare-lists.ts'
+import { followTrades } from '#fx/extensions/trades/follow-trades.ts'
 import { startRates } from '#fx/rates/poll-rates.ts'
 import { paceOf, runInOneProcess } from '#ingest/lease.ts'
 import { keepProvenTime, type TimeKeeper } from '#operations/proven-time/keep-proven-time.ts'
@@ -28,7 +29,7 @@ export class BackgroundWork implements AsyncDisposable {
     this.#running.push(prepareLists(context, signal), ingest.run(signal), keepProvenTime(context, timeKeeper, signal))
     if (hasExtensions) this.#running.push(...extensionLoops.map((run) => run(context, signal)))
     if (!context.settings.ingest.enabled) return
-    for (const [name, work] of Object.entries(ingestersOnThisThread(context, metrics))) {
+    for (const [name, work] of Object.entries(ingestersOnThisThread(context, metrics, hasExtensions))) {
       const reportHolding = (holds: boolean | undefined) => metrics.leased(name, holds)
       // Quotes need rates that are fresh, whichever server polls them.
       const pace = name === 'rates' ? { pace: paceOf(ratesTakeoverMs(context.settings.fx.sources)) } : {}
@@ -51,7 +52,9 @@ export class BackgroundWork implements AsyncDisposable {
 const ingestersOnThisThread = (
   context: AppContext,
   metrics: Metrics,
+  hasExtensions: boolean,
 ): Readonly<Record<string, (signal: AbortSignal) => Promise<void>>> => ({
   rates: (signal) => startRates(context, signal, (notice) => metrics.ingested(notice.source, notice.is)),
   retention: (signal) => startRetention(context, signal),
+  ...(hasExtensions && { trades: (signal: AbortSignal) => followTrades(context, signal) }),
 })

@@ -37,6 +37,7 @@ const tablesOf = {
     ...['entity_rules', 'entity_pending'],
   ],
   sessions: ['console_links', 'console_sessions'],
+  trades: ['fx_trades', 'fx_deliveries'],
   usage: ['usage'],
 } as const
 

@@ -6,7 +6,7 @@
 import { amounts, counts } from '#validators/method/measures.ts'
 
 export type DatasetName = 'duties' | TableName
-export type TableName = 'fundings' | 'labels' | 'markets' | 'quotes'
+export type TableName = 'fundings' | 'labels' | 'markets' | 'quotes' | 'trades'
 
 /** time: Unix milliseconds. date: days since 1970-01-01. json: the text of a JSON document. */
 export type ColumnType = 'text' | 'json' | 'boolean' | 'int32' | 'int64' | 'time' | 'date'
@@ -117,4 +117,13 @@ export const datasetColumns: Readonly<Record<DatasetName, readonly Column[]>> = 
     fee text
     collateral text
     receipt json`),
+  // Without signatures: whoever has one may be able to settle.
+  trades: parseColumns(`id text
+    key_id text
+    status text
+    address text
+    accepted_at time
+    maturity time
+    updated_at time
+    transaction_hash text?`),
 }

@@ -121,8 +121,18 @@ const quotesTable: Table = {
   },
 }
 
+const tradesTable: Table = {
+  select: `id, key_id, state as status, address, accepted_ms as accepted_at, deadline_ms as maturity,
+    updated_ms as updated_at, tx_hash as transaction_hash`,
+  from: 'fx_trades',
+  time: 'accepted_ms',
+  timeUnitMs: 1,
+  order: 'accepted_ms, id',
+}
+
 const tablesOf: Readonly<Record<Exclude<TableName, 'markets'>, readonly Table[]>> = {
   fundings: [fundingsTable],
   labels: [entitiesTable, taggedAddressesTable],
   quotes: [quotesTable],
+  trades: [tradesTable],
 }

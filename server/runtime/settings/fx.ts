@@ -1,11 +1,12 @@
 // FX settings: currencies, pairs, terms, rate sources and the contracts of the typed data.
-import { Address, PatternText, type Static, Type, withDefault } from '#api/contract/kit.ts'
+import { Address, oneOf, PatternText, type Static, Type, withDefault } from '#api/contract/kit.ts'
 import { compare, decimal } from '#core/decimal.ts'
 import type { Problem } from '#core/fault.ts'
 import { duplicateProblems } from './duplicate-problems.ts'
 import { Rule, ruleProblems } from './fx-rules.ts'
 import { type FxSource, Source, sourceProblems } from './fx-sources.ts'
 import { boolean, integer, list, object, section } from './server.ts'
+import { webhookTarget } from './webhook-target.ts'
 
 export type { FxSource } from './fx-sources.ts'
 
@@ -80,6 +81,17 @@ const Pair = object(
   { description: 'Overrides for one direction of a pair.' },
 )
 
+export const tradeEvents = ['trade_accepted', 'trade_expired', 'trade_settled', 'trade_failed'] as const
+export type TradeEvent = (typeof tradeEvents)[number]
+
+const TradeWebhook = object({
+  ...webhookTarget,
+  events: withDefault(
+    Type.Array(oneOf(tradeEvents), { minItems: 1, uniqueItems: true, description: 'Events to send.' }),
+    [...tradeEvents],
+  ),
+})
+
 export const fxSettings = section(
   {
     chainId: integer(1, 1, Number.MAX_SAFE_INTEGER, 'Chain of the typed data.'),
@@ -142,6 +154,13 @@ export const fxSettings = section(
       100_000_000,
       'Gas limit of each call of a signature check. Raise it if your contract wallets need more to check a signature.',
     ),
+    rpcHeadMaxAgeMs: integer(
+      120_000,
+      0,
+      86_400_000,
+      'A node whose newest block is older than this does not check signatures of trades; 0: any age.',
+    ),
+    webhooks: list(TradeWebhook, 16, 'Webhooks for events of trades.'),
     crossVia: withDefault(
       Type.Array(PatternText('^[A-Z]{3}$', 'be three capital letters'), {
         maxItems: 16,
@@ -168,6 +187,11 @@ export function fxProblems(fx: FxSettings): readonly Problem[] {
       'id',
     ),
     ...duplicateProblems(directions, ['fx', 'pairs'], 'from'),
+    ...duplicateProblems(
+      fx.webhooks.map(({ id }) => id),
+      ['fx', 'webhooks'],
+      'id',
+    ),
     ...fx.sources.flatMap((source: FxSource, index) => sourceProblems(source, ['fx', 'sources', String(index)])),
     ...ruleProblems(fx.rules, codes),
     ...rangeProblems(['fx', 'limits'], fx.limits.min, fx.limits.max),

@@ -81,6 +81,40 @@ export const fxSchema = ({ bytes, strict, clustered }: StateDialect): readonly s
   'create index fx_quotes_age on fx_quotes (created_ms)',
   `create index fx_quotes_hours on fx_quotes (hour_rule, key_id, created_ms, hour_size) where hour_rule is not null`,
   'create index fx_quotes_by_key on fx_quotes (key_id, created_ms, id)',
+  // Accepted quotes. Deleted by age (retention.tradesDays), and their quotes with them.
+  `create table fx_trades (
+    id text primary key references fx_quotes (id),
+    key_id text not null, -- the API key that created quote and trade
+    address text not null, -- who signed
+    signature ${bytes} not null, -- whoever has it may be able to settle the trade
+    signed_by text not null, -- key, or contract: EIP-1271
+    state text not null, -- accepted, expired, settled or failed
+    accepted_ms bigint not null, -- by the clock of the database
+    deadline_ms bigint not null, -- of the permit
+    updated_ms bigint not null, -- last change of the state
+    tx_hash text, -- the reported transaction; null: no report
+    reported_by text, -- null: no report
+    reply ${bytes} not null -- body of the response
+  ) ${strict}`,
+  'create index fx_trades_age on fx_trades (accepted_ms, id)',
+  'create index fx_trades_by_key on fx_trades (key_id, accepted_ms, id)',
+  "create index fx_trades_open on fx_trades (deadline_ms) where state = 'accepted'",
+  // Requests to the webhooks of trades: those to send, and a log of the last ones (server/webhooks). Stored with the change
+  // that they are about.
+  `create table fx_deliveries (
+    id text primary key, -- sent as webhook-id
+    webhook text not null,
+    event text not null,
+    trade text not null, -- id in fx_trades
+    body text not null,
+    status text not null, -- pending, delivered or failed
+    attempts bigint not null,
+    created_ms bigint not null,
+    next_attempt_ms bigint, -- null: delivered or failed
+    finished_ms bigint, -- null: pending
+    last_error text -- of the last attempt, if it failed
+  ) ${strict}`,
+  'create index fx_deliveries_by_time on fx_deliveries (status, next_attempt_ms)',
   // Idempotency keys of the last day, with the quote to return again.
   `create table fx_idempotency (
     key_id text not null,

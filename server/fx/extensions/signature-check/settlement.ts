@@ -61,7 +61,7 @@ export async function readSettlement(node: CheckNode, input: SettlementInput): P
   })
   const untilMs = clock.monotonicMs() + timeoutMs
   const outcomes = await rpc.call(settlementCalls(input, gasMax), { untilMs, attemptsMax, ...(signal && { signal }) })
-  const failed = outcomes.find((outcome) => !isAnswer(outcome))
+  const failed = outcomes.find((outcome) => !isNodeAnswer(outcome))
   if (failed && failed.is !== 'result') node.reportFailure(failed.message)
   // Without the balances, nothing is left to report. A failed check of the signature is a finding of its own.
   if (failed && outcomes.indexOf(failed) < signatureCallIndex)
@@ -93,28 +93,30 @@ export async function readSettlement(node: CheckNode, input: SettlementInput): P
         ? { is: 'accepts', message: 'the signer is a contract and accepts the signature (EIP-1271)' }
         : { is: 'rejects', message: 'the signer is a contract and rejects the signature (EIP-1271)' }
     }
-    if (outcome.is === 'error' && isOutOfGas.test(outcome.message))
+    if (isOutOfGas(outcome))
       return {
         is: 'unknown',
         message: `the signer is a contract that needs more than ${gasMax} gas to check the signature (fx.rpcGasMax)`,
       }
-    return isAnswer(outcome)
+    return isNodeAnswer(outcome)
       ? { is: 'rejects', message: 'the signer is a contract that cannot check a signature (EIP-1271)' }
       : { is: 'unknown', message: 'the signer is a contract, and the node did not check its signature (EIP-1271)' }
   }
 }
 
-const isOutOfGas = /out of ?gas|gas required exceeds|ran out of gas|intrinsic gas/i
+const outOfGas = /out of ?gas|gas required exceeds|ran out of gas|intrinsic gas/i
 /** How nodes report that the called code has failed. */
 const isExecutionFailure =
   /revert|invalid (opcode|instruction|jump)|opcode|bad instruction|stack|exception|vm execution/i
 
+export const isOutOfGas = (outcome: RpcOutcome): boolean => outcome.is === 'error' && outOfGas.test(outcome.message)
+
 /** A result, or an error of the called code instead of the node. */
-const isAnswer = (outcome: RpcOutcome): boolean =>
+export const isNodeAnswer = (outcome: RpcOutcome): boolean =>
   outcome.is === 'result' ||
   (outcome.is === 'error' &&
     kindOf(outcome) === undefined &&
-    (isOutOfGas.test(outcome.message) || isExecutionFailure.test(outcome.message)))
+    (outOfGas.test(outcome.message) || isExecutionFailure.test(outcome.message)))
 
 const signatureCallIndex = 5
 
@@ -135,13 +137,20 @@ function settlementCalls({ typedData, signer, signature, digest }: SettlementInp
     call(token, `${selectors.allowance}${abiWord(signer)}${abiWord(permit2)}`),
     call(permit2, `${selectors.nonceBitmap}${abiWord(signer)}${abiWord(BigInt(message.nonce) >> 8n)}`),
     // Permit2 refuses the form of ERC-6492, whatever the wallet returns.
-    ...(isPredeploySignature(signature)
-      ? []
-      : [call(signer, `${selectors.isValidSignature}${abiWord(digest)}${abiWord(64n)}${abiBytes(signature)}`)]),
+    ...(isPredeploySignature(signature) ? [] : [signatureCall({ signer, signature, digest, gasMax })('latest')]),
   ]
 }
 
-const abiWord = (value: string | bigint): string => BigInt(value).toString(16).padStart(64, '0')
+/** Asks a contract whether it accepts a signature (EIP-1271), at a block. */
+export const signatureCall =
+  ({ signer, signature, digest, gasMax }: Omit<SettlementInput, 'typedData'> & { readonly gasMax: number }) =>
+  (block: string): RpcCall => {
+    const data = `0x${selectors.isValidSignature}${abiWord(digest)}${abiWord(64n)}${abiBytes(signature)}`
+    const params = [{ to: signer, data, gas: `0x${gasMax.toString(16)}` }, block]
+    return { method: 'eth_call', params, acceptsError: true }
+  }
+
+export const abiWord = (value: string | bigint): string => BigInt(value).toString(16).padStart(64, '0')
 
 /** Length and content, padded to whole words. */
 function abiBytes(hex: string): string {
