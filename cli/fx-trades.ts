@@ -26,6 +26,20 @@ export function addTrades(fx: Command): void {
     .option('--permit', 'print what is needed to settle it, with the signature. Keep it secret')
     .option('--by <who>', 'author of the report (default: name of the user)')
     .action((id: string, _: unknown, command: Command) => trade(id, command.optsWithGlobals()))
+
+  fx.command('check-spender')
+    .description('Simulate whether a stranger can settle at the contract of fx.spender. Sends nothing.')
+    .action((_: unknown, command: Command) => checkContract(command.optsWithGlobals()))
+}
+
+async function checkContract(options: CommonOptions): Promise<void> {
+  const { checkSpender } = await import('#fx/extensions/signature-check/check-spender.ts')
+  const { fx } = (await configOf(options)).settings
+  if (fx.spender === '' || fx.rpcUrl === '')
+    throw new CommandFailure('spender.unchecked', 'Set fx.spender, and fx.rpcUrl to a node of its chain.')
+  const { is, message } = await checkSpender({ fx, clock, random })
+  if (options.json) return printJson({ is, message })
+  print(`${is === 'refuses' ? 'ok' : 'WARNING'}: ${message}`)
 }
 
 /** Only a server deletes and expires, so no time is proven here. */

@@ -4,6 +4,7 @@ import { formatAgeOf } from '#core/age.ts'
 import { chainStream, confirmationMaxMs } from '#explorer/funding/chain-coverage.ts'
 import { readChainProblems, refreshTips, reportIndexProblems } from '#explorer/funding/index/start-chains.ts'
 import { findNode } from '#explorer/nodes.ts'
+import { checkSpender } from '#fx/extensions/signature-check/check-spender.ts'
 import { rateFindings } from '#fx/rates/poll-rates.ts'
 import { isContradictory, readSourceHealth } from '#fx/rates/source-health.ts'
 import { findFeedProblem, readFeedStates } from '#markets/read/feed-state.ts'
@@ -61,6 +62,7 @@ export async function storeDiagnoses(
     ...(await runCheck('indexes', 'see the log', () => indexFindings(context))),
     ...(await runCheck('networks', 'see the log', () => networkFindings(context))),
     ...(await runCheck('rates', 'see the log', () => pricingFindings(context, hasServer))),
+    ...(await runCheck('settlement contract', 'see the log', () => spenderFindings(context))),
     ...(await runCheck('ClickHouse mirror', 'see the log', () => mirrorFindings(context))),
     ...(await verificationFindings(context, count, dataDir)),
   ]
@@ -216,6 +218,14 @@ async function pricingFindings(context: AppContext, hasServer: boolean): Promise
       ? okFinding(name, 'every currency can be priced')
       : (hasServer ? failFinding : warnFinding)(name, message, 'see each source above; quotes need fresh rates'),
   )
+}
+
+async function spenderFindings({ settings: { fx, groups }, clock, random }: AppContext): Promise<DoctorFinding[]> {
+  if (!groups.fx.enabled || fx.spender === '' || fx.rpcUrl === '') return []
+  const { is, message } = await checkSpender({ fx, clock, random })
+  if (is === 'refuses') return [okFinding('settlement contract', message)]
+  const todo = is === 'unknown' ? 'check fx.rpcUrl' : 'use a contract that only you can call: examples/settlement'
+  return [warnFinding('settlement contract', message, todo)]
 }
 
 async function verificationFindings(context: AppContext, count: number, dataDir?: string): Promise<DoctorFinding[]> {

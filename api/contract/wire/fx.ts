@@ -87,7 +87,11 @@ export const Quote = Type.Object({
   createdAt: { ...DateTime, description: 'Creation time.' },
   expiresAt: { ...DateTime, description: 'The quote can be used until this time.' },
   fee: { ...Decimal6, description: 'In units of `to`.' },
-  collateral: Type.Optional({ ...Decimal6, description: 'In units of `from`; absent without collateral.' }),
+  collateral: Type.Optional({
+    ...Decimal6,
+    description:
+      'In units of `from`; absent without collateral. The permit is for this amount only: the settlement contract collects the rest in another way.',
+  }),
   typedData: Type.Optional({ ...TypedData, description: 'EIP-712 data to sign; only in a tradable quote.' }),
 })
 export type Quote = Static<typeof Quote>
