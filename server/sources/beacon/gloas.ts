@@ -6,16 +6,8 @@
 export const builderFlag = 2 ** 40
 
 /** Sizes of records in bytes. */
-export const builderSize = 93
 export const builderPaymentSize = 52
-export const builderWithdrawalSize = 36
-export const builderDepositRequestSize = 184
-export const builderExitRequestSize = 68
 export const withdrawalSize = 44
-export const partialWithdrawalSize = 24
-
-/** Withdrawal credentials that start with this byte made a builder when the fork began. */
-export const builderPrefix = 0xb0
 
 /** A builder is paid without a delivered payload if this share of the stake of a slot voted for its block in time. */
 export const paymentQuorum = { numerator: 6, denominator: 10 } as const

@@ -22,9 +22,6 @@ export interface Proposal {
   readonly isPaid?: boolean | undefined
 }
 
-/** A builder withheld the payload, or was late. The proposer is not to blame. */
-export const isBuilderFault = ({ payload, builder }: Proposal): boolean => payload === 'empty' && builder !== undefined
-
 /** The proposer withheld its own payload, or was late. */
 const isProposerFault = ({ payload, builder }: Proposal): boolean => payload === 'empty' && builder === undefined
 
