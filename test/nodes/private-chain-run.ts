@@ -12,7 +12,7 @@ import { compareRoots } from './compare-roots.ts'
 import { compareFigures, compareMetadata } from './duty-figures.ts'
 import { type EpochRows, type ListedValidator, readTruth } from './duty-truth.ts'
 import { readFundings } from './funding-truth.ts'
-import { chainId, networkName, secretKeyOf, slotsPerEpoch } from './genesis.ts'
+import { chainId, contracts, networkName, secretKeyOf, slotsPerEpoch } from './genesis.ts'
 import { accountOf, createSender } from './life.ts'
 import { type PrivateChain, startPrivateChain } from './private-chain.ts'
 import { openTetrad, type RunningTetrad, runTetrad, waitForCoverage } from './tetrad-server.ts'
@@ -54,9 +54,9 @@ export async function runPrivateChain(programs: NodePrograms, parent: string, co
     const following = await open('live', settingsOf(chain, {}))
     const initialized = openInitialized(folder, chain, comparison, open)
     initialized.catch(() => {})
+    const transfers = await openTransfers(url, senderOf(transferrer), senderOf(blobSender))
     await live({
-      ...{ chain, live: following },
-      transfers: await openTransfers(url, senderOf(transferrer), senderOf(blobSender)),
+      ...{ chain, live: following, transfers },
       depositor: senderOf(depositor),
       withdrawer: senderOf(withdrawer),
     })
@@ -94,13 +94,9 @@ export async function runPrivateChain(programs: NodePrograms, parent: string, co
     const addresses = [...fundings.seen]
     compareFundings(comparison, 'first fundings, index', await following.findFundings(chainId, addresses), fundings)
     const searched = await fromNode.findFundings(chainId, addresses)
-    compareFundings(comparison, 'first fundings, searches', searched, fundings, fundings.contracts)
-    await compareBalances(
-      comparison,
-      url,
-      fundings,
-      [...addresses].filter((address) => !fundings.contracts.has(address)),
-    )
+    const allContracts = new Set([...fundings.contracts, ...Object.values(contracts)])
+    compareFundings(comparison, 'first fundings, searches', searched, fundings, allContracts)
+    await compareBalances(comparison, url, fundings, transfers.fresh)
   } finally {
     for (const server of servers) await server.stop()
     await chain.close()
