@@ -43,10 +43,11 @@ export async function listChangesAfter(
  * is refused, because the caller would miss changes (behaviour/markets.md#history-boundaries).
  */
 export async function resolveCursor(reader: StateReader, after: string | undefined): Promise<number> {
-  const { seq, fullSeq } = await readHistoryHead(reader)
+  const { seq, horizonSeq, fullSeq } = await readHistoryHead(reader)
   if (after === undefined) return fullSeq
   const cursor = Number(after)
-  if (cursor < fullSeq) throw historyGone(`Changes of all markets are not listed up to ${fullSeq} any more.`, seq)
+  if (cursor < horizonSeq) throw historyGone(`Changes up to ${horizonSeq} have been deleted.`, seq)
+  if (cursor < fullSeq) throw historyGone(`Changes of all markets up to ${fullSeq} are not listed any more.`, seq)
   if (cursor > seq) throw historyGone(`${cursor} is not a cursor of this history: it is after the newest change.`, seq)
   return cursor
 }
