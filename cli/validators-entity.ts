@@ -2,7 +2,7 @@
 // names them. It reads the database, also next to a running server.
 import type { Command } from 'commander'
 import type { Network } from '#api/contract/wire/validators.ts'
-import type { ExplainedEntity, ExplainedPeriod, ExplainedRule } from '#validators/entities/explain-entity.ts'
+import type { EntityPeriod, ExplainedEntity, ExplainedRule } from '#shared/console-calls.ts'
 import { networkOption } from './beacon.ts'
 import { withIngest } from './data.ts'
 import { CommandFailure } from './failure.ts'
@@ -48,7 +48,7 @@ function entityLines({ periods, rules, currentDay }: ExplainedEntity): string[] 
   return [...lines, ...day, 'Rules that select it, by precedence:', ...rules.map((rule) => `  ${ruleText(rule)}`)]
 }
 
-function periodText(period: ExplainedPeriod): string {
+function periodText(period: EntityPeriod): string {
   const { name, subpool, operators, fromDay, untilDay, kind, source, rule } = period
   const value = [name, subpool].filter((text) => text !== null).join(', ')
   const names = [value, operators.join(', ')].filter((text) => text !== '').join(': ')

@@ -32,9 +32,11 @@ export class OperatorError extends Error {
   }
 }
 
-export async function callConsole<T>(method: string, path: string, body?: object): Promise<T> {
+/** `key`: an API key, for calls that visitors may make. */
+export async function callConsole<T>(method: string, path: string, body?: object, key?: string): Promise<T> {
   const { ok, status, text } = await request(`/console/${path}`, {
     method,
+    ...(key !== undefined && { headers: { authorization: `Bearer ${key}` } }),
     ...(method !== 'GET' && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body ?? {}) }),
   })
   if (ok) return (text === '' ? undefined : parseJson(text)) as T

@@ -13,9 +13,9 @@ import type { JsonSchema as Schema } from '#api/contract/schema.ts'
 
 const root = join(import.meta.dirname, '..')
 
-/** The source file of each handler, by endpoint: the one that names the endpoint's definition. */
+/** The source file of each handler, by endpoint: the one that names its definition. The console names some as well. */
 const handlerFiles = new Map(
-  globSync('server/**/*.ts', { cwd: root, exclude: ['**/*.test.ts'] }).flatMap((file) =>
+  globSync('server/**/*.ts', { cwd: root, exclude: ['**/*.test.ts', 'server/admin/**'] }).flatMap((file) =>
     [...readFileSync(join(root, file), 'utf8').matchAll(/\b(?:contract|extensions)\['([\w.]+)'\]/g)].map(
       ([, id = '']) => [id, file] as const,
     ),

@@ -391,6 +391,55 @@ export interface EntityView {
   readonly hasMoreFunded: boolean
 }
 
+/** The fields of the entity of a validator. */
+export type EntityFieldName = 'pool' | 'operators' | 'dvt'
+
+/** A value of one field, on these chain days. */
+export interface EntityPeriod {
+  readonly fromDay: number
+  /** The day after the last one; null: the period has not ended. */
+  readonly untilDay: number | null
+  /** The pool or the DVT network; null for node operators. */
+  readonly name: string | null
+  readonly subpool: string | null
+  readonly operators: readonly string[]
+  /** What named it: a rule, a registry on the chain or a label. */
+  readonly kind: 'rule' | 'registry' | 'label'
+  /** The configuration, or the name of an import. */
+  readonly source: string
+  /** What selected the validator, such as `withdrawalAddress`. */
+  readonly rule: string
+}
+
+export interface ExplainedRule {
+  readonly kind: EntityPeriod['kind']
+  readonly source: string
+  readonly selector: string
+  readonly value: string
+  readonly pool: string | null
+  readonly subpool: string | null
+  readonly nodeOperators: readonly string[] | null
+  readonly dvtNetwork: string | null
+  readonly dvtOperators: readonly string[] | null
+  readonly fromDay: number | null
+  readonly untilDay: number | null
+  /** The fields of the present entity that this rule names. */
+  readonly names: readonly EntityFieldName[]
+}
+
+/** GET /console/validators/{network}/{validator}/entity, with a key: what names the entity of a validator, and since when. */
+export interface ExplainedEntity {
+  readonly validatorIndex: number
+  readonly validatorPubkey: string
+  readonly withdrawalAddress: string | null
+  /** The first chain day that is not over; null: no epoch has been read. */
+  readonly currentDay: number | null
+  /** Newest first. */
+  readonly periods: Readonly<Record<EntityFieldName, readonly EntityPeriod[]>>
+  /** All rules that select the validator. The first one that names a field wins. */
+  readonly rules: readonly ExplainedRule[]
+}
+
 /** GET /console/explorer/labels/{chain}, with a key: how many addresses have a label. */
 export interface LabelCounts {
   readonly chainid: string

@@ -29,6 +29,7 @@ import { demoSeed } from './demo-seed.ts'
 import { demoAccounts, demoChains } from './explorer/chains.ts'
 import { openDemoNodes } from './nodes.ts'
 import { daysBefore, epochsPerDay, hoodiScenario, mainnetScenario, roles } from './validators/behaviour.ts'
+import { configuredPool } from './validators/entities.ts'
 import {
   type DemoValidators,
   type LoadOptions,
@@ -172,6 +173,7 @@ describe('validators of the demo', () => {
     const [lantern, harbour] = validatorSamples.pools
     const pools = Map.groupBy(cards, ({ pool }) => pool)
     assert.deepEqual([pools.get(lantern)?.length, pools.get(harbour)?.length], [36, 24])
+    assert.equal(pools.get(configuredPool.pool)?.length, 6, 'named by a rule of the configuration')
     assert.equal(cards[roles.compounding.validator]?.depositAddresses?.length, 2)
   })
 

@@ -24,7 +24,7 @@ import { readSummaryEntities } from '#validators/ingest/write/read-summary-entit
 import { demoAccounts } from './explorer/chains.ts'
 import type { DemoNodes, NodeUrls } from './nodes.ts'
 import { daysBefore, roles } from './validators/behaviour.ts'
-import { entityFile, poolNames } from './validators/entities.ts'
+import { configuredPool, entityFile, poolNames } from './validators/entities.ts'
 import { type DemoNetwork, demoNetworks, demoWindows } from './validators/windows.ts'
 
 export interface DemoValidators {
@@ -96,6 +96,7 @@ const settingsFor = ({ mainnet, hoodi, execution }: NodeUrls) => ({
         states: 'node',
         beacon: { urls: [mainnet], acceptAnyChain: true, fromEpoch: 0 },
         execution: { rpc: [{ url: execution }] },
+        entities: { rules: [configuredPool] },
       },
       hoodi: {
         ...demoWindows.hoodi,

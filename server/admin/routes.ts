@@ -15,6 +15,7 @@ import { quoteRoutes } from './quotes.ts'
 import { signInRoutes } from './sign-in.ts'
 import { createPages } from './static-files.ts'
 import { tradeRoutes } from './trades.ts'
+import { validatorRoutes } from './validators.ts'
 
 /** Output folder of the console build. */
 export const consoleDir = join(import.meta.dirname, '../../console/dist')
@@ -50,6 +51,7 @@ export function consoleRoutes(context: AppContext, parts: ConsoleOptions): Conso
     ...tradeRoutes,
     ...alertRoutes,
     ...explorerRoutes(context, parts.authorizer),
+    ...validatorRoutes(context, parts.authorizer),
     overviewRoute(context, parts),
     historyRoute(metricsHistory),
   ]

@@ -4,6 +4,9 @@ import { depositorsOf } from './behaviour.ts'
 
 export const poolNames = ['Lantern Pool', 'Harbour Staking'] as const
 
+/** A pool that the configuration of the demo names, and no file. */
+export const configuredPool = { indices: '80-85', pool: 'Tidewater Staking', nodeOperators: ['Tidewater Works'] }
+
 const header = 'index,depositAddress,withdrawalAddress,pool,subpool,dvtNetwork,nodeOperators,dvtOperators'
 
 export function entityFile(accounts: readonly string[]): string {

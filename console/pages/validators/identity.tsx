@@ -10,6 +10,7 @@ import { ShortHex } from '../../parts/short-hex.tsx'
 import { hrefOf } from '../../route.ts'
 import { useEndpoint } from '../../use-endpoint.ts'
 import { type ChainClock, unixOf } from './chain-clock.ts'
+import { EntitySource, useExplainedEntity } from './entity-source.tsx'
 import { useExecutionChain } from './use-networks.ts'
 
 interface IdentityProps {
@@ -20,6 +21,7 @@ interface IdentityProps {
 
 export function Identity({ metadata, network, clock }: IdentityProps) {
   const { pool, subpool, nodeOperators, dvtNetwork, dvtOperators } = metadata
+  const entity = useExplainedEntity(network, metadata.validatorIndex)
   const searchLinks = (names: readonly string[]) => (
     <Links of={names.map((name) => ({ label: name, href: hrefOf('validators', [], { network, q: name }) }))} />
   )
@@ -40,13 +42,20 @@ export function Identity({ metadata, network, clock }: IdentityProps) {
             <>
               {pool === null ? <Unknown /> : searchLinks([pool])}
               {subpool !== null && <span className="soft"> · {subpool}</span>}
+              <EntitySource entity={entity} field="pool" />
             </>
           ),
-          'Node operators': nodeOperators?.length ? searchLinks(nodeOperators) : <Unknown />,
+          'Node operators': (
+            <>
+              {nodeOperators?.length ? searchLinks(nodeOperators) : <Unknown />}
+              <EntitySource entity={entity} field="operators" />
+            </>
+          ),
           'DVT network': dvtNetwork !== null && (
             <>
               {dvtNetwork}
               {dvtOperators?.length ? <span className="soft"> · {dvtOperators.join(', ')}</span> : null}
+              <EntitySource entity={entity} field="dvt" />
             </>
           ),
           'Eligible for activation': epochText(metadata.activationEligibilityEpoch, 'not yet'),

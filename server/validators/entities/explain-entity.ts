@@ -1,38 +1,13 @@
 // Explains the entity of one validator: what it is, since when, and which rule of which source names it.
 import type { Network } from '#api/contract/wire/validators.ts'
 import { recordFrom } from '#core/record-from.ts'
+import type { EntityPeriod, ExplainedEntity } from '#shared/console-calls.ts'
 import type { StateReader } from '#storage/state.ts'
 import { findIndex, readEntries } from '../registry/registry.ts'
 import { findRulesOfValidators } from './apply-rules.ts'
 import { readEntityDays, readPeriods } from './memberships.ts'
-import { type EntityField, entityFields, openEnd, type Period } from './periods.ts'
+import { entityFields, openEnd, type Period } from './periods.ts'
 import { presentRules, sortByPrecedence } from './resolve-rules.ts'
-import type { StoredRule } from './rules.ts'
-
-export interface ExplainedPeriod extends Omit<Period, 'from' | 'until'> {
-  readonly fromDay: number
-  /** The day after the last one; null: the period has not ended. */
-  readonly untilDay: number | null
-}
-
-export interface ExplainedRule extends Omit<StoredRule, 'days' | 'revision'> {
-  readonly fromDay: number | null
-  readonly untilDay: number | null
-  /** The fields of the present entity that this rule names. */
-  readonly names: readonly EntityField[]
-}
-
-export interface ExplainedEntity {
-  readonly validatorIndex: number
-  readonly validatorPubkey: string
-  readonly withdrawalAddress: string | null
-  /** The first chain day that is not over; null: no epoch has been read. */
-  readonly currentDay: number | null
-  /** Newest first. */
-  readonly periods: Readonly<Record<EntityField, readonly ExplainedPeriod[]>>
-  /** All rules that select the validator. The first one that names a field wins. */
-  readonly rules: readonly ExplainedRule[]
-}
 
 /** Undefined: the validator is not known. */
 export async function explainEntity(
@@ -61,7 +36,7 @@ export async function explainEntity(
   }
 }
 
-const toExplainedPeriod = ({ from, until, ...rest }: Period): ExplainedPeriod => ({
+const toExplainedPeriod = ({ from, until, ...rest }: Period): EntityPeriod => ({
   ...{ fromDay: from, untilDay: until === openEnd ? null : until },
   ...rest,
 })
