@@ -74,8 +74,7 @@ function resolveLink(source: string, href: string, { known, files, isServed }: L
   const target = normalize(join(dirname(source), path))
   if (known.has(target)) return `${relativeLink(pathOf(source), pathOf(target))}${anchor}`
   if (!existsSync(join(docs, target))) throw new Error(`docs/${source} links to ${href}, which does not exist.`)
-  const copy = `files/${basename(target)}`
-  if (files.has(copy) && files.get(copy) !== join(docs, target)) throw new Error(`Two linked files are named ${copy}.`)
+  const copy = `files/${target.replace(/^(\.\.\/)+/, '').replaceAll('/', '-')}`
   files.set(copy, join(docs, target))
   return relativeLink(pathOf(source), copy)
 }
