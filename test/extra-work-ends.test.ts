@@ -2,6 +2,7 @@
 // without a call here fails.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { privateKeyToAccount } from 'viem/accounts'
 import { createProgressBoard } from '#admin/progress.ts'
 import { createLink } from '#admin/sessions.ts'
 import { createClient } from '#api/client/client.ts'
@@ -84,7 +85,11 @@ async function createCalls() {
     headers: new Headers({ cookie, origin: world.url, 'content-type': 'application/json', accept: '*/*' }),
     body: body && Buffer.from(JSON.stringify(body)),
   })
-  const { id: quoteId } = await createDemoQuote(client)
+  const quote = await createDemoQuote(client)
+  const taker = privateKeyToAccount(`0x${'42'.repeat(32)}`)
+  const trade = { quoteId: quote.id, address: taker.address, signature: await client.fx.signQuote(quote, taker) }
+  const { id: tradeId } = await client.fx.createTrade(trade)
+  const report = { status: 'settled', settlementTransactionHash: `0x${'ab'.repeat(32)}` }
   const { address } = world.samples
   const { tx } = await findFunding(context)
   const newKeyId = async () => (await world.keyFor('free')).split(':')[1] ?? ''
@@ -116,9 +121,12 @@ async function createCalls() {
     'GET /console/plans': async () => call('GET', '/console/plans'),
     'GET /console/history': async () => call('GET', '/console/history'),
     'GET /console/quotes': async () => call('GET', '/console/quotes'),
-    'GET /console/quotes/{id}': async () => call('GET', `/console/quotes/${quoteId}`),
+    'GET /console/quotes/{id}': async () => call('GET', `/console/quotes/${quote.id}`),
     'GET /console/fx/overrides': async () => call('GET', '/console/fx/overrides'),
     'POST /console/fx/overrides': async () => call('POST', '/console/fx/overrides', { pair: 'all', spreadBps: '5' }),
+    'GET /console/fx/trades': async () => call('GET', '/console/fx/trades'),
+    'GET /console/fx/trades/{id}': async () => call('GET', `/console/fx/trades/${tradeId}`),
+    'POST /console/fx/trades/{id}': async () => call('POST', `/console/fx/trades/${tradeId}`, report),
     'GET /console/alerts': async () => call('GET', '/console/alerts'),
     // Its request to the webhook ends too: server/admin/alerts.test.ts.
     'POST /console/alerts/{webhook}/test': async () => call('POST', '/console/alerts/ops/test', {}),
@@ -126,6 +134,8 @@ async function createCalls() {
       call('GET', `/console/explorer/entities/${await findEntity(context)}`),
     'GET /console/explorer/labels/{chain}': async () => call('GET', '/console/explorer/labels/1'),
     'GET /console/explorer/transactions/{hash}': async () => call('GET', `/console/explorer/transactions/${tx}`),
+    'GET /console/validators/{network}/{validator}/entity': async () =>
+      call('GET', '/console/validators/mainnet/80/entity'),
     ...Object.fromEntries(sharedPaths.map((path) => [`GET ${path}`, async () => call('GET', path)])),
   }
 }
