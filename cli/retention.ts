@@ -13,7 +13,7 @@ export function addRetention(program: Command): void {
     .addHelpText('after', '\nExample:\n  $ tetrad retention run --json')
     .command('run')
     .description(
-      'Trust the clock of this machine, and delete what is due by it: quotes, idempotency keys and market versions. Use it if the doctor reports that the clock is ahead of the proven time, and the clock is right. What was deleted does not come back.',
+      'Trust the clock of this machine, and delete what is due by it: quotes, trades, idempotency keys and market versions. Use it if the doctor reports that the clock is ahead of the proven time, and the clock is right. What was deleted does not come back.',
     )
     .addHelpText('after', '\nExample:\n  $ tetrad retention run --data ./data')
     .action(async (_: unknown, command: Command) => {
@@ -21,6 +21,7 @@ export function addRetention(program: Command): void {
       const report = await withActivity('Deleting', () => deleteNow(options), { quiet: options.json })
       const deleted = [
         counted(report.quotes, 'quote'),
+        counted(report.trades, 'trade'),
         counted(report.idempotencyKeys, 'idempotency key'),
         counted(report.marketVersions, 'market version'),
       ]

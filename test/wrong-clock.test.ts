@@ -255,7 +255,7 @@ function testEngine(
     const { code, stdout, stderr } = await run()
     assert.equal(code, 0, stderr)
     const { clock, ...deleted } = JSON.parse(stdout)
-    assert.deepEqual(deleted, { idempotencyKeys: 1, quotes: 2, marketVersions: 1 })
+    assert.deepEqual(deleted, { idempotencyKeys: 1, quotes: 2, trades: 0, marketVersions: 1 })
     assert.ok(Math.abs(Date.parse(clock) - Date.now()) < hourMs)
     await folder.run(0, 0, async ({ context }) => {
       assert.ok(await isEmpty(context))

@@ -271,8 +271,8 @@ describe('operator routes need a session', () => {
           const url = path.replace('{id}', 'anonymous')
           const response = await site.request(url, { method, ...(cookie !== undefined && { cookie }) })
           assert.equal(response.status, 401, `${method} ${path} ${cookie}`)
-          // The pages of the explorer are for visitors with a key, too.
-          const code = path.startsWith('/console/explorer/') ? 'key.missing' : 'console.session'
+          // These pages are for visitors with a key, too.
+          const code = /^\/console\/(explorer|validators)\//.test(path) ? 'key.missing' : 'console.session'
           if (method !== ('HEAD' as string)) assert.equal(codeOf(response), code, `${method} ${path}`)
           assert.equal(response.headers['access-control-allow-origin'], undefined)
           walked += 1

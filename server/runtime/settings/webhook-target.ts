@@ -3,7 +3,9 @@ import { PatternText, type Static, Type } from '#api/contract/kit.ts'
 import { integer } from './server.ts'
 
 export const webhookTarget = {
-  id: Type.String({ pattern: '^[a-z0-9-]{1,32}$', description: 'Name in logs, metrics and the list of deliveries.' }),
+  id: PatternText('^[a-z0-9-]{1,32}$', 'be 1 to 32 small letters, digits and hyphens', {
+    description: 'Name in logs, metrics and the list of deliveries.',
+  }),
   url: PatternText('^https?://', 'begin with http:// or https://', {
     format: 'uri',
     description: 'URL that receives events as POST requests. Redirects are refused.',
