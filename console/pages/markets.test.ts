@@ -107,6 +107,7 @@ describe('Markets page', { skip: noBrowser }, () => {
     await page.getByRole('link', { name: 'Will the harbour bridge open on time?' }).click()
     const prices = page.getByRole('region', { name: 'Earlier prices' })
     const row = prices.getByRole('row', { name: /^Yes/ })
+    await row.waitFor()
     await row.getByText('…').first().waitFor({ state: 'detached' })
     const client = createClient({ baseUrl: browser.demo.url })
     const weekAgo = new Date(Date.now() - 7 * 86_400_000).toISOString()
