@@ -9,6 +9,8 @@ export interface GrownWorld {
   readonly key: string
   readonly nowMs: number
   readonly quoteId: string
+  /** How it was accepted. */
+  readonly trade: { readonly quoteId: string; readonly address: string; readonly signature: string }
   readonly eventId: string
   readonly eventSlug: string
   readonly tagId: string
@@ -76,11 +78,8 @@ function expensiveCases(world: GrownWorld): Readonly<Record<AnyId, readonly Expe
     })),
     'fx.receiptKey': get(`${fx}/receipt-key`),
     'fx.setRate': [{ path: `${fx}/rates`, body: { pair: 'EUR/USD', rate: '1.1' } }],
-    // The signature is refused.
-    'fx.createTrade': ['11'.repeat(65), '11'.repeat(16_000)].map((signature) => ({
-      path: `${fx}/trades`,
-      body: { quoteId: world.quoteId, address: `0x${'11'.repeat(20)}`, signature: `0x${signature}` },
-    })),
+    // The quote is accepted already, so the stored reply is returned.
+    'fx.createTrade': [{ path: `${fx}/trades`, body: world.trade }],
     'fx.trades': get(`${fx}/trades?limit=100`),
     'fx.trade': get(`${fx}/trades/${world.quoteId}`),
     'fx.tradePermit': get(`${fx}/trades/${world.quoteId}/permit`),

@@ -2,6 +2,7 @@
 // limits. Argument: the data folder. For each line on stdin it prints the CPU time of the whole process so far, and that
 // of the main thread, in microseconds.
 import { createInterface } from 'node:readline'
+import { privateKeyToAccount } from 'viem/accounts'
 import { createClient } from '#api/client/client.ts'
 import { groups } from '#api/contract/routes.ts'
 import { complete } from '#core/schema-check.ts'
@@ -54,6 +55,9 @@ await grow('labels', () => growLabels(context))
 await grow('fundings', () => growFundings(context))
 await grow('duties', () => growDuties(context))
 const quote = await growQuotes(context, client)
+const taker = privateKeyToAccount(`0x${'42'.repeat(32)}`)
+const trade = { quoteId: quote.id, address: taker.address, signature: await client.fx.signQuote(quote, taker) }
+await client.fx.createTrade(trade)
 const { events: [event = {}] = [] } = (await client.markets.bySlug({ slug: 'wide-0' })) as {
   events?: { id?: string; slug?: string; series?: { id: string }[] }[]
 }
@@ -62,6 +66,7 @@ const world: GrownWorld = {
   key,
   nowMs: context.clock.now(),
   quoteId: quote.id,
+  trade,
   eventId: event.id ?? '',
   eventSlug: event.slug ?? '',
   seriesId: event.series?.[0]?.id ?? '',
