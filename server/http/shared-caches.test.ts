@@ -73,9 +73,14 @@ test('no market path of a server that requires a key sends a public response', a
   const market = await read(`/markets/slug/${slug}`)
   const { id } = market.json()
   for (const url of [`/markets/slug/${slug}`, `/markets/${id}`, '/markets', '/events', '/series', '/tags']) {
-    const response = await read(url)
+    let response = await read(url)
     assert.equal(response.statusCode, 200, url)
-    const unchanged = await read(url, { 'if-none-match': response.headers.etag })
+    let unchanged = await read(url, { 'if-none-match': response.headers.etag })
+    // The feed of the demo may change a record between two requests.
+    for (let tries = 0; unchanged.statusCode === 200 && tries < 5; tries++) {
+      response = unchanged
+      unchanged = await read(url, { 'if-none-match': response.headers.etag })
+    }
     assert.equal(unchanged.statusCode, 304, url)
     for (const { headers: sent } of [response, unchanged]) {
       assert.match(String(sent['cache-control']), /^private, max-age=\d+$/, url)
