@@ -188,7 +188,7 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
     assert.deepEqual(await everythingStored(onPostgres), stored)
   })
 
-  test('the tests of storing, merging and reading duties pass', async () => {
+  test('the tests of storing, merging and reading duties and the registry pass', async () => {
     const quick = [
       'duties/commit',
       'duties/hours',
@@ -197,6 +197,7 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
       'duties/stored-formats',
       'duties/watch-ranges',
       'ingest/network-summary',
+      'registry/sync-registry',
     ]
     // These run many seeds, or kill a process at many points. The SQL of explanations is that of `duties/missed`.
     const long = [

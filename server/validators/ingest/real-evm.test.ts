@@ -10,7 +10,6 @@ import { openRpc, type Rpc, type RpcCall } from '#sources/evm/rpc.ts'
 import type { TestContext } from '#test/context.ts'
 import { openContext } from '#test/context.ts'
 import { compile, evmChainId, evmMissing, openEvm, type RealEvm } from '#test/real-evm.ts'
-import { linkDeposits } from '../registry/link-deposits.ts'
 import { putValidators, readValidator } from '../registry/registry.ts'
 import { createDepositReader } from './deposits/deposits.ts'
 import { createExecutionSource } from './read/execution.ts'
@@ -163,8 +162,6 @@ describe('deposit senders', { skip }, () => {
     assert.deepEqual(await reader.catchUp(signal), { untilBlock: final + 1, deposits: 5 })
     assert.deepEqual(await addressesOf(context, 1), [addressOf(2), addressOf(0)])
     await put(context, 3)
-    assert.deepEqual(await addressesOf(context, 3), [])
-    await linkDeposits(context.ingest, 'hoodi', { from: 3, until: 4 })
     assert.deepEqual(await addressesOf(context, 3), [addressOf(1)])
     // A new process continues at the cursor and stores nothing twice.
     await call(0, 'Deposits', deposits, 'deposit', [keyOf(3)])

@@ -1,7 +1,6 @@
 // Marks validators whose entity is to be determined again, because something has changed that rules select by
 // (../entities/rules.ts).
 import type { Network } from '#api/contract/wire/validators.ts'
-import type { Range } from '#core/ranges.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'
 
 const hasRules = async (tx: StateReader, network: Network): Promise<boolean> =>
@@ -33,20 +32,13 @@ export async function markChangedValidators(
   )
 }
 
-/** Marks validators whose deposits have been linked. `indices`: only these. */
-export async function markDepositors(
-  tx: StateWriter,
-  network: Network,
-  selected: { readonly indices: Range } | { readonly pubkeys: readonly Uint8Array[] },
-): Promise<void> {
+/** Marks validators whose deposits have been linked. */
+export async function markDepositors(tx: StateWriter, network: Network, pubkeys: readonly Uint8Array[]): Promise<void> {
   if (!(await hasRules(tx, network))) return
-  const [condition, values] =
-    'indices' in selected
-      ? ['validator_index >= ? and validator_index < ?', [selected.indices.from, selected.indices.until]]
-      : [`pubkey in (${selected.pubkeys.map(() => '?').join()})`, selected.pubkeys]
   await tx.run(
     `insert into entity_pending (network, validator_index) select network, validator_index from validators
-     where network = ? and ${condition} on conflict (network, validator_index) do nothing`,
-    ...[network, ...values],
+     where network = ? and pubkey in (${pubkeys.map(() => '?').join()})
+     on conflict (network, validator_index) do nothing`,
+    ...[network, ...pubkeys],
   )
 }

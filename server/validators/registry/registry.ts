@@ -4,6 +4,7 @@ import type { Network } from '#api/contract/wire/validators.ts'
 import { replaceOnConflict } from '#storage/put-row.ts'
 import { selectIn } from '#storage/select-in.ts'
 import type { State, StateReader } from '#storage/state.ts'
+import { linkDepositsOf } from './link-deposits.ts'
 import { markChangedValidators } from './pending.ts'
 
 export interface ValidatorEntry {
@@ -29,7 +30,7 @@ export interface EntityEntry {
 export const toBytes = (hex: string): Uint8Array => Buffer.from(hex.replace(/^0x/i, ''), 'hex')
 export const toHex = (bytes: Uint8Array): string => `0x${Buffer.from(bytes).toString('hex')}`
 
-/** Inserts or updates validators, which must be distinct. */
+/** Inserts or updates validators, which must be distinct, and links their deposits. */
 export async function putValidators(state: State, network: Network, entries: readonly ValidatorEntry[]): Promise<void> {
   const rows = entries.map((entry) => [
     network,
@@ -54,6 +55,11 @@ export async function putValidators(state: State, network: Network, entries: rea
     async (tx) => {
       await markChangedValidators(tx, network, owners)
       await tx.insertMany('validators', columns, rows, onConflict)
+      await linkDepositsOf(
+        tx,
+        network,
+        entries.map(({ pubkey }) => toBytes(pubkey)),
+      )
     },
     { lock: 'registry' },
   )

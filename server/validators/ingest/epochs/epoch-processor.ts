@@ -76,7 +76,7 @@ export function createEpochProcessor(
           segments.process(request, epochs, chain, signal),
         )
       return read().catch((error: unknown) => {
-        segments.startAgain(request.from)
+        segments.startAgain()
         throw error
       })
     },

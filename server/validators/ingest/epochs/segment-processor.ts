@@ -30,7 +30,7 @@ export interface SegmentProcessorOptions {
 interface SegmentStart {
   readonly at: number
   readonly carry: Carry | undefined
-  /** What the registry already has. */
+  /** What the registry already has. Undefined: unknown. */
   readonly knownRegistry: RegistrySnapshot | undefined
 }
 
@@ -42,7 +42,6 @@ export class SegmentProcessor {
   #selectWatched: SelectWatched
   #rules: ConsensusRules | undefined
   #starts: readonly SegmentStart[] = []
-  #knownRegistry: Pick<SegmentStart, 'at' | 'knownRegistry'> | undefined
 
   constructor({ watch, execution, summarizesNetwork }: SegmentProcessorOptions) {
     this.#selectWatched = createWatchList(watch)
@@ -54,13 +53,10 @@ export class SegmentProcessor {
     this.#selectWatched = createWatchList(names)
     // The registry lacks validators that were not on the list.
     this.#starts = this.#starts.map((start) => ({ ...start, knownRegistry: undefined }))
-    this.#knownRegistry = undefined
   }
 
-  /** Drops everything that was read, except what is known to be in the registry. */
-  startAgain(from: number): void {
-    const knownRegistry = this.#starts.find(({ at }) => at === from)?.knownRegistry
-    if (knownRegistry) this.#knownRegistry = { at: from, knownRegistry }
+  /** Drops everything that was read. The next segment has the whole registry. */
+  startAgain(): void {
     this.#starts = []
   }
 
@@ -71,7 +67,7 @@ export class SegmentProcessor {
     signal: AbortSignal,
   ): Promise<ProcessedSegment> {
     // A fork was scheduled since the last segment: what was read may not have been decoded as it should.
-    if (this.#rules && this.#rules !== rules) this.startAgain(from)
+    if (this.#rules && this.#rules !== rules) this.startAgain()
     this.#rules = rules
     const start = this.#starts.find(({ at }) => at === from) ?? (await this.#startAt(epochs, rules, from))
     // The segment before this one is not repeated any more: release the memory of its start.
@@ -124,10 +120,9 @@ export class SegmentProcessor {
   /** The start of a segment that does not follow the last one. */
   async #startAt(epochs: EpochSource, rules: ConsensusRules, from: number): Promise<SegmentStart> {
     this.#starts = []
-    const knownRegistry = this.#knownRegistry?.at === from ? this.#knownRegistry.knownRegistry : undefined
-    if (from === 0) return { at: from, carry: undefined, knownRegistry }
+    if (from === 0) return { at: from, carry: undefined, knownRegistry: undefined }
     const { carry } = processEpoch(rules, await epochs.read(from - 1), undefined, this.#sums)
-    return { at: from, carry, knownRegistry }
+    return { at: from, carry, knownRegistry: undefined }
   }
 }
 
