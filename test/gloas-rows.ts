@@ -156,6 +156,8 @@ export function gloasRows(truth: GloasTruth, until: number): Row[] {
         deposited: deposits,
         withdrawn: Math.abs(withdrawals),
         consolidated: consolidations,
+        // The part has the rewards of the proposers that include slashings as well.
+        slashing_penalty: Math.min(0, duties.slashing ?? 0),
       }
     })
   })

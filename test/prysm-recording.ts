@@ -48,10 +48,15 @@ export interface PrysmTruth {
   readonly validators: readonly PrysmValidator[]
 }
 
+/** 32 ETH of effective balance divided by MIN_SLASHING_PENALTY_QUOTIENT_ELECTRA. The later penalty is not reached. */
+const slashingPenaltyGwei = -7_812_500
+
 export function prysmTruth(): PrysmTruth {
   const lines = unpackRecording(`${prysmRecording}/truth.ndjson`).trim().split('\n')
   const all = lines.map((line) => JSON.parse(line) as PrysmRow | PrysmFigures | PrysmValidator)
-  const rows = all.filter((line) => line.kind === 'row')
+  const rows = all
+    .filter((line) => line.kind === 'row')
+    .map((row) => (row.slashes_received ? { ...row, slashing_penalty: slashingPenaltyGwei } : row))
   const first = rows[0]?.epoch
   // A validator has no row in the epoch that creates it: its first balance is what was deposited then.
   const firstRows = Map.groupBy(rows, ({ validator }) => validator)

@@ -67,7 +67,7 @@ describe('Validators page', { skip: noBrowser }, () => {
       .click()
     await page.getByRole('heading', { level: 1, name: `Validator ${members[0]}` }).waitFor()
     await plot(page, /^Effectiveness in \d+ days$/).waitFor()
-    await plot(page, /^Consensus rewards per day/).waitFor()
+    await plot(page, /^Income per day/).waitFor()
     await page.getByRole('heading', { name: 'Worst days in this range' }).waitFor()
     const worst = page.locator('.worst a').first()
     for (const badge of await page.locator('.worst .badge').all()) {
@@ -100,7 +100,7 @@ describe('Validators page', { skip: noBrowser }, () => {
     const isExcused = verdict.locator('.worst li').filter({ hasText: /attestations?: (not|partly) its fault$/ })
     await isExcused.first().waitFor()
     const headings = await page.getByRole('heading', { level: 2 }).allTextContents()
-    assert.ok(headings.indexOf('Rewards and penalties') < headings.indexOf('Operator and lifecycle'))
+    assert.ok(headings.indexOf('Income') < headings.indexOf('Operator and lifecycle'))
     assert.equal(await page.locator('main section').first().getAttribute('aria-label'), 'Verdict')
     const { validatorPubkey } = await client.validators.metadata({ validator_index_or_pubkey: index })
     await page.getByText(`${validatorPubkey.slice(0, 8)}…${validatorPubkey.slice(-6)}`).waitFor()
@@ -121,16 +121,31 @@ describe('Validators page', { skip: noBrowser }, () => {
     await browser.leave(page)
   })
 
-  test('the income of a validator is shown on demand, and adds up to the change of its balance', async () => {
+  test('the columns of the income of a validator add up to the change of its balance', async () => {
     const [index = 0] = members
     const { days, total } = await client.validators.income({ indices: [index] })
-    const page = await open(`/${index}`)
-    const card = page.getByRole('region', { name: 'Income by day' })
-    assert.equal(await card.getByRole('table').count(), 0)
-    await card.getByRole('button', { name: 'Show income' }).click()
-    await card.getByRole('row', { name: days.at(-1)?.date ?? '' }).waitFor()
-    const change = await card.getByRole('row', { name: 'All days' }).getByRole('cell').last().textContent()
-    assert.equal(Math.round(Number.parseFloat(change ?? '') * 1e9), Number(total.balanceChange))
+    const page = await open(`/${index}?last=all`)
+    const card = page.getByRole('region', { name: 'Income', exact: true })
+    await card
+      .getByRole('row', { name: days.at(-1)?.date ?? '' })
+      .first()
+      .waitFor()
+    const titles = await card.getByRole('region', { name: 'Income of each day' }).locator('thead th').allTextContents()
+    for (const row of await card.getByRole('region', { name: 'Income of each day' }).locator('tbody tr').all()) {
+      const cells = await row.locator('th, td').allTextContents()
+      const gwei = (title: string) =>
+        Math.round(Number.parseFloat(cells[titles.indexOf(title)]?.replace('−', '-') ?? '0') * 1e9)
+      const sum = (...names: readonly string[]) =>
+        names.reduce((all, name) => all + (titles.includes(name) ? gwei(name) : 0), 0)
+      const paid = sum('Attestations', 'Sync committee', 'Blocks', 'Penalties', 'Slashing', 'Paid on another day')
+      assert.equal(paid, gwei('Earnings'), row.toString())
+      assert.equal(
+        paid + sum('Deposits', 'Consolidations') - sum('Withdrawals'),
+        gwei('Balance change'),
+        row.toString(),
+      )
+      if (cells[0] === 'All days') assert.equal(gwei('Balance change'), Number(total.balanceChange))
+    }
     await browser.accessible(page)
     await browser.leave(page)
   })
@@ -271,9 +286,8 @@ describe('Validators page', { skip: noBrowser }, () => {
     await page.getByLabel('Granularity').selectOption('week')
     await page.getByLabel('Day type').selectOption('utc')
     await page.getByRole('button', { name: 'Uptime and correctness' }).click()
-    await page.getByRole('button', { name: 'Penalties' }).click()
     await plot(page, /^Uptime and correctness in \d+ weeks$/).waitFor()
-    assert.match(page.url(), /granularity=week&days=utc&plot=votes&amounts=penalties/)
+    assert.match(page.url(), /granularity=week&days=utc&plot=votes/)
     await page.reload()
     await plot(page, /^Uptime and correctness in \d+ weeks$/)
       .locator('.u-over')

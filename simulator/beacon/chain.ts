@@ -97,6 +97,11 @@ export class ChainState {
     return applied
   }
 
+  penalizeSlashed(index: number, penalty: bigint, slot: number): void {
+    const applied = this.earn(index, -penalty, slot)
+    this.truth.add(Math.floor((slot - 1) / this.plan.slotsPerEpoch), index, 'slashing_penalty', applied)
+  }
+
   enter(identity: Identity, balance: bigint, activation: number): void {
     this.validators.push({
       ...identity,
@@ -124,7 +129,7 @@ export class ChainState {
     const at = epoch % slashingsVector
     this.data.slashed[at] = (this.data.slashed[at] as bigint) + validator.effective
     const quotient = this.isFrom('electra', epoch) ? 4096n : this.isFrom('bellatrix', epoch) ? 32n : 64n
-    this.earn(index, -(validator.effective / quotient), slot)
+    this.penalizeSlashed(index, validator.effective / quotient, slot)
     const reward = validator.effective / (this.isFrom('electra', epoch) ? 4096n : 512n)
     this.earn(proposer, reward, slot)
     this.truth.add(epoch, proposer, 'block_reward', reward)

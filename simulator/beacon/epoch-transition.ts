@@ -142,7 +142,7 @@ function punishSlashed(chain: ChainState, ended: number, slot: number): void {
     const penalty = chain.isFrom('electra', ended)
       ? (adjusted / (total / eth)) * increments
       : ((increments * adjusted) / total) * eth
-    chain.earn(index, -penalty, slot)
+    chain.penalizeSlashed(index, penalty, slot)
   })
 }
 

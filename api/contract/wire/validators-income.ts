@@ -21,9 +21,11 @@ const incomeDescriptions = {
   syncRewards: 'Rewards for sync committee signatures.',
   blockRewards: 'Consensus rewards of own blocks.',
   penalties: 'Penalties for attestations and sync signatures, zero or negative.',
-  adjustment:
-    'Earnings that are not in the four fields before. Attestations count for the day of the vote, but are paid up to two epochs later. Also penalties for slashings, which are negative.',
-  earnings: 'Sum of the five fields before: what the consensus layer added to the balances.',
+  slashings:
+    'Penalties for being slashed, zero or negative: at once, and the later one in proportion to all slashings.',
+  shift:
+    'Attestations count for the day of the vote, but are paid up to two epochs later: payments of this day for the day before, minus payments of the next day for this one.',
+  earnings: 'Sum of the six fields before: what the consensus layer added to the balances.',
   deposits: 'Deposits that were credited. Negative: a balance above 32 ETH went back to the queue of deposits.',
   withdrawals: 'Withdrawals, zero or positive.',
   consolidations: 'Balances that came from other validators; negative: that went to others.',
@@ -54,7 +56,7 @@ export const IncomeDay = Type.Object({
 export type IncomeDay = Static<typeof IncomeDay>
 
 const total = {
-  ...{ attestationRewards: 2_612_411, syncRewards: 0, blockRewards: 0, penalties: -3_604, adjustment: 1_187 },
+  ...{ attestationRewards: 2_612_411, syncRewards: 0, blockRewards: 0, penalties: -3_604, slashings: 0, shift: 1_187 },
   ...{ earnings: 2_609_994, deposits: 0, withdrawals: 18_103_771, consolidations: 0, balanceChange: -15_493_777 },
   ...{ priorityFees: 0, mev: 0 },
 }
@@ -62,7 +64,7 @@ const total = {
 export const income = endpoint('validators.income', {
   summary: 'Income of validators by day: rewards by kind, penalties, and deposits and withdrawals apart.',
   notes:
-    'Name the validators in one way: `indices`, `pubkeys`, `pool`, `nodeOperator`, `depositAddress`, `withdrawalAddress` or `watched`, up to 10 000 of them. Amounts are sums over these validators, in gwei. On each day, `balanceChange` is exactly the change of their balances. Only final epochs count. A validator has no record while it has no duties: its first deposit and the withdrawals after its exit are not included.',
+    'Name the validators in one way: `indices`, `pubkeys`, `pool`, `nodeOperator`, `depositAddress`, `withdrawalAddress` or `watched`, up to 10 000 of them. Amounts are sums over these validators, in gwei. On each day, `balanceChange` is exactly the change of their balances. Only final epochs count. A validator counts from its first deposit until its whole balance is withdrawn.',
   input: Type.Object({
     network,
     indices: Type.Optional(
@@ -80,7 +82,9 @@ export const income = endpoint('validators.income', {
   }),
   reply: Type.Object({
     validators: { ...Count, description: 'Number of validators.' },
-    days: Type.Array(IncomeDay, { description: 'In ascending order. Days without duties have no record.' }),
+    days: Type.Array(IncomeDay, {
+      description: 'In ascending order. Days without duties and changes of balances have no record.',
+    }),
     total: Type.Object(amounts, { description: 'Sums of all days.' }),
   }),
   faults: ['record.not_found', 'validators.not_read', 'validators.windows_changed'],

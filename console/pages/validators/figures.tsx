@@ -9,13 +9,11 @@ type NamedFigures = Readonly<Record<string, readonly [value: ReactNode, hint: Re
 
 interface FiguresProps {
   readonly of: NamedFigures
-  /** For values with many digits. */
-  readonly isWide?: boolean
 }
 
-export function Figures({ of, isWide = false }: FiguresProps) {
+export function Figures({ of }: FiguresProps) {
   return (
-    <dl className={isWide ? 'figures wide' : 'figures'}>
+    <dl className="figures">
       {Object.entries(of).map(([name, [value, hint]]) => (
         <div key={name}>
           <dt>{name}</dt>

@@ -1,106 +1,160 @@
-// The income statement of one or several validators: a table of the last days, and all days as CSV.
-import { useState } from 'preact/compat'
-import type { ReplyOf } from '#api/client/client.ts'
-import type { Network } from '#api/contract/wire/validators.ts'
+// The income statement of one or several validators: a plot, and a table whose columns add up to the change of the balance.
+import type { InputOf, ReplyOf } from '#api/client/client.ts'
+import type { AggregateField } from '#api/contract/wire/validators.ts'
 import { incomeCsv } from '#shared/income-csv.ts'
 import { Card } from '../../parts/card.tsx'
 import { download } from '../../parts/download.ts'
-import { gwei } from '../../parts/format.ts'
+import { Facts } from '../../parts/facts.tsx'
+import { formatCount, gwei } from '../../parts/format.ts'
+import { type Line, Plot } from '../../parts/plot.tsx'
 import { QueryResult } from '../../parts/query-result.tsx'
-import { Scroll } from '../../parts/scroll.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
 import { useEndpoint } from '../../use-endpoint.ts'
 
 type Statement = ReplyOf<'validators.income'>
 type Amounts = Statement['total']
 
-const shownDays = 31
+interface IncomeProps {
+  readonly input: InputOf<'validators.income'>
+  /** Called with the number of a UTC day. */
+  readonly onDay?: ((day: number) => void) | undefined
+}
 
-/** Reading all days of many validators takes a while, so they are requested on demand. */
-export function Income({ network, indices }: { readonly network: Network; readonly indices: readonly number[] }) {
-  const [isShown, setShown] = useState(false)
-  const input = { network, indices: [...indices] }
-  const query = useEndpoint('validators.income', input, { isEnabled: isShown && indices.length > 0 })
+export function Income({ input, onDay }: IncomeProps) {
+  const query = useEndpoint('validators.income', input, { keepPrevious: true })
   return (
-    <Card id="income" title="Income by day">
+    <Card id="income" title="Income">
       <p className="small soft">
-        UTC days, final epochs only. Earnings, deposits and consolidations minus withdrawals are the change of the
-        balance.
+        UTC days, final epochs only. The columns explain the change of the balance to the gwei.
       </p>
-      {isShown ? (
-        <QueryResult of={query}>{({ reply }) => <IncomeTable statement={reply} network={network} />}</QueryResult>
-      ) : (
-        <button type="button" onClick={() => setShown(true)}>
-          Show income
-        </button>
-      )}
+      <QueryResult of={query}>
+        {({ reply }) =>
+          reply.days.length === 0 ? (
+            <p className="note">No income in these days.</p>
+          ) : (
+            <>
+              <IncomePlot days={reply.days} onDay={onDay} />
+              <IncomeTable statement={reply} name={`income-${input.network}`} />
+            </>
+          )
+        }
+      </QueryResult>
     </Card>
   )
 }
 
-function IncomeTable({ statement, network }: { readonly statement: Statement; readonly network: Network }) {
+function IncomePlot({ days, onDay }: { readonly days: Statement['days'] } & Pick<IncomeProps, 'onDay'>) {
+  const lines: Line[] = paidColumns
+    .map(([label, field]) => ({ label, values: days.map((day) => Number(day[field]) / 1e9) }))
+    // A line that is zero throughout would only cover the axis.
+    .filter(({ values }) => values.some((value) => value !== 0))
+  return (
+    <Plot
+      title="Income per day, ETH"
+      xs={days.map(({ date }) => Date.parse(date) / 1000)}
+      lines={lines}
+      {...(onDay && { onPick: (at: number) => onDay(days[at]?.day ?? 0) })}
+    />
+  )
+}
+
+/** They add up to the earnings. */
+const paidColumns = [
+  ['Attestations', 'attestationRewards'],
+  ['Sync committee', 'syncRewards'],
+  ['Blocks', 'blockRewards'],
+  ['Penalties', 'penalties'],
+  ['Slashing', 'slashings'],
+  ['Paid on another day', 'shift'],
+] as const satisfies readonly (readonly [string, keyof Amounts])[]
+
+const columns = [
+  ...paidColumns,
+  ['Earnings', 'earnings'],
+  ['Deposits', 'deposits'],
+  ['Consolidations', 'consolidations'],
+  ['Withdrawals', 'withdrawals'],
+  ['Balance change', 'balanceChange'],
+  ['Priority fees', 'priorityFees'],
+  ['MEV', 'mev'],
+] as const satisfies readonly (readonly [string, keyof Amounts])[]
+
+const isAlways = new Set<keyof Amounts>(['earnings', 'balanceChange'])
+
+const amount = (value: number | bigint | null): string => (value === null ? 'unknown' : gwei(value, 9))
+
+function IncomeTable({ statement, name }: { readonly statement: Statement; readonly name: string }) {
   const { days, total } = statement
-  if (days.length === 0) return <p className="note">No duties are stored yet.</p>
+  const shown = columns.filter(([, field]) => isAlways.has(field) || days.some((day) => Number(day[field] ?? 1) !== 0))
+  const rows = [{ ...total, date: 'All days' }, ...days.toReversed()]
   return (
     <>
+      <Table
+        name="Income of each day"
+        className="stacked many tight"
+        hasRowHeaders
+        rows={rows}
+        columns={[
+          ['Date', ({ date }) => date],
+          ...shown.map(([title, field]): Column<(typeof rows)[number]> => [title, (row) => amount(row[field]), 'num']),
+        ]}
+      />
       <div className="downloads">
-        <button type="button" onClick={() => download(`income-${network}.csv`, 'text/csv', incomeCsv(days))}>
-          Download {days.length === 1 ? '1 day' : `all ${days.length} days`} as CSV
+        <button type="button" onClick={() => download(`${name}.csv`, 'text/csv', incomeCsv(days))}>
+          Download {days.length === 1 ? '1 day' : `${days.length} days`} as CSV
         </button>
       </div>
-      <Scroll name="Income of each day">
-        <table className="stacked many">
-          <caption>{days.length > shownDays ? `The last ${shownDays} days, newest first` : 'Newest first'}</caption>
-          <thead>
-            <tr>
-              <th scope="col">Date</th>
-              {columns.map(({ name }) => (
-                <th key={name} scope="col" className="num">
-                  {name}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {days
-              .slice(-shownDays)
-              .toReversed()
-              .map((day) => (
-                <Row key={day.day} name={day.date} amounts={day} />
-              ))}
-            <Row name="All days" amounts={total} />
-          </tbody>
-        </table>
-      </Scroll>
     </>
   )
 }
 
-const columns: readonly { readonly name: string; readonly of: (amounts: Amounts) => bigint | null }[] = [
-  { name: 'Rewards', of: (day) => BigInt(day.attestationRewards) + BigInt(day.syncRewards) + BigInt(day.blockRewards) },
-  { name: 'Penalties', of: (day) => BigInt(day.penalties) },
-  { name: 'Earnings', of: (day) => BigInt(day.earnings) },
-  {
-    name: 'Fees and MEV',
-    of: ({ priorityFees, mev }) => (priorityFees === null || mev === null ? null : BigInt(priorityFees) + BigInt(mev)),
-  },
-  { name: 'Deposits', of: (day) => BigInt(day.deposits) },
-  { name: 'Withdrawals', of: (day) => BigInt(day.withdrawals) },
-  { name: 'Consolidations', of: (day) => BigInt(day.consolidations) },
-  { name: 'Balance change', of: (day) => BigInt(day.balanceChange) },
-]
-
-function Row({ name, amounts }: { readonly name: string; readonly amounts: Amounts }) {
+/** What the penalties and the missed rewards of a validator are made of. */
+export function DutyCounts({ input }: { readonly input: InputOf<'validators.aggregateEffectiveness'> }) {
+  const query = useEndpoint('validators.aggregateEffectiveness', input, { keepPrevious: true })
   return (
-    <tr>
-      <th scope="row">{name}</th>
-      {columns.map((column) => {
-        const value = column.of(amounts)
-        return (
-          <td key={column.name} className="num" data-label={column.name}>
-            {value === null ? 'unknown' : gwei(value, 9)}
-          </td>
+    <QueryResult of={query}>
+      {({ reply: { data } }) =>
+        data[0] && (
+          <details>
+            <summary>Show counts, penalties and missed rewards by cause</summary>
+            <Facts
+              className="counts"
+              of={Object.fromEntries(
+                countFields.map(([name, field]) => {
+                  const value = data[0]?.[field]
+                  const isAmount = /Penalties|Rewards/.test(field)
+                  return [name, value == null ? 'unknown' : isAmount ? gwei(value, 9) : formatCount(value)]
+                }),
+              )}
+            />
+          </details>
         )
-      })}
-    </tr>
+      }
+    </QueryResult>
   )
 }
+
+const countFields = [
+  ['Attestations due', 'totalAttestationAssignments'],
+  ['Attestations included', 'totalUniqueAttestations'],
+  ['Missed attestations', 'sumMissedAttestations'],
+  ['Wrong head', 'sumWrongHeadVotes'],
+  ['Wrong target', 'sumWrongTargetVotes'],
+  ['Late source', 'sumLateSourceVotes'],
+  ['Late target', 'sumLateTargetVotes'],
+  ['Blocks due', 'proposerDutiesCount'],
+  ['Blocks proposed', 'proposedCount'],
+  ['Blocks with an empty payload', 'executionProposedEmptyCount'],
+  ['Sync signatures', 'syncSignatureCount'],
+  ['Slashings reported', 'slashesCollected'],
+  ['Slashings received', 'slashesReceived'],
+  ['Penalties for missed attestations', 'sumMissedAttestationPenalties'],
+  ['Penalties for late source votes', 'sumLateSourcePenalties'],
+  ['Penalties for late target votes', 'sumLateTargetPenalties'],
+  ['Penalties for wrong target votes', 'sumWrongTargetPenalties'],
+  ['Penalties for sync signatures', 'sumSyncCommitteePenalties'],
+  ['Missed attestation rewards', 'sumMissedAttestationRewards'],
+  ['Missed sync rewards', 'sumMissedSyncCommitteeRewards'],
+  ['Missed block rewards', 'sumMissedConsensusBlockRewards'],
+  ['Missed execution rewards', 'sumMissedExecutionRewards'],
+] as const satisfies readonly (readonly [string, AggregateField])[]

@@ -63,7 +63,14 @@ export function MyValidators({ view }: { readonly view: ValidatorsView }) {
           </QueryResult>
         )}
       </section>
-      {indices.length > 0 && <Income network={network} indices={indices} />}
+      {indices.length > 0 && report.data && (
+        <Income
+          input={{
+            ...{ network, indices },
+            ...(report.data.startDate !== null && { fromDate: report.data.startDate }),
+          }}
+        />
+      )}
       <QueryResult of={query} waiting="Loading alerts…">
         {({ webhooks }) => <AlertsCard webhooks={webhooks} />}
       </QueryResult>

@@ -16,11 +16,10 @@ import { NetworkChoice } from './controls.tsx'
 import { CurrentDuties } from './current-duties.tsx'
 import { Day } from './day.tsx'
 import { Identity, ValidatorAddresses } from './identity.tsx'
-import { Income } from './income.tsx'
+import { DutyCounts, Income } from './income.tsx'
 import { WatchButton } from './mine.tsx'
 import { NetworkComparison } from './network-comparison.tsx'
 import { OverTime, type OverTimeProps } from './over-time.tsx'
-import { Rewards } from './rewards.tsx'
 import { StatusBadge } from './status-badge.tsx'
 import { useNetworks } from './use-networks.ts'
 import { VerdictCard } from './verdict-card.tsx'
@@ -149,7 +148,8 @@ function FoundValidator({ metadata, view }: FoundValidatorProps) {
 
 /** The verdict first, then what it is based on. */
 function History(props: OverTimeProps) {
-  const { index, view } = props
+  const { index, view, newest } = props
+  const bounds = boundsOf(view, newest)
   return (
     <>
       <VerdictCard {...props} />
@@ -158,30 +158,17 @@ function History(props: OverTimeProps) {
       <OverTime {...props} />
       <Calendar index={index} view={view} />
       {view.day !== undefined && <Day index={index} view={view} day={view.day} />}
-      <RewardsInRange {...props} />
-      <Income network={view.network} indices={[index]} />
+      <Income
+        input={{ network: view.network, indices: [index], ...bounds }}
+        onDay={(day) => go('validators', [index], queryOf({ ...view, utc: true, day }))}
+      />
+      <DutyCounts
+        input={{
+          ...{ network: view.network, indices: [index], granularity: 'all', size: 1 },
+          ...(bounds.toDate && { from: bounds.toDate }),
+          ...(bounds.fromDate && { to: bounds.fromDate }),
+        }}
+      />
     </>
   )
-}
-
-/** Amounts are summed by chain days, so first find the chain days of the range. */
-function RewardsInRange({ index, view, newest }: OverTimeProps) {
-  const total = useEndpoint(
-    'validators.effectiveness',
-    {
-      validator_index_or_pubkey: index,
-      network: view.network,
-      utc: false,
-      ...boundsOf(view, newest),
-      granularity: 'all',
-      limit: 1,
-    },
-    { keepPrevious: true },
-  )
-  const record = total.data?.reply.results[0]
-  const clock = useMemo(() => record && clockOf(record), [record])
-  if (!record || !clock || record.startDay === null || record.endDay === null)
-    return <QueryResult of={total}>{() => null}</QueryResult>
-  const days = { startDay: record.startDay, endDay: record.endDay }
-  return <Rewards index={index} view={view} days={days} clock={clock} />
 }

@@ -8,7 +8,7 @@ const view = (text = '') => parseView(new URLSearchParams(text))
 test('parsing the query of a view returns the same view', () => {
   for (const text of [
     'network=mainnet',
-    'network=hoodi&granularity=week&days=utc&last=365&plot=delay&amounts=penalties&day=2174',
+    'network=hoodi&granularity=week&days=utc&last=365&plot=delay&day=2174',
     'network=holesky&granularity=hour&from=2026-09-01&to=2026-09-30',
   ])
     assert.equal(hrefOf('validators', [], queryOf(view(text))), `/validators?${text}`)
@@ -16,9 +16,7 @@ test('parsing the query of a view returns the same view', () => {
 
 test('invalid values in the query are replaced by defaults', () => {
   assert.deepEqual(
-    view(
-      'network=Moon&granularity=minute&days=martian&last=8&from=yesterday&to=2026-13-40&plot=all&amounts=lent&day=-1',
-    ),
+    view('network=Moon&granularity=minute&days=martian&last=8&from=yesterday&to=2026-13-40&plot=all&day=-1'),
     view(),
   )
   assert.equal(view().network, 'mainnet')

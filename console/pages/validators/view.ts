@@ -9,10 +9,6 @@ export type Granularity = (typeof granularities)[number]
 export const plotNames = ['effectiveness', 'votes', 'delay'] as const
 export type PlotName = (typeof plotNames)[number]
 
-/** Which amounts the plot of rewards shows. */
-export const partNames = ['consensus', 'execution', 'penalties', 'missed'] as const
-export type PartName = (typeof partNames)[number]
-
 /** Number of days up to the newest record. */
 export const spans = ['7', '30', '90', '365', 'all'] as const
 export type Span = (typeof spans)[number]
@@ -27,7 +23,6 @@ export interface ValidatorsView {
   readonly from: string
   readonly to: string
   readonly plot: PlotName
-  readonly part: PartName
   /** The number of the chain day or UTC day whose duties are shown. */
   readonly day: number | undefined
 }
@@ -40,7 +35,6 @@ const defaultView: ValidatorsView = {
   from: '',
   to: '',
   plot: 'effectiveness',
-  part: 'consensus',
   day: undefined,
 }
 
@@ -67,7 +61,6 @@ export const parseView = (query: URLSearchParams, defaultNetwork: Network = defa
   from: dateIn(query, 'from'),
   to: dateIn(query, 'to'),
   plot: oneOf(plotNames, query.get('plot'), defaultView.plot),
-  part: oneOf(partNames, query.get('amounts'), defaultView.part),
   day: dayIn(query.get('day')),
 })
 
@@ -83,7 +76,6 @@ export const queryOf = (view: ValidatorsView) => ({
   from: view.from,
   to: view.to,
   plot: view.plot === defaultView.plot ? '' : view.plot,
-  amounts: view.part === defaultView.part ? '' : view.part,
   day: view.day,
 })
 

@@ -55,6 +55,8 @@ export const amounts = [
   ...executionAmounts,
   'earnings',
   ...transfers,
+  /** Zero or negative. A part of `earnings`, and not one of the penalties of 4.5. */
+  'slashing_penalty',
 ] as const
 
 export const measures = [...counts, ...amounts] as const

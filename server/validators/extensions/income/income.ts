@@ -76,6 +76,7 @@ const dayFigures = {
   syncRewards: measured('sync_reward'),
   blockRewards: measured('block_reward'),
   penalties: aggregateFigures.estimatedPenalties,
+  slashings: measured('slashing_penalty'),
   earnings: measured('earnings'),
   deposits: measured('deposited'),
   withdrawals: measured('withdrawn'),
@@ -91,7 +92,7 @@ function toIncomeDay(
   figures: Readonly<Record<keyof typeof dayFigures, number | null>>,
 ): IncomeDay {
   const gwei = (name: keyof typeof dayFigures) => figures[name] ?? 0
-  const paidByDuty = gwei('attestationRewards') + gwei('syncRewards') + gwei('blockRewards') + gwei('penalties')
+  const rewards = gwei('attestationRewards') + gwei('syncRewards') + gwei('blockRewards')
   return {
     day,
     date: formatDate(calendar.dateOf(day)),
@@ -101,7 +102,8 @@ function toIncomeDay(
     syncRewards: gwei('syncRewards'),
     blockRewards: gwei('blockRewards'),
     penalties: gwei('penalties'),
-    adjustment: gwei('earnings') - paidByDuty,
+    slashings: gwei('slashings'),
+    shift: gwei('earnings') - rewards - gwei('penalties') - gwei('slashings'),
     earnings: gwei('earnings'),
     deposits: gwei('deposits'),
     withdrawals: gwei('withdrawals'),

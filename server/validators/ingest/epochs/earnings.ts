@@ -23,6 +23,8 @@ import type { VoteRewards } from '../rules/vote-rewards.ts'
 export interface Earnings {
   /** Gwei by validator. */
   readonly earned: Float64Array
+  /** Gwei by validator, zero or negative: the part of the earnings that slashings took. */
+  readonly slashed: ReadonlyMap<number, number>
   /**
    * Gwei by validator. Earnings, deposits and consolidations minus withdrawals are exactly the balance change from the
    * first state to the next one. What nothing explains counts as deposited.
@@ -74,17 +76,20 @@ export function computeEarnings(
     if (block) transfers.deposit(replay, block)
   }
   if (!isEnded) processEpochEnd()
-  const { balance, earned } = replay
+  const { balance, earned, slashingPenalties } = replay
   const unexplained = new Map<number, number>()
   for (let index = 0; index < atEnd.count; index++) {
     const difference = (atEnd.balance[index] as number) - (balance[index] as number)
     if (difference === 0) continue
-    if (difference < 0 && atEnd.slashed[index] === 1) earned[index] = (earned[index] as number) + difference
-    else if (difference < 0 && index >= atStart.count) addTo(transfers.deposited, index, difference)
+    if (difference < 0 && atEnd.slashed[index] === 1) {
+      earned[index] = (earned[index] as number) + difference
+      addTo(slashingPenalties, index, difference)
+    } else if (difference < 0 && index >= atStart.count) addTo(transfers.deposited, index, difference)
     else unexplained.set(index, difference)
   }
   return {
     earned,
+    slashed: slashingPenalties,
     transfers: {
       deposited: addUp(transfers.deposited, unexplained),
       withdrawn: transfers.withdrawn,
@@ -175,6 +180,7 @@ class BalanceTransfers {
 class BalanceReplay {
   readonly balance: Float64Array
   readonly earned: Float64Array
+  readonly slashingPenalties = new Map<number, number>()
 
   constructor(count: number, start: Float64Array) {
     this.balance = new Float64Array(count)
@@ -189,7 +195,8 @@ class BalanceReplay {
   ): BlockEffects {
     for (const { validator, amount } of withdrawals)
       this.balance[validator] = (this.balance[validator] as number) - amount
-    for (const { validator, penalty } of effects.slashed) this.#earn(validator, penalty)
+    for (const { validator, penalty } of effects.slashed)
+      addTo(this.slashingPenalties, validator, this.#earn(validator, penalty))
     this.#earn(effects.proposer, proposerReward(effects))
     const seats = effects.seats.map((seat) => ({ ...seat, gwei: this.#earn(seat.validator, seat.gwei) }))
     return { ...effects, seats }

@@ -53,8 +53,9 @@ export function processEpoch(rules: ConsensusRules, data: EpochData, before: Car
   sums.ensureCapacity(Math.max(atStart.count, atEnd.count))
   addVotes(sums, votes, voteRewards)
   addBlocks(sums, data, effects, proposals, firstSlotAt(rules, epoch))
-  const { earned, transfers } = earnings
+  const { earned, slashed, transfers } = earnings
   for (let index = 0; index < earned.length; index++) sums.add('earnings', index, earned[index] as number)
+  for (const [index, gwei] of slashed) sums.add('slashing_penalty', index, gwei)
   // Also for validators without duties: a deposit comes before the activation, a full withdrawal after the exit.
   for (const [name, byValidator] of Object.entries(transfers) as [Transfer, ReadonlyMap<number, number>][])
     for (const [index, gwei] of byValidator) sums.add(name, index, gwei)
