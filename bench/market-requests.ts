@@ -6,7 +6,7 @@ import { createWriteStream, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { searchMarkets } from '#markets/extensions/search/search.ts'
+import { findBestMatches, foundMarketsQuery, searchWords } from '#markets/extensions/search/search.ts'
 import { marketAsOf } from '#markets/read/market-as-of.ts'
 import { decompose, Renames } from '#markets/records/decompose.ts'
 import { putMarkets } from '#markets/write/put-markets.ts'
@@ -211,11 +211,12 @@ async function changing(data: string): Promise<void> {
 async function searches(state: Awaited<ReturnType<typeof openIngest>>): Promise<void> {
   const queries = { common: 'market', rare: manySlug(count >> 1), absent: 'nowhere', disjoint: 'market number wide' }
   const results: string[] = []
+  const context = { ingest: state, settings: { markets: { feeds: [] } } }
   for (const [name, q] of Object.entries(queries)) {
     const tookMs: number[] = []
     for (let round = 0; round < 20; round++) {
       const startMs = performance.now()
-      await searchMarkets(state, q, 20)
+      await foundMarketsQuery.run(context, await findBestMatches(state, searchWords(q), 20))
       tookMs.push(performance.now() - startMs)
     }
     results.push(`${name} ${median(tookMs).toFixed(1)} ms`)

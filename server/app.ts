@@ -30,7 +30,7 @@ import type { WorkerThread } from '#runtime/worker-thread.ts'
 import type { Stores } from '#storage/open.ts'
 import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
 import { createNoticeReceiver } from './background/notices.ts'
-import { openHistoryThreads } from './background/open-history-threads.ts'
+import { openMarketThreads } from './background/open-market-threads.ts'
 import { createIngest } from './background/start-ingest.ts'
 import { type AppContext, createContext } from './context.ts'
 import { endpoints } from './endpoints.ts'
@@ -80,9 +80,9 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   const metrics = openMetrics({ version })
   const { databases, writeHealth, recordOperation } = resources.use(await openDatabases(options, clock, metrics))
   const parts = { ...databases, clock, provenTime: new ProvenTime(clock), random, log }
-  const historyThreads = openHistoryThreads(options)
-  resources.defer(() => historyThreads.close())
-  const context = await createServerContext(options, parts, historyThreads)
+  const marketThreads = openMarketThreads(options)
+  resources.defer(() => marketThreads.close())
+  const context = await createServerContext(options, parts, marketThreads)
   const { settings } = context
   const demoKey = await options.createDemoKey?.(context)
   // Before anything is deleted.
@@ -147,7 +147,7 @@ type ContextParts = Databases & Pick<AppContext, 'clock' | 'provenTime' | 'rando
 async function createServerContext(
   options: StartOptions,
   parts: ContextParts,
-  historyThreads: WorkerThread,
+  marketThreads: WorkerThread,
 ): Promise<AppContext> {
   await options.beforeStart?.(createContext({ ...parts, settings: options.settings }))
   options.signal?.throwIfAborted()
@@ -155,5 +155,5 @@ async function createServerContext(
   options.signal?.throwIfAborted()
   // The thread that writes a label list needs at most two connections.
   const listThreadStore = { dir: options.dataDir, options: { ...settings.store, stateConnections: 2 } }
-  return createContext({ ...parts, settings }, { listThreadStore, historyThreads })
+  return createContext({ ...parts, settings }, { listThreadStore, marketThreads })
 }

@@ -32,19 +32,19 @@ type ContextParts = Omit<Context, 'provenTime'> & Partial<Pick<Context, 'provenT
 export interface ContextThreads {
   /** See explorer/context.ts. */
   readonly listThreadStore?: StateLocation
-  /** See markets/history/history-query.ts. */
-  readonly historyThreads?: WorkerThread
+  /** See markets/threads/thread-query.ts. */
+  readonly marketThreads?: WorkerThread
 }
 
 /** With empty caches. */
 export const createContext = (
   { state, ...parts }: ContextParts,
-  { listThreadStore, historyThreads }: ContextThreads = {},
+  { listThreadStore, marketThreads }: ContextThreads = {},
 ): AppContext => ({
   ...createIngestContext(parts),
   state,
   explorer: createExplorerCaches(listThreadStore),
-  markets: createMarketsCaches(parts.clock, historyThreads),
+  markets: createMarketsCaches(parts.clock, marketThreads),
   fx: createFxCaches(parts.clock),
   labelSearch: createLabelSearchCache(),
   changeStreams: new StreamSlots(),

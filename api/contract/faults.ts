@@ -106,6 +106,7 @@ export const faults = {
   'markets.history_expired': never(410, 'The stored history does not contain that time or cursor.'),
   'markets.too_many_changes': changed(400, 'Too many changes since then for one response. Request a later time.'),
   'markets.history_busy': later(429, 'Too many callers are reading the history of markets. Try again in a moment.'),
+  'markets.lists_busy': later(429, 'Too many lists of markets are being read. Try again in a moment.'),
   'markets.streams_full': later(503, 'The server has no free change stream at the moment.'),
   'markets.streams_per_caller': later(429, 'You have the maximum number of open change streams. Close one first.'),
   'record.not_found': never(404, 'Not found.'),

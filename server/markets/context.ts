@@ -3,10 +3,10 @@ import type { Context } from '#http/context.ts'
 import type { Clock } from '#runtime/clock.ts'
 import type { WorkerThread } from '#runtime/worker-thread.ts'
 import { cacheUntilVersionChanges } from '#storage/version-cache.ts'
-import { type History, openHistory } from './history/history-query.ts'
 import type { FeedCoverage } from './read/feed-coverage.ts'
 import type { ResponseForms } from './read/market-response.ts'
 import { ResponseCache } from './read/response-cache.ts'
+import { createMarketThreads, type MarketThreads } from './threads/thread-query.ts'
 import { KnownRecords } from './write/known-records.ts'
 import { SourceForms } from './write/source-forms.ts'
 
@@ -15,10 +15,10 @@ export type MarketsContext = Omit<Context, 'state' | 'duties' | 'provenTime'> & 
   readonly markets: ReturnType<typeof createMarketsCaches>
 }
 
-/** `historyThreads`: undefined in commands, tests and on other threads. */
-export const createMarketsCaches = (clock: Clock, historyThreads?: WorkerThread) => ({
+/** `marketThreads`: undefined in commands, tests and on other threads. */
+export const createMarketsCaches = (clock: Clock, marketThreads?: WorkerThread) => ({
   coverage: cacheUntilVersionChanges<FeedCoverage>('markets'),
-  history: openHistory(clock, historyThreads) as History,
+  threads: createMarketThreads(clock, marketThreads) as MarketThreads,
   ...createWriterCaches(),
   /** By slug or id. */
   responses: new ResponseCache<ResponseForms>(),

@@ -149,7 +149,7 @@ export const list = endpoint('markets.list', {
   input: Type.Object({ limit, offset, ...sorting, ...marketFilters }),
   reply: Type.Array(Market),
   etag: true,
-  faults: ['markets.not_covered'],
+  faults: ['markets.not_covered', 'markets.lists_busy'],
   example: { input: { id: ['501'] }, reply: [bySlug.example.reply] },
 })
 
@@ -181,7 +181,7 @@ export const events = endpoint('markets.events', {
   input: Type.Object({ limit, offset, ...sorting, ...eventFilters }),
   reply: Type.Array(EventWithMarkets),
   etag: true,
-  faults: [],
+  faults: ['markets.lists_busy'],
   example: { input: { limit: 1 }, reply: [event] },
 })
 
@@ -194,7 +194,7 @@ export const eventsKeyset = endpoint('markets.eventsKeyset', {
     next_cursor: nextCursor,
   }),
   etag: true,
-  faults: [],
+  faults: ['markets.lists_busy'],
   example: { input: { limit: 1 }, reply: { events: [event] } },
 })
 
@@ -204,6 +204,7 @@ export const eventById = endpoint('markets.eventById', {
   input: Type.Object({ id: slug }),
   reply: EventWithMarkets,
   ...lookup,
+  faults: [...lookup.faults, 'markets.lists_busy'],
   example: { input: { id: '101' }, reply: event },
 })
 
@@ -213,6 +214,7 @@ export const eventBySlug = endpoint('markets.eventBySlug', {
   input: Type.Object({ slug }),
   reply: EventWithMarkets,
   ...lookup,
+  faults: [...lookup.faults, 'markets.lists_busy'],
   example: { input: { slug: 'harbour-bridge-opening' }, reply: event },
 })
 
@@ -291,7 +293,7 @@ export const series = endpoint('markets.series', {
   }),
   reply: Type.Array(Series),
   etag: true,
-  faults: [],
+  faults: ['markets.lists_busy'],
   example: { input: { limit: 1 }, reply: [oneSeries] },
 })
 

@@ -43,7 +43,7 @@ export const search = endpoint('markets.search', {
     limit: integer(20, 1, 500, 'Maximum number of markets.'),
   }),
   reply: Type.Object({ markets: Type.Array(FoundMarket, { description: 'Best matches first.' }) }),
-  faults: [],
+  faults: ['markets.lists_busy'],
   example: {
     input: { q: 'harbour bridge', limit: 1 },
     reply: {
@@ -101,7 +101,7 @@ export const publicSearch = endpoint('markets.publicSearch', {
     }),
   }),
   etag: true,
-  faults: [],
+  faults: ['markets.lists_busy'],
   example: {
     input: { q: 'harbour bridge', limit_per_type: 1 },
     reply: {

@@ -11,14 +11,14 @@ import { changesResponses } from '#http/aliases.ts'
 import { isUnchanged } from '#http/etag.ts'
 import type { Handler, HandlerResult, RequestInfo } from '#http/handler.ts'
 import type { MarketsContext } from '../context.ts'
-import { readHistory } from '../history/history-query.ts'
-import { marketAsOfQuery } from '../history/market-as-of-query.ts'
 import { type FeedCoverage, getFeedCoverage, notFoundOrNotCovered } from '../read/feed-coverage.ts'
 import { findMarketResponse, type MarketResponse } from '../read/market-response.ts'
 import { isRejected } from '../read/rejected-records.ts'
 import { readHistoryHead } from '../read/versions.ts'
 import { withoutTags } from '../records/documents.ts'
 import type { MarketKey } from '../records/kinds.ts'
+import { marketAsOfQuery } from '../threads/market-as-of-query.ts'
+import { readHistory } from '../threads/thread-query.ts'
 
 /** A past response does not change, but the operator may shorten the history, so caches must not keep it for ever. */
 const pastAgeSeconds = 3600

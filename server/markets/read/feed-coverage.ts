@@ -6,8 +6,8 @@ import type { Confidence } from '#http/handler.ts'
 import type { MarketFeed } from '#runtime/settings/markets.ts'
 import type { State, StateReader } from '#storage/state.ts'
 import type { MarketsContext } from '../context.ts'
-import type { HistoryContext } from '../history/history-query.ts'
 import type { MarketKey } from '../records/kinds.ts'
+import type { ThreadContext } from '../threads/thread-query.ts'
 import { type FeedStateWithRejects, readFeedStates } from './feed-state.ts'
 import { isRejected } from './rejected-records.ts'
 
@@ -54,7 +54,7 @@ export function getFeedCoverage({ ingest, settings, markets }: MarketsContext): 
  * `work` returns its faults instead of throwing them, because a replica whose snapshot throws counts as failed.
  */
 export const readWithCoverage = <T>(
-  { ingest, settings: { markets } }: HistoryContext,
+  { ingest, settings: { markets } }: ThreadContext,
   work: (reader: StateReader) => Promise<T>,
 ): Promise<{ readonly coverage: FeedCoverage; readonly result: T }> =>
   ingest.recent.snapshot(

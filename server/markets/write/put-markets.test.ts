@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { openContext, type TestContext } from '#test/context.ts'
 import { listDocuments } from '#test/market-documents.ts'
 import { listMarketChanges } from '../extensions/changes/changes.ts'
-import { searchMarkets } from '../extensions/search/search.ts'
+import { findBestMatches } from '../extensions/search/search.ts'
 import { findMarketResponse } from '../read/market-response.ts'
 import type { KindName } from '../records/kinds.ts'
 import type { MarketRecord } from '../records/normalize.ts'
@@ -166,11 +166,7 @@ for (const isStored of [false, true]) {
     const body = await readBody(context, 'm')
     assert.deepEqual([body.bestBid, body.events[0].volume], [0.3, 30])
     assert.deepEqual(await readBody(context, 'renamed'), body)
-    const found = await searchMarkets(context.ingest, 'one', 10)
-    assert.deepEqual(
-      found.map(({ id }) => id),
-      ['1'],
-    )
+    assert.deepEqual(await findBestMatches(context.ingest, ['one'], 10), ['1'])
   })
 }
 

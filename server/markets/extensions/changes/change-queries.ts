@@ -1,17 +1,17 @@
-// The lists and streams of changes, as queries of the history (markets/history/history-query.ts). The JSON is written here,
+// The lists and streams of changes, as queries of the history (markets/threads/thread-query.ts). The JSON is written here,
 // because field values may be any JSON, including integers of any size.
 import type { Extensions } from '#api/contract/extensions.ts'
 import { stringifyJson } from '#api/contract/json.ts'
 import type { Parsed } from '#api/contract/kit.ts'
-import type { HistoryQuery } from '../../history/history-query.ts'
 import { findMarketId } from '../../read/slug-precedence.ts'
 import type { VersionFilter } from '../../read/versions-after.ts'
+import type { ThreadQuery } from '../../threads/thread-query.ts'
 import { findMarketIds, listChangesAfter, listMarketChanges, resolveCursor } from './changes.ts'
 
 const toJsonBytes = (value: unknown): Uint8Array => new TextEncoder().encode(stringifyJson(value))
 
 /** A page of the changes of all markets. */
-export const changesPageQuery: HistoryQuery<Parsed<Extensions['markets.changes']>, Uint8Array> = {
+export const changesPageQuery: ThreadQuery<Parsed<Extensions['markets.changes']>, Uint8Array> = {
   name: 'changesPage',
   async run({ ingest }, { slugs, kinds, limit, ...input }) {
     const marketIds = slugs && (await findMarketIds(ingest, slugs))
@@ -22,7 +22,7 @@ export const changesPageQuery: HistoryQuery<Parsed<Extensions['markets.changes']
 }
 
 /** A page of the changes of one market. Undefined if no market has or had the slug. */
-export const changesOfMarketQuery: HistoryQuery<Parsed<Extensions['markets.changesBySlug']>, Uint8Array | undefined> = {
+export const changesOfMarketQuery: ThreadQuery<Parsed<Extensions['markets.changesBySlug']>, Uint8Array | undefined> = {
   name: 'changesOfMarket',
   async run({ ingest }, { slug, limit, fields, related, ...input }) {
     const id = await findMarketId(ingest, slug)
@@ -41,7 +41,7 @@ export interface ChangesBatch {
 }
 
 /** The next changes of a stream. */
-export const changesBatchQuery: HistoryQuery<
+export const changesBatchQuery: ThreadQuery<
   { readonly after: number; readonly limit: number; readonly filter: VersionFilter },
   ChangesBatch
 > = {

@@ -3,9 +3,9 @@ import { extensions } from '#api/contract/extensions.ts'
 import { invalid } from '#core/fault.ts'
 import { createHandler } from '#http/handler.ts'
 import type { MarketsContext } from '../../context.ts'
-import { readHistory } from '../../history/history-query.ts'
 import { getFeedCoverage, notFoundOrNotCovered } from '../../read/feed-coverage.ts'
 import { type KindName, kindNames, kinds, ownFields } from '../../records/kinds.ts'
+import { readHistory } from '../../threads/thread-query.ts'
 import { changesOfMarketQuery, changesPageQuery } from './change-queries.ts'
 
 /** Length limit of an invalid name in the error. */

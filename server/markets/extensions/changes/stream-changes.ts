@@ -11,9 +11,9 @@ import { extensions } from '#api/contract/extensions.ts'
 import { createHandler } from '#http/handler.ts'
 import { yieldInOrder } from '#runtime/event-loop-yielder.ts'
 import type { MarketsContext } from '../../context.ts'
-import { callerName, runHistory } from '../../history/history-query.ts'
 import { readHistoryHead } from '../../read/versions.ts'
 import type { VersionFilter } from '../../read/versions-after.ts'
+import { callerName, runOnThread } from '../../threads/thread-query.ts'
 import { changesBatchQuery } from './change-queries.ts'
 import { findMarketIds, resolveCursor } from './changes.ts'
 import type { ChangesContext } from './context.ts'
@@ -72,7 +72,7 @@ async function* streamEvents(
   let lastSentMs = clock.monotonicMs()
   while (!signal.aborted) {
     const now = ingest.version('markets')
-    const page = now === version ? undefined : await runHistory(context, changesBatchQuery, { after, limit, filter })
+    const page = now === version ? undefined : await runOnThread(context, changesBatchQuery, { after, limit, filter })
     if (page) {
       after = page.next
       // If there is more, read again even if the store has not changed.

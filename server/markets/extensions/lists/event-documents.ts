@@ -7,12 +7,18 @@ import { type StoredRecord, type WrittenTexts, writeEvent } from '../../records/
 import { eventMarkets } from '../../records/kinds.ts'
 import { loadRecordGraph, marketNames, type RecordSource } from '../../records/record-graph.ts'
 
+/** Texts of the events. `partCount`: of markets. */
+export interface ComposedRecords {
+  readonly texts: readonly string[]
+  readonly partCount: number
+}
+
 /** Undefined if the events have more than `marketsMax` markets together. Events that are not stored are left out. */
 export async function composeEvents(
   reader: StateReader,
   ids: readonly string[],
   marketsMax: number,
-): Promise<string[] | undefined> {
+): Promise<ComposedRecords | undefined> {
   const records = currentRecords(reader)
   const marketIds = new Set<string>()
   for (const id of ids) {
@@ -23,7 +29,8 @@ export async function composeEvents(
   const eventNames = ids.map((id) => ['event', id] as const)
   const graph = await loadRecordGraph(source, [...eventNames, ...marketNames([...marketIds])])
   const written: WrittenTexts = new Map()
-  return ids.map((id) => writeEvent(graph, id, written)).filter((text) => text !== undefined)
+  const texts = ids.map((id) => writeEvent(graph, id, written)).filter((text) => text !== undefined)
+  return { texts, partCount: marketIds.size }
 }
 
 async function loadMarkets(reader: StateReader, ids: readonly string[]): Promise<Map<string, StoredRecord>> {

@@ -2,21 +2,15 @@
 // (behaviour/markets.md#lists).
 import { type Extensions, extensions } from '#api/contract/extensions.ts'
 import type { Parsed } from '#api/contract/kit.ts'
-import type { Fault } from '#core/fault.ts'
 import { createHandler } from '#http/handler.ts'
-import type { StateReader } from '#storage/state.ts'
 import type { MarketsContext } from '../../context.ts'
-import { composeEvents } from './event-documents.ts'
 import { amountRange, keyFilters, timeRange, toQuery } from './list-input.ts'
-import { type RecordList, readCursorPage, readOffsetPage } from './list-pages.ts'
-import { bytesMax, joinRecords, respondWith, tooLarge, wrapRecords } from './respond.ts'
-
-/** Markets of all events of a page. */
-const marketsMax = 2000
+import { type RecordList, respondWithCursorPage, respondWithOffsetPage } from './list-pages.ts'
 
 type EventFilters = Omit<Parsed<Extensions['markets.events']>, 'limit' | 'offset'>
 
 const eventList: RecordList<EventFilters> = {
+  kind: 'event',
   toQuery: (input) => ({
     ...toQuery('event', input, [
       amountRange('volume', input.volume_min, input.volume_max),
@@ -35,25 +29,13 @@ const eventList: RecordList<EventFilters> = {
       ended: input.ended,
     }),
   }),
-  readRecords: readEvents,
 }
 
-export const events = createHandler(extensions['markets.events'], async (input, context: MarketsContext, request) => {
-  const { coverage, records } = await readOffsetPage(context, eventList, input)
-  return respondWith(context, request, coverage, records)
-})
+export const events = createHandler(extensions['markets.events'], (input, context: MarketsContext, request) =>
+  respondWithOffsetPage(context, request, eventList, input),
+)
 
 export const eventsKeyset = createHandler(
   extensions['markets.eventsKeyset'],
-  async (input, context: MarketsContext, request) => {
-    const { coverage, cursor, records } = await readCursorPage(context, eventList, input)
-    return respondWith(context, request, coverage, wrapRecords('events', records, cursor))
-  },
+  (input, context: MarketsContext, request) => respondWithCursorPage(context, request, eventList, 'events', input),
 )
-
-async function readEvents(reader: StateReader, ids: readonly string[]): Promise<Uint8Array | Fault> {
-  const texts = await composeEvents(reader, ids, marketsMax)
-  if (!texts) return tooLarge()
-  const bytes = joinRecords(texts.map((text) => Buffer.from(text)))
-  return bytes.byteLength > bytesMax ? tooLarge() : bytes
-}

@@ -2,20 +2,15 @@
 // (behaviour/markets.md#lists).
 import { type Extensions, extensions } from '#api/contract/extensions.ts'
 import type { Parsed } from '#api/contract/kit.ts'
-import type { Fault } from '#core/fault.ts'
 import { createHandler } from '#http/handler.ts'
-import { nextEventLoopTurn } from '#runtime/clock.ts'
-import type { StateReader } from '#storage/state.ts'
 import type { MarketsContext } from '../../context.ts'
-import { composeMarkets } from '../../read/compose-markets.ts'
-import { withoutTags } from '../../records/documents.ts'
 import { amountRange, keyFilters, toQuery } from './list-input.ts'
-import { type RecordList, readCursorPage, readOffsetPage } from './list-pages.ts'
-import { bytesMax, joinRecords, respondWith, tooLarge, wrapRecords } from './respond.ts'
+import { type RecordList, respondWithCursorPage, respondWithOffsetPage } from './list-pages.ts'
 
 type MarketFilters = Omit<Parsed<Extensions['markets.list']>, 'limit' | 'offset'>
 
 const marketList: RecordList<MarketFilters> = {
+  kind: 'market',
   toQuery: (input) => ({
     ...toQuery('market', input, [
       amountRange('volume', input.volume_num_min, input.volume_num_max),
@@ -34,41 +29,13 @@ const marketList: RecordList<MarketFilters> = {
       rfq: input.rfq_enabled,
     }),
   }),
-  readRecords: readDocuments,
+  isShort: ({ include_tag: tags }) => !tags,
 }
 
-export const list = createHandler(extensions['markets.list'], async (input, context: MarketsContext, request) => {
-  const { coverage, records } = await readOffsetPage(context, marketList, input)
-  return respondWith(context, request, coverage, records)
-})
-
-export const listKeyset = createHandler(
-  extensions['markets.listKeyset'],
-  async (input, context: MarketsContext, request) => {
-    const { coverage, cursor, records } = await readCursorPage(context, marketList, input)
-    return respondWith(context, request, coverage, wrapRecords('markets', records, cursor))
-  },
+export const list = createHandler(extensions['markets.list'], (input, context: MarketsContext, request) =>
+  respondWithOffsetPage(context, request, marketList, input),
 )
 
-/** Documents that are composed in one turn of the event loop. */
-const documentsPerTurn = 50
-
-async function readDocuments(
-  reader: StateReader,
-  ids: readonly string[],
-  { include_tag: tags }: MarketFilters,
-): Promise<Uint8Array | Fault> {
-  const records: Uint8Array[] = []
-  let byteCount = 0
-  for (let from = 0; from < ids.length; from += documentsPerTurn) {
-    const documents = await composeMarkets(reader, ids.slice(from, from + documentsPerTurn))
-    for (const { body, tagsAt } of documents.values()) {
-      const bytes = tags ? body : withoutTags(body, tagsAt)
-      byteCount += bytes.byteLength
-      if (byteCount > bytesMax) return tooLarge()
-      records.push(bytes)
-    }
-    await nextEventLoopTurn()
-  }
-  return joinRecords(records)
-}
+export const listKeyset = createHandler(extensions['markets.listKeyset'], (input, context: MarketsContext, request) =>
+  respondWithCursorPage(context, request, marketList, 'markets', input),
+)

@@ -1,56 +1,54 @@
 // One page of a list of markets or events, by offset or by cursor. Both have the same filters, order and records
 // (behaviour/markets.md#lists).
-import { Fault } from '#core/fault.ts'
-import type { StateReader } from '#storage/state.ts'
+import type { HandlerResult, RequestInfo } from '#http/handler.ts'
 import type { MarketsContext } from '../../context.ts'
 import { readWithCoverage } from '../../read/feed-coverage.ts'
+import { composePage } from './compose-page.ts'
 import { findPage } from './find-page.ts'
 import { readCursor, writeCursor } from './list-input.ts'
-import type { ListQuery, PageRequest } from './list-query.ts'
-import { refuseCut } from './respond.ts'
+import type { ListQuery } from './list-query.ts'
+import { refuseCut, respondWith } from './respond.ts'
 
 export interface RecordList<Input> {
+  readonly kind: 'market' | 'event'
   readonly toQuery: (input: Input) => ListQuery
-  /** Returns a JSON list, or a fault if these records cannot be returned (feed-coverage.ts, `readWithCoverage`). */
-  readonly readRecords: (reader: StateReader, ids: readonly string[], input: Input) => Promise<Uint8Array | Fault>
+  /** compose-page.ts, `PageRequest`. */
+  readonly isShort?: (input: Input) => boolean
 }
 
-export async function readOffsetPage<Input extends { readonly offset: number; readonly limit: number }>(
+export async function respondWithOffsetPage<Input extends { readonly offset: number; readonly limit: number }>(
   context: MarketsContext,
-  list: RecordList<Input>,
+  request: RequestInfo,
+  { kind, toQuery, isShort = () => false }: RecordList<Input>,
   input: Input,
-) {
+): Promise<HandlerResult<never>> {
   const { offset, limit } = input
-  const { coverage, page, records } = await readPage(context, list, input, list.toQuery(input), { offset, limit })
+  const { coverage, result: page } = await readWithCoverage(context, (reader) =>
+    findPage(reader, toQuery(input), { offset, limit }),
+  )
   refuseCut(page, limit)
-  return { coverage, records }
+  const composed = await composePage(context, request, { kind, ids: page.ids, isShort: isShort(input) })
+  return respondWith(context, request, coverage, composed)
 }
 
-/** `cursor` is that of the next page; undefined on the last one. */
-export async function readCursorPage<Input extends { readonly limit: number; readonly after_cursor?: string }>(
+/** `name`: the member that has the records. */
+export async function respondWithCursorPage<Input extends { readonly limit: number; readonly after_cursor?: string }>(
   context: MarketsContext,
-  list: RecordList<Input>,
+  request: RequestInfo,
+  { kind, toQuery, isShort = () => false }: RecordList<Input>,
+  name: string,
   input: Input,
-) {
-  const query = list.toQuery(input)
+): Promise<HandlerResult<never>> {
+  const query = toQuery(input)
   const after = input.after_cursor === undefined ? undefined : readCursor(query, input.after_cursor)
-  const request = { offset: 0, limit: input.limit, after }
-  const { coverage, page, records } = await readPage(context, list, input, query, request)
-  return { coverage, cursor: page.next && writeCursor(query, page.next), records }
-}
-
-async function readPage<Input>(
-  context: MarketsContext,
-  { readRecords }: RecordList<Input>,
-  input: Input,
-  query: ListQuery,
-  request: PageRequest,
-) {
-  const { coverage, result } = await readWithCoverage(context, async (reader) => {
-    const page = await findPage(reader, query, request)
-    return { page, records: await readRecords(reader, page.ids, input) }
+  const { coverage, result: page } = await readWithCoverage(context, (reader) =>
+    findPage(reader, query, { offset: 0, limit: input.limit, after }),
+  )
+  // Undefined on the last page.
+  const cursor = page.next && writeCursor(query, page.next)
+  const composed = await composePage(context, request, {
+    ...{ kind, ids: page.ids, isShort: isShort(input), before: `{"${name}":[` },
+    after: cursor === undefined ? ']}' : `],"next_cursor":${JSON.stringify(cursor)}}`,
   })
-  const { page, records } = result
-  if (records instanceof Fault) throw records
-  return { coverage, page, records }
+  return respondWith(context, request, coverage, composed)
 }

@@ -3,22 +3,19 @@ import { extensions } from '#api/contract/extensions.ts'
 import { createHandler } from '#http/handler.ts'
 import type { MarketsContext } from '../../context.ts'
 import { readWithCoverage } from '../../read/feed-coverage.ts'
+import { composePage } from './compose-page.ts'
 import { findPage } from './find-page.ts'
 import { keyFilters, orderOf } from './list-input.ts'
-import { bytesMax, joinRecords, respondWith, tooLarge } from './respond.ts'
-import { composeSeries } from './series-documents.ts'
+import { respondWith } from './respond.ts'
 
 export const series = createHandler(
   extensions['markets.series'],
   async ({ limit, offset, slug, closed, recurrence, exclude_events, ...input }, context: MarketsContext, request) => {
     const query = { kind: 'series', ...orderOf(input), slugs: slug, closed, keys: keyFilters({ recurrence }) } as const
-    const { coverage, result: texts } = await readWithCoverage(context, async (reader) => {
-      const { ids } = await findPage(reader, query, { offset, limit })
-      return composeSeries(reader, ids, exclude_events)
-    })
-    if (!texts) throw tooLarge()
-    const bytes = joinRecords(texts.map((text) => Buffer.from(text)))
-    if (bytes.byteLength > bytesMax) throw tooLarge()
-    return respondWith(context, request, coverage, bytes)
+    const { coverage, result: page } = await readWithCoverage(context, (reader) =>
+      findPage(reader, query, { offset, limit }),
+    )
+    const composed = await composePage(context, request, { kind: 'series', ids: page.ids, isShort: exclude_events })
+    return respondWith(context, request, coverage, composed)
   },
 )

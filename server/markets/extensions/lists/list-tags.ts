@@ -5,7 +5,7 @@ import type { MarketsContext } from '../../context.ts'
 import { readWithCoverage } from '../../read/feed-coverage.ts'
 import { findPage } from './find-page.ts'
 import { keyFilters, orderOf } from './list-input.ts'
-import { joinRecords, respondWith } from './respond.ts'
+import { joinRecords, respondWith, withEtag } from './respond.ts'
 import { readTags } from './tag-records.ts'
 
 export const tags = createHandler(
@@ -16,6 +16,6 @@ export const tags = createHandler(
       const { ids } = await findPage(reader, query, { offset, limit })
       return readTags(reader, ids)
     })
-    return respondWith(context, request, coverage, joinRecords(records))
+    return respondWith(context, request, coverage, withEtag(joinRecords(records)))
   },
 )

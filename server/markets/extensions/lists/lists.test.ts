@@ -287,7 +287,7 @@ describe('events and series', () => {
     await using context = await openContext()
     await put(context, world)
     assert.equal(await composeEvents(context.ingest, ['71'], 1), undefined)
-    assert.equal((await composeEvents(context.ingest, ['71'], 2))?.length, 1)
+    assert.equal((await composeEvents(context.ingest, ['71'], 2))?.texts.length, 1)
     await assert.rejects(async () => call(events, context, { limit: '501' }), isInvalid(/^limit must be at most 500/))
   })
 
@@ -313,7 +313,7 @@ describe('events and series', () => {
     await using context = await openContext()
     await put(context, world)
     assert.equal(await composeSeries(context.ingest, ['31'], false, 0), undefined)
-    assert.equal((await composeSeries(context.ingest, ['31'], true, 0))?.length, 1)
+    assert.equal((await composeSeries(context.ingest, ['31'], true, 0))?.texts.length, 1)
   })
 
   test('lists of series have the records of the lookup, by filter and order', async () => {

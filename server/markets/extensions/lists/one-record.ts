@@ -7,43 +7,49 @@ import type { StateReader } from '#storage/state.ts'
 import type { MarketsContext } from '../../context.ts'
 import { currentRecords } from '../../read/current-records.ts'
 import { getFeedCoverage, notFoundOrNotCovered, unreadOrNotFound } from '../../read/feed-coverage.ts'
-import { composeEvents } from './event-documents.ts'
-import { joinRecords, respondWith } from './respond.ts'
+import { composeEvent, type PageBytes } from './compose-page.ts'
+import { joinRecords, respondWith, withEtag } from './respond.ts'
 import { composeSeries } from './series-documents.ts'
 import { readTags } from './tag-records.ts'
 
 export const eventById = createHandler(extensions['markets.eventById'], ({ id }, context: MarketsContext, request) =>
-  respondWithRecord(context, request, 'event', (reader) => readEvent(reader, id)),
+  respondWithRecord(context, request, 'event', () => composeEvent(context, request, id)),
 )
 
 export const eventBySlug = createHandler(
   extensions['markets.eventBySlug'],
   ({ slug }, context: MarketsContext, request) =>
-    respondWithRecord(context, request, 'event', async (reader) =>
-      readEvent(reader, await findBySlug(reader, 'event', slug)),
-    ),
+    respondWithRecord(context, request, 'event', async () => {
+      const id = await findBySlug(context.ingest, 'event', slug)
+      return id === undefined ? undefined : composeEvent(context, request, id)
+    }),
 )
 
 export const tagById = createHandler(extensions['markets.tagById'], ({ id }, context: MarketsContext, request) =>
-  respondWithRecord(context, request, 'tag', (reader) => readTag(reader, id)),
+  respondWithRecord(context, request, 'tag', () => readTag(context.ingest, id)),
 )
 
 export const tagBySlug = createHandler(extensions['markets.tagBySlug'], ({ slug }, context: MarketsContext, request) =>
-  respondWithRecord(context, request, 'tag', async (reader) => readTag(reader, await findBySlug(reader, 'tag', slug))),
+  respondWithRecord(context, request, 'tag', async () =>
+    readTag(context.ingest, await findBySlug(context.ingest, 'tag', slug)),
+  ),
 )
 
 export const seriesById = createHandler(
   extensions['markets.seriesById'],
   ({ id, exclude_events }, context: MarketsContext, request) =>
-    respondWithRecord(context, request, 'series', async (reader) => {
-      const texts = await composeSeries(reader, [id], exclude_events)
-      if (!texts) throw invalid(['query', 'exclude_events'], 'must be true, because this series has too many events')
-      return texts[0] === undefined ? undefined : Buffer.from(texts[0])
+    respondWithRecord(context, request, 'series', async () => {
+      const composed = await context.ingest.snapshot((reader) => composeSeries(reader, [id], exclude_events, eventsMax))
+      if (!composed) throw invalid(['query', 'exclude_events'], 'must be true, because this series has too many events')
+      const [text] = composed.texts
+      return text === undefined ? undefined : withEtag(Buffer.from(text))
     }),
 )
 
 export const eventTags = createHandler(extensions['markets.eventTags'], ({ id }, context: MarketsContext, request) =>
-  respondWithRecord(context, request, 'event', (reader) => readOwnTags(reader, 'event', id)),
+  respondWithRecord(context, request, 'event', () =>
+    context.ingest.snapshot((reader) => readOwnTags(reader, 'event', id)),
+  ),
 )
 
 export const marketTags = createHandler(
@@ -55,29 +61,29 @@ export const marketTags = createHandler(
   },
 )
 
+/** Of one series. */
+const eventsMax = 2000
+
 /** `find` returns undefined if the record is not stored. */
 async function respondWithRecord(
   context: MarketsContext,
   request: RequestInfo,
   kind: 'event' | 'series' | 'tag',
-  find: (reader: StateReader) => Promise<Uint8Array | undefined>,
+  find: () => Promise<PageBytes | undefined>,
 ): Promise<HandlerResult<never>> {
   const read = await getFeedCoverage(context)
-  const bytes = await context.ingest.snapshot(find)
-  return bytes ? respondWith(context, request, read, bytes) : unreadOrNotFound(read, kind)
+  const found = await find()
+  return found ? respondWith(context, request, read, found) : unreadOrNotFound(read, kind)
 }
 
-async function readEvent(reader: StateReader, id: string | undefined): Promise<Uint8Array | undefined> {
-  const [text] = (id !== undefined && (await composeEvents(reader, [id], Number.POSITIVE_INFINITY))) || []
-  return text === undefined ? undefined : Buffer.from(text)
+const readTag = async (reader: StateReader, id: string | undefined): Promise<PageBytes | undefined> => {
+  const [tag] = id === undefined ? [] : await readTags(reader, [id])
+  return tag && withEtag(tag)
 }
 
-const readTag = async (reader: StateReader, id: string | undefined): Promise<Uint8Array | undefined> =>
-  id === undefined ? undefined : (await readTags(reader, [id]))[0]
-
-async function readOwnTags(reader: StateReader, kind: 'market' | 'event', id: string): Promise<Uint8Array | undefined> {
+async function readOwnTags(reader: StateReader, kind: 'market' | 'event', id: string): Promise<PageBytes | undefined> {
   const record = await currentRecords(reader).record(kind, id)
-  return record && joinRecords(await readTags(reader, record.links.tags ?? []))
+  return record && withEtag(joinRecords(await readTags(reader, record.links.tags ?? [])))
 }
 
 /** The record that has this slug now. Of several, the newest. */

@@ -5,18 +5,15 @@ import { etagOf, isUnchanged } from '#http/etag.ts'
 import type { HandlerResult, RequestInfo } from '#http/handler.ts'
 import type { MarketsContext } from '../../context.ts'
 import type { FeedCoverage } from '../../read/feed-coverage.ts'
+import type { PageBytes } from './compose-page.ts'
 import type { ListPage } from './list-query.ts'
-
-/** Limit of one response. */
-export const bytesMax = 32 * 2 ** 20
 
 export function respondWith(
   { settings }: MarketsContext,
   request: RequestInfo,
   read: FeedCoverage,
-  bytes: Uint8Array,
+  { bytes, etag }: PageBytes,
 ): HandlerResult<never> {
-  const etag = etagOf(bytes)
   const headers = {
     etag,
     'cache-control': `public, max-age=${settings.markets.maxAgeSeconds}`,
@@ -34,11 +31,8 @@ export function joinRecords(records: readonly Uint8Array[]): Uint8Array {
 }
 const [opening, comma, closing] = [Buffer.from('['), Buffer.from(','), Buffer.from(']')]
 
-/** A page with a cursor. */
-export function wrapRecords(name: string, records: Uint8Array, cursor: string | undefined): Uint8Array {
-  const next = cursor === undefined ? '' : `,"next_cursor":${JSON.stringify(cursor)}`
-  return Buffer.concat([Buffer.from(`{"${name}":`), records, Buffer.from(`${next}}`)])
-}
+/** Bytes that were composed on the current thread. */
+export const withEtag = (bytes: Uint8Array): PageBytes => ({ bytes, etag: etagOf(bytes) })
 
 /** A short page of a list with an offset would look like the end of the list. */
 export function refuseCut({ isCut, ids }: ListPage, limit: number): void {

@@ -5,14 +5,15 @@ import { currentRecords } from '../../read/current-records.ts'
 import { type WrittenTexts, writeRecord } from '../../records/documents.ts'
 import { seriesEvents } from '../../records/kinds.ts'
 import { loadRecordGraph } from '../../records/record-graph.ts'
+import type { ComposedRecords } from './event-documents.ts'
 
 /** Undefined if the series have more than `eventsMax` events together. Series that are not stored are left out. */
 export async function composeSeries(
   reader: StateReader,
   ids: readonly string[],
   excludeEvents: boolean,
-  eventsMax = 2000,
-): Promise<string[] | undefined> {
+  eventsMax: number,
+): Promise<ComposedRecords | undefined> {
   const records = currentRecords(reader)
   const eventIds = new Map<string, readonly string[]>()
   let count = 0
@@ -29,10 +30,11 @@ export async function composeSeries(
   const graph = await loadRecordGraph({ record: records.record, referring: async () => [] }, names)
   const written: WrittenTexts = new Map()
   const write = (kind: 'series' | 'event', id: string) => writeRecord(graph, kind, id, written)
-  return ids.flatMap((id) => {
+  const texts = ids.flatMap((id) => {
     const text = write('series', id)
     const events = (eventIds.get(id) ?? []).map((eventId) => write('event', eventId))
     if (text === undefined || events.length === 0) return text ?? []
     return `${text.slice(0, -1)},"events":[${events.join()}]}`
   })
+  return { texts, partCount: count }
 }

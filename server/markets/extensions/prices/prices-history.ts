@@ -4,8 +4,8 @@ import { extensions } from '#api/contract/extensions.ts'
 import { invalid } from '#core/fault.ts'
 import { createHandler } from '#http/handler.ts'
 import type { MarketsContext } from '../../context.ts'
-import { readHistory } from '../../history/history-query.ts'
 import { unreadOrNotFound } from '../../read/feed-coverage.ts'
+import { readHistory } from '../../threads/thread-query.ts'
 import { type PricesInput, pricesQuery } from './prices-query.ts'
 
 export const pricesHistory = createHandler(

@@ -1,13 +1,13 @@
-// The past prices of an outcome, as a query of the history (markets/history/history-query.ts).
+// The past prices of an outcome, as a query of the history (markets/threads/thread-query.ts).
 import type { Extensions } from '#api/contract/extensions.ts'
 import type { Parsed } from '#api/contract/kit.ts'
 import { Fault, invalid } from '#core/fault.ts'
 import type { StateReader } from '#storage/state.ts'
-import type { HistoryQuery } from '../../history/history-query.ts'
 import { currentRecords, findVersioned } from '../../read/current-records.ts'
 import { type FeedCoverage, readWithCoverage } from '../../read/feed-coverage.ts'
 import { readHistoryStartMs, readVersionsBack, type VersionedRecord } from '../../read/versions.ts'
 import type { StoredRecord } from '../../records/documents.ts'
+import type { ThreadQuery } from '../../threads/thread-query.ts'
 import { type PricePeriod, readPriceSegments } from './price-segments.ts'
 import { describeCoverage, samplePrices } from './sample-prices.ts'
 
@@ -34,7 +34,7 @@ export interface PastPrices {
   readonly prices: { readonly body: Uint8Array; readonly coverage: string } | undefined
 }
 
-export const pricesQuery: HistoryQuery<{ readonly input: PricesInput; readonly nowMs: number }, PastPrices> = {
+export const pricesQuery: ThreadQuery<{ readonly input: PricesInput; readonly nowMs: number }, PastPrices> = {
   name: 'prices',
   async run(context, { input, nowMs }) {
     const { coverage: feeds, result } = await readWithCoverage(context, (reader) => readPrices(reader, input, nowMs))

@@ -6,17 +6,15 @@ import type { StateReader } from '#storage/state.ts'
 import type { MarketsContext } from '../../context.ts'
 import { readWithCoverage } from '../../read/feed-coverage.ts'
 import { splitAndCutWords } from '../../write/search-rows.ts'
-import { composeEvents } from '../lists/event-documents.ts'
+import { composePage } from '../lists/compose-page.ts'
 import { selectMatching } from '../lists/find-page.ts'
 import { orderOf } from '../lists/list-input.ts'
-import { bytesMax, joinRecords, respondWith, tooLarge } from '../lists/respond.ts'
+import { joinRecords, respondWith } from '../lists/respond.ts'
 import { readTags } from '../lists/tag-records.ts'
 import { findBestMatches, searchWords } from './search.ts'
 
 /** Markets whose events are found. */
 const matchesMax = 500
-/** Markets of all events of a page. */
-const marketsMax = 2000
 
 export const publicSearch = createHandler(
   extensions['markets.publicSearch'],
@@ -27,23 +25,23 @@ export const publicSearch = createHandler(
       const eventIds = await selectEvents(reader, filters, await findLinked(reader, 'market', marketIds, 'event'))
       const shown = eventIds.slice((page - 1) * limit, page * limit)
       return {
-        events: await composeEvents(reader, shown, marketsMax),
+        ids: shown,
         tags: search_tags ? await findTags(reader, words, { marketIds, eventIds, limit }) : [],
         total: eventIds.length,
       }
     })
-    const { events, tags, total } = result
-    if (!events) throw tooLarge('limit_per_type')
+    const { ids, tags, total } = result
     const pagination = JSON.stringify({ hasMore: page * limit < total, totalResults: total })
-    const bytes = Buffer.concat([
-      Buffer.from('{"events":'),
-      joinRecords(events.map((text) => Buffer.from(text))),
-      Buffer.from(',"tags":'),
-      joinRecords(tags),
-      Buffer.from(`,"pagination":${pagination}}`),
-    ])
-    if (bytes.byteLength > bytesMax) throw tooLarge('limit_per_type')
-    return respondWith(context, request, coverage, bytes)
+    const composed = await composePage(
+      context,
+      request,
+      {
+        ...{ kind: 'event', ids, before: '{"events":[' },
+        after: `],"tags":${Buffer.from(joinRecords(tags)).toString()},"pagination":${pagination}}`,
+      },
+      'limit_per_type',
+    )
+    return respondWith(context, request, coverage, composed)
   },
 )
 

@@ -16,7 +16,7 @@ import { openContext, settingsWith, testNowMs, testRequestInfo } from '#test/con
 import type { MarketRecord } from '../../records/normalize.ts'
 import { putMarkets } from '../../write/put-markets.ts'
 import { splitAndCutWords } from '../../write/search-rows.ts'
-import { search, searchMarkets } from './search.ts'
+import { findBestMatches, search, searchWords } from './search.ts'
 
 const tag = (id: string, label: string): MarketRecord => ({
   kind: 'tag',
@@ -47,7 +47,7 @@ const harbourMarkets = [
 ] as MarketRecord[]
 
 async function idsOf(context: Context, q: string, limit = 50): Promise<string[]> {
-  return (await searchMarkets(context.ingest, q, limit)).map(({ id }) => id)
+  return findBestMatches(context.ingest, searchWords(q), limit)
 }
 
 describe('200', () => {

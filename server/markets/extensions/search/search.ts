@@ -9,9 +9,11 @@ import { createHandler } from '#http/handler.ts'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 import type { StateReader } from '#storage/state.ts'
 import type { MarketsContext } from '../../context.ts'
-import { currentRecords } from '../../read/current-records.ts'
+import { readCurrentRecords } from '../../read/current-records.ts'
 import { readWithCoverage, toConfidence } from '../../read/feed-coverage.ts'
 import type { StoredRecord } from '../../records/documents.ts'
+import { marketNames } from '../../records/record-graph.ts'
+import { readForList, type ThreadQuery } from '../../threads/thread-query.ts'
 import { isOpen, openRank, splitAndCutWords } from '../../write/search-rows.ts'
 
 const wordsMax = 8
@@ -93,15 +95,17 @@ export const searchWords = (q: string): string[] => [...new Set(splitAndCutWords
 export const findBestMatches = (state: StateReader, words: readonly string[], limit: number): Promise<string[]> =>
   words.length > 0 ? searchIds(state, words, limit) : mostTraded(state, limit)
 
-export async function searchMarkets(state: StateReader, q: string, limit: number): Promise<FoundMarket[]> {
-  const ids = await findBestMatches(state, searchWords(q), limit)
-  const current = currentRecords(state)
-  const markets: FoundMarket[] = []
-  for (const id of ids) {
-    const record = await current.record('market', id)
-    if (record) markets.push(toFoundMarket(id, record.fields))
-  }
-  return markets
+/** What a search returns of these markets, on a thread (markets/threads/thread-query.ts). */
+export const foundMarketsQuery: ThreadQuery<readonly string[], FoundMarket[]> = {
+  name: 'foundMarkets',
+  run: ({ ingest }, ids) =>
+    ingest.snapshot(async (reader) => {
+      const { record } = await readCurrentRecords(reader, marketNames(ids), [])
+      return ids.flatMap((id) => {
+        const market = record('market', id)
+        return market ? [toFoundMarket(id, market.fields)] : []
+      })
+    }),
 }
 
 async function mostTraded(state: StateReader, limit: number): Promise<string[]> {
@@ -130,8 +134,11 @@ const toFoundMarket = (id: string, fields: StoredRecord['fields']): FoundMarket 
 
 export const search = createHandler(
   extensions['markets.search'],
-  async ({ q = '', limit }, context: MarketsContext) => {
-    const { coverage, result: markets } = await readWithCoverage(context, (reader) => searchMarkets(reader, q, limit))
+  async ({ q = '', limit }, context: MarketsContext, { caller }) => {
+    const { coverage, result: ids } = await readWithCoverage(context, (reader) =>
+      findBestMatches(reader, searchWords(q), limit),
+    )
+    const markets = await readForList(context, caller, foundMarketsQuery, ids)
     return { is: 'body', body: { markets }, confidence: toConfidence(coverage) }
   },
 )

@@ -1,20 +1,23 @@
-// Queries of the history on threads, on both engines: they return what the current thread does, and end with their request.
+// Queries of markets on threads, on both engines: they return what the current thread does, and end with their request.
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { changesOfMarketQuery, changesPageQuery } from '#markets/extensions/changes/change-queries.ts'
+import { composePageQuery } from '#markets/extensions/lists/compose-page.ts'
 import { pricesQuery } from '#markets/extensions/prices/prices-query.ts'
-import { marketAsOfQuery } from '#markets/history/market-as-of-query.ts'
+import { foundMarketsQuery } from '#markets/extensions/search/search.ts'
+import type { MarketRecord } from '#markets/records/normalize.ts'
+import { marketAsOfQuery } from '#markets/threads/market-as-of-query.ts'
 import { putMarkets } from '#markets/write/put-markets.ts'
 import { openThread } from '#runtime/worker-thread.ts'
 import { openIngest, type StoreOptions } from '#storage/open.ts'
 import type { State } from '#storage/state.ts'
 import { settingsWith, testNowMs } from '#test/context.ts'
-import type { CountedThreadStart } from '#test/counted-history-thread.ts'
+import type { CountedThreadStart } from '#test/counted-market-thread.ts'
 import { noPostgres, startPostgres } from '#test/postgres.ts'
-import { openHistoryThreads } from './open-history-threads.ts'
+import { openMarketThreads } from './open-market-threads.ts'
 
 /** More than one statement reads of a market. */
 const versions = 1200
@@ -27,16 +30,24 @@ async function fill(ingest: State): Promise<void> {
         const fields = { slug: 'bridge', clobTokenIds: '["11","12"]', outcomePrices }
         await putMarkets(tx, [{ kind: 'market', id: '501', fields }], testNowMs + at * 60_000)
       }
+      const records = ids.flatMap((id): MarketRecord[] => [
+        { kind: 'event', id, fields: { slug: `e-${id}` } },
+        { kind: 'market', id, fields: { slug: `m-${id}` }, links: { events: [id] } },
+      ])
+      await putMarkets(tx, records, testNowMs + versions * 60_000)
     },
     { lock: 'markets' },
   )
 }
 
+const ids = Array.from({ length: 120 }, (_, at) => String(1000 + at))
 const nowMs = testNowMs + versions * 60_000
 const inputs = {
   prices: [pricesQuery, { input: { market: '11', interval: 'max', fidelity: 1 }, nowMs }],
   marketAsOf: [marketAsOfQuery, { key: 'bridge', asOfMs: testNowMs + 30_000 }],
   changesPage: [changesPageQuery, { limit: 1000 }],
+  composePage: [composePageQuery, { kind: 'event', ids: ['71', ...ids] }],
+  foundMarkets: [foundMarketsQuery, ['501', ...ids]],
   changesOfMarket: [changesOfMarketQuery, { slug: 'bridge', limit: 1000, related: true }],
 } as const
 
@@ -58,7 +69,7 @@ function testEngine(openStore: () => Promise<AsyncDisposable & { readonly store:
   for (const [name, [query, input]] of Object.entries(inputs)) {
     test(`${name}: the result of a thread is that of the current thread`, async () => {
       const settings = settingsWith({ store })
-      const threads = openHistoryThreads({ dataDir: dir, settings })
+      const threads = openMarketThreads({ dataDir: dir, settings })
       try {
         const expected = await query.run({ ingest, settings }, input as never)
         assert.deepEqual(await threads.call(name, input), structuredClone(expected))
@@ -85,7 +96,7 @@ function testEngine(openStore: () => Promise<AsyncDisposable & { readonly store:
       ...{ dir, options: { ...store, stateConnections: 2 }, shared, stopAt },
       settings: { markets: { feeds: settings.markets.feeds } },
     }
-    const thread = openThread(new URL('../../test/counted-history-thread.ts', import.meta.url), start)
+    const thread = openThread(new URL('../../test/counted-market-thread.ts', import.meta.url), start)
     try {
       const stop = new AbortController()
       const call = thread.call(name, input, stop.signal).then(
