@@ -3,6 +3,7 @@
 import type { Command } from 'commander'
 import type { Network } from '#api/contract/wire/validators.ts'
 import type { EntityPeriod, ExplainedEntity, ExplainedRule } from '#shared/console-calls.ts'
+import { describeEvidence } from '#shared/describe-evidence.ts'
 import { networkOption } from './beacon.ts'
 import { withIngest } from './data.ts'
 import { CommandFailure } from './failure.ts'
@@ -49,11 +50,11 @@ function entityLines({ periods, rules, currentDay }: ExplainedEntity): string[] 
 }
 
 function periodText(period: EntityPeriod): string {
-  const { name, subpool, operators, fromDay, untilDay, kind, source, rule } = period
+  const { name, subpool, operators, fromDay, untilDay } = period
   const value = [name, subpool].filter((text) => text !== null).join(', ')
   const names = [value, operators.join(', ')].filter((text) => text !== '').join(': ')
   const days = untilDay === null ? `since day ${fromDay}` : `day ${fromDay} to ${untilDay - 1}`
-  return `${names}, ${days}, by a ${kind} of ${source} (${rule})`
+  return `${names}, ${days}, ${describeEvidence(period)}`
 }
 
 function ruleText({ kind, source, selector, value, names, fromDay, untilDay, ...named }: ExplainedRule): string {

@@ -8,6 +8,7 @@ import { demoAccounts } from './explorer/chains.ts'
 import { startDemoFeed } from './markets/demo-feed.ts'
 import { openPastSources, type PastSources } from './past-sources.ts'
 import { daysBefore, hoodiScenario, mainnetScenario } from './validators/behaviour.ts'
+import { createRegistryCalls } from './validators/registries.ts'
 import type { DemoNetwork } from './validators/windows.ts'
 
 export interface NodeUrls {
@@ -53,11 +54,12 @@ export async function openDemoNodes(
   }
   await using opened = new AsyncDisposableStack()
   const options = { ssz: true, states: true, rewards: true }
+  const call = createRegistryCalls(demoAccounts(seed))
   const feed = opened.use(await startDemoFeed(seed, clock))
   const urls = {
     mainnet: opened.use(await openNode(networks.mainnet, { ...options, chainId: '1' })).url,
     hoodi: opened.use(await openNode(networks.hoodi, { ...options, chainId: '560048' })).url,
-    execution: opened.use(await openExecution(networks.mainnet, '1')).url,
+    execution: opened.use(await openExecution(networks.mainnet, '1', { call })).url,
     markets: feed.url,
   }
   const openResources = opened.move()

@@ -12,6 +12,8 @@ import { storedChain } from '#validators/duties/networks.ts'
 import { summarizeDuties } from '#validators/duties/store.ts'
 import { importEntities } from '#validators/entities/import-entities.ts'
 import { parseEntityRecords } from '#validators/entities/parse-rules.ts'
+import { openRegistryRpc } from '#validators/entities/registries/follow-registries.ts'
+import { readRegistries } from '#validators/entities/registries/read-registries.ts'
 import { openDepositReader } from '#validators/ingest/deposits/follow-deposits.ts'
 import type { EpochProcessor } from '#validators/ingest/epochs/epoch-processor.ts'
 import { Follower } from '#validators/ingest/follow.ts'
@@ -156,6 +158,7 @@ async function loadValidators(
   const records = parseEntityRecords(entityFile(accounts))
   const { rejects } = await importEntities(context.ingest, 'mainnet', records, 'entities.csv')
   if (rejects.length > 0) throw new Error(`the entities of the demo were rejected: ${JSON.stringify(rejects)}`)
+  await readRegistries(context, 'mainnet', await openRegistryRpc(context, 'mainnet'), signal)
   await summarizeAllDays(context, signal)
 }
 

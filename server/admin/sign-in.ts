@@ -10,7 +10,7 @@ import type { ExtraRoute } from '#http/routes.ts'
 import { networkSettings, networksOf } from '#runtime/settings/validators.ts'
 import type { AppContext } from '#server/context.ts'
 import type { ConsoleKey, ConsoleSession } from '#shared/console-calls.ts'
-import { executionChainOf } from '#validators/ingest/read/network-rpc.ts'
+import { executionChainOf } from '#validators/network-rpc.ts'
 import { bodyOf, cookieHeader, operatorRoute, requireSameOrigin, sessionOf } from './operator-requests.ts'
 import { sessionKey, signIn, signOut, type Token } from './sessions.ts'
 

@@ -10,6 +10,7 @@ import { startMarketMerges } from '#operations/market-merges.ts'
 import { startMirror } from '#operations/mirror/start-mirror.ts'
 import { startMarketRetention } from '#operations/retention.ts'
 import type { Settings } from '#runtime/settings.ts'
+import { followRegistries, registryNetworks } from '#validators/entities/registries/follow-registries.ts'
 import { createAlerts } from '#validators/extensions/alerts/start.ts'
 import { startBeacon } from '#validators/ingest/start.ts'
 import type { IngestStep } from '#validators/ingest/status/ingest-progress.ts'
@@ -65,6 +66,12 @@ function ingesters(
       }
       await Promise.all([startBeacon(context, signal, onStep, dataDir), alerts?.run(signal)])
     },
+    ...Object.fromEntries(
+      registryNetworks(context).map((network) => [
+        `entities:${network}`,
+        (signal: AbortSignal) => followRegistries(context, network, signal),
+      ]),
+    ),
     mirror: (signal) =>
       startMirror(context, signal, (outcome) => notify({ is: 'polled', source: 'mirror clickhouse', outcome })),
   }

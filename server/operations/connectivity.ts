@@ -18,8 +18,8 @@ import { cleanUrl, fetchJson } from '#sources/http-client.ts'
 import { openRedis } from '#sources/redis.ts'
 import { clockLeadMs } from '#sources/remote-time.ts'
 import { expectedChain } from '#validators/ingest/read/chain-identity.ts'
-import { executionChainOf } from '#validators/ingest/read/network-rpc.ts'
 import { otherChainTodo } from '#validators/ingest/status/health.ts'
+import { executionChainOf } from '#validators/network-rpc.ts'
 import { type DoctorFinding, failFinding, okFinding, runCheck, warnFinding } from './diagnosis.ts'
 import {
   beaconForkFindings,

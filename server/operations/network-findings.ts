@@ -6,6 +6,7 @@ import type { AppContext } from '#server/context.ts'
 import { describeFork } from '#sources/beacon/next-fork.ts'
 import { isNativeInstalled, nativeValidatorsMin, typescriptMemoryMb } from '#validators/chain/native-library.ts'
 import { countUnexplained } from '#validators/duties/unexplained.ts'
+import { readSourceProblems } from '#validators/entities/source-findings.ts'
 import { networkStream, readNetworkHealth } from '#validators/ingest/status/health.ts'
 import { findUnknownWatched, unknownWatchedShownMax } from '#validators/ingest/watch/unknown-watched.ts'
 import { readWatchNames } from '#validators/registry/watch-names.ts'
@@ -35,6 +36,8 @@ export async function networkFindings(context: AppContext): Promise<DoctorFindin
       const todo = 'correct the file; it is read again with the next poll'
       findings.push(failFinding(name, `the watch file is not valid: ${watchProblem}`, todo))
     }
+    for (const { message, todo } of await readSourceProblems(context.ingest, network))
+      findings.push(warnFinding(name, message, todo))
     const unknown = covered.length === 0 ? [] : await findUnknownWatched(context.ingest, network, names)
     if (unknown.length === 0) continue
     const more = unknown.length > unknownWatchedShownMax ? ` and ${unknown.length - unknownWatchedShownMax} more` : ''

@@ -19,6 +19,7 @@ import { readMirrorStatus } from '#operations/mirror/mirror.ts'
 import { describeClockDoubt } from '#operations/proven-time/keep-proven-time.ts'
 import type { Metrics } from '#runtime/metrics.ts'
 import type { WriteHealth } from '#storage/write-health.ts'
+import { entityFindings } from '#validators/entities/source-findings.ts'
 import { beaconFindings } from '#validators/ingest/start.ts'
 import type { Ingest } from '../background/start-ingest.ts'
 import type { AppContext } from '../context.ts'
@@ -57,6 +58,7 @@ export function createHealth(context: AppContext, parts: HealthParts): Health {
     chains: () => chainFindings(context),
     markets: () => ofData(marketFindings(context)),
     beacon: () => ofData(beaconFindings(context)),
+    entities: () => entityFindings(context),
   }
   const readiness: Readiness = {
     stopping: false,

@@ -34,7 +34,7 @@ const tablesOf = {
   registry: [
     ...['validators', 'deposit_senders', 'validator_deposits', 'epoch_gaps', 'validator_entities'],
     ...['validator_operators', 'validator_pools', 'entity_days', 'entity_changes'],
-    ...['entity_rules', 'entity_pending'],
+    ...['entity_rules', 'entity_pending', 'withdrawal_addresses', 'entity_sources'],
   ],
   sessions: ['console_links', 'console_sessions'],
   trades: ['fx_trades', 'fx_deliveries'],

@@ -16,6 +16,8 @@ export const registryTables = [
     'entity_changes',
     'entity_rules',
     'entity_pending',
+    'withdrawal_addresses',
+    'entity_sources',
     'epoch_gaps',
     'open_alerts',
     'head_alerts',

@@ -8,8 +8,12 @@ import { depositContract } from './plan.ts'
 import type { EpochRecord, SimulatedBlock, SimulatedDeposit, SimulatedNetwork, SimulatedPayload } from './records.ts'
 import { u64 } from './ssz-writer.ts'
 
-export function openExecution(network: SimulatedNetwork, chainId: string): Promise<SimulatedServer> {
-  const respond = createExecutionResponder(network, chainId)
+export function openExecution(
+  network: SimulatedNetwork,
+  chainId: string,
+  options: ExecutionOptions = {},
+): Promise<SimulatedServer> {
+  const respond = createExecutionResponder(network, chainId, options)
   return startSimulatedServer(async (_, text, response) => sendJson(response, 200, await respond(text)))
 }
 
@@ -24,14 +28,18 @@ interface Filter {
   readonly toBlock: string
 }
 
-/**
- * The node without a server: returns the response to the body of a request. Without `hasBlockReceipts`, it returns
- * receipts one by one only.
- */
+export interface ExecutionOptions {
+  /** Without it, the node returns receipts one by one only. */
+  readonly hasBlockReceipts?: boolean
+  /** What eth_call returns. Default: there are no contracts. */
+  readonly call?: (request: { readonly to?: string; readonly data: string }) => string | undefined
+}
+
+/** The node without a server: returns the response to the body of a request. */
 export function createExecutionResponder(
   network: SimulatedNetwork,
   chainId: string,
-  { hasBlockReceipts = true }: { readonly hasBlockReceipts?: boolean } = {},
+  { hasBlockReceipts = true, call }: ExecutionOptions = {},
 ): (body: string) => Promise<string> {
   const epochOf = async (slot: number): Promise<EpochRecord | undefined> =>
     network.epoch(Math.floor(slot / network.plan.slotsPerEpoch))
@@ -84,6 +92,18 @@ export function createExecutionResponder(
     return block ? blockJson(block.payload, genesisUnix + block.slot * plan.slotSeconds) : null
   }
 
+  /** One of the last blocks before the finalized epoch. */
+  async function readNumbered(number: number): Promise<unknown> {
+    const { genesisUnix, plan } = network
+    for (let epoch = Math.floor(network.headSlot / plan.slotsPerEpoch); epoch >= 0; epoch--) {
+      const blocks = [...((await network.epoch(epoch))?.blocks.values() ?? [])]
+      const block = blocks.find(({ payload }) => payload.number === number)
+      if (block) return blockJson(block.payload, genesisUnix + block.slot * plan.slotSeconds)
+      if (blocks.some(({ payload }) => payload.number < number)) return null
+    }
+    return null
+  }
+
   const readDeposits = async (): Promise<readonly SimulatedDeposit[]> => (await findFinalized())?.record.deposits ?? []
 
   async function readLogs({ address, fromBlock, toBlock }: Filter): Promise<unknown[]> {
@@ -101,11 +121,13 @@ export function createExecutionResponder(
 
   const methods: Readonly<Record<string, (first: unknown) => unknown>> = {
     eth_chainId: () => hex(BigInt(chainId)),
-    eth_getBlockByNumber: (first) => (first === 'finalized' ? readFinal() : null),
+    eth_getBlockByNumber: (first) =>
+      first === 'finalized' ? readFinal() : /^0x/.test(String(first)) ? readNumbered(Number(first)) : null,
     eth_getBlockByHash: (first) =>
       readPayload(String(first), (payload, parentHash) => blockJson(payload, 0, parentHash)),
     eth_getBlockReceipts: (first) => (hasBlockReceipts ? readPayload(String(first), receiptsJson) : undefined),
     eth_getTransactionReceipt: (first) => findReceipt(String(first)),
+    eth_call: (first) => call?.(first as { readonly data: string }),
     eth_getLogs: (first) => readLogs(first as Filter),
     eth_getTransactionByHash: (first) => readSender(String(first)),
   }

@@ -1,6 +1,7 @@
 // What names a field of the entity of a validator, since when, and what it was before.
 import type { Network } from '#api/contract/wire/validators.ts'
 import type { EntityFieldName, EntityPeriod, ExplainedEntity } from '#shared/console-calls.ts'
+import { describeEvidence } from '#shared/describe-evidence.ts'
 import { callConsole } from '../../operator.ts'
 import { formatCount } from '../../parts/format.ts'
 import { useCalls } from '../../use-endpoint.ts'
@@ -32,8 +33,8 @@ export function EntitySource({ entity, field }: EntitySourceProps) {
   )
 }
 
-const presentText = ({ kind, source, rule, fromDay }: EntityPeriod): string =>
-  `since day ${formatCount(fromDay)}, by a ${kind} of ${source} (${rule})`
+const presentText = (period: EntityPeriod): string =>
+  `since day ${formatCount(period.fromDay)}, ${describeEvidence(period)}`
 
 const pastText = ({ name, operators, fromDay, untilDay }: EntityPeriod): string =>
   `${[name ?? '', operators.join(', ')].filter((text) => text !== '').join(': ')}: day ${formatCount(fromDay)} to ${formatCount((untilDay ?? 0) - 1)}`

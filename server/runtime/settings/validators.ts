@@ -68,6 +68,24 @@ const EntityRuleSettings = object({
   untilDay: EntityDay('Chain day after the last one of a correction.'),
 })
 
+const registryContract = (contract: string) =>
+  text(
+    '',
+    `${contract}. Empty: that of mainnet or Hoodi, by the id of the chain; on other chains none. \`none\`: it is not asked.`,
+    { pattern: '^(none|0x[0-9a-fA-F]{40})?$' },
+  )
+
+const registriesSettings = section(
+  {
+    rocketStorage: registryContract('RocketStorage of Rocket Pool'),
+    eigenPodManager: registryContract('EigenPodManager of EigenLayer, for ether.fi'),
+    etherFiStakingManager: registryContract('StakingManager of ether.fi'),
+    stakeWiseVaultsRegistry: registryContract('VaultsRegistry of StakeWise v3'),
+    lidoVaultFactory: registryContract('VaultFactory of Lido stVaults'),
+  },
+  'Contracts of registries that name pools and operators. The nodes of `execution.rpc` are asked.',
+)
+
 const entitiesSettings = section(
   {
     rules: list(
@@ -81,6 +99,7 @@ const entitiesSettings = section(
         'is read again when it changes. If it is not valid, its last valid version stays in force. Empty: none.',
       { maxLength: 4096 },
     ),
+    registries: registriesSettings,
   },
   'Pools and operators of validators.',
 )
@@ -143,8 +162,8 @@ const network = section(
         rpc: list(
           Rpc,
           16,
-          'Execution nodes for priority fees, builder payments and deposit addresses, as entries or as URLs. Empty: these ' +
-            'fields are unknown.',
+          'Execution nodes for priority fees, builder payments, deposit addresses and registries of pools, as entries or ' +
+            'as URLs. Empty: these fields are unknown.',
         ),
         feeRecipients: list(
           Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' }),

@@ -81,6 +81,23 @@ const entityTables = ({ bytes, clustered }: StateDialect): readonly string[] => 
     validator_index bigint not null,
     primary key (network, validator_index)
   ) ${clustered}`,
+  // The distinct withdrawal addresses of validators, and the registries of the chain that have been asked about each.
+  `create table withdrawal_addresses (
+    network text not null,
+    address ${bytes} not null,
+    asked bigint not null default 0, -- bits (server/validators/entities/registries/address-registries.ts)
+    primary key (network, address)
+  ) ${clustered}`,
+  // The state of the sources of rules that are read again and again: registries of the chain, and the configured file.
+  `create table entity_sources (
+    network text not null,
+    source text not null, -- such as rocket-pool
+    contracts text not null, -- the contracts that a registry begins with; empty: a file
+    at_block bigint, -- the final block of the last complete pass; null: none, or a file
+    at_unix bigint, -- its time
+    problem text, -- why it is not read at present; null: it is
+    primary key (network, source)
+  ) ${clustered}`,
   // Which entity a validator belongs to, from a chain day until a chain day. Each field has periods of its own, which do not
   // overlap (server/validators/entities/memberships.ts).
   `create table validator_entities (

@@ -5,6 +5,7 @@ import { errorMessage } from '#core/error-message.ts'
 import { fileStamp } from '#runtime/read-folder.ts'
 import { readTextFile } from '#runtime/read-text-file.ts'
 import { networkSettings } from '#runtime/settings/validators.ts'
+import { putRow } from '#storage/put-row.ts'
 import type { ValidatorsContext } from '../context.ts'
 import { parseEntityRecords, parseRules } from './parse-rules.ts'
 import { configuredSources } from './resolve-rules.ts'
@@ -23,12 +24,26 @@ export function createConfiguredRules(
   const { rules, file } = networkSettings(settings, network).entities
   const replace = (source: string, list: readonly EntityRule[]) =>
     replaceRules(ingest, network, { kind: 'rule', source }, withoutReplaced(list))
+  /** For /readyz and the doctor, which may run in another process. */
+  const storeProblem = (problem: string | null) =>
+    ingest.write(
+      async (tx) => {
+        const key = { network, source: fromFile }
+        if (problem === null)
+          await tx.run('delete from entity_sources where network = ? and source = ?', network, fromFile)
+        else await putRow(tx, 'entity_sources', ['network', 'source'], { ...key, contracts: '', problem })
+      },
+      { lock: 'registry' },
+    )
   let isStored = false
   let lastStamp: string | undefined
   return async () => {
     if (!isStored) {
       await replace(fromConfiguration, parseRules(rules.map((record, at) => ({ at, record }))).rules)
-      if (file === '') await replace(fromFile, [])
+      if (file === '') {
+        await replace(fromFile, [])
+        await storeProblem(null)
+      }
       isStored = true
     }
     if (file === '') return
@@ -38,8 +53,10 @@ export function createConfiguredRules(
     if ('problem' in parsed) {
       const message = 'the file of entities is not valid; the rules of its last valid version stay in force'
       log.warn({ network, reason: parsed.problem }, message)
+      await storeProblem(parsed.problem)
     } else {
       const changed = await replace(fromFile, parsed)
+      await storeProblem(null)
       if (changed > 0) log.info({ network, rules: parsed.length, changed }, 'file of entities read')
     }
     lastStamp = stamp

@@ -16,6 +16,7 @@ import { importEntities } from './import-entities.ts'
 import { readPeriods } from './memberships.ts'
 import { type EntityRecord, parseEntityRecords } from './parse-rules.ts'
 import { markPending } from './rules.ts'
+import { entityFindings, readSourceProblems } from './source-findings.ts'
 import { updateEntities } from './update-entities.ts'
 
 const network = 'mainnet'
@@ -162,12 +163,19 @@ describe('the file of the configuration', () => {
       await reachDay(context, 0)
       assert.deepEqual(await pools(context, [1, 2]), ['North', 'North'], 'no record of a wrong file applies')
       assert.deepEqual(warnings, [`${file}, line 4: index is invalid`])
+      const problems = await readSourceProblems(context.ingest, network)
+      assert.match(problems[0]?.message ?? '', /last valid version stay in force: .*line 4/)
+      assert.deepEqual(
+        (await entityFindings(context)).map(({ name, ok, required }) => [name, ok, required]),
+        [[`entities ${network}`, false, false]],
+      )
       const restarted = { ...context, validators: createValidatorsCaches() }
       await reachDay(restarted, 0)
       assert.deepEqual(await pools(context, [1, 2]), ['North', 'North'])
       await write('index,pool\n1,South\n')
       await reachDay(restarted, 0)
       assert.deepEqual(await pools(context, [1, 2]), ['South', undefined])
+      assert.deepEqual(await readSourceProblems(context.ingest, network), [])
       const without = { ...(await openRules()), ingest: context.ingest }
       await reachDay(without, 0)
       assert.deepEqual(await pools(context, [1, 2]), [undefined, undefined], 'the configuration names no file any more')

@@ -228,6 +228,23 @@ async function removeRules(
   return removed.length
 }
 
+/** Removes the rules of a source with these values, in the transaction of the caller. */
+export async function removeRulesOf(
+  tx: StateWriter,
+  network: Network,
+  source: RuleSource,
+  selector: Exclude<Selector, 'indices'>,
+  values: readonly string[],
+): Promise<void> {
+  const bytes = values.map((value) => bytesOfValue(selector, value))
+  const found = (await findRules(tx, network, selector, bytes)).filter(
+    (rule) => rule.kind === source.kind && rule.source === source.source,
+  )
+  await markPending(tx, network, found)
+  const keys = found.map((rule) => toRow(network, source, rule, 0).slice(0, keyColumns.length))
+  await tx.deleteMany('entity_rules', keyColumns, keys)
+}
+
 // ---------------------------------------------------------------------------------------------------------------- pending
 
 /** The next day after `after`, at most `last`, on which a rule with days begins or has ended. */

@@ -6,12 +6,29 @@ import type { StateReader, StateWriter } from '#storage/state.ts'
 const hasRules = async (tx: StateReader, network: Network): Promise<boolean> =>
   (await tx.get('select 1 as found from entity_rules where network = ? limit 1', network)) !== undefined
 
+interface Owned {
+  readonly index: number
+  readonly withdrawalAddress: Uint8Array | null
+}
+
+/** Registries of the chain are asked about addresses that are new (../entities/registries/registry-rows.ts). */
+async function putWithdrawalAddresses(tx: StateWriter, network: Network, validators: readonly Owned[]): Promise<void> {
+  const addresses = new Map(
+    validators.flatMap(({ withdrawalAddress: address }) =>
+      address === null ? [] : [[Buffer.from(address).toString('hex'), address]],
+    ),
+  )
+  const rows = [...addresses.values()].map((address) => [network, address])
+  await tx.insertMany('withdrawal_addresses', ['network', 'address'], rows, 'on conflict (network, address) do nothing')
+}
+
 /** Call this before these validators are written. Marks those that are new or have another withdrawal address. */
 export async function markChangedValidators(
   tx: StateWriter,
   network: Network,
-  validators: readonly { readonly index: number; readonly withdrawalAddress: Uint8Array | null }[],
+  validators: readonly Owned[],
 ): Promise<void> {
+  await putWithdrawalAddresses(tx, network, validators)
   if (!(await hasRules(tx, network))) return
   const rows = await tx.all<{ validator_index: number; withdrawal_address: Uint8Array | null }>(
     `select validator_index, withdrawal_address from validators

@@ -9,8 +9,8 @@ import { payloadStatus } from '#sources/beacon/payload-status.ts'
 import type { Rpc, RpcCall } from '#sources/evm/rpc.ts'
 import type { ValidatorsContext } from '../../context.ts'
 import { createBeaconQueries } from '../../ingest/read/beacon-queries.ts'
-import { openNetworkRpc } from '../../ingest/read/network-rpc.ts'
 import { NodeBlocks } from '../../ingest/read/node-blocks.ts'
+import { openNetworkRpc } from '../../network-rpc.ts'
 
 /** Lower-case. Undefined: the payload is not known, for example because it was never published. */
 export type ReadFeeRecipient = (block: Block, signal?: AbortSignal) => Promise<string | undefined>

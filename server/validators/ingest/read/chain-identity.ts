@@ -14,7 +14,7 @@ import { plainTime } from '#validators/duties/layout.ts'
 import { describeWindowsMismatch, storedChain, storedWindows } from '#validators/duties/networks.ts'
 import { updateDuties } from '#validators/duties/store.ts'
 
-import { executionChainOf } from './network-rpc.ts'
+import { executionChainOf } from '../../network-rpc.ts'
 
 /** A slow node must not delay the start of the server for longer. */
 const identityTimeoutMaxMs = 5000

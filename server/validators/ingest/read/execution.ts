@@ -14,8 +14,8 @@ import type { Chain } from '#sources/beacon/endpoint.ts'
 import { payloadHashOf, payloadStatus } from '#sources/beacon/payload-status.ts'
 import type { RpcOutcome } from '#sources/evm/batch-results.ts'
 import { CallFault, isUnknownMethod, type Rpc, type RpcCall } from '#sources/evm/rpc.ts'
+import { describeOtherChain, openNetworkRpc } from '../../network-rpc.ts'
 import { chainOf, type EpochData, type ExecutionRewards } from './epoch.ts'
-import { describeOtherChain, openNetworkRpc } from './network-rpc.ts'
 import type { PayloadSummary } from './payloads.ts'
 
 /** A block whose payload is part of the chain. */
