@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, before, test } from 'node:test'
 import { privateKeyToAccount } from 'viem/accounts'
 import { createLink } from '#admin/sessions.ts'
 import { createClient } from '#api/client/client.ts'
@@ -25,17 +25,28 @@ async function signIn(server: Awaited<ReturnType<typeof openEmptyServer>>) {
     })
 }
 
-test('the operator lists the quotes of all keys and reads any of them; others do not', async () => {
-  const fx = { spender: `0x${'33'.repeat(20)}`, sources: [{ id: 'desk', kind: 'push' }] }
-  await using server = await openEmptyServer({ fx })
-  const { state, clock, random } = server.context
+const fx = { spender: `0x${'33'.repeat(20)}`, sources: [{ id: 'desk', kind: 'push' }] }
+let server: Awaited<ReturnType<typeof openEmptyServer>>
+before(async () => {
+  server = await openEmptyServer({ fx })
+})
+after(() => server[Symbol.asyncDispose]())
+
+async function openDesk({ url, context: { state, clock, random } }: typeof server) {
   const { id: keyId, key } = await createKey(state, { name: 'test', plan: 'enterprise', admin: true }, clock, random)
-  const client = createClient({ baseUrl: server.url, key })
+  const client = createClient({ baseUrl: url, key })
   await client.fx.setRate({ pair: 'EUR/USD', rate: '1.25' })
-  const quote = await client.fx.createQuote({
-    from: { currency: 'USDC', amount: '250' },
-    ...{ to: { currency: 'EURC' }, tenor: 'hourly', recipientAddress: `0x${'11'.repeat(20)}` },
-  })
+  const createQuote = (currency: string, amount: string) =>
+    client.fx.createQuote({
+      from: { currency, amount },
+      ...{ to: { currency: 'EURC' }, tenor: 'hourly', recipientAddress: `0x${'11'.repeat(20)}` },
+    })
+  return { keyId, client, createQuote }
+}
+
+test('the operator lists the quotes of all keys and reads any of them; others do not', async () => {
+  const { keyId, createQuote } = await openDesk(server)
+  const quote = await createQuote('USDC', '250')
   const get = await signIn(server)
   const list = (await (await get('quotes')).json()) as QuoteList
   const { typedData: _, collateral: __, ...listed } = quote
@@ -60,33 +71,18 @@ test('the typed data of a quote keeps integers beyond 2^53', async () => {
     { code: 'USDX', tracks: 'USD', decimals: 18, contract },
     { code: 'EURC', tracks: 'EUR', decimals: 6, contract: `0x${'44'.repeat(20)}` },
   ]
-  const fx = { spender: `0x${'33'.repeat(20)}`, sources: [{ id: 'desk', kind: 'push' }], tokens }
-  await using server = await openEmptyServer({ fx })
-  const { state, clock, random } = server.context
-  const { key } = await createKey(state, { name: 'test', plan: 'enterprise', admin: true }, clock, random)
-  const client = createClient({ baseUrl: server.url, key })
-  await client.fx.setRate({ pair: 'EUR/USD', rate: '1.25' })
-  const quote = await client.fx.createQuote({
-    from: { currency: 'USDX', amount: '123456.789012' },
-    ...{ to: { currency: 'EURC' }, tenor: 'hourly', recipientAddress: `0x${'11'.repeat(20)}` },
-  })
+  await using withTokens = await openEmptyServer({ fx: { ...fx, tokens } })
+  const { createQuote } = await openDesk(withTokens)
+  const quote = await createQuote('USDX', '123456.789012')
   assert.equal(quote.typedData?.message.permitted.amount, 123_456_789_012_000_000_000_000n)
-  const get = await signIn(server)
+  const get = await signIn(withTokens)
   const stored = parseJson(await (await get(`quotes/${quote.id}`)).text()) as StoredQuote
   assert.deepEqual(stored.quote, quote)
 })
 
 test('the operator lists the trades of all keys, without signatures, and reports a settlement', async () => {
-  const fx = { spender: `0x${'33'.repeat(20)}`, sources: [{ id: 'desk', kind: 'push' }] }
-  await using server = await openEmptyServer({ fx })
-  const { state, clock, random } = server.context
-  const { id: keyId, key } = await createKey(state, { name: 'test', plan: 'enterprise', admin: true }, clock, random)
-  const client = createClient({ baseUrl: server.url, key })
-  await client.fx.setRate({ pair: 'EUR/USD', rate: '1.25' })
-  const quote = await client.fx.createQuote({
-    from: { currency: 'USDC', amount: '250' },
-    ...{ to: { currency: 'EURC' }, tenor: 'hourly', recipientAddress: `0x${'11'.repeat(20)}` },
-  })
+  const { keyId, client, createQuote } = await openDesk(server)
+  const quote = await createQuote('USDC', '250')
   const taker = privateKeyToAccount(`0x${'42'.repeat(32)}`)
   const signature = await client.fx.signQuote(quote, taker)
   const trade = await client.fx.createTrade({ quoteId: quote.id, address: taker.address, signature })
@@ -107,7 +103,6 @@ test('the operator lists the trades of all keys, without signatures, and reports
 })
 
 test('the operator pauses and resumes pairs; others do not', async () => {
-  await using server = await openEmptyServer({ fx: { sources: [{ id: 'desk', kind: 'push' }] } })
   const call = await signIn(server)
   const change = (body: object, cookie?: string) => call('fx/overrides', cookie, body)
   assert.equal((await change({ pair: 'all', paused: true }, '')).status, 401)
