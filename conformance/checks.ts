@@ -3,6 +3,7 @@ import { aggregateChecks } from './checks/aggregate.ts'
 import { explorerExtensionChecks } from './checks/explorer-extensions.ts'
 import { fundingChecks } from './checks/funding.ts'
 import { fxListChecks } from './checks/fx-lists.ts'
+import { fxTradeChecks } from './checks/fx-trades.ts'
 import { httpChecks } from './checks/http.ts'
 import { keyChecks } from './checks/keys.ts'
 import { labelChecks } from './checks/labels.ts'
@@ -26,6 +27,7 @@ export const checks = [
   typedDataChecks,
   quoteRefusalChecks,
   fxListChecks,
+  fxTradeChecks,
   aggregateChecks,
   singleChecks,
   metadataChecks,

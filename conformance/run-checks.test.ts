@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { privateKeyToAccount } from 'viem/accounts'
+import { createClient } from '#api/client/client.ts'
+import { storeReport } from '#fx/extensions/trades/trade-store.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { type Change, createBrokenFetch, replaceValue, statusWhere } from '#test/broken-servers/change.ts'
 import { explorerDefects, neverExpiringLinks } from '#test/broken-servers/explorer.ts'
@@ -8,6 +11,7 @@ import { httpDefects } from '#test/broken-servers/http.ts'
 import { marketDefects } from '#test/broken-servers/markets.ts'
 import { ratingDefects } from '#test/broken-servers/ratings.ts'
 import { type DemoServer, openDemoServer } from '#test/demo-server.ts'
+import { createDemoQuote } from '#test/endpoint-calls.ts'
 import { fetchFrom } from '#test/inject.ts'
 import { formatResult, summaryOf } from './report.ts'
 import { checkIds, runChecks } from './run-checks.ts'
@@ -23,8 +27,22 @@ describe('conformance suite', () => {
   before(async () => {
     demo = await openDemoServer(settings)
     lowKey = await demo.keyFor('free')
+    await createTrades()
   })
   after(() => demo[Symbol.asyncDispose]())
+
+  /** The suite accepts no quotes, so that it lists what is there: an accepted trade and a settled one. */
+  async function createTrades(): Promise<void> {
+    const client = createClient({ baseUrl: demo.url, key: demo.key })
+    const signer = privateKeyToAccount(`0x${'42'.repeat(32)}`)
+    for (const status of ['settled', 'accepted'] as const) {
+      const quote = await createDemoQuote(client)
+      const signature = await client.fx.signQuote(quote, signer)
+      const { id } = await client.fx.createTrade({ quoteId: quote.id, address: signer.address, signature })
+      if (status === 'settled')
+        await storeReport(demo.server.context, id, { status, txHash: `0x${'a7'.repeat(32)}`, by: 'test' })
+    }
+  }
 
   const options = () => ({ baseUrl: demo.url, key: demo.key, lowKey })
   /** Passed in, because a broken server may not let the suite find samples. */

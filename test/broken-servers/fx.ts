@@ -1,5 +1,6 @@
 // Broken servers: quotes.
 import {
+  type ClientRequest,
   constant,
   type Defect,
   ignoreParameter,
@@ -19,6 +20,9 @@ const consideration = `${message}.witness.consideration`
 const recipient = '0x1111111111111111111111111111111111111111'
 const generalCode: Defect[2] = replaceValue(quotes, 'code', constant(2))
 
+const unknownId = '00000000-0000-4000-8000-000000000000'
+const isAcceptance = ({ method, url }: ClientRequest): boolean => method === 'POST' && url.pathname.endsWith('/trades')
+
 export const fxDefects: readonly Defect[] = [
   ['quotes are listed oldest first', 'fx.list.quotes', replaceValue(quotes, 'quotes', reversed)],
   ['the cursor of the list is ignored', 'fx.list.quotes', ignoreParameter('before')],
@@ -28,6 +32,15 @@ export const fxDefects: readonly Defect[] = [
   ['a currency is not listed', 'fx.list.currencies', replaceValue('/currencies', 'currencies', constant([]))],
   ['the base of rates is ignored', 'fx.list.rates', ignoreParameter('base')],
   ['rates are not inverted', 'fx.list.rates', replaceValue('/rates', 'rates.*.rate', constant('2'))],
+  ['a wrong signature is accepted', 'fx.trade.signature', statusWhere(200, isAcceptance)],
+  ['a trade that does not exist is a success', 'fx.trade.signature', status(404, 200)],
+  ['a wrong signature is a conflict', 'fx.trade.signature', statusWhere(409, isAcceptance)],
+  ['a reference quote is accepted', 'fx.trade.refusals', statusWhere(200, isAcceptance)],
+  ['an unknown trade is a success', 'fx.trade.refusals', status(404, 200)],
+  ['trades are listed oldest first', 'fx.trade.list', replaceValue('/trades', 'trades', reversed)],
+  ['the cursor of trades is ignored', 'fx.trade.list', ignoreParameter('before')],
+  ['the status of trades is ignored', 'fx.trade.list', ignoreParameter('status')],
+  ['a trade read back has another id', 'fx.trade.list', replaceValue('/trades/', 'id', constant(unknownId))],
   ['a field is renamed', 'fx.quote.reference', renameField(quotes, 'expiresAt', 'expires')],
   ['a fee has seven decimals', 'fx.quote.reference', replaceValue(quotes, 'fee', constant('0.1234567'))],
   [
