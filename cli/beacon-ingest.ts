@@ -83,16 +83,33 @@ async function followNetwork(
   await using processors = openEpochProcessors([await readProcessorStart(context, network, dataDirOf(options))])
   const processor = processors.of(network)
   const follower = new Follower(context, network, processor)
+  let isPastRead = false
   const catchUp = async (stop: AbortSignal) => {
     const show = ({ until: epoch, finalizedEpoch }: IngestProgress) => {
       if (!options.json) note(`${network}: epoch ${epoch} of ${finalizedEpoch - 1}`)
     }
     report(await follower.catchUp(stop, show))
+    if (!isPastRead) await readPast(follower, options, stop)
+    isPastRead = true
     if (execution.rpc.length > 0) await openDepositReader(context, network, await processor.chain(stop)).catchUp(stop)
   }
   if (options.once) return await catchUp(signal)
   const { everyMs } = beacon
   await poll(context, { everyMs, timeoutMs: attemptMs, backoffMaxMs, work: catchUp, report: printFailure }, signal)
+}
+
+/** Fills gaps, and reads the past of validators that were added to the watch list, as far as states and nodes allow. */
+async function readPast(follower: Follower, { network, json }: BeaconCommand, signal: AbortSignal): Promise<void> {
+  const show = (text: string) => {
+    if (!json) note(`${network}: ${text}`)
+  }
+  while (!signal.aborted && (await follower.fillGaps(signal, (left) => show(`${left} missing epochs are to be read`))));
+  for (let after = 0; !signal.aborted; ) {
+    const step = await follower.fillPast(signal, after)
+    if (step.is === 'complete') return
+    if (step.is === 'read') show(`${step.left} earlier epochs of added validators are to be read`)
+    if (step.is === 'refused' || step.is === 'unreadable') after = step.epochs.until
+  }
 }
 
 const printFailure = (outcome: { readonly is: string; readonly error?: unknown }): void => {

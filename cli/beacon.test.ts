@@ -1,7 +1,7 @@
 // Tests of `tetrad ingest beacon` and `tetrad validators audit` with a recorded node.
 
 import assert from 'node:assert/strict'
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { startOperations } from '#operations/start.ts'
@@ -12,8 +12,12 @@ import { createContext } from '#server/context.ts'
 import { openStores } from '#storage/open.ts'
 import { openReplay } from '#test/beacon-replay.ts'
 import { settingsWith } from '#test/context.ts'
+import { makeChain } from '#test/made-chain.ts'
+import { openMadeChainNode } from '#test/made-chain-node.ts'
 import { openFolder, runCommand } from '#test/run-command.ts'
+import { coveredEpochs } from '#validators/duties/coverage.ts'
 import { dutiesOnThisThread } from '#validators/duties/store.ts'
+import { keptEpochs } from '#validators/duties/watch-ranges.ts'
 import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
 import { startBeacon } from '#validators/ingest/start.ts'
 
@@ -162,6 +166,41 @@ test('an audit of epochs whose states the node lacks fails with advice, not as a
     stderr,
     /no node has the state of slot \d+\. With states: node, a node must have the state of every epoch/,
   )
+})
+
+test('without a server, ingest reads the past of an added validator, and an audit uses the snapshots', async () => {
+  await using chain = await makeChain({ preset: 'minimal', validators: 64, slots: 16 * 8 })
+  await using node = await openMadeChainNode(chain)
+  node.states.set('genesis', await readFile(chain.stateFile))
+  node.finalized = 10
+  await using folder = await openFolder()
+  const beacon = { urls: [node.url], acceptAnyChain: true, fromEpoch: 0 }
+  const run = async (watch: readonly string[], ...args: string[]) => {
+    const hoodi = { epochsPerHour: 2, epochsPerDay: 4, watch, watchPastDays: 1, beacon }
+    await writeFile(join(folder.dir, 'tetrad.yaml'), JSON.stringify({ validators: { networks: { hoodi } } }))
+    const { code, stdout, stderr } = await runCommand([...args, '--network', 'hoodi', '--json'], { cwd: folder.dir })
+    assert.equal(code, 0, stderr)
+    return JSON.parse(stdout)
+  }
+  assert.equal((await run(['2'], 'ingest', 'beacon', '--once')).until, 9)
+  node.states.clear()
+  node.finalized = 12
+  node.requests.length = 0
+  await run(['2', '9'], 'ingest', 'beacon', '--once')
+  const lines = await run(['2', '9'], 'validators', 'audit', '--from-epoch', '9', '--until-epoch', '10')
+  assert.deepEqual(
+    lines.map(({ epoch }: { epoch: number }) => epoch),
+    Array(6).fill(9),
+  )
+  assert.deepEqual(
+    node.requests.filter((request) => request.includes('/debug/beacon/states/')),
+    [],
+  )
+  const stores = await openStores(join(folder.dir, 'data'))
+  const duties = dutiesOnThisThread(stores.duties)
+  const kept = await keptEpochs(duties, 'hoodi', await coveredEpochs(duties, 'hoodi'), [9])
+  await stores.close()
+  assert.deepEqual(kept, [{ from: 4, until: 11 }])
 })
 
 test('without a running server, the doctor verifies an hour with the times of the stored chain', async () => {

@@ -10,7 +10,7 @@ import { integerBetween } from './parse-integer.ts'
 import { print, printJson, table } from './print.ts'
 import { type BeaconCommand, beaconOf, toCommandFailure } from './run-ingester.ts'
 import { clock } from './runtime.ts'
-import { configOf } from './settings.ts'
+import { configOf, dataDirOf } from './settings.ts'
 
 /** The completion offers those of the specification. The configuration may have others, which are checked with it. */
 export const networkOption = (description = 'name of the network') => namedNetworkOption(description).default('mainnet')
@@ -50,14 +50,15 @@ export const epochNumber = integerBetween(0, 9_999_999_999, 'Must be a whole num
 async function audit(options: BeaconCommand): Promise<void> {
   const { network, fromEpoch: from = 0, untilEpoch: until = from + 1 } = options
   const { settings } = await configOf(options)
-  const [{ auditEpochs }, { openStates }] = await Promise.all([
+  const [{ auditEpochs }, { openStates }, { statesDir }] = await Promise.all([
     import('#validators/ingest/epochs/audit.ts'),
     import('#validators/ingest/thread/open-processors.ts'),
+    import('#validators/ingest/thread/read-processor-start.ts'),
   ])
   const beacon = await beaconOf(options, settings)
-  // The snapshots belong to the server.
-  const statesDir = undefined
-  const start = { network, settings: networkSettings(settings, network), statesDir }
+  // The snapshots belong to the server, and are only read.
+  const folders = { statesDir: undefined, readFromDir: statesDir(dataDirOf(options), network) }
+  const start = { network, settings: networkSettings(settings, network), ...folders }
   await using states = openStates(beacon, start, clock)
   const lines: AuditLine[] = []
   for await (const ofEpoch of auditEpochs(beacon, states, { from, until }, new AbortController().signal))

@@ -32,7 +32,7 @@ export async function openComputedServer(urls: readonly string[], fromEpoch = 0)
     const beacon = openBeacon({ network: computedNetwork, urls, timeoutMs: 10_000, clock, backoffMs: 1 })
     const processor = createComputedProcessor(beacon, {
       ...{ clock, signatures: 'all', watch, ...options },
-      time: { ...computedTime, daysKept: computedPastDays + 1 },
+      time: { ...computedTime, daysKept: Math.max(pastDays, computedPastDays) + 1 },
     })
     const follower = new Follower({ ...context, settings, clock }, computedNetwork, processor)
     return {

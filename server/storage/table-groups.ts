@@ -37,6 +37,7 @@ const tablesOf = {
     ...['entity_rules', 'entity_pending', 'withdrawal_addresses', 'entity_sources'],
   ],
   sessions: ['console_links', 'console_sessions'],
+  snapshots: ['chain_snapshots', 'chain_snapshot_parts'],
   trades: ['fx_trades', 'fx_deliveries'],
   usage: ['usage'],
 } as const

@@ -19,6 +19,8 @@ export const registryTables = [
     'withdrawal_addresses',
     'entity_sources',
     'epoch_gaps',
+    'chain_snapshots',
+    'chain_snapshot_parts',
     'open_alerts',
     'head_alerts',
     'webhook_deliveries',

@@ -8,7 +8,7 @@ export const validatorsSchema = (dialect: StateDialect): readonly string[] => [
   ...alertTables(dialect),
 ]
 
-const chainTables = ({ bytes, clustered }: StateDialect): readonly string[] => [
+const chainTables = ({ bytes, strict, clustered }: StateDialect): readonly string[] => [
   // Written by the beacon ingester. An epoch in the far future (2^64 - 1 on the chain) is null.
   `create table validators (
     network text not null,
@@ -51,6 +51,22 @@ const chainTables = ({ bytes, clustered }: StateDialect): readonly string[] => [
     tried_ms bigint not null,
     primary key (network, from_epoch)
   ) ${clustered}`,
+  // The newest stored snapshot of a network, for servers that share a PostgreSQL database. SQLite has none: the snapshots of
+  // its server are files (server/validators/ingest/write/shared-snapshots.ts). One row per network.
+  `create table chain_snapshots (
+    network text primary key,
+    epoch bigint not null,
+    state_root text not null,
+    parts bigint not null
+  ) ${clustered}`,
+  // Parts of the file, in order, of 1 MiB except the last one. Another epoch than that of the snapshot: not complete yet.
+  `create table chain_snapshot_parts (
+    network text not null,
+    epoch bigint not null,
+    part bigint not null,
+    content ${bytes} not null,
+    primary key (network, epoch, part)
+  ) ${strict}`,
 ]
 
 const entityTables = ({ bytes, clustered }: StateDialect): readonly string[] => [

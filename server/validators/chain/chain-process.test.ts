@@ -2,10 +2,11 @@
 // tests has the mainnet preset, so that both engines can compute it.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { mkdtempDisposable, readdir, writeFile } from 'node:fs/promises'
+import { mkdtempDisposable, readdir, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
 import { createSeededRandom } from '#simulator/seeded-random.ts'
@@ -22,6 +23,7 @@ import {
 } from './chain-process.ts'
 import { type EpochStart, readEpochStart } from './epoch-start.ts'
 import type { AcceptedBlock, ChainStart, RefusalReason } from './messages.ts'
+import { keysOfState, writeStateFile } from './state-files.ts'
 
 const lastSlot = 70
 /** The first slots of the epochs 1 and 2 are among them. */
@@ -189,32 +191,47 @@ for (const engine of ['typescript', 'native'] as const) {
   })
 }
 
-test('a file with decoded keys is used if it is intact and of this chain', { skip: skipWithoutNative }, async () => {
+test('the decoded keys beside a state are used if they are intact and of its chain', {
+  skip: skipWithoutNative,
+}, async () => {
   await using folder = await mkdtempDisposable(join(tmpdir(), 'tetrad-keys-'))
   await using other = await makeChain({ preset: 'mainnet', validators: 300, slots: 1, firstKey: 7 })
   await using opened = open('native')
-  await accept(opened, 1)
-  const saved = await opened.call('saveKeys', { folder: folder.path })
-  assert.deepEqual(await readdir(folder.path), [basename(saved?.file ?? '')])
-  const wrong = join(folder.path, 'wrong.keys')
-  await writeFile(wrong, 'not keys')
-  const { stateRoot } = await opened.call('loadState', { file: chain.stateFile, stateRoot: undefined })
-  for (const keysFile of [saved?.file, wrong, join(folder.path, 'missing.keys')]) {
+  const { root } = await accept(opened, 1)
+  const file = join(folder.path, '1.ssz.zst')
+  const { stateRoot } = await opened.call('saveState', { root, file })
+  const [keysName = ''] = (await readdir(folder.path)).filter((name) => name.endsWith('.keys'))
+  const keysFile = { file: join(folder.path, keysName), count: 256 }
+  assert.deepEqual(await keysOfState(file), keysFile)
+  assert.equal(
+    keysName,
+    `${createHash('sha256')
+      .update(await readFile(keysFile.file))
+      .digest('hex')}-256.keys`,
+  )
+  const acceptFrom = async (slot: number) => {
     await using again = open('native', {
       restore: async (caller) => {
-        await caller.call('loadState', { file: chain.stateFile, stateRoot, keysFile })
+        await caller.call('loadState', { file, stateRoot })
       },
     })
-    await acceptUntil(again, 4)
+    await accept(again, slot)
   }
+  await acceptFrom(2)
+  const otherFile = join(folder.path, 'other.ssz.zst')
+  await writeStateFile(otherFile, await readFile(other.stateFile), keysFile)
   await using elsewhere = open('native', {
     start: { ...pick(other), engine: 'native' },
     restore: async (caller) => {
-      await caller.call('loadState', { file: other.stateFile, stateRoot: undefined, keysFile: saved?.file })
+      await caller.call('loadState', { file: otherFile, stateRoot: undefined })
     },
   })
   const block = await send(elsewhere, other.block(1))
   assert.equal(block.is === 'refused' ? block.message : block.is, 'accepted')
+  await writeFile(keysFile.file, 'not keys')
+  await acceptFrom(2)
+  assert.deepEqual((await readdir(folder.path)).sort(), ['1.ssz.zst', 'other.ssz.zst'], 'damaged keys are deleted')
+  await acceptFrom(2)
 })
 
 const pick = ({ spec, genesisValidatorsRoot }: OpenedChain) => ({ spec, genesisValidatorsRoot })

@@ -3,6 +3,7 @@
 // 1. Only a state whose root its block states is held. So every answer is proven by the root of a block.
 // 2. The epoch starts between a block and its parent are held with the block.
 // 3. Each cursor has a chain of its own. The engines, with the decoded keys of all validators, are shared.
+import { dirname } from 'node:path'
 import { type BeaconConfig, chainConfigFromJson, createBeaconConfig } from '@lodestar/config'
 import { ssz } from '@lodestar/types'
 import { type ConsensusRules, readRules } from '#sources/beacon/consensus.ts'
@@ -29,10 +30,20 @@ import type {
   SavedState,
 } from './messages.ts'
 import { checkpointOf, EpochStartReader, fieldsOf, pubkeysIn, validatorsIn } from './read-epoch-start.ts'
-import { keysInFile, readStateFile, writeKeysFile, writeStateFile } from './state-files.ts'
+import {
+  findKeysFile,
+  isIntactKeysFile,
+  type KeysFile,
+  keysOfState,
+  readStateFile,
+  writeKeysFile,
+  writeStateFile,
+} from './state-files.ts'
 
 /** A state begins with the genesis time, the genesis validators root and the slot. */
 const stateSlotAt = 8 + 32
+/** The file with keys is written again when it has less than this part of them. */
+const keysShareMin = 0.99
 
 type ChainHandlers = {
   readonly [Name in OperationName]: (input: InputOf<Name>) => Promise<OutputOf<Name>> | OutputOf<Name>
@@ -75,16 +86,16 @@ export class Chain implements ChainHandlers {
     this.#reader = new EpochStartReader(config, rules)
   }
 
-  async loadState({ file, stateRoot: expected, keysFile }: InputOf<'loadState'>): Promise<LoadedState> {
+  async loadState({ file, stateRoot: expected }: InputOf<'loadState'>): Promise<LoadedState> {
     const bytes = await readStateFile(file)
     const slot = new View(bytes).u64(stateSlotAt)
     this.unload()
     const engine = await this.#engines.open(slot, validatorsIn(this.#config, slot, bytes))
     const hadNoKeys = engine.keys.count() === 0
-    const keysMax = hadNoKeys && keysFile !== undefined ? await keysInFile(keysFile) : undefined
-    if (keysFile !== undefined && keysMax !== undefined) {
+    const keys = hadNoKeys ? await keysOfState(file) : undefined
+    if (keys && (await isIntactKeysFile(keys))) {
       try {
-        engine.keys.load?.(keysFile, keysMax, pubkeysIn(this.#config, slot, bytes))
+        engine.keys.load?.(keys.file, keys.count, pubkeysIn(this.#config, slot, bytes))
       } catch {
         // Of another chain. The keys are decoded from the state instead.
       }
@@ -241,13 +252,16 @@ export class Chain implements ChainHandlers {
       block: latestBlockOf(state),
       slot: state.slot,
       validators: state.validatorCount,
-      bytes: await writeStateFile(file, state.serialize()),
+      bytes: await writeStateFile(file, state.serialize(), await this.#saveKeys(dirname(file), state.validatorCount)),
     }
   }
 
-  async saveKeys({ folder }: InputOf<'saveKeys'>): Promise<OutputOf<'saveKeys'>> {
+  /** Undefined: the engine has no such file. */
+  async #saveKeys(folder: string, validators: number): Promise<KeysFile | undefined> {
     const { keys } = this.#loadedEngine()
-    return keys.save && (await writeKeysFile(folder, keys.save, keys.count()))
+    if (!keys.save) return undefined
+    const saved = await findKeysFile(folder)
+    return saved && saved.count >= validators * keysShareMin ? saved : writeKeysFile(folder, keys.save, keys.count())
   }
 
   #heldState(root: Root, epoch: number | undefined): EngineState {

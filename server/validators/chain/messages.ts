@@ -171,13 +171,10 @@ interface Operation<Input, Output> {
 export interface ChainOperations {
   /**
    * Loads a state from a file: SSZ, or SSZ compressed with zstd. It replaces all states of the cursor. Throws if the root
-   * of the state is another one than `stateRoot`; undefined: any. `keysFile`: of `saveKeys`. It is ignored if it is
-   * missing, damaged, or of another chain.
+   * of the state is another one than `stateRoot`; undefined: any. The decoded keys that `saveState` has written are used,
+   * unless they are missing, damaged, or of another chain.
    */
-  loadState: Operation<
-    { readonly file: string; readonly stateRoot: Root | undefined; readonly keysFile?: string | undefined },
-    LoadedState
-  >
+  loadState: Operation<{ readonly file: string; readonly stateRoot: Root | undefined }, LoadedState>
   /** Verifies a block, computes the state after it, and holds that state. */
   processBlock: Operation<ProcessBlockInput, AcceptedBlock | RefusedBlock>
   /** Advances a branch to the first slot of an epoch without a block there, and holds that state. */
@@ -194,13 +191,12 @@ export interface ChainOperations {
     { readonly root: Root; readonly fields: readonly string[] },
     Readonly<Record<string, Uint8Array>>
   >
-  /** Writes a state to a file, compressed with zstd. The file is complete or absent. Without `epoch`: after the block. */
-  saveState: Operation<{ readonly root: Root; readonly epoch?: number | undefined; readonly file: string }, SavedState>
   /**
-   * Writes the decoded public keys of all validators to a file in a folder. With it, `loadState` takes a tenth of the time.
-   * The name of the file has its hash and the number of keys. Undefined: the engine has no such file.
+   * Writes a state to a file, compressed with zstd. The file is complete or absent. Without `epoch`: after the block. The
+   * decoded public keys of all validators are a file beside it, if the engine can write them. With it, `loadState` takes a
+   * tenth of the time.
    */
-  saveKeys: Operation<{ readonly folder: string }, { readonly file: string; readonly count: number } | undefined>
+  saveState: Operation<{ readonly root: Root; readonly epoch?: number | undefined; readonly file: string }, SavedState>
   /** Drops all states of the cursor. */
   unload: Operation<undefined, void>
   /** Drops the states of blocks and epoch starts that are before the epoch, except the newest of each. */

@@ -4,24 +4,36 @@
 // 1. The two newest are kept, and the last one of each of the days before.
 // 2. A file is complete or absent (`saveState`). Its name has the epoch and the state root, which is verified when the
 //    state is loaded. A file that cannot be loaded is deleted.
-// 3. With them is a file with the decoded keys of all validators (`saveKeys`), which saves time only.
+// 3. With them is a file with the decoded keys of all validators (state-files.ts), which saves time only.
 import { randomUUID } from 'node:crypto'
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type ChainCaller, ChainProcessError } from './chain-process.ts'
 import type { EpochStartId, LoadedState, Root } from './messages.ts'
+import { keysOfState } from './state-files.ts'
 
 const newestKept = 2
 const nameOf = /^(\d{1,16})-([0-9a-f]{64})\.ssz\.zst$/
-const keysNameOf = /^[0-9a-f]{64}-(\d{1,10})\.keys$/
-/** The file with keys is written again when it has less than this part of them. */
-const keysShareMin = 0.99
 
-interface Snapshot {
+export interface Snapshot {
   readonly epoch: number
   readonly stateRoot: Root
   readonly file: string
 }
+
+/** Oldest first. */
+export async function listSnapshots(folder: string): Promise<Snapshot[]> {
+  const found = (await namesIn(folder)).flatMap((name): Snapshot[] => {
+    const [, epoch, root] = nameOf.exec(name) ?? []
+    return root ? [{ epoch: Number(epoch), stateRoot: `0x${root}`, file: join(folder, name) }] : []
+  })
+  return found.sort((a, b) => a.epoch - b.epoch)
+}
+
+const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(() => [])
+
+export const snapshotFile = (folder: string, epoch: number, stateRoot: Root): string =>
+  join(folder, `${epoch}-${stateRoot.slice(2)}.ssz.zst`)
 
 export interface SnapshotOptions {
   readonly folder: string
@@ -42,15 +54,9 @@ export class Snapshots {
   }
 
   /** Oldest first. */
-  async list(): Promise<Snapshot[]> {
-    const found = (await this.#names()).flatMap((name): Snapshot[] => {
-      const [, epoch, root] = nameOf.exec(name) ?? []
-      return root ? [{ epoch: Number(epoch), stateRoot: `0x${root}`, file: join(this.#folder, name) }] : []
-    })
-    return found.sort((a, b) => a.epoch - b.epoch)
+  list(): Promise<Snapshot[]> {
+    return listSnapshots(this.#folder)
   }
-
-  #names = (): Promise<string[]> => readdir(this.#folder).catch(() => [])
 
   /** The newest snapshot that is not after an epoch. */
   async newest(epoch: number): Promise<Snapshot | undefined> {
@@ -59,10 +65,9 @@ export class Snapshots {
 
   /** Loads the newest snapshot that is not after an epoch. Undefined: there is none. */
   async load(process: ChainCaller, epoch: number): Promise<LoadedState | undefined> {
-    const { file: keysFile } = (await this.#keys()) ?? {}
     for (const { file, stateRoot } of (await this.list()).filter((snapshot) => snapshot.epoch <= epoch).reverse()) {
       try {
-        return await process.call('loadState', { file, stateRoot, keysFile })
+        return await process.call('loadState', { file, stateRoot })
       } catch (error) {
         // The process has died or was too slow, which says nothing about the file.
         if (error instanceof ChainProcessError) throw error
@@ -82,22 +87,12 @@ export class Snapshots {
   /** Saves an epoch start, and deletes what is not kept. */
   async save(process: ChainCaller, id: EpochStartId, stateRoot: Root): Promise<void> {
     await mkdir(this.#folder, { recursive: true })
-    const name = `${id.epoch}-${stateRoot.slice(2)}.ssz.zst`
-    const { validators } = await process.call('saveState', { ...id, file: join(this.#folder, name) })
-    const keys = await this.#keys()
-    if (!keys || keys.count < validators * keysShareMin) await process.call('saveKeys', { folder: this.#folder })
-    const kept = new Set([...this.#kept(await this.list()), await this.#keys()].map((one) => one?.file))
-    for (const other of await this.#names())
+    await process.call('saveState', { ...id, file: snapshotFile(this.#folder, id.epoch, stateRoot) })
+    const states = this.#kept(await this.list()).map(({ file }) => file)
+    const keys = await Promise.all(states.map(keysOfState))
+    const kept = new Set([...states, ...keys.map((one) => one?.file)])
+    for (const other of await namesIn(this.#folder))
       if (!kept.has(join(this.#folder, other))) await rm(join(this.#folder, other), { force: true })
-  }
-
-  /** The file with the most keys. */
-  async #keys(): Promise<{ readonly file: string; readonly count: number } | undefined> {
-    const found = (await this.#names()).flatMap((name) => {
-      const count = keysNameOf.exec(name)?.[1]
-      return count === undefined ? [] : [{ file: join(this.#folder, name), count: Number(count) }]
-    })
-    return found.sort((a, b) => b.count - a.count)[0]
   }
 
   #kept(all: readonly Snapshot[]): Snapshot[] {

@@ -5,7 +5,7 @@ import { cp, mkdtempDisposable, readdir, readFile, rename } from 'node:fs/promis
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { computedNetwork, openComputedServer } from '#test/computed-server.ts'
+import { computedNetwork, computedTime, openComputedServer } from '#test/computed-server.ts'
 import { makeChain, type OpenedChain } from '#test/made-chain.ts'
 import { type MadeChainNode, openMadeChainNode } from '#test/made-chain-node.ts'
 import { storedRows } from '#test/stored-duties.ts'
@@ -15,7 +15,7 @@ import { keptEpochs } from '../duties/watch-ranges.ts'
 
 const { signal } = new AbortController()
 const slotsPerEpoch = 8
-const epochs = 64
+const epochs = 80
 /** Some of them are the first slot of an epoch. */
 const empty = [16, 40, 41, 42, 200]
 
@@ -55,20 +55,22 @@ function setFinal(node: MadeChainNode, epoch: number): void {
 const stateRequests = (node: MadeChainNode) =>
   node.requests.filter((request) => request.includes('/debug/beacon/states/'))
 
-test('a validator that is added to the watch list has its days without an archive node', async () => {
+test('a validator that is added to the watch list has its seven days without an archive node', async () => {
+  const pastDays = 7
+  const { epochsPerDay } = computedTime
   await using node = await openNode()
   await using folder = await mkdtempDisposable(join(tmpdir(), 'tetrad-states-'))
   await using server = await openComputedServer([node.url])
   {
-    await using opened = await server.open({ folder: folder.path, watch: ['2'] })
-    setFinal(node, 41)
+    await using opened = await server.open({ folder: folder.path, watch: ['2'], pastDays })
+    setFinal(node, 65)
     await opened.follower.catchUp(signal)
   }
   node.states.clear()
   node.requests.length = 0
   {
-    await using opened = await server.open({ folder: folder.path, watch: ['2', '9'] })
-    setFinal(node, 43)
+    await using opened = await server.open({ folder: folder.path, watch: ['2', '9'], pastDays })
+    setFinal(node, 67)
     await opened.follower.catchUp(signal)
     const starts: number[] = []
     for (;;) {
@@ -77,19 +79,26 @@ test('a validator that is added to the watch list has its days without an archiv
       if (step.is !== 'read') break
       starts.push(step.epochs.from)
       // The head continues in between, from its own state.
-      setFinal(node, 43 + starts.length)
+      setFinal(node, Math.min(67 + starts.length, epochs - 3))
       await opened.follower.catchUp(signal)
     }
-    assert.deepEqual(starts, [24, 26, 28, 30, 32, 34, 36, 38], 'oldest first')
+    // Day 8 has begun.
+    assert.deepEqual(
+      starts,
+      Array.from({ length: 28 }, (_, at) => epochsPerDay + 2 * at),
+      'oldest first',
+    )
     const covered = await coveredEpochs(server.context.duties, computedNetwork)
-    assert.deepEqual(await keptEpochs(server.context.duties, computedNetwork, covered, [9]), [{ from: 24, until: 50 }])
+    assert.deepEqual(await keptEpochs(server.context.duties, computedNetwork, covered, [9]), [
+      { from: epochsPerDay, until: epochs - 4 },
+    ])
     assert.deepEqual(stateRequests(node), [])
     const rows = (await storedRows(opened.context, computedNetwork, 'hours')).filter(({ validator }) => validator === 9)
     const last = rows.at(-1)?.hour ?? 0
-    assert(rows.length > 10)
+    assert(rows.length > 28)
     assert.deepEqual(
       rows,
-      expected.filter(({ validator, hour }) => validator === 9 && hour >= 12 && hour <= last),
+      expected.filter(({ validator, hour }) => validator === 9 && hour >= 4 && hour <= last),
     )
   }
 })

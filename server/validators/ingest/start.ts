@@ -24,8 +24,9 @@ import { describeMissing, networkStream, readNetworkHealth } from './status/heal
 import type { IngestProgress, IngestStep } from './status/ingest-progress.ts'
 import { type IngestRun, type RepairRequest, registerRun, unregisterRun } from './status/ingest-status.ts'
 import { failureKindOf, outcomeLogger, unknownForkLogger } from './status/log-outcomes.ts'
-import { openEpochProcessors } from './thread/open-processors.ts'
+import { type EpochProcessorStart, openEpochProcessors } from './thread/open-processors.ts'
 import { readProcessorStart } from './thread/read-processor-start.ts'
+import { openSharedSnapshots } from './write/shared-snapshots.ts'
 
 /** The first catch-up may take days. Single requests have their own time limit. */
 const attemptMs = 7 * 86_400_000
@@ -55,11 +56,11 @@ export async function startBeacon(
   if (starts.length === 0) return
   await using processors = openEpochProcessors(starts)
   await Promise.all(
-    starts.flatMap(({ network }) => [
+    starts.flatMap(({ network, statesDir }) => [
       followNetwork(
         context,
         network,
-        { epochs: processors.of(network), head: processors.headOf(network) },
+        { epochs: processors.of(network), head: processors.headOf(network), statesDir },
         signal,
         (step) => onStep(network, step),
       ),
@@ -68,15 +69,21 @@ export async function startBeacon(
   )
 }
 
+interface NetworkParts extends Pick<EpochProcessorStart, 'statesDir'> {
+  readonly epochs: EpochProcessor
+  readonly head: HeadProcessor
+}
+
 async function followNetwork(
   context: ValidatorsContext,
   network: Network,
-  { epochs: processor, head }: { readonly epochs: EpochProcessor; readonly head: HeadProcessor },
+  { epochs: processor, head, statesDir }: NetworkParts,
   signal: AbortSignal,
   onProgress: (step: IngestStep) => void,
 ): Promise<void> {
   const follower = new Follower(context, network, processor)
   const provisional = createProvisionalFollower(context, network, head)
+  const snapshots = openSharedSnapshots(context, network, statesDir, signal)
   const missing = await follower.countMissing()
   const run = registerRun(context, network)
   // Reported from the start, not only when the first of them is stored.
@@ -88,6 +95,7 @@ async function followNetwork(
     const level = until < finalizedEpoch - 1 ? 'debug' : 'info'
     context.log[level]({ network, until, finalizedEpoch, written }, 'epochs stored')
     recordStep(context, networkStream(network))
+    snapshots?.store()
     onProgress(step)
   }
   recordStep(context, networkStream(network))
@@ -120,6 +128,7 @@ async function followNetwork(
       wakeSignal: run.wakeUp,
       work: async (stop) => {
         run.begin()
+        await snapshots?.restore(stop)
         const chain = await processor.chain(stop)
         warnOfFork(chain)
         run.recordFork(findNextFork(chain, context.clock.now()))
@@ -152,6 +161,7 @@ async function followNetwork(
   await Promise.all([polling, listening]).finally(async () => {
     stopReporting()
     await updating?.catch(() => {})
+    await snapshots?.ended()
     provisional.clear()
     context.validators.headPayloads.delete(network)
     unregisterRun(context, network, run)

@@ -56,11 +56,8 @@ export function openLocalProcessors(start: EpochProcessorStart, clock: Clock = s
 }
 
 /** For commands that read epochs without processing them. */
-export const openStates = (
-  beacon: Beacon,
-  start: Pick<EpochProcessorStart, 'network' | 'settings' | 'statesDir'>,
-  clock: Clock,
-): States => (start.settings.states === 'node' ? new NodeStates(beacon) : openComputedProcessor(beacon, start, clock))
+export const openStates = (beacon: Beacon, start: Omit<EpochProcessorStart, 'identity'>, clock: Clock): States =>
+  start.settings.states === 'node' ? new NodeStates(beacon) : openComputedProcessor(beacon, start, clock)
 
 function openComputedProcessor(
   beacon: Beacon,
