@@ -6,6 +6,7 @@ import { createWriteStream, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { ListViews } from '#markets/columns/list-views.ts'
 import { findBestMatches, foundMarketsQuery, searchWords } from '#markets/extensions/search/search.ts'
 import { marketAsOf } from '#markets/read/market-as-of.ts'
 import { decompose, Renames } from '#markets/records/decompose.ts'
@@ -210,13 +211,17 @@ async function changing(data: string): Promise<void> {
 /** A word of all markets, of one market, of none, and several words that no market has together. */
 async function searches(state: Awaited<ReturnType<typeof openIngest>>): Promise<void> {
   const queries = { common: 'market', rare: manySlug(count >> 1), absent: 'nowhere', disjoint: 'market number wide' }
+  const lists = new ListViews()
   const results: string[] = []
   const context = { ingest: state, settings: { markets: { feeds: [] } } }
   for (const [name, q] of Object.entries(queries)) {
     const tookMs: number[] = []
     for (let round = 0; round < 20; round++) {
       const startMs = performance.now()
-      await foundMarketsQuery.run(context, await findBestMatches(state, searchWords(q), 20))
+      await foundMarketsQuery.run(
+        context,
+        await findBestMatches({ reader: state, view: await lists.read(state) }, searchWords(q), 20),
+      )
       tookMs.push(performance.now() - startMs)
     }
     results.push(`${name} ${median(tookMs).toFixed(1)} ms`)

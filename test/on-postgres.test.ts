@@ -52,6 +52,8 @@ const endpointTests = [
   'validators/extensions/lists/list',
   'validators/extensions/operators/operators',
   'markets/endpoints/by-slug',
+  'markets/columns/list-views',
+  'markets/extensions/lists/find-page',
   'markets/ticks/merge-ticks',
   'markets/write/put-markets',
   'operations/export/export',

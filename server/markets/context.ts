@@ -3,6 +3,7 @@ import type { Context } from '#http/context.ts'
 import type { Clock } from '#runtime/clock.ts'
 import type { WorkerThread } from '#runtime/worker-thread.ts'
 import { cacheUntilVersionChanges } from '#storage/version-cache.ts'
+import { ListViews } from './columns/list-views.ts'
 import type { FeedCoverage } from './read/feed-coverage.ts'
 import type { ResponseForms } from './read/market-response.ts'
 import { ResponseCache } from './read/response-cache.ts'
@@ -19,6 +20,7 @@ export type MarketsContext = Omit<Context, 'state' | 'duties' | 'provenTime'> & 
 export const createMarketsCaches = (clock: Clock, marketThreads?: WorkerThread) => ({
   coverage: cacheUntilVersionChanges<FeedCoverage>('markets'),
   threads: createMarketThreads(clock, marketThreads) as MarketThreads,
+  lists: new ListViews(),
   ...createWriterCaches(),
   /** By slug or id. */
   responses: new ResponseCache<ResponseForms>(),

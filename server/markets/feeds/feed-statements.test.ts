@@ -8,6 +8,7 @@ import { openContext, testNowMs } from '#test/context.ts'
 import { countStatements } from '#test/count-statements.ts'
 import { listDocuments } from '#test/market-documents.ts'
 import { serveScript } from '#test/scripted-server.ts'
+import { slowColumns } from '../records/list-columns.ts'
 import { readFeed } from './read-feed.ts'
 
 const updatedAt = new Date(testNowMs - 60_000).toISOString()
@@ -63,9 +64,9 @@ async function readAll(engine: State['engine'], count: number, size: number) {
       'select * from market_links order by 1, 2, 3, 4',
       'select slug, market_id, rank from market_slugs order by 1, 2',
       'select * from market_keys order by 1, 2, 3',
-      'select * from market_list order by kind, id',
+      `select kind, id, number, ${slowColumns.join()} from market_list order by kind, id`,
       'select kind, id, change_type, diff from market_versions order by seq',
-      'select * from market_search order by 1, 2',
+      'select * from market_search order by 1',
       'select * from market_words order by 1, 2',
       'select source, full_pass, markets from market_feed_presence order by 1, 2',
       'select kind, field, problem, records from market_drift order by 1, 2, 3',

@@ -56,15 +56,13 @@ export function getFeedCoverage({ ingest, settings, markets }: MarketsContext): 
 export const readWithCoverage = <T>(
   { ingest, settings: { markets } }: ThreadContext,
   work: (reader: StateReader) => Promise<T>,
+  isRecent: (reader: StateReader) => Promise<boolean> = async () => true,
 ): Promise<{ readonly coverage: FeedCoverage; readonly result: T }> =>
-  ingest.recent.snapshot(
-    async () => true,
-    async (reader) => {
-      const { feeds } = markets
-      const coverage = feeds.length === 0 ? withoutFeeds : computeFeedCoverage(feeds, await readFeedStates(reader))
-      return { coverage, result: await work(reader) }
-    },
-  )
+  ingest.recent.snapshot(isRecent, async (reader) => {
+    const { feeds } = markets
+    const coverage = feeds.length === 0 ? withoutFeeds : computeFeedCoverage(feeds, await readFeedStates(reader))
+    return { coverage, result: await work(reader) }
+  })
 
 export const toConfidence = ({ coverage, asOf }: FeedCoverage): Confidence => ({
   coverage,

@@ -6,6 +6,7 @@
 // 3. Rows of ticks become packs, which have the values before them (merge-ticks.ts). So few rows of ticks are read.
 import { parseJson, stringifyJson } from '#api/contract/json.ts'
 import { type Diff, parseDiff } from '../records/diff-records.ts'
+import { fastValues } from '../records/list-columns.ts'
 import { numberAt, type PackedLine, packLines, slotOf, unpackLines } from './packed-lines.ts'
 
 export interface FastRecord {
@@ -50,6 +51,8 @@ export const unpackTicks = ({ block, seq, changes }: Omit<TickRow, 'atMs'>, numb
     }),
   )
 
+const parseValues = (text: string): Record<string, unknown> => parseJson(text) as Record<string, unknown>
+
 export class BlockValues {
   /** A text until it is used. */
   readonly #records = new Map<number, { changedMs: number; values: string | Record<string, unknown> }>()
@@ -67,7 +70,7 @@ export class BlockValues {
     const record = this.#records.get(slot)
     if (!record) return noValues
     if (typeof record.values !== 'string') return { changedMs: record.changedMs, fields: record.values }
-    record.values = parseJson(record.values) as Record<string, unknown>
+    record.values = parseValues(record.values)
     return { changedMs: record.changedMs, fields: record.values }
   }
 
@@ -84,9 +87,17 @@ export class BlockValues {
   change({ number, diff }: TickChange, changedMs: number, isUndo = false): void {
     const slot = slotOf(number)
     const record = this.#records.getOrInsertComputed(slot, () => ({ changedMs, values: {} }))
-    if (typeof record.values === 'string') record.values = parseJson(record.values) as Record<string, unknown>
+    if (typeof record.values === 'string') record.values = parseValues(record.values)
     record.changedMs = changedMs
     changeFields(record.values, parseDiff(diff), isUndo)
+  }
+
+  /** The values by which lists order the records (records/list-columns.ts). */
+  packListed(): Uint8Array {
+    const lines = [...this.#records].map(([slot, { values }]): PackedLine => {
+      return [slot, ...fastValues(typeof values === 'string' ? parseValues(values) : values)]
+    })
+    return packLines(lines)
   }
 
   pack(): Uint8Array {

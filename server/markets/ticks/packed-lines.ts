@@ -3,7 +3,7 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 
 /** Their places in a block are the bits of a whole number that is exact. */
-const blockSize = 50
+export const blockSize = 50
 /** Far more than a block has. */
 const bytesMax = 256 * 2 ** 20
 

@@ -23,7 +23,6 @@ const versionsMax = 5000
 
 export interface KnownRecord {
   readonly number: number | null
-  readonly isOpen: boolean
   /** By the hash of the form. */
   readonly forms: ReadonlyMap<string, readonly FieldProblem[]>
   /** The newest version when it was learned. */
@@ -35,7 +34,6 @@ export interface LearnedForm {
   readonly kind: KindName
   readonly id: string
   readonly number: number | null
-  readonly isOpen: boolean
   readonly form: string
   readonly drift: readonly FieldProblem[]
   /** It has changed the record, so no other form is known. */
@@ -95,7 +93,7 @@ export class KnownRecords {
     // A later write has already taught what it found.
     const isLate = seq < this.#learnedSeq
     this.#learnedSeq = Math.max(this.#learnedSeq, seq)
-    for (const { kind, id, number, isOpen, form, drift, isNew, isOdd } of learned) {
+    for (const { kind, id, number, form, drift, isNew, isOdd } of learned) {
       const name = `${kind}/${id}`
       const shared = this.#shareDrift(drift)
       if (isLate || isOdd || !shared || this.#records.size >= recordsMax) {
@@ -104,7 +102,7 @@ export class KnownRecords {
       }
       const forms = new Map(isNew ? [] : this.#records.get(name)?.forms)
       if (forms.size >= formsMax) forms.clear()
-      this.#records.set(name, { number, isOpen, forms: forms.set(form, shared), seq })
+      this.#records.set(name, { number, forms: forms.set(form, shared), seq })
     }
     if (extras > 0) this.#head = { ...this.#head, extras: this.#head.extras + extras }
   }

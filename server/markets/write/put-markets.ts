@@ -21,11 +21,12 @@ import { isOlder, mergeExtraFields, mergeFields, mergeRecord, textOrNull } from 
 import { type MarketRecord, type NormalizedRecord, parsePastSlugs } from '../records/normalize.ts'
 import { fastFields, hasFastFields, splitFields } from '../ticks/fast-fields.ts'
 import { type Accepted, type AcceptedRecord, type FastChange, RecordAcceptor, type Reject } from './accept-records.ts'
+import type { RecordChange } from './affected.ts'
 import { DriftCount } from './drift.ts'
 import type { KnownRecords, LearnedForm } from './known-records.ts'
 import { type ListedChange, putListRows } from './list-rows.ts'
 import { RecordSet, type RowOfRecord } from './record-set.ts'
-import { isOpen, type RankChange, writeSearchRows } from './search-rows.ts'
+import { writeSearchRows } from './search-rows.ts'
 import { putSnapshots, type Snapshot, snapshotEvery } from './snapshots.ts'
 import { openVersionWriter, type VersionWriter } from './version-writer.ts'
 
@@ -54,6 +55,8 @@ interface PutBatch {
   readonly drift: DriftCount
   readonly snapshots: Snapshot[]
   readonly learned: LearnedForm[]
+  /** Places of new tags in lists. Other records have their number as the place. */
+  readonly tagPlaces: Map<string, number>
   /** Records of which only fields without a version have changed. */
   extras: number
 }
@@ -93,6 +96,7 @@ export async function putAccepted(
     drift: new DriftCount(),
     snapshots: [],
     learned: [],
+    tagPlaces: new Map(),
     extras: 0,
   }
   const outcomes = accepted.map((one) =>
@@ -102,9 +106,11 @@ export async function putAccepted(
   const changes = records.changes()
   await records.write(tx, changes, versions.atMs)
   await records.values.write(tx, versions.before.seq, versions.seq(), versions.atMs)
-  const { listed, ranks } = findMovedValues(batch, fast)
-  await putListRows(tx, listed)
-  await writeSearchRows(tx, changes, ranks)
+  await putListRows(
+    tx,
+    changes.map((change) => toListedChange(batch, change)),
+  )
+  await writeSearchRows(tx, changes)
   await putSnapshots(tx, batch.snapshots)
   await batch.drift.store(tx, source, nowMs)
   if (batch.extras > 0) await tx.run('update market_revision set extras = extras + ?', batch.extras)
@@ -166,12 +172,13 @@ function putRecord(batch: PutBatch, accepted: AcceptedRecord): Outcome {
   const stored = batch.records.get(kind, id)
   if (stored && isOlder(normalized.fields.updatedAt, stored.record.fields.updatedAt, batch.nowMs)) return 'stale'
   const number = stored ? stored.row.number : hasFastFields(kind) ? batch.records.takeNumber() : null
+  if (!stored && kind === 'tag') batch.tagPlaces.set(id, batch.records.takeNumber())
   const next = toRow(stored, number, record, normalized)
   const isSlow = !stored || stored.row.fields !== next.row.fields || stored.row.links !== next.row.links
   const hasExtras = stored !== undefined && stored.row.extra_fields !== next.row.extra_fields
   const diff = stored ? diffRecords(kind, stored.record, next.record) : {}
   batch.learned.push({
-    ...{ kind, id, number, isOpen: isOpen(next.record.fields), form: accepted.form, drift: normalized.drift },
+    ...{ kind, id, number, form: accepted.form, drift: normalized.drift },
     isNew: isSlow || hasExtras,
     isOdd: normalized.drift.some(({ field }) => fastFields[kind].has(field)),
   })
@@ -235,23 +242,7 @@ function storeChange(
     records.putSlugs(id, row.slug, parsePastSlugs(record.fields.pastSlugs), versions.seq())
 }
 
-/** The records of the batch with other values by which lists and the search order them. */
-function findMovedValues({ records }: PutBatch, fast: ReadonlyMap<string, FastName>) {
-  const listed: ListedChange[] = []
-  const ranks: RankChange[] = []
-  const add = ({ kind, id, old, next }: ListedChange, open: Pick<RankChange, 'isOpen' | 'wasOpen'>) => {
-    listed.push({ kind, id, old, next })
-    if (kind === 'market' && old) ranks.push({ id, ...open, old, next })
-  }
-  for (const { kind, id, stored, current } of records.changed()) {
-    const [old, next] = [stored?.record.fields, current.record.fields]
-    add({ kind, id, old, next }, { wasOpen: isOpen(old ?? {}), isOpen: isOpen(next) })
-  }
-  const before = records.values.before()
-  for (const { kind, id, known } of fast.values()) {
-    const old = known.number === null ? undefined : before.get(known.number)
-    if (old && known.number !== null)
-      add({ kind, id, old, next: records.values.get(known.number) }, { wasOpen: known.isOpen, isOpen: known.isOpen })
-  }
-  return { listed, ranks }
-}
+const toListedChange = ({ tagPlaces }: PutBatch, { kind, id, stored, current }: RecordChange): ListedChange => ({
+  ...{ kind, id, place: current.row.number ?? tagPlaces.get(id) },
+  ...{ old: stored?.record.fields, next: current.record.fields },
+})

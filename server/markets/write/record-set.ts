@@ -215,4 +215,4 @@ async function writeRows(tx: StateWriter, changes: readonly RecordChange[], atMs
 }
 
 const readLastNumber = async (tx: StateWriter): Promise<number> =>
-  (await tx.get<{ last: number | null }>('select max(number) as last from market_records'))?.last ?? -1
+  (await tx.get<{ last: number | null }>('select max(place) as last from market_list'))?.last ?? -1

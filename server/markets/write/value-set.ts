@@ -15,7 +15,6 @@ const ticksMax = 8
 export class ValueSet {
   readonly #blocks: Map<number, BlockValues>
   readonly #ticks = new Map<number, TickChange[]>()
-  readonly #before = new Map<number, FastRecord['fields']>()
 
   private constructor(blocks: Map<number, BlockValues>) {
     this.#blocks = blocks
@@ -54,15 +53,9 @@ export class ValueSet {
     version: Pick<TickChange, 'seq' | 'isPart'>,
     atMs: number,
   ) {
-    if (!this.#before.has(number)) this.#before.set(number, this.get(number))
     const block = blockOf(number)
     this.#blocks.getOrInsertComputed(block, () => new BlockValues()).set(number, { changedMs: atMs, fields })
     this.#ticks.getOrInsertComputed(block, () => []).push({ number, ...version, diff: stringifyJson(diff) })
-  }
-
-  /** The records that have changed, with their values before. */
-  before(): ReadonlyMap<number, FastRecord['fields']> {
-    return this.#before
   }
 
   /** `afterSeq` and `seq`: the newest version before and with this transaction. */
@@ -78,7 +71,7 @@ export class ValueSet {
       if (!current) continue
       const newTicks = (current.newTicks ?? ticksMax) + 1
       current.newTicks = newTicks < ticksMax ? newTicks : 0
-      if (newTicks >= ticksMax) values.push([block, seq, current.pack()])
+      if (newTicks >= ticksMax) values.push(toRow(block, seq, current))
     }
     if (rows.length === 0) return
     await tx.insertMany('market_ticks', ['seq', 'at_ms', 'block', 'slots', 'changes'], ticks)
@@ -91,16 +84,18 @@ export class ValueSet {
 /** Moves the values rows of some blocks to the newest version, so that the ticks before can be deleted. */
 export async function advanceValues(tx: StateWriter, blocks: readonly number[]): Promise<void> {
   const head = await readHistoryHead(tx)
-  const rows = [...(await readBlocks(tx, blocks))].map(([block, values]): Value[] => {
-    return [block, head.seq, values.pack()]
-  })
+  const rows = [...(await readBlocks(tx, blocks))].map(([block, values]) => toRow(block, head.seq, values))
   await putValues(tx, rows)
+}
+
+const toRow = (block: number, seq: number, values: BlockValues): Value[] => {
+  return [block, seq, values.pack(), values.packListed()]
 }
 
 const putValues = (tx: StateWriter, rows: readonly (readonly Value[])[]): Promise<number> =>
   tx.insertMany(
     'market_values',
-    ['block', 'seq', 'records'],
+    ['block', 'seq', 'records', 'listed'],
     rows,
-    `on conflict (block) do update set seq = excluded.seq, records = excluded.records`,
+    `on conflict (block) do update set seq = excluded.seq, records = excluded.records, listed = excluded.listed`,
   )

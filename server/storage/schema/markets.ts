@@ -58,14 +58,11 @@ const recordTables = ({ strict, clustered }: StateDialect): readonly string[] =>
 }
 
 const searchTables = ({ bytes, clustered }: StateDialect): readonly string[] => [
-  // Markets in the order of search results.
+  // The words of markets. Their rank follows from the values of lists (markets/records/list-columns.ts).
   `create table market_search (
-    rank bigint not null, -- open markets above the others, then by traded volume
-    market_id text not null,
-    words text not null, -- of question, slug and tags: lower case, each word with a space before it
-    primary key (rank, market_id)
+    market_id text primary key,
+    words text not null -- of question, slug and tags: lower case, each word with a space before it
   ) ${clustered}`,
-  'create unique index market_search_market on market_search (market_id)',
   // Each word with the markets that contain it. Words are bytes, because all engines compare bytes the same way, so a
   // prefix is a range of keys.
   `create table market_words (
@@ -75,23 +72,12 @@ const searchTables = ({ bytes, clustered }: StateDialect): readonly string[] => 
   ) ${clustered}`,
 ]
 
-/** The columns by which lists are ordered; each has an index (markets/extensions/lists/walk-index.ts). */
-export const listOrderColumns = [
-  'number',
-  'volume',
-  'liquidity',
-  'volume_24h',
-  'start_ms',
-  'end_ms',
-  'created_ms',
-  'updated_ms',
-  'closed_ms',
-] as const
-
 const listTables = ({ strict, clustered }: StateDialect): readonly string[] => [
-  // What lists of markets, events, series and tags filter and order by. Written with the record. Flags are 0 or 1, amounts are in
-  // thousandths, and -9007199254740991 stands for no value, because the engines order nulls differently.
+  // The slow values by which lists filter and order markets, events, series and tags. Written with the record. Servers keep
+  // them in memory, with the fast ones (markets/columns/list-views.ts). Flags are 0 or 1, and -9007199254740991 stands for
+  // no value.
   `create table market_list (
+    place bigint primary key, -- market_records.number; tags have one here only
     kind text not null, -- market, event, series or tag
     id text not null,
     number bigint not null, -- the id as a number, so that lists are in numeric order
@@ -99,22 +85,14 @@ const listTables = ({ strict, clustered }: StateDialect): readonly string[] => [
     closed bigint not null,
     archived bigint not null,
     featured bigint not null,
-    volume bigint not null,
-    liquidity bigint not null,
-    volume_24h bigint not null,
     start_ms bigint not null, -- this and the following are times of the source
     end_ms bigint not null,
     created_ms bigint not null,
-    updated_ms bigint not null,
     closed_ms bigint not null,
-    event_start_ms bigint not null, -- no index
-    primary key (kind, id)
+    event_start_ms bigint not null,
+    tag_updated_ms bigint not null -- of other records, it is a fast value
   ) ${strict}`,
-  // The flags are at the end of each index, so that a walk tests them without reading the row.
-  ...listOrderColumns.map((column) => {
-    const order = column === 'number' ? 'number' : `${column}, number`
-    return `create index market_list_${column} on market_list (kind, closed, ${order}, id, active, archived, featured)`
-  }),
+  'create unique index market_list_record on market_list (kind, id)',
   // Values by which callers look records up, or filter lists, such as ids of markets in contracts. Written with the record.
   `create table market_keys (
     kind text not null, -- market, event, series or tag
@@ -167,7 +145,8 @@ const tickTables = ({ bytes, strict }: StateDialect): readonly string[] => [
   `create table market_values (
     block bigint primary key,
     seq bigint not null,
-    records ${bytes} not null -- packed: time of the last change and values of each record
+    records ${bytes} not null, -- packed: time of the last change and values of each record
+    listed ${bytes} not null -- packed: the values by which lists order the records (markets/records/list-columns.ts)
   ) ${strict}`,
   // The changes of the fast values of a block in one commit. Versions of other changes are in market_versions.
   `create table market_ticks (

@@ -1,7 +1,6 @@
 // Conditions on rows of `market_list`, as parts of statements.
 import type { Value } from '#storage/state.ts'
-import { noValue } from '../../write/list-rows.ts'
-import type { KeyFilter, ListKind, ListQuery, ValueRange } from './list-query.ts'
+import type { KeyFilter, ListKind } from './list-query.ts'
 
 export interface Condition {
   readonly sql: string
@@ -9,19 +8,6 @@ export interface Condition {
 }
 
 export const placeholders = (values: readonly unknown[]): string => values.map(() => '?').join()
-
-export function rangeConditions(ranges: readonly ValueRange[]): Condition[] {
-  return ranges.flatMap(({ column, min, max }) => [
-    ...(min === undefined ? [] : [{ sql: `${column} >= ?`, values: [min] }]),
-    ...(max === undefined ? [] : [{ sql: `${column} <= ? and ${column} > ?`, values: [max, noValue] }]),
-  ])
-}
-
-export function flagConditions({ flags = {} }: ListQuery): Condition[] {
-  return Object.entries(flags).flatMap(([column, value]) =>
-    value === undefined ? [] : [{ sql: `${column} = ?`, values: [Number(value)] }],
-  )
-}
 
 export const joinConditions = (conditions: readonly Condition[]): Condition => ({
   sql: conditions.map(({ sql }) => ` and ${sql}`).join(''),

@@ -3,8 +3,9 @@ import type { Extensions } from '#api/contract/extensions.ts'
 import type { Parsed } from '#api/contract/kit.ts'
 import type { ListOrder } from '#api/contract/wire/market-lists.ts'
 import { invalid } from '#core/fault.ts'
+import { toThousandths } from '../../records/list-columns.ts'
 import { sourceMs } from '../../records/source-time.ts'
-import { type KeyName, toThousandths } from '../../write/list-rows.ts'
+import type { KeyName } from '../../write/list-rows.ts'
 import type { KeyFilter, ListPosition, ListQuery, OrderColumn, RangeColumn, ValueRange } from './list-query.ts'
 
 const orderColumns: Readonly<Record<ListOrder, OrderColumn>> = {

@@ -2,11 +2,11 @@
 // (behaviour/markets.md#lists).
 import type { HandlerResult, RequestInfo } from '#http/handler.ts'
 import type { MarketsContext } from '../../context.ts'
-import { readWithCoverage } from '../../read/feed-coverage.ts'
 import { composePage } from './compose-page.ts'
 import { findPage } from './find-page.ts'
 import { readCursor, writeCursor } from './list-input.ts'
 import type { ListQuery } from './list-query.ts'
+import { readLists } from './read-lists.ts'
 import { refuseCut, respondWith } from './respond.ts'
 
 export interface RecordList<Input> {
@@ -23,8 +23,8 @@ export async function respondWithOffsetPage<Input extends { readonly offset: num
   input: Input,
 ): Promise<HandlerResult<never>> {
   const { offset, limit } = input
-  const { coverage, result: page } = await readWithCoverage(context, (reader) =>
-    findPage(reader, toQuery(input), { offset, limit }),
+  const { coverage, result: page } = await readLists(context, (lists) =>
+    findPage(lists, toQuery(input), { offset, limit }),
   )
   refuseCut(page, limit)
   const composed = await composePage(context, request, { kind, ids: page.ids, isShort: isShort(input) })
@@ -41,8 +41,8 @@ export async function respondWithCursorPage<Input extends { readonly limit: numb
 ): Promise<HandlerResult<never>> {
   const query = toQuery(input)
   const after = input.after_cursor === undefined ? undefined : readCursor(query, input.after_cursor)
-  const { coverage, result: page } = await readWithCoverage(context, (reader) =>
-    findPage(reader, query, { offset: 0, limit: input.limit, after }),
+  const { coverage, result: page } = await readLists(context, (lists) =>
+    findPage(lists, query, { offset: 0, limit: input.limit, after }),
   )
   // Undefined on the last page.
   const cursor = page.next && writeCursor(query, page.next)

@@ -1,12 +1,11 @@
 // What a page of a list is about: its kind, filters, order and position (find-page.ts).
-import type { listOrderColumns } from '#storage/schema/markets.ts'
+import type { FlagColumn, ListKind, ListOrder, SortedColumn } from '../../columns/list-view.ts'
 import type { KeyName } from '../../write/list-rows.ts'
 
-export type ListKind = 'market' | 'event' | 'series' | 'tag'
-export type OrderColumn = (typeof listOrderColumns)[number]
+export type { ListKind } from '../../columns/list-view.ts'
+export type OrderColumn = Exclude<ListOrder, 'rank'>
 /** Columns with a value that a range can have. */
-export type RangeColumn = OrderColumn | 'event_start_ms'
-export type FlagColumn = 'active' | 'archived' | 'featured'
+export type RangeColumn = Exclude<SortedColumn, 'rank'>
 
 export interface ListQuery {
   readonly kind: ListKind
@@ -14,7 +13,7 @@ export interface ListQuery {
   readonly ascending: boolean
   /** Undefined: open records, or both kinds if records are named. */
   readonly closed?: boolean | undefined
-  readonly flags?: Partial<Readonly<Record<FlagColumn, boolean | undefined>>>
+  readonly flags?: Partial<Readonly<Record<Exclude<FlagColumn, 'closed'>, boolean | undefined>>>
   /** Both ends are included. A record without a value is in no range. */
   readonly ranges?: readonly ValueRange[]
   readonly ids?: readonly string[] | undefined

@@ -2,19 +2,17 @@
 import { extensions } from '#api/contract/extensions.ts'
 import { createHandler } from '#http/handler.ts'
 import type { MarketsContext } from '../../context.ts'
-import { readWithCoverage } from '../../read/feed-coverage.ts'
 import { composePage } from './compose-page.ts'
 import { findPage } from './find-page.ts'
 import { keyFilters, orderOf } from './list-input.ts'
+import { readLists } from './read-lists.ts'
 import { respondWith } from './respond.ts'
 
 export const series = createHandler(
   extensions['markets.series'],
   async ({ limit, offset, slug, closed, recurrence, exclude_events, ...input }, context: MarketsContext, request) => {
     const query = { kind: 'series', ...orderOf(input), slugs: slug, closed, keys: keyFilters({ recurrence }) } as const
-    const { coverage, result: page } = await readWithCoverage(context, (reader) =>
-      findPage(reader, query, { offset, limit }),
-    )
+    const { coverage, result: page } = await readLists(context, (lists) => findPage(lists, query, { offset, limit }))
     const composed = await composePage(context, request, { kind: 'series', ids: page.ids, isShort: exclude_events })
     return respondWith(context, request, coverage, composed)
   },

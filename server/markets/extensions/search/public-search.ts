@@ -4,11 +4,11 @@ import type { Parsed } from '#api/contract/kit.ts'
 import { createHandler } from '#http/handler.ts'
 import type { StateReader } from '#storage/state.ts'
 import type { MarketsContext } from '../../context.ts'
-import { readWithCoverage } from '../../read/feed-coverage.ts'
 import { splitAndCutWords } from '../../write/search-rows.ts'
 import { composePage } from '../lists/compose-page.ts'
 import { selectMatching } from '../lists/find-page.ts'
 import { orderOf } from '../lists/list-input.ts'
+import { type ListReader, readLists } from '../lists/read-lists.ts'
 import { joinRecords, respondWith } from '../lists/respond.ts'
 import { readTags } from '../lists/tag-records.ts'
 import { findBestMatches, searchWords } from './search.ts'
@@ -20,9 +20,10 @@ export const publicSearch = createHandler(
   extensions['markets.publicSearch'],
   async ({ q, query = '', limit_per_type: limit, page, search_tags, ...filters }, context: MarketsContext, request) => {
     const words = searchWords(q ?? query)
-    const { coverage, result } = await readWithCoverage(context, async (reader) => {
-      const marketIds = await findBestMatches(reader, words, matchesMax)
-      const eventIds = await selectEvents(reader, filters, await findLinked(reader, 'market', marketIds, 'event'))
+    const { coverage, result } = await readLists(context, async (lists) => {
+      const { reader } = lists
+      const marketIds = await findBestMatches(lists, words, matchesMax)
+      const eventIds = await selectEvents(lists, filters, await findLinked(reader, 'market', marketIds, 'event'))
       const shown = eventIds.slice((page - 1) * limit, page * limit)
       return {
         ids: shown,
@@ -52,7 +53,7 @@ type EventFilters = Pick<
 
 /** The found events that match the filters: in the order of `sort`, or else in the order in which they were found. */
 async function selectEvents(
-  reader: StateReader,
+  lists: ListReader,
   { sort, ascending, events_status, events_tag, exclude_tag_id, recurrence }: EventFilters,
   found: readonly string[],
 ): Promise<readonly string[]> {
@@ -64,9 +65,9 @@ async function selectEvents(
     excludedTagIds: exclude_tag_id,
     seriesRecurrence: recurrence,
   } as const
-  const matching = await selectMatching(reader, query, found)
-  if (sort !== undefined) return matching.map(({ id }) => id)
-  const ids = new Set(matching.map(({ id }) => id))
+  const matching = await selectMatching(lists, query, found)
+  if (sort !== undefined) return matching
+  const ids = new Set(matching)
   return found.filter((id) => ids.has(id))
 }
 

@@ -12,7 +12,8 @@ import type { Context } from '#http/context.ts'
 import { systemClock } from '#runtime/clock.ts'
 import { silentLog } from '#runtime/log.ts'
 import { startServer } from '#server/app.ts'
-import { openContext, settingsWith, testNowMs, testRequestInfo } from '#test/context.ts'
+import { openContext, settingsWith, type TestContext, testNowMs, testRequestInfo } from '#test/context.ts'
+import { listsOf } from '#test/lists-of.ts'
 import type { MarketRecord } from '../../records/normalize.ts'
 import { putMarkets } from '../../write/put-markets.ts'
 import { splitAndCutWords } from '../../write/search-rows.ts'
@@ -46,8 +47,8 @@ const harbourMarkets = [
   market('505', 'Bridge over the gorge', { volume: '250.75', archived: true }),
 ] as MarketRecord[]
 
-async function idsOf(context: Context, q: string, limit = 50): Promise<string[]> {
-  return findBestMatches(context.ingest, searchWords(q), limit)
+async function idsOf(context: TestContext, q: string, limit = 50): Promise<string[]> {
+  return findBestMatches(await listsOf(context), searchWords(q), limit)
 }
 
 describe('200', () => {

@@ -7,14 +7,16 @@ import { extensions } from '#api/contract/extensions.ts'
 import type { FoundMarket } from '#api/contract/wire/market-search.ts'
 import { createHandler } from '#http/handler.ts'
 import { nextEventLoopTurn } from '#runtime/clock.ts'
-import type { StateReader } from '#storage/state.ts'
+import type { ListView } from '../../columns/list-view.ts'
 import type { MarketsContext } from '../../context.ts'
 import { readCurrentRecords } from '../../read/current-records.ts'
-import { readWithCoverage, toConfidence } from '../../read/feed-coverage.ts'
+import { toConfidence } from '../../read/feed-coverage.ts'
 import type { StoredRecord } from '../../records/documents.ts'
+import { openRank } from '../../records/list-columns.ts'
 import { marketNames } from '../../records/record-graph.ts'
 import { readForList, type ThreadQuery } from '../../threads/thread-query.ts'
-import { isOpen, openRank, splitAndCutWords } from '../../write/search-rows.ts'
+import { splitAndCutWords } from '../../write/search-rows.ts'
+import { type ListReader, readLists } from '../lists/read-lists.ts'
 
 const wordsMax = 8
 /** A word is rare if at most this many markets have it. */
@@ -32,68 +34,60 @@ const prefixRange = (word: string): [Uint8Array, Uint8Array] => [
 const matchAllSql = (words: readonly string[]): string => words.map(() => ' and words like ?').join('')
 const patternsOf = (words: readonly string[]): string[] => words.map((word) => `% ${word}%`)
 
+const bestFirst = { kind: 'market', closed: undefined, order: 'rank' } as const
+
 /** Ids of the markets that have all words, by rank. */
-async function searchIds(state: StateReader, words: readonly string[], limit: number): Promise<string[]> {
+async function searchIds({ reader, view }: ListReader, words: readonly string[], limit: number): Promise<string[]> {
   let rarest: { readonly word: string; readonly count: number } | undefined
   for (const word of words) {
-    const row = await state.get<{ count: number }>(
+    const row = await reader.get<{ count: number }>(
       `select count(*) as count from
          (select market_id from market_words where word >= ? and word < ? limit ${fewMax + 1}) as few`,
       ...prefixRange(word),
     )
     if (!rarest || (row?.count ?? 0) < rarest.count) rarest = { word, count: row?.count ?? 0 }
   }
-  return rarest && rarest.count <= fewMax
-    ? searchByRarestWord(state, rarest.word, words, limit)
-    : scanFromTop(state, words, limit)
+  const places =
+    rarest && rarest.count <= fewMax
+      ? await searchByRarestWord({ reader, view }, rarest.word, words)
+      : await scanFromTop({ reader, view }, words, limit)
+  return places.slice(0, limit).map((place) => view.id(place))
 }
 
-async function searchByRarestWord(state: StateReader, word: string, words: readonly string[], limit: number) {
-  const rows = await state.all<{ id: string }>(
-    `select s.market_id as id from
+async function searchByRarestWord({ reader, view }: ListReader, word: string, words: readonly string[]) {
+  const rows = await reader.all<{ place: number }>(
+    `select l.place from
        (select distinct market_id from market_words where word >= ? and word < ?) as few
-     join market_search s on s.market_id = few.market_id where true${matchAllSql(words)}
-     order by s.rank desc, s.market_id desc limit ?`,
-    ...[...prefixRange(word), ...patternsOf(words), limit],
+     join market_search s on s.market_id = few.market_id
+     join market_list l on l.kind = 'market' and l.id = s.market_id where true${matchAllSql(words)}`,
+    ...[...prefixRange(word), ...patternsOf(words)],
   )
-  return rows.map(({ id }) => id)
+  return rows.map(({ place }) => place).sort((a, b) => view.compare('rank', b, a))
 }
 
-interface SearchPosition {
-  readonly rank: number
-  readonly id: string
-}
-
-async function scanFromTop(state: StateReader, words: readonly string[], limit: number): Promise<string[]> {
-  const found = new Set<string>()
-  let from: SearchPosition = { rank: Number.MAX_SAFE_INTEGER, id: '' }
-  for (let rows = 0; rows < rowsMax; rows += rowsPerScan) {
-    const end = await state.get<SearchPosition>(
-      `select rank, market_id as id from market_search where (rank, market_id) < (?, ?)
-       order by rank desc, market_id desc limit 1 offset ?`,
-      ...[from.rank, from.id, rowsPerScan - 1],
+async function scanFromTop({ reader, view }: ListReader, words: readonly string[], limit: number): Promise<number[]> {
+  const sorted = (await view.sorted(bestFirst)).slice(-rowsMax).reverse()
+  const found: number[] = []
+  for (let from = 0; from < sorted.length && found.length < limit; from += rowsPerScan) {
+    const part = sorted.subarray(from, from + rowsPerScan)
+    const rows = await reader.all<{ place: number }>(
+      `select l.place from market_list l join market_search s on s.market_id = l.id
+       where l.place in (select value from json_each(?))${matchAllSql(words)}`,
+      ...[JSON.stringify([...part]), ...patternsOf(words)],
     )
-    const until = end ?? { rank: 0, id: '' }
-    const matches = await state.all<{ id: string }>(
-      `select market_id as id from market_search where (rank, market_id) < (?, ?) and (rank, market_id) >= (?, ?)${matchAllSql(words)}
-       order by rank desc, market_id desc limit ?`,
-      ...[from.rank, from.id, until.rank, until.id, ...patternsOf(words), limit],
-    )
-    // A market whose rank falls meanwhile may appear twice.
-    for (const { id } of matches) if (found.size < limit) found.add(id)
-    if (found.size >= limit || !end) break
-    from = until
+    const matches = new Set(rows.map(({ place }) => place))
+    found.push(...part.filter((place) => matches.has(place)))
     await nextEventLoopTurn()
   }
-  return [...found]
+  return found
 }
 
 /** The words that a search uses. */
 export const searchWords = (q: string): string[] => [...new Set(splitAndCutWords(q))].slice(0, wordsMax)
 
 /** Ids of the best matches, in order. Without words: the open markets with the highest volume. */
-export const findBestMatches = (state: StateReader, words: readonly string[], limit: number): Promise<string[]> =>
-  words.length > 0 ? searchIds(state, words, limit) : mostTraded(state, limit)
+export const findBestMatches = (lists: ListReader, words: readonly string[], limit: number): Promise<string[]> =>
+  words.length > 0 ? searchIds(lists, words, limit) : mostTraded(lists.view, limit)
 
 /** What a search returns of these markets, on a thread (markets/threads/thread-query.ts). */
 export const foundMarketsQuery: ThreadQuery<readonly string[], FoundMarket[]> = {
@@ -108,10 +102,9 @@ export const foundMarketsQuery: ThreadQuery<readonly string[], FoundMarket[]> = 
     }),
 }
 
-async function mostTraded(state: StateReader, limit: number): Promise<string[]> {
-  const sql = 'select market_id as id from market_search where rank >= ? order by rank desc, market_id desc limit ?'
-  const rows = await state.all<{ id: string }>(sql, openRank, limit)
-  return rows.map(({ id }) => id)
+async function mostTraded(view: ListView, limit: number): Promise<string[]> {
+  const best = (await view.sorted(bestFirst)).slice(-limit).reverse()
+  return [...best].filter((place) => view.value(place, 'rank') >= openRank).map((place) => view.id(place))
 }
 
 const shownFields = [
@@ -124,6 +117,9 @@ const shownFields = [
   'outcomePrices',
 ] as const
 
+const isOpen = ({ active, closed, archived }: StoredRecord['fields']): boolean =>
+  active !== false && closed !== true && archived !== true
+
 const toFoundMarket = (id: string, fields: StoredRecord['fields']): FoundMarket =>
   ({
     id,
@@ -135,9 +131,7 @@ const toFoundMarket = (id: string, fields: StoredRecord['fields']): FoundMarket 
 export const search = createHandler(
   extensions['markets.search'],
   async ({ q = '', limit }, context: MarketsContext, { caller }) => {
-    const { coverage, result: ids } = await readWithCoverage(context, (reader) =>
-      findBestMatches(reader, searchWords(q), limit),
-    )
+    const { coverage, result: ids } = await readLists(context, (lists) => findBestMatches(lists, searchWords(q), limit))
     const markets = await readForList(context, caller, foundMarketsQuery, ids)
     return { is: 'body', body: { markets }, confidence: toConfidence(coverage) }
   },
