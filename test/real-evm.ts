@@ -49,12 +49,12 @@ export async function openEvm(chainId = Number(evmChainId), hardfork: 'prague' |
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
     incoming.on('end', async () => {
       const body = JSON.parse(Buffer.concat(chunks).toString())
-      for (const { method, params } of [body].flat()) evm.onCall(method, params)
+      for (const { method, params = [] } of [body].flat()) evm.onCall(method, params)
       const replies = Array.isArray(body) ? await Promise.all(body.map(reply)) : await reply(body)
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(replies))
     })
   })
-  async function reply({ id, method, params }: { id: number; method: string; params: unknown[] }) {
+  async function reply({ id, method, params = [] }: { id: number; method: string; params?: unknown[] }) {
     try {
       return { jsonrpc: '2.0', id, result: await request(method, ...params) }
     } catch (error) {

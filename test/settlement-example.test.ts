@@ -1,25 +1,37 @@
 // The contract in examples/settlement, on a real EVM with the bytecode of Permit2.
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
 import { createPublicClient, getAddress, type Hex, http, toFunctionSelector } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { signQuote } from '#api/client/client.ts'
-import { parseJson } from '#api/contract/json.ts'
+import { parse } from 'yaml'
+import { createClient, signQuote } from '#api/client/client.ts'
+import { parseJson, stringifyJson } from '#api/contract/json.ts'
 import type { Quote, TypedData } from '#api/contract/wire/fx.ts'
 import { createQuote } from '#fx/endpoints/create-quote.ts'
 import { checkSpender } from '#fx/extensions/signature-check/check-spender.ts'
 import { storeRates } from '#fx/rates/rate-store.ts'
 import { systemClock } from '#runtime/clock.ts'
+import { createKey } from '#storage/keys.ts'
 import { openContext, settingsWith, type TestContext, testRequestInfo } from './context.ts'
+import { openEmptyServer } from './empty-server.ts'
 import { compile, evmMissing, openEvm, type RealEvm } from './real-evm.ts'
 import { openSettlement, permit2, type Settlement } from './settlement.ts'
 
 const missing = await evmMissing()
 if (missing) process.stderr.write(`SKIPPED: the settlement contract of the examples: ${missing}\n`)
 
-const source = readFileSync(join(import.meta.dirname, '../examples/settlement/Settlement.sol'), 'utf8')
+const root = join(import.meta.dirname, '..')
+const examples = join(root, 'examples/settlement')
+const clientFile = pathToFileURL(join(root, 'api/client/client.ts')).href
+const execFileAsync = promisify(execFile)
+const source = readFileSync(join(examples, 'Settlement.sol'), 'utf8')
 const takerKey = `0x${'42'.repeat(32)}` as const
 const taker = privateKeyToAccount(takerKey)
 const recipient = `0x${'11'.repeat(20)}`
@@ -172,5 +184,43 @@ describe('the settlement contract of the examples', { skip: missing !== undefine
     assert.equal(await check(contract.address), 'refuses')
     assert.equal(await check(chain.spender), 'open')
     assert.equal(await check(treasury), 'no contract')
+  })
+})
+
+describe('the scripts of docs/fx.md', { skip: missing !== undefined }, () => {
+  test('deploy a contract, accept a quote and settle the trade, with the settings that they print', async () => {
+    await using evm = await openEvm(1337)
+    await evm.request('evm_setAutomine', true)
+    const dir = await mkdtemp(join(tmpdir(), 'tetrad-settlement-'))
+    try {
+      await symlink(join(root, 'node_modules'), join(dir, 'node_modules'))
+      await writeFile(join(dir, 'package.json'), '{ "type": "module" }')
+      for (const name of ['Settlement.sol', 'TestToken.sol', 'deploy.ts', 'taker.ts', 'settle.ts']) {
+        const text = readFileSync(join(examples, name), 'utf8')
+        await writeFile(join(dir, name), text.replace("'@tetrad/api'", `'${clientFile}'`))
+      }
+      const node = async (words: readonly string[], input = '', key = ''): Promise<string> => {
+        const env = { ...process.env, TETRAD_KEY: key }
+        const child = execFileAsync(process.execPath, words, { cwd: dir, env })
+        child.child.stdin?.end(input)
+        return (await child).stdout.trim()
+      }
+      const printed = await node(['deploy.ts', evm.url])
+      const { fx } = parse(`fx:\n  sources: [{ id: desk, kind: push }]\n  ${printed}\n`) as { fx: object }
+      await using server = await openEmptyServer({ fx })
+      const { state, clock, random } = server.context
+      const { key } = await createKey(state, { name: 'desk', plan: 'standard', admin: true }, clock, random)
+      const client = createClient({ baseUrl: server.url, key })
+      await client.fx.setRate({ pair: 'EUR/USD', rate: '1.0842' })
+      const id = await node(['taker.ts', server.url], '', key)
+      const permit = stringifyJson(await client.fx.tradePermit({ id }))
+      const settlementTransactionHash = await node(['settle.ts', evm.url], permit)
+      const settled = await client.fx.reportTrade({ id, status: 'settled', settlementTransactionHash })
+      assert.deepEqual([settled.status, settled.settlementTransactionHash], ['settled', settlementTransactionHash])
+      await assert.rejects(node(['settle.ts', evm.url], permit), { code: 1 })
+      assert.match(readFileSync(join(root, 'docs/fx.md'), 'utf8'), /npx hardhat node --chain-id 1337/)
+    } finally {
+      await rm(dir, { recursive: true, force: true })
+    }
   })
 })
