@@ -30,7 +30,7 @@ import { demoAccounts, demoChains } from './explorer/chains.ts'
 import { openDemoNodes } from './nodes.ts'
 import { daysBefore, epochsPerDay, hoodiScenario, mainnetScenario, roles } from './validators/behaviour.ts'
 import { configuredPool } from './validators/entities.ts'
-import { registryPools } from './validators/registries.ts'
+import { lidoModule, registryPools } from './validators/registries.ts'
 import {
   type DemoValidators,
   type LoadOptions,
@@ -177,6 +177,8 @@ describe('validators of the demo', () => {
     assert.equal(pools.get(configuredPool.pool)?.length, 6, 'named by a rule of the configuration')
     for (const [pool, indices] of Object.entries(registryPools))
       assert.equal(pools.get(pool)?.length, indices.length, `${pool} is named by a registry on the chain`)
+    const [ofLido] = pools.get('Lido') ?? []
+    assert.deepEqual({ subpool: ofLido?.subpool, nodeOperators: ofLido?.nodeOperators }, lidoModule)
     assert.equal(cards[roles.compounding.validator]?.depositAddresses?.length, 2)
   })
 

@@ -35,6 +35,7 @@ const tablesOf = {
     ...['validators', 'deposit_senders', 'validator_deposits', 'epoch_gaps', 'validator_entities'],
     ...['validator_operators', 'validator_pools', 'entity_days', 'entity_changes'],
     ...['entity_rules', 'entity_pending', 'withdrawal_addresses', 'entity_sources'],
+    ...['registry_operators'],
   ],
   sessions: ['console_links', 'console_sessions'],
   snapshots: ['chain_snapshots', 'chain_snapshot_parts'],

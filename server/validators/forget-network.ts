@@ -18,6 +18,7 @@ export const registryTables = [
     'entity_pending',
     'withdrawal_addresses',
     'entity_sources',
+    'registry_operators',
     'epoch_gaps',
     'chain_snapshots',
     'chain_snapshot_parts',

@@ -32,8 +32,16 @@ export interface ExecutionOptions {
   /** Without it, the node returns receipts one by one only. */
   readonly hasBlockReceipts?: boolean
   /** What eth_call returns. Default: there are no contracts. */
-  readonly call?: (request: { readonly to?: string; readonly data: string }) => string | undefined
+  readonly call?: (request: ContractCall, pubkeyOf: PubkeyOf) => Promise<string | undefined>
 }
+
+export interface ContractCall {
+  readonly to?: string
+  readonly data: string
+}
+
+/** The public key of a validator of the network. */
+export type PubkeyOf = (index: number) => Promise<string>
 
 /** The node without a server: returns the response to the body of a request. */
 export function createExecutionResponder(
@@ -104,6 +112,9 @@ export function createExecutionResponder(
     return null
   }
 
+  const pubkeyOf: PubkeyOf = async (index) =>
+    (await epochOf(network.headSlot))?.states[0]?.validators[index]?.pubkey ?? ''
+
   const readDeposits = async (): Promise<readonly SimulatedDeposit[]> => (await findFinalized())?.record.deposits ?? []
 
   async function readLogs({ address, fromBlock, toBlock }: Filter): Promise<unknown[]> {
@@ -127,7 +138,7 @@ export function createExecutionResponder(
       readPayload(String(first), (payload, parentHash) => blockJson(payload, 0, parentHash)),
     eth_getBlockReceipts: (first) => (hasBlockReceipts ? readPayload(String(first), receiptsJson) : undefined),
     eth_getTransactionReceipt: (first) => findReceipt(String(first)),
-    eth_call: (first) => call?.(first as { readonly data: string }),
+    eth_call: (first) => call?.(first as ContractCall, pubkeyOf),
     eth_getLogs: (first) => readLogs(first as Filter),
     eth_getTransactionByHash: (first) => readSender(String(first)),
   }

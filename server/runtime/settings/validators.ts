@@ -81,6 +81,7 @@ const registriesSettings = section(
     eigenPodManager: registryContract('EigenPodManager of EigenLayer, for ether.fi'),
     etherFiStakingManager: registryContract('StakingManager of ether.fi'),
     stakeWiseVaultsRegistry: registryContract('VaultsRegistry of StakeWise v3'),
+    lidoLocator: registryContract('LidoLocator of Lido'),
     lidoVaultFactory: registryContract('VaultFactory of Lido stVaults'),
   },
   'Contracts of registries that name pools and operators. The nodes of `execution.rpc` are asked.',

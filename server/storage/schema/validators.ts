@@ -86,6 +86,7 @@ const entityTables = ({ bytes, clustered }: StateDialect): readonly string[] => 
     node_operators text, -- JSON list; null: the rule does not name them
     dvt_network text,
     dvt_operators text, -- JSON list; null: the rule does not name them
+    owned_by ${bytes}, -- it selects only validators that withdraw to this address; null: all
     revision bigint not null, -- grows with each write: the newest rule wins
     primary key (network, selector, value, kind, source, from_day)
   ) ${clustered}`,
@@ -113,6 +114,16 @@ const entityTables = ({ bytes, clustered }: StateDialect): readonly string[] => 
     at_unix bigint, -- its time
     problem text, -- why it is not read at present; null: it is
     primary key (network, source)
+  ) ${clustered}`,
+  // The operators of staking modules, and how many of their keys have been read.
+  `create table registry_operators (
+    network text not null,
+    module ${bytes} not null, -- the contract
+    operator bigint not null,
+    name text not null,
+    subpool text not null, -- the name of the module
+    key_count bigint not null,
+    primary key (network, module, operator)
   ) ${clustered}`,
   // Which entity a validator belongs to, from a chain day until a chain day. Each field has periods of its own, which do not
   // overlap (server/validators/entities/memberships.ts).

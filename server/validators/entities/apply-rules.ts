@@ -66,12 +66,14 @@ export async function findRulesOfValidators(
     ),
     depositAddress: Map.groupBy(deposits, ({ address }) => toHex(address)),
   } satisfies Partial<Record<Selector, Map<string, readonly { readonly index: number }[]>>>
+  const addressOf = new Map(validators.map(({ index, address }) => [index, address ? toHex(address) : undefined]))
   const rulesOf = new Map<number, StoredRule[]>(validators.map(({ index }) => [index, []]))
   for (const selector of ['index', 'pubkey', 'withdrawalAddress', 'depositAddress'] as const) {
     const byValue = values[selector]
     const bytes = [...byValue.keys()].map((value) => bytesOfValue(selector, value))
     for (const rule of await findRules(state, network, selector, bytes))
-      for (const { index } of byValue.get(rule.value) ?? []) rulesOf.get(index)?.push(rule)
+      for (const { index } of byValue.get(rule.value) ?? [])
+        if (rule.ownedBy === undefined || rule.ownedBy === addressOf.get(index)) rulesOf.get(index)?.push(rule)
   }
   const known = validators.map(({ index }) => index)
   if (known.length === 0) return rulesOf

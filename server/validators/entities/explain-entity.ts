@@ -28,7 +28,7 @@ export async function explainEntity(
     currentDay: (await readEntityDays(state, network))?.currentDay ?? null,
     periods: recordFrom(entityFields, (field) => (fields?.get(field) ?? []).toReversed().map(toExplainedPeriod)),
     rules: rules.map((rule) => {
-      const { days, revision: _, ...rest } = rule
+      const { days, revision: _revision, ownedBy: _ownedBy, ...rest } = rule
       const untilDay = days && days.until !== openEnd ? days.until : null
       const names = entityFields.filter((field) => ofPresent[field] === rule)
       return { ...rest, fromDay: days?.from ?? null, untilDay, names }

@@ -34,6 +34,8 @@ export interface EntityRule extends NamedEntity {
   readonly value: string
   /** Undefined: the present. */
   readonly days: Range | undefined
+  /** It selects only validators that withdraw to this address. */
+  readonly ownedBy?: string
 }
 
 export interface StoredRule extends EntityRule {
@@ -72,19 +74,20 @@ const present = -1
 const columns = [
   ...(['network', 'selector', 'value', 'kind', 'source', 'from_day'] as const),
   ...(['until_index', 'until_day', 'pool', 'subpool', 'node_operators', 'dvt_network', 'dvt_operators'] as const),
-  'revision' as const,
+  ...(['owned_by', 'revision'] as const),
 ]
 const keyColumns = columns.slice(0, 6)
 type RuleRow = Record<Exclude<(typeof columns)[number], 'network'>, Value>
 
 function toRow(network: Network, { kind, source }: RuleSource, rule: EntityRule, revision: number): Value[] {
-  const { selector, value, days, pool, subpool, nodeOperators, dvtNetwork, dvtOperators } = rule
+  const { selector, value, days, pool, subpool, nodeOperators, dvtNetwork, dvtOperators, ownedBy } = rule
   const untilIndex = selector === 'indices' ? rangeOf(value).until : null
   const untilDay = days === undefined || days.until === openEnd ? null : days.until
   const [operators, clusters] = [nodeOperators, dvtOperators].map((names) => names && JSON.stringify(names))
   return [
     ...[network, selector, bytesOfValue(selector, value), kind, source, days?.from ?? present],
-    ...[untilIndex, untilDay, pool, subpool, operators ?? null, dvtNetwork, clusters ?? null, revision],
+    ...[untilIndex, untilDay, pool, subpool, operators ?? null, dvtNetwork, clusters ?? null],
+    ...[ownedBy === undefined ? null : toBytes(ownedBy), revision],
   ]
 }
 
@@ -104,6 +107,7 @@ function toRule(row: RuleRow): StoredRule {
     days: from === present ? undefined : { from, until: (row.until_day as number | null) ?? openEnd },
     ...{ pool: row.pool as string | null, subpool: row.subpool as string | null, nodeOperators: lists[0] },
     ...{ dvtNetwork: row.dvt_network as string | null, dvtOperators: lists[1], revision: row.revision as number },
+    ...(row.owned_by !== null && { ownedBy: toHex(row.owned_by as Uint8Array) }),
   }
 }
 
@@ -178,9 +182,10 @@ export async function putRules(
 
 /** For comparisons. */
 const withoutSource = (rule: EntityRule): EntityRule => {
-  const { selector, value, days, pool, subpool, nodeOperators, dvtNetwork, dvtOperators } = rule
+  const { selector, value, days, pool, subpool, nodeOperators, dvtNetwork, dvtOperators, ownedBy } = rule
   return {
     ...{ selector, value, days, pool, subpool, nodeOperators, dvtNetwork, dvtOperators },
+    ...(ownedBy !== undefined && { ownedBy }),
   }
 }
 

@@ -7,6 +7,7 @@
 import { errorMessage } from '#core/error-message.ts'
 import { headerCall, hexOf } from '#sources/evm/blocks.ts'
 import { CallFault, type Rpc, type RpcCall } from '#sources/evm/rpc.ts'
+import { AbiReply } from './abi-reply.ts'
 import {
   type Answer,
   decodeAnswers,
@@ -14,6 +15,7 @@ import {
   gasOfCall,
   type Question,
   questionsPerCall,
+  selectorOf,
 } from './contract-questions.ts'
 
 export interface FinalBlock {
@@ -26,6 +28,8 @@ export interface FinalContracts {
   readonly block: FinalBlock
   /** The answers in the order of the questions; undefined: the contract reverted. */
   ask(selector: string, questions: readonly Question[]): Promise<(Answer | undefined)[]>
+  /** The reply of a contract that can be trusted, as documented or not; undefined: it reverted, or the reply is too large. */
+  read(contract: string, signature: string, args: readonly number[]): Promise<AbiReply | undefined>
   confirm(): Promise<void>
 }
 
@@ -72,11 +76,30 @@ export async function openFinalContracts(rpc: Rpc, signal: AbortSignal): Promise
       }
       return answers
     },
+    async read(contract, signature, args) {
+      const words = args.map((value) => value.toString(16).padStart(64, '0')).join('')
+      const request = { to: contract, data: `0x${selectorOf(signature)}${words}` }
+      const reply = theSame(await fromNodes(readers, (reader) => readOrReverted(reader, request)), block)
+      return reply === reverted ? undefined : AbiReply.of(reply)
+    },
     async confirm() {
       const found = await fromNodes(readers, (reader) => reader.hash())
       if (found.some((hash) => hash !== block.hash))
         throw new RegistryContradiction(`block ${block.number} was reported as final, and has another hash now`)
     },
+  }
+}
+
+const reverted = 'reverted'
+const tooLarge: ReadonlySet<CallFault['kind']> = new Set(['response too large', 'timeout'])
+
+async function readOrReverted({ call }: { call(request: object): Promise<string> }, request: object): Promise<string> {
+  try {
+    return await call(request)
+  } catch (error) {
+    if (!(error instanceof CallFault)) throw error
+    if (/revert/i.test(error.reason) || tooLarge.has(error.kind)) return reverted
+    throw error
   }
 }
 
@@ -101,7 +124,7 @@ function createNodeReader(node: Rpc, block: FinalBlock, signal: AbortSignal) {
   const call = async (request: object): Promise<string> => {
     const method: RpcCall = {
       ...{ method: 'eth_call', params: [request, atBlock] },
-      ...(!isAccepted && { acceptsError: true }),
+      ...((!isAccepted || 'to' in request) && { acceptsError: true }),
       validate: (raw) => (typeof raw === 'string' && /^0x[0-9a-f]*$/i.test(raw) ? undefined : 'not bytes'),
     }
     const [outcome] = await node.call([method], { signal })

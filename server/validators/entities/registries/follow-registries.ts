@@ -35,6 +35,7 @@ export async function followRegistries(
   signal: AbortSignal,
 ): Promise<void> {
   let rpc: Rpc | undefined
+  let logged = ''
   await poll<RegistryProgress>(
     context,
     {
@@ -49,8 +50,15 @@ export async function followRegistries(
           recovered: 'registries of validators are readable again',
         }
         logOutcome(context, outcome, { network }, texts)
-        if (outcome.is === 'done' && outcome.value.asked > 0)
-          context.log.info({ network, ...outcome.value }, 'registries asked')
+        if (outcome.is !== 'done') return
+        const { asked, changed, problems } = outcome.value
+        if (asked + changed > 0) context.log.info({ network, asked, changed }, 'registries asked')
+        if (problems.length > 0 && problems.join() !== logged)
+          context.log.warn(
+            { network, problems },
+            'registries of validators have stopped; what they named stays in force',
+          )
+        logged = problems.join()
       },
     },
     signal,

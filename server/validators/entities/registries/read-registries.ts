@@ -22,8 +22,10 @@ import {
   type FinalContracts,
   isStateGone,
   openFinalContracts,
+  RegistryContradiction,
 } from './final-contracts.ts'
 import { type RegistryContracts, registryContracts } from './known-contracts.ts'
+import { lidoSource, readLido } from './read-lido.ts'
 import {
   type AddressAnswer,
   type AskedAddress,
@@ -43,6 +45,8 @@ const attemptsMax = 3
 export interface RegistryProgress {
   readonly asked: number
   readonly changed: number
+  /** Of registries that have stopped. */
+  readonly problems: readonly string[]
 }
 
 /** Reads everything that is new. */
@@ -57,18 +61,18 @@ export async function readRegistries(
   const registries = addressRegistries.filter((registry) =>
     registry.contracts.every((name) => contracts[name] !== undefined),
   )
-  await syncRegistries(
-    ingest,
-    network,
-    registries.map(({ id, bit, contracts: names }) => ({
-      ...{ id, bit, contracts: names.map((name) => contracts[name]).join(' ') },
-    })),
-  )
+  const { lidoLocator } = contracts
+  const configured = registries.map(({ id, bit, contracts: names }) => ({
+    ...{ id, bit, contracts: names.map((name) => contracts[name]).join(' ') },
+  }))
+  if (lidoLocator !== undefined) configured.push({ id: lidoSource, bit: 0, contracts: lidoLocator })
+  await syncRegistries(ingest, network, configured)
   const oldestUnix = await newestStoredUnix(context, network)
   const stopped = new Map<string, string>()
   // A process that was killed may have left pending validators.
   let [asked, changed] = [0, await applyRules(ingest, network, signal)]
   let block: FinalBlock | undefined
+  let lidoBlock: FinalBlock | undefined
   try {
     while (!signal.aborted) {
       const active = registries.filter(({ id }) => !stopped.has(id))
@@ -81,16 +85,37 @@ export async function readRegistries(
       asked += addresses.length
       changed += await applyRules(ingest, network, signal)
     }
+    if (lidoLocator !== undefined && !signal.aborted) {
+      const lido = await atFinalBlock(
+        rpc,
+        oldestUnix,
+        async (final) => ({
+          block: final.block,
+          problems: await readLido(ingest, network, final, lidoLocator, signal).catch(describeStop),
+        }),
+        signal,
+      )
+      if (lido.problems.length > 0) stopped.set(lidoSource, lido.problems.join('; '))
+      lidoBlock = lido.block
+      changed += await applyRules(ingest, network, signal)
+    }
   } catch (error) {
-    for (const { id } of registries)
+    for (const { id } of configured)
       await storeRegistryState(ingest, network, { source: id, problem: stopped.get(id) ?? errorMessage(error) })
     throw error
   }
-  for (const { id } of registries) {
+  for (const { id } of configured) {
     const problem = stopped.get(id) ?? null
-    await storeRegistryState(ingest, network, { source: id, problem }, problem === null ? block : undefined)
+    const complete = id === lidoSource ? lidoBlock : block
+    await storeRegistryState(ingest, network, { source: id, problem }, problem === null ? complete : undefined)
   }
-  return { asked, changed }
+  return { asked, changed, problems: [...stopped].map(([id, problem]) => `${id}: ${problem}`) }
+}
+
+/** Rule 3. */
+function describeStop(error: unknown): string[] {
+  if (error instanceof UnexpectedAnswer || error instanceof RegistryContradiction) return [error.message]
+  throw error
 }
 
 async function contractsOf({ duties, settings }: Context, network: Network): Promise<RegistryContracts> {
@@ -118,14 +143,30 @@ interface AddressSet {
   readonly stopped: Map<string, string>
 }
 
-async function askAboutSet(rpc: Rpc, set: AddressSet, signal: AbortSignal) {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      const final = await openFinalContracts(rpc, signal)
-      requireNewer(final.block, set.oldestUnix)
+const askAboutSet = (rpc: Rpc, set: AddressSet, signal: AbortSignal) =>
+  atFinalBlock(
+    rpc,
+    set.oldestUnix,
+    async (final) => {
       const answers = await askRegistries(final, set)
       await final.confirm()
       return { block: final.block, answers }
+    },
+    signal,
+  )
+
+/** Repeats the work as of a newer block if the node has dropped the state. */
+async function atFinalBlock<T>(
+  rpc: Rpc,
+  oldestUnix: number | undefined,
+  work: (final: FinalContracts) => Promise<T>,
+  signal: AbortSignal,
+): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const final = await openFinalContracts(rpc, signal)
+      requireNewer(final.block, oldestUnix)
+      return await work(final)
     } catch (error) {
       if (!isStateGone(error)) throw error
       if (attempt >= attemptsMax) throw new Error(describeGoneState(error), { cause: error })

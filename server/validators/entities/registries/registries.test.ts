@@ -166,7 +166,11 @@ describe('registries that know withdrawal addresses', { skip }, () => {
     await using context = await openNetwork()
     await register(context, [minipool, megapool, oldMinipool, nodePod, legacyNode, otherPod, fakePod, vault, stVault])
     await register(context, [plain, null, endless, huge, node], 9)
-    assert.deepEqual(await readRegistries(context, network, plainRpc(), signal), { asked: 13, changed: 7 })
+    assert.deepEqual(await readRegistries(context, network, plainRpc(), signal), {
+      asked: 13,
+      changed: 7,
+      problems: [],
+    })
     assert.deepEqual(await named(context, 14), [
       ...[
         ['Rocket Pool', null, node],

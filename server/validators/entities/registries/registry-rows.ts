@@ -50,7 +50,7 @@ export async function syncRegistries(
     const before = stored.get(id)
     stored.delete(id)
     if (before?.contracts === contracts) continue
-    if (before) await replaceRules(state, network, sourceOf(id), [])
+    if (before) await forgetRegistry(state, network, id)
     await state.write(async (tx) => {
       const clear = 'update withdrawal_addresses set asked = asked & ? where network = ? and asked & ? <> 0'
       if (bit !== 0) await tx.run(clear, ~bit, network, bit)
@@ -59,9 +59,18 @@ export async function syncRegistries(
     }, lock)
   }
   for (const id of stored.keys()) {
-    await replaceRules(state, network, sourceOf(id), [])
+    await forgetRegistry(state, network, id)
     await state.write((tx) => tx.run('delete from entity_sources where network = ? and source = ?', network, id), lock)
   }
+}
+
+/** Only one registry has operators: that of staking modules. */
+async function forgetRegistry(state: State, network: Network, id: string): Promise<void> {
+  await replaceRules(state, network, sourceOf(id), [])
+  await state.write(async (tx) => {
+    if (id === 'lido') await tx.run('delete from registry_operators where network = ?', network)
+    await tx.run('delete from cursors where stream like ?', `entities/${network}/${id}/%`)
+  }, lock)
 }
 
 export interface AskedAddress {
