@@ -26,6 +26,8 @@ export interface EpochFigures {
   /** Of all epochs. CPU time is that of all processes and threads. */
   readonly seconds: number
   readonly cpuSeconds: number
+  /** To files, by this process, which has the databases. */
+  readonly writtenBytes: number
   /** The most that all processes had together, and what the chain process had then. */
   readonly rssMaxBytes: number
   readonly chainRssBytes: number
@@ -73,6 +75,8 @@ function cpuSeconds(): number {
   return (user + system) / 1e6 + ofChildren.reduce((sum, seconds) => sum + seconds, 0)
 }
 
+const writtenBytes = (): number => Number(/^write_bytes: (\d+)/m.exec(readFileSync('/proc/self/io', 'utf8'))?.[1])
+
 async function measure(): Promise<EpochFigures> {
   let memory = { rssMaxBytes: 0, chainRssBytes: 0 }
   const memoryTimer = setInterval(() => {
@@ -80,11 +84,17 @@ async function measure(): Promise<EpochFigures> {
     const all = process.memoryUsage.rss() + chainRssBytes
     if (all > memory.rssMaxBytes) memory = { rssMaxBytes: all, chainRssBytes }
   }, 50)
-  const [startMs, cpuBefore] = [performance.now(), cpuSeconds()]
+  const [startMs, cpuBefore, writtenBefore] = [performance.now(), cpuSeconds(), writtenBytes()]
   const { written } = await follower.catchUp(new AbortController().signal)
   clearInterval(memoryTimer)
   const seconds = (performance.now() - startMs) / 1000
-  return { epochs: written, seconds, cpuSeconds: cpuSeconds() - cpuBefore, ...memory }
+  return {
+    epochs: written,
+    seconds,
+    cpuSeconds: cpuSeconds() - cpuBefore,
+    writtenBytes: writtenBytes() - writtenBefore,
+    ...memory,
+  }
 }
 
 process.on('message', (message) => {

@@ -43,6 +43,7 @@ const goals: Goals | undefined = isGloas
 const goal = (text: string, value: number | undefined): string =>
   value === undefined ? '' : ` (goal ${text} ${value})`
 const toMiB = (bytes: number): number => Math.round(bytes / 2 ** 20)
+const toMb = (bytes: number): string => (bytes / 1e6).toFixed(2)
 const secondsSince = (startMs: number): number => (performance.now() - startMs) / 1000
 
 /** The next message of a process. Fails if it ends instead. */
@@ -126,7 +127,8 @@ for (const verifySignatures of [false, true]) {
       `${count} validators${exited === '' ? '' : `, ${exited}`}, ${forkName}, signatures ${verifySignatures ? 'all' : 'none'}:`,
       `  ${figures.epochs} epochs, ${seconds.toFixed(2)} s each, ${(epochSeconds / seconds).toFixed(0)} × real time${goal('≥', speed)}; CPU ${(figures.cpuSeconds / figures.epochs).toFixed(2)} s each`,
       `  memory ${toMiB(memory)} MiB${goal('≤', goals && goals.memoryGiB * 1024)}: first start ${toMiB(first.rssMaxBytes)}, epochs ${toMiB(figures.rssMaxBytes)} (chain process ${toMiB(figures.chainRssBytes)}), restart ${toMiB(restarted.rssMaxBytes)}`,
-      `  ${(readBytes / 1e6).toFixed(2)} MB read per epoch${goal('≤', 8)}`,
+      `  ${toMb(readBytes)} MB read per epoch${goal('≤', 8)}`,
+      `  written by the databases: ${toMb(first.writtenBytes)} MB with the first start, ${toMb(figures.writtenBytes / figures.epochs)} MB per epoch of ${figures.epochs}, ${toMb(restarted.writtenBytes)} MB with the restart and its epoch`,
       `  first start, until ${first.epochs} epochs are stored: ${first.seconds.toFixed(0)} s; restart, until the next epoch is stored: ${restartSeconds.toFixed(0)} s${goal('≤', goals?.restartSeconds)}`,
     ].join('\n'),
   )

@@ -114,7 +114,7 @@ export async function growFundings({ ingest, clock }: AppContext): Promise<void>
 export async function growDuties({ ingest, duties, settings }: AppContext): Promise<void> {
   const time = plainTime(settings.validators.networks[grownNetwork])
   const missed = Object.fromEntries(missedFields.map((field) => [field, new Int32Array()])) as never
-  const head = { scores: new Map(), hoursKeptDays: 1, missedKeptDays: 0 }
+  const head = { hoursKeptDays: 1, missedKeptDays: 0 }
   for (const { number, epochs } of partsIn(time, { from: 0, until: sizes.days * time.epochsPerDay })) {
     const sums = sumsOf(sizes.validators, number, epochs.until - epochs.from)
     const segments = [{ epochs, ...sums, missed, audits: [], unexplained: [], watched: undefined }]

@@ -59,7 +59,7 @@ async function fill(dir: string): Promise<string> {
       >,
       watched: { validators: validator, countBefore: 1_000_000, count: 1_000_000 },
     }
-    const head = { scores: new Map(), hoursKeptDays: 90, missedKeptDays: 400 }
+    const head = { hoursKeptDays: 90, missedKeptDays: 400 }
     await updateDuties(duties, 'commitEpochs', { network: 'mainnet', time, segments: [segment], head })
     await mergeDuties(duties, { network: 'mainnet', time, until: epochs.until }, new AbortController().signal)
     from = epochs.until

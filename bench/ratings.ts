@@ -56,7 +56,7 @@ async function fill(postgres: Postgres): Promise<void> {
   const duties = dutiesOnThisThread(state)
   const missed = Object.fromEntries(missedFields.map((field) => [field, new Int32Array()])) as never
   const none = { missed, audits: [], unexplained: [], watched: undefined }
-  const head = { scores: new Map(), hoursKeptDays: 1, missedKeptDays: 0 }
+  const head = { hoursKeptDays: 1, missedKeptDays: 0 }
   let [commitMs, mergeMs] = [0, 0]
   const written = writtenBytes()
   let day: { readonly day: number; readonly sums: Record<Measure, Float64Array> } | undefined
