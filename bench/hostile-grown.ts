@@ -11,7 +11,6 @@ import { putMarkets } from '#markets/write/put-markets.ts'
 import type { AppContext } from '#server/context.ts'
 import { partsIn, plainTime } from '#validators/duties/layout.ts'
 import { missedFields } from '#validators/duties/missed.ts'
-import { mergeDuties, updateDuties } from '#validators/duties/store.ts'
 import { putValidators } from '#validators/registry/registry.ts'
 import { manyMarkets } from './many-markets.ts'
 import { batchesOf } from './measure.ts'
@@ -118,8 +117,12 @@ export async function growDuties({ ingest, duties, settings }: AppContext): Prom
   for (const { number, epochs } of partsIn(time, { from: 0, until: sizes.days * time.epochsPerDay })) {
     const sums = sumsOf(sizes.validators, number, epochs.until - epochs.from)
     const segments = [{ epochs, ...sums, missed, audits: [], unexplained: [], watched: undefined }]
-    await updateDuties(duties, 'commitEpochs', { network: grownNetwork, time, segments, head })
-    await mergeDuties(duties, { network: grownNetwork, time, until: epochs.until }, new AbortController().signal)
+    await duties.update('commitEpochs', { network: grownNetwork, time, segments, head })
+    await duties.update(
+      'mergeSpans',
+      { network: grownNetwork, time, until: epochs.until },
+      { signal: new AbortController().signal },
+    )
   }
   await putValidators(
     ingest,

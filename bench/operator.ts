@@ -17,7 +17,7 @@ import { openStores } from '#storage/open.ts'
 import { simulateNetwork } from '#test/simulator/simulate-network.ts'
 import { segmentAt } from '#validators/duties/layout.ts'
 import { type MissedField, missedFields } from '#validators/duties/missed.ts'
-import { dutiesOnThisThread, mergeDuties, updateDuties } from '#validators/duties/store.ts'
+import { dutiesOnThisThread } from '#validators/duties/store.ts'
 import { putValidators } from '#validators/registry/registry.ts'
 import { entryOf, median, sumsOf, timed } from './ratings-rows.ts'
 
@@ -60,8 +60,12 @@ async function fill(dir: string): Promise<string> {
       watched: { validators: validator, countBefore: 1_000_000, count: 1_000_000 },
     }
     const head = { hoursKeptDays: 90, missedKeptDays: 400 }
-    await updateDuties(duties, 'commitEpochs', { network: 'mainnet', time, segments: [segment], head })
-    await mergeDuties(duties, { network: 'mainnet', time, until: epochs.until }, new AbortController().signal)
+    await duties.update('commitEpochs', { network: 'mainnet', time, segments: [segment], head })
+    await duties.update(
+      'mergeSpans',
+      { network: 'mainnet', time, until: epochs.until },
+      { signal: new AbortController().signal },
+    )
     from = epochs.until
   }
   await putValidators(stores.ingest, 'mainnet', Array.from(validator, entryOf))

@@ -21,13 +21,7 @@ import { openDuties, openState } from '#storage/open.ts'
 import { partsIn } from '#validators/duties/layout.ts'
 import { missedFields } from '#validators/duties/missed.ts'
 import type { RecordQuery } from '#validators/duties/record-query.ts'
-import {
-  dutiesOnThisThread,
-  dutiesOnThreads,
-  mergeDuties,
-  queryDuties,
-  updateDuties,
-} from '#validators/duties/store.ts'
+import { dutiesOnThisThread, dutiesOnThreads } from '#validators/duties/store.ts'
 import { type Measure, measures } from '#validators/method/measures.ts'
 import { aggregateFigures, figures, inputsFor } from '#validators/method/method.ts'
 import { putValidators } from '#validators/registry/registry.ts'
@@ -70,9 +64,9 @@ async function fill(postgres: Postgres): Promise<void> {
       day = { day: number, sums: copyOf(sumsOfPart.sums) }
     } else if (day) addTo(day.sums, sumsOfPart.sums)
     const segments = [{ epochs, ...sumsOfPart, ...none }]
-    commitMs += await timed(() => updateDuties(duties, 'commitEpochs', { network: 'mainnet', time, segments, head }))
+    commitMs += await timed(() => duties.update('commitEpochs', { network: 'mainnet', time, segments, head }))
     const input = { network: 'mainnet', time, until: epochs.until } as const
-    mergeMs += await timed(() => mergeDuties(duties, input, new AbortController().signal))
+    mergeMs += await timed(() => duties.update('mergeSpans', input, { signal: new AbortController().signal }))
     if ((number + 1) % 64 === 0 && epochs.until % time.epochsPerDay === 0) console.log(`  ${number + 1} days`)
   }
   if (postgres && day) await postgres.take(day.day, day.sums)
@@ -113,7 +107,7 @@ async function sum(duties: Duties, { validators: indices, from, until }: BenchQu
       validators: indices.slice(at, at + validatorsPerCall).toSorted((a, b) => a - b),
       windowOfDay: Array.from({ length: until - from }, (_, at) => from + at),
     }
-    const { window } = await queryDuties(duties, 'sumRecords', { query, wanted: wantedOf(indices) })
+    const { window } = await duties.query('sumRecords', { query, wanted: wantedOf(indices) })
     if (window.length !== until - from) throw new Error(`${window.length} days`)
   }
 }

@@ -9,7 +9,6 @@ import { openContext } from '#test/context.ts'
 import { openFolder, runCommand } from '#test/run-command.ts'
 import { copyEmptyStores } from '#test/template.ts'
 import { perfect, writeEpochs } from '#test/validators-world.ts'
-import { updateDuties } from '#validators/duties/store.ts'
 import { untilSignal } from './export.ts'
 
 /** A data folder with two labels. */
@@ -66,7 +65,7 @@ test('duties are exported while a server has the data folder', async () => {
   await using context = await openContext()
   const { genesisUnix, slotSeconds, slotsPerEpoch } = context.settings.validators.networks.mainnet
   const chain = { genesisUnix, slotSeconds, slotsPerEpoch, genesisRoot: '0x00' }
-  await updateDuties(context.duties, 'writeChain', { network: 'mainnet', chain })
+  await context.duties.update('writeChain', { network: 'mainnet', chain })
   await writeEpochs(context, 'mainnet', { from: 0, until: 1 }, [{ ...perfect, epoch: 0, validator: 7 }])
   const stores = await openStores(context.dir)
   try {

@@ -15,7 +15,6 @@ import { stateWith } from '#test/authorization.ts'
 import { openContext, settingsWith, type TestContext } from '#test/context.ts'
 import { openDemoNodes } from '#test/demo-nodes.ts'
 import { onlyInLongRun } from '#test/long.ts'
-import { updateDuties } from '#validators/duties/store.ts'
 import { type Demo, startDemo } from './demo.ts'
 import { contentsOf } from './demo-mark.ts'
 import { startStandaloneSimulator } from './standalone.ts'
@@ -45,7 +44,7 @@ test('a server has the times of the chain that was stored while it prepared', as
     settings: settingsWith({ server: { port: 0 }, ingest: { enabled: false } }),
     dataDir,
     log: silentLog,
-    beforeStart: async ({ duties }) => void (await updateDuties(duties, 'writeChain', { network: 'mainnet', chain })),
+    beforeStart: async ({ duties }) => void (await duties.update('writeChain', { network: 'mainnet', chain })),
   })
   cleanup.defer(() => server.close())
   const { genesisUnix, slotSeconds, slotsPerEpoch } = server.context.settings.validators.networks.mainnet

@@ -6,7 +6,7 @@ import type { DemoNetwork } from './validators/windows.ts'
 
 const opening = openDemoNodes(threadStart<string>(), systemClock)
 
-serveThread({
+const handlers = {
   urls: async () => ({ value: await (await opening).urls() }),
   setGenesis: async ({ network, genesisUnix }: { network: DemoNetwork; genesisUnix: number }) => ({
     value: await (await opening).setGenesis(network, genesisUnix),
@@ -14,4 +14,8 @@ serveThread({
   setCreated: async (atMs: number) => ({ value: await (await opening).setCreated(atMs) }),
   simulatePast: async () => ({ value: await (await opening).simulatePast() }),
   forgetPast: async () => ({ value: await (await opening).forgetPast() }),
-})
+}
+
+export type NodesHandlers = typeof handlers
+
+serveThread(handlers)

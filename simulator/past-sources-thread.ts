@@ -7,10 +7,14 @@ import { openPastSources, type PastUrls } from './past-sources.ts'
 const seed = threadStart<string>()
 const simulated = demoChains(seed)
 
-serveThread({
+const handlers = {
   start: async () => ({ value: undefined }),
   open: async (atMs: number) => {
     const { chains, markets } = await openPastSources(seed, atMs, simulated)
     return { value: { chains, markets } satisfies PastUrls }
   },
-})
+}
+
+export type PastHandlers = typeof handlers
+
+serveThread(handlers)

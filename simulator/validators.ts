@@ -9,7 +9,6 @@ import type { AppContext } from '#server/context.ts'
 import { coveredEpochs } from '#validators/duties/coverage.ts'
 import { plainTime } from '#validators/duties/layout.ts'
 import { storedChain } from '#validators/duties/networks.ts'
-import { summarizeDuties } from '#validators/duties/store.ts'
 import { importEntities } from '#validators/entities/import-entities.ts'
 import { parseEntityRecords } from '#validators/entities/parse-rules.ts'
 import { openRegistryRpc } from '#validators/entities/registries/follow-registries.ts'
@@ -185,5 +184,5 @@ async function summarizeAllDays({ ingest, duties, settings }: AppContext, signal
     await readSummaryEntities(ingest, 'mainnet'),
   ]
   const until = (await coveredEpochs(duties, 'mainnet')).at(-1)?.until ?? 0
-  await summarizeDuties(duties, { network: 'mainnet', time, until, entities, daysMax: daysBefore }, signal)
+  await duties.update('summarizeDays', { network: 'mainnet', time, until, entities, daysMax: daysBefore }, { signal })
 }

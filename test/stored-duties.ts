@@ -5,7 +5,6 @@ import { chainDays, type DayCalendar, type Epoch, utcDays } from '#core/chain-ti
 import { networkSettings } from '#runtime/settings/validators.ts'
 import { coveredEpochs } from '#validators/duties/coverage.ts'
 import { partsIn, plainTime } from '#validators/duties/layout.ts'
-import { queryDuties } from '#validators/duties/store.ts'
 import { type Measure, measures } from '#validators/method/measures.ts'
 import type { TestContext } from './context.ts'
 
@@ -33,9 +32,7 @@ async function readSpan({ duties, settings }: DutiesContext, network: Network): 
   const [from, until] = [covered[0]?.from, covered.at(-1)?.until]
   if (from === undefined || until === undefined) return undefined
   const parts = partsIn(time, { from, until })
-  const known = await Promise.all(
-    parts.map(({ number: part }) => queryDuties(duties, 'validatorsIn', { network, part })),
-  )
+  const known = await Promise.all(parts.map(({ number: part }) => duties.query('validatorsIn', { network, part })))
   const validators = [...new Set(known.flatMap((list) => [...list]))].sort((a, b) => a - b)
   return { network, time, from: from as Epoch, until: until as Epoch, validators }
 }
@@ -50,7 +47,7 @@ async function readSums({ duties }: DutiesContext, { from, until, ...span }: Sto
     grain: /hours/i.test(grain) ? ('hours' as const) : ('days' as const),
     windowOfDay: Array.from({ length: days.until - days.from }, (_, at) => days.from + at),
   }
-  const found = await queryDuties(duties, 'sumRecords', { query, wanted: { measures, scores: [] } })
+  const found = await duties.query('sumRecords', { query, wanted: { measures, scores: [] } })
   const { validator, day, hour } = found
   const difference = (column: ArrayLike<number>, a: number, b: number) => (column[a] as number) - (column[b] as number)
   const order = Array.from(validator.keys()).sort(
@@ -83,7 +80,7 @@ async function storedColumns(context: DutiesContext, span: StoredSpan, grain: Gr
 
 /** Deletes all rows. */
 export async function emptyDuties({ duties, dutiesState }: Pick<TestContext, 'duties' | 'dutiesState'>): Promise<void> {
-  const tables = Object.keys(await queryDuties(duties, 'countRows', undefined))
+  const tables = Object.keys(await duties.query('countRows', undefined))
   await dutiesState.write(async (tx) => {
     for (const table of tables) await tx.run(`delete from ${table}`)
   })

@@ -15,7 +15,6 @@ import { coveredEpochs } from '#validators/duties/coverage.ts'
 import type { SummaryEntities } from '#validators/duties/daily-summaries.ts'
 import { plainTime, segmentAt } from '#validators/duties/layout.ts'
 import { type MissedField, missedFields } from '#validators/duties/missed.ts'
-import { updateDuties } from '#validators/duties/store.ts'
 import { type Measure, measures } from '#validators/method/measures.ts'
 import { putValidators, toBytes } from '#validators/registry/registry.ts'
 import { type TestContext, testRequestInfo } from './context.ts'
@@ -47,7 +46,7 @@ export async function writeEpochs(
   const fresh = holes(await coveredEpochs(context.duties, network), { from, until })
   for (const span of fresh) {
     const segments = segmentsOf(time, span, rows)
-    await updateDuties(context.duties, 'commitEpochs', { network, time, segments })
+    await context.duties.update('commitEpochs', { network, time, segments })
   }
   return fresh
 }

@@ -13,7 +13,7 @@ import { ManualClock } from '#test/manual-clock.ts'
 import { noPostgres, type PostgresServer, startPostgres } from '#test/postgres.ts'
 import { waitUntil } from '#test/wait-until.ts'
 import { storedChain } from '#validators/duties/networks.ts'
-import { dutiesOnThisThread, updateDuties } from '#validators/duties/store.ts'
+import { dutiesOnThisThread } from '#validators/duties/store.ts'
 import { type LeaseContext, runInOneProcess, runUnderLease, runWhileLeased } from './lease.ts'
 import { LeaseLost } from './lease-lost.ts'
 import { leasedDuties, leasedState } from './leased-stores.ts'
@@ -255,7 +255,7 @@ describe('duties on PostgreSQL', { skip: noPostgres }, () => {
       state,
       context,
       dutiesState,
-      put: (genesisUnix: number) => updateDuties(duties, 'writeChain', { network: 'hoodi', chain: chain(genesisUnix) }),
+      put: (genesisUnix: number) => duties.update('writeChain', { network: 'hoodi', chain: chain(genesisUnix) }),
       stored: () => storedChain(duties, 'hoodi').then((found) => found?.genesisUnix),
       underLease: (work: () => Promise<void>) =>
         runUnderLease(

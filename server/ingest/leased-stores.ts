@@ -41,7 +41,7 @@ export const leasedDuties = (duties: Duties): Duties => ({
     const held = currentLease.getStore()
     if (!held) return duties.update(name, input, options)
     const lease = { name: held.name, holder: held.holder, token: held.token }
-    return duties.update<never>(name, input, { ...options, lease }).catch((error: unknown) => {
+    return duties.update(name, input, { ...options, lease }).catch((error: unknown) => {
       // An error from a thread has lost its class.
       if (!(error instanceof Error && error.name === LeaseLost.name)) throw error
       held.lost.abort()

@@ -22,7 +22,6 @@ import { storeRejects } from '#markets/write/rejects.ts'
 import { addCoverage } from '#storage/coverage.ts'
 import { openContext } from '#test/context.ts'
 import { networkId } from '#validators/duties/layout.ts'
-import { updateDuties } from '#validators/duties/store.ts'
 import { beaconFindings } from '#validators/ingest/start.ts'
 import { networkStream } from '#validators/ingest/status/health.ts'
 import { coverageReport, coverageRoute, recentCoverage } from './coverage.ts'
@@ -505,7 +504,7 @@ test('a chain whose first epochs are not final yet is waiting, and neither stale
   await using context = await openContext({ validators: { networks: { devnet: { beacon } } } })
   const nowUnix = context.clock.now() / 1000
   const chain = { genesisUnix: nowUnix - 100, genesisRoot: '0x00', slotSeconds: 6, slotsPerEpoch: 8 }
-  await updateDuties(context.duties, 'writeChain', { network: 'devnet', chain })
+  await context.duties.update('writeChain', { network: 'devnet', chain })
   const statusOf = async () =>
     (await coverageReport(context)).streams.map(({ name, status, fresh }) => [name, status, fresh])
   assert.deepEqual(await statusOf(), [['network devnet', 'waiting', null]])

@@ -11,7 +11,6 @@ import { findFeedProblem, readFeedStates } from '#markets/read/feed-state.ts'
 import type { AppContext } from '#server/context.ts'
 import { describePasses } from '#shared/stream-passes.ts'
 import { listKeys } from '#storage/keys.ts'
-import { queryDuties } from '#validators/duties/store.ts'
 import { missingTodo } from '#validators/ingest/gaps/explain-gaps.ts'
 import { coverageReport, rateStream, type Stream } from './coverage.ts'
 import { type DoctorFinding, failFinding, okFinding, runCheck, warnFinding } from './diagnosis.ts'
@@ -71,7 +70,7 @@ export async function storeDiagnoses(
 /** Reads and checks every duty row. The other files are checked in machine.ts, because here it would delay requests. */
 async function checkDuties({ state, ingest, duties }: AppContext): Promise<DoctorFinding[]> {
   for (const store of [state, ingest]) await store.get('select 1 as one')
-  const counts = Object.values(await queryDuties(duties, 'countRows', undefined))
+  const counts = Object.values(await duties.query('countRows', undefined))
   const rows = counts.reduce((a, b) => a + b, 0)
   return [okFinding('stores', `reachable; all ${rows} duty rows are intact`)]
 }

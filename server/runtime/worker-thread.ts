@@ -22,20 +22,27 @@ import { lowerThreadPriority } from './priority.ts'
 /** Number of threads that can run at the same time. */
 export const coreCount = (): number => availableParallelism()
 
-export interface WorkerThread {
+/** `Handlers`: what the thread serves. Without it, inputs and results have no type. */
+export interface WorkerThread<Handlers extends ThreadHandlers = UntypedHandlers> {
   /** The buffers in `transfer` are moved to the thread. */
-  call<T>(name: string, input: unknown, signal?: AbortSignal, transfer?: readonly Transferable[]): Promise<T>
+  call<Name extends keyof Handlers & string>(
+    name: Name,
+    input: Parameters<Handlers[Name]>[0],
+    signal?: AbortSignal,
+    transfer?: readonly Transferable[],
+  ): Promise<Awaited<ReturnType<Handlers[Name]>>['value']>
   /** Terminates the thread at once. */
   close(): Promise<void>
 }
 
 /** The result of a handler. The buffers in `transfer` are moved to the caller. */
-export interface Handed {
-  readonly value: unknown
+export interface Handed<Value = unknown> {
+  readonly value: Value
   readonly transfer?: readonly Transferable[]
 }
 
 export type ThreadHandlers = Readonly<Record<string, (input: never, signal: AbortSignal) => Promise<Handed>>>
+type UntypedHandlers = Readonly<Record<string, (input: unknown, signal: AbortSignal) => Promise<Handed>>>
 
 type ThreadRequest =
   | { readonly is: 'ask'; readonly id: number; readonly name: string; readonly input: unknown }
@@ -87,11 +94,11 @@ interface ThreadData {
 }
 
 /** The thread gets `start` from `threadStart()`. */
-export function openThread(
+export function openThread<Handlers extends ThreadHandlers = UntypedHandlers>(
   file: URL,
   start: unknown,
   { resourceLimits = {}, isBackground = false, idleMs, onNotice }: ThreadOptions = {},
-): WorkerThread {
+): WorkerThread<Handlers> {
   const waiting = new Map<number, Waiting>()
   let worker: Worker | undefined
   let nextId = 1
@@ -133,7 +140,7 @@ export function openThread(
     return begun
   }
   return {
-    call<T>(name: string, input: unknown, signal?: AbortSignal, transfer: readonly Transferable[] = []): Promise<T> {
+    call(name, input, signal, transfer = []) {
       if (signal?.aborted) return Promise.reject(signal.reason)
       clearTimeout(idleTimer)
       worker ??= begin()
@@ -142,7 +149,7 @@ export function openThread(
       const stop = () => request.postMessage({ is: 'stop', id } satisfies ThreadRequest)
       signal?.addEventListener('abort', stop, { once: true })
       request.ref()
-      return new Promise<T>((resolve, reject) => {
+      return new Promise<never>((resolve, reject) => {
         waiting.set(id, { resolve, reject })
         try {
           request.postMessage({ is: 'ask', id, name, input } satisfies ThreadRequest, transfer)

@@ -5,7 +5,7 @@
 // 2. A transaction that has begun is finished: what it writes is complete or absent, never cut short by a caller.
 // 3. Reads yield to the event loop, so that a long request neither delays the others nor misses that its caller has left.
 import { EventLoopYielder, statementSteps, yieldInOrder } from '#runtime/event-loop-yielder.ts'
-import type { Duties, UpdateOptions } from './duties.ts'
+import type { Duties, DutyQueries, DutyUpdates, InputOf, UpdateOptions } from './duties.ts'
 import type { GroupWrite, RecentReader, State, StateReader, StateWriter, Value, WriteOptions } from './state.ts'
 
 /** `signal` is read at the first use, because most requests need none. */
@@ -136,15 +136,19 @@ class AbortableDuties extends AbortableReader implements Duties {
     this.#request = request
   }
 
-  async query<T>(name: string, input: unknown): Promise<T> {
+  async query<Name extends keyof DutyQueries>(name: Name, input: InputOf<DutyQueries[Name]>) {
     const { signal } = this.#request
     signal.throwIfAborted()
-    return this.#duties.query<T>(name, input, signal)
+    return this.#duties.query(name, input, signal)
   }
 
-  async update<T>(name: string, input: unknown, options: UpdateOptions = {}): Promise<T> {
+  async update<Name extends keyof DutyUpdates>(
+    name: Name,
+    input: InputOf<DutyUpdates[Name]>,
+    options: UpdateOptions = {},
+  ) {
     this.#request.signal.throwIfAborted()
-    return this.#duties.update<T>(name, input, options)
+    return this.#duties.update(name, input, options)
   }
 
   close(): Promise<void> {

@@ -13,14 +13,37 @@ export interface UpdateOptions {
   readonly signal?: AbortSignal | undefined
   /** Buffers of the input that are moved to the thread. */
   readonly transfer?: readonly ArrayBuffer[]
-  readonly lease?: LeaseToken
+  readonly lease?: LeaseToken | undefined
 }
+
+/** The operations by name. The module that implements them declares them (server/validators/duties/operations.ts). */
+// biome-ignore lint/suspicious/noEmptyInterface: extended there
+export interface DutyQueries {}
+// biome-ignore lint/suspicious/noEmptyInterface: extended there
+export interface DutyUpdates {}
+
+export type InputOf<Operation> = Operation extends (
+  database: never,
+  input: infer Input,
+  signal?: AbortSignal,
+) => unknown
+  ? Input
+  : never
+export type ResultOf<Operation> = Operation extends (...args: never[]) => Promise<infer Result> ? Result : never
 
 export interface Duties extends StateReader {
   readonly engine: State['engine']
   /** Changes with every commit (storage/state.ts, rule 3). */
   version(): number
-  query<T>(name: string, input: unknown, signal?: AbortSignal): Promise<T>
-  update<T>(name: string, input: unknown, options?: UpdateOptions): Promise<T>
+  query<Name extends keyof DutyQueries>(
+    name: Name,
+    input: InputOf<DutyQueries[Name]>,
+    signal?: AbortSignal,
+  ): Promise<ResultOf<DutyQueries[Name]>>
+  update<Name extends keyof DutyUpdates>(
+    name: Name,
+    input: InputOf<DutyUpdates[Name]>,
+    options?: UpdateOptions,
+  ): Promise<ResultOf<DutyUpdates[Name]>>
   close(): Promise<void>
 }

@@ -21,7 +21,7 @@ test('every operation is reported once with its database, after success and fail
   assert.deepEqual({ ...(await duties.get('select 1 as one')) }, { one: 1 })
   assert.equal((await duties.all('select 1 as one')).length, 1)
   assert.equal(typeof (await duties.query('countRows', undefined)), 'object')
-  await assert.rejects(duties.update('nonsense', {}))
+  await assert.rejects(duties.update('nonsense' as never, {} as never))
   const ofState = ['state get', 'state all', 'state write', 'state get', 'state snapshot']
   assert.deepEqual(reported, [...ofState, 'duties get', 'duties all', 'duties query', 'duties write'])
 })

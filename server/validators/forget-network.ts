@@ -6,7 +6,6 @@ import type { Network } from '#api/contract/wire/networks.ts'
 import type { Duties } from '#storage/duties.ts'
 import type { State } from '#storage/state.ts'
 import { deleteStreams } from './duties/delete-network.ts'
-import { updateDuties } from './duties/store.ts'
 
 /** Tables of the ingest database. Those that refer to others come first. */
 export const registryTables = [
@@ -43,7 +42,7 @@ export async function forgetNetwork(
     },
     { lock: 'registry', isLong: true },
   )
-  const figures = await updateDuties(duties, 'deleteNetwork', { network })
+  const figures = await duties.update('deleteNetwork', { network })
   await rm(join(dataDir, 'beacon', network), { recursive: true, force: true })
   return registry + figures
 }

@@ -20,7 +20,7 @@ import { passOnPostgres } from '#test/tests-on-postgres.ts'
 import { drawDuties, drawValidators } from '#test/validators-acting.ts'
 import { callHandler, perfect, register, writeEpochs } from '#test/validators-world.ts'
 import { plainTime } from './duties/layout.ts'
-import { dutiesOnThisThread, mergeDuties, queryDuties } from './duties/store.ts'
+import { dutiesOnThisThread } from './duties/store.ts'
 import { aggregateEffectiveness } from './endpoints/aggregate-effectiveness.ts'
 import { effectiveness } from './endpoints/effectiveness.ts'
 import { withChainTimes } from './ingest/read/chain-identity.ts'
@@ -134,7 +134,11 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
         contexts.map(async ({ duties }) => {
           let spans = 0
           for (const network of networks)
-            spans += await mergeDuties(duties, { network, time: plainTime(clocks[network]), until }, never)
+            spans += await duties.update(
+              'mergeSpans',
+              { network, time: plainTime(clocks[network]), until },
+              { signal: never },
+            )
           return spans
         }),
       )
@@ -236,7 +240,7 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
       },
     })
     const sum = (duties: Duties, validators: readonly number[]) =>
-      queryDuties(duties, 'sumRecords', {
+      duties.query('sumRecords', {
         query: {
           ...({ network: 'mainnet', time, isUtc: false, grain: 'days', byValidator: true, validators } as const),
           ...{ days: { from: 1, until: 11 }, windowOfDay: Array.from({ length: 10 }, (_, day) => day) },
@@ -246,7 +250,10 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
     const [few, many] = [await sum(onSqlite.duties, all.slice(0, 9)), await sum(onSqlite.duties, all)]
     assert(few.window.length > 9)
     for (const isMerged of [false, true]) {
-      if (isMerged) assert(await mergeDuties(onPostgres.duties, { network: 'mainnet', time, until: 200 }, never))
+      if (isMerged)
+        assert(
+          await onPostgres.duties.update('mergeSpans', { network: 'mainnet', time, until: 200 }, { signal: never }),
+        )
       reads.splice(0)
       assert.deepEqual(await sum(dutiesOnThisThread(counting), all.slice(0, 9)), few)
       assert.deepEqual(reads, ['statement'])

@@ -82,7 +82,7 @@ export const runOnThread = <Input, Result>(
   input: Input,
 ): Promise<Result> => {
   const { pool } = context.markets.threads
-  return pool ? pool.call<Result>(query.name, input, context.signal) : query.run(context, input)
+  return pool ? (pool.call(query.name, input, context.signal) as Promise<Result>) : query.run(context, input)
 }
 
 /** By key, or by network without one. */

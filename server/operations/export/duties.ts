@@ -7,7 +7,6 @@ import type { Duties } from '#storage/duties.ts'
 import { coveredEpochs } from '#validators/duties/coverage.ts'
 import { type DayPart, partsIn } from '#validators/duties/layout.ts'
 import { storedNetworks, storedTime } from '#validators/duties/networks.ts'
-import { queryDuties } from '#validators/duties/store.ts'
 import { type Measure, measures } from '#validators/method/measures.ts'
 import { type Dataset, datasetColumns, type Row, type TimeRange } from './dataset.ts'
 
@@ -83,7 +82,7 @@ async function planDuties(duties: Duties, range: TimeRange): Promise<readonly Du
 export async function findValidators(duties: Duties, network: Network, parts: readonly DayPart[]): Promise<Int32Array> {
   let isPresent = new Uint8Array(0)
   for (const { number: part } of parts) {
-    const validators = await queryDuties(duties, 'validatorsIn', { network, part })
+    const validators = await duties.query('validatorsIn', { network, part })
     const end = (validators.at(-1) ?? -1) + 1
     if (end > isPresent.length) {
       const before = isPresent
@@ -105,7 +104,7 @@ async function readDuties(
   const calendar = utcDays(time)
   const dayNumbers = Array.from({ length: days.until - days.from }, (_, at) => (days.from + at) as UtcDay)
   const epochs = dayNumbers.map((day) => countCommon(calendar.epochsOf(day), covered))
-  const { day, validator, sums } = await queryDuties(duties, 'sumRecords', {
+  const { day, validator, sums } = await duties.query('sumRecords', {
     query: {
       network,
       time,

@@ -7,7 +7,6 @@ import { csvRows } from '#core/csv.ts'
 import { putMarkets } from '#markets/write/put-markets.ts'
 import { openContext, type TestContext } from '#test/context.ts'
 import { perfect, writeEpochs } from '#test/validators-world.ts'
-import { updateDuties } from '#validators/duties/store.ts'
 import { type Column, type DatasetName, datasetColumns, type Row } from './dataset.ts'
 import { openDutiesTable } from './duties.ts'
 import { type ExportFormat, encodeRows } from './format.ts'
@@ -138,7 +137,7 @@ test('duties are summed by UTC day and validator, and unknown amounts are null',
   await using context = await openContext()
   const { genesisUnix, slotSeconds, slotsPerEpoch } = context.settings.validators.networks.mainnet
   const chain = { genesisUnix, slotSeconds, slotsPerEpoch, genesisRoot: '0x00' }
-  await updateDuties(context.duties, 'writeChain', { network: 'mainnet', chain })
+  await context.duties.update('writeChain', { network: 'mainnet', chain })
   // Genesis of mainnet is at 12:00:23 UTC, so the first UTC day has 113 epochs.
   const row = (epoch: number, validator: number) => ({ ...perfect, epoch, validator, attestation_reward: 14_000 })
   await writeEpochs(context, 'mainnet', { from: 100, until: 120 }, [

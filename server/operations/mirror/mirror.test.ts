@@ -12,7 +12,6 @@ import { inject } from '#test/inject.ts'
 import { serveScript } from '#test/scripted-server.ts'
 import { type EpochRow, perfect, segmentsOf } from '#test/validators-world.ts'
 import { levels, partsIn, plainTime } from '#validators/duties/layout.ts'
-import { updateDuties } from '#validators/duties/store.ts'
 import { measures } from '#validators/method/measures.ts'
 import { connectivityFindings } from '../connectivity.ts'
 import { openDutiesTable } from '../export/duties.ts'
@@ -34,7 +33,7 @@ async function openMirrored(server: ClickhouseServer, more: object = {}): Promis
     validators: { networks: { [network]: { ...chain, epochsPerHour: 2, epochsPerDay: 24 } } },
     mirrors: { clickhouse: { url, ...more } },
   })
-  await updateDuties(context.duties, 'writeChain', { network, chain: { ...chain, genesisRoot: '0x00' } })
+  await context.duties.update('writeChain', { network, chain: { ...chain, genesisRoot: '0x00' } })
   return { ...context, clickhouse: openClickhouse(url), database: new URL(url).pathname.slice(1) }
 }
 
@@ -48,7 +47,7 @@ const rowsIn = ({ from, until }: Range, validators: readonly number[], more: Par
 /** `fills`: epochs before the head, as when a gap is filled. */
 async function commit(context: TestContext, span: Range, rows: readonly EpochRow[], fills = false, hoursKeptDays = 0) {
   const time = timeOf(context)
-  await updateDuties(context.duties, 'commitEpochs', {
+  await context.duties.update('commitEpochs', {
     network,
     time,
     segments: segmentsOf(time, span, rows),
@@ -65,9 +64,9 @@ async function repair(context: TestContext, epoch: number, rows: readonly EpochR
   assert.ok(part)
   stages += 1
   for (const segment of segmentsOf(time, part.epochs, rows))
-    await updateDuties(context.duties, 'stageSegment', { id: stages, time, segment })
+    await context.duties.update('stageSegment', { id: stages, time, segment })
   const parts = { from: part.number, until: part.number + 1 }
-  await updateDuties(context.duties, 'replacePart', { id: stages, network, time, epochs: part.epochs, parts })
+  await context.duties.update('replacePart', { id: stages, network, time, epochs: part.epochs, parts })
 }
 
 /** Returns the number of rows that were sent. */
@@ -156,7 +155,7 @@ describe('the mirror', { skip: noClickhouse }, () => {
       validators: { networks: { [network]: { ...chain, epochsPerHour: 5, epochsPerDay: 24 } } },
       mirrors: { clickhouse: { url } },
     })
-    await updateDuties(opened.duties, 'writeChain', { network, chain: { ...chain, genesisRoot: '0x00' } })
+    await opened.duties.update('writeChain', { network, chain: { ...chain, genesisRoot: '0x00' } })
     const context = { ...opened, clickhouse: openClickhouse(url), database: new URL(url).pathname.slice(1) }
     await commit(context, { from: 0, until: 50 }, rowsIn({ from: 0, until: 50 }, [3]))
     await sendAll(context)

@@ -9,7 +9,6 @@ import type { ChainTime, Epochs } from '#core/chain-time.ts'
 import type { Duties } from '#storage/duties.ts'
 import { coveredEpochs } from '#validators/duties/coverage.ts'
 import { partsIn, plainTime } from '#validators/duties/layout.ts'
-import { queryDuties } from '#validators/duties/store.ts'
 import { measures } from '#validators/method/measures.ts'
 import { countCommon, findValidators } from '../export/duties.ts'
 import type { ClickhouseClient } from './clickhouse-client.ts'
@@ -46,8 +45,7 @@ export async function sendUnit(
   const inserter = createInserter(clickhouse, unitToSend, await countRead(duties, network, epochs), signal)
   const isSent = new Uint8Array((validators.at(-1) ?? -1) + 1)
   for (let at = 0; at < validators.length; at += validatorsAtOnce) {
-    const { validator, sums } = await queryDuties(
-      duties,
+    const { validator, sums } = await duties.query(
       'sumRecords',
       {
         query: {

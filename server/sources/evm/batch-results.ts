@@ -11,7 +11,7 @@ import { nodeErrorKind } from './node-errors.ts'
 /** What decoding needs to know about a call. */
 export interface DecodableCall {
   readonly method: string
-  readonly resultKind?: ResultKind
+  readonly resultKind?: ResultKind | undefined
   /** Returns a problem of the result, or undefined. Null is always a problem. */
   readonly validate?: (result: unknown) => string | undefined
 }

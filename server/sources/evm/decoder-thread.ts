@@ -1,15 +1,19 @@
 // The worker thread that decodes large responses (decoder.ts).
-import { type Handed, serveThread } from '#runtime/worker-thread.ts'
+import { serveThread } from '#runtime/worker-thread.ts'
 import { type DecodableCall, outcomesIn } from './batch-results.ts'
 
 interface DecodeInput {
   readonly response: Uint8Array
   readonly firstId: number
-  readonly calls: readonly DecodableCall[]
+  readonly calls: readonly Pick<DecodableCall, 'method' | 'resultKind'>[]
 }
 
-serveThread({
-  outcomes: async ({ response, firstId, calls }: DecodeInput): Promise<Handed> => ({
+const handlers = {
+  outcomes: async ({ response, firstId, calls }: DecodeInput) => ({
     value: outcomesIn(response, firstId, calls),
   }),
-})
+}
+
+export type DecoderHandlers = typeof handlers
+
+serveThread(handlers)

@@ -4,11 +4,12 @@
 import { openThread, type WorkerThread } from '#runtime/worker-thread.ts'
 import { FetchError } from '../http-client.ts'
 import { type BatchOutcomes, type DecodableCall, outcomesIn } from './batch-results.ts'
+import type { DecoderHandlers } from './decoder-thread.ts'
 
 /** Takes about two milliseconds here; passing it to the thread costs as much. */
 export const inlineBytesMax = 256 * 1024
 
-let thread: WorkerThread | undefined
+let thread: WorkerThread<DecoderHandlers> | undefined
 
 export async function decodeBatch(
   response: Uint8Array | string,
@@ -22,7 +23,7 @@ export async function decodeBatch(
   thread ??= openThread(new URL('./decoder-thread.ts', import.meta.url), undefined)
   const plainCalls = calls.map(({ method, resultKind }) => ({ method, resultKind }))
   try {
-    return await thread.call<BatchOutcomes>('outcomes', { response, firstId, calls: plainCalls })
+    return await thread.call('outcomes', { response, firstId, calls: plainCalls })
   } catch (cause) {
     throw new FetchError('text', 'the response of a node cannot be decoded', { cause })
   }

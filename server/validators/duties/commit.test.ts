@@ -16,7 +16,6 @@ import { coveredEpochs } from './coverage.ts'
 import { hourEpochs } from './hours.ts'
 import { partsIn, plainTime } from './layout.ts'
 import { listMissedDuties, type MissedField, missedEpochs, missedFields } from './missed.ts'
-import { queryDuties, updateDuties } from './store.ts'
 
 // Epochs of 8 slots of 200 s = 1600 s, 3 to the hour, 9 to the day (4 h); a UTC day has 54. Genesis is 1000 s before a
 // midnight, so that hours cross it.
@@ -144,7 +143,7 @@ describe('every epoch is counted once', () => {
     await write(whole, { from: 0, until: 12 })
     const cuts = [0, 1, 2, 3, 5, 6, 9, 12]
     const segments = cuts.slice(1).flatMap((until, at) => commitOf(parts, { from: cuts[at] as number, until }).segments)
-    await updateDuties(parts.duties, 'commitEpochs', { ...commitOf(parts, all), segments })
+    await parts.duties.update('commitEpochs', { ...commitOf(parts, all), segments })
     assert.deepEqual(await everythingStored(parts), await everythingStored(whole))
   })
 
@@ -158,10 +157,10 @@ describe('every epoch is counted once', () => {
       { from: 5, until: 8 },
       { from: 0, until: 12 },
     ]) {
-      await assert.rejects(updateDuties(context.duties, 'commitEpochs', commitOf(context, range)), /written already/)
+      await assert.rejects(context.duties.update('commitEpochs', commitOf(context, range)), /written already/)
       assert.deepEqual(await everythingStored(context), before)
     }
-    await updateDuties(context.duties, 'commitEpochs', commitOf(context, { from: 6, until: 8 }))
+    await context.duties.update('commitEpochs', commitOf(context, { from: 6, until: 8 }))
     assert.deepEqual(await coveredEpochs(context.duties, 'mainnet'), [{ from: 3, until: 8 }])
   })
 
@@ -196,10 +195,10 @@ describe('a failed commit stores nothing', () => {
       await using context = await openContext(overrides)
       await write(context, { from: 9, until: 12 })
       const before = await everythingStored(context)
-      const counts = await queryDuties(context.duties, 'countRows', undefined)
-      await assert.rejects(updateDuties(context.duties, 'commitEpochs', commitOf(context, range, rows)), message)
+      const counts = await context.duties.query('countRows', undefined)
+      await assert.rejects(context.duties.update('commitEpochs', commitOf(context, range, rows)), message)
       assert.deepEqual(await everythingStored(context), before)
-      assert.deepEqual(await queryDuties(context.duties, 'countRows', undefined), counts)
+      assert.deepEqual(await context.duties.query('countRows', undefined), counts)
     })
   }
 
@@ -208,7 +207,7 @@ describe('a failed commit stores nothing', () => {
     const [segment] = commitOf(context, { from: 3, until: 6 }).segments as [CommitSegment]
     const wide = { ...segment, epochs: { from: 3 as Epoch, until: 7 as Epoch } }
     const commit = { ...commitOf(context, all), segments: [wide] }
-    await assert.rejects(updateDuties(context.duties, 'commitEpochs', commit), /are not in one hour part/)
+    await assert.rejects(context.duties.update('commitEpochs', commit), /are not in one hour part/)
     assert.deepEqual(await coveredEpochs(context.duties, 'mainnet'), [])
   })
 
@@ -225,11 +224,11 @@ describe('a failed commit stores nothing', () => {
     }
     for (const table of ['duty_hours', 'duty_days', 'duty_presence', 'duty_units', 'missed_duties']) {
       await context.dutiesState.write((tx) => tx.run(`alter table ${table} rename to elsewhere`))
-      await assert.rejects(updateDuties(context.duties, 'commitEpochs', commit), new RegExp(table))
+      await assert.rejects(context.duties.update('commitEpochs', commit), new RegExp(table))
       await context.dutiesState.write((tx) => tx.run(`alter table elsewhere rename to ${table}`))
       assert.deepEqual(await everythingStored(context), before, table)
     }
-    await updateDuties(context.duties, 'commitEpochs', commit)
+    await context.duties.update('commitEpochs', commit)
     assert.deepEqual(await coveredEpochs(context.duties, 'mainnet'), [{ from: 0, until: 20 }])
     assert.equal(
       (await listMissedDuties(context.dutiesState, { network: 'mainnet', time: small, validators: [3], epochs: all }))
@@ -248,7 +247,7 @@ const missedOf = (rows: readonly Partial<Record<MissedField, number>>[]) =>
 describe('validators with duties', () => {
   const partAt = (epoch: number) => partsIn(small, { from: epoch, until: epoch + 1 })[0]?.number ?? assert.fail()
   const validatorsAt = async (context: TestContext, epoch: number) => [
-    ...(await queryDuties(context.duties, 'validatorsIn', { network: 'mainnet', part: partAt(epoch) })),
+    ...(await context.duties.query('validatorsIn', { network: 'mainnet', part: partAt(epoch) })),
   ]
 
   test('a new validator has rows from its first epoch on, also with a distant index', async () => {
@@ -299,7 +298,7 @@ test('hours and missed duties are deleted by age when a new day begins, days sta
   await using context = await openContext(overrides)
   const head = { hoursKeptDays: 2, missedKeptDays: 3 }
   const commit = (from: number, until: number) =>
-    updateDuties(context.duties, 'commitEpochs', { ...commitOf(context, { from, until }), head })
+    context.duties.update('commitEpochs', { ...commitOf(context, { from, until }), head })
   await commit(9, 35)
   assert.deepEqual(await hourEpochs(context.duties, 'mainnet'), [{ from: 18, until: 35 }])
   assert.deepEqual(await missedEpochs(context.duties, 'mainnet'), [{ from: 9, until: 35 }])

@@ -17,7 +17,6 @@ import {
   summarizeDays,
 } from './daily-summaries.ts'
 import { plainTime } from './layout.ts'
-import { mergeDuties, summarizeDuties } from './store.ts'
 
 const network = 'mainnet'
 const windows = { epochsPerHour: 1, epochsPerDay: 3 }
@@ -52,7 +51,11 @@ const openNetwork = () => openContext({ validators: { networks: { mainnet: windo
 const timeOf = (context: TestContext) => plainTime(context.settings.validators.networks[network])
 
 const summarize = (context: TestContext, summaryEntities: SummaryEntities, daysMax = 100, until = 64) =>
-  summarizeDuties(context.duties, { network, time: timeOf(context), until, entities: summaryEntities, daysMax }, signal)
+  context.duties.update(
+    'summarizeDays',
+    { network, time: timeOf(context), until, entities: summaryEntities, daysMax },
+    { signal },
+  )
 
 const read = (context: TestContext, kind: SummaryKind = 'network', name = '') =>
   readSummaries(context.duties, { network, kind, names: [name], days: { from: 0, until: 100 } })
@@ -122,7 +125,7 @@ describe('the summary of a day', () => {
     await writeEpochs(context, network, epochs, rows)
     await summarize(context, entities)
     const before = await read(context)
-    await mergeDuties(context.duties, { network, time: timeOf(context), until: 64 }, signal)
+    await context.duties.update('mergeSpans', { network, time: timeOf(context), until: 64 }, { signal })
     assert.equal(await summarize(context, entities), 0)
     await context.dutiesState.write((tx) => tx.run('delete from duty_summary_days'))
     assert.equal(await summarize(context, entities), 20)

@@ -5,7 +5,6 @@ import type { Range } from '#core/ranges.ts'
 import type { Duties } from '#storage/duties.ts'
 import type { Measure } from '../method/measures.ts'
 import { plainTime } from './layout.ts'
-import { queryDuties } from './store.ts'
 
 const validatorsPerQuery = 1000
 
@@ -45,7 +44,7 @@ export async function* sumHours<M extends Measure>(
   for (let from = 0; from < sorted.length; from += validatorsPerQuery) {
     const batch = { ...query, validators: sorted.slice(from, from + validatorsPerQuery) }
     const wanted = { measures, scores: [] }
-    const { validator, sums } = await queryDuties(duties, 'sumRecords', { query: batch, wanted }, signal)
+    const { validator, sums } = await duties.query('sumRecords', { query: batch, wanted }, signal)
     yield { validator, sums: sums as Record<M, Float64Array> }
   }
 }

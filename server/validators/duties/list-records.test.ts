@@ -11,7 +11,6 @@ import type { Measure } from '../method/measures.ts'
 import type { ScoreTotals } from '../method/method.ts'
 import { dropHours } from './hours.ts'
 import type { DayQuery, HourBounds, HourQuery, QueriedValidators, RecordKey, RecordQuery } from './record-query.ts'
-import { mergeDuties, queryDuties } from './store.ts'
 
 // Epochs of 1600 s, 2 to the hour, 5 to the day, 54 to the UTC day: hours cross days and midnights.
 const time = {
@@ -64,10 +63,10 @@ before(async () => {
     ])
       await writeEpochs(context, network, range, rows)
   }
-  const made = await mergeDuties(
-    contexts[1]?.duties ?? assert.fail(),
+  const made = await (contexts[1]?.duties ?? assert.fail()).update(
+    'mergeSpans',
     { network, time, until },
-    new AbortController().signal,
+    { signal: new AbortController().signal },
   )
   assert(made > 0, 'the second has days in spans')
 })
@@ -183,14 +182,14 @@ test('lists the same records as a simple reference, merged or not', async () => 
       const expected = plainRecords(query)
       found += expected.length
       for (const { duties } of contexts) {
-        const list = await queryDuties(duties, 'listRecords', { query, count })
+        const list = await duties.query('listRecords', { query, count })
         assert.equal(list.total, expected.length)
         assert.deepEqual(keysOf(list.first), keysOf(expected.slice(0, count)))
         const [newest] = expected
         if (!newest || !query.byValidator) continue
         const after = { window: newest.window, validator: afterValidator }
         const rest = expected.filter(({ window, validator }) => window < after.window || validator > after.validator)
-        const next = await queryDuties(duties, 'listRecords', { query, after, count })
+        const next = await duties.query('listRecords', { query, after, count })
         assert.equal(next.total, rest.length)
         assert.deepEqual(keysOf(next.first), keysOf(rest.slice(0, count)))
       }
@@ -209,7 +208,7 @@ test('sums, scores and times equal those of a simple reference, merged or not', 
     fc.asyncProperty(queries, async (query) => {
       const expected = plainRecords(query)
       for (const { duties } of contexts) {
-        const { window, validator, day, hour, sums, scores } = await queryDuties(duties, 'sumRecords', {
+        const { window, validator, day, hour, sums, scores } = await duties.query('sumRecords', {
           query,
           wanted,
         })
@@ -252,7 +251,7 @@ test('pages that start after the last validator have every record once', async (
   let query = all
   let from: RecordKey | undefined
   for (;;) {
-    const { first } = await queryDuties(duties, 'listRecords', { query, after: from, count: 4 })
+    const { first } = await duties.query('listRecords', { query, after: from, count: 4 })
     const page = first.slice(0, 3)
     seen.push(...page)
     const [last, following] = [page.at(-1), first[3]]
@@ -279,13 +278,13 @@ test('deleted hours are neither listed nor added up, whole days still are', asyn
     days: { from: 2, until: 10 },
     grain: 'hours',
   }
-  const { first } = await queryDuties(context.duties, 'listRecords', { query, count: 100 })
+  const { first } = await context.duties.query('listRecords', { query, count: 100 })
   const expected = plainRecords({ ...query, days: { from: 6, until: 10 } })
   assert.deepEqual(keysOf(first), keysOf(expected))
   const windowOfDay = Array.from({ length: 8 }, () => 0)
   const hourBounds = { hours: { from: 6, until: 25 }, wholeDays: { from: 3, until: 10 } }
   const days: RecordQuery = { ...query, grain: 'days', windowOfDay, hourBounds }
-  const { sums, day } = await queryDuties(context.duties, 'sumRecords', {
+  const { sums, day } = await context.duties.query('sumRecords', {
     query: days,
     wanted: { measures: ['assigned'], scores: [] },
   })
@@ -305,7 +304,7 @@ test('a query stops when its signal aborts', async () => {
     windowOfDay: Array.from({ length: 34 }, (_, at) => at),
   }
   const stopped = AbortSignal.abort(new Error('request aborted'))
-  await assert.rejects(queryDuties(duties, 'listRecords', { query, count: 5 }, stopped), /request aborted/)
+  await assert.rejects(duties.query('listRecords', { query, count: 5 }, stopped), /request aborted/)
   const wanted = { measures: ['assigned'], scores: [] } as const
-  await assert.rejects(queryDuties(duties, 'sumRecords', { query, wanted }, stopped), /request aborted/)
+  await assert.rejects(duties.query('sumRecords', { query, wanted }, stopped), /request aborted/)
 })

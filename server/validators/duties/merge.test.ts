@@ -12,7 +12,6 @@ import { type EpochRow, perfect, writeEpochs } from '#test/validators-world.ts'
 import { type Measure, measures } from '../method/measures.ts'
 import { dayPartAt, networkId, partsIn } from './layout.ts'
 import { mergeSpans } from './merge.ts'
-import { mergeDuties, queryDuties } from './store.ts'
 
 // Epochs of 8 hours. A UTC day has three of them, a chain day two, and a chain hour three, so that hours cross both kinds
 // of days. Day parts have one or two epochs: a short span has about 19 epochs, a long one 154.
@@ -101,7 +100,7 @@ async function assertMerged(context: TestContext, until: number, present: Readon
     )
     return new Set(keys).size
   }
-  const counts = await queryDuties(context.duties, 'countRows', undefined)
+  const counts = await context.duties.query('countRows', undefined)
   assert.deepEqual(
     [counts.duty_days, counts.duty_short_spans, counts.duty_long_spans],
     [rowsOf(days, 1, 64), rowsOf(short, 16, 8), rowsOf(long, 128, 1)],
@@ -214,7 +213,7 @@ test('whenever merges run or stop, reads return the sums over all epochs', async
   const mergeSomehow = async (until: number) => {
     const how = draws.pick(['none', 'none', 'all', 'stopped', 'stopped', 'broken', 'broken'] as const)
     if (how === 'none') return
-    if (how === 'all') await mergeDuties(context.duties, { network, time, until }, never)
+    if (how === 'all') await context.duties.update('mergeSpans', { network, time, until }, { signal: never })
     if (how === 'stopped') await mergeSome(context, until, draws.whole(1, 4))
     if (how === 'broken' && !(await mergeBroken(context, until, draws.whole(1, 40)))) return
     seen[how] += 1
@@ -232,7 +231,7 @@ test('whenever merges run or stop, reads return the sums over all epochs', async
     }
     from = until
   }
-  await mergeDuties(context.duties, { network, time, until: epochs }, never)
+  await context.duties.update('mergeSpans', { network, time, until: epochs }, { signal: never })
   ;({ longSpans } = await assertMerged(context, epochs, present))
   assert(longSpans >= 3, 'several long spans')
   assert(Math.min(...Object.values(seen)) >= 3, JSON.stringify(seen))
@@ -249,10 +248,10 @@ test('whenever merges run or stop, reads return the sums over all epochs', async
     await assertStored(context, sums, ['days', 'utcDays'], `with ${from} to ${until}`)
   }
   assert((await unitsAt(context, 0)).length > 10, 'days of old spans are there again')
-  await mergeDuties(context.duties, { network, time, until: epochs }, never)
+  await context.duties.update('mergeSpans', { network, time, until: epochs }, { signal: never })
   await assertMerged(context, epochs, present)
   await assertStored(context, sums, grains, 'after the gaps were merged')
-  assert.equal(await mergeDuties(context.duties, { network, time, until: epochs }, never), 0)
+  assert.equal(await context.duties.update('mergeSpans', { network, time, until: epochs }, { signal: never }), 0)
 })
 
 /** The parts of a span that are in none of the ranges. */
@@ -299,7 +298,7 @@ test('rows that are written to a day during its merge are kept and merged the ne
   assert(slices > 2)
   await assertStored(context, sums, grains, 'after the merge')
   assert.deepEqual((await unitsAt(context, 0))[0], dayPartAt(time, gap as Epoch))
-  assert.equal(await mergeDuties(context.duties, { network, time, until: 40 }, never), 1)
+  assert.equal(await context.duties.update('mergeSpans', { network, time, until: 40 }, { signal: never }), 1)
   assert((await unitsAt(context, 0)).every((unit) => unit >= 16))
   await assertStored(context, sums, grains, 'after the next merge')
 })
@@ -308,8 +307,8 @@ test('a span is not merged before its last part is over', async () => {
   await using context = await open()
   const last = [...Array(60).keys()].findLast((epoch) => dayPartAt(time, epoch as Epoch) === 15) ?? assert.fail()
   await writeEpochs(context, network, { from: 0, until: last + 1 }, rowsOf({ from: 0, until: last + 1 }))
-  assert.equal(await mergeDuties(context.duties, { network, time, until: last }, never), 0)
-  assert.equal(await mergeDuties(context.duties, { network, time, until: last + 1 }, never), 1)
+  assert.equal(await context.duties.update('mergeSpans', { network, time, until: last }, { signal: never }), 0)
+  assert.equal(await context.duties.update('mergeSpans', { network, time, until: last + 1 }, { signal: never }), 1)
   assert.deepEqual([await unitsAt(context, 0), await unitsAt(context, 1)], [[], [0]])
 })
 
@@ -318,7 +317,7 @@ test('merging one network does not change others', async () => {
   const range = { from: 0, until: 40 }
   for (const name of [network, 'holesky'] as const) await writeEpochs(context, name, range, rowsOf(range))
   const before = await storedRows(context, 'holesky', 'days')
-  await mergeDuties(context.duties, { network, time, until: 40 }, never)
+  await context.duties.update('mergeSpans', { network, time, until: 40 }, { signal: never })
   assert.deepEqual(await storedRows(context, 'holesky', 'days'), before)
   const units = await context.duties.all<{ network: number; level: number }>('select network, level from duty_units')
   assert(units.filter((unit) => unit.network === networkId('holesky')).every(({ level }) => level === 0))

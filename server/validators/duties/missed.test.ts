@@ -17,7 +17,6 @@ import {
   missedKinds,
   writeMissedDuties,
 } from './missed.ts'
-import { queryDuties } from './store.ts'
 
 // 4 epochs of 8 slots to the day.
 const time = { genesisUnix: 1_700_005_400, slotSeconds: 200, slotsPerEpoch: 8, epochsPerHour: 2, epochsPerDay: 4 }
@@ -122,7 +121,7 @@ test('several commits of a day are appended, in every group of validators', asyn
   assert.deepEqual(await read(context, 5000), [])
   assert.deepEqual(await read(context, 0, { from: 7, until: 7 }), [])
   assert.deepEqual(await missedEpochs(context.duties, 'hoodi'), [{ from: 0, until: 41 }])
-  const counts = await queryDuties(context.duties, 'countRows', undefined)
+  const counts = await context.duties.query('countRows', undefined)
   const groups = new Set(rows.map(({ epoch, validator }) => `${dayPartAt(time, epoch as Epoch)} ${validator >> 6}`))
   assert.equal(counts.missed_duties, groups.size, 'one row for each day part and 64 validators')
 })

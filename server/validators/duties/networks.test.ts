@@ -18,7 +18,6 @@ import { find } from '../extensions/lists/find.ts'
 import { withChainTimes } from '../ingest/read/chain-identity.ts'
 import { readNetworkHealth } from '../ingest/status/health.ts'
 import { coveredEpochs } from './coverage.ts'
-import { updateDuties } from './store.ts'
 
 const windows = (epochsPerHour: number, epochsPerDay: number) =>
   settingsWith({ validators: { networks: { hoodi: { epochsPerHour, epochsPerDay } } } })
@@ -112,7 +111,7 @@ test('a network whose hours or days differ from the stored ones is not healthy, 
 test('without a node, a network uses the chain time it was read with', async () => {
   await using context = await openRead()
   const chain = { genesisUnix: 1_700_000_000, genesisRoot: '0x00', slotSeconds: 6, slotsPerEpoch: 8 }
-  await updateDuties(context.duties, 'writeChain', { network: 'hoodi', chain })
+  await context.duties.update('writeChain', { network: 'hoodi', chain })
   const { genesisUnix, slotSeconds, slotsPerEpoch } = (await withChainTimes(context)).validators.networks.hoodi
   assert.deepEqual([genesisUnix, slotSeconds, slotsPerEpoch], [1_700_000_000, 6, 8])
 })

@@ -1,6 +1,6 @@
 // The queries and updates of the duties database, by name, so that they can run on another thread (thread.ts).
 import { LeaseLost } from '#ingest/lease-lost.ts'
-import type { LeaseToken } from '#storage/duties.ts'
+import type { DutyQueries, DutyUpdates, InputOf, LeaseToken, ResultOf, UpdateOptions } from '#storage/duties.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'
 import { commitEpochs } from './commit.ts'
 import { commitPast } from './commit-past.ts'
@@ -19,8 +19,6 @@ import { dropStage, stageSegment } from './stage.ts'
 import { readsOnce, sumRecords } from './sum-records.ts'
 import { sumSummaries } from './sum-summaries.ts'
 
-type Query = (reader: StateReader, input: never, signal?: AbortSignal) => Promise<unknown>
-
 /** Each runs in one snapshot. One statement is a snapshot by itself. */
 const queries = {
   sumRecords,
@@ -31,12 +29,10 @@ const queries = {
   validatorsIn,
   countRows,
   damagedSpans,
-} as const satisfies Record<string, Query>
+} as const
 
 /** Of queries that a replica may answer. */
 type ReplicaInput = Pick<SumInput, 'query' | 'figures'>
-
-type Update = (tx: StateWriter, input: never) => Promise<unknown>
 
 /** Each runs in one transaction. */
 const updates = {
@@ -47,44 +43,63 @@ const updates = {
   replacePart,
   dropStage,
   deleteNetwork,
-} as const satisfies Record<string, Update>
+} as const
 
-export type Queries = typeof queries
-export type Updates = typeof updates
+/** These use many transactions, so that epochs can be written in between. */
+const longUpdates = { mergeSpans, summarizeDays } as const
 
-export function runQuery(state: State, name: string, input: unknown, signal?: AbortSignal): Promise<unknown> {
-  const query = queries[name as keyof Queries] as Query | undefined
-  if (!query) throw new Error(`unknown duties query ${name}`)
+type Queries = typeof queries
+type Updates = typeof updates & typeof longUpdates
+
+type Operations<Database, All> = {
+  readonly [Name in keyof All]: (
+    database: Database,
+    input: InputOf<All[Name]>,
+    signal?: AbortSignal,
+  ) => Promise<ResultOf<All[Name]>>
+}
+
+declare module '#storage/duties.ts' {
+  interface DutyQueries extends Queries {}
+  interface DutyUpdates extends Updates {}
+}
+
+export function runQuery<Name extends keyof DutyQueries>(
+  state: State,
+  name: Name,
+  input: InputOf<DutyQueries[Name]>,
+  signal?: AbortSignal,
+): Promise<ResultOf<DutyQueries[Name]>> {
+  const run = (queries as object as Partial<Operations<StateReader, DutyQueries>>)[name]
+  if (!run) throw new Error(`unknown duties query ${name}`)
   const figures = state.hasReplicas ? (input as Partial<ReplicaInput>)?.figures : undefined
   if (figures !== undefined) {
     const { network } = (input as ReplicaInput).query
     return state.recent.snapshot(
       async (reader) => (await figuresVersion(reader, network)) === figures,
-      (reader) => query(reader, input as never, signal),
+      (reader) => run(reader, input, signal),
       signal,
     )
   }
   // Without a transaction, PostgreSQL answers a single statement in one round trip. SQLite has none, and its snapshots
   // have caches of their own.
   if (name === 'sumRecords' && state.engine === 'postgres' && readsOnce(input as SumInput))
-    return query(state, input as never, signal)
-  return state.snapshot((reader) => query(reader, input as never, signal), signal)
+    return run(state, input, signal)
+  return state.snapshot((reader) => run(reader, input, signal), signal)
 }
 
-export async function runUpdate(
+export async function runUpdate<Name extends keyof DutyUpdates>(
   state: State,
-  name: string,
-  input: unknown,
-  options: { readonly signal?: AbortSignal | undefined; readonly lease?: LeaseToken | undefined } = {},
-): Promise<unknown> {
-  const { signal, lease } = options
+  name: Name,
+  input: InputOf<DutyUpdates[Name]>,
+  { signal, lease }: Pick<UpdateOptions, 'signal' | 'lease'> = {},
+): Promise<ResultOf<DutyUpdates[Name]>> {
   const leased = lease ? withLeaseCheck(state, lease) : state
-  // These use many transactions, so that epochs can be written in between.
-  if (name === 'mergeSpans') return mergeSpans(leased, input as never, signal)
-  if (name === 'summarizeDays') return summarizeDays(leased, input as never, signal)
-  const update = updates[name as keyof Updates] as Update | undefined
-  if (!update) throw new Error(`unknown duties update ${name}`)
-  return leased.write((tx) => update(tx, input as never), { lock: 'duties' })
+  const long = (longUpdates as object as Partial<Operations<State, DutyUpdates>>)[name]
+  if (long) return long(leased, input, signal)
+  const run = (updates as object as Partial<Operations<StateWriter, DutyUpdates>>)[name]
+  if (!run) throw new Error(`unknown duties update ${name}`)
+  return leased.write((tx) => run(tx, input), { lock: 'duties' })
 }
 
 /**

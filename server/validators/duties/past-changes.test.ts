@@ -6,7 +6,6 @@ import { perfect, segmentsOf } from '#test/validators-world.ts'
 import { partsIn, plainTime } from './layout.ts'
 import { countChanges, lastRevision, nextChange } from './past-changes.ts'
 import { hasStages } from './stage.ts'
-import { updateDuties } from './store.ts'
 
 const network = 'hoodi'
 
@@ -23,12 +22,12 @@ test('filled gaps and repairs get a new revision, epochs at the head do not', as
       Array.from({ length: until - from }, (_, at) => ({ epoch: from + at, validator: 1, ...perfect })),
     )
   const head = { hoursKeptDays: 0, missedKeptDays: 0 }
-  await updateDuties(duties, 'commitEpochs', { network, time, segments: segments(0, 10), head })
-  await updateDuties(duties, 'commitEpochs', { network, time, segments: segments(30, 60), head })
+  await duties.update('commitEpochs', { network, time, segments: segments(0, 10), head })
+  await duties.update('commitEpochs', { network, time, segments: segments(30, 60), head })
   assert.equal(await lastRevision(duties, network), 0)
   assert.equal(await nextChange(duties, network, 0), undefined)
 
-  await updateDuties(duties, 'commitEpochs', { network, time, segments: segments(10, 30) })
+  await duties.update('commitEpochs', { network, time, segments: segments(10, 30) })
   const parts = partsIn(time, { from: 10, until: 30 })
   assert.ok(parts.length > 1)
   assert.equal(await countChanges(duties, network, 0), parts.length)
@@ -38,11 +37,11 @@ test('filled gaps and repairs get a new revision, epochs at the head do not', as
   const [first] = parts
   assert.ok(first)
   for (const segment of segments(first.epochs.from, first.epochs.until))
-    await updateDuties(duties, 'stageSegment', { id: 1_000_000, time, segment })
+    await duties.update('stageSegment', { id: 1_000_000, time, segment })
   assert.equal(hasStages(), true)
   const replaced = { from: first.number, until: first.number + 1 }
-  await updateDuties(duties, 'replacePart', { id: 1_000_000, network, time, epochs: first.epochs, parts: replaced })
-  await updateDuties(duties, 'dropStage', { id: 1_000_000 })
+  await duties.update('replacePart', { id: 1_000_000, network, time, epochs: first.epochs, parts: replaced })
+  await duties.update('dropStage', { id: 1_000_000 })
   assert.equal(hasStages(), false)
   // The part has one entry, with its last revision.
   assert.equal(await countChanges(duties, network, 0), parts.length)
@@ -73,10 +72,10 @@ test('the past of an added validator gets a new revision', async () => {
     watched: { validators: Int32Array.of(1), countBefore: 5, count: 5 },
   }))
   const head = { hoursKeptDays: 0, missedKeptDays: 0 }
-  await updateDuties(duties, 'commitEpochs', { network, time, segments, head })
+  await duties.update('commitEpochs', { network, time, segments, head })
   assert.equal(await lastRevision(duties, network), 0)
   const [segment] = segmentsFor(2, 2)
   assert.ok(segment)
-  await updateDuties(duties, 'commitPast', { network, time, segment, validators: [2] })
+  await duties.update('commitPast', { network, time, segment, validators: [2] })
   assert.equal(await lastRevision(duties, network), 1)
 })

@@ -2,35 +2,13 @@
 // threads for queries and one for updates, as a server does.
 import { openThreadPool } from '#runtime/thread-pool.ts'
 import { coreCount, openThread } from '#runtime/worker-thread.ts'
-import type { Duties, UpdateOptions } from '#storage/duties.ts'
+import type { Duties } from '#storage/duties.ts'
 import { connectionsDefault, type StoreOptions } from '#storage/open.ts'
 import type { State } from '#storage/state.ts'
-import type { SummarizeInput } from './daily-summaries.ts'
-import type { MergeInput } from './merge.ts'
-import { type Queries, runQuery, runUpdate, type Updates } from './operations.ts'
-import type { RecordSums, SumInput } from './record-sums.ts'
+import { runQuery, runUpdate } from './operations.ts'
+import type { SumInput } from './record-sums.ts'
 import { sumDivided } from './sum-divided.ts'
-
-/** Runs a query by name, with the types of its input and result. */
-export const queryDuties = <N extends keyof Queries>(
-  duties: Duties,
-  name: N,
-  input: Parameters<Queries[N]>[1],
-  signal?: AbortSignal,
-): Promise<Awaited<ReturnType<Queries[N]>>> => duties.query(name, input, signal)
-
-export const updateDuties = <N extends keyof Updates>(
-  duties: Duties,
-  name: N,
-  input: Parameters<Updates[N]>[1],
-  options?: UpdateOptions,
-): Promise<Awaited<ReturnType<Updates[N]>>> => duties.update(name, input, options)
-
-export const mergeDuties = (duties: Duties, input: MergeInput, signal: AbortSignal): Promise<number> =>
-  duties.update('mergeSpans', input, { signal })
-
-export const summarizeDuties = (duties: Duties, input: SummarizeInput, signal: AbortSignal): Promise<number> =>
-  duties.update('summarizeDays', input, { signal })
+import type { DutiesHandlers } from './thread.ts'
 
 const ownReads = ({ engine, get, all, version }: State): Pick<Duties, 'engine' | 'get' | 'all' | 'version'> => ({
   engine,
@@ -42,10 +20,8 @@ const ownReads = ({ engine, get, all, version }: State): Pick<Duties, 'engine' |
 /** On the current thread. The caller closes `state`. */
 export const dutiesOnThisThread = (state: State): Duties => ({
   ...ownReads(state),
-  query: async <T>(name: string, input: unknown, signal?: AbortSignal) =>
-    (await runQuery(state, name, input, signal)) as T,
-  update: async <T>(name: string, input: unknown, options?: UpdateOptions) =>
-    (await runUpdate(state, name, input, options)) as T,
+  query: (name, input, signal) => runQuery(state, name, input, signal),
+  update: (name, input, options) => runUpdate(state, name, input, options),
   close: async () => {},
 })
 
@@ -76,22 +52,24 @@ export function dutiesOnThreads(
   readersCount = Math.min(readersMax, coreCount()),
 ): Duties {
   const file = new URL('./thread.ts', import.meta.url)
-  const readers = openThreadPool(file, withConnections(location, readersCount), { threads: readersCount })
-  const writer = openThread(file, withConnections(location, Number.POSITIVE_INFINITY), {
+  const readers = openThreadPool<DutiesHandlers>(file, withConnections(location, readersCount), {
+    threads: readersCount,
+  })
+  const writer = openThread<DutiesHandlers>(file, withConnections(location, Number.POSITIVE_INFINITY), {
     isBackground: true,
     idleMs: writerIdleMs,
   })
-  const query = <T>(name: string, input: unknown, signal?: AbortSignal): Promise<T> =>
-    readers.call<T>('query', { name, input }, signal)
+  const query: Duties['query'] = (name, input, signal) =>
+    readers.call('query', { name, input }, signal) as ReturnType<Duties['query']> as never
+  const sum = (part: SumInput, signal?: AbortSignal) => query('sumRecords', part, signal)
   return {
     ...ownReads(state),
-    query: async <T>(name: string, input: unknown, signal?: AbortSignal) => {
-      if (name !== 'sumRecords') return query<T>(name, input, signal)
-      const sum = (part: SumInput) => query<RecordSums>(name, part, signal)
-      return (await sumDivided(state, input as SumInput, readersCount, sum)) as T
-    },
+    query: (name, input, signal) =>
+      name === 'sumRecords'
+        ? (sumDivided(state, input as SumInput, readersCount, (part) => sum(part, signal)) as never)
+        : query(name, input, signal),
     update: (name, input, { signal, transfer, lease } = {}) =>
-      writer.call('update', { name, input, lease }, signal, transfer),
+      writer.call('update', { name, input, lease }, signal, transfer) as never,
     close: async () => {
       await Promise.all([readers.close(), writer.close()])
     },

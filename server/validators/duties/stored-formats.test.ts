@@ -9,7 +9,6 @@ import type { Measure } from '../method/measures.ts'
 import { readSummaries } from './daily-summaries.ts'
 import { plainTime } from './layout.ts'
 import { listMissedDuties, type MissedDuty, writeMissedDuties } from './missed.ts'
-import { mergeDuties, summarizeDuties } from './store.ts'
 
 // A day part has one or two epochs: a short span has about 19 epochs, a long one 154.
 const windows = { genesisUnix: 1_700_005_400, slotSeconds: 3600, slotsPerEpoch: 8, epochsPerHour: 3, epochsPerDay: 2 }
@@ -116,7 +115,7 @@ test('the packed rows of every table have the bytes and ids that version 0.1.0 s
   const missed = Object.fromEntries(Object.entries(missedDuty).map(([field, value]) => [field, Int32Array.of(value)]))
   const epochs = { from: dayEpoch as Epoch, until: until as Epoch }
   await dutiesState.write((tx) => writeMissedDuties(tx, network, time, [{ epochs, missed: missed as never }]))
-  await mergeDuties(duties, { network, time, until }, signal)
+  await duties.update('mergeSpans', { network, time, until }, { signal })
   const entities = {
     ...{ version: 1, changes: [] },
     list: [
@@ -127,7 +126,7 @@ test('the packed rows of every table have the bytes and ids that version 0.1.0 s
     entityIndices: Int32Array.of(0, 1),
     ...{ fromDays: Int32Array.of(0, 0), untilDays: Int32Array.of(1e6, 1e6) },
   }
-  await summarizeDuties(duties, { network, time, until, entities, daysMax: 1 }, signal)
+  await duties.update('summarizeDays', { network, time, until, entities, daysMax: 1 }, { signal })
 
   assert.deepEqual(
     await packedRows(context),

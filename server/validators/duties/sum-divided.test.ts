@@ -5,7 +5,6 @@ import { openContext, type TestContext } from '#test/context.ts'
 import { type EpochRow, perfect, segmentsOf, writeEpochs } from '#test/validators-world.ts'
 import { partsIn, plainTime } from './layout.ts'
 import type { RecordSums, SumInput } from './record-sums.ts'
-import { queryDuties, updateDuties } from './store.ts'
 import { sumDivided } from './sum-divided.ts'
 
 const network = 'hoodi'
@@ -34,19 +33,19 @@ const inputOf = (context: TestContext): SumInput => ({
 async function repair(context: TestContext, earnings: number): Promise<void> {
   const [id, time] = [1_000_000, timeOf(context)]
   for (const segment of segmentsOf(time, epochs, rowsWith(earnings)))
-    await updateDuties(context.duties, 'stageSegment', { id, time, segment })
+    await context.duties.update('stageSegment', { id, time, segment })
   for (const { number: part, epochs: replaced } of partsIn(time, epochs)) {
     const input = { id, network, time, epochs: replaced, parts: { from: part, until: part + 1 } } as const
-    await updateDuties(context.duties, 'replacePart', input)
+    await context.duties.update('replacePart', input)
   }
-  await updateDuties(context.duties, 'dropStage', { id })
+  await context.duties.update('dropStage', { id })
 }
 
 /** The sum of two parts of the validators, if `change` is committed after the first one has been read. */
 async function sumWhile(context: TestContext, change: () => Promise<unknown>) {
   const sizes: number[] = []
   let changed: Promise<unknown> | undefined
-  const read = (input: SumInput): Promise<RecordSums> => queryDuties(context.duties, 'sumRecords', input)
+  const read = (input: SumInput): Promise<RecordSums> => context.duties.query('sumRecords', input)
   const { sums } = await sumDivided(context.dutiesState, inputOf(context), 2, async (input) => {
     sizes.push(input.query.validators.length)
     if (changed) return changed.then(() => read(input))

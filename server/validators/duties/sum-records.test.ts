@@ -5,7 +5,6 @@ import { createSeededRandom } from '#simulator/seeded-random.ts'
 import { openContext } from '#test/context.ts'
 import { perfect, writeEpochs } from '#test/validators-world.ts'
 import { plainTime } from './layout.ts'
-import { queryDuties } from './store.ts'
 
 test('sums of many validators are exact beyond 32 bits', async () => {
   await using context = await openContext()
@@ -28,7 +27,7 @@ test('sums of many validators are exact beyond 32 bits', async () => {
     grain: 'days' as const,
   }
   const wanted = { measures: ['attestation_reward', 'assigned'] as const, scores: ['attester'] as const }
-  const { sums } = await queryDuties(context.duties, 'sumRecords', { query, wanted })
+  const { sums } = await context.duties.query('sumRecords', { query, wanted })
   const expected = rows.reduce((total, row) => total + row.attestation_reward, 0)
   assert(expected > 2 ** 32)
   assert.deepEqual([...(sums.attestation_reward ?? [])], [expected])

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { openDuties } from '#storage/open.ts'
 import { noPostgres, startPostgres } from '#test/postgres.ts'
-import { dutiesOnThreads, queryDuties } from './store.ts'
+import { dutiesOnThreads } from './store.ts'
 
 test('threads share the connections for reads, at least two each', { skip: noPostgres }, async () => {
   await using postgres = await startPostgres()
@@ -21,7 +21,7 @@ test('threads share the connections for reads, at least two each', { skip: noPos
       return row?.n ?? 0
     }
     const own = await countAll()
-    await Promise.all(Array.from({ length: 100 }, () => queryDuties(duties, 'countRows', undefined)))
+    await Promise.all(Array.from({ length: 100 }, () => duties.query('countRows', undefined)))
     const ofThreads = (await countAll()) - own
     // Each thread also has one that polls and one that writes.
     assert.ok(ofThreads > 2 && ofThreads <= 2 * (3 + 2), `${ofThreads} connections`)

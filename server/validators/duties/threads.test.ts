@@ -16,7 +16,7 @@ import { measures } from '../method/measures.ts'
 import { coveredEpochs } from './coverage.ts'
 import { dayPartAt, plainTime } from './layout.ts'
 import { missedFields } from './missed.ts'
-import { dutiesOnThreads, queryDuties, updateDuties } from './store.ts'
+import { dutiesOnThreads } from './store.ts'
 
 const settings = { validators: { networks: { hoodi: { epochsPerHour: 2, epochsPerDay: 4 } } } }
 
@@ -50,7 +50,7 @@ describe('on threads', () => {
     await writeEpochs(threaded, 'hoodi', { from: 0, until: 2 }, rowsOf(3, 2))
     await waitUntil(() => threaded.duties.version() !== before)
     assert.deepEqual(await coveredEpochs(threaded.duties, 'hoodi'), [{ from: 0, until: 2 }])
-    const { duty_hours: rows } = await queryDuties(threaded.duties, 'countRows', undefined)
+    const { duty_hours: rows } = await threaded.duties.query('countRows', undefined)
     assert.equal(rows, 2)
   })
 
@@ -60,15 +60,15 @@ describe('on threads', () => {
     await writeEpochs(threaded, 'hoodi', { from: 0, until: 2 }, [])
     const { hoodi } = threaded.settings.validators.networks
     const other = { ...plainTime(hoodi), epochsPerDay: 8 }
-    const commit = updateDuties(threaded.duties, 'commitEpochs', {
+    const commit = threaded.duties.update('commitEpochs', {
       network: 'hoodi',
       time: other,
       segments: [large(9)],
     })
     await assert.rejects(commit, (error) => error instanceof Fault && error.code === 'validators.windows_changed')
     assert.deepEqual(await coveredEpochs(threaded.duties, 'hoodi'), [{ from: 0, until: 2 }])
-    await assert.rejects(threaded.duties.query('nonsense', {}), /unknown duties query nonsense/)
-    await assert.rejects(threaded.duties.update('nonsense', {}), /unknown duties update nonsense/)
+    await assert.rejects(threaded.duties.query('nonsense' as never, {} as never), /unknown duties query nonsense/)
+    await assert.rejects(threaded.duties.update('nonsense' as never, {} as never), /unknown duties update nonsense/)
   })
 
   test('transferred columns are detached', async () => {
@@ -77,10 +77,10 @@ describe('on threads', () => {
     const segment = large(100)
     const time = plainTime(threaded.settings.validators.networks.hoodi)
     const transfer = [segment.validator.buffer, segment.sums.earnings.buffer]
-    await updateDuties(threaded.duties, 'commitEpochs', { network: 'hoodi', time, segments: [segment] }, { transfer })
+    await threaded.duties.update('commitEpochs', { network: 'hoodi', time, segments: [segment] }, { transfer })
     assert.deepEqual([segment.validator.length, segment.sums.earnings.length], [0, 0])
     const part = dayPartAt(time, segment.epochs.from)
-    assert.equal((await queryDuties(threaded.duties, 'validatorsIn', { network: 'hoodi', part })).length, 100)
+    assert.equal((await threaded.duties.query('validatorsIn', { network: 'hoodi', part })).length, 100)
   })
 
   test('closing during an update leaves an intact database', async (t) => {
@@ -90,7 +90,7 @@ describe('on threads', () => {
     const threaded = onThreads(context)
     const commit = { network: 'hoodi', time: plainTime(context.settings.validators.networks.hoodi) } as const
     let isOver = false
-    const running = updateDuties(threaded.duties, 'commitEpochs', { ...commit, segments: [large(50_000)] })
+    const running = threaded.duties.update('commitEpochs', { ...commit, segments: [large(50_000)] })
     const ended = running
       .then(() => 'committed', String)
       .finally(() => {
@@ -104,7 +104,7 @@ describe('on threads', () => {
     assert.match(await ended, /was closed/)
     assert.deepEqual(checkSqlite(file), [])
     assert.deepEqual(await coveredEpochs(context.duties, 'hoodi'), [])
-    await updateDuties(context.duties, 'commitEpochs', { ...commit, segments: [large(10)] })
+    await context.duties.update('commitEpochs', { ...commit, segments: [large(10)] })
     assert.deepEqual(await coveredEpochs(context.duties, 'hoodi'), [{ from: 2, until: 4 }])
   })
 })

@@ -15,7 +15,6 @@ import { openContext, type TestContext } from '#test/context.ts'
 import { drawDuties, drawValidators } from '#test/validators-acting.ts'
 import { dayOf, figuresOf, type Granularity, groupBy, type Row, sum, windowOf } from '#test/validators-reference.ts'
 import { callHandler, type HandlerReply, inputOfLink, register, writeEpochs } from '#test/validators-world.ts'
-import { mergeDuties } from '../duties/store.ts'
 import { aggregateEffectiveness } from './aggregate-effectiveness.ts'
 import { effectiveness } from './effectiveness.ts'
 
@@ -54,7 +53,7 @@ before(async () => {
       // Results must not depend on merging: merge all days, those of the first range, or none.
       const input = { network, time: clocks[network], until }
       if (network === 'mainnet' || (network === 'holesky' && from === 31))
-        await mergeDuties(context.duties, input, new AbortController().signal)
+        await context.duties.update('mergeSpans', input, { signal: new AbortController().signal })
     }
   }
 })

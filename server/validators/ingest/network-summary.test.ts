@@ -10,7 +10,6 @@ import { openContext, settingsWith, type TestContext } from '#test/context.ts'
 import { simulateNetwork } from '#test/simulator/simulate-network.ts'
 import { readSummaries } from '../duties/daily-summaries.ts'
 import { partsIn } from '../duties/layout.ts'
-import { queryDuties } from '../duties/store.ts'
 import { Follower } from './follow.ts'
 import { withChainTimes } from './read/chain-identity.ts'
 
@@ -58,7 +57,7 @@ const partsOf = (day: number): Range[] =>
   ).map(({ epochs }) => epochs)
 
 const keptRows = async ({ duties }: TestContext): Promise<number> =>
-  (await queryDuties(duties, 'countRows', undefined)).network_rows as number
+  (await duties.query('countRows', undefined)).network_rows as number
 
 /** The summaries of a server that stores all validators. */
 async function expectedSummaries() {
@@ -170,7 +169,7 @@ test('a damaged row is found, and a repair replaces it', async () => {
       (row as { data: Uint8Array }).data.with(9, 99),
     )
   })
-  const check = () => queryDuties(world.context.duties, 'countRows', undefined)
+  const check = () => world.context.duties.query('countRows', undefined)
   await assert.rejects(check(), /network_rows has a damaged row of hoodi .*tetrad repair --network hoodi/)
   assert.equal((await follower.repair({ from: 24, until: 25 }, signal)).failed, undefined)
   await check()

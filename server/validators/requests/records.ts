@@ -4,7 +4,6 @@ import { plainTime, validatorsMax } from '../duties/layout.ts'
 import type { RecordList } from '../duties/list-records.ts'
 import type { DayQuery, QueriedValidators, RecordKey, RecordQuery } from '../duties/record-query.ts'
 import type { ProvisionalRow, RecordSums } from '../duties/record-sums.ts'
-import { queryDuties } from '../duties/store.ts'
 import { type Figure, inputsFor, type RecordValues, type ScoreTotals } from '../method/method.ts'
 import { keysOf, type Windows } from './windows.ts'
 
@@ -58,8 +57,7 @@ export async function readRecords<F extends string>(
   const list = Object.entries(figures) as [F, Figure][]
   const { provisional = [] } = request
   const needed = inputsFor(list.map(([, figure]) => figure))
-  const sums = await queryDuties(
-    duties,
+  const sums = await duties.query(
     'sumRecords',
     {
       query: toRecordQuery(request),
@@ -95,8 +93,7 @@ export const valuesOf = ({ sums, scores }: Pick<RecordSums, 'sums' | 'scores'>):
 
 /** The number of records, and the first `count` of them: newest window first, then by validator. */
 export const listRecords = (duties: Duties, request: RecordRequest, count: number): Promise<RecordList> =>
-  queryDuties(
-    duties,
+  duties.query(
     'listRecords',
     { query: toRecordQuery(request), after: request.after, count, figures: request.figures },
     request.signal,

@@ -10,7 +10,7 @@ import type { ExplorerContext } from '#explorer/context.ts'
 import { type Compress, CompressedBytes } from '#http/compressed-bytes.ts'
 import { type ListHead, readListHead } from '../labels.ts'
 import type { ExportForm } from './signed-link.ts'
-import { envelopeStart, type WrittenList, withListThread, writeList } from './write-list.ts'
+import { envelopeStart, withListThread, writeList } from './write-list.ts'
 
 export interface FinishedList {
   /** The download file. */
@@ -106,9 +106,7 @@ async function buildList(
   const input = { chain, form, revision, forSpreadsheets: settings.explorer.labels.csvForSpreadsheets }
   const isOnThread = listThreadStore !== undefined && entries >= threadEntriesMin
   const { bytes, etag } = isOnThread
-    ? await withListThread((thread) =>
-        thread.call<WrittenList>('write', { ...input, location: listThreadStore }, signal),
-      )
+    ? await withListThread((thread) => thread.call('write', { ...input, location: listThreadStore }, signal))
     : await writeList(ingest, input)
   if (form === 'csv') return { file: new CompressedBytes(bytes, etag) }
   const file = new CompressedBytes(bytes.subarray(envelopeStart.length, -1), etag)

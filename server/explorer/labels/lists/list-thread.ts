@@ -3,8 +3,8 @@ import { type Compression, compressOnThisThread } from '#http/compressed-bytes.t
 import { serveThread } from '#runtime/worker-thread.ts'
 import type { ListInput, StateLocation } from './write-list.ts'
 
-serveThread({
-  async write({ location, ...input }: ListInput & { location: StateLocation }, signal) {
+const handlers = {
+  async write({ location, ...input }: ListInput & { location: StateLocation }, signal: AbortSignal) {
     const [{ openIngest }, { abortableState }, { writeList }] = await Promise.all([
       import('#storage/open.ts'),
       import('#storage/abortable-stores.ts'),
@@ -23,4 +23,8 @@ serveThread({
     value.set(compressed)
     return { value }
   },
-})
+}
+
+export type ListHandlers = typeof handlers
+
+serveThread(handlers)

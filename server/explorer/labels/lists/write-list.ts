@@ -8,6 +8,7 @@ import type { StoreOptions } from '#storage/open.ts'
 import type { State } from '#storage/state.ts'
 import { listLabels, readListHead } from '../labels.ts'
 import { csvHeader, csvLine, spreadsheetLine } from './csv.ts'
+import type { ListHandlers } from './list-thread.ts'
 import type { ExportForm } from './signed-link.ts'
 
 export interface ListInput {
@@ -38,8 +39,10 @@ const linesPerChunk = 1000
  * With a lower priority than requests; the thread pool of Node has theirs. The thread ends with the work, because lists
  * change rarely and an idle thread needs 15 MB.
  */
-export async function withListThread<T>(work: (thread: WorkerThread) => Promise<T>): Promise<T> {
-  const thread = openThread(new URL('./list-thread.ts', import.meta.url), undefined, { isBackground: true })
+export async function withListThread<T>(work: (thread: WorkerThread<ListHandlers>) => Promise<T>): Promise<T> {
+  const thread = openThread<ListHandlers>(new URL('./list-thread.ts', import.meta.url), undefined, {
+    isBackground: true,
+  })
   try {
     return await work(thread)
   } finally {

@@ -10,7 +10,6 @@ import { openContext, type TestContext } from '#test/context.ts'
 import { evmChainId, evmMissing, openEvm, type RealEvm } from '#test/real-evm.ts'
 import { openContracts, type RegistryContractsOnEvm, word } from '#test/registry-contracts.ts'
 import { dutiesStream } from '../../duties/coverage.ts'
-import { updateDuties } from '../../duties/store.ts'
 import { putValidators, readEntities } from '../../registry/registry.ts'
 import { importEntities } from '../import-entities.ts'
 import { selectorOf } from './contract-questions.ts'
@@ -292,7 +291,7 @@ describe('registries that know withdrawal addresses', { skip }, () => {
       await using context = await openNetwork()
       const { timestamp } = await evm.request<{ timestamp: string }>('eth_getBlockByNumber', 'finalized', false)
       const chain = { genesisUnix: Number(timestamp) - 100, genesisRoot: `0x${'01'.repeat(32)}` }
-      await updateDuties(context.duties, 'writeChain', {
+      await context.duties.update('writeChain', {
         network,
         chain: { ...chain, slotSeconds: 1, slotsPerEpoch: 10, executionChainId: evmChainId } as never,
       })

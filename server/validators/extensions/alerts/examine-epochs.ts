@@ -24,7 +24,6 @@ import {
   missedKinds,
   payloadFlags,
 } from '../../duties/missed.ts'
-import { queryDuties } from '../../duties/store.ts'
 import type { CheckBlocks, FoundBlockProblem } from './check-blocks.ts'
 import { storeDeliveries } from './deliveries.ts'
 import { type EpochFindings, findAlerts, type OpenAlerts, type WithheldPayload } from './find-alerts.ts'
@@ -74,8 +73,7 @@ export async function examineEpochs(
   const { webhooks } = settings.validators
   const longest = longestRow(webhooks)
   const span = { from: Math.max(0, epochs.from - longest + 1), until: epochs.until }
-  const missed = await queryDuties(
-    duties,
+  const missed = await duties.query(
     'listMissedDuties',
     { network, time, validators: [...watched.keys()], epochs: span },
     signal,

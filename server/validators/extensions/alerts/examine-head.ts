@@ -13,7 +13,6 @@ import type { WebhookEvent } from '#runtime/settings/webhooks.ts'
 import type { ValidatorsContext } from '../../context.ts'
 import { plainTime } from '../../duties/layout.ts'
 import { emptyMissedDuty, type MissedDuty, missedDutiesIn, missedKinds } from '../../duties/missed.ts'
-import { queryDuties } from '../../duties/store.ts'
 import type { HeadView } from '../../ingest/provisional/head-processor.ts'
 import { storeDeliveries } from './deliveries.ts'
 import { dutyFindings, type ExamineContext, examinedUntil, longestRow, readOpenAlerts } from './examine-epochs.ts'
@@ -52,8 +51,7 @@ export async function examineHead(
   const longest = longestRow(webhooks)
   const time = plainTime(networkSettings(settings, network))
   const epochs = view.epochs.filter(({ epoch }) => epoch >= from)
-  const before = await queryDuties(
-    duties,
+  const before = await duties.query(
     'listMissedDuties',
     { network, time, validators: [...watched.keys()], epochs: { from: Math.max(0, from - longest + 1), until: from } },
     signal,

@@ -5,7 +5,6 @@ import { testWebhook } from '#test/alerts-network.ts'
 import { openContext, type TestContext } from '#test/context.ts'
 import { noEntities, perfect, writeEpochs } from '#test/validators-world.ts'
 import { plainTime } from '../../duties/layout.ts'
-import { summarizeDuties } from '../../duties/store.ts'
 import { listDeliveries } from './deliveries.ts'
 import { readOpenAlerts } from './examine-epochs.ts'
 import { examineProgrammes } from './examine-programmes.ts'
@@ -58,10 +57,10 @@ async function storeDay(context: TestContext, day: number, missedIn: readonly nu
   )
   await writeEpochs(context, network, epochs, rows)
   const time = plainTime(context.settings.validators.networks[network])
-  await summarizeDuties(
-    context.duties,
+  await context.duties.update(
+    'summarizeDays',
     { network, time, until: epochs.until, entities: noEntities, daysMax: 10 },
-    signal,
+    { signal },
   )
 }
 

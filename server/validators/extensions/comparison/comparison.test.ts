@@ -5,7 +5,6 @@ import { test } from 'node:test'
 import { openContext, type TestContext } from '#test/context.ts'
 import { callHandler, invalidInputs, noEntities, perfect, register, writeEpochs } from '#test/validators-world.ts'
 import { plainTime } from '../../duties/layout.ts'
-import { summarizeDuties } from '../../duties/store.ts'
 import { comparison } from './comparison.ts'
 import { comparisonForOperator } from './comparison-for-operator.ts'
 
@@ -46,7 +45,7 @@ async function openWorld(
 
 function summarize(context: TestContext, until: number): Promise<number> {
   const time = plainTime(context.settings.validators.networks[network])
-  return summarizeDuties(context.duties, { network, time, until, entities: noEntities, daysMax: 10 }, signal)
+  return context.duties.update('summarizeDays', { network, time, until, entities: noEntities, daysMax: 10 }, { signal })
 }
 
 const read = async (context: TestContext, input: object = { indices: [9] }) =>

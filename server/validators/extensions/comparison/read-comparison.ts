@@ -12,7 +12,6 @@ import { percentileOf } from '#shared/percentile.ts'
 import type { ValidatorsContext } from '../../context.ts'
 import { type DaySummary, percentiles } from '../../duties/daily-summaries.ts'
 import { networkId, plainTime, validatorsMax } from '../../duties/layout.ts'
-import { queryDuties } from '../../duties/store.ts'
 import { methodNumber, type Score } from '../../method/method.ts'
 
 /** `below` 0: there is no value. */
@@ -86,8 +85,8 @@ export async function readComparison(
   }
   const wanted = { measures: ['assigned', 'included'], scores: ['attester', 'validator'] } as const
   const [summaries, records] = await Promise.all([
-    queryDuties(duties, 'readSummaries', { network, kind: 'network', names: [''], days }, signal),
-    queryDuties(duties, 'sumRecords', { query, wanted }, signal),
+    duties.query('readSummaries', { network, kind: 'network', names: [''], days }, signal),
+    duties.query('sumRecords', { query, wanted }, signal),
   ])
   const complete = new Map(
     summaries.filter((summary) => isComplete(summary, time)).map((summary) => [summary.day, toNetworkDay(summary)]),

@@ -4,7 +4,6 @@ import { after, before, test } from 'node:test'
 import { openContext, type TestContext } from '#test/context.ts'
 import { callHandler, perfect, writeEpochs } from '#test/validators-world.ts'
 import { plainTime } from '../../duties/layout.ts'
-import { summarizeDuties } from '../../duties/store.ts'
 import { aggregateEffectiveness } from '../../endpoints/aggregate-effectiveness.ts'
 import { importEntities } from '../../entities/import-entities.ts'
 import { readSummaryEntities } from '../../ingest/write/read-summary-entities.ts'
@@ -63,7 +62,7 @@ test('figures of an entity equal those of 4.5 about its validators and the same 
   const time = plainTime(context.settings.validators.networks[network])
   const summaryEntities = await readSummaryEntities(context.ingest, network)
   const input = { network, time, until: 31, entities: summaryEntities, daysMax: 100 } as const
-  await summarizeDuties(context.duties, input, new AbortController().signal)
+  await context.duties.update('summarizeDays', input, { signal: new AbortController().signal })
 
   const { body, confidence } = await call({ period: 'week' })
   assert.deepEqual([body.startDay, body.endDay, body.total], [3, 9, 3])

@@ -17,7 +17,6 @@ import type { StateReader } from '#storage/state.ts'
 import type { ValidatorsContext } from '../../context.ts'
 import { percentiles } from '../../duties/daily-summaries.ts'
 import { networkId } from '../../duties/layout.ts'
-import { queryDuties } from '../../duties/store.ts'
 import type { SummarySums } from '../../duties/sum-summaries.ts'
 import { entitiesVersion } from '../../entities/memberships.ts'
 import { aggregateFigures, type Figure, figures, methodHeaders } from '../../method/method.ts'
@@ -77,7 +76,7 @@ async function readEntityRatings(
   const last = newest?.day ?? undefined
   const days = last === undefined ? undefined : { from: Math.max(0, last + 1 - periodDays[period]), until: last + 1 }
   const query = { network, days: days ?? { from: 0, until: 0 } }
-  const summed = await queryDuties(duties, 'sumSummaries', { ...query, kind, names })
+  const summed = await duties.query('sumSummaries', { ...query, kind, names })
   const [networkFigures] = toFigures(summed.network) as [EntityFigures]
   const { sums, counts } = summed.entities.percentile
   return {

@@ -14,7 +14,6 @@ import type { Range } from '#core/ranges.ts'
 import { createHandler, type HandlerResult } from '#http/handler.ts'
 import type { ValidatorsContext } from '../../context.ts'
 import { type DaySummary, listSummarizedDays } from '../../duties/daily-summaries.ts'
-import { queryDuties } from '../../duties/store.ts'
 import {
   aggregateFigures,
   type Figure,
@@ -61,7 +60,7 @@ export const operatorEffectiveness = createHandler(
     const shown = keys.slice(0, size)
     const days = spanOf(shown.map((key) => windows.daysOf(key)))
     const [summaries, networkCounts] = await Promise.all([
-      queryDuties(duties, 'readSummaries', { ...entity, days }),
+      duties.query('readSummaries', { ...entity, days }),
       listSummarizedDays(duties, { network, kind: 'network', names: [''], days }),
     ])
     const countOn = new Map(networkCounts.map(({ day, validators }) => [day, validators]))

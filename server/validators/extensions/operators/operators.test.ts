@@ -6,7 +6,6 @@ import type { Input } from '#api/contract/kit.ts'
 import { openContext, type TestContext, testRequestInfo } from '#test/context.ts'
 import { callHandler, inputOfLink, invalidInputs, perfect, register, writeEpochs } from '#test/validators-world.ts'
 import { plainTime } from '../../duties/layout.ts'
-import { summarizeDuties } from '../../duties/store.ts'
 import { aggregateEffectiveness } from '../../endpoints/aggregate-effectiveness.ts'
 import { importEntities } from '../../entities/import-entities.ts'
 import { readSummaryEntities } from '../../ingest/write/read-summary-entities.ts'
@@ -45,10 +44,10 @@ async function summarize(context: TestContext): Promise<void> {
   await writeEpochs(context, network, { from: 0, until: 121 }, rows)
   const time = plainTime(context.settings.validators.networks[network])
   const summaryEntities = await readSummaryEntities(context.ingest, network)
-  await summarizeDuties(
-    context.duties,
+  await context.duties.update(
+    'summarizeDays',
     { network, time, until: 121, entities: summaryEntities, daysMax: 100 },
-    new AbortController().signal,
+    { signal: new AbortController().signal },
   )
 }
 

@@ -15,7 +15,6 @@ import type { ValidatorsContext } from '../../context.ts'
 import { pastLimits } from '../../duties/commit-past.ts'
 import { coveredEpochs } from '../../duties/coverage.ts'
 import { plainTime, segmentAt } from '../../duties/layout.ts'
-import { updateDuties } from '../../duties/store.ts'
 import { everyone, keptThrough, missingPast } from '../../duties/watch-ranges.ts'
 import { type ProcessedSegment, releaseBuffers, segmentBuffers, segmentColumns } from '../epochs/processed-segment.ts'
 import { isStatesNotFound } from '../read/epoch-source.ts'
@@ -101,7 +100,7 @@ export async function fillPast(source: IngestSource, after: number, signal: Abor
   const picked = { ...pickValidators(segment, isAdded), watched: undefined }
   releaseBuffers(segmentColumns(segment))
   const commit = { network, time: plainTime(time), segment: toCommitSegment(range, picked), validators: added }
-  await updateDuties(duties, 'commitPast', commit, { transfer: segmentBuffers(picked) })
+  await duties.update('commitPast', commit, { transfer: segmentBuffers(picked) })
   const left = countIn(all) - (range.until - range.from)
   if (left === 0) await mergeAllDays(source, signal)
   return { is: 'read', epochs: range, validators: added.length, left }

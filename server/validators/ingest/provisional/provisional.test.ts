@@ -21,7 +21,6 @@ import { callHandler, register } from '#test/validators-world.ts'
 import { waitUntil } from '#test/wait-until.ts'
 import { coveredEpochs } from '../../duties/coverage.ts'
 import { plainTime } from '../../duties/layout.ts'
-import { queryDuties } from '../../duties/store.ts'
 import { effectiveness } from '../../endpoints/effectiveness.ts'
 import { metadata } from '../../endpoints/metadata.ts'
 import { duties } from '../../extensions/explain/duties.ts'
@@ -97,7 +96,7 @@ async function figuresOf({ context, shown }: World, validator: number, until: nu
   const days = { from: 0, until: chainDays(time).dayOf((until - 1) as Epoch) + 1 }
   const windowOfDay = Array.from({ length: days.until }, (_, day) => day)
   const query = { network: 'hoodi', time, validators: [validator], isUtc: false, days, grain: 'days' } as const
-  return queryDuties(context.duties, 'sumRecords', {
+  return context.duties.query('sumRecords', {
     query: { ...query, windowOfDay, byValidator: false },
     wanted: { measures, scores: [] },
     provisional: provisionalRows(shown(), validator),

@@ -12,7 +12,6 @@ import type { Duties } from '#storage/duties.ts'
 import type { ValidatorsContext } from '#validators/context.ts'
 import { plainTime } from '#validators/duties/layout.ts'
 import { describeWindowsMismatch, storedChain, storedWindows } from '#validators/duties/networks.ts'
-import { updateDuties } from '#validators/duties/store.ts'
 
 import { executionChainOf } from '../../network-rpc.ts'
 
@@ -89,7 +88,7 @@ export async function adoptChain(
   chain: ChainIdentity,
 ): Promise<void> {
   if (await storedChain(duties, network)) return
-  await updateDuties(duties, 'writeChain', { network, chain })
+  await duties.update('writeChain', { network, chain })
   Object.assign(time, chainTimeFrom(network, time.pins ?? plainTime(time), chain))
 }
 
@@ -103,7 +102,7 @@ async function readChainIdentity(
     const options = { network, urls: settings.beacon.urls, timeoutMs, clock }
     const beacon = openBeacon({ ...options, identity: expectedChain(network, settings) })
     const { identity } = await beacon.chain(timeoutSignal(clock, timeoutMs))
-    await updateDuties(duties, 'writeChain', { network, chain: identity })
+    await duties.update('writeChain', { network, chain: identity })
     return identity
   } catch (error) {
     const fields = { network, reason: (error as Error).message }

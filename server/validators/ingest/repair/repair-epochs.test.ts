@@ -26,7 +26,7 @@ import { listMissedDuties, missedFields } from '../../duties/missed.ts'
 import { packCells } from '../../duties/pack-chunk.ts'
 import { emptySet, packSet } from '../../duties/presence.ts'
 import { type PackedRow, rowsBetween } from '../../duties/rows.ts'
-import { dutiesOnThisThread, queryDuties } from '../../duties/store.ts'
+import { dutiesOnThisThread } from '../../duties/store.ts'
 import { measures } from '../../method/measures.ts'
 import { Follower } from '../follow.ts'
 import { withChainTimes } from '../read/chain-identity.ts'
@@ -286,11 +286,11 @@ onStore('days and short spans', { until: 24 }, (at) => {
     for (const level of [levels.shortSpans, levels.hours, presenceLevel]) {
       const { from, until } = await damage(at(), level)
       const command = `tetrad repair --network hoodi --from-epoch ${from} --until-epoch ${Math.min(24, until)}`
-      await assert.rejects(queryDuties(duties, 'countRows', undefined), (error: Error) => {
+      await assert.rejects(duties.query('countRows', undefined), (error: Error) => {
         return error.message.includes(`${level.table} has a damaged row`) && error.message.includes(command)
       })
       assert.equal((await follower.repair({ from, until: Math.min(24, until) }, signal)).failed, undefined)
-      await queryDuties(duties, 'countRows', undefined)
+      await duties.query('countRows', undefined)
     }
     assert((await rowsOf(dutiesState, levels.shortSpans)).length > 0)
     assert.deepEqual(await stored(at()), clean)

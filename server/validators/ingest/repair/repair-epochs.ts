@@ -17,7 +17,6 @@ import { pastLimits } from '../../duties/commit-past.ts'
 import { coveredEpochs } from '../../duties/coverage.ts'
 import { type DayPart, partsIn, plainTime, segmentAt } from '../../duties/layout.ts'
 import { RepairRefused, spanIsDamaged } from '../../duties/replace-days.ts'
-import { queryDuties, updateDuties } from '../../duties/store.ts'
 import { keptThrough, type Watched } from '../../duties/watch-ranges.ts'
 import { type ProcessedSegment, releaseBuffers, segmentBuffers, segmentColumns } from '../epochs/processed-segment.ts'
 import { fillEpochs } from '../gaps/fill-epochs.ts'
@@ -133,7 +132,7 @@ async function refuseDamagedSpans(
   const [first, last] = [parts[0], parts.at(-1)]
   assert(first && last)
   const epochs = { from: first.epochs.from, until: last.epochs.until }
-  const damaged = await queryDuties(duties, 'damagedSpans', { network, time: plainTime(time), epochs }, signal)
+  const damaged = await duties.query('damagedSpans', { network, time: plainTime(time), epochs }, signal)
   const outside = damaged.find(({ from, until }) => from < epochs.from || until > epochs.until)
   if (outside) throw spanIsDamaged(network, outside)
 }
@@ -155,14 +154,14 @@ async function repairPart(
       const read = await processor.processSegment({ ...range, isPast: true }, signal)
       const kept = selectKept(read, await keptThrough(duties, network, range), network)
       const input = { id, time: plainTime(time), segment: toCommitSegment(range, kept) }
-      await updateDuties(duties, 'stageSegment', input, { transfer: segmentBuffers(kept) })
+      await duties.update('stageSegment', input, { transfer: segmentBuffers(kept) })
       releaseBuffers(segmentColumns(kept))
       releaseBuffers(segmentColumns(read))
       onSegment(range.until - range.from)
     }
     signal.throwIfAborted()
     const [first, last] = [parts[0], parts.at(-1)] as [DayPart, DayPart]
-    return await updateDuties(duties, 'replacePart', {
+    return await duties.update('replacePart', {
       id,
       network,
       time: plainTime(time),
@@ -170,7 +169,7 @@ async function repairPart(
       parts: { from: first.number, until: last.number + 1 },
     })
   } finally {
-    await updateDuties(duties, 'dropStage', { id })
+    await duties.update('dropStage', { id })
   }
 }
 

@@ -11,6 +11,7 @@ import { createHeadProcessor, type HeadProcessor, type LocalHeadProcessor } from
 import type { States } from '../read/epoch-source.ts'
 import { openExecution } from '../read/execution.ts'
 import { NodeStates } from '../read/node-states.ts'
+import type { ProcessorHandlers } from './processor-thread.ts'
 
 /** Plain values, so that they can be sent to a thread. */
 export interface EpochProcessorStart {
@@ -85,10 +86,14 @@ export interface EpochProcessors extends AsyncDisposable {
   headOf(network: Network): HeadProcessor
 }
 
-/** A call of a method with these arguments before the signal. */
+type ProcessorMethod = Exclude<keyof EpochProcessor, 'isOnOtherThread' | 'epochsAhead' | 'setWatch'>
+/** The arguments before the signal. */
+type ArgumentsOf<Method extends ProcessorMethod> =
+  Parameters<EpochProcessor[Method]> extends [...infer Arguments, AbortSignal] ? Arguments : []
+
 export interface ProcessorCall {
   readonly network: Network
-  readonly method: Exclude<keyof EpochProcessor, 'isOnOtherThread' | 'epochsAhead' | 'setWatch'>
+  readonly method: ProcessorMethod
   readonly args: readonly unknown[]
 }
 
@@ -100,11 +105,17 @@ export function openEpochProcessors(starts: readonly EpochProcessorStart[]): Epo
   // If the thread has died, it starts again with the present watch lists.
   const current = [...starts]
   let isUsed = false
-  const thread = openThread(new URL('./processor-thread.ts', import.meta.url), current, { isBackground: true })
+  const thread = openThread<ProcessorHandlers>(new URL('./processor-thread.ts', import.meta.url), current, {
+    isBackground: true,
+  })
   const processorOf = (network: Network): EpochProcessor => {
-    const run = <T>(method: ProcessorCall['method'], signal: AbortSignal | undefined, ...args: unknown[]) => {
+    const run = <Method extends ProcessorMethod>(
+      method: Method,
+      signal: AbortSignal | undefined,
+      ...args: ArgumentsOf<Method>
+    ) => {
       isUsed = true
-      return thread.call<T>('run', { network, method, args } satisfies ProcessorCall, signal)
+      return thread.call('run', { network, method, args }, signal) as ReturnType<EpochProcessor[Method]>
     }
     return {
       isOnOtherThread: true,

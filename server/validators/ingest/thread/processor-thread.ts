@@ -20,13 +20,13 @@ function find(byNetwork: typeof processors, network: Network): LocalProcessors {
   return found
 }
 
-serveThread({
-  run: async ({ network, method, args }: ProcessorCall, signal) => {
+const handlers = {
+  run: async ({ network, method, args }: ProcessorCall, signal: AbortSignal) => {
     const run = find(processors, network).epochs[method] as (...args: readonly unknown[]) => Promise<unknown>
     const value = await run(...args, signal)
     return { value, transfer: method === 'processSegment' ? segmentBuffers(value as ProcessedSegment) : [] }
   },
-  processHead: async ({ network, ...request }: HeadRequest & { readonly network: Network }, signal) => ({
+  processHead: async ({ network, ...request }: HeadRequest & { readonly network: Network }, signal: AbortSignal) => ({
     value: await find(processors, network).head.process(request, signal),
   }),
   close: async () => {
@@ -39,4 +39,8 @@ serveThread({
     head.setWatch(names)
     return { value: undefined }
   },
-})
+}
+
+export type ProcessorHandlers = typeof handlers
+
+serveThread(handlers)

@@ -12,7 +12,6 @@ import type { CommitSegment, EpochCommit } from '../../duties/commit.ts'
 import { coveredEpochs } from '../../duties/coverage.ts'
 import { plainTime, segmentAt } from '../../duties/layout.ts'
 import { describeWindowsMismatch, refuseOtherWindows } from '../../duties/networks.ts'
-import { mergeDuties, updateDuties } from '../../duties/store.ts'
 import type { WatchChange } from '../../duties/watch-ranges.ts'
 import type { EpochProcessor } from '../epochs/epoch-processor.ts'
 import { type ProcessedSegment, segmentBuffers } from '../epochs/processed-segment.ts'
@@ -79,7 +78,7 @@ export function commitSegments(
   const segments = batch.map(({ epochs, segment }) => toCommitSegment(epochs, segment))
   const transfer = [...new Set(batch.flatMap(({ segment }) => segmentBuffers(segment)))]
   const commit: EpochCommit = { network, time: plainTime(time), segments, head }
-  return updateDuties(context.duties, 'commitEpochs', commit, { transfer })
+  return context.duties.update('commitEpochs', commit, { transfer })
 }
 
 export const toCommitSegment = (
@@ -100,7 +99,7 @@ export const mergeDays = (
   { context, network, time }: IngestSource,
   until: number,
   signal: AbortSignal,
-): Promise<number> => mergeDuties(context.duties, { network, time: plainTime(time), until }, signal)
+): Promise<number> => context.duties.update('mergeSpans', { network, time: plainTime(time), until }, { signal })
 
 /** Merges all complete days. */
 export async function mergeAllDays(source: IngestSource, signal: AbortSignal): Promise<void> {

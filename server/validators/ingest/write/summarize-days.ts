@@ -1,7 +1,6 @@
 // Summarizes complete days of a network by pool and operator (../../duties/daily-summaries.ts).
 import { daysToSummarize } from '../../duties/daily-summaries.ts'
 import { plainTime } from '../../duties/layout.ts'
-import { summarizeDuties } from '../../duties/store.ts'
 import { readEntityChanges } from '../../entities/memberships.ts'
 import type { IngestSource } from './ingest-source.ts'
 import { readSummaryEntities } from './read-summary-entities.ts'
@@ -25,5 +24,5 @@ export async function summarizeDays(
   const changes = await readEntityChanges(ingest, network)
   if ((await daysToSummarize(duties, { ...input, changes })).length === 0) return
   const entities = await readSummaryEntities(ingest, network)
-  await summarizeDuties(duties, { ...input, entities, daysMax }, signal)
+  await duties.update('summarizeDays', { ...input, entities, daysMax }, { signal })
 }
