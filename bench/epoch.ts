@@ -86,6 +86,7 @@ await using chain = await makeChain({
   ...{ preset: 'mainnet', validators, engine, payloadBytes, halfExited: exited === 'half-exited' },
   // One more epoch for the restart. An epoch is final with the first block two epochs later.
   slots: (lastFinal + 3) * slotsPerEpoch,
+  showsProgress: true,
   ...(isGloas && { gloasEpoch: 1 }),
 })
 console.log(`chain made in ${secondsSince(makeMs).toFixed(0)} s`)

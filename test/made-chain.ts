@@ -1,5 +1,5 @@
 // Chains that the library makes (make-chain.ts), in a process of their own.
-import { execFile } from 'node:child_process'
+import { type ExecFileException, execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -18,7 +18,13 @@ export interface OpenedChain extends AsyncDisposable, MadeChain {
 export async function makeChain(options: MadeChainOptions): Promise<OpenedChain> {
   const folder = await mkdtempDisposable(join(tmpdir(), 'tetrad-made-chain-'))
   const file = join(import.meta.dirname, 'make-chain.ts')
-  await promisify(execFile)(process.execPath, [file, folder.path, JSON.stringify(options)])
+  const making = promisify(execFile)(process.execPath, [file, folder.path, JSON.stringify(options)])
+  // A large chain takes minutes.
+  if (options.showsProgress) making.child.stderr?.pipe(process.stderr)
+  await making.catch((error: ExecFileException) => {
+    const end = error.signal ? `was killed by ${error.signal}, perhaps for lack of memory` : `ended with ${error.code}`
+    throw new Error(`the process that makes a chain ${end}: ${error.message}`)
+  })
   const made = JSON.parse(readFileSync(join(folder.path, 'chain.json'), 'utf8')) as MadeChain
   return {
     ...made,

@@ -31,6 +31,8 @@ export interface MadeChainOptions {
   readonly halfExited?: boolean
   /** Of the transactions of each block. Default: few. */
   readonly payloadBytes?: number
+  /** Writes to stderr how many slots there are. */
+  readonly showsProgress?: boolean
   /** The first epoch with the rules of Gloas, from 1 on. Default: none. Only in TypeScript. */
   readonly gloasEpoch?: number
 }
@@ -92,6 +94,8 @@ async function makeChain(folder: string, options: MadeChainOptions): Promise<voi
   const bodyRoots: Record<string, string> = {}
   for (let slot = 1; slot <= options.slots; slot++) {
     const before = state.advance(slot)
+    // Native states take memory that the garbage collector does not know of.
+    state.release()
     const at = slot % slotsPerEpoch
     committeesAt[slot] = before.committees[at] ?? []
     if (options.empty?.includes(slot)) {
@@ -156,6 +160,7 @@ async function makeChain(folder: string, options: MadeChainOptions): Promise<voi
       syncCommitteeSignature: keys.sign(seats, syncRoot),
     }
     state = before.process({ message: block, signature: new Uint8Array(96) }, false)
+    before.release()
     block.stateRoot = state.root()
     const sign = (message: typeof block) => {
       const domain = config.getDomain(slot, params.DOMAIN_BEACON_PROPOSER, slot)
@@ -183,6 +188,7 @@ async function makeChain(folder: string, options: MadeChainOptions): Promise<voi
         writeFileSync(join(folder, `${reason}.block`), sign(wrong))
     }
     slots.push(slot)
+    if (options.showsProgress && at === 0) process.stderr.write(`slot ${slot} of ${options.slots}\n`)
     bodyRoots[slot] = `0x${Buffer.from(types.BeaconBlockBody.hashTreeRoot(body)).toString('hex')}`
     roots[slot] = root
     const reveal = createHash('sha256').update(body.randaoReveal).digest()

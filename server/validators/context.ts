@@ -8,6 +8,7 @@ import type { MissingPast } from './ingest/past/fill-past.ts'
 import type { HeadPayload } from './ingest/provisional/head-payload.ts'
 import type { HeadView } from './ingest/provisional/head-processor.ts'
 import type { IngestRun, IngestStatus } from './ingest/status/ingest-status.ts'
+import type { AlertSources } from './ingest/write/alert-sources.ts'
 import type { ReadWatchFile } from './registry/watch-names.ts'
 import type { NetworkCoverage } from './requests/coverage.ts'
 
@@ -20,6 +21,8 @@ export const createValidatorsCaches = () => ({
   provisional: new Map<Network, HeadView>(),
   /** By network: what the events of a node report about the payload of the newest block. */
   headPayloads: new Map<Network, HeadPayload>(),
+  /** By network that this thread ingests, if it has a watch list. */
+  examined: new Map<Network, AlertSources>(),
   /** By network. */
   coverage: cacheUntilVersionChanges<NetworkCoverage>(),
   /** By network and configured windows. */

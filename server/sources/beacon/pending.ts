@@ -2,7 +2,6 @@
 // not caused by duties. Both queues are concatenated SSZ records.
 import { type ConsensusRules, type Fork, isForkFrom } from './consensus.ts'
 import { View } from './ssz.ts'
-import { bytesType, containerType, listType, uintType } from './ssz-type.ts'
 import { electraOffsets, gloasOffsets } from './state-layout.ts'
 
 export interface PendingQueues {
@@ -33,22 +32,6 @@ export interface PendingConsolidation {
 
 export const depositSize = 192
 export const consolidationSize = 16
-const uint64 = uintType(8)
-
-const depositList = listType(
-  containerType({
-    pubkey: bytesType(48),
-    withdrawal_credentials: bytesType(32),
-    amount: uint64,
-    signature: bytesType(96),
-    slot: uint64,
-  }),
-  2 ** 27,
-)
-
-/** Reads `/eth/v1/beacon/states/{state}/pending_deposits`. */
-export const pendingDepositsFromJson = (data: unknown): Uint8Array => depositList.fromJson(data, 'pending_deposits')
-
 /** Copies the queues from a state of Electra or later. */
 export function pendingFromState(state: View, rules: ConsensusRules, fork: Fork): PendingQueues {
   const at = electraOffsets(rules, fork).pendingDeposits

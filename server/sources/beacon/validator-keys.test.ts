@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
-  canCredentialsChange,
   hasSameCredentials,
   pubkeyOf,
   readValidatorKeys,
@@ -78,22 +77,6 @@ test('one changed byte of an address is not shared with later states', () => {
     [9, 8],
   )
   assert.deepEqual([hasSameCredentials(wrong, right, 0), hasSameCredentials(wrong, right, 1)], [true, false])
-})
-
-test('the chain changes credentials only from a BLS key to an address and from an address to a compounding one', () => {
-  const canChange = (before: readonly [number, number], after: readonly [number, number]) => {
-    const [from, to] = [before, after].map((credentials) => readValidatorKeys(records([1, ...credentials]), stride, 1))
-    return canCredentialsChange(from as ValidatorKeys, to as ValidatorKeys, 0)
-  }
-  assert.ok(canChange([1, 7], [1, 7]))
-  assert.ok(canChange([0, 3], [1, 7]))
-  assert.ok(canChange([0, 3], [2, 7]))
-  assert.ok(canChange([1, 7], [2, 7]))
-  assert.ok(!canChange([1, 7], [1, 8]))
-  assert.ok(!canChange([1, 7], [2, 8]))
-  assert.ok(!canChange([2, 7], [1, 7]))
-  assert.ok(!canChange([1, 7], [0, 7]))
-  assert.ok(!canChange([0, 3], [0, 4]))
 })
 
 test('keys of another chain do not share memory', () => {

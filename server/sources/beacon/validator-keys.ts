@@ -102,21 +102,6 @@ export function hasSameCredentials(a: ValidatorKeys, b: ValidatorKeys, index: nu
   return true
 }
 
-/**
- * Whether the chain can change the credentials from `before` to `after`: a BLS key becomes an address, an address
- * becomes compounding, and nothing else ever changes.
- */
-export function canCredentialsChange(before: ValidatorKeys, after: ValidatorKeys, index: number): boolean {
-  if (hasSameCredentials(before, after, index)) return true
-  const at = index * credentialsSize
-  const [from, to] = [before, after].map(({ credentials }) => credentials.subarray(at, at + credentialsSize)) as [
-    Uint8Array,
-    Uint8Array,
-  ]
-  if (from[0] === 0) return (to[0] === 1 || to[0] === 2) && to.subarray(1, addressAt).every((byte) => byte === 0)
-  return from[0] === 1 && to[0] === 2 && from.subarray(1).every((byte, at) => byte === to[at + 1])
-}
-
 /** Copies the keys and credentials of some validators, in this order. */
 export function selectValidatorKeys(
   { pubkeys, credentials }: ValidatorKeys,

@@ -32,6 +32,7 @@ import { type Repaired, repairEpochs } from './repair/repair-epochs.ts'
 import { type IngestProgress, type IngestStep, summarizeStep } from './status/ingest-progress.ts'
 import { logUnknownWatched } from './watch/unknown-watched.ts'
 import { createWatchListUpdater } from './watch/watch-list-updater.ts'
+import { addAlertSources } from './write/alert-sources.ts'
 import { type BatchMember, inBatches } from './write/batches.ts'
 import {
   commitSegments,
@@ -214,7 +215,10 @@ export class Follower {
     }
     const { hoursKeptDays, missedKeptDays } = networkSettings(settings, network)
     const watchChanges = await commitSegments(this.#source, batch, { hoursKeptDays, missedKeptDays })
-    for (const { segment } of batch) for (const change of segment.unexplained) this.#logUnexplained(change)
+    for (const { epochs, segment } of batch) {
+      addAlertSources(this.#source.context, { network, ...this.#source.time }, epochs, segment.alerts)
+      for (const change of segment.unexplained) this.#logUnexplained(change)
+    }
     for (const change of watchChanges) this.#logWatchChange(change)
     // Logged once for each list: unknown validators may be added to the network later.
     const { names } = await readWatchNames(this.#source.context, network)

@@ -1,16 +1,24 @@
 import assert from 'node:assert/strict'
+import { mkdtempDisposable, readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { systemClock } from '#runtime/clock.ts'
 import { type Log, silentLog } from '#runtime/log.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
+import { View } from '#sources/beacon/ssz.ts'
 import { simulateAlertsNetwork } from '#test/alerts-network.ts'
 import { openReplay, type ReplayOptions } from '#test/beacon-replay.ts'
 import { openNodeOfRun } from '#test/client-of-run.ts'
+import { computedNetwork, openComputedServer } from '#test/computed-server.ts'
 import { settingsWith } from '#test/context.ts'
 import { type GloasSlot, gloasRecording, gloasTruth, skipWithoutGloas } from '#test/gloas-recording.ts'
+import { makeChain } from '#test/made-chain.ts'
+import { openMadeChainNode } from '#test/made-chain-node.ts'
 import { serveScript } from '#test/scripted-server.ts'
+import { createValidatorsCaches } from '../../context.ts'
 import { acceptedAddresses, createBlockCheck, isWrongRecipient } from './check-blocks.ts'
 import { openRelays } from './relays.ts'
 import type { WatchedValidator } from './watched-validators.ts'
@@ -78,13 +86,14 @@ test('exactly the blocks of watched validators with other fee recipients or from
   })
   await using failing = await serveScript({ status: 503 })
   const warnings: string[] = []
+  const caches = createValidatorsCaches()
   const log: Log = { ...silentLog, warn: (_, message) => void warnings.push(message), child: () => log }
   const check = (urls: readonly string[], addresses?: readonly string[]) => {
     const relays = urls.map((url) => ({ network: 'hoodi', url }))
     const expectedFeeRecipients = addresses ? [{ network: 'hoodi', addresses }] : []
     const settings = settingsWith({ validators: { relays, expectedFeeRecipients } })
     const beacon = openBeacon({ network: 'hoodi', urls: [node.url], timeoutMs: 10_000, clock: systemClock })
-    return createBlockCheck({ settings, log, clock: systemClock }, 'hoodi', beacon)
+    return createBlockCheck({ settings, log, clock: systemClock, validators: caches }, 'hoodi', beacon)
   }
   const problemsOf = async (...input: Parameters<typeof check>) =>
     (await check(...input)?.(epochs, watched))?.map(({ duty, epoch, slot, validator, feeRecipient }) => {
@@ -114,6 +123,38 @@ test('exactly the blocks of watched validators with other fee recipients or from
     await problemsOf([], [expected, accepted.toUpperCase().replace('0X', '0x')]),
     wrongIn(empty.filter((block) => !right(block))),
   )
+})
+
+test('blocks and deposits of the epochs that were just stored come from their states, without requests', async () => {
+  await using chain = await makeChain({ preset: 'minimal', validators: 64, slots: 9 * 8 })
+  await using node = await openMadeChainNode(chain)
+  node.states.set('genesis', await readFile(chain.stateFile))
+  node.finalized = 6
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'tetrad-states-'))
+  await using server = await openComputedServer([node.url])
+  const indices = Array.from({ length: 20 }, (_, index) => index)
+  const watch = [...indices.map(String), `0x${'ab'.repeat(48)}`]
+  await using opened = await server.open({ folder: folder.path, watch })
+  await opened.follower.catchUp(new AbortController().signal)
+  await using relay = await serveScript(() => ({ body: '[]' }))
+  const relays = [{ network: computedNetwork, url: relay.url }]
+  const settings = settingsWith({ validators: { relays } })
+  const context = { ...opened.context, settings, clock: systemClock }
+  const check = createBlockCheck(context, computedNetwork, opened.beacon)
+  const epochs = { from: 1, until: 5 }
+  node.requests.length = 0
+  const problems = await check?.(epochs, new Map(indices.map((index) => [index, validator(index)])))
+  const proposerOf = (slot: number) => new View(chain.block(slot)).u64(108)
+  const expectedSlots = chain.slots.filter((slot) => slot >= 8 && slot < 40 && proposerOf(slot) < 20)
+  assert(expectedSlots.length > 3)
+  assert.deepEqual(
+    problems?.map(({ slot, epoch, duty }) => [slot, epoch, duty]),
+    expectedSlots.map((slot) => [slot, slot >> 3, 'unknown_relay']),
+  )
+  assert.deepEqual(node.requests, [])
+  const sources = opened.context.validators.examined.get(computedNetwork)
+  assert.deepEqual(sources?.epochs, { from: 0, until: 5 })
+  assert.deepEqual(sources.deposits, new Uint8Array())
 })
 
 test('a relay that hangs does not delay the answer of another one', async () => {
@@ -178,7 +219,7 @@ describe('since Gloas', { skip: skipWithoutGloas }, () => {
     const settings = settingsWith({
       validators: { expectedFeeRecipients: [{ network: 'hoodi', addresses }], networks: { hoodi: { execution } } },
     })
-    const context = { settings, log: silentLog, clock: systemClock }
+    const context = { settings, log: silentLog, clock: systemClock, validators: createValidatorsCaches() }
     const found = (await createBlockCheck(context, 'hoodi', beacon)?.(epochs, watched)) ?? []
     for (const { slot, epoch, validator: index, duty } of found) {
       assert.deepEqual([epoch, duty], [slot >> 3, 'wrong_fee_recipient'])

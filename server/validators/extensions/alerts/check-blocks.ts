@@ -5,11 +5,12 @@ import type { Range } from '#core/ranges.ts'
 import type { ExpectedFeeRecipients } from '#runtime/settings/webhooks.ts'
 import type { Block, Payload } from '#sources/beacon/block.ts'
 import { type Beacon, BeaconError } from '#sources/beacon/client.ts'
-import { firstSlotAt } from '#sources/beacon/consensus.ts'
+import { epochAt, firstSlotAt } from '#sources/beacon/consensus.ts'
 import { transferRecipient } from '#sources/beacon/transfer-recipient.ts'
 import { FetchError } from '#sources/http-client.ts'
 import type { ValidatorsContext } from '../../context.ts'
 import { createBeaconQueries } from '../../ingest/read/beacon-queries.ts'
+import type { AlertSources } from '../../ingest/write/alert-sources.ts'
 import { type DeliveredPayload, openRelays, type Relays } from './relays.ts'
 import { createFeeRecipientReader } from './self-built-payloads.ts'
 import type { BlockProblem } from './series.ts'
@@ -30,7 +31,7 @@ const headersAtOnce = 8
 
 /** Undefined: the settings have nothing to compare blocks of this network with. */
 export function createBlockCheck(
-  context: Pick<ValidatorsContext, 'settings' | 'log' | 'clock'>,
+  context: Pick<ValidatorsContext, 'settings' | 'log' | 'clock' | 'validators'>,
   network: Network,
   beacon: Beacon,
 ): CheckBlocks | undefined {
@@ -43,7 +44,9 @@ export function createBlockCheck(
   const readFeeRecipient = createFeeRecipientReader(context, network, beacon)
   return async (epochs, watched, signal) => {
     const problems: FoundBlockProblem[] = []
-    for (const { epoch, block } of await readBlocks(beacon, epochs, watched, signal)) {
+    const { rules: chainRules } = await beacon.chain(signal)
+    for (const block of await readBlocks(beacon, epochs, watched, context.validators.examined.get(network), signal)) {
+      const epoch = epochAt(chainRules, block.slot)
       const { slot, proposer, payload, bid } = block
       const accepted = acceptedAddresses(rules, watched.get(proposer))
       // Since Gloas, the bid of a builder names the address that it pays. There is no relay.
@@ -62,30 +65,32 @@ export function createBlockCheck(
   }
 }
 
-interface ProposedBlock {
-  readonly epoch: number
-  readonly block: Block
-}
-
-/** The blocks of watched validators. */
+/** The blocks of watched validators. The node is asked for those of epochs that were stored before the server started. */
 async function readBlocks(
   beacon: Beacon,
   epochs: Range,
   watched: Watched,
+  known: AlertSources | undefined,
   signal: AbortSignal | undefined,
-): Promise<ProposedBlock[]> {
+): Promise<Block[]> {
   const { rules } = await beacon.chain(signal)
   const queries = createBeaconQueries(beacon, rules, signal)
-  const found: ProposedBlock[] = []
+  const found: Block[] = []
+  const isKnown = (epoch: number) => known !== undefined && known.epochs.from <= epoch && epoch < known.epochs.until
   for (let epoch = epochs.from; epoch < epochs.until; epoch++) {
     const [first, until] = [firstSlotAt(rules, epoch), firstSlotAt(rules, epoch + 1)]
+    if (isKnown(epoch)) {
+      const isIn = ({ slot, proposer }: Block) => slot >= Math.max(1, first) && slot < until && watched.has(proposer)
+      found.push(...(known?.proposed.filter(isIn) ?? []))
+      continue
+    }
     for (let from = Math.max(1, first); from < until; from += headersAtOnce) {
       const slots = Array.from({ length: Math.min(headersAtOnce, until - from) }, (_, at) => from + at)
       for (const header of await Promise.all(slots.map((slot) => queries.header(slot)))) {
         if (!header || !watched.has(header.proposer)) continue
         const block = await queries.block(header.slot)
         if (!block) throw new BeaconError(`the node has the header of slot ${header.slot}, but not the block`)
-        found.push({ epoch, block })
+        found.push(block)
       }
     }
   }

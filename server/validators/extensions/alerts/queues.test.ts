@@ -1,13 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { systemClock } from '#runtime/clock.ts'
-import { openBeacon } from '#sources/beacon/client.ts'
-import { epochEndMs, simulateAlertsNetwork } from '#test/alerts-network.ts'
-import { openAlteringProxy } from '#test/altering-proxy.ts'
-import { openNodeOfRun } from '#test/client-of-run.ts'
-import { settingsWith } from '#test/context.ts'
-import { ManualClock } from '#test/manual-clock.ts'
-import { createDepositQueue, lastAppliedEpoch, registryQueues } from './queues.ts'
+import { depositQueueEpoch, lastAppliedEpoch, registryQueues } from './queues.ts'
 import type { WatchedValidator } from './watched-validators.ts'
 
 const validator = (index: number, changes: Partial<WatchedValidator>) => {
@@ -63,45 +56,23 @@ test('deposits: the churn and the number per epoch determine the earliest epoch'
   assert.equal(epochOf(deposits(50, ether), 'other'), undefined)
 })
 
-test('deposits of the watch list are found by key and by address, with one request per chain hour', async () => {
-  const network = simulateAlertsNetwork()
-  await using node = await openNodeOfRun(network)
-  const [key, otherKey, address] = [`0x${'ab'.repeat(48)}`, `0x${'01'.repeat(48)}`, `0x${'cd'.repeat(20)}`]
-  const deposit = (pubkey: string, credentials: string) => ({
-    ...{ pubkey, withdrawal_credentials: credentials, amount: '32000000000' },
-    ...{ signature: `0x${'00'.repeat(96)}`, slot: '8' },
-  })
-  const ofBls = `0x${'00'.repeat(32)}`
-  const others = Array.from({ length: 8 }, () => deposit(otherKey, ofBls))
-  const last = deposit(otherKey, `0x02${'00'.repeat(11)}${address.slice(2)}`)
-  const queue = [deposit(key, ofBls), ...others, ...others, last]
-  let requests = 0
-  await using proxy = await openAlteringProxy(node.url, ({ path }) => {
-    if (!path.endsWith('/pending_deposits')) return undefined
-    requests += 1
-    return Buffer.from(JSON.stringify({ execution_optimistic: false, finalized: false, data: queue }))
-  })
-  const hoodi = { genesisUnix: network.genesisUnix, slotsPerEpoch: 8, epochsPerHour: 2, epochsPerDay: 6 }
-  const time = settingsWith({ validators: { networks: { hoodi } } }).validators.networks.hoodi
-  const beacon = openBeacon({ network: 'hoodi', urls: [proxy.url], timeoutMs: 10_000, clock: systemClock })
-  const clock = new ManualClock(epochEndMs(11))
-  const signal = new AbortController().signal
-  const epochFor = (...watch: string[]) => createDepositQueue(beacon, time, clock, watch)(signal)
-  const head = 13
-  // The simulated chain applies three deposits per epoch.
-  assert.equal((await beacon.chain()).rules.pendingDepositsPerEpochMax, 3)
-  assert.equal(await epochFor(`0x${key.slice(2).toUpperCase()}`), head + 1)
-  assert.equal(await epochFor(address), head + 6)
-  assert.equal(await epochFor(`0x${'ee'.repeat(20)}`), undefined)
-  const before = requests
-  assert.equal(await epochFor('7', '8'), undefined)
-  assert.equal(requests, before, 'a list of indices needs no request')
-  const deposits = createDepositQueue(beacon, time, clock, [key])
-  await deposits(signal)
-  clock.advance(96_000)
-  await deposits(signal)
-  assert.equal(requests, before + 1)
-  clock.advance(96_000)
-  await deposits(signal)
-  assert.equal(requests, before + 2)
+test('deposits of the watch list are found by key and by address in the queue of the newest state', () => {
+  const [key, otherKey, address] = ['ab'.repeat(48), '01'.repeat(48), 'cd'.repeat(20)]
+  const deposit = (pubkey: string, credentials: string) => {
+    const record = Buffer.alloc(192)
+    record.write(pubkey + credentials, 'hex')
+    record.writeBigUInt64LE(BigInt(32 * ether), 80)
+    record.writeBigUInt64LE(8n, 184)
+    return record
+  }
+  const ofBls = '00'.repeat(32)
+  const others = Array.from({ length: 16 }, () => deposit(otherKey, ofBls))
+  const deposits = Buffer.concat([deposit(key, ofBls), ...others, deposit(otherKey, `02${'00'.repeat(11)}${address}`)])
+  const sources = { epochs: { from: 3, until: 13 }, proposed: [], deposits }
+  const epochFor = (...watch: string[]) =>
+    depositQueueEpoch({ ...rules, pendingDepositsPerEpochMax: 3 }, sources, watch)
+  assert.equal(epochFor(`0x${key.toUpperCase()}`), 14)
+  assert.equal(epochFor(`0x${address}`), 19)
+  assert.equal(epochFor(`0x${'ee'.repeat(20)}`), undefined)
+  assert.equal(epochFor('7', '8'), undefined)
 })

@@ -1,14 +1,10 @@
 // When watched validators leave the queues of the chain: the epochs of activation and exit from the registry, and an
 // estimate for deposits that are not applied yet (behaviour/validators.md#alerts).
-import { type ChainTime, epochAtTime, hourOf } from '#core/chain-time.ts'
-import type { Clock } from '#runtime/clock.ts'
 import type { EntityLabels, QueueName } from '#runtime/watched-metrics.ts'
-import type { Beacon } from '#sources/beacon/client.ts'
-import { type ConsensusRules, epochAt } from '#sources/beacon/consensus.ts'
+import type { ConsensusRules } from '#sources/beacon/consensus.ts'
 import { type QueuedDeposit, queuedDepositsIn } from '#sources/beacon/pending.ts'
-import type { BeaconQueries } from '../../ingest/read/beacon-queries.ts'
+import type { AlertSources } from '../../ingest/write/alert-sources.ts'
 import { groupByEntity } from './series.ts'
-import { queryOrUndefined } from './upcoming-proposals.ts'
 import type { WatchedValidator } from './watched-validators.ts'
 
 /** The last of the validators leaves the queue in this epoch. */
@@ -33,37 +29,21 @@ export function registryQueues(watched: ReadonlyMap<number, WatchedValidator>, e
   })
 }
 
-export type ReadDepositQueue = (signal: AbortSignal) => Promise<number | undefined>
-
 /**
- * The queue of deposits, requested once per chain hour. Returns the earliest epoch in which the last deposit of the
- * watch list is applied. Undefined: there is none.
+ * The earliest epoch in which the last deposit of the watch list is applied, by the queue after the last stored epoch.
+ * Undefined: there is none.
  */
-export function createDepositQueue(
-  beacon: Beacon,
-  time: ChainTime,
-  clock: Pick<Clock, 'now'>,
+export function depositQueueEpoch(
+  rules: Parameters<typeof lastAppliedEpoch>[0],
+  { epochs, deposits }: AlertSources,
   watch: readonly string[],
-): ReadDepositQueue {
+): number | undefined {
   /** Public keys and addresses of the watch list. */
   const names = new Set(watch.filter((name) => name.startsWith('0x')).map((name) => name.toLowerCase()))
+  if (!deposits || names.size === 0) return undefined
   const isWatched = ({ pubkey, address }: QueuedDeposit) =>
     names.has(pubkey) || (address !== undefined && names.has(address))
-  const request = async (queries: BeaconQueries, rules: ConsensusRules) => {
-    const head = await queries.head()
-    const deposits = head && (await queries.pendingDeposits(head.slot))
-    return deposits && lastAppliedEpoch(rules, epochAt(rules, head.slot), queuedDepositsIn(deposits), isWatched)
-  }
-  let lastHour = -1
-  let appliedEpoch: number | undefined
-  return async (signal) => {
-    if (names.size === 0) return undefined
-    const hour = hourOf(time, epochAtTime(time, clock.now()))
-    // A failure is not repeated before the next hour: the list may be large.
-    if (hour !== lastHour) appliedEpoch = await queryOrUndefined(beacon, request, signal)
-    lastHour = hour
-    return appliedEpoch
-  }
+  return lastAppliedEpoch(rules, epochs.until, queuedDepositsIn(deposits), isWatched)
 }
 
 /** With the highest churn that the chain allows, so that no deposit is applied earlier. */

@@ -139,7 +139,7 @@ test('queues of watched validators are metrics', async () => {
   const labels = { eligibilityEpoch: 0, activationEpoch: 0, pool: 'North', operator: 'Ops' }
   const watched = new Map([[7, { index: 7, ...labels, exitEpoch: 14 }]])
   figures.addExamined({ epochs: { from: 0, until: 10 }, watched, missed: [], blockProblems: [], deliveries: 0 })
-  await figures.updateQueues(async () => 33, new AbortController().signal)
+  await figures.updateQueues(33)
   const text = await metrics.text()
   const exit = { network: 'hoodi', pool: 'North', operator: 'Ops', queue: 'exit' }
   assert.equal(metricValue(text, 'tetrad_watched_queue_epoch', exit), 14)

@@ -19,7 +19,7 @@ import { type ExamineContext, type ExaminedEpochs, examineEpochs } from './exami
 import { examineFork } from './examine-fork.ts'
 import { examineHead } from './examine-head.ts'
 import { type ExaminedProgrammes, examineProgrammes } from './examine-programmes.ts'
-import { createDepositQueue, type QueueEpoch, type ReadDepositQueue, registryQueues } from './queues.ts'
+import { depositQueueEpoch, type QueueEpoch, registryQueues } from './queues.ts'
 import { assignSeries, countBelow, countMissed, countStatuses } from './series.ts'
 import { createUpcomingProposals, type ReadUpcoming } from './upcoming-proposals.ts'
 import { readWatchedValidators, type WatchedValidator } from './watched-validators.ts'
@@ -86,7 +86,6 @@ async function examineNetwork(
   const checkBlocks = createBlockCheck(context, network, beacon)
   const figures = createNetworkFigures(context, metrics, network)
   const readUpcoming = createUpcomingProposals(beacon, time, clock)
-  const readDepositQueue = createDepositQueue(beacon, time, clock, time.watch)
   await poll(
     context,
     {
@@ -108,7 +107,9 @@ async function examineNetwork(
         const head = await examineHead(context, network, figures.watched(), stop)
         if (head && head.deliveries > 0) wakeSenders()
         figures.setHead(head?.missed)
-        await figures.updateQueues(readDepositQueue, stop)
+        const sources = context.validators.examined.get(network)
+        const { rules } = await beacon.chain(stop)
+        await figures.updateQueues(sources && depositQueueEpoch(rules, sources, time.watch))
       },
       report: (outcome) => logOutcome(context, outcome, { network }, pollTexts('alerts')),
     },
@@ -177,11 +178,11 @@ export function createNetworkFigures(context: ExamineContext, metrics: WatchedMe
       return examined
     },
 
-    async updateQueues(readDepositQueue: ReadDepositQueue, signal: AbortSignal): Promise<void> {
+    /** `depositEpoch`: when the last deposit of the watch list is applied. Undefined: there is none. */
+    async updateQueues(depositEpoch: number | undefined): Promise<void> {
       const until = await readUntil()
-      const epoch = await readDepositQueue(signal)
-      const queued: QueueEpoch[] =
-        epoch === undefined ? [] : [{ pool: 'none', operator: 'none', queue: 'deposit', epoch }]
+      const labels = { pool: 'none', operator: 'none', queue: 'deposit' } as const
+      const queued: QueueEpoch[] = depositEpoch === undefined ? [] : [{ ...labels, epoch: depositEpoch }]
       metrics.setQueues(network, [...registryQueues(watched, until - 1), ...queued])
     },
   }

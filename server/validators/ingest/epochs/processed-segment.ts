@@ -1,6 +1,7 @@
 // What the epoch processor returns for a segment: columns that can be stored. They are transferred between threads, not
 // copied, and released when they have been written.
 import type { Range } from '#core/ranges.ts'
+import type { Block } from '#sources/beacon/block.ts'
 import type { MissedDutyColumns } from '#validators/duties/missed.ts'
 import type { NetworkRows } from '#validators/duties/network-rows.ts'
 import type { UnexplainedChange } from '#validators/duties/unexplained.ts'
@@ -13,6 +14,14 @@ export interface SegmentRequest extends Range {
   readonly isPast?: true
 }
 
+/** Of the states and blocks of a segment. */
+export interface SegmentAlerts {
+  /** By watched validators, in ascending order, without votes. */
+  readonly proposed: readonly Block[]
+  /** The queue of deposits after the segment, as in the state. Undefined: the watch list has no keys and addresses. */
+  readonly deposits: Uint8Array | undefined
+}
+
 export interface ProcessedSegment extends Pick<Segment, 'validator' | 'sums'> {
   readonly registry: RegistryChanges
   readonly missed: MissedDutyColumns
@@ -22,6 +31,8 @@ export interface ProcessedSegment extends Pick<Segment, 'validator' | 'sums'> {
   readonly payloadSeats: { readonly now: Uint32Array | undefined; readonly next: Uint32Array | undefined }
   /** Undefined: there is no watch list. */
   readonly watched: WatchedNow | undefined
+  /** What alerts examine. Undefined: there is no watch list, or the segment is of the past. */
+  readonly alerts: SegmentAlerts | undefined
   /** What all validators did, if there is a watch list. */
   readonly network: NetworkRows | undefined
 }

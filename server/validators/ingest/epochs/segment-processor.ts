@@ -1,6 +1,7 @@
 // Processes the epochs of a segment one after the other, from the state that the previous segment left or from epochs
 // that are read again.
 import { strict as assert } from 'node:assert'
+import type { Block } from '#sources/beacon/block.ts'
 import { type ConsensusRules, firstSlotAt } from '#sources/beacon/consensus.ts'
 import type { Chain } from '#sources/beacon/endpoint.ts'
 import { withdrawalAddressOf } from '#sources/beacon/validator-keys.ts'
@@ -40,17 +41,20 @@ export class SegmentProcessor {
   readonly #sums = new Sums()
   readonly #missedDuties = new MissedDutyCollector()
   #selectWatched: SelectWatched
+  #watchesDeposits: boolean
   #rules: ConsensusRules | undefined
   #starts: readonly SegmentStart[] = []
 
   constructor({ watch, execution, summarizesNetwork }: SegmentProcessorOptions) {
     this.#selectWatched = createWatchList(watch)
+    this.#watchesDeposits = namesDeposits(watch)
     this.#execution = execution
     this.#summarizesNetwork = summarizesNetwork
   }
 
   setWatch(names: readonly string[]): void {
     this.#selectWatched = createWatchList(names)
+    this.#watchesDeposits = namesDeposits(names)
     // The registry lacks validators that were not on the list.
     this.#starts = this.#starts.map((start) => ({ ...start, knownRegistry: undefined }))
   }
@@ -61,7 +65,7 @@ export class SegmentProcessor {
   }
 
   async process(
-    { from, until }: SegmentRequest,
+    { from, until, isPast }: SegmentRequest,
     epochs: EpochSource,
     { rules }: Chain,
     signal: AbortSignal,
@@ -76,6 +80,7 @@ export class SegmentProcessor {
     let last: EpochData | undefined
     let countBefore = 0
     const unexplained: UnexplainedChange[] = []
+    const blocks: Block[] = []
     this.#sums.clear()
     this.#missedDuties.clear()
     for (let epoch = from; epoch < until; epoch++) {
@@ -93,6 +98,7 @@ export class SegmentProcessor {
       const { votes, effects, proposals } = processed
       this.#missedDuties.collect(rules, data, votes, effects, { proposals, payloadVotes })
       if (processed.unexplained) unexplained.push(processed.unexplained)
+      blocks.push(...data.blocks.filter(({ slot }) => slot < firstSlotAt(rules, epoch + 1)))
       carry = processed.carry
       last = data
     }
@@ -106,10 +112,13 @@ export class SegmentProcessor {
     // Before the columns are reduced to the kept validators.
     const network =
       kept && this.#summarizesNetwork ? packNetworkRows(this.#sums.isPresent, this.#sums.columns) : undefined
+    const proposed = blocks.filter(({ proposer }) => isKept(proposer)).map(withoutVotes)
+    const deposits = this.#watchesDeposits ? atEnd.pending.deposits.slice() : undefined
     return {
       ...this.#sums.take(isKept),
       missed: this.#missedDuties.take(isKept),
       ...{ registry, unexplained, watched, network },
+      alerts: kept && !isPast ? { proposed, deposits } : undefined,
       payloadSeats: {
         now: seatsOf(rules, atEnd.payloads, 'now'),
         next: seatsOf(rules, atEnd.payloads, 'next'),
@@ -123,6 +132,21 @@ export class SegmentProcessor {
     if (from === 0) return { at: from, carry: undefined, knownRegistry: undefined }
     const { carry } = processEpoch(rules, await epochs.read(from - 1), undefined, this.#sums)
     return { at: from, carry, knownRegistry: undefined }
+  }
+}
+
+/** Keys and addresses may be those of deposits without a validator. */
+const namesDeposits = (names: readonly string[]): boolean => names.some((name) => name.startsWith('0x'))
+
+/** A copy, because the bytes of a block are large, and they would be sent to another thread as a whole. */
+function withoutVotes(block: Block): Block {
+  const { payload } = block
+  const lastTransactions = payload?.lastTransactions.map((bytes) => bytes.slice()) ?? []
+  const prevRandao = payload?.prevRandao.slice() ?? new Uint8Array()
+  return {
+    ...block,
+    ...{ attestations: [], syncBits: new Uint8Array() },
+    payload: payload && { ...payload, lastTransactions, prevRandao },
   }
 }
 

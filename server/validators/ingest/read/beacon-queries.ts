@@ -9,7 +9,6 @@ import { type ConsensusRules, epochAt, firstSlotAt } from '#sources/beacon/conse
 import { type BeaconRequest, dataOf } from '#sources/beacon/endpoint.ts'
 import { envelopeFromJson, envelopeFromSsz } from '#sources/beacon/envelope.ts'
 import { figureOf, hexOf, InvalidResponseError, readFields, readList } from '#sources/beacon/json.ts'
-import { pendingDepositsFromJson } from '#sources/beacon/pending.ts'
 import { readBlock } from '#sources/beacon/read-block.ts'
 import { View } from '#sources/beacon/ssz.ts'
 import type { ValidatorKeys } from '#sources/beacon/validator-keys.ts'
@@ -80,10 +79,6 @@ export function createBeaconQueries(beacon: Beacon, rules: ConsensusRules, signa
     })
 
   return {
-    /** Concatenated SSZ records. The state must be of Electra or later. */
-    pendingDeposits: (slot: number) =>
-      queryData(`/eth/v1/beacon/states/${slot}/pending_deposits`, pendingDepositsFromJson, { bytesMax: stateBytesMax }),
-
     finalizedEpoch: (state: string | number) =>
       queryData(`/eth/v1/beacon/states/${state}/finality_checkpoints`, (data) =>
         figureOf(readFields(readFields(data, 'data').finalized, 'finalized').epoch, 'epoch'),
