@@ -6,6 +6,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { privateKeyToAccount } from 'viem/accounts'
 import { createClient } from '#api/client/client.ts'
 import { groups } from '#api/contract/routes.ts'
 import { systemClock } from '#runtime/clock.ts'
@@ -16,6 +17,7 @@ import type { Manifest } from '#storage/backup.ts'
 import { createKey } from '#storage/keys.ts'
 import { settingsWith } from './context.ts'
 import { openDemoNodes } from './demo-nodes.ts'
+import { createDemoQuote } from './endpoint-calls.ts'
 import { inject } from './inject.ts'
 import { runCommand } from './run-command.ts'
 import { copyDemo } from './template.ts'
@@ -50,6 +52,7 @@ async function responsesOf(
     market: await client.markets.bySlug({ slug, asOf }),
     quote: await client.fx.quote({ id: quoteId }),
     receiptKey: await client.fx.receiptKey(),
+    trades: await client.fx.trades(),
   }
 }
 
@@ -88,6 +91,13 @@ test('a restored backup of a running server returns the same responses', async (
     ...{ tenor: 'instant' as const, type: 'reference' as const },
   }
   const { id } = await client.fx.createQuote(input)
+  const signer = privateKeyToAccount(`0x${'42'.repeat(32)}`)
+  const quote = await createDemoQuote(client)
+  const acceptance = {
+    ...{ quoteId: quote.id, address: signer.address },
+    signature: await client.fx.signQuote(quote, signer),
+  }
+  const trade = await client.fx.createTrade(acceptance)
 
   assert(samples)
   const before = await responsesOf(server.url, key, samples, id, asOf)
@@ -104,6 +114,7 @@ test('a restored backup of a running server returns the same responses', async (
   assert.equal(backup.code, 0, backup.stderr)
   const { rows } = JSON.parse(backup.stdout) as Manifest
   assert.ok((rows.state.fx_quotes ?? 0) >= 1 && (rows.duties.duty_hours ?? 0) > 100)
+  assert.equal(rows.state.fx_trades, 1)
 
   const restored = await runCommand(['restore', 'copy', '--data', 'there', '--json'], { cwd: dir })
   assert.equal(restored.code, 0, restored.stderr)
@@ -114,6 +125,11 @@ test('a restored backup of a running server returns the same responses', async (
   await untilReady(restoredServer)
   const after = (await responsesOf(restoredServer.url, key, samples, id, asOf)) as Record<string, unknown>
   for (const [name, response] of Object.entries(before as object)) assert.deepEqual(after[name], response, name)
+
+  // With the signature: the same request gets the same trade, another one a conflict.
+  const restoredClient = createClient({ baseUrl: restoredServer.url, key })
+  assert.deepEqual(await restoredClient.fx.createTrade(acceptance), trade)
+  await assert.rejects(restoredClient.fx.createTrade({ ...acceptance, signature: `${acceptance.signature}00` }))
 
   // The restored server accepts the link: the backup contains the signing secret.
   const restoredLink = new URL(String(link))

@@ -3,8 +3,10 @@
 // call in endpoint-calls.ts does not compile. Other paths: extra-work-ends.test.ts.
 import { strict as assert } from 'node:assert'
 import { after, before, describe, test } from 'node:test'
+import { privateKeyToAccount } from 'viem/accounts'
 import { type Client, createClient } from '#api/client/client.ts'
 import { allEndpoints } from '#api/contract/extensions.ts'
+import { toRequest } from '#api/contract/request.ts'
 import type { AnyId } from '#api/contract/routes.ts'
 import { type ChainNode, openNode } from '#explorer/nodes.ts'
 import type { Authorizer } from '#http/authorize.ts'
@@ -13,7 +15,7 @@ import { systemClock } from '#runtime/clock.ts'
 import { settingsWith } from './context.ts'
 import { checkWorkEnds, openCounted, type SentRequest } from './count-work.ts'
 import { type DemoServer, openDemoServer } from './demo-server.ts'
-import { createCalls, withPushSource } from './endpoint-calls.ts'
+import { createCalls, createDemoQuote, withPushSource } from './endpoint-calls.ts'
 import { createAmsterdamChain } from './simulator/amsterdam.ts'
 import { firstFunding } from './simulator/first-funding.ts'
 import { LimitedNode } from './simulator/limited-node.ts'
@@ -21,11 +23,19 @@ import { LimitedNode } from './simulator/limited-node.ts'
 const chain = createAmsterdamChain({ seed: 'work ends', id: '10', finalLag: 20 })
 chain.mine(100)
 const node = new LimitedNode(chain)
-/** For checks of signatures, which need chain 1. */
-const mainnetNode = new LimitedNode(chain)
-mainnetNode.chainId = '1'
+/** On the chain of the demo's quotes, for signatures and trades. No address has code, every transaction was reverted. */
+class QuoteNode extends LimitedNode {
+  protected override resultOf(method: string, params: readonly unknown[]): unknown {
+    if (method === 'eth_getCode') return '0x'
+    if (method === 'eth_call') return `0x${'00'.repeat(32)}`
+    return method === 'eth_getTransactionReceipt' ? { status: '0x0', logs: [] } : super.resultOf(method, params)
+  }
+}
+const quoteNode = new QuoteNode(chain)
+quoteNode.chainId = '31337'
 
 let world: DemoServer
+let client: Client
 let lastRequest: SentRequest
 let calls: ReturnType<typeof createCalls>
 /** The quotes of the calls are theirs. */
@@ -47,9 +57,9 @@ before(async () => {
   }
   const key = await world.keyFor('enterprise', { admin: true })
   caller = { keyId: key.split(':')[1] ?? '', plan: 'enterprise' }
-  const client: Client = createClient({ baseUrl: world.url, key, fetch: fetchAndKeep })
+  client = createClient({ baseUrl: world.url, key, fetch: fetchAndKeep })
   calls = createCalls(client, world)
-  nodes = [await node.listen(), await mainnetNode.listen()]
+  nodes = [await node.listen(), await quoteNode.listen()]
   const { explorer } = settingsWith({
     explorer: { chains: [{ id: chain.id, name: 'Simulated', rpc: [{ url: nodes[0] }] }] },
   })
@@ -60,7 +70,7 @@ before(async () => {
 after(async () => {
   await world[Symbol.asyncDispose]()
   await node[Symbol.asyncDispose]()
-  await mainnetNode[Symbol.asyncDispose]()
+  await quoteNode[Symbol.asyncDispose]()
 })
 
 const authorizer = { authorize: () => caller, close: async () => {} } as unknown as Authorizer
@@ -72,7 +82,7 @@ async function open() {
   const settings = {
     ...context.settings,
     explorer: { ...explorer, chains: [...explorer.chains, chainNode.chain] },
-    fx: { ...fx, rpcUrl: nodes[1] as string },
+    fx: { ...fx, rpcUrl: nodes[1] as string, rpcHeadMaxAgeMs: 0 },
   }
   const server = await openCounted({ ...context, settings }, authorizer, { nodes })
   server.context.explorer.nodes.set(chain.id, chainNode)
@@ -97,5 +107,28 @@ describe('the work of a request ends with its caller', () => {
       assert.ok(node.rounds > before + 2, 'the node was not called')
     })
 
-  test('checks of signatures call a node', () => assert.ok(mainnetNode.rounds > 0))
+  /** The calls above are repeated, so they return what is stored. */
+  const signer = privateKeyToAccount(`0x${'42'.repeat(32)}`)
+  const signQuote = async () => {
+    const quote = await createDemoQuote(client)
+    return { quoteId: quote.id, address: signer.address, signature: await client.fx.signQuote(quote, signer) }
+  }
+  const tradeInputs = {
+    'fx.createTrade': signQuote,
+    'fx.reportTrade': async () => {
+      const { id } = await client.fx.createTrade(await signQuote())
+      return { id, status: 'failed', settlementTransactionHash: `0x${'a7'.repeat(32)}` }
+    },
+  }
+  for (const [id, nextInput] of Object.entries(tradeInputs))
+    test(`${id}, with calls to a node`, async () => {
+      const before = quoteNode.rounds
+      await checkWorkEnds(open, async () => {
+        const { url, method, headers, body } = toRequest(id as AnyId, world.url, await nextInput(), undefined)
+        return { url: new URL(url), method, headers: new Headers(headers), body: Buffer.from(body ?? '') }
+      })
+      assert.ok(quoteNode.rounds > before + 2, 'the node was not called')
+    })
+
+  test('checks of signatures call a node', () => assert.ok(quoteNode.rounds > 0))
 })

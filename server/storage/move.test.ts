@@ -56,6 +56,14 @@ async function fill(tx: StateWriter, seed: string, count: number): Promise<void>
       ...[id, draws.whole(0, 2 ** 50), 'tab\t\\N "ünï"\n', Uint8Array.of(1), Uint8Array.of(0, at % 256)],
     )
     await tx.run('insert into fx_idempotency values (?, ?, ?, ?, ?)', 'k', id, 'hash', id, at)
+    // The quotes below that are deleted have no trade.
+    if (at % 10 === 0)
+      await tx.run(
+        `insert into fx_trades
+           (id, key_id, address, signature, signed_by, state, accepted_ms, deadline_ms, updated_ms, reply)
+         values (?, 'k', '0x11', ?, 'key', 'accepted', 1, 2, ?, ?)`,
+        ...[id, Uint8Array.of(27, at % 256), at, Uint8Array.of(0, at % 256)],
+      )
     await tx.run('insert into cursors (stream, at) values (?, ?)', `${seed}/${at}`, at)
     await tx.run('insert into usage values (?, ?, ?, ?, ?)', '2026-11-15', seed, id, draws.hex(64), at)
   }
@@ -94,6 +102,7 @@ describe('moving to PostgreSQL', { skip: noPostgres }, () => {
     const report = await moveStores([{ source: first, target }], () => {}, never)
     assert.deepEqual(await contents(target, first), await contents(first, first))
     assert.equal(report.find(({ name }) => name === 'fx_quotes')?.rows, moreThanRange)
+    assert.equal(report.find(({ name }) => name === 'fx_trades')?.rows, Math.ceil(moreThanRange / 10))
     await first.close()
 
     await live.write(async (tx) => {
@@ -104,6 +113,8 @@ describe('moving to PostgreSQL', { skip: noPostgres }, () => {
       await tx.run("update fx_idempotency set quote_id = 'two-1' where idempotency_key = 'one-9'")
       await tx.run("delete from fx_quotes where id = 'one-9'")
       await tx.run("update fx_quotes set key_id = 'other' where id = 'one-1'")
+      await tx.run("update fx_trades set state = 'settled', tx_hash = '0x22' where id = 'one-10'")
+      await tx.run("delete from fx_trades where id = 'one-20'")
       await tx.run("delete from usage where key_id = 'one' and calls > 900")
     })
     const second = await dataFolder.snapshot(live)
