@@ -89,6 +89,25 @@ describe('quotes through a pooler', { skip: noPostgres || noPgBouncer }, () => {
       assert.equal(await countQuotes(other), cuts + 1)
     })
 
+    // Quotes are stored by their id, so the same one twice would leave no trace.
+    test(`a write that changes something each time is done once although its commit loses its answer, in ${mode} mode`, async () => {
+      await using servers = await openServers(mode, `once_${mode}`)
+      const { outer, state, other } = servers
+      await requestQuote(state, 'first')
+      for (let count = 1; count <= 10; count++) {
+        let isArmed = true
+        outer.decide = (text) => {
+          if (!isArmed || !isCommit(text)) return undefined
+          isArmed = false
+          return 'break'
+        }
+        await state.write((tx) => tx.run('update fx_quotes set as_of_ms = as_of_ms + 1'))
+        assert.equal(isArmed, false)
+        const row = await other.get<{ asOfMs: number }>('select as_of_ms as "asOfMs" from fx_quotes')
+        assert.equal(row?.asOfMs, nowMs + count)
+      }
+    })
+
     test(`after a commit without a reply, the next request with the key finds the quote, in ${mode} mode`, async () => {
       await using servers = await openServers(mode, `held_${mode}`, { statementMs: 500 })
       const { outer, state, other } = servers
