@@ -1,11 +1,13 @@
 // Composes series with their events for a request. The events are written without their markets, and the series inside
 // these events without their events (behaviour/markets.md#references).
 import type { StateReader } from '#storage/state.ts'
-import { currentRecords } from '../../read/current-records.ts'
+import { currentRecords, readCurrentRecords } from '../../read/current-records.ts'
 import { type WrittenTexts, writeRecord } from '../../records/documents.ts'
-import { seriesEvents } from '../../records/kinds.ts'
-import { loadRecordGraph } from '../../records/record-graph.ts'
+import { kindNames, kinds, seriesEvents } from '../../records/kinds.ts'
 import type { ComposedRecords } from './event-documents.ts'
+
+/** All links, but no references. */
+const linkNames = kindNames.flatMap((kind) => Object.keys(kinds[kind].links))
 
 /** Undefined if the series have more than `eventsMax` events together. Series that are not stored are left out. */
 export async function composeSeries(
@@ -14,11 +16,11 @@ export async function composeSeries(
   excludeEvents: boolean,
   eventsMax: number,
 ): Promise<ComposedRecords | undefined> {
-  const records = currentRecords(reader)
+  const { referring } = currentRecords(reader)
   const eventIds = new Map<string, readonly string[]>()
   let count = 0
   for (const id of excludeEvents ? [] : ids) {
-    const events = (await records.referring(seriesEvents, id)).map((event) => event.id)
+    const events = (await referring(seriesEvents, id)).map((event) => event.id)
     eventIds.set(id, events)
     count += events.length
     if (count > eventsMax) return undefined
@@ -27,7 +29,7 @@ export async function composeSeries(
     ...ids.map((id) => ['series', id] as const),
     ...[...eventIds.values()].flat().map((id) => ['event', id] as const),
   ]
-  const graph = await loadRecordGraph({ record: records.record, referring: async () => [] }, names)
+  const graph = await readCurrentRecords(reader, names, linkNames)
   const written: WrittenTexts = new Map()
   const write = (kind: 'series' | 'event', id: string) => writeRecord(graph, kind, id, written)
   const texts = ids.flatMap((id) => {
