@@ -6,11 +6,12 @@ import type { IndexProgress } from '#explorer/funding/index/index-chain.ts'
 import { startChains } from '#explorer/funding/index/start-chains.ts'
 import { runInOneProcess } from '#ingest/lease.ts'
 import { startMarkets } from '#markets/feeds/start-markets.ts'
+import { followLabelEntities } from '#operations/label-entities.ts'
 import { startMarketMerges } from '#operations/market-merges.ts'
 import { startMirror } from '#operations/mirror/start-mirror.ts'
 import { startMarketRetention } from '#operations/retention.ts'
 import type { Settings } from '#runtime/settings.ts'
-import { followRegistries, registryNetworks } from '#validators/entities/registries/follow-registries.ts'
+import { entityNetworks, followRegistries } from '#validators/entities/registries/follow-registries.ts'
 import { createAlerts } from '#validators/extensions/alerts/start.ts'
 import { startBeacon } from '#validators/ingest/start.ts'
 import type { IngestStep } from '#validators/ingest/status/ingest-progress.ts'
@@ -67,9 +68,11 @@ function ingesters(
       await Promise.all([startBeacon(context, signal, onStep, dataDir), alerts?.run(signal)])
     },
     ...Object.fromEntries(
-      registryNetworks(context).map((network) => [
+      entityNetworks(context).map((network) => [
         `entities:${network}`,
-        (signal: AbortSignal) => followRegistries(context, network, signal),
+        async (signal: AbortSignal) => {
+          await Promise.all([followRegistries(context, network, signal), followLabelEntities(context, network, signal)])
+        },
       ]),
     ),
     mirror: (signal) =>

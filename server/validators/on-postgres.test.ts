@@ -200,6 +200,8 @@ describe('ratings on PostgreSQL', { skip: noPostgres }, () => {
       'duties/networks',
       'duties/stored-formats',
       'duties/watch-ranges',
+      'entities/registries/lido',
+      'entities/registries/registries',
       'ingest/network-summary',
       'registry/sync-registry',
     ]

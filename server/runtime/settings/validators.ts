@@ -101,6 +101,16 @@ const entitiesSettings = section(
       { maxLength: 4096 },
     ),
     registries: registriesSettings,
+    fromLabels: boolean(
+      false,
+      'Whether a labelled withdrawal address names the pool of its validators, if no rule and no registry does.',
+    ),
+    stakingLabels: list(
+      Type.String({ minLength: 1, maxLength: 256 }),
+      1000,
+      'With `fromLabels`: labelled entities, by slug, whose deposit addresses name the pool too, if all validators of the ' +
+        'address withdraw to one address.',
+    ),
   },
   'Pools and operators of validators.',
 )

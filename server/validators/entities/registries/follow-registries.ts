@@ -13,12 +13,13 @@ const everyMs = 60_000
 const attemptMs = 7 * 86_400_000
 const backoffMaxMs = 60_000
 
-/** The networks with an execution node. */
-export const registryNetworks = (context: Pick<ValidatorsContext, 'settings'>): Network[] =>
+/** The networks with registries that can be asked, or labels that name pools. */
+export const entityNetworks = (context: Pick<ValidatorsContext, 'settings'>): Network[] =>
   context.settings.groups.validators.enabled
-    ? networksOf(context.settings).filter(
-        (network) => networkSettings(context.settings, network).execution.rpc.length > 0,
-      )
+    ? networksOf(context.settings).filter((network) => {
+        const { execution, entities } = networkSettings(context.settings, network)
+        return execution.rpc.length > 0 || entities.fromLabels
+      })
     : []
 
 export async function openRegistryRpc(
@@ -34,6 +35,7 @@ export async function followRegistries(
   network: Network,
   signal: AbortSignal,
 ): Promise<void> {
+  if (networkSettings(context.settings, network).execution.rpc.length === 0) return
   let rpc: Rpc | undefined
   let logged = ''
   await poll<RegistryProgress>(
