@@ -105,6 +105,11 @@ test('a full disk at a snapshot stops nothing, and the next start uses an older 
     await using opened = await server.open({ folder: folder.path, openProcess })
     await opened.follower.catchUp(signal)
     assert(saves > 2, 'it is tried again')
+    const step = await opened.processor.step()
+    assert.deepEqual(step, {
+      name: 'the last snapshot was not saved',
+      reason: 'ENOSPC: no space left on device, write',
+    })
   }
   assert.equal((await readdir(folder.path)).filter((name) => name.endsWith('.zst')).length, 1)
   node.states.clear()

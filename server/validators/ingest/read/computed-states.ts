@@ -39,9 +39,11 @@ export interface ComputedStatesSource {
   readonly snapshotEvery: number | undefined
 }
 
-/** What takes long when a server starts, or continues after an interruption. */
+/** What takes long when a server starts, or continues after an interruption. Or what makes its next start take longer. */
 export interface ComputingStep {
-  readonly name: FirstStateStep | 'computing states'
+  readonly name: FirstStateStep | 'computing states' | 'the last snapshot was not saved'
+  /** Why it was not saved. */
+  readonly reason?: string
   /** Of `computing states`: the newest computed slot, and the slot that is the goal. */
   readonly slot?: number
   readonly until?: number
@@ -62,7 +64,7 @@ export class ComputedStates {
   /** Since Gloas: the withdrawals that a block deducts, by its root. */
   readonly #withdrawals = new Map<Root, BlockWithdrawals>()
   /** Why the last snapshot could not be saved. */
-  snapshotProblem: string | undefined
+  #snapshotProblem: string | undefined
   /** While finality is missing for long: the parents of the blocks that are not kept. */
   #parents: Map<Root, Root> | undefined
   /** After that: the roots of the blocks up to a final one. */
@@ -84,7 +86,10 @@ export class ComputedStates {
 
   /** Undefined: nothing that takes long. */
   get step(): ComputingStep | undefined {
-    if (this.#step || !this.#blocks || this.#blocks.isAtHead) return this.#step
+    if (this.#step) return this.#step
+    if (this.#snapshotProblem !== undefined)
+      return { name: 'the last snapshot was not saved', reason: this.#snapshotProblem }
+    if (!this.#blocks || this.#blocks.isAtHead) return undefined
     return { name: 'computing states', slot: this.#blocks.tip.slot, until: this.#headSlot }
   }
 
@@ -156,11 +161,11 @@ export class ComputedStates {
     if (newest && epoch < newest.epoch + snapshotEvery) return
     try {
       await snapshots.save(process, { epoch, root: start.block.root }, start.stateRoot)
-      this.snapshotProblem = undefined
+      this.#snapshotProblem = undefined
     } catch (error) {
       if (error instanceof ChainProcessError) throw error
       // Such as a full disk. Epochs are stored all the same, and it is tried again with the next segment.
-      this.snapshotProblem = errorMessage(error)
+      this.#snapshotProblem = errorMessage(error)
     }
   }
 

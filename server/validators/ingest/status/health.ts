@@ -119,8 +119,8 @@ function findTarget(
   return final < Math.max(until ?? 0, fromEpoch) ? undefined : final
 }
 
-const describeStep = ({ name, slot, until }: ComputingStep): string =>
-  slot === undefined ? name : `${name}, slot ${slot} of ${until}`
+const describeStep = ({ name, slot, until, reason }: ComputingStep): string =>
+  slot === undefined ? [name, reason].filter(Boolean).join(': ') : `${name}, slot ${slot} of ${until}`
 
 const windowsTodo = 'correct the setting and restart; until then the network is disabled'
 
