@@ -53,6 +53,7 @@ const endpointTests = [
   'validators/extensions/operators/operators',
   'markets/endpoints/by-slug',
   'markets/columns/list-views',
+  'markets/read/changed-records',
   'markets/extensions/lists/find-page',
   'markets/ticks/merge-ticks',
   'markets/write/put-markets',

@@ -7,7 +7,7 @@
 // 3. If versions between a view and the snapshot were deleted or lost, as in a failover, everything is read again.
 import { nextEventLoopTurn } from '#runtime/clock.ts'
 import type { StateReader } from '#storage/state.ts'
-import { readHistoryHead } from '../read/versions.ts'
+import { hasHead, readHistoryHead } from '../read/versions.ts'
 import { parseDiff } from '../records/diff-records.ts'
 import { changedFastValues, fastColumns, hashedFrom, slowColumns } from '../records/list-columns.ts'
 import { unpackTicks } from '../ticks/block-values.ts'
@@ -43,7 +43,7 @@ export class ListViews {
     const { seq, atMs, horizonSeq } = await readHistoryHead(reader)
     const known = this.#views.findLast(({ head }) => head.seq <= seq)
     if (known?.head.seq === seq && known.head.atMs === atMs) return known
-    const isFollowed = known && known.head.seq >= horizonSeq && (await hasVersion(reader, known.head))
+    const isFollowed = known && known.head.seq >= horizonSeq && (await hasHead(reader, known.head))
     const followed = isFollowed ? await followChanges(reader, known, { seq, atMs }) : undefined
     if (known && followed) this.#views.splice(this.#views.indexOf(known) + 1, 0, followed)
     const view = followed ?? (await readView(reader, { seq, atMs }))
@@ -51,17 +51,6 @@ export class ListViews {
     this.#views = this.#views.slice(-viewsMax)
     return view
   }
-}
-
-/** Version numbers may be used again after a failover. */
-async function hasVersion(reader: StateReader, { seq, atMs }: ViewHead): Promise<boolean> {
-  if (seq === 0) return true
-  const found = await reader.get(
-    `select seq from market_versions where seq = ? and at_ms = ?
-     union all select seq from market_commits where seq = ? and at_ms = ?`,
-    ...[seq, atMs, seq, atMs],
-  )
-  return found !== undefined
 }
 
 const rowColumns = ['place', 'kind', 'id', 'number', ...slowColumns].map((column) => `l.${column}`).join(', ')

@@ -3,6 +3,7 @@ import type { StateReader } from '#storage/state.ts'
 import { type Document, type WrittenTexts, writeMarket } from '../records/documents.ts'
 import { textOrNull } from '../records/merge-record.ts'
 import { marketNames } from '../records/record-graph.ts'
+import type { ShownRecords } from './changed-records.ts'
 import { readCurrentRecords } from './current-records.ts'
 
 export interface ComposedMarket extends Document {
@@ -10,6 +11,8 @@ export interface ComposedMarket extends Document {
   readonly slug: string
   /** When it last changed. */
   readonly modifiedMs: number
+  /** What all documents of the call show together. */
+  readonly shown: ShownRecords
 }
 
 /** The stored ones of these markets, by id. The reader needs one snapshot. */
@@ -20,11 +23,12 @@ export async function composeMarkets(
   const graph = await readCurrentRecords(reader, marketNames(ids))
   const written: WrittenTexts = new Map()
   const composed = new Map<string, ComposedMarket>()
+  const shown = { names: new Set(graph.names().map((name) => name.join('/'))), numbers: graph.numbers() }
   for (const id of ids) {
     const document = writeMarket(graph, id, written)
     if (!document) continue
     const slug = textOrNull(graph.record('market', id)?.fields.slug) ?? ''
-    composed.set(id, { ...document, id, slug, modifiedMs: graph.lastChangeMs('market', id) })
+    composed.set(id, { ...document, id, slug, modifiedMs: graph.lastChangeMs('market', id), shown })
   }
   return composed
 }

@@ -74,6 +74,8 @@ const namesPerQuery = 2000
 
 /** The current records that some documents show. */
 export interface CurrentGraph extends RecordGraph {
+  /** Of the records with fast values. */
+  numbers(): readonly number[]
   /** When this record, or one that it shows, last changed. */
   lastChangeMs(kind: KindName, id: string): number
 }
@@ -90,6 +92,7 @@ export async function readCurrentRecords(
   const records = new Map<string, { readonly record: StoredRecord; readonly changedMs: number } | undefined>()
   const referring = new Map<string, readonly RecordReference[]>()
   const names: RecordName[] = []
+  const numbers: number[] = []
   const addValues = valuesAdder(reader)
   let wanted = starts
   while (wanted.length > 0) {
@@ -98,9 +101,10 @@ export async function readCurrentRecords(
       const part = wanted.slice(from, from + namesPerQuery)
       for (const [kind, id] of part) records.set(`${kind}/${id}`, undefined)
       if (records.size > recordsMax) throw new Error(`more than ${recordsMax} records in one set of documents`)
-      for (const { kind, id, changedMs, record } of await addValues(await selectRecords(reader, part))) {
+      for (const { kind, id, number, changedMs, record } of await addValues(await selectRecords(reader, part))) {
         records.set(`${kind}/${id}`, { record, changedMs })
         names.push([kind, id])
+        if (number !== null) numbers.push(number)
         for (const [name, target] of linkTargets(kind, record.links, only)) next.set(name, target)
       }
       if (!only) for (const [name, shown] of await selectReferring(reader, part)) referring.set(name, shown)
@@ -119,6 +123,7 @@ export async function readCurrentRecords(
     record: (kind, id) => records.get(`${kind}/${id}`)?.record,
     referring: ({ from, to }, id) => referring.get(`${from}>${to}/${id}`) ?? [],
     names: () => names,
+    numbers: () => numbers,
     lastChangeMs,
   }
 }

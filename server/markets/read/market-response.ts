@@ -71,7 +71,7 @@ async function readForms(
   if (!market) return undefined
   const requestedSlug = typeof key === 'string' ? key : market.slug
   const forms = buildForms(market, vanishedMs, requestedSlug, settings.markets.maxAgeSeconds)
-  responses.keep(cacheKey, forms, seq, settings.markets.cacheMegabytes * 2 ** 20)
+  responses.keep(cacheKey, forms, market.shown, seq, settings.markets.cacheMegabytes * 2 ** 20)
   return forms
 }
 

@@ -42,6 +42,17 @@ export async function readHistoryHead(reader: StateReader) {
   return { seq, atMs, horizonMs: row?.horizon_ms ?? undefined, horizonSeq, fullSeq }
 }
 
+/** Whether this was the newest version of this history. Numbers may be used again after a failover. */
+export async function hasHead(reader: StateReader, { seq, atMs }: { readonly seq: number; readonly atMs: number }) {
+  if (seq === 0) return true
+  const found = await reader.get(
+    `select seq from market_versions where seq = ? and at_ms = ?
+     union all select seq from market_commits where seq = ? and at_ms = ?`,
+    ...[seq, atMs, seq, atMs],
+  )
+  return found !== undefined
+}
+
 /** The time from which the history is complete; undefined if it is empty. */
 export async function readHistoryStartMs(reader: StateReader): Promise<number | undefined> {
   const { horizonMs } = await readHistoryHead(reader)
