@@ -205,7 +205,7 @@ async function openDemo(dir: string) {
   const lines: string[] = []
   for await (const line of createInterface(child.stdout as Readable)) {
     lines.push(line)
-    if (line.startsWith('To open the console')) break
+    if (line === 'Stop with Ctrl-C.') break
   }
   return {
     url: /listens on (\S+)/.exec(lines.join('\n'))?.[1] ?? assert.fail(lines.join('\n')),
@@ -330,7 +330,7 @@ test('the demo refuses a folder with other data', async () => {
 
 const noTerminal = !isInstalled('script', '--version') && 'the program `script` is not installed'
 
-test('on a terminal, the last line is a short link that signs in, and the log is readable', {
+test('on a terminal, a short link that signs in comes right after the address, and the log is readable', {
   skip: noTerminal,
 }, async () => {
   await using home = await openFolder()
@@ -343,13 +343,14 @@ test('on a terminal, the last line is a short link that signs in, and the log is
   })
   try {
     let output = ''
-    const link = /(http:\/\/127\.0\.0\.1:\d+)\/#\/sign-in\/(link_[\w-]{22})\S*\r?\n$/
+    const link = /(http:\/\/127\.0\.0\.1:\d+)\/#\/sign-in\/(link_[\w-]{22})\S*\r?\nDocumentation: \S+\r?\n$/
     for await (const chunk of terminal.stdout) {
       output += chunk
       if (link.test(output)) break
     }
     const [, url = '', token = ''] = link.exec(output) ?? []
     assert.doesNotMatch(output, /\{"level"/)
+    assert.match(output, /listens on \S+\r?\nOpen the console, signed in [^\n]*\r?\n[^\n]*#\/sign-in\//)
     assert.equal(output.split('\n').filter((line) => line.includes('listens on')).length, 1)
     const headers = { origin: url, 'content-type': 'application/json' }
     const signedIn = await fetch(`${url}/console/session`, { method: 'POST', headers, body: JSON.stringify({ token }) })

@@ -192,7 +192,7 @@ async function refuseMixedData(
       `${dataDirOf(options)} contains data, but no source of data is configured. Pass a configuration with --config, or use --data for another folder to run the demo.`,
     )
   }
-  if (isDemo && contents === 'nothing') note('Creating demo data. This takes a few seconds at the first start.')
+  if (isDemo && contents === 'nothing' && !options.json) showEpochs(0, 1)
 }
 
 const flagsOf = ({ host, port }: ServeOptions): Flag[] => [
@@ -217,15 +217,14 @@ interface Greeting {
 
 async function printGreeting({ url, demo, signIn, hasPages }: Greeting): Promise<void> {
   print(`${bold('Tetrad')} listens on ${url}${demo ? ' with demo data, because no source of data is configured' : ''}`)
+  if (signIn) print(`Open the console, signed in as the operator (works once, within 15 minutes):\n${bold(signIn)}`)
+  else if (demo) print(`To open the console as the operator, run: ${ownCommand()} console link`)
   if (hasPages) print(`Documentation: ${url}/docs/`)
-  if (demo) await printCalls(url, demo)
   if (demo && demo.share < 1) {
     const percent = Math.floor(100 * demo.share)
     print(`Demo data is still being loaded: ${percent} %. The earlier days of validators follow within seconds.`)
   }
-  if (demo && !signIn) print(`To open the console as the operator, run: ${ownCommand()} console link`)
-  // Last, so that it is still visible.
-  if (signIn) print(`Open the console, signed in as the operator (works once, within 15 minutes):\n${bold(signIn)}`)
+  if (demo) await printCalls(url, demo)
 }
 
 async function printCalls(url: string, { key, samples }: DemoGreeting): Promise<void> {
@@ -233,5 +232,5 @@ async function printCalls(url: string, { key, samples }: DemoGreeting): Promise<
   print(`\nOne call for each endpoint, with the demo key, which is new at each start:\nexport TETRAD_KEY='${key}'`)
   for (const { title, command } of demoCalls(url, samples)) print(`# ${title}\n${command}`)
   print(`\nTo use your own data, run: ${ownCommand()} init`)
-  print('Stop with Ctrl-C.\n')
+  print('Stop with Ctrl-C.')
 }

@@ -13,7 +13,7 @@ function shownOn(isTTY: boolean): string {
 }
 
 test('on a terminal, the progress is one line that is removed at the end', () => {
-  const lines = [0, 49, 99].map((percent) => `Reading 139 epochs of demo validators: ${percent} %`)
+  const lines = [0, 49, 99].map((percent) => `Preparing demo data: ${percent} %`)
   assert.equal(shownOn(true), [...lines, ''].map((line) => `\r\u001b[2K${line}`).join(''))
 })
 

@@ -7,6 +7,6 @@ export function showEpochs(
   total: number,
   stream: Pick<NodeJS.WriteStream, 'isTTY' | 'write'> = process.stderr,
 ): void {
-  const text = read < total ? `Reading ${total} epochs of demo validators: ${Math.floor((100 * read) / total)} %` : ''
+  const text = read < total ? `Preparing demo data: ${Math.floor((100 * read) / total)} %` : ''
   redrawLine(text, stream)
 }
