@@ -56,8 +56,11 @@ function page(endpoint: Endpoint): string {
     `# ${id}`,
     summary,
     notes,
-    table(['', ''], facts(endpoint)),
     ...requestSamples(endpoint),
+    '## Example reply',
+    codeBlock('json', stringifyJson(endpoint.example.reply, 2)),
+    '## Route and limits',
+    table(['', ''], facts(endpoint)),
     '## Inputs',
     inputs.length === 0
       ? 'None, except the key.'
@@ -74,8 +77,6 @@ function page(endpoint: Endpoint): string {
     ...replySections(reply as unknown as Schema),
     '## Errors',
     errorTable(endpoint),
-    '## Example reply',
-    codeBlock('json', stringifyJson(endpoint.example.reply, 2)),
   ]
     .map(wrapParagraph)
     .join('\n\n')

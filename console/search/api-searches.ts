@@ -71,9 +71,9 @@ export function wordSearches(calling: Calling, q: string, networks: readonly Net
     { group: 'validators', name: 'operators', run: () => pools(calling, { network, kind: 'operator', q, limit }) },
   ])
   return [
+    ...entities,
     { group: 'explorer', name: 'labels', run: () => labels(calling, { q, kind: 'entity', limit }) },
     { group: 'explorer', name: 'labels', run: () => labels(calling, { q, kind: 'address', limit }) },
-    ...entities,
     { group: 'markets', name: 'markets', run: () => markets(calling, { q, limit }) },
   ]
 }

@@ -25,6 +25,8 @@ export function interpretSearch(typed: string): SearchTargets {
   // A key or the token of a sign-in link was pasted here by mistake. It must not be sent as a search.
   if (text === '' || secretPattern.test(text)) return {}
   if (quotePattern.test(lower)) return { quote: lower }
+  const validator = /^validator\s*#?\s*(\d{1,12})$/.exec(lower)?.[1]
+  if (validator !== undefined) return { validatorIndex: Number(validator) }
   if (/^\d{1,12}$/.test(text)) return { validatorIndex: Number(text), marketId: text }
   const digits = /^(?:0x)?([0-9a-f]+)$/.exec(lower)?.[1]
   if (digits?.length === 96) return { pubkey: `0x${digits}` }

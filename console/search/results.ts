@@ -40,11 +40,11 @@ export function useSearchResults(text: string): UseQueryResult<SearchOutcome> {
     async (calling: Calling) => {
       const targets = interpretSearch(text)
       const names = searchesFor(calling, targets, chains, networks).filter(isEnabled)
-      if (targets.words === undefined) return collect(names)
+      if (targets.words === undefined) return collect(names, text)
       const { findPages, findSections, keepSimilar, similarQuery } = await import('./local-searches.ts')
       const pages: Search = { name: 'pages', run: async () => findPages(text) }
       const sections: Search = { name: 'documentation', run: () => findSections(text) }
-      const found = await collect([pages, ...names, sections])
+      const found = await collect([pages, ...names, sections], text)
       const isOther = ({ kind }: ResultGroup) => kind !== 'Page' && kind !== 'Documentation'
       const query = similarQuery(text)
       if (query === undefined || found.failures.length > 0 || found.groups.some(isOther)) return found
@@ -55,6 +55,7 @@ export function useSearchResults(text: string): UseQueryResult<SearchOutcome> {
             ...search,
             run: async () => (await search.run()).map((list) => keepSimilar(text, list)),
           })),
+        text,
       )
       if (similar.groups.length === 0) return found
       return { ...similar, groups: [...similar.groups, ...found.groups], isSimilar: true }
@@ -63,7 +64,7 @@ export function useSearchResults(text: string): UseQueryResult<SearchOutcome> {
   )
 }
 
-async function collect(searches: readonly Search[]): Promise<SearchOutcome> {
+async function collect(searches: readonly Search[], text: string): Promise<SearchOutcome> {
   const byKind = new Map<ResultKind, ResultGroup>()
   const failed = new Map<string, Set<string>>()
   const settled = await Promise.allSettled(searches.map(({ run }) => run()))
@@ -75,9 +76,21 @@ async function collect(searches: readonly Search[]): Promise<SearchOutcome> {
     }
   }
   return {
-    groups: [...byKind.values()],
+    groups: exactFirst([...byKind.values()], text),
     failures: [...failed].map(([reason, names]) => ({ names: [...names], reason })),
   }
+}
+
+/** A name that is exactly the text comes first, with its group. Documentation comes after everything else. */
+export function exactFirst(groups: readonly ResultGroup[], text: string): readonly ResultGroup[] {
+  const isExact = ({ label }: SearchResult) => label.toLowerCase() === text.trim().toLowerCase()
+  const rankOf = ({ kind, results }: ResultGroup) => (kind === 'Documentation' ? 2 : results.some(isExact) ? 0 : 1)
+  return groups
+    .map((group) => ({
+      ...group,
+      results: group.results.toSorted((one, other) => Number(isExact(other)) - Number(isExact(one))),
+    }))
+    .toSorted((one, other) => rankOf(one) - rankOf(other))
 }
 
 function addFound(byKind: Map<ResultKind, ResultGroup>, { kind, results, total, hasMore = false }: Found): void {

@@ -179,6 +179,26 @@ describe('search', { skip: noBrowser }, () => {
     await browser.leave(page)
   })
 
+  test('what the text names comes first: a validator, a pool; documentation comes after data', async () => {
+    const page = await browser.page('/#/markets')
+    for (const [text, href, title] of [
+      ['validator 12', '/validators/12?network=mainnet', 'Validator 12'],
+      ['lantern pool', '/validators?network=mainnet&q=Lantern+Pool', 'Validators in pool Lantern Pool'],
+    ] as const) {
+      const dialog = await search(page, text)
+      assert.equal(await dialog.locator('section a').first().getAttribute('href'), href)
+      const groups = await dialog.getByRole('heading', { level: 2 }).allTextContents()
+      assert.ok(!groups.slice(0, -1).some((name) => name.startsWith('Documentation')), groups.join())
+      await page.keyboard.press('Enter')
+      await page
+        .getByRole('heading', { level: 1, name: title })
+        .or(page.getByRole('heading', { name: title }))
+        .first()
+        .waitFor()
+    }
+    await browser.leave(page)
+  })
+
   test('works by keyboard alone, and shows recent and suggested items before a text is typed', async () => {
     const page = await browser.page('/#/validators')
     const dialog = await search(page, '12')

@@ -76,7 +76,14 @@ const synonyms: Readonly<Record<string, string>> = {
   apy: 'rewards income',
   tax: 'income',
   password: 'sign-in key',
+  telegram: 'webhook alerts',
+  discord: 'webhook alerts',
+  unauthorized: '401 key',
+  forbidden: '403 plan',
 }
+
+/** What people read elsewhere, whose words alone mean something else. */
+const phrases: readonly (readonly [RegExp, string])[] = [[/too many requests/gi, '429 throttled']]
 
 /** `rotation`, `rotating` and `rotates` become `rotat`. */
 const stemOf = (word: string): string =>
@@ -127,7 +134,7 @@ export function buildIndex(
 const kindWeights: Readonly<Record<PageKind, number>> = {
   guide: 1.4,
   reference: 0.9,
-  behaviour: 0.9,
+  behaviour: 0.8,
   decision: 0.6,
   list: 0.5,
 }
@@ -234,7 +241,8 @@ export function createSearch({ sections, pages, words }: SearchIndex): TextSearc
   }
 
   return (query, { max = resultsMax, perPageMax = resultsPerPageMax, allWords = false } = {}) => {
-    const wanted = queryWords(query, (name) => qualitiesFor(name).size > 0)
+    const text = phrases.reduce((text, [phrase, words]) => text.replace(phrase, words), query)
+    const wanted = queryWords(text, (name) => qualitiesFor(name).size > 0)
     const scores = new Map<number, { found: number; matched: number; score: number }>()
     for (const word of wanted) {
       const matches = matchAny(word)

@@ -47,6 +47,12 @@ const queries = [
   ['upgradng', 'upgrading.html'],
   ['errros', 'errors.html'],
   ['methodolgy', 'methodology.html'],
+  ['too many requests', 'errors.html'],
+  ['missing', 'errors.html'],
+  ['telegram', 'alerts.html'],
+  ['discord', 'alerts.html'],
+  ['unauthorized', 'errors.html'],
+  ['forbidden', 'errors.html'],
 ] as const
 
 const search = createSearch(renderSite({ isServed: true }).searchIndex)
