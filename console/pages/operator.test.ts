@@ -36,6 +36,8 @@ test('operator pages', { skip: noBrowser }, async (t) => {
       const usedLink = await browser.page(`/#/sign-in/${token}`, { key: '' })
       await usedLink.getByRole('alert').waitFor()
       await browser.leave(usedLink)
+      await page.goto(`${demo.url}/#/sign-in/${token}`)
+      await page.getByRole('heading', { name: 'History', exact: true }).waitFor()
 
       await page.getByRole('button', { name: 'Sign out' }).click()
       await page.getByText('Sign in to see requests and errors of sources.').waitFor()

@@ -6,7 +6,7 @@ import { hrefOf, navigate, type PageProps } from '../route.ts'
 import { useConsoleContext } from '../session.tsx'
 
 export function SignIn({ route }: PageProps) {
-  const { signIn } = useConsoleContext()
+  const { signIn, session } = useConsoleContext()
   const [error, setError] = useState<unknown>()
   const sent = useRef(false)
   const [token = ''] = route.parts
@@ -18,6 +18,11 @@ export function SignIn({ route }: PageProps) {
       .then(() => navigate(hrefOf('overview'), { replace: true }))
       .catch(setError)
   }, [signIn, token])
+  // The link was used before, such as by this browser.
+  const isNeedless = error !== undefined && session.signedIn
+  useEffect(() => {
+    if (isNeedless) navigate(hrefOf('overview'), { replace: true })
+  }, [isNeedless])
   return (
     <>
       <h1>Sign in</h1>

@@ -5,7 +5,7 @@ import 'uplot/dist/uPlot.min.css'
 import type { Line, Mark, PlotProps } from './plot.tsx'
 import { type FormatFigure, formatLocalTime, formatTick, placesOfColumn, placesOfStep } from './plot-format.ts'
 import { labelSpace, spreadLabels } from './plot-layout.ts'
-import { widenRange } from './widen-range.ts'
+import { capRange, widenRange } from './widen-range.ts'
 
 export interface DrawnPlotProps extends PlotProps {
   readonly height: number
@@ -87,7 +87,7 @@ function optionsOf(
   spaceIn: (width: number) => number,
   formatValue: FormatValue,
 ): UPlot.Options {
-  const { lines, marks = [], fromZero = false, ySteps, format, height } = props
+  const { lines, marks = [], fromZero = false, yMax, ySteps, format, height } = props
   const [ink, line] = [resolveColour('var(--soft)'), resolveColour('var(--line)')]
   const axis: UPlot.Axis = { stroke: ink, grid: { stroke: line, width: 1 }, ticks: { show: false } }
   // Half of the last label of the axis may be right of the plot.
@@ -100,12 +100,21 @@ function optionsOf(
     cursor: { y: false },
     scales: {
       x: { range: (plot: UPlot, min: number | null, max: number | null) => widenRange(...rangeOf(plot, min, max)) },
+      ...(yMax !== undefined && {
+        y: { range: (_plot, min, max) => capRange(UPlot.rangeNum(min, max, 0.1, true), yMax) },
+      }),
       ...(fromZero && { y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] } }),
     },
     // All times of the axis are in UTC, as in the API.
     tzDate: (unix) => UPlot.tzDate(new Date(unix * 1000), 'Etc/UTC'),
     axes: [
-      { ...axis, size: 30, values: (_plot, ticks, _axis, _space, step) => ticks.map((tick) => formatTick(tick, step)) },
+      // As wide as a label and a gap.
+      {
+        ...axis,
+        size: 30,
+        space: 64,
+        values: (_plot, ticks, _axis, _space, step) => ticks.map((tick) => formatTick(tick, step)),
+      },
       {
         ...axis,
         size: 64,

@@ -31,6 +31,8 @@ export interface PlotProps {
   readonly marks?: readonly Mark[]
   /** Start the y axis at zero. */
   readonly fromZero?: boolean
+  /** No value is larger, so the y axis ends here at the latest. */
+  readonly yMax?: number | undefined
   /** The distances that ticks of the y axis may have. Default: round decimal numbers. */
   readonly ySteps?: readonly number[]
   readonly format?: FormatFigure

@@ -1,4 +1,4 @@
-// The time range that a plot shows: at least a minute around the data, null without data. Without this, uPlot shows
+// The ranges that a plot shows. Times: at least a minute around the data, null without data. Without this, uPlot shows
 // years around a single point.
 const secondsMin = 60
 
@@ -7,3 +7,9 @@ export function widenRange(min: number | null, max: number | null): [number, num
   const padding = Math.max(0, secondsMin - (max - min)) / 2
   return [min - padding, max + padding]
 }
+
+/** The range of an axis, without values that cannot occur. */
+export const capRange = ([min, max]: readonly [number | null, number | null], limit: number): [number, number] => [
+  Math.min(min ?? limit, limit),
+  Math.min(max ?? limit, limit),
+]

@@ -12,10 +12,10 @@ import { alignRecords, assignRecords, type ComparedRecord, type Subject, subject
 
 /** What the plot can show. The first one is the default. */
 export const measures = {
-  effectiveness: { label: 'Effectiveness', field: 'validatorEffectiveness', format: formatRating },
-  uptime: { label: 'Uptime', field: 'uptime', format: share },
-  correctness: { label: 'Correctness', field: 'avgCorrectness', format: share },
-  delay: { label: 'Inclusion delay', field: 'avgInclusionDelay', format: slots },
+  effectiveness: { label: 'Effectiveness', field: 'validatorEffectiveness', format: formatRating, max: 100 },
+  uptime: { label: 'Uptime', field: 'uptime', format: share, max: 1 },
+  correctness: { label: 'Correctness', field: 'avgCorrectness', format: share, max: 1 },
+  delay: { label: 'Inclusion delay', field: 'avgInclusionDelay', format: slots, max: undefined },
 } as const
 export type Measure = keyof typeof measures
 
@@ -32,7 +32,7 @@ interface LinesProps extends ComparedProps {
 }
 
 export function ComparisonPlot({ subjects, records, measure, clock, windows }: LinesProps) {
-  const { label, field, format } = measures[measure]
+  const { label, field, format, max } = measures[measure]
   const { xs, lines } = useMemo(() => {
     const names = subjectNames(subjects)
     const { epochs, values } = alignRecords(assignRecords(subjects, records), names, (record) => record[field] ?? null)
@@ -50,6 +50,7 @@ export function ComparisonPlot({ subjects, records, measure, clock, windows }: L
       lines={lines}
       height={280}
       format={format}
+      yMax={max}
     />
   )
 }

@@ -104,6 +104,7 @@ const plots = {
   effectiveness: {
     label: 'Effectiveness',
     format: formatRating,
+    max: 100,
     lines: {
       Validator: 'validatorEffectiveness',
       Attester: 'attesterEffectiveness',
@@ -113,9 +114,10 @@ const plots = {
   votes: {
     label: 'Uptime and correctness',
     format: share,
+    max: 1,
     lines: { Uptime: 'uptime', Correctness: 'avgCorrectness' },
   },
-  delay: { label: 'Inclusion delay', format: slots, lines: { 'Inclusion delay': 'avgInclusionDelay' } },
+  delay: { label: 'Inclusion delay', format: slots, max: undefined, lines: { 'Inclusion delay': 'avgInclusionDelay' } },
 } as const satisfies Record<PlotName, object>
 
 /** Only days with a lower rating get a point. */
@@ -155,6 +157,7 @@ function WindowPlot({ records, view, onView }: WindowsProps) {
         lines={lines}
         height={260}
         format={plots[plot].format}
+        yMax={plots[plot].max}
         onPick={(index) => {
           const window = windows[index]
           if (window) onView(zoomInto(view, window))
