@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
 import { type Client, createClient } from '#api/client/client.ts'
+import { roles } from '#simulator/validators/behaviour.ts'
 import { type Browser, hideDemoKey, noBrowser, openBrowser } from '#test/browser.ts'
 import { levelOf } from '../parts/rating-scale.ts'
 
@@ -94,7 +95,7 @@ describe('Validators page', { skip: noBrowser }, () => {
     const { results } = await client.validators.effectiveness({ validator_index_or_pubkey: index, limit: 100 })
     const bad = results.filter(({ validatorEffectiveness }) => (validatorEffectiveness ?? 100) < 97).length
     const words = ['No', 'One', 'Two', 'Three', 'Four', 'Five', 'Six', 'Seven', 'Eight', 'Nine', 'Ten']
-    const page = await open(`/${index}`)
+    const page = await open(`/${index}?last=all`)
     const verdict = page.getByRole('region', { name: 'Verdict' })
     await verdict.getByText(new RegExp(`^${words[bad] ?? bad} bad days?\\b`)).waitFor()
     const isExcused = verdict.locator('.worst li').filter({ hasText: /attestations?: (not|partly) its fault$/ })
@@ -119,6 +120,30 @@ describe('Validators page', { skip: noBrowser }, () => {
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), validatorPubkey)
     await browser.accessible(page)
     await browser.leave(page)
+  })
+
+  test('a slashed validator says so first, and its pool is not among the best', async () => {
+    const index = roles.slashed.validator
+    const { total } = await client.validators.income({ indices: [index] })
+    const lost = (Number(total.slashings) / -1e9).toFixed(3)
+    assert.ok(Number(lost) > 1, 'the later penalty counts')
+    const { entities } = await client.validators.entities({ sortOrder: 'desc', limit: 20 })
+    const spared = entities.filter(({ slashesReceived }) => Number(slashesReceived) === 0).map(({ name }) => name)
+    assert.ok(spared.length < entities.length)
+    for (const width of [1440, 768, 390]) {
+      const page = await browser.page('/', { viewport: { width, height: 800 } })
+      await page.locator('.ranking a').first().waitFor()
+      assert.deepEqual(await page.locator('.ranking a').allTextContents(), spared.slice(0, 3))
+      await page.goto(new URL(`/#/validators/${index}`, browser.demo.url).href)
+      await page.getByText(new RegExp(`^Slashed on \\d+ November 2026\\. Lost ${lost} ETH\\. `)).waitFor()
+      assert.match((await page.getByRole('heading', { level: 1 }).textContent()) ?? '', /^Validator 58 slashed/)
+      await page.getByRole('columnheader', { name: 'Slashing' }).waitFor({ state: 'attached' })
+      assert.ok(await fits(page))
+      const income = page.getByRole('region', { name: 'Income of each day' })
+      assert.ok(await income.evaluate(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth), `${width} px`)
+      await browser.accessible(page)
+      await browser.leave(page)
+    }
   })
 
   test('the columns of the income of a validator add up to the change of its balance', async () => {
@@ -474,11 +499,11 @@ describe('Validators page', { skip: noBrowser }, () => {
     await plot(page, `Effectiveness per day: ${pools[0]}, ${pools[1]}`).waitFor()
     const { data } = await client.validators.operatorEffectiveness({ operator_id: pools[0] ?? '', granularity: 'all' })
     const row = page.getByRole('region', { name: 'Totals of the range' }).getByRole('row', { name: pools[0] ?? '' })
-    assert.equal(
-      await row.getByRole('cell').first().textContent(),
-      data[0]?.avgValidatorEffectiveness?.toFixed(2),
-      'the pool’s effectiveness',
-    )
+    await page.getByRole('combobox', { name: 'Range' }).selectOption('all')
+    await row
+      .getByText(data[0]?.avgValidatorEffectiveness?.toFixed(2) ?? '', { exact: true })
+      .first()
+      .waitFor()
     await page.setViewportSize({ width: 1100, height: 800 })
     const table = page.getByRole('region', { name: 'Totals of the range' })
     assert.ok(

@@ -103,6 +103,8 @@ export function FxExample() {
 }
 
 const poolsShown = 3
+/** Some of them may not be shown. */
+const poolsRequested = 20
 
 export function ValidatorsExample() {
   const network = useDefaultNetwork()
@@ -110,17 +112,19 @@ export function ValidatorsExample() {
     'validators.entities',
     {
       ...{ network: network ?? 'mainnet', kind: 'pool', period: 'month' },
-      ...{ sort: 'validatorEffectiveness', sortOrder: 'desc', limit: poolsShown },
+      ...{ sort: 'validatorEffectiveness', sortOrder: 'desc', limit: poolsRequested },
     },
     { isEnabled: network !== undefined },
   )
   return (
     <Example of={pools}>
-      {({ reply: { entities, startDate, endDate } }) =>
-        entities.length === 0 ? undefined : (
+      {({ reply: { entities, startDate, endDate } }) => {
+        // A slashing does not lower the effectiveness of a pool.
+        const best = entities.filter(({ slashesReceived }) => Number(slashesReceived) === 0).slice(0, poolsShown)
+        return best.length === 0 ? undefined : (
           <>
             <ul className="ranking">
-              {entities.map(({ name, validatorEffectiveness }) => (
+              {best.map(({ name, validatorEffectiveness }) => (
                 <li key={name}>
                   <a href={hrefOf('validators', [], { network, q: name })}>{name}</a>
                   <Rating value={validatorEffectiveness} />
@@ -128,11 +132,11 @@ export function ValidatorsExample() {
               ))}
             </ul>
             <p className="soft small">
-              Best pools on {network}, {formatDates(startDate, endDate)}. 100 is perfect.
+              Best pools on {network} without a slashing, {formatDates(startDate, endDate)}. 100 is perfect.
             </p>
           </>
         )
-      }
+      }}
     </Example>
   )
 }

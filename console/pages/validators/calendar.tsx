@@ -8,16 +8,18 @@ import { Scroll } from '../../parts/scroll.tsx'
 import { go } from '../../route.ts'
 import { useEndpoint } from '../../use-endpoint.ts'
 import { type CalendarCell, calendarCells } from './calendar-cells.ts'
-import { queryOf, type ValidatorsView } from './view.ts'
+import type { OverTimeProps } from './over-time.tsx'
+import { boundsOf, queryOf } from './view.ts'
 
 const weeksMax = 53
 const [size, gap, left, top] = [15, 3, 32, 16]
 
-export function Calendar({ index, view }: { readonly index: number; readonly view: ValidatorsView }) {
+export function Calendar({ index, view, newest }: OverTimeProps) {
   const days = useEndpoint('validators.effectiveness', {
     validator_index_or_pubkey: index,
     network: view.network,
     utc: true,
+    ...boundsOf(view, newest),
     granularity: 'day',
     sortOrder: 'desc',
     limit: weeksMax * 7,
@@ -25,7 +27,7 @@ export function Calendar({ index, view }: { readonly index: number; readonly vie
   const open = (day: number) => go('validators', [index], queryOf({ ...view, utc: true, day }))
   return (
     <Card id="calendar" title="Calendar">
-      <p className="small soft">Effectiveness of each UTC day in the last year. Select a day to see its duties.</p>
+      <p className="small soft">Effectiveness of each UTC day. Select a day to see its duties.</p>
       <QueryResult of={days}>
         {({ reply: { results } }) => (
           <CalendarPicture

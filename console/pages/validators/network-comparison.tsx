@@ -1,4 +1,4 @@
-// How a validator compares with its network in the last 30 days.
+// How a validator compares with its network in the period of the page.
 import type { Network } from '#api/contract/wire/validators.ts'
 import { Card } from '../../parts/card.tsx'
 import { gwei } from '../../parts/format.ts'
@@ -8,22 +8,29 @@ import { percentile } from './entities.tsx'
 import { Figures, RatedFigure } from './figures.tsx'
 import { none, share } from './format-figures.ts'
 import { type MemberBatch, useDailyFigures, useRatedMembers } from './rated-members.ts'
+import { periodOf, type ValidatorsView } from './view.ts'
 
 interface NetworkComparisonProps {
   readonly index: number
-  readonly network: Network
+  readonly view: ValidatorsView
 }
 
-export function NetworkComparison({ index, network }: NetworkComparisonProps) {
-  const ratings = useRatedMembers(network, { index }, 'month', undefined)
+export function NetworkComparison({ index, view }: NetworkComparisonProps) {
+  const ratings = useRatedMembers(view.network, { index }, periodOf(view), undefined)
   return (
     <QueryResult of={ratings}>
-      {(batch) => batch.days && <ComparedFigures index={index} network={network} batch={batch} />}
+      {(batch) => batch.days && <ComparedFigures index={index} network={view.network} batch={batch} />}
     </QueryResult>
   )
 }
 
-function ComparedFigures({ index, network, batch }: NetworkComparisonProps & { readonly batch: MemberBatch }) {
+interface ComparedFiguresProps {
+  readonly index: number
+  readonly network: Network
+  readonly batch: MemberBatch
+}
+
+function ComparedFigures({ index, network, batch }: ComparedFiguresProps) {
   const daily = useDailyFigures(network, [index], batch)
   const [member] = batch.members
   const whole = batch.network

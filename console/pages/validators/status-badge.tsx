@@ -9,7 +9,18 @@ const statusLabels: Readonly<Record<ValidatorStatus, readonly [tone: string, lab
   withdrawable: ['', 'exited, withdrawable'],
 }
 
-export function StatusBadge({ status }: { readonly status: ValidatorStatus }) {
+interface StatusBadgeProps {
+  readonly status: ValidatorStatus
+  /** Comes first. */
+  readonly isSlashed?: boolean
+}
+
+export function StatusBadge({ status, isSlashed = false }: StatusBadgeProps) {
   const [tone, label] = statusLabels[status]
-  return <span className={`badge status ${tone}`}>{label}</span>
+  return (
+    <>
+      {isSlashed && <span className="badge status bad">slashed</span>}{' '}
+      <span className={`badge status ${tone}`}>{label}</span>
+    </>
+  )
 }

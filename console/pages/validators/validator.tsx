@@ -22,6 +22,7 @@ import { NetworkComparison } from './network-comparison.tsx'
 import { OverTime, type OverTimeProps } from './over-time.tsx'
 import { StatusBadge } from './status-badge.tsx'
 import { useNetworks } from './use-networks.ts'
+import { type Slashing, slashingIn } from './verdict.ts'
 import { VerdictCard } from './verdict-card.tsx'
 import { boundsOf, queryOf, type ValidatorsView } from './view.ts'
 
@@ -78,17 +79,27 @@ interface HeadingProps {
   readonly view: ValidatorsView
 }
 
+/** Undefined while it loads. */
+function useSlashing(network: Network, index: number | undefined): Slashing | undefined {
+  const input = { network, indices: index === undefined ? [] : [index] }
+  const { data } = useEndpoint('validators.income', input, { isEnabled: index !== undefined })
+  return data && slashingIn(data.reply)
+}
+
 /** The same heading while the page loads and afterwards, because it has the focus. */
 function Heading({ id, metadata, view }: HeadingProps) {
   const { reply, meta } = metadata ?? {}
   const index = reply?.validatorIndex
   // The last epoch that was read; NaN if none was.
   const asOf = Number(meta?.asOf)
+  const slashing = useSlashing(view.network, index)
   return (
     <div className="spread">
       <h1>
         Validator {index ?? shortenHex(id)}{' '}
-        {reply && !Number.isNaN(asOf) && <StatusBadge status={validatorStatus(reply, asOf)} />}
+        {reply && !Number.isNaN(asOf) && (
+          <StatusBadge status={validatorStatus(reply, asOf)} isSlashed={slashing !== undefined} />
+        )}
       </h1>
       {index !== undefined && (
         <div className="row">
@@ -150,13 +161,14 @@ function FoundValidator({ metadata, view }: FoundValidatorProps) {
 function History(props: OverTimeProps) {
   const { index, view, newest } = props
   const bounds = boundsOf(view, newest)
+  const slashing = useSlashing(view.network, index)
   return (
     <>
-      <VerdictCard {...props} />
+      <VerdictCard {...props} slashing={slashing} />
       <CurrentDuties index={index} network={view.network} />
-      <NetworkComparison index={index} network={view.network} />
+      <NetworkComparison index={index} view={view} />
       <OverTime {...props} />
-      <Calendar index={index} view={view} />
+      <Calendar {...props} />
       {view.day !== undefined && <Day index={index} view={view} day={view.day} />}
       <Income
         input={{ network: view.network, indices: [index], ...bounds }}

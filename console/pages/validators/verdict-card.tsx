@@ -11,7 +11,16 @@ import { hrefOf } from '../../route.ts'
 import { useCalls } from '../../use-endpoint.ts'
 import { formatTally } from './incidents.ts'
 import type { OverTimeProps } from './over-time.tsx'
-import { badBelow, type DayFault, faultOfDay, faultTexts, ratedIncidents, verdictText } from './verdict.ts'
+import {
+  badBelow,
+  type DayFault,
+  faultOfDay,
+  faultTexts,
+  ratedIncidents,
+  type Slashing,
+  slashedText,
+  verdictText,
+} from './verdict.ts'
 import { boundsOf, queryOf, type ValidatorsView } from './view.ts'
 
 /** Days that are counted. */
@@ -72,21 +81,25 @@ function useJudgement({ index, view, newest }: OverTimeProps): UseQueryResult<Ju
 const isBad = ({ validatorEffectiveness }: EffectivenessRecord): boolean =>
   validatorEffectiveness !== null && Math.round(validatorEffectiveness * 100) / 100 < badBelow
 
-export function VerdictCard(props: OverTimeProps) {
+export function VerdictCard({ slashing, ...props }: OverTimeProps & Pick<VerdictProps, 'slashing'>) {
   const judgement = useJudgement(props)
   return (
     <section className="card verdict" aria-label="Verdict">
-      <QueryResult of={judgement}>{(data) => <Verdict {...data} index={props.index} view={props.view} />}</QueryResult>
+      <QueryResult of={judgement}>
+        {(data) => <Verdict {...data} slashing={slashing} index={props.index} view={props.view} />}
+      </QueryResult>
     </section>
   )
 }
 
 interface VerdictProps extends Judgement {
+  readonly slashing: Slashing | undefined
   readonly index: number
   readonly view: ValidatorsView
 }
 
-function Verdict({ total, days, hasMore, index, view }: VerdictProps) {
+function Verdict({ slashing, total, days, hasMore, index, view }: VerdictProps) {
+  if (!total && slashing) return <p className="sentence">{slashedText(slashing)}</p>
   if (!total) return <p className="note">No duties in these days. Choose an earlier or a longer range below.</p>
   const bad = days.filter(({ record }) => isBad(record))
   const faults = bad.flatMap(({ cause }) => (cause ? [cause.fault] : []))
@@ -96,7 +109,7 @@ function Verdict({ total, days, hasMore, index, view }: VerdictProps) {
       <div className="score">
         <span className={`badge rating ${levelOf(value).name}`}>{formatRating(value)}</span>
         <div>
-          <p className="sentence">{sentenceOf(verdictText({ badDays: bad.length, hasMore, faults }))}</p>
+          <p className="sentence">{verdictText({ slashing, badDays: bad.length, hasMore, faults })}</p>
           <p className="small soft">
             {formatDates(total.startDate, total.endDate)}, of 100. A day is bad below {badBelow}.
           </p>
@@ -106,8 +119,6 @@ function Verdict({ total, days, hasMore, index, view }: VerdictProps) {
     </>
   )
 }
-
-const sentenceOf = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`
 
 /** Links to the worst days, which also work without a mouse. */
 function WorstDays({ days, index, view }: Pick<VerdictProps, 'days' | 'index' | 'view'>) {

@@ -1,6 +1,8 @@
 // A verdict about a validator in one sentence: its rating, how many days were bad, and how many of them were its fault, as
 // far as the stored duties tell (behaviour/validators.md#whose-fault-a-missed-duty-is).
+import type { ReplyOf } from '#api/client/client.ts'
 import type { ExplainedDay } from '#api/contract/wire/validators-explain.ts'
+import { gwei } from '../../parts/format.ts'
 import { type Incident, incidentsOfDay } from './incidents.ts'
 
 /** A day is bad below this rating: from the third step of the scale on. */
@@ -36,7 +38,25 @@ export const faultTexts: Readonly<Record<DayFault, string>> = {
 const words = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten'] as const
 const countText = (count: number): string => words[count] ?? String(count)
 
+export interface Slashing {
+  /** UTC date. */
+  readonly date: string
+  /** What slashings have taken until now. */
+  readonly lostGwei: bigint
+}
+
+/** In the statement of all days of a validator. Undefined: it was not slashed, as far as the stored days tell. */
+export function slashingIn({
+  days,
+  total,
+}: Pick<ReplyOf<'validators.income'>, 'days' | 'total'>): Slashing | undefined {
+  const first = days.find(({ slashings }) => Number(slashings) < 0)
+  return first && { date: first.date, lostGwei: 0n - BigInt(total.slashings) }
+}
+
 interface VerdictInput {
+  /** Comes before everything else. */
+  readonly slashing?: Slashing | undefined
   /** How many days of the range are bad. */
   readonly badDays: number
   /** More days may be bad: only the worst ones were requested. */
@@ -45,8 +65,19 @@ interface VerdictInput {
   readonly faults: readonly DayFault[]
 }
 
-/** `three bad days, two not its fault`. */
-export function verdictText({ badDays, hasMore, faults }: VerdictInput): string {
+/** `Slashed on 7 November 2026. Lost 1.03 ETH. Three bad days, two not its fault.` */
+export function verdictText({ slashing, ...days }: VerdictInput): string {
+  const text = daysText(days)
+  return `${slashing ? `${slashedText(slashing)} ` : ''}${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`
+}
+
+export function slashedText({ date, lostGwei }: Slashing): string {
+  const format = { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' } as const
+  const rounded = ((lostGwei + 500_000n) / 1_000_000n) * 1_000_000n
+  return `Slashed on ${new Date(date).toLocaleDateString('en-GB', format)}. Lost ${gwei(rounded, 3)}.`
+}
+
+function daysText({ badDays, hasMore, faults }: VerdictInput): string {
   const days = `${hasMore ? 'at least ' : ''}${countText(badDays)} bad ${badDays === 1 ? 'day' : 'days'}`
   if (badDays === 0 || faults.length === 0) return days
   const counts = (['own', 'partly', 'others', 'unknown'] as const)

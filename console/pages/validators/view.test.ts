@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hrefOf } from '../../route.ts'
-import { boundsOf, parseView, queryOf, zoomInto } from './view.ts'
+import { boundsOf, parseView, periodOf, queryOf, zoomInto } from './view.ts'
 
 const view = (text = '') => parseView(new URLSearchParams(text))
 
@@ -27,6 +27,14 @@ test('the last n days end with the day of the newest record', () => {
   assert.deepEqual(of('last=7'), { fromDate: '2026-11-08' })
   assert.deepEqual(of('last=30'), { fromDate: '2026-10-16' })
   assert.deepEqual(of('last=all'), {})
+})
+
+test('every part of a page has the same period: 30 days, or what the address names', () => {
+  assert.deepEqual(boundsOf(view(), '2026-11-14'), { fromDate: '2026-10-16' })
+  assert.deepEqual(
+    ['', 'last=7', 'last=30', 'last=90'].map((text) => periodOf(view(text))),
+    [...['month', 'week', 'month', 'quarter']],
+  )
 })
 
 test('dates take precedence over a number of days; one may be missing, and their order does not matter', () => {

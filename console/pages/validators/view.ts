@@ -31,7 +31,7 @@ const defaultView: ValidatorsView = {
   network: 'mainnet',
   granularity: 'day',
   utc: false,
-  last: '90',
+  last: '30',
   from: '',
   to: '',
   plot: 'effectiveness',
@@ -78,6 +78,10 @@ export const queryOf = (view: ValidatorsView) => ({
   plot: view.plot === defaultView.plot ? '' : view.plot,
   day: view.day,
 })
+
+/** The stored period that is nearest to the range of a view. */
+export const periodOf = ({ last }: Pick<ValidatorsView, 'last'>): 'week' | 'month' | 'quarter' =>
+  last === '7' ? 'week' : last === '30' ? 'month' : 'quarter'
 
 const dayMs = 86_400_000
 
