@@ -346,7 +346,7 @@ describe('Validators page', { skip: noBrowser }, () => {
     const page = await open(`/${members[0]}?last=all`)
     const gwei = BigInt(data[0]?.earnings ?? 0)
     const eth = `${gwei / 10n ** 9n}.${String(gwei % 10n ** 9n).padStart(9, '0')}`
-    await page.getByText(`${eth} ETH`, { exact: true }).waitFor()
+    await page.getByText(eth, { exact: true }).first().waitFor()
     await browser.leave(page)
   })
 

@@ -5,7 +5,7 @@ import { incomeCsv } from '#shared/income-csv.ts'
 import { Card } from '../../parts/card.tsx'
 import { download } from '../../parts/download.ts'
 import { Facts } from '../../parts/facts.tsx'
-import { formatCount, gwei } from '../../parts/format.ts'
+import { formatCount, formatUnits, gwei } from '../../parts/format.ts'
 import { type Line, Plot } from '../../parts/plot.tsx'
 import { QueryResult } from '../../parts/query-result.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
@@ -25,7 +25,7 @@ export function Income({ input, onDay }: IncomeProps) {
   return (
     <Card id="income" title="Income">
       <p className="small soft">
-        UTC days, final epochs only. The columns explain the change of the balance to the gwei.
+        UTC days, final epochs only, in ETH. The columns explain the change of the balance to the gwei.
       </p>
       <QueryResult of={query}>
         {({ reply }) =>
@@ -75,18 +75,27 @@ const columns = [
   ['Consolidations', 'consolidations'],
   ['Withdrawals', 'withdrawals'],
   ['Balance change', 'balanceChange'],
-  ['Priority fees', 'priorityFees'],
-  ['MEV', 'mev'],
-] as const satisfies readonly (readonly [string, keyof Amounts])[]
+  ['Fees and MEV', 'execution'],
+] as const satisfies readonly (readonly [string, keyof ShownAmounts])[]
 
-const isAlways = new Set<keyof Amounts>(['earnings', 'balanceChange'])
+const isAlways = new Set<keyof ShownAmounts>(['earnings', 'balanceChange'])
 
-const amount = (value: number | bigint | null): string => (value === null ? 'unknown' : gwei(value, 9))
+interface ShownAmounts extends Omit<Amounts, 'priorityFees' | 'mev'> {
+  /** They are not part of the balance. */
+  readonly execution: bigint | null
+}
+
+const withExecution = <A extends Amounts>(amounts: A): A & ShownAmounts => {
+  const { priorityFees, mev } = amounts
+  return { ...amounts, execution: priorityFees === null || mev === null ? null : BigInt(priorityFees) + BigInt(mev) }
+}
+
+const amount = (value: number | bigint | null): string => (value === null ? 'unknown' : formatUnits(value, 9, 9, 9))
 
 function IncomeTable({ statement, name }: { readonly statement: Statement; readonly name: string }) {
   const { days, total } = statement
-  const shown = columns.filter(([, field]) => isAlways.has(field) || days.some((day) => Number(day[field] ?? 1) !== 0))
-  const rows = [{ ...total, date: 'All days' }, ...days.toReversed()]
+  const rows = [{ ...withExecution(total), date: 'All days' }, ...days.map(withExecution).toReversed()]
+  const shown = columns.filter(([, field]) => isAlways.has(field) || rows.some((row) => Number(row[field] ?? 1) !== 0))
   return (
     <>
       <Table
