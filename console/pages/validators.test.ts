@@ -308,6 +308,8 @@ describe('Validators page', { skip: noBrowser }, () => {
     const days = plot(page, /^Effectiveness in \d+ days$/)
     await days.locator('.u-over').click()
     await page.getByRole('heading', { name: /^Duties of chain day \d+/ }).waitFor()
+    const form = page.getByRole('region', { name: 'Effectiveness over time' }).getByText(/: change$/)
+    await form.click()
     await page.getByLabel('Granularity').selectOption('week')
     await page.getByLabel('Day type').selectOption('utc')
     await page.getByRole('button', { name: 'Uptime and correctness' }).click()
@@ -321,6 +323,41 @@ describe('Validators page', { skip: noBrowser }, () => {
     assert.match(page.url(), /days=utc&from=\d{4}-\d\d-\d\d&to=\d{4}-\d\d-\d\d/)
     await page.goBack()
     await plot(page, /^Uptime and correctness in \d+ weeks$/).waitFor()
+    await browser.leave(page)
+  })
+
+  test('the plot is above the fold, a zoom is part of the address, and a day of the address is shown first', async () => {
+    const page = await open(`/${roles.late.validator}?network=mainnet`, { viewport: { width: 1440, height: 900 } })
+    const days = plot(page, /^Effectiveness in \d+ days$/)
+    const over = days.locator('.u-over')
+    await over.waitFor()
+    const box = (await over.boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 }
+    assert.ok(box.y + box.height <= 900, `the plot ends at ${box.y + box.height}`)
+    await page.mouse.move(box.x + box.width * 0.3, box.y + 50)
+    await page.mouse.down()
+    await page.mouse.move(box.x + box.width * 0.6, box.y + 50, { steps: 5 })
+    await page.mouse.up()
+    await page.waitForURL(/[?&]from=\d{4}-\d\d-\d\d&to=\d{4}-\d\d-\d\d/)
+    await plot(page, /^Effectiveness in 1?\d days$/).waitFor()
+    await page.reload()
+    await plot(page, /^Effectiveness in 1?\d days$/).waitFor()
+    for (const width of [1440, 768, 390]) {
+      await page.setViewportSize({ width, height: 900 })
+      await page.goto(
+        new URL(`/#/validators/${roles.late.validator}?network=mainnet&day=${roles.late.fromDay}`, browser.demo.url)
+          .href,
+      )
+      const duties = page.getByRole('region', { name: /^Duties of chain day 16/ })
+      await duties.getByRole('columnheader', { name: 'Cause' }).waitFor({ state: 'attached' })
+      await duties.getByText('late attestation').first().waitFor()
+      const summary = await duties.getByText('late attestation').first().boundingBox()
+      assert.ok(summary && summary.y + summary.height <= 900, `${width} px`)
+      assert.equal(await page.evaluate(() => window.scrollY), 0)
+      assert.ok(await fits(page))
+      await browser.accessible(page)
+    }
+    await page.goto(new URL('/#/validators', browser.demo.url).href)
+    await page.getByRole('region', { name: 'Pools: table' }).locator('.sparkline').first().waitFor()
     await browser.leave(page)
   })
 
@@ -499,6 +536,7 @@ describe('Validators page', { skip: noBrowser }, () => {
     await plot(page, `Effectiveness per day: ${pools[0]}, ${pools[1]}`).waitFor()
     const { data } = await client.validators.operatorEffectiveness({ operator_id: pools[0] ?? '', granularity: 'all' })
     const row = page.getByRole('region', { name: 'Totals of the range' }).getByRole('row', { name: pools[0] ?? '' })
+    await page.getByText(/: change$/).click()
     await page.getByRole('combobox', { name: 'Range' }).selectOption('all')
     await row
       .getByText(data[0]?.avgValidatorEffectiveness?.toFixed(2) ?? '', { exact: true })

@@ -56,6 +56,7 @@ export function drawPlot(parent: HTMLElement, props: DrawnPlotProps, onPick: (in
     const { idx } = plot.cursor
     if (typeof idx === 'number') onPick(idx)
   })
+  plot.over.addEventListener('dblclick', () => props.onZoom?.('', ''))
   return {
     setData: (xs, lines) => {
       places = placesOf(lines)
@@ -138,6 +139,13 @@ function optionsOf(
         (plot) => drawPoints(plot, lines, ink),
         (plot) => drawMarks(plot, marks, ink),
         (plot) => placeLabels(plot, lines, spaceIn(plot.width) > 0),
+      ],
+      setSelect: [
+        (plot) => {
+          const { left, width } = plot.select
+          const dateAt = (x: number) => new Date(plot.posToVal(x, 'x') * 1000).toISOString().slice(0, 10)
+          if (width > 0) props.onZoom?.(dateAt(left), dateAt(left + width))
+        },
       ],
       setCursor: [(plot) => showTooltip(plot, props, formatValue)],
     },

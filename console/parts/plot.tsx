@@ -40,18 +40,20 @@ export interface PlotProps {
   readonly formatX?: (value: number) => string
   /** Called with the index in `xs` of the point that was clicked. */
   readonly onPick?: (index: number) => void
+  /** Called with the dates of a range that was zoomed into, both included; empty: no zoom. Default: the plot alone zooms. */
+  readonly onZoom?: (from: string, to: string) => void
 }
 
 const moment = (unix: number): string => new Date(unix * 1000).toISOString().slice(0, 16).replace('T', ' ')
 const rowsMax = 500
 
 export function Plot(props: PlotProps) {
-  const { title, xs, lines, height = 220, format = formatFigure, formatX = moment, onPick } = props
+  const { title, xs, lines, height = 220, format = formatFigure, formatX = moment } = props
   const box = useRef<HTMLDivElement>(null)
   const plot = useRef<DrawnPlot>(null)
   const theme = useTheme()
-  const latestOnPick = useRef(onPick)
-  latestOnPick.current = onPick
+  const latest = useRef(props)
+  latest.current = props
   const [areLabelled, setLabelled] = useState(true)
   const empty = lines.every(({ values }) => values.every((value) => value === null))
   const markTexts = props.marks?.map(({ x, label }) => `${x} ${label}`).join('\n')
@@ -61,7 +63,9 @@ export function Plot(props: PlotProps) {
   useEffect(() => {
     const parent = box.current
     if (!parent) return
-    const drawn = drawPlot(parent, { ...props, height, format }, (index) => latestOnPick.current?.(index))
+    const onZoom = (from: string, to: string) => latest.current.onZoom?.(from, to)
+    const onPick = (index: number) => latest.current.onPick?.(index)
+    const drawn = drawPlot(parent, { ...props, height, format, onZoom }, onPick)
     plot.current = drawn
     const watch = new ResizeObserver(() => setLabelled(drawn.resize()))
     watch.observe(parent)

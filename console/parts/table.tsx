@@ -5,7 +5,7 @@ import { Scroll } from './scroll.tsx'
 
 /**
  * The title of a column, what it shows of a row, and the class of its cells: `num` aligns figures to the right, `extra`
- * hides the column in narrow cards.
+ * hides the column in cards that are narrow and still show a table.
  */
 export type Column<R> = readonly [title: string, cell: (row: R, index: number) => ReactNode, className?: string]
 

@@ -34,39 +34,47 @@ interface ViewControlsProps {
 
 export function ViewControls({ view, onView, choices = granularities, hasDayType = true }: ViewControlsProps) {
   const hasDates = view.from !== '' || view.to !== ''
+  const range = hasDates ? `${view.from || 'start'} to ${view.to || 'now'}` : spanLabel(view.last).toLowerCase()
+  const days = view.utc && hasDayType ? ', UTC days' : ''
   return (
-    <div className="row view">
-      <Choice
-        label="Granularity"
-        value={view.granularity}
-        options={choices}
-        labels={granularityLabel}
-        onChoose={(granularity) => onView({ ...view, granularity })}
-      />
-      {hasDayType && (
+    <details className="view">
+      <summary>
+        {granularityLabel(view.granularity)}, {range}
+        {days}: change
+      </summary>
+      <div className="row">
         <Choice
-          label="Day type"
-          value={view.utc ? 'utc' : 'chain'}
-          options={['chain', 'utc']}
-          labels={(type) => (type === 'utc' ? 'UTC days' : 'chain days')}
-          onChoose={(type) => onView({ ...view, utc: type === 'utc', day: undefined })}
+          label="Granularity"
+          value={view.granularity}
+          options={choices}
+          labels={granularityLabel}
+          onChoose={(granularity) => onView({ ...view, granularity })}
         />
-      )}
-      <Choice
-        label="Range"
-        value={hasDates ? 'dates' : view.last}
-        options={hasDates ? [...spans, 'dates'] : spans}
-        labels={spanLabel}
-        onChoose={(last) => last !== 'dates' && onView({ ...view, last, from: '', to: '' })}
-      />
-      <DateField
-        key={`from ${view.from}`}
-        label="From"
-        value={view.from}
-        onDate={(from) => onView({ ...view, from })}
-      />
-      <DateField key={`to ${view.to}`} label="To" value={view.to} onDate={(to) => onView({ ...view, to })} />
-    </div>
+        {hasDayType && (
+          <Choice
+            label="Day type"
+            value={view.utc ? 'utc' : 'chain'}
+            options={['chain', 'utc']}
+            labels={(type) => (type === 'utc' ? 'UTC days' : 'chain days')}
+            onChoose={(type) => onView({ ...view, utc: type === 'utc', day: undefined })}
+          />
+        )}
+        <Choice
+          label="Range"
+          value={hasDates ? 'dates' : view.last}
+          options={hasDates ? [...spans, 'dates'] : spans}
+          labels={spanLabel}
+          onChoose={(last) => last !== 'dates' && onView({ ...view, last, from: '', to: '' })}
+        />
+        <DateField
+          key={`from ${view.from}`}
+          label="From"
+          value={view.from}
+          onDate={(from) => onView({ ...view, from })}
+        />
+        <DateField key={`to ${view.to}`} label="To" value={view.to} onDate={(to) => onView({ ...view, to })} />
+      </div>
+    </details>
   )
 }
 

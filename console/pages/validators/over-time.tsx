@@ -45,8 +45,6 @@ export function OverTime({ index, view, newest }: OverTimeProps) {
   )
   return (
     <Card id="over-time" title="Effectiveness over time">
-      <ViewControls view={view} onView={onView} />
-      <QueryResult of={total}>{({ reply }) => <RangeSummary record={reply.results[0]} />}</QueryResult>
       <Tabs
         name="Plotted measure"
         value={view.plot}
@@ -67,6 +65,8 @@ export function OverTime({ index, view, newest }: OverTimeProps) {
           </>
         )}
       </QueryResult>
+      <ViewControls view={view} onView={onView} />
+      <QueryResult of={total}>{({ reply }) => <RangeSummary record={reply.results[0]} />}</QueryResult>
     </Card>
   )
 }
@@ -162,6 +162,7 @@ function WindowPlot({ records, view, onView }: WindowsProps) {
           const window = windows[index]
           if (window) onView(zoomInto(view, window))
         }}
+        onZoom={(from, to) => onView({ ...view, from, to })}
       />
       <p className="small soft">
         {isDay

@@ -157,19 +157,19 @@ function FoundValidator({ metadata, view }: FoundValidatorProps) {
   )
 }
 
-/** The verdict first, then what it is based on. */
+/** The day that the address names, then the verdict, then what it is based on. */
 function History(props: OverTimeProps) {
   const { index, view, newest } = props
   const bounds = boundsOf(view, newest)
   const slashing = useSlashing(view.network, index)
   return (
     <>
+      {view.day !== undefined && <Day index={index} view={view} day={view.day} />}
       <VerdictCard {...props} slashing={slashing} />
+      <OverTime {...props} />
       <CurrentDuties index={index} network={view.network} />
       <NetworkComparison index={index} view={view} />
-      <OverTime {...props} />
       <Calendar {...props} />
-      {view.day !== undefined && <Day index={index} view={view} day={view.day} />}
       <Income
         input={{ network: view.network, indices: [index], ...bounds }}
         onDay={(day) => go('validators', [index], queryOf({ ...view, utc: true, day }))}
