@@ -1,7 +1,7 @@
 // Open markets that change with every pass, read over HTTP from two feeds that share events (changing-feed.ts): CPU time per
 // record, growth and bytes written a day, on SQLite and PostgreSQL; and 4.8, each market for the first time and gzipped,
 // beside the feeds. Growth is measured with fewer markets, because changes are merged after an hour. A day is 1 440 passes. Written are the bytes of write calls (SQLite), or WAL and pages (PostgreSQL).
-// BENCH_MARKETS=3000 is a small run.
+// BENCH_MARKETS=3000 BENCH_ROUNDS=20 is a small run: with fewer passes, checkpoints make the bytes written a matter of chance.
 import type { ChildProcess } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
