@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { knownChains } from '#core/known-chains.ts'
 import { systemClock } from '#runtime/clock.ts'
@@ -18,7 +18,7 @@ import { type AlteringProxy, jsonAt, openAlteringProxy } from '#test/altering-pr
 import { openReplay } from '#test/beacon-replay.ts'
 import { openContext } from '#test/context.ts'
 import { isInstalled } from '#test/programs.ts'
-import { prysmGloasRecording, prysmRecording, skipWithoutPrysm } from '#test/prysm-recording.ts'
+import { prysmGloasRecording, prysmRecording } from '#test/prysm-recording.ts'
 import { commandEnv, launcher, openFolder, runCommand } from '#test/run-command.ts'
 import { LimitedNode } from '#test/simulator/limited-node.ts'
 import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
@@ -170,9 +170,7 @@ describe('tetrad init', () => {
   })
 
   for (const recording of [prysmRecording, prysmGloasRecording])
-    test(`a private chain of Prysm and geth needs no more than ten lines: ${basename(recording)}`, {
-      skip: skipWithoutPrysm,
-    }, async () => {
+    test(`a private chain of Prysm and geth needs no more than ten lines: ${recording}`, async () => {
       const chain = new SimulatedChain({ seed: 'geth', id: '32382' })
       chain.mine(20)
       await using geth = new LimitedNode(chain)

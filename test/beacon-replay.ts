@@ -7,7 +7,7 @@ import { resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { zstdDecompressSync } from 'node:zlib'
 
-/** `path`: in the folder of recordings or absolute, without the ending. */
+/** `path`: in the folder of recordings, without the ending. */
 export const unpackRecording = (path: string): string =>
   zstdDecompressSync(readFileSync(resolve(import.meta.dirname, 'recordings', `${path}.zst`))).toString()
 

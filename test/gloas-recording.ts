@@ -1,13 +1,7 @@
-// A recorded chain that crosses the fork from Fulu to Gloas, with an independent truth about it. The recording is not
-// part of the project: it is in a folder next to it. Tests are skipped without it.
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+// A recorded chain that crosses the fork from Fulu to Gloas, with an independent truth about it (test/recordings/gloas).
 import { unpackRecording } from './beacon-replay.ts'
 
-export const gloasRecording = join(import.meta.dirname, '../../shared/recordings/gloas')
-
-/** For the option `skip` of a test: false if the recording is there. */
-export const skipWithoutGloas: string | false = existsSync(gloasRecording) ? false : `${gloasRecording} does not exist`
+export const gloasRecording = 'gloas'
 
 export interface GloasRow {
   readonly validator: number

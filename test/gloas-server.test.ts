@@ -8,7 +8,7 @@ import { coveredEpochs } from '#validators/duties/coverage.ts'
 import { openReplay, type ReplayOptions } from './beacon-replay.ts'
 import { openEmptyServer } from './empty-server.ts'
 import { openGloasExecution, withExecution } from './gloas-execution.ts'
-import { gloasRecording, gloasTruth, skipWithoutGloas } from './gloas-recording.ts'
+import { gloasRecording, gloasTruth } from './gloas-recording.ts'
 import { aggregateReplies, effectivenessReplies, gloasTime, metadataReplies, type Reply } from './gloas-replies.ts'
 import { gloasRows } from './gloas-rows.ts'
 import { slotOfBlock, withOneState } from './recorded-chain.ts'
@@ -31,7 +31,7 @@ const alteredBlocks: Meddle = (exchange) => {
   return { ...exchange, body: bytes.toString('base64') }
 }
 
-describe('a server that reads a chain across the fork to Gloas', { skip: skipWithoutGloas }, () => {
+describe('a server that reads a chain across the fork to Gloas', () => {
   let rows: readonly Row[]
 
   before(() => {

@@ -1,17 +1,10 @@
-// A recorded chain of a running Prysm on Fulu, with a truth that was derived from the client's own answers. The recording is
-// not part of the project: it is in a folder next to it. Tests are skipped without it.
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+// Recorded chains of a running Prysm, with truths that were derived from the client's own answers: on Fulu, and over the
+// fork to Gloas.
 import type { Measure } from '#validators/method/measures.ts'
 import { unpackRecording } from './beacon-replay.ts'
 
-export const prysmRecording = join(import.meta.dirname, '../../shared/recordings/prysm-fulu')
-
-/** Of the same client over the fork to Gloas. */
-export const prysmGloasRecording = join(import.meta.dirname, '../../shared/recordings/prysm-gloas')
-
-/** For the option `skip` of a test: false if the recording is there. */
-export const skipWithoutPrysm: string | false = existsSync(prysmRecording) ? false : `${prysmRecording} does not exist`
+export const prysmRecording = 'prysm-fulu'
+export const prysmGloasRecording = 'prysm-gloas'
 
 /** One validator in one epoch: the measures that are not 0. */
 export type PrysmRow = {
@@ -75,3 +68,37 @@ export function prysmTruth(): PrysmTruth {
     validators: all.filter((line) => line.kind === 'validator'),
   }
 }
+
+/** One validator in one epoch of the chain that crosses the fork to Gloas. */
+export interface PrysmGloasRow {
+  readonly v: number
+  /** Slot and committee. */
+  readonly duty?: readonly [number, number]
+  /** The first vote that a block includes. */
+  readonly inc?: { readonly slot: number; readonly rootRight: boolean; readonly index: number }
+  /** By the names of test/recordings/prysm-gloas/README.md; absent: 0. */
+  readonly amounts: Readonly<Record<string, number>>
+}
+
+export interface PrysmGloasEpoch {
+  readonly epoch: number
+  readonly rows: readonly PrysmGloasRow[]
+  /** Slot, proposer, whether the payload is part of the chain; null: no block. */
+  readonly slots: readonly (readonly [number, number, boolean | null])[]
+}
+
+export const prysmGloasTruth = (): readonly PrysmGloasEpoch[] =>
+  unpackRecording(`${prysmGloasRecording}/truth.ndjson`)
+    .trim()
+    .split('\n')
+    .map((line) => {
+      const { epoch, rows, slots } = JSON.parse(line) as Omit<PrysmGloasEpoch, 'rows'> & {
+        readonly rows: readonly (Omit<PrysmGloasRow, 'amounts'> & Record<string, number>)[]
+      }
+      const toRow = ({ v, duty, inc, ...amounts }: (typeof rows)[number]): PrysmGloasRow => ({
+        ...{ v, ...(duty && { duty }), ...(inc && { inc }) },
+        // A balance of 0 pays no penalty.
+        amounts: { ...amounts, sync_pen: (amounts.sync_pen ?? 0) - (amounts.sync_unpayable ?? 0) },
+      })
+      return { epoch, slots, rows: rows.map(toRow) }
+    })

@@ -1,7 +1,4 @@
-// The blocks and states of recorded chains as SSZ, for tests of the chain process. Some recordings are not part of the
-// project: they are in a folder next to it.
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+// The blocks and states of recorded chains as SSZ, for tests of the chain process.
 import { headerRoot } from '#sources/beacon/block-type.ts'
 import type { ChainStart } from '#validators/chain/messages.ts'
 import { exchangesOf, type ReplayOptions, unpackRecording } from './beacon-replay.ts'
@@ -22,13 +19,7 @@ export interface RecordedChain {
   readonly states: ReadonlyMap<number, Uint8Array>
 }
 
-export const outsideRecording = (name: string): string => join(import.meta.dirname, '../../shared/recordings', name)
-
-/** For the option `skip` of a test: false if the recording is there. */
-export const skipWithoutRecording = (name: string): string | false =>
-  existsSync(outsideRecording(name)) ? false : `${outsideRecording(name)} does not exist`
-
-/** `files`: in the folder of recordings or absolute, without `.zst`. */
+/** `files`: in the folder of recordings, without `.zst`. */
 export function readRecordedChain(files: readonly string[]): RecordedChain {
   const answers = files.flatMap((file) =>
     unpackRecording(file)

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { type Exchange, exchangesOf } from '#test/beacon-replay.ts'
-import { type GloasTruth, gloasRecording, gloasTruth, skipWithoutGloas } from '#test/gloas-recording.ts'
+import { type GloasTruth, gloasRecording, gloasTruth } from '#test/gloas-recording.ts'
 import { validatorsFromJson } from '#test/validators-json.ts'
 import type { Bid, Block } from './block.ts'
 import { blockFromJson, blockFromSsz, withdrawalsFrom } from './block-ssz.ts'
@@ -16,7 +16,7 @@ import { View } from './ssz.ts'
 import { rootOf } from './ssz-type.ts'
 import { stateFromSsz, syncCommitteeFromSsz } from './validators.ts'
 
-describe('a chain that crosses the fork to Gloas', { skip: skipWithoutGloas }, () => {
+describe('a chain that crosses the fork to Gloas', () => {
   let exchanges: readonly Exchange[] = []
   let rules: ConsensusRules
   let truth: GloasTruth

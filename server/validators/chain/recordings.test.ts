@@ -10,7 +10,7 @@ import { systemClock } from '#runtime/clock.ts'
 import { readRules } from '#sources/beacon/consensus.ts'
 import { View } from '#sources/beacon/ssz.ts'
 import { type StateParts, stateFromSsz } from '#sources/beacon/validators.ts'
-import { outsideRecording, readRecordedChain, skipWithoutRecording } from '#test/recorded-chain.ts'
+import { readRecordedChain } from '#test/recorded-chain.ts'
 import { openChainProcess } from './chain-process.ts'
 import { type EpochStart, readEpochStart } from './epoch-start.ts'
 import type { Signatures } from './messages.ts'
@@ -21,7 +21,6 @@ interface Recording {
   readonly signatures: Signatures
   /** How many blocks follow its first state. */
   readonly blocks: number
-  readonly skip: string | false
 }
 
 const lodestar = (name: string, blocks: number): Recording => ({
@@ -29,15 +28,13 @@ const lodestar = (name: string, blocks: number): Recording => ({
   files: [`lodestar/${name}/exchanges.ndjson`],
   signatures: 'none',
   blocks,
-  skip: false,
 })
 
-const outside = (name: string, files: readonly string[], blocks: number): Recording => ({
+const signed = (name: string, files: readonly string[], blocks: number): Recording => ({
   name,
-  files: files.map((file) => join(outsideRecording(name), file)),
+  files: files.map((file) => `${name}/${file}`),
   signatures: 'all',
   blocks,
-  skip: skipWithoutRecording(name),
 })
 
 const recordings = [
@@ -47,8 +44,8 @@ const recordings = [
   lodestar('electra-upgrade', 53),
   lodestar('fulu', 107),
   lodestar('leak', 128),
-  outside('prysm-fulu', ['answers.ndjson'], 186),
-  outside('gloas', ['exchanges.ndjson', 'debug-states.ndjson'], 139),
+  signed('prysm-fulu', ['answers.ndjson'], 186),
+  signed('gloas', ['exchanges.ndjson', 'debug-states.ndjson'], 139),
 ]
 
 function assertEqualsState({ validators, finalized }: EpochStart, state: StateParts): void {
@@ -56,8 +53,8 @@ function assertEqualsState({ validators, finalized }: EpochStart, state: StatePa
   assert.equal(finalized.epoch, state.finalizedEpoch)
 }
 
-for (const { name, files, signatures, blocks, skip } of recordings) {
-  describe(name, { skip }, () => {
+for (const { name, files, signatures, blocks } of recordings) {
+  describe(name, () => {
     test('every state has the root that its block states, and every epoch start equals the state of the node', async () => {
       await using folder = await mkdtempDisposable(join(tmpdir(), 'tetrad-chain-'))
       const chain = readRecordedChain(files)

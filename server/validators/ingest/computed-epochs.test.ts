@@ -8,7 +8,7 @@ import { systemClock } from '#runtime/clock.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
 import { openReplay, type ReplayOptions } from '#test/beacon-replay.ts'
 import { openContext, type TestContext } from '#test/context.ts'
-import { outsideRecording, skipWithoutRecording, slotOfBlock, withHead } from '#test/recorded-chain.ts'
+import { slotOfBlock, withHead } from '#test/recorded-chain.ts'
 import { storedRows } from '#test/stored-duties.ts'
 import type { Signatures } from '../chain/messages.ts'
 import { coveredEpochs } from '../duties/coverage.ts'
@@ -22,18 +22,16 @@ interface Recording extends ReplayOptions {
   readonly recording: string
   readonly name: string
   readonly signatures: Signatures
-  readonly skip: string | false
 }
 
 const lodestar = (name: string): Recording => ({
-  ...{ name: `lodestar/${name}`, recording: `lodestar/${name}`, signatures: 'none', skip: false },
+  ...{ name: `lodestar/${name}`, recording: `lodestar/${name}`, signatures: 'none' },
 })
 
 const recordings: readonly Recording[] = [
   ...['deneb-to-electra', 'electra', 'electra-to-fulu', 'electra-upgrade', 'fulu', 'leak'].map(lodestar),
   {
-    ...{ name: 'gloas', recording: outsideRecording('gloas'), more: ['debug-states'], signatures: 'all' },
-    skip: skipWithoutRecording('gloas'),
+    ...{ name: 'gloas', recording: 'gloas', more: ['debug-states'], signatures: 'all' },
   },
 ]
 
@@ -56,8 +54,8 @@ const everything = async (context: TestContext) => ({
 
 const { signal } = new AbortController()
 
-for (const { name, skip, signatures, ...replay } of recordings)
-  test(`computed states lead to the rows of the states of the node: ${name}`, { skip }, async () => {
+for (const { name, signatures, ...replay } of recordings)
+  test(`computed states lead to the rows of the states of the node: ${name}`, async () => {
     await using node = await openReplay({ ...replay, meddle: withHead(replay.recording) })
     await using expected = await contextFor(node.url)
     await new Follower(expected, 'hoodi', beaconOf(node.url)).catchUp(signal)

@@ -6,7 +6,7 @@ import { systemClock } from '#runtime/clock.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
 import { type Exchange, openReplay, type Replay, type ReplayOptions } from '#test/beacon-replay.ts'
 import { openContext, type TestContext } from '#test/context.ts'
-import { type GloasTruth, gloasRecording, gloasTruth, skipWithoutGloas } from '#test/gloas-recording.ts'
+import { type GloasTruth, gloasRecording, gloasTruth } from '#test/gloas-recording.ts'
 import { gloasRows } from '#test/gloas-rows.ts'
 import { bothStates, openComputed, openStatesOf, readEpoch } from '#test/read-states.ts'
 import { storedRows } from '#test/stored-duties.ts'
@@ -33,7 +33,7 @@ const beaconOf = (...nodes: readonly Replay[]) =>
     backoffMs: 1,
   })
 
-describe('a chain that crosses the fork to Gloas', { skip: skipWithoutGloas }, () => {
+describe('a chain that crosses the fork to Gloas', () => {
   let truth: GloasTruth
   let rows: readonly Row[]
 

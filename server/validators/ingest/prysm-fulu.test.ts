@@ -6,7 +6,7 @@ import { systemClock } from '#runtime/clock.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
 import { openReplay, type ReplayOptions } from '#test/beacon-replay.ts'
 import { openContext, type TestContext } from '#test/context.ts'
-import { prysmRecording, prysmTruth, skipWithoutPrysm } from '#test/prysm-recording.ts'
+import { prysmRecording, prysmTruth } from '#test/prysm-recording.ts'
 import { openComputed } from '#test/read-states.ts'
 import { isStateRequest, withOneState } from '#test/recorded-chain.ts'
 import { storedRows } from '#test/stored-duties.ts'
@@ -56,7 +56,7 @@ async function openIngested(url: string): Promise<TestContext> {
   return Object.assign(context, { settings })
 }
 
-describe('the recorded chain of a running Prysm', { skip: skipWithoutPrysm }, () => {
+describe('the recorded chain of a running Prysm', () => {
   const openNode = (meddle?: ReplayOptions['meddle']) =>
     openReplay({ recording: prysmRecording, file: 'answers.ndjson', ...(meddle && { meddle }) })
 

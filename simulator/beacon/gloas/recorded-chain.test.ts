@@ -5,7 +5,7 @@ import { before, describe, test } from 'node:test'
 import { type ConsensusRules, readRules } from '#sources/beacon/consensus.ts'
 import { gloasOffsets, stateOffsets } from '#sources/beacon/state-layout.ts'
 import { type Exchange, exchangesOf } from '#test/beacon-replay.ts'
-import { gloasRecording, skipWithoutGloas } from '#test/gloas-recording.ts'
+import { gloasRecording } from '#test/gloas-recording.ts'
 import { chainFromState } from '#test/simulator/chain-from-state.ts'
 import { membersBySlot } from '../assign-duties.ts'
 import { noOperations } from '../behaviour.ts'
@@ -88,7 +88,7 @@ const comparable = ({ consolidated: _, consolidations, validators, queue, gloas,
   gloas: gloas && { ...gloas, payments: gloas.payments.map((payment) => payment && { ...payment, slot: -1 }) },
 })
 
-describe('the rules of the simulator, applied to a recorded chain', { skip: skipWithoutGloas }, () => {
+describe('the rules of the simulator, applied to a recorded chain', () => {
   let rules: ConsensusRules
   const states = new Map<number, Buffer>()
   /** Messages of blocks, by slot. */

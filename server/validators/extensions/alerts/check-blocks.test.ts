@@ -14,7 +14,7 @@ import { openReplay, type ReplayOptions } from '#test/beacon-replay.ts'
 import { openNodeOfRun } from '#test/client-of-run.ts'
 import { computedNetwork, openComputedServer } from '#test/computed-server.ts'
 import { settingsWith } from '#test/context.ts'
-import { type GloasSlot, gloasRecording, gloasTruth, skipWithoutGloas } from '#test/gloas-recording.ts'
+import { type GloasSlot, gloasRecording, gloasTruth } from '#test/gloas-recording.ts'
 import { makeChain } from '#test/made-chain.ts'
 import { openMadeChainNode } from '#test/made-chain-node.ts'
 import { serveScript } from '#test/scripted-server.ts'
@@ -202,7 +202,7 @@ test('a relay whose list cannot be read is unknown, and a payload is missing onl
   assert.equal(without.requests.length, 2)
 })
 
-describe('since Gloas', { skip: skipWithoutGloas }, () => {
+describe('since Gloas', () => {
   const epochs = { from: 6, until: 9 }
   const watched = new Map(Array.from({ length: 64 }, (_, index) => [index, validator(index)]))
   const slotsOf = (isMatch: (slot: GloasSlot) => boolean) =>

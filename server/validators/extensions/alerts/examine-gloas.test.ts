@@ -6,7 +6,7 @@ import { openBeacon } from '#sources/beacon/client.ts'
 import { testWebhook } from '#test/alerts-network.ts'
 import { openReplay } from '#test/beacon-replay.ts'
 import { openContext } from '#test/context.ts'
-import { gloasRecording, gloasTruth, skipWithoutGloas } from '#test/gloas-recording.ts'
+import { gloasRecording, gloasTruth } from '#test/gloas-recording.ts'
 import { gloasTime } from '#test/gloas-replies.ts'
 import { Follower } from '../../ingest/follow.ts'
 import { withChainTimes } from '../../ingest/read/chain-identity.ts'
@@ -26,9 +26,7 @@ interface FoundEvent {
   readonly isPaid: boolean | undefined
 }
 
-test('a payload that a builder withheld and one that its proposer built are different events', {
-  skip: skipWithoutGloas,
-}, async () => {
+test('a payload that a builder withheld and one that its proposer built are different events', async () => {
   await using node = await openReplay({ recording: gloasRecording, more: ['debug-states'] })
   const { epochsPerHour, epochsPerDay, genesisUnix, slotSeconds } = gloasTime
   const urls = [node.url]

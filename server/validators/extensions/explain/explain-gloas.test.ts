@@ -8,7 +8,7 @@ import { systemClock } from '#runtime/clock.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
 import { type Exchange, openReplay } from '#test/beacon-replay.ts'
 import { openContext } from '#test/context.ts'
-import { gloasRecording, gloasTruth, skipWithoutGloas } from '#test/gloas-recording.ts'
+import { gloasRecording, gloasTruth } from '#test/gloas-recording.ts'
 import { bothStates, openComputed, type StatesKind } from '#test/read-states.ts'
 import { withOneState } from '#test/recorded-chain.ts'
 import { callHandler } from '#test/validators-world.ts'
@@ -22,10 +22,10 @@ const slotsPerEpoch = 8
 /** All other builders pay: for a delivered payload, or because enough validators voted in time. No payload pays this. */
 const unpaidSlot = 133
 
-const { epochs, slots } = skipWithoutGloas ? { epochs: [], slots: [] } : gloasTruth()
+const { epochs, slots } = gloasTruth()
 
 for (const kind of bothStates) {
-  test(`payloads and payload committees, with states: ${kind}`, { skip: skipWithoutGloas }, async () => {
+  test(`payloads and payload committees, with states: ${kind}`, async () => {
     const { explained, covered } = await explainAll(kind)
     const isRated = (epoch: number) =>
       epoch >= firstEpoch && covered.some(({ from, until }) => epoch >= from && epoch < until)

@@ -5,7 +5,7 @@ import { systemClock } from '#runtime/clock.ts'
 import { openBeacon } from '#sources/beacon/client.ts'
 import { firstSlotAt } from '#sources/beacon/consensus.ts'
 import { openReplay, type ReplayOptions } from '#test/beacon-replay.ts'
-import { gloasRecording, gloasTruth, skipWithoutGloas } from '#test/gloas-recording.ts'
+import { gloasRecording, gloasTruth } from '#test/gloas-recording.ts'
 import { seatsOf } from '../epochs/payload-seats.ts'
 import { createBeaconQueries } from '../read/beacon-queries.ts'
 import { NodeBlocks } from '../read/node-blocks.ts'
@@ -46,9 +46,7 @@ async function readDuties(
 const epochs = [6, 9, 12, 17]
 const truthOf = (epoch: number) => gloasTruth().epochs.find((entry) => entry.epoch === epoch)?.rows ?? []
 
-test('votes of payload committees are included, missing, or cannot be on the chain', {
-  skip: skipWithoutGloas,
-}, async () => {
+test('votes of payload committees are included, missing, or cannot be on the chain', async () => {
   const states = new Set<string>()
   for (const [at, { payloadVotes, headSlot }] of (await readDuties(epochs)).entries()) {
     const epoch = epochs[at] as number
@@ -71,7 +69,7 @@ test('votes of payload committees are included, missing, or cannot be on the cha
   assert.deepEqual([...states].sort(), ['impossible', 'included', 'missing'])
 })
 
-test('without the seats, duties are known and votes are not', { skip: skipWithoutGloas }, async () => {
+test('without the seats, duties are known and votes are not', async () => {
   const [duties] = await readDuties([9], { knowsSeats: false })
   const previous = duties?.payloadVotes.filter(({ epoch }) => epoch === 8) ?? []
   const expected = truthOf(8).flatMap(({ validator, ptc }) =>
@@ -80,7 +78,7 @@ test('without the seats, duties are known and votes are not', { skip: skipWithou
   assert.deepEqual(previous.map(({ validator, slot, state }) => [validator, slot, state]).sort(byValidator), expected)
 })
 
-test('a node that fails to return payload committees leaves the other duties', { skip: skipWithoutGloas }, async () => {
+test('a node that fails to return payload committees leaves the other duties', async () => {
   const meddle: NonNullable<ReplayOptions['meddle']> = (exchange) =>
     exchange.path.includes('/duties/ptc/')
       ? { ...exchange, status: 500, bodyEncoding: 'utf8', body: '{"code":500,"message":"no"}' }
@@ -95,9 +93,7 @@ test('a node that fails to return payload committees leaves the other duties', {
 
 const byValidator = ([a]: readonly unknown[], [b]: readonly unknown[]): number => Number(a) - Number(b)
 
-test('proposed blocks name the builder, and the next block decides about the payload', {
-  skip: skipWithoutGloas,
-}, async () => {
+test('proposed blocks name the builder, and the next block decides about the payload', async () => {
   const { slots } = gloasTruth()
   for (const { blocks, headSlot, headRoot } of await readDuties(epochs)) {
     const from = headSlot - 8

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { PayloadStatus } from '#sources/beacon/payload-status.ts'
-import { type GloasRow, gloasTruth, skipWithoutGloas } from '#test/gloas-recording.ts'
+import { type GloasRow, gloasTruth } from '#test/gloas-recording.ts'
 import { gloasForkSlot } from '#test/gloas-rows.ts'
 import { type HeadVote, isHeadRight } from './head-vote.ts'
 
@@ -62,8 +62,8 @@ for (const [label, rule] of Object.entries(wrongRules)) {
   })
 }
 
-describe('on a recorded chain', { skip: skipWithoutGloas }, () => {
-  const { epochs, slots } = skipWithoutGloas === false ? gloasTruth() : { epochs: [], slots: [] }
+describe('on a recorded chain', () => {
+  const { epochs, slots } = gloasTruth()
   const bySlot = new Map(slots.map((entry) => [entry.slot, entry]))
   const lastBlockUpTo = (slot: number) => slots.findLast((entry) => entry.slot <= slot && entry.proposed)
 

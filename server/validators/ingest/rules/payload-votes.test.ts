@@ -8,14 +8,14 @@ import { payloadCommitteeOf } from '#sources/beacon/payload-state.ts'
 import { View } from '#sources/beacon/ssz.ts'
 import { stateFromSsz, type Validators } from '#sources/beacon/validators.ts'
 import { exchangesOf } from '#test/beacon-replay.ts'
-import { gloasRecording, gloasTruth, skipWithoutGloas } from '#test/gloas-recording.ts'
+import { gloasRecording, gloasTruth } from '#test/gloas-recording.ts'
 import { seatsOf } from '../epochs/payload-seats.ts'
 import { findPayloadVotes, isWrongVote, type PayloadVote } from './payload-votes.ts'
 
 /** The first epoch of Gloas, and the first one whose next epoch is not complete. */
 const [first, until] = [4, 20]
 
-describe('the payload committees of a recorded chain', { skip: skipWithoutGloas }, () => {
+describe('the payload committees of a recorded chain', () => {
   let rules: ConsensusRules
   let blocks: readonly Block[] = []
   const states = new Map<number, Validators>()
