@@ -3,7 +3,7 @@
 import { getJson } from './calls.ts'
 import type { Comparison } from './compare.ts'
 import type { DutyRow, EpochRows, ListedValidator } from './duty-truth.ts'
-import { networkName, slotSeconds, slotsPerEpoch } from './genesis.ts'
+import { networkName, slotsPerEpoch } from './genesis.ts'
 
 type Figures = Record<string, number | null>
 type Numbers = Readonly<Record<string, number | null | undefined>>
@@ -83,6 +83,7 @@ interface ComparedRecords {
   readonly server: TetradServer
   readonly epochs: readonly EpochRows[]
   readonly validators: readonly ListedValidator[]
+  readonly epochsPerHour: number
   readonly epochsPerDay: number
 }
 
@@ -100,9 +101,9 @@ function grainsOf(rows: readonly EpochRows[], from: number, until: number, size:
   return grains
 }
 
-/** 4.5 by epoch, by day and over all validators; 4.6 by epoch; `from` and `until`: the epochs that the server has. */
+/** 4.5 by hour, by day and over all validators; 4.6 by epoch; `from` and `until`: the epochs that the server has. */
 export async function compareFigures(
-  { comparison, server, epochs, validators, epochsPerDay }: ComparedRecords,
+  { comparison, server, epochs, validators, epochsPerHour, epochsPerDay }: ComparedRecords,
   from: number,
   until: number,
 ): Promise<void> {
@@ -112,21 +113,17 @@ export async function compareFigures(
     for (const [name, value] of Object.entries(figuresOf(grains, server.hasExecution)))
       if (!Number.isNaN(value)) comparison.compare(what, `${label} ${name}`, record[name], value)
   }
-  const days = Array.from({ length: Math.ceil(until / epochsPerDay) }, (_, day) => day).filter(
-    (day) => (day + 1) * epochsPerDay > from,
-  )
-  const windows = [
-    ...epochs
-      .keys()
-      .filter((epoch) => epoch >= from && epoch < until)
-      .map((epoch) => ['hour', epoch, epoch, epoch + 1] as const),
-    ...days.map(
-      (day) => ['day', day, Math.max(from, day * epochsPerDay), Math.min(until, (day + 1) * epochsPerDay)] as const,
-    ),
-  ]
-  for (const [kind, number, first, end] of windows) {
+  const windowsOf = (kind: 'hour' | 'day', size: number) =>
+    Array.from({ length: Math.ceil(until / size) - Math.floor(from / size) }, (_, at) => {
+      const number = Math.floor(from / size) + at
+      const [first, end] = [Math.max(from, number * size), Math.min(until, (number + 1) * size)]
+      return { kind, size, number, first, end }
+    })
+  for (const { kind, size, number, first, end } of [
+    ...windowsOf('hour', epochsPerHour),
+    ...windowsOf('day', epochsPerDay),
+  ]) {
     const query = `from=${number}&to=${number}&filterType=${kind}`
-    const size = kind === 'hour' ? 1 : epochsPerDay
     for (const groupBy of ['validator', 'timeWindow']) {
       const { data } = await requestTetrad<{ readonly data: readonly Numbers[] }>(
         server,
@@ -145,6 +142,8 @@ export async function compareFigures(
         }
     }
   }
+  // Its records are hours.
+  if (epochsPerHour > 1) return
   for (const { index } of validators) {
     const { results } = await requestTetrad<{ readonly results: readonly Readonly<Record<string, unknown>>[] }>(
       server,
@@ -202,6 +201,3 @@ export async function compareMetadata(
       comparison.compare('4.7', `validator ${index} ${name}`, found[name], value)
   }
 }
-
-/** Seconds that a number of epochs take. */
-export const secondsOf = (epochs: number): number => epochs * slotsPerEpoch * slotSeconds

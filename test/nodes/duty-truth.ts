@@ -218,6 +218,11 @@ export async function readTruth({ beaconUrl, executionUrl, feeRecipient, until }
       }
   }
 
+  async function queryVoteRewards(epoch: number, indices: readonly string[]): Promise<readonly VoteReward[]> {
+    const path = `/eth/v1/beacon/rewards/attestations/${epoch}`
+    return (await get<{ readonly total_rewards: readonly VoteReward[] }>(path, indices)).total_rewards
+  }
+
   async function addVoteRewards(
     epoch: number,
     validators: readonly ListedValidator[],
@@ -396,9 +401,15 @@ export async function readTruth({ beaconUrl, executionUrl, feeRecipient, until }
       await queue<PendingConsolidation>(next - 1, 'consolidations'),
       await queue<PendingConsolidation>(next, 'consolidations'),
     )
+    // At the end of the epoch, the votes of the one before it are paid first.
+    const sources = moved.map(({ source_index }) => source_index)
+    const paid = moved.length === 0 ? [] : await queryVoteRewards(first / slotsPerEpoch - 1, sources)
     for (const { source_index, target_index } of moved) {
       const { balance, validator } = last[Number(source_index)] as ListedValidator
-      const gwei = validator.slashed ? 0 : Math.min(Number(balance), Number(validator.effective_balance))
+      const reward = paid.find(({ validator_index }) => validator_index === source_index)
+      const parts = reward ? [reward.head, reward.target, reward.source, reward.inactivity].map(Number) : []
+      const whole = Number(balance) + sum(parts)
+      const gwei = validator.slashed ? 0 : Math.min(whole, Number(validator.effective_balance))
       rowOf(source_index).consolidated -= gwei
       rowOf(target_index).consolidated += gwei
     }

@@ -9,10 +9,11 @@ import { getJson, rpc } from './calls.ts'
 import type { Comparison } from './compare.ts'
 import { compareBalances, compareFundings } from './compare-fundings.ts'
 import { compareRoots } from './compare-roots.ts'
+import { type CountingProxy, openCountingProxy, printCounts } from './counting-proxy.ts'
 import { compareFigures, compareMetadata } from './duty-figures.ts'
 import { type EpochRows, type ListedValidator, readTruth } from './duty-truth.ts'
 import { readFundings } from './funding-truth.ts'
-import { chainId, contracts, networkName, secretKeyOf, slotsPerEpoch } from './genesis.ts'
+import { chainId, contracts, networkName, secretKeyOf, slotSeconds, slotsPerEpoch } from './genesis.ts'
 import { accountOf, createSender } from './life.ts'
 import { type PrivateChain, startPrivateChain } from './private-chain.ts'
 import { openTetrad, type RunningTetrad, runTetrad, waitForCoverage } from './tetrad-server.ts'
@@ -23,6 +24,11 @@ import { openTransfers } from './transfers.ts'
 const lastEpoch = 11
 const epochsPerDay = 2
 const configLinesMax = 10
+
+interface Covered {
+  readonly from: number
+  readonly until: number
+}
 
 const depositor = accountOf(1)
 const withdrawer = accountOf(2)
@@ -41,6 +47,12 @@ export async function runPrivateChain(programs: NodePrograms, parent: string, co
     ),
   })
   const servers: RunningTetrad[] = []
+  const proxies: CountingProxy[] = []
+  const counted = async (name: string, target: string): Promise<string> => {
+    const proxy = await openCountingProxy(name, target)
+    proxies.push(proxy)
+    return proxy.url
+  }
   const open = async (name: string, settings: string | object): Promise<RunningTetrad> => {
     const server = await openTetrad(join(folder, name), settings)
     servers.push(server)
@@ -51,7 +63,21 @@ export async function runPrivateChain(programs: NodePrograms, parent: string, co
     const [leader] = chain.beacon
     const url = archive.url
     const senderOf = (account: typeof depositor) => createSender(url, account, depositor.address)
-    const following = await open('live', settingsOf(chain, {}))
+    // It prefers the nodes that only follow, and once hang.
+    const following = await open(
+      'live',
+      settingsOf({
+        index: await counted('index, geth', url),
+        beacon: [
+          await counted('network, Prysm (preferred)', chain.beacon[1].url),
+          await counted('network, Prysm', leader.url),
+        ],
+        execution: [
+          await counted('payments, geth (preferred)', chain.execution[1].url),
+          await counted('payments, geth', url),
+        ],
+      }),
+    )
     const initialized = openInitialized(folder, chain, comparison, open)
     initialized.catch(() => {})
     const transfers = await openTransfers(url, senderOf(transferrer), senderOf(blobSender))
@@ -75,18 +101,33 @@ export async function runPrivateChain(programs: NodePrograms, parent: string, co
     const depositors = new Map(
       [...newcomers, ...toppedUp].map((index) => [pubkeyOf(index), [depositor.address.toLowerCase()]]),
     )
-    const compareServer = async (server: RunningTetrad, from: number, hasExecution: boolean, days = epochsPerDay) => {
-      const compared = { comparison, server: { ...server, hasExecution }, epochs: truth.epochs, validators }
-      await compareFigures({ ...compared, epochsPerDay: days }, from, covered.until)
+    const compareServer = async (server: RunningTetrad, { from, until }: Covered, options: object = {}) => {
+      const settings = { hasExecution: true, epochsPerHour: 1, epochsPerDay, ...options }
+      const compared = { comparison, server: { ...server, ...settings }, epochs: truth.epochs, validators, ...settings }
+      await compareFigures(compared, from, until)
       await compareMetadata(compared, validators, depositors)
     }
-    await compareServer(following, covered.from, true)
-    const fromNode = await open('states-of-the-node', settingsOf(chain, { mode: 'probe', states: 'node' }))
+    printCounts(proxies, covered.until - covered.from)
+    await compareServer(following, covered)
+    const stateNode = await counted('network with states of the node, Prysm', leader.url)
+    const fromNode = await open(
+      'states-of-the-node',
+      settingsOf({ index: url, beacon: [stateNode], execution: [url], mode: 'probe', states: 'node' }),
+    )
     await waitForCoverage(fromNode, name, covered.until)
-    await compareServer(fromNode, covered.from, true)
+    printCounts(proxies.slice(-1), covered.until - covered.from)
+    await compareServer(fromNode, covered)
     const first = await waitForCoverage(await initialized, name, covered.until)
     process.stdout.write(`tetrad init: epochs ${first.from} to ${first.until}\n`)
     comparison.require('tetrad init', 'its server has read epochs', first.until > first.from)
+    const comparedBefore = comparison.compared
+    const epochsIn = (seconds: number) => Math.floor(seconds / (slotsPerEpoch * slotSeconds))
+    await compareServer(
+      await initialized,
+      { from: first.from, until: covered.until },
+      { hasExecution: false, epochsPerHour: epochsIn(3600), epochsPerDay: epochsIn(86_400) },
+    )
+    process.stdout.write(`tetrad init: ${comparison.compared - comparedBefore} figures of its server compared\n`)
 
     const finalBlock = (await rpc(url, 'eth_getBlockByNumber', ['finalized', false])) as { readonly number: string }
     await waitForCoverage(following, `chain ${chainId}`, Number(finalBlock.number) + 1)
@@ -99,41 +140,36 @@ export async function runPrivateChain(programs: NodePrograms, parent: string, co
     await compareBalances(comparison, url, fundings, transfers.fresh)
   } finally {
     for (const server of servers) await server.stop()
+    for (const proxy of proxies) proxy.close()
     await chain.close()
   }
 }
 
 interface Chosen {
-  readonly mode?: 'probe'
-  readonly states?: 'node'
+  /** URLs of nodes. */
+  readonly index: string
+  readonly beacon: readonly string[]
+  readonly execution: readonly string[]
+  readonly mode?: 'index' | 'probe'
+  readonly states?: 'computed' | 'node'
 }
 
-/** The preferred nodes of Tetrad are those that only follow, and once hang. */
-function settingsOf({ beacon, execution }: PrivateChain, { mode, states }: Chosen): object {
-  const [leader, follower] = beacon
-  const [archive, full] = execution
-  return {
-    console: { enabled: false },
-    explorer: {
-      chains: [{ id: String(chainId), name: 'Private', mode: mode ?? 'index', rpc: [archive.url] }],
-      index: { everyMs: 1000 },
-    },
-    validators: {
-      networks: {
-        [networkName]: {
-          ...{ epochsPerHour: 1, epochsPerDay, states: states ?? 'computed' },
-          beacon: {
-            urls: states ? [leader.url] : [follower.url, leader.url],
-            fromEpoch: 0,
-            everyMs: 1000,
-            timeoutMs: 5000,
-          },
-          execution: { rpc: states ? [archive.url] : [full.url, archive.url], feeRecipients: [feeRecipient] },
-        },
+const settingsOf = ({ index, beacon, execution, mode = 'index', states = 'computed' }: Chosen): object => ({
+  console: { enabled: false },
+  explorer: {
+    chains: [{ id: String(chainId), name: 'Private', mode, rpc: [index] }],
+    index: { everyMs: 1000 },
+  },
+  validators: {
+    networks: {
+      [networkName]: {
+        ...{ epochsPerHour: 1, epochsPerDay, states },
+        beacon: { urls: beacon, fromEpoch: 0, everyMs: 1000, timeoutMs: 5000 },
+        execution: { rpc: execution, feeRecipients: [feeRecipient] },
       },
     },
-  }
-}
+  },
+})
 
 /** A new user: `tetrad init` with two URLs, then the server, with a chain that is not final yet. */
 async function openInitialized(

@@ -74,13 +74,15 @@ function stepsOf({ chain, live, transfers, depositor, withdrawer }: Actors): Ste
     },
     {
       slot: at(1, 20),
-      what: 'consolidations, one validator becomes compounding',
+      what: 'consolidations, two validators become compounding',
+      // A block withdraws what 16 validators in a row have above 32 ETH, so one of the two has more when it changes.
       async act() {
         for (const [source, target] of [
+          [20, 20],
+          [36, 36],
           [14, 42],
           [21, 46],
           [45, 46],
-          [20, 20],
         ] as const)
           await withdrawer.send(consolidationRequest(source, target))
       },
