@@ -29,6 +29,7 @@ export interface Epochs extends Range {
   readonly until: Epoch
 }
 
+const hourSeconds = 3600
 const daySeconds = 86_400
 
 type SlotTime = Pick<ChainTime, 'genesisUnix' | 'slotSeconds'>
@@ -37,12 +38,39 @@ type EpochTime = SlotTime & Pick<ChainTime, 'slotsPerEpoch'>
 export const epochSeconds = (time: Pick<ChainTime, 'slotSeconds' | 'slotsPerEpoch'>): number =>
   time.slotSeconds * time.slotsPerEpoch
 
+/** As many epochs as fit into an hour and a day of the clock. */
+export const fittingWindows = (
+  times: Pick<ChainTime, 'slotSeconds' | 'slotsPerEpoch'>,
+): Pick<ChainTime, 'epochsPerHour' | 'epochsPerDay'> => ({
+  epochsPerHour: Math.max(1, Math.floor(hourSeconds / epochSeconds(times))),
+  epochsPerDay: Math.max(1, Math.floor(daySeconds / epochSeconds(times))),
+})
+
 export const hourOf = (time: ChainTime, epoch: Epoch): ChainHour => Math.floor(epoch / time.epochsPerHour) as ChainHour
 
 export const epochsOfHour = (time: ChainTime, hour: ChainHour): Epochs => ({
   from: (hour * time.epochsPerHour) as Epoch,
   until: ((hour + 1) * time.epochsPerHour) as Epoch,
 })
+
+export const chainDayOf = (time: Pick<ChainTime, 'epochsPerDay'>, epoch: number): ChainDay =>
+  Math.floor(epoch / time.epochsPerDay) as ChainDay
+
+/** The units of so many epochs that lie in a range completely. Empty if `from` ≥ `until`. */
+const wholeUnits = (size: number, { from, until }: Range): Range => ({
+  from: Math.ceil(from / size),
+  until: Math.floor(Math.min(until, Number.MAX_SAFE_INTEGER) / size),
+})
+
+export const wholeHours = (time: Pick<ChainTime, 'epochsPerHour'>, epochs: Range): Range =>
+  wholeUnits(time.epochsPerHour, epochs)
+
+export const wholeDays = (time: Pick<ChainTime, 'epochsPerDay'>, epochs: Range): Range =>
+  wholeUnits(time.epochsPerDay, epochs)
+
+/** Chain hours that a chain day touches. */
+export const hoursPerDay = (time: Pick<ChainTime, 'epochsPerHour' | 'epochsPerDay'>): number =>
+  Math.ceil(time.epochsPerDay / time.epochsPerHour)
 
 export const firstSlotOf = (time: Pick<ChainTime, 'slotsPerEpoch'>, epoch: number): Slot =>
   (epoch * time.slotsPerEpoch) as Slot
@@ -88,7 +116,7 @@ export interface DayCalendar<Day extends number = number> {
 export function chainDays(time: ChainTime): DayCalendar<ChainDay> {
   const lengthSeconds = epochSeconds(time) * time.epochsPerDay
   return {
-    dayOf: (epoch) => Math.floor(epoch / time.epochsPerDay) as ChainDay,
+    dayOf: (epoch) => chainDayOf(time, epoch),
     epochsOf: (day) => ({ from: (day * time.epochsPerDay) as Epoch, until: ((day + 1) * time.epochsPerDay) as Epoch }),
     dateOf: (day) => Math.floor((time.genesisUnix + day * lengthSeconds) / daySeconds) as DateNumber,
     firstFrom: (date) => Math.max(0, Math.ceil((date * daySeconds - time.genesisUnix) / lengthSeconds)) as ChainDay,

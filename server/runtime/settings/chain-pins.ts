@@ -1,6 +1,6 @@
 // What the settings of a network say about its chain. Everything that they leave out comes from the nodes
 // (behaviour/validators.md#one-chain-per-network).
-import { type ChainTime, epochSeconds } from '#core/chain-time.ts'
+import { type ChainTime, fittingWindows } from '#core/chain-time.ts'
 import { type KnownChain, knownChains } from '#core/known-chains.ts'
 
 const numberNames = ['genesisUnix', 'slotSeconds', 'slotsPerEpoch', 'epochsPerHour', 'epochsPerDay'] as const
@@ -28,17 +28,6 @@ export function pinsOf({ pins, genesisRoot, execution, ...settings }: PinnedSett
     ...(execution.chainId !== '' && { executionChainId: execution.chainId }),
   }
 }
-
-const hourSeconds = 3600
-const daySeconds = 86_400
-
-/** As many epochs as fit into an hour and a day of the clock. */
-export const fittingWindows = (
-  times: Pick<ChainTime, 'slotSeconds' | 'slotsPerEpoch'>,
-): Pick<ChainTime, 'epochsPerHour' | 'epochsPerDay'> => ({
-  epochsPerHour: Math.max(1, Math.floor(hourSeconds / epochSeconds(times))),
-  epochsPerDay: Math.max(1, Math.floor(daySeconds / epochSeconds(times))),
-})
 
 /** The times of the chain, or until it is known those of the pins, of the known chain of this name, or of mainnet. */
 export function chainTimeFrom(

@@ -8,6 +8,7 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { chainDayOf } from '#core/chain-time.ts'
 import { type ChainCaller, ChainProcessError } from './chain-process.ts'
 import type { EpochStartId, LoadedState, Root } from './messages.ts'
 import { keysOfState } from './state-files.ts'
@@ -97,7 +98,7 @@ export class Snapshots {
 
   #kept(all: readonly Snapshot[]): Snapshot[] {
     const { epochsPerDay, daysKept } = this.#options
-    const dayOf = ({ epoch }: Snapshot) => Math.floor(epoch / epochsPerDay)
+    const dayOf = ({ epoch }: Snapshot) => chainDayOf({ epochsPerDay }, epoch)
     const newest = all.at(-1)
     const lastOfDays = [...Map.groupBy(all, dayOf).values()].map((ofDay) => ofDay.at(-1) as Snapshot)
     const recent = lastOfDays.filter((snapshot) => newest && dayOf(snapshot) >= dayOf(newest) - daysKept)

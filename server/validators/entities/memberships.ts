@@ -6,6 +6,7 @@
 //    (entity_changes), so that only they are summarized again (../duties/daily-summaries.ts).
 // 3. The tables that validators are found by (validator_operators, validator_pools) have the present period.
 import type { Network } from '#api/contract/wire/validators.ts'
+import { chainDayOf } from '#core/chain-time.ts'
 import { merge, type Range } from '#core/ranges.ts'
 import { cursorOf, moveCursor } from '#storage/coverage.ts'
 import { putRow } from '#storage/put-row.ts'
@@ -146,7 +147,7 @@ async function readFirstDays(
   )
   const { epochsPerDay, currentDay } = days
   const firstDayOf = (epoch: number | null) =>
-    epoch === null ? currentDay : Math.min(currentDay, Math.floor(epoch / epochsPerDay))
+    epoch === null ? currentDay : Math.min(currentDay, chainDayOf({ epochsPerDay }, epoch))
   return new Map(rows.map((row) => [row.validator_index, firstDayOf(row.activation_epoch)]))
 }
 

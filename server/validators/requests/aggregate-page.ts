@@ -12,6 +12,7 @@ import {
   epochStartMs,
   hourOf,
   overlap,
+  wholeDays,
 } from '#core/chain-time.ts'
 import { holes, type Range } from '#core/ranges.ts'
 import type { Duties } from '#storage/duties.ts'
@@ -69,11 +70,6 @@ export function planAggregate(request: AggregateRequest): AggregatePlan {
 const toHourBounds = (time: ChainTime, requested: Range, served: Epochs): HourBounds => ({
   hours: { from: hourOf(time, served.from), until: hourOf(time, (served.until - 1) as Epoch) + 1 },
   wholeDays: wholeDays(time, requested),
-})
-
-const wholeDays = ({ epochsPerDay }: ChainTime, { from, until }: Range): Range => ({
-  from: Math.ceil(from / epochsPerDay),
-  until: Math.floor(Math.min(until, Number.MAX_SAFE_INTEGER) / epochsPerDay),
 })
 
 /** The requested epochs of days that are not requested completely. */

@@ -1,7 +1,7 @@
 // Figures of watched validators over the last day: the chain hours of one day up to the last complete one. They are
 // computed once per chain hour.
 
-import { type ChainTime, type Epoch, hourOf } from '#core/chain-time.ts'
+import { type ChainTime, type Epoch, hourOf, hoursPerDay } from '#core/chain-time.ts'
 import { recordFrom } from '#core/record-from.ts'
 import type { DayFigures, Series } from '#runtime/watched-metrics.ts'
 import type { Duties } from '#storage/duties.ts'
@@ -26,8 +26,7 @@ export async function readDayFigures(
   { network, time, watched, lastHour }: DayQuery,
   signal?: AbortSignal,
 ): Promise<DayFigures[]> {
-  const hoursPerDay = Math.ceil(time.epochsPerDay / time.epochsPerHour)
-  const hours = { from: Math.max(0, lastHour + 1 - hoursPerDay), until: lastHour + 1 }
+  const hours = { from: Math.max(0, lastHour + 1 - hoursPerDay(time)), until: lastHour + 1 }
   const query = { network, time, validators: [...watched.keys()], hours }
   const seriesOf = assignSeries(watched)
   const members = new Map<Series, DaySums[]>()

@@ -2,7 +2,7 @@
 // (behaviour/operations.md#doctor). It uses the same processor as ingest, on a thread of its own, and writes nothing.
 
 import type { Network } from '#api/contract/wire/validators.ts'
-import { type ChainHour, type ChainTime, epochsOfHour } from '#core/chain-time.ts'
+import { type ChainHour, type ChainTime, epochsOfHour, wholeHours } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
 import { networkSettings } from '#runtime/settings/validators.ts'
 import type { Duties } from '#storage/duties.ts'
@@ -26,9 +26,9 @@ export async function storedHours(
   { duties, settings }: Pick<ValidatorsContext, 'duties' | 'settings'>,
   network: Network,
 ): Promise<Range[]> {
-  const { epochsPerHour } = networkSettings(settings, network)
+  const time = networkSettings(settings, network)
   return (await hourEpochs(duties, network))
-    .map(({ from, until }) => ({ from: Math.ceil(from / epochsPerHour), until: Math.floor(until / epochsPerHour) }))
+    .map((epochs) => wholeHours(time, epochs))
     .filter(({ from, until }) => from < until)
 }
 
