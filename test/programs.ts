@@ -30,9 +30,11 @@ interface Launch {
   readonly command: readonly string[]
   /** The output that shows that it is ready, or the port on which it listens. */
   readonly ready: RegExp | number
+  /** The longest wait. */
+  readonly withinMs?: number
 }
 
-export async function launch({ cwd, command, ready }: Launch): Promise<ChildProcess> {
+export async function launch({ cwd, command, ready, withinMs = startWithinMs }: Launch): Promise<ChildProcess> {
   const [program = '', ...args] = command
   const child = spawn(program, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
@@ -46,8 +48,8 @@ export async function launch({ cwd, command, ready }: Launch): Promise<ChildProc
   child.once('error', failed.reject)
   child.once('exit', () => failed.reject(new Error(`did not start: ${command.join(' ')}\n${output}`)))
   const until = new AbortController()
-  const late = sleep(startWithinMs, undefined, { signal: until.signal }).then(() => {
-    throw new Error(`not ready after ${startWithinMs} ms: ${command.join(' ')}\n${output}`)
+  const late = sleep(withinMs, undefined, { signal: until.signal }).then(() => {
+    throw new Error(`not ready after ${withinMs} ms: ${command.join(' ')}\n${output}`)
   })
   late.catch(() => undefined)
   try {

@@ -23,8 +23,9 @@ import {
   validatorCount,
 } from './genesis.ts'
 
-/** Time for all nodes to start, on a busy machine. */
-const secondsUntilGenesis = 40
+/** Time for all nodes to start, on a busy machine. Slots that pass meanwhile are empty. */
+const secondsUntilGenesis = 90
+const startWithinMs = 300_000
 
 export interface Program {
   start(): Promise<void>
@@ -42,6 +43,7 @@ function programOf(cwd: string, command: readonly string[], ready: number): Prog
         cwd,
         command: [...withParent, 'sh', '-c', 'exec "$@" >> output 2>&1', 'sh', ...command],
         ready,
+        withinMs: startWithinMs,
       })
     },
     async stop() {
