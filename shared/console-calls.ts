@@ -180,12 +180,15 @@ export interface StreamView {
   readonly nodes?: 'agree' | 'disagree' | 'not compared'
   /** Of a rate source or a feed that is being read: whether it is read as often as configured. */
   readonly passes?: StreamPasses
-  /** Of a network: the next fork that its nodes schedule, and whether this version of Tetrad supports it. */
+  /** Of a network or chain: the next fork that its nodes schedule, and whether this version of Tetrad supports it. */
   readonly nextFork?: {
     readonly name: string
-    readonly epoch: number
+    /** Null: of a chain. */
+    readonly epoch: number | null
     readonly at: string
     readonly supported: boolean
+    /** Not all of its nodes, or not both of its layers, schedule it for this time. */
+    readonly differs: boolean
   }
   /** Of a network: what takes long at present, such as the download of the first state. */
   readonly step?: string

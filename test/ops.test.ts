@@ -34,7 +34,7 @@ function metricsIn(text: string): Map<string, Set<string>> {
 /** The simulated nodes schedule no fork. */
 async function forkMetrics(): Promise<string> {
   const metrics = openMetrics({ process: false })
-  const nextFork = { name: 'heze', epoch: 7, at: '2026-12-05T00:00:00.000Z', supported: false }
+  const nextFork = { name: 'heze', epoch: 7, at: '2026-12-05T00:00:00.000Z', supported: false, differs: true }
   const is = { ageSeconds: null, gapsCount: 0, gapless: true, fresh: null, status: 'healthy' } as const
   metrics.setStreams([{ group: 'validators', name: 'network devnet', ...is, nextFork }])
   return metrics.text()

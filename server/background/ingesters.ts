@@ -1,6 +1,7 @@
 // The ingesters that run apart from HTTP: on a thread of their own in a server, on the same thread in most tests. Each of
 // them runs in one of the processes that share a database (behaviour/operations.md#leases).
 import type { Network } from '#api/contract/wire/validators.ts'
+import { findChainFork, type NodeFork } from '#explorer/chain-forks.ts'
 import { syncReverseIndexes } from '#explorer/extensions/reverse-lookups/reverse-lookups.ts'
 import type { IndexProgress } from '#explorer/funding/index/index-chain.ts'
 import { startChains } from '#explorer/funding/index/start-chains.ts'
@@ -12,6 +13,7 @@ import { startMirror } from '#operations/mirror/start-mirror.ts'
 import { startMarketRetention } from '#operations/retention.ts'
 import type { Settings } from '#runtime/settings.ts'
 import { entityNetworks, followRegistries } from '#validators/entities/registries/follow-registries.ts'
+import { announceFork } from '#validators/extensions/alerts/announce-fork.ts'
 import { createAlerts } from '#validators/extensions/alerts/start.ts'
 import { startBeacon } from '#validators/ingest/start.ts'
 import type { IngestStep } from '#validators/ingest/status/ingest-progress.ts'
@@ -57,7 +59,11 @@ function ingesters(
         notify({ is: 'chain started', chain })
         return (progress: IndexProgress) => notify({ is: 'chain', chain, progress })
       }
-      await startChains(context, signal, { onProgress, onTroubles })
+      const onForks = async (chain: string, forks: readonly NodeFork[]) => {
+        const fork = findChainFork(forks, context.clock.now())
+        if (hasAlerts && fork) await announceFork(context, { chain, fork })
+      }
+      await startChains(context, signal, { onProgress, onTroubles, onForks })
     },
     beacon: async (signal) => {
       const alerts = hasAlerts ? createAlerts(context, watchedNotices(notify)) : undefined

@@ -77,6 +77,7 @@ export const sharedMaps = ({ explorer, validators, streams }: IngestContext) => 
   headPayloads: validators.headPayloads as Map<string, unknown>,
   steps: streams.stepMs as Map<string, unknown>,
   troubles: explorer.reportedTroubles as Map<string, unknown>,
+  forks: explorer.forks as Map<string, unknown>,
 })
 
 export type SharedMap = keyof ReturnType<typeof sharedMaps>

@@ -111,7 +111,8 @@ function ingestOnThread(context: AppContext, { dataDir, notify, recordOperation,
 
   /** Old values must not look current. The time of the last step of a stream stays. */
   function forget(): void {
-    for (const name of ['ingestStatuses', 'provisional', 'headPayloads', 'troubles'] as const) maps[name].clear()
+    for (const name of ['ingestStatuses', 'provisional', 'headPayloads', 'troubles', 'forks'] as const)
+      maps[name].clear()
     for (const ingester of held) notify({ is: 'leased', ingester, holds: false })
     held.clear()
     notify({ is: 'watched', method: 'clear', args: [] })

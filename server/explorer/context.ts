@@ -1,6 +1,7 @@
 // The caches of the explorer group. They belong to the context, so that two servers in one process share nothing.
 import type { Context } from '#http/context.ts'
 import { cacheUntilVersionChanges } from '#storage/version-cache.ts'
+import type { NodeFork } from './chain-forks.ts'
 import type { ChainCoverage } from './funding/chain-coverage.ts'
 import type { IndexProblems } from './funding/index/problems.ts'
 import type { FundingResult } from './funding/probe/probe.ts'
@@ -34,6 +35,8 @@ export const createExplorerCaches = (listThreadStore?: StateLocation) => ({
   indexProblems: new Map<string, IndexProblems>(),
   /** By chain id: the problem of each node, as the thread that indexes the chain reports it. */
   reportedTroubles: new Map<string, readonly (string | undefined)[]>(),
+  /** By chain id: the next fork of each node, as the thread that tests the nodes has read it. */
+  forks: new Map<string, readonly NodeFork[]>(),
   /** By chain id. */
   listHeads: cacheUntilVersionChanges<ListHead | undefined>('labels'),
   /** By chain id and format, the least recently used first. */

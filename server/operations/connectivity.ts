@@ -2,18 +2,20 @@
 // compares their clocks with ours.
 
 import { counted } from '#core/counted.ts'
+import { findChainFork, readNodeForks } from '#explorer/chain-forks.ts'
 import { openNode } from '#explorer/nodes.ts'
 import { openRateReader } from '#fx/rates/sources.ts'
 import type { Context } from '#http/context.ts'
 import { pageUrl, parseFeedPage } from '#markets/feeds/feed-page.ts'
 import { type Clock, timeoutSignal } from '#runtime/clock.ts'
-import type { ChainSettings } from '#runtime/settings/explorer.ts'
 import { networkSettings, networksOf } from '#runtime/settings/validators.ts'
 import { OtherChainError, openBeacon } from '#sources/beacon/client.ts'
+import { listForks } from '#sources/beacon/next-fork.ts'
 import { headerCall } from '#sources/evm/blocks.ts'
 import { describeLimitations } from '#sources/evm/capabilities.ts'
 import { toHeader } from '#sources/evm/large-results.ts'
-import { openRpc } from '#sources/evm/rpc.ts'
+import { readNextChainFork } from '#sources/evm/next-fork.ts'
+import { openRpc, type Rpc } from '#sources/evm/rpc.ts'
 import { cleanUrl, fetchJson } from '#sources/http-client.ts'
 import { openRedis } from '#sources/redis.ts'
 import { clockLeadMs } from '#sources/remote-time.ts'
@@ -24,9 +26,9 @@ import { type DoctorFinding, failFinding, okFinding, runCheck, warnFinding } fro
 import {
   beaconForkFindings,
   chainForkFindings,
-  type ExecutionSchedule,
   executionForkFindings,
-  readNextExecutionFork,
+  oldClientFindings,
+  readExecutionVersion,
 } from './fork-findings.ts'
 import { clickhouseFindings } from './mirror/mirror-findings.ts'
 
@@ -76,23 +78,23 @@ function chainChecks(context: Pick<Context, 'settings' | 'clock'>): PendingFindi
         ...(first === undefined ? [] : [firstFinding(name, first, todo)]),
         ...others.map((text) => warnFinding(name, text, todo)),
         ...problems.map((text) => warnFinding(name, text, 'repair this node or remove it from the list')),
-        ...chainForkFindings(name, await readSchedules(chain, context.clock), context.clock.now()),
+        ...(await forkFindingsOf(name, node.rpc, context.clock)),
       ]
     })
   })
 }
 
-/** Of each node that has `eth_config`. */
-async function readSchedules({ id, rpc }: ChainSettings, clock: Clock): Promise<readonly ExecutionSchedule[]> {
-  const schedules = await Promise.all(
-    rpc.map(async (node) => {
-      const client = openRpc({ chain: id, rpc: [node], clock })
-      // A node that does not respond has a finding of its own.
-      const nextMs = await readNextExecutionFork(client, clock.monotonicMs() + checkTimeoutMs).catch(() => undefined)
-      return { name: client.health()[0]?.name ?? '', nextMs }
+async function forkFindingsOf(name: string, rpc: Rpc, clock: Clock): Promise<DoctorFinding[]> {
+  const untilMs = () => clock.monotonicMs() + checkTimeoutMs
+  const nodes = await readNodeForks(rpc, untilMs())
+  const fork = findChainFork(nodes, clock.now())
+  const old = await Promise.all(
+    rpc.health().map(async (node, index) => {
+      const version = await readExecutionVersion(rpc.of([index]), untilMs()).catch(() => '')
+      return oldClientFindings(name, node.name, version, fork ? [fork.name] : [])
     }),
   )
-  return schedules.filter((schedule): schedule is ExecutionSchedule => schedule.nextMs !== undefined)
+  return [...chainForkFindings(name, nodes, clock.now()), ...old.flat()]
 }
 
 function rateChecks(context: Pick<Context, 'settings' | 'clock'>): PendingFindings[] {
@@ -166,10 +168,18 @@ function executionChecks({ settings, clock }: Pick<Context, 'settings' | 'clock'
         }
         if (outcome?.is !== 'result')
           return [failFinding(name, outcome?.message ?? 'no response', 'check the URL, the node and its log')]
-        const nextMs = await readNextExecutionFork(client, clock.monotonicMs() + checkTimeoutMs)
+        const next = await readNextChainFork(client, clock.monotonicMs() + checkTimeoutMs)
+        const nextMs = next && next.atMs
+        const version = await readExecutionVersion(client, clock.monotonicMs() + checkTimeoutMs)
         return [
           okFinding(name, `reachable, chain ${chainId}, block ${toHeader(outcome.result).number}`),
           ...executionForkFindings(name, network, chain, nextMs, clock.now()),
+          ...oldClientFindings(
+            name,
+            health?.name ?? '',
+            version,
+            chain ? listForks(chain).map((fork) => fork.name) : [],
+          ),
         ]
       })
     })

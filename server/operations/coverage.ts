@@ -2,6 +2,7 @@
 // `tetrad coverage`, the metrics, the doctor and the console.
 
 import { holes, type Range } from '#core/ranges.ts'
+import { describeOtherForks, findChainFork } from '#explorer/chain-forks.ts'
 import { chainStream, findStaleHead, getChainCoverage, isHeadConfirmed } from '#explorer/funding/chain-coverage.ts'
 import {
   describeContradictedLogs,
@@ -33,6 +34,7 @@ import type { AppContext } from '#server/context.ts'
 import type { StreamView } from '#shared/console-calls.ts'
 import type { StreamPasses } from '#shared/stream-passes.ts'
 import type { ScheduledFork } from '#sources/beacon/next-fork.ts'
+import type { NextChainFork } from '#sources/evm/next-fork.ts'
 import { coverageOf } from '#storage/coverage.ts'
 import { findGapReason, readGapReasons } from '#validators/ingest/gaps/explain-gaps.ts'
 import { type MissingPast, readMissingPast } from '#validators/ingest/past/fill-past.ts'
@@ -152,6 +154,9 @@ async function chainStreams(context: AppContext): Promise<Stream[]> {
     const isStale = node?.lastTip()?.doubt !== undefined || isStored
     const isHeadKnown = !hasNode || position.gapsCount > 0 || isHeadConfirmed(context, chainCoverage)
     const target = isHeadKnown && (mode !== 'probe' || !hasNode) ? blocks.until : undefined
+    const nowMs = context.clock.now()
+    const forks = context.explorer.forks.get(id) ?? []
+    const otherForks = describeOtherForks(forks, nowMs)
     const stream: StreamWithoutStatus = {
       group: 'explorer',
       name: chainStream(id),
@@ -167,9 +172,11 @@ async function chainStreams(context: AppContext): Promise<Stream[]> {
       // Not known before the index has reached the head for the first time.
       fresh: isStale ? false : hasNode && mode !== 'probe' && isKnown ? isHeadConfirmed(context, chainCoverage) : null,
       ...chainNodes(problems),
+      ...describeNextFork(findChainFork(forks, nowMs), otherForks !== undefined),
       ...chainLogs(await coverageOf(context.ingest, logsStream(id)), problems),
       ...joinProblems([
         failed,
+        otherForks,
         describeContradictedLogs(problems),
         describeUnverifiedHeaders(problems),
         ...(node ? nodeHealth(context, node) : []).map(({ name, trouble }) => trouble && `${name}: ${trouble}`),
@@ -219,6 +226,7 @@ async function networkStreams(context: AppContext): Promise<Stream[]> {
     if (covered.length === 0 && !isFollowed) continue
     const position = measureCoverage(health.wanted, covered)
     const missingPast = await readMissingPast(context, network)
+    const status = context.validators.ingestStatuses.get(network)
     const reasons = position.gapsCount === 0 ? [] : await readGapReasons(context.ingest, network)
     const stream: StreamWithoutStatus = {
       group: 'validators',
@@ -235,8 +243,8 @@ async function networkStreams(context: AppContext): Promise<Stream[]> {
       fresh: isFollowed ? health.isFresh : null,
       ...(health.step !== undefined && { step: health.step }),
       ...(health.doNodesDisagree && { nodes: 'disagree' as const }),
-      ...describeNextFork(context.validators.ingestStatuses.get(network)?.nextFork),
-      ...joinProblems([context.validators.ingestStatuses.get(network)?.lastError]),
+      ...describeNextFork(status?.nextFork, status?.otherForks !== undefined),
+      ...joinProblems([status?.lastError, status?.otherForks]),
       ...(missingPast.epochs > 0 && { missingPast }),
     }
     // Following continues from the newest epoch, so its progress does not fill an earlier gap.
@@ -248,11 +256,15 @@ async function networkStreams(context: AppContext): Promise<Stream[]> {
   return streams
 }
 
-const describeNextFork = (fork: ScheduledFork | undefined): Pick<Stream, 'nextFork'> =>
+const describeNextFork = (
+  fork: NextChainFork | ScheduledFork | undefined,
+  differs: boolean,
+): Pick<Stream, 'nextFork'> =>
   fork
     ? {
         nextFork: {
-          ...{ name: fork.name, epoch: fork.epoch, at: new Date(fork.atMs).toISOString(), supported: fork.isKnown },
+          ...{ name: fork.name, epoch: 'epoch' in fork ? fork.epoch : null },
+          ...{ at: new Date(fork.atMs).toISOString(), supported: fork.isKnown, differs },
         },
       }
     : {}

@@ -67,13 +67,24 @@ describe('the next fork', () => {
 
   test('of a chain is reported with its time, and with the node that does not schedule it', () => {
     const about = (...times: readonly (number | null)[]) => {
-      const nodes = times.map((nextMs, at) => ({ name: `node ${at + 1}`, nextMs }))
+      const nodes = times.map((atMs, at) => ({
+        name: `node ${at + 1}`,
+        next: atMs === null ? null : { name: 'amsterdam', atMs, isKnown: true },
+      }))
       return chainForkFindings('chain', nodes, nowMs).map(({ level, message }) => `${level}: ${message}`)
     }
-    const fork = `a fork at ${startOf(40)} (in 0 days)`
+    const fork = `a fork at ${startOf(40)} (amsterdam, in 0 days)`
     assert.deepEqual([about(), about(null, null)], [[], []])
-    assert.deepEqual(about(startMs(40), startMs(40)), [`ok: schedules ${fork}`])
+    assert.deepEqual(about(startMs(40), startMs(40)), [`ok: schedules ${fork}, supported`])
     const differing = `warn: node 1 schedules ${fork}; node 2 schedules no fork`
     assert.deepEqual(about(startMs(40), null), [differing])
+  })
+
+  test('of a chain is reported if it is not known', () => {
+    const next = { name: 'unknown fork', atMs: startMs(40), isKnown: false }
+    const [finding] = chainForkFindings('chain', [{ name: 'node 1', next }], nowMs)
+    assert.equal(finding?.level, 'warn')
+    const fork = `schedules a fork at ${startOf(40)} (unknown fork, in 0 days)`
+    assert.equal(finding?.message, `${fork}, which this version of Tetrad does not support`)
   })
 })

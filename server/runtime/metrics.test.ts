@@ -124,11 +124,12 @@ test('every stream is exported with age, gaps and status, and removed when it is
     'tetrad_stream_pass_seconds{group="fx",stream="rates desk"} 180',
     'tetrad_stream_passes_behind{group="fx",stream="rates desk"} 3',
   ])
-  const nextFork = { name: 'heze', epoch: 7, at: '2026-12-05T00:00:00.000Z', supported: false }
+  const nextFork = { name: 'heze', epoch: 7, at: '2026-12-05T00:00:00.000Z', supported: false, differs: true }
   metrics.setStreams([{ ...rates, group: 'validators', name: 'network devnet', nextFork }])
   assert.deepEqual(await lines(metrics, 'tetrad_stream_next_fork'), [
     'tetrad_stream_next_fork_timestamp_seconds{group="validators",stream="network devnet"} 1796428800',
     'tetrad_stream_next_fork_supported{group="validators",stream="network devnet"} 0',
+    'tetrad_stream_next_fork_differs{group="validators",stream="network devnet"} 1',
   ])
   metrics.setStreams([{ ...rates, fresh: false }])
   assert.deepEqual(await lines(metrics, 'tetrad_stream_fresh'), [

@@ -130,17 +130,22 @@ function streamGauges(registry: Registry): (streams: readonly StreamMetrics[]) =
   const passesBehind = gauge('passes_behind', 'Passes over a rate source or a feed that were due during one pass.')
   const nextFork = gauge(
     'next_fork_timestamp_seconds',
-    'When the next fork that the nodes of a network schedule starts.',
+    'When the next fork that the nodes of a network or chain schedule starts.',
   )
   const forkSupported = gauge(
     'next_fork_supported',
-    '1 if this version supports the next fork of a network, otherwise 0.',
+    '1 if this version supports the next fork of a network or chain, otherwise 0.',
+  )
+  const forkDiffers = gauge(
+    'next_fork_differs',
+    '1 if not all nodes of a network or chain schedule its next fork for the same time, otherwise 0.',
   )
   return (streams) => {
     // Drop streams that are no longer configured.
     for (const metric of [
       nextFork,
       forkSupported,
+      forkDiffers,
       age,
       gaps,
       gapless,
@@ -165,6 +170,7 @@ function streamGauges(registry: Registry): (streams: readonly StreamMetrics[]) =
       if (is.nextFork) {
         nextFork.labels(group, name).set(Date.parse(is.nextFork.at) / 1000)
         forkSupported.labels(group, name).set(is.nextFork.supported ? 1 : 0)
+        forkDiffers.labels(group, name).set(is.nextFork.differs ? 1 : 0)
       }
     }
   }

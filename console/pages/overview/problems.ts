@@ -86,9 +86,13 @@ function problemsOf(stream: StreamView, subject: string): Problem[] {
       problem(
         'warn',
         `This version does not support its next fork, ${stream.nextFork.name}, on ${stream.nextFork.at.slice(0, 10)}.`,
-        'Update Tetrad before this date: epochs from the fork on are not read.',
+        stream.group === 'validators'
+          ? 'Update Tetrad before this date: epochs from the fork on are not read.'
+          : 'Update Tetrad before this date: blocks from the fork on may be read wrongly or not at all.',
       ),
     )
+  if (stream.nextFork?.differs)
+    found.push(problem('warn', `Not all of its nodes schedule the fork ${stream.nextFork.name}.`, askDoctor))
   if (nodes === 'not compared') found.push(problem('warn', 'Not all of its nodes could be compared.', askDoctor))
   // One of several nodes fails, or a rate is not used: the others suffice.
   if (found.length === 0 && stream.problem !== undefined)

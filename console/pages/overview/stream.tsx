@@ -70,7 +70,8 @@ function StreamProgress({ stream }: StreamProps) {
 function forkText({ nextFork }: StreamView): string {
   if (!nextFork) return ''
   const { name, epoch, at, supported } = nextFork
-  return `Next fork: ${name} of epoch ${formatCount(epoch)}, ${at.slice(0, 10)}${supported ? '' : ', which this version does not support'}.`
+  const subject = epoch === null ? name : `${name} of epoch ${formatCount(epoch)}`
+  return `Next fork: ${subject}, ${at.slice(0, 10)}${supported ? '' : ', which this version does not support'}.`
 }
 
 /** Epochs are read when they are final, so that the newest one may be old although nothing is missing. */

@@ -20,6 +20,7 @@ import { createFillPastSchedule } from './past/schedule-fill-past.ts'
 import { headPayloadAfter } from './provisional/head-payload.ts'
 import type { HeadProcessor } from './provisional/head-processor.ts'
 import { createProvisionalFollower } from './provisional/provisional-follower.ts'
+import { followForks } from './status/follow-forks.ts'
 import { describeMissing, networkStream, readNetworkHealth } from './status/health.ts'
 import type { IngestProgress, IngestStep } from './status/ingest-progress.ts'
 import { type IngestRun, type RepairRequest, registerRun, unregisterRun } from './status/ingest-status.ts'
@@ -157,8 +158,9 @@ async function followNetwork(
     signal,
   )
   const listening = wakeOnEvents(context, network, run, signal)
+  const comparing = followForks(context, network, run, signal)
   // Another server may ingest from now on: this one must not report an outdated status.
-  await Promise.all([polling, listening]).finally(async () => {
+  await Promise.all([polling, listening, comparing]).finally(async () => {
     stopReporting()
     await updating?.catch(() => {})
     await snapshots?.ended()

@@ -397,7 +397,7 @@ test('startChains tests the nodes and indexes until it is stopped', async () => 
     if (heads.length === 1) at.chain.mine(2)
     if (progress.head === 62) stop.abort()
   }
-  const running = startChains(at.real, stop.signal, { onProgress, onTroubles: () => {} })
+  const running = startChains(at.real, stop.signal, { onProgress, onTroubles: () => {}, onForks: async () => {} })
   await running
   assert.deepEqual([heads[0], heads.at(-1)], [60, 62])
   await at.catchUp()

@@ -2,6 +2,7 @@
 // reports their health for /readyz and the doctor.
 
 import { errorMessage } from '#core/error-message.ts'
+import { type NodeFork, readNodeForks } from '#explorer/chain-forks.ts'
 import type { ExplorerContext } from '#explorer/context.ts'
 import { type ChainNode, findNode, isAwaitingFinality, nodeHealth } from '#explorer/nodes.ts'
 import type { Finding } from '#http/health.ts'
@@ -28,6 +29,7 @@ import {
 const attemptMs = 7 * 86_400_000
 const backoffMaxMs = 60_000
 const capabilitiesEveryMs = 3_600_000
+const forksEveryMs = 3_600_000
 
 const configuredNodes = (context: ExplorerContext): ChainNode[] =>
   context.settings.groups.explorer.enabled
@@ -39,13 +41,15 @@ export interface ChainReports {
   readonly onProgress: (chain: string) => OnIndexProgress
   /** The problem of each node, whenever one may have changed. */
   readonly onTroubles: (chain: string, troubles: readonly (string | undefined)[]) => void
+  /** The next fork of each node, every hour. */
+  readonly onForks: (chain: string, forks: readonly NodeFork[]) => Promise<void>
 }
 
 /** Runs until the signal aborts. */
 export async function startChains(
   context: ExplorerContext & StreamContext,
   signal: AbortSignal,
-  reports: ChainReports = { onProgress: () => () => {}, onTroubles: () => {} },
+  reports: ChainReports = { onProgress: () => () => {}, onTroubles: () => {}, onForks: async () => {} },
 ): Promise<void> {
   await Promise.all(
     configuredNodes(context).flatMap((node) => {
@@ -58,6 +62,7 @@ export async function startChains(
       const onProgress = mode === 'probe' ? undefined : recordSteps(context, id, reports.onProgress(id))
       return [
         reportCapabilities(context, node, signal, onAttempt),
+        followForks(context, node, signal, (forks) => reports.onForks(id, forks)),
         ...(onProgress ? [followChain(context, node, signal, onProgress, onAttempt)] : []),
       ]
     }),
@@ -166,6 +171,37 @@ function reportCapabilities(
         const limitations = describeLimitations(combined, node.chain)
         if (isNew('limitations', limitations.join())) for (const text of limitations) context.log.warn({ chain }, text)
       },
+    },
+    signal,
+  )
+}
+
+/** Reads the next fork of each node, which may be moved or withdrawn. */
+export function followForks(
+  context: ExplorerContext,
+  node: ChainNode,
+  signal: AbortSignal,
+  onForks: (forks: readonly NodeFork[]) => Promise<void>,
+): Promise<void> {
+  const chain = node.chain.id
+  return poll(
+    context,
+    {
+      everyMs: forksEveryMs,
+      timeoutMs: 120_000,
+      backoffMaxMs,
+      work: async () => {
+        const forks = await readNodeForks(node.rpc, context.clock.monotonicMs() + checkTimeoutMs)
+        context.explorer.forks.set(chain, forks)
+        await onForks(forks)
+      },
+      report: (outcome) =>
+        logOutcome(
+          context,
+          outcome,
+          { chain },
+          { failed: 'forks could not be read', recovered: 'forks are read again' },
+        ),
     },
     signal,
   )

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openContext } from '#test/context.ts'
+import { announceFork } from './announce-fork.ts'
 import { listDeliveries } from './deliveries.ts'
-import { examineFork } from './examine-fork.ts'
 
 const secret = `whsec_${'a'.repeat(32)}`
 const dayMs = 86_400_000
@@ -29,7 +29,7 @@ test('a fork is announced 14 days before, daily in the last three, once each, an
   const counts: number[] = []
   // Every six hours, until after the fork.
   for (let hours = 0; hours < 21 * 24; hours += 6) {
-    await examineFork(context, 'devnet', fork)
+    await announceFork(context, { network: 'devnet', fork })
     counts.push((await sent()).length)
     context.clock.advance(6 * 3_600_000)
   }
@@ -44,9 +44,31 @@ test('a fork is announced 14 days before, daily in the last three, once each, an
   assert.match(last.text, /^devnet: the fork gloas starts with epoch \d+, .*; Tetrad supports it$/)
   assert.deepEqual([last.event, last.fork.supported, last.count], ['fork', true, 0])
   const moved = forkIn(22, 'heze', false)
-  assert.equal(await examineFork(context, 'devnet', moved), true)
+  assert.equal(await announceFork(context, { network: 'devnet', fork: moved }), true)
   const all = await sent()
   assert.equal(all.length, 5)
   assert.ok(all.some(({ text }) => /heze .* does not support it: update Tetrad before$/.test(text)))
-  assert.equal(await examineFork(context, 'devnet', undefined), false)
+})
+
+test('a fork of a chain is announced on the same days, once each, and again if it moves', async () => {
+  await using context = await openContext({
+    validators: { webhooks: [{ id: 'all', url: 'http://127.0.0.1:9', secret }] },
+  })
+  const fork = { name: 'amsterdam', atMs: context.clock.now() + 16 * dayMs, isKnown: true }
+  const sent = async () => (await listDeliveries(context.ingest, 100)).map(({ body }) => JSON.parse(body))
+  const days: number[] = []
+  for (let hour = 0; hour < 17 * 24; hour++) {
+    const before = (await sent()).length
+    await announceFork(context, { chain: '1', fork })
+    if ((await sent()).length > before) days.push(hour / 24)
+    context.clock.advance(3_600_000)
+  }
+  assert.deepEqual(days, [2, 13, 14, 15])
+  const [body] = await sent()
+  const at = new Date(fork.atMs).toISOString()
+  assert.equal(body.text, `chain 1: a fork (amsterdam) starts at ${at}; Tetrad supports it`)
+  assert.deepEqual([body.chain, body.fork], ['1', { name: 'amsterdam', at, supported: true, epoch: null }])
+  const moved = { ...fork, atMs: context.clock.now() + 13 * dayMs }
+  assert.equal(await announceFork(context, { chain: '1', fork: moved }), true)
+  assert.equal((await sent()).length, 5)
 })

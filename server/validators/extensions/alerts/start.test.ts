@@ -242,5 +242,7 @@ test('without a watch list nothing runs, and configured webhooks are reported', 
   const log: Log = { ...silentLog, warn: (_, message) => void warnings.push(message), child: () => log }
   const alerts = createAlerts({ ...at.context, log }, openMetrics({ process: false }).watched)
   await alerts.run(new AbortController().signal)
-  assert.deepEqual(warnings, ['webhooks get no events: set validators.networks.<name>.watch and beacon.urls'])
+  assert.deepEqual(warnings, [
+    'webhooks get no events of validators: set validators.networks.<name>.watch and beacon.urls',
+  ])
 })

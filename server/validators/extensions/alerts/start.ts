@@ -12,11 +12,11 @@ import { coveredEpochs } from '../../duties/coverage.ts'
 import { plainTime } from '../../duties/layout.ts'
 import type { MissedDuty } from '../../duties/missed.ts'
 import { requiredChain } from '../../ingest/read/chain-identity.ts'
+import { announceFork } from './announce-fork.ts'
 import { createBlockCheck } from './check-blocks.ts'
 import { lastCompleteHour, readDayFigures } from './day-figures.ts'
 import { alertDeliveries } from './deliveries.ts'
 import { type ExamineContext, type ExaminedEpochs, examineEpochs } from './examine-epochs.ts'
-import { examineFork } from './examine-fork.ts'
 import { examineHead } from './examine-head.ts'
 import { type ExaminedProgrammes, examineProgrammes } from './examine-programmes.ts'
 import { depositQueueEpoch, type QueueEpoch, registryQueues } from './queues.ts'
@@ -31,12 +31,13 @@ const backoffMaxMs = 60_000
 export interface Alerts {
   /** Call this when epochs of the network were stored. */
   wake(network: Network): void
-  /** Runs until the signal aborts. Resolves at once if no network has a watch list. */
+  /** Runs until the signal aborts. Resolves at once if no network has a watch list, and no chain a node. */
   run(signal: AbortSignal): Promise<void>
 }
 
 export function createAlerts(context: ValidatorsContext, metrics: WatchedMetrics): Alerts {
-  const { groups, validators } = context.settings
+  const { groups, validators, explorer } = context.settings
+  const hasChains = groups.explorer.enabled && explorer.chains.some(({ rpc }) => rpc.length > 0)
   const isWatched = (network: Network) => {
     const settings = networkSettings(context.settings, network)
     return groups.validators.enabled && settings.beacon.urls.length > 0 && hasWatchList(settings)
@@ -51,8 +52,12 @@ export function createAlerts(context: ValidatorsContext, metrics: WatchedMetrics
     async run(signal) {
       if (examineWakes.size === 0) {
         if (validators.webhooks.length > 0)
-          context.log.warn({}, 'webhooks get no events: set validators.networks.<name>.watch and beacon.urls')
-        return
+          context.log.warn(
+            {},
+            'webhooks get no events of validators: set validators.networks.<name>.watch and beacon.urls',
+          )
+        // Forks of chains are announced by the ingester of chains.
+        if (!hasChains || validators.webhooks.length === 0) return
       }
       const sendWakes = new Map(validators.webhooks.map((webhook) => [webhook, new WakeSignal()]))
       const wakeSenders = () => {
@@ -100,7 +105,8 @@ async function examineNetwork(
           figures.addExamined(examined)
           if (examined.deliveries > 0) wakeSenders()
         }
-        if (await examineFork(context, network, context.validators.ingestStatuses.get(network)?.nextFork)) wakeSenders()
+        const fork = context.validators.ingestStatuses.get(network)?.nextFork
+        if (fork && (await announceFork(context, { network, fork }))) wakeSenders()
         await figures.update(readUpcoming, stop)
         const programmes = await figures.updateProgrammes(stop)
         if (programmes && programmes.deliveries > 0) wakeSenders()

@@ -6,6 +6,8 @@ import type { ProcessedSegment } from '../epochs/processed-segment.ts'
 export interface IngestProgress {
   /** As the nodes schedule it. */
   readonly nextFork?: ScheduledFork
+  /** Nodes, or the execution layer, that schedule other forks. Undefined: none does. */
+  readonly otherForks?: string
   /** End of the coverage. */
   readonly until: number
   readonly finalizedEpoch: number

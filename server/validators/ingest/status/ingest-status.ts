@@ -124,6 +124,12 @@ function createIngestRun(network: Network, onStatus: (status: IngestStatus) => v
       setStatus({ ...others, ...(nextFork && { nextFork }) })
     },
 
+    /** Undefined: all nodes schedule the same forks. */
+    recordOtherForks(otherForks: string | undefined): void {
+      const { otherForks: _, ...others } = status
+      setStatus({ ...others, ...(otherForks !== undefined && { otherForks }) })
+    },
+
     /** Returns whether it differs from the last one. */
     recordComputing(step: ComputingStep | undefined): boolean {
       const { step: before, ...others } = status
