@@ -34,8 +34,10 @@ function addRows(rows: readonly DutyRow[]): DutyRow | undefined {
 }
 
 /** `grains`: what scores are computed for, a validator in a day or in an hour. NaN: not known from the clients. */
-function figuresOf(grains: readonly DutyRow[], hasExecution: boolean): Figures {
+function figuresOf(grains: readonly DutyRow[], readsExecution: boolean): Figures {
   const sums = addRows(grains) as DutyRow
+  // A validator that was never active cannot have been paid.
+  const hasExecution = readsExecution || sums.assigned === 0
   const { uptime, correctness, meanDelay } = scoresOf(sums)
   const scores = grains.map(scoresOf)
   const penalties = sums.lateSourcePenalty + sums.wrongTargetPenalty + sums.missedPenalty + sums.syncPenalty

@@ -3,51 +3,21 @@
 import { findJson, getJson, mapFew, rpc } from './calls.ts'
 import { slotsPerEpoch } from './genesis.ts'
 
-/** One validator in one epoch. Amounts are gwei, penalties negative. */
-export interface DutyRow {
-  assigned: number
-  included: number
-  inclusions: number
-  delay: number
-  correctTarget: number
-  correctHead: number
-  lateSource: number
-  duties: number
-  proposed: number
-  empty: number
-  signatures: number
-  slashesCollected: number
-  slashesReceived: number
-  attestationReward: number
-  syncReward: number
-  blockReward: number
-  lateSourcePenalty: number
-  wrongTargetPenalty: number
-  missedPenalty: number
-  syncPenalty: number
-  /** NaN: no other validator shows what the vote would have been paid. */
-  missedAttestationReward: number
-  missedSyncReward: number
-  missedBlockReward: number
-  priorityFee: number
-  mev: number
-  external: number
-  /** NaN: no payment of the epoch is known. */
-  missedExecution: number
-  earnings: number
-  deposited: number
-  withdrawn: number
-  consolidated: number
-}
+/** Amounts are gwei, penalties negative. */
+const figures = [
+  ...(['assigned', 'included', 'inclusions', 'delay', 'correctTarget', 'correctHead', 'lateSource'] as const),
+  ...(['duties', 'proposed', 'empty', 'signatures', 'slashesCollected', 'slashesReceived'] as const),
+  ...(['attestationReward', 'syncReward', 'blockReward'] as const),
+  ...(['lateSourcePenalty', 'wrongTargetPenalty', 'missedPenalty', 'syncPenalty'] as const),
+  // NaN: no other validator shows what the vote would have been paid, or no payment of the epoch is known.
+  ...(['missedAttestationReward', 'missedSyncReward', 'missedBlockReward', 'missedExecution'] as const),
+  ...(['priorityFee', 'mev', 'external', 'earnings', 'deposited', 'withdrawn', 'consolidated'] as const),
+] as const
 
-const emptyRow = (): DutyRow => ({
-  ...{ assigned: 0, included: 0, inclusions: 0, delay: 0, correctTarget: 0, correctHead: 0, lateSource: 0 },
-  ...{ duties: 0, proposed: 0, empty: 0, signatures: 0, slashesCollected: 0, slashesReceived: 0 },
-  ...{ attestationReward: 0, syncReward: 0, blockReward: 0, lateSourcePenalty: 0, wrongTargetPenalty: 0 },
-  ...{ missedPenalty: 0, syncPenalty: 0, missedAttestationReward: 0, missedSyncReward: 0, missedBlockReward: 0 },
-  ...{ priorityFee: 0, mev: 0, external: 0, missedExecution: 0 },
-  ...{ earnings: 0, deposited: 0, withdrawn: 0, consolidated: 0 },
-})
+/** One validator in one epoch. */
+export type DutyRow = Record<(typeof figures)[number], number>
+
+const emptyRow = (): DutyRow => Object.fromEntries(figures.map((name) => [name, 0])) as DutyRow
 
 /** By validator. */
 export type EpochRows = ReadonlyMap<number, DutyRow>

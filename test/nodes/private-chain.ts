@@ -8,9 +8,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { end, freePort, launch, withParent } from '../programs.ts'
-import { waitUntil } from '../wait-until.ts'
 import type { NodePrograms } from './build-nodes.ts'
-import { getJson, rpc } from './calls.ts'
+import { rpc } from './calls.ts'
 import {
   beaconConfig,
   beaconGenesis,
@@ -165,7 +164,7 @@ export interface PrivateChain {
 }
 
 /** The second process has the validators from this one on, and is stopped for some epochs. */
-export const firstAbsent = 56
+const firstAbsent = 56
 
 export interface PrivateChainOptions {
   readonly programs: NodePrograms
@@ -235,14 +234,4 @@ export async function startPrivateChain(options: PrivateChainOptions): Promise<P
       }
     },
   }
-}
-
-export async function waitForHead(url: string, slot: number): Promise<void> {
-  await waitUntil(async () => {
-    const { data } = await getJson<{ readonly data: { readonly head_slot: string } }>(
-      url,
-      '/eth/v1/node/syncing',
-    ).catch(() => ({ data: { head_slot: '-1' } }))
-    return Number(data.head_slot) >= slot
-  })
 }
