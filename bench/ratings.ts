@@ -1,5 +1,5 @@
 // Goal: queries by validator are five times as fast as on a PostgreSQL table with a row per validator and day, and
-// three times as fast if the chunks are in PostgreSQL. Half days of all validators are committed and merged like by
+// three times as fast if the packed rows are in PostgreSQL. Half days of all validators are committed and merged like by
 // ingest, up to day 63 of a long span, which is the slowest moment for queries. The same figures are written to the
 // table. Results are medians. BENCH_VALIDATORS, BENCH_DAYS and BENCH_ROUNDS change the size; BENCH_POSTGRES=0 skips
 // PostgreSQL. With BENCH_DIR, the data is kept, and the next run of the same size (without PostgreSQL) uses it.
@@ -123,7 +123,7 @@ async function medianMs(work: () => Promise<unknown>, count = rounds): Promise<n
   return median(tookMs)
 }
 
-/** Copies the chunks to PostgreSQL. */
+/** Copies the packed rows to PostgreSQL. */
 async function copyToPostgres(url: string) {
   const [source, state, target] = [
     await openDuties(dir),
@@ -150,9 +150,9 @@ async function compareSums(queries: readonly BenchQuery[], postgres: Postgres): 
       const rows: number[] = []
       for (let round = 0; round < 3; round++) rows.push(await postgres.sum(query))
       const theirs = median(rows)
-      const chunks = await medianMs(() => sum(shared, query), 3)
+      const packed = await medianMs(() => sum(shared, query), 3)
       parts.push(`PostgreSQL rows ${theirs.toFixed(1)} ms = ${(theirs / ours).toFixed(1)} × ours (goal ≥ 5)`)
-      parts.push(`chunks in PostgreSQL ${chunks.toFixed(1)} ms: ${(theirs / chunks).toFixed(1)} × (goal ≥ 3)`)
+      parts.push(`packed rows in PostgreSQL ${packed.toFixed(1)} ms: ${(theirs / packed).toFixed(1)} × (goal ≥ 3)`)
     }
     console.log(`  ${query.name}: ${parts.join('; ')}`)
   }

@@ -14,11 +14,11 @@ import type { State } from '#storage/state.ts'
 import { openReplay } from '#test/beacon-replay.ts'
 import { settingsWith } from '#test/context.ts'
 import { openFolder, runCommand } from '#test/run-command.ts'
-import { addChunk, ChunkReader } from '#validators/duties/chunk.ts'
-import { Cells } from '#validators/duties/chunk-format.ts'
 import { coveredEpochs } from '#validators/duties/coverage.ts'
 import { levels } from '#validators/duties/layout.ts'
-import { packCells } from '#validators/duties/pack-chunk.ts'
+import { packCells } from '#validators/duties/pack-row.ts'
+import { addRow, RowReader } from '#validators/duties/packed-row.ts'
+import { Cells } from '#validators/duties/row-format.ts'
 import { dutiesOnThreads } from '#validators/duties/store.ts'
 import { storeGapReasons } from '#validators/ingest/gaps/explain-gaps.ts'
 import { withChainTimes } from '#validators/ingest/read/chain-identity.ts'
@@ -76,7 +76,7 @@ const falsify = (dataDir: string, days: number) =>
     const rows = await state.all<{ id: number; data: Uint8Array }>(sql, days)
     for (const [at, { id, data }] of rows.entries()) {
       const cells = new Cells(levels.days.validators, measures.length)
-      addChunk(new ChunkReader(measures.length), data, cells)
+      addRow(new RowReader(measures.length), data, cells)
       cells.add(at, measures.indexOf('earnings'), 12_345)
       await state.write((tx) => tx.run('update duty_days set data = ? where id = ?', packCells(cells), id))
     }

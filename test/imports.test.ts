@@ -324,8 +324,8 @@ const modulesWithState: Record<string, string> = {
   'server/sources/beacon/block-type.ts': 'results of a pure function',
   'server/sources/evm/decoder.ts': 'a thread without data of its own, which all nodes share',
   'server/validators/chain/child-main.ts': 'the main file of a process',
-  'server/validators/duties/chunk.ts': 'the result of a pure function',
-  'server/validators/duties/pack-chunk.ts': 'a buffer that is empty between calls',
+  'server/validators/duties/pack-row.ts': 'a buffer that is empty between calls',
+  'server/validators/duties/packed-row.ts': 'the result of a pure function',
   'server/validators/duties/stage.ts': 'in the thread of one database; repairs have ids of their own',
   'server/validators/ingest/repair/repair-epochs.ts': 'gives every repair of the process an id of its own',
 }

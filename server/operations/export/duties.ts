@@ -1,4 +1,4 @@
-// The dataset of validator duties: a row per validator and UTC day, from packed chunks.
+// The dataset of validator duties: a row per validator and UTC day, from packed rows.
 import type { Network } from '#api/contract/wire/validators.ts'
 import type { DateNumber } from '#core/calendar.ts'
 import { type ChainTime, type Epoch, type Epochs, overlap, type UtcDay, utcDays } from '#core/chain-time.ts'

@@ -6,11 +6,11 @@
 // 2. `network` is the number of the network (core/network-id.ts), because it is a part of `id`; duty_networks has the names.
 //    Tables of the state have its name, because people read them. Ranges are half-open.
 // 3. `id` is network, unit of time and group of validators in one number (duties/layout.ts). `data` is packed
-//    (duties/chunk-format.ts).
+//    (duties/row-format.ts).
 import type { StateDialect } from '../state.ts'
 import { coverageSchema, cursorsSchema } from './core.ts'
 
-const chunkTables = [
+const packedTables = [
   // One chain hour within one day part, 64 validators. Deleted by age.
   'duty_hours',
   // One day part (the epochs that share their chain day and their UTC day), 64 validators. Merged into short spans.
@@ -25,14 +25,14 @@ const chunkTables = [
   'duty_presence',
 ]
 
-const chunkTable = (name: string, { bytes, strict }: StateDialect): string[] => [
+const packedTable = (name: string, { bytes, strict }: StateDialect): string[] => [
   `create table ${name} (id bigint primary key, data ${bytes} not null) ${strict}`,
   // PostgreSQL would try to compress packed data.
   ...(bytes === 'bytea' ? [`alter table ${name} alter column data set storage external`] : []),
 ]
 
 export const dutiesSchema = (dialect: StateDialect): readonly string[] => [
-  ...chunkTables.flatMap((name) => chunkTable(name, dialect)),
+  ...packedTables.flatMap((name) => packedTable(name, dialect)),
 
   // Which units of which level have rows. level: 0 days, 1 short spans, 2 long spans.
   `create table duty_units (network integer not null, level integer not null, unit integer not null,

@@ -51,7 +51,7 @@ export async function commitEpochs(tx: StateWriter, commit: EpochCommit): Promis
   const covered = await coveredEpochs(tx, network)
   assert.deepEqual(holes(covered, span), [span], 'epochs of this commit have been written already')
   await keepWindows(tx, network, time)
-  // Before new rows are written, so that they use the space of the deleted ones (decisions/store-duties-as-packed-chunks.md).
+  // Before new rows are written, so that they use the space of the deleted ones (decisions/store-duties-as-packed-rows.md).
   if (head) await expire(tx, commit, span, head)
   await writeSegments(tx, network, time, segments, covered)
   await addCoverage(tx, dutiesStream(network), span.from, span.until)

@@ -21,16 +21,16 @@ import type { State, StateReader, StateWriter } from '#storage/state.ts'
 import type { EntityChange } from '../entities/memberships.ts'
 import { type Measure, measures } from '../method/measures.ts'
 import { methodNumber, type Score } from '../method/method.ts'
-import { addChunk, ChunkReader } from './chunk.ts'
-import { Cells } from './chunk-format.ts'
 import { coveredEpochs } from './coverage.ts'
 import { ignoreDamage } from './damage.ts'
 import { validatorsIn } from './inspect.ts'
 import { networkId, partsIn } from './layout.ts'
 import { countNetworkEpochs, dropNetworkRows, networkRowsKeptDays, readNetworkDay } from './network-rows.ts'
-import { packCells } from './pack-chunk.ts'
+import { packCells } from './pack-row.ts'
+import { addRow, RowReader } from './packed-row.ts'
 import { lastRevisionOf } from './past-changes.ts'
 import type { RecordSums } from './record-sums.ts'
+import { Cells } from './row-format.ts'
 import { sumRecords } from './sum-records.ts'
 import { storesEveryone } from './watch-ranges.ts'
 
@@ -98,7 +98,7 @@ function pack(sums: Float64Array, spreads: readonly (ScoreSpread | undefined)[])
 
 export function unpackSummary(data: Uint8Array): Pick<DaySummary, 'sums' | 'scores'> {
   const cells = new Cells(1, columnCount)
-  addChunk(new ChunkReader(columnCount), data, cells)
+  addRow(new RowReader(columnCount), data, cells)
   const valueAt = (column: number) => cells.columns[column]?.[0] as number
   const scores = scoreNames.flatMap((name, scoreIndex) => {
     const first = scoreIndex * columnsPerScore

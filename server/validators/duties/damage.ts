@@ -6,9 +6,9 @@ import type { ChainTime } from '#core/chain-time.ts'
 import { type Range, within } from '#core/ranges.ts'
 import type { StateReader } from '#storage/state.ts'
 import { measures } from '../method/measures.ts'
-import { ChunkReader, DamagedChunk } from './chunk.ts'
 import { coveredEpochs } from './coverage.ts'
 import { dayLevels, dayPartAt, epochsOfUnit, type Level, levels, networkId, unitIds } from './layout.ts'
+import { DamagedRow, RowReader } from './packed-row.ts'
 import { rowsBetween } from './rows.ts'
 import { allUnits } from './units.ts'
 
@@ -43,10 +43,10 @@ export async function damagedSpans(
 }
 
 async function hasDamage(reader: StateReader, { table }: Level, ids: Range, signal?: AbortSignal): Promise<boolean> {
-  const chunk = new ChunkReader(measures.length)
+  const packed = new RowReader(measures.length)
   for await (const rows of rowsBetween(reader, table, ids)) {
     signal?.throwIfAborted()
-    if (rows.some(({ data }) => isDamaged(() => chunk.open(data)))) return true
+    if (rows.some(({ data }) => isDamaged(() => packed.open(data)))) return true
   }
   return false
 }
@@ -54,7 +54,7 @@ async function hasDamage(reader: StateReader, { table }: Level, ids: Range, sign
 /** 'damaged' if the work fails because of a damaged row. */
 export const ignoreDamage = <T>(work: Promise<T>): Promise<T | 'damaged'> =>
   work.catch((error: unknown) => {
-    if (error instanceof DamagedChunk) return 'damaged'
+    if (error instanceof DamagedRow) return 'damaged'
     throw error
   })
 
@@ -63,7 +63,7 @@ export function isDamaged(open: () => unknown): boolean {
     open()
     return false
   } catch (error) {
-    if (error instanceof DamagedChunk) return true
+    if (error instanceof DamagedRow) return true
     throw error
   }
 }

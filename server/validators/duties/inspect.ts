@@ -3,7 +3,6 @@ import type { Network } from '#api/contract/wire/validators.ts'
 import { Fault } from '#core/fault.ts'
 import type { StateReader } from '#storage/state.ts'
 import { measures } from '../method/measures.ts'
-import { ChunkReader } from './chunk.ts'
 import { coveredEpochs } from './coverage.ts'
 import { isDamaged, repairCommand, storedEpochsOf } from './damage.ts'
 import {
@@ -21,6 +20,7 @@ import {
 import { missedFields } from './missed.ts'
 import { checkNetworkRow, eachNetworkRow } from './network-rows.ts'
 import { storedNetworkOf, storedTime } from './networks.ts'
+import { RowReader } from './packed-row.ts'
 import { membersOf, unpackSet } from './presence.ts'
 import { rowsBetween } from './rows.ts'
 
@@ -60,12 +60,12 @@ export async function countRows(reader: StateReader, _: undefined): Promise<Reco
     const row = await reader.get<{ count: number }>(`select count(*) as count from ${name}`)
     rows[name] = row?.count ?? 0
   }
-  const figures = new ChunkReader(measures.length)
-  const missed = new ChunkReader(missedFields.length)
+  const figures = new RowReader(measures.length)
+  const missed = new RowReader(missedFields.length)
   for (const level of [levels.hours, ...dayLevels])
-    rows[level.table] = await countChunks(reader, level, (data) => figures.open(data))
-  rows[missedLevel.table] = await countChunks(reader, missedLevel, (data) => missed.open(data))
-  rows[presenceLevel.table] = await countChunks(reader, presenceLevel, unpackSet)
+    rows[level.table] = await countPackedRows(reader, level, (data) => figures.open(data))
+  rows[missedLevel.table] = await countPackedRows(reader, missedLevel, (data) => missed.open(data))
+  rows[presenceLevel.table] = await countPackedRows(reader, presenceLevel, unpackSet)
   rows.network_rows = await checkNetworkRows(reader)
   return rows
 }
@@ -83,7 +83,11 @@ async function checkNetworkRows(reader: StateReader): Promise<number> {
   return count
 }
 
-async function countChunks(reader: StateReader, level: Level, check: (data: Uint8Array) => unknown): Promise<number> {
+async function countPackedRows(
+  reader: StateReader,
+  level: Level,
+  check: (data: Uint8Array) => unknown,
+): Promise<number> {
   let count = 0
   for await (const rows of rowsBetween(reader, level.table, { from: 0, until: 2 ** 53 - 1 })) {
     for (const { id, data } of rows) if (isDamaged(() => check(data))) throw await describeDamage(reader, level, id)

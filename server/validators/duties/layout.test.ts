@@ -5,7 +5,6 @@ import fc from 'fast-check'
 import { networks } from '#api/contract/wire/validators.ts'
 import { type ChainTime, chainDays, type Epoch, hourOf, utcDays } from '#core/chain-time.ts'
 import { measures } from '../method/measures.ts'
-import { Cells } from './chunk-format.ts'
 import {
   columnsFor,
   dayPartAt,
@@ -23,6 +22,7 @@ import {
   unitIds,
   validatorsMax,
 } from './layout.ts'
+import { Cells } from './row-format.ts'
 
 // ------------------------------------------------------------------------------------------------------------------- time
 

@@ -26,7 +26,7 @@ import {
 } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
 import { type Measure, measures, penalties, rewards } from '../method/measures.ts'
-import type { Cells } from './chunk-format.ts'
+import type { Cells } from './row-format.ts'
 
 export { networkId } from '#core/network-id.ts'
 

@@ -1,8 +1,8 @@
 // Counts and pages records from presence (presence.ts), without reading their figures.
 import type { StateReader } from '#storage/state.ts'
 import { measures } from '../method/measures.ts'
-import { ChunkReader } from './chunk.ts'
 import { type DayPart, groupOf, groupsOf, levels, networkId, presenceLevel, rowId } from './layout.ts'
+import { RowReader } from './packed-row.ts'
 import { addValidator, emptySet, membersOf, unpackSet } from './presence.ts'
 import {
   allUnitRows,
@@ -123,7 +123,7 @@ function createPresence(reader: StateReader, query: RecordQuery, hourParts: read
       : Map.groupBy(partsOf(query, days).filter(isWhole), (part) => dayIn(query, part) - days.from)
   const wanted = new ValidatorSet(validators)
   const hourGroups = groupsOf(levels.hours, validators)
-  const chunkReader = new ChunkReader(measures.length)
+  const rowReader = new RowReader(measures.length)
   let sets = new Map<number, Uint8Array>()
   let rows = new Map<number, Uint8Array>()
 
@@ -153,9 +153,9 @@ function createPresence(reader: StateReader, query: RecordQuery, hourParts: read
     return validators.filter((validator) => {
       const data = rows.get(firstRowId + groupOf(levels.hours, validator))
       if (!data) return false
-      if (data !== open) chunkReader.open(data)
+      if (data !== open) rowReader.open(data)
       open = data
-      return chunkReader.isPresent(validator % levels.hours.validators)
+      return rowReader.isPresent(validator % levels.hours.validators)
     })
   }
 

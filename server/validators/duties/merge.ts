@@ -10,11 +10,11 @@ import type { Network } from '#api/contract/wire/validators.ts'
 import type { ChainTime, Epoch } from '#core/chain-time.ts'
 import type { State, StateReader, StateWriter } from '#storage/state.ts'
 import { measures } from '../method/measures.ts'
-import { addCells, addChunk, ChunkReader } from './chunk.ts'
-import { Cells } from './chunk-format.ts'
 import { ignoreDamage } from './damage.ts'
 import { dayLevels, dayPartAt, groupOf, type Level, networkId, rowId, unitIds } from './layout.ts'
-import { packCells } from './pack-chunk.ts'
+import { packCells } from './pack-row.ts'
+import { addCells, addRow, RowReader } from './packed-row.ts'
+import { Cells } from './row-format.ts'
 import { dataByIds, type PackedRow, putRows, removeBetween, rowsByGroup } from './rows.ts'
 import { addUnit, allUnits, validatorsEnd } from './units.ts'
 
@@ -127,20 +127,20 @@ const groupsAtOnce = 16
  */
 function createMerger(source: Level, target: Level, sources: ReadonlyMap<number, ReadonlyMap<number, Uint8Array>>) {
   const cells = new Cells(target.validators * target.partsPerRow, measures.length)
-  const beforeReader = new ChunkReader(measures.length)
+  const beforeReader = new RowReader(measures.length)
   const inputs = Array.from(sources, ([unit, rows]) => {
     const offset = (unit * source.partsPerRow) % target.partsPerRow
     /** Target cell of each source cell. */
     const to = Int32Array.from({ length: target.validators * source.partsPerRow }, (_, cell) => {
       return Math.floor(cell / source.partsPerRow) * target.partsPerRow + offset + (cell % source.partsPerRow)
     })
-    return { rows, to, reader: new ChunkReader(measures.length), open: -1 }
+    return { rows, to, reader: new RowReader(measures.length), open: -1 }
   })
   return (targetGroup: number, before: Uint8Array | undefined): Uint8Array | undefined => {
     const first = targetGroup * target.validators
     const group = groupOf(source, first)
     cells.clear()
-    if (before) addChunk(beforeReader, before, cells)
+    if (before) addRow(beforeReader, before, cells)
     for (const input of inputs) {
       const data = input.rows.get(group)
       if (!data) continue

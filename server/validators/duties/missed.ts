@@ -12,8 +12,6 @@ import type { Range } from '#core/ranges.ts'
 import { recordFrom } from '#core/record-from.ts'
 import { addCoverage, coverageOf, removeCoverageBefore } from '#storage/coverage.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'
-import { addCells, ChunkReader, identity } from './chunk.ts'
-import { Cells } from './chunk-format.ts'
 import {
   type DayPart,
   dayPartAt,
@@ -27,7 +25,9 @@ import {
   segmentAt,
   unitIds,
 } from './layout.ts'
-import { packCells } from './pack-chunk.ts'
+import { packCells } from './pack-row.ts'
+import { addCells, identity, RowReader } from './packed-row.ts'
+import { Cells } from './row-format.ts'
 import { dataByIds, type PackedRow, putRows, removeBetween } from './rows.ts'
 
 /**
@@ -75,7 +75,7 @@ const stream = (network: Network): string => `missed/${network}`
 export const missedEpochs = (duties: StateReader, network: Network): Promise<Range[]> =>
   coverageOf(duties, stream(network))
 
-const reader = new ChunkReader(missedFields.length)
+const reader = new RowReader(missedFields.length)
 
 /** Numbers are stored relative to the group, day part or epoch, so that they are small. */
 const relative: Readonly<Partial<Record<MissedField, (row: MissedDuty, time: ChainTime, start: Start) => number>>> = {

@@ -12,11 +12,11 @@ import { recordFrom } from '#core/record-from.ts'
 import type { StateReader, StateWriter } from '#storage/state.ts'
 import { measures } from '../method/measures.ts'
 import { addScores, type Score, type ScoreTotals, scoreMeasures } from '../method/method.ts'
-import { addChunk, ChunkReader, identity } from './chunk.ts'
-import { Cells } from './chunk-format.ts'
 import { networkId } from './layout.ts'
 import { storedNetworkOf } from './networks.ts'
-import { packCells } from './pack-chunk.ts'
+import { packCells } from './pack-row.ts'
+import { addRow, identity, RowReader } from './packed-row.ts'
+import { Cells } from './row-format.ts'
 import type { Segment, SumColumns } from './write.ts'
 
 /**
@@ -36,7 +36,7 @@ export const networkRowsKeptDays = 35
 /** The group with the sums of all validators. */
 const ofAll = -1
 const groupSize = 32_768
-const sumReader = new ChunkReader(measures.length)
+const sumReader = new RowReader(measures.length)
 const sumCells = new Cells(1, measures.length)
 
 /** `columns`: by index of the validator. `isPresent`: 1 if the validator has a row. */
@@ -160,7 +160,7 @@ export async function* eachNetworkRow(reader: StateReader): AsyncGenerator<Netwo
 }
 
 export const checkNetworkRow = (group: number, data: Uint8Array): unknown =>
-  new ChunkReader(group === ofAll ? measures.length : scoreMeasures.length).open(data)
+  new RowReader(group === ofAll ? measures.length : scoreMeasures.length).open(data)
 
 /** Adds up all rows of a day. Reads one group of validators at a time. */
 export async function readNetworkDay(reader: StateReader, network: Network, day: number): Promise<NetworkDay> {
@@ -175,7 +175,7 @@ export async function readNetworkDay(reader: StateReader, network: Network, day:
     return (await reader.all<{ data: Uint8Array }>(sql, ...key, group)).map(({ data }) => data)
   }
   sumCells.clear()
-  for (const data of await rowsOf(ofAll)) addChunk(sumReader, data, sumCells)
+  for (const data of await rowsOf(ofAll)) addRow(sumReader, data, sumCells)
   const scores = { attester: [], proposer: [], validator: [] } satisfies Record<Score, number[]>
   let validators = 0
   for (const { group } of groups) validators += addGroup(await rowsOf(group), scores)
@@ -184,15 +184,15 @@ export async function readNetworkDay(reader: StateReader, network: Network, day:
 
 /** Adds the scores of the validators of one group. Returns how many of them have a row. */
 function addGroup(rows: readonly Uint8Array[], scores: Readonly<Record<Score, number[]>>): number {
-  const chunk = new ChunkReader(scoreMeasures.length)
+  const packed = new RowReader(scoreMeasures.length)
   const sums = recordFrom(scoreMeasures, () => new Int32Array(groupSize))
   const isPresent = new Uint8Array(groupSize)
   for (const data of rows) {
-    chunk.open(data)
-    assert.equal(chunk.cells, groupSize, 'a row of a network has another number of cells')
-    if (!chunk.selectCells(0, groupSize)) continue
-    for (let cell = 0; cell < groupSize; cell++) if (chunk.isPresent(cell)) isPresent[cell] = 1
-    for (const [at, name] of scoreMeasures.entries()) chunk.addCounts(at, groupSize, sums[name], identity(groupSize))
+    packed.open(data)
+    assert.equal(packed.cells, groupSize, 'a row of a network has another number of cells')
+    if (!packed.selectCells(0, groupSize)) continue
+    for (let cell = 0; cell < groupSize; cell++) if (packed.isPresent(cell)) isPresent[cell] = 1
+    for (const [at, name] of scoreMeasures.entries()) packed.addCounts(at, groupSize, sums[name], identity(groupSize))
   }
   const totals = recordFrom(
     ['attester', 'proposer', 'validator'] as const,

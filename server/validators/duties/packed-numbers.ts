@@ -1,5 +1,5 @@
-// Numbers in the columns of a chunk: little-endian, or packed with a few bits each (chunk-format.ts).
-import { widths } from './chunk-format.ts'
+// Numbers in the columns of a packed row: little-endian, or packed with a few bits each (row-format.ts).
+import { widths } from './row-format.ts'
 
 /** Little-endian unsigned number. */
 export function uintAt(bytes: Uint8Array, at: number, size: number): number {

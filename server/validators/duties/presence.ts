@@ -6,8 +6,8 @@
 // the list, or the bitmap. The kind is also the version of the format: another layout needs another kind.
 import { strict as assert } from 'node:assert'
 import { crc32 } from 'node:zlib'
-import { DamagedChunk } from './chunk.ts'
 import { groupOf, presenceLevel } from './layout.ts'
+import { DamagedRow } from './packed-row.ts'
 
 const bitmapBytes = presenceLevel.validators / 8
 const kinds = { members: 1, allBut: 2, bitmap: 3 } as const
@@ -70,7 +70,7 @@ export function unpackSet(bytes: Uint8Array): Uint8Array {
     new DataView(bytes.buffer, bytes.byteOffset).getUint32(1, true) === crc32(body, kind) &&
     kind >= kinds.members &&
     kind <= kinds.bitmap
-  if (!isWhole) throw new DamagedChunk('a row of duty_presence')
+  if (!isWhole) throw new DamagedRow('a row of duty_presence')
   if (kind === kinds.bitmap) return new Uint8Array(body)
   const set = emptySet().fill(kind === kinds.allBut ? 255 : 0)
   for (let at = 0; at < body.length; at += 2) {

@@ -2,8 +2,8 @@
 import { recordFrom } from '#core/record-from.ts'
 import { measures } from '../method/measures.ts'
 import { addScores, type Score, type ScoreTotals, scoreMeasures } from '../method/method.ts'
-import { ChunkReader } from './chunk.ts'
 import { columnsFor, countsToMeasures, toMeasures } from './layout.ts'
+import { RowReader } from './packed-row.ts'
 import type { Grain, RecordQuery, UnitSelection } from './record-query.ts'
 import { columnNames, type RecordSums, recordSums, type SumInput } from './record-sums.ts'
 
@@ -71,24 +71,24 @@ export class RecordAccumulator {
   /** Adds the validator's cells of a row. */
   add(reader: UnitRowsReader, data: Uint8Array, validator: number): void {
     const { unitRows, windows } = reader
-    const chunk = reader.open(data)
+    const packed = reader.open(data)
     const { level, grainOfCell: grains } = unitRows
     const first = (validator % level.validators) * level.partsPerRow + unitRows.firstCell
     const count = grains.length
-    if (!chunk.selectCells(first, count)) return
+    if (!packed.selectCells(first, count)) return
     for (let at = 0; at < count; at++) {
       const grain = grains[at] as number
-      if (grain >= 0 && chunk.isPresent(first + at)) this.#isPresent[grain] = 1
+      if (grain >= 0 && packed.isPresent(first + at)) this.#isPresent[grain] = 1
     }
-    for (let at = 0; at < chunk.usedCount; at++) {
-      const column = chunk.used[at] as number
+    for (let at = 0; at < packed.usedCount; at++) {
+      const column = packed.used[at] as number
       const byGrain = this.#grainSums[column]
       const byWindow = this.#windowSums[column]
-      if (byGrain) chunk.addCounts(column, count, byGrain, grains)
+      if (byGrain) packed.addCounts(column, count, byGrain, grains)
       else if (byWindow) {
-        byWindow.reserve(reader.cellsMax * chunk.maxAboveBase(column))
-        const base = chunk.addAboveBase(column, count, byWindow.small, byWindow.large, windows)
-        if (base === undefined) chunk.addColumn(column, count, byWindow.large, windows)
+        byWindow.reserve(reader.cellsMax * packed.maxAboveBase(column))
+        const base = packed.addAboveBase(column, count, byWindow.small, byWindow.large, windows)
+        if (base === undefined) packed.addColumn(column, count, byWindow.large, windows)
         else reader.addBase(column, base)
       }
     }
@@ -254,7 +254,7 @@ export class UnitRowsReader {
   /** By column: the sum of all validators' bases, to be added once for every cell. */
   readonly #bases = new Float64Array(measures.length)
   #hasBases = false
-  readonly #chunk = new ChunkReader(measures.length)
+  readonly #row = new RowReader(measures.length)
   #data: Uint8Array | undefined
 
   constructor(unitRows: UnitSelection, windowOf: Int32Array) {
@@ -264,10 +264,10 @@ export class UnitRowsReader {
   }
 
   /** Opens a row once for consecutive validators that share it. */
-  open(data: Uint8Array): ChunkReader {
-    if (this.#data !== data) this.#chunk.open(data)
+  open(data: Uint8Array): RowReader {
+    if (this.#data !== data) this.#row.open(data)
     this.#data = data
-    return this.#chunk
+    return this.#row
   }
 
   addBase(column: number, base: number): void {

@@ -9,13 +9,13 @@
 import type { Range } from '#core/ranges.ts'
 import type { StateWriter } from '#storage/state.ts'
 import { executionAmounts, measures } from '../method/measures.ts'
-import { addCells, addChunk, ChunkReader } from './chunk.ts'
-import { Cells } from './chunk-format.ts'
 import { isDamaged, repairCommand, storedEpochsOf } from './damage.ts'
 import { dayLevels, dayPartAt, groupOf, type Level, levels, networkId, rowId } from './layout.ts'
-import { packCells } from './pack-chunk.ts'
+import { packCells } from './pack-row.ts'
+import { addCells, addRow, RowReader } from './packed-row.ts'
 import { addValidator } from './presence.ts'
 import type { Replacement } from './replace.ts'
+import { Cells } from './row-format.ts'
 import { type PackedRow, putRows, rowsByGroup } from './rows.ts'
 import { addUnit } from './units.ts'
 
@@ -25,7 +25,7 @@ export class RepairRefused extends Error {
 }
 
 const groupSize = levels.days.validators
-const reader = new ChunkReader(measures.length)
+const reader = new RowReader(measures.length)
 const groupCells = () => new Cells(groupSize, measures.length)
 const [before, after, day] = [groupCells(), groupCells(), groupCells()]
 const rowCells = new Map<Level, Cells>(
@@ -93,7 +93,7 @@ function replaceGroup(replacement: Replacement, levelRows: readonly PartRows[], 
   const staged = replacement.segments.map(({ figures }) => figures.get(group)).filter((data) => data !== undefined)
   if (staged.length === 0 && levelRows.every((partRows) => rowsOf(partRows, group).next().done)) return
   after.clear()
-  for (const data of staged) addChunk(reader, data, after)
+  for (const data of staged) addRow(reader, data, after)
   const first = group * groupSize
   for (let cell = 0; cell < groupSize; cell++)
     if (after.isPresent[cell] === 1) addValidator(replacement.presence, first + cell)
@@ -112,7 +112,7 @@ function replaceGroup(replacement: Replacement, levelRows: readonly PartRows[], 
   for (const partRows of spans) removeFromSpans(partRows, group, differing)
   day.clear()
   const known = days.rows.get(group)
-  if (known && !damaged.some(({ partRows }) => partRows === days)) addChunk(reader, known, day)
+  if (known && !damaged.some(({ partRows }) => partRows === days)) addRow(reader, known, day)
   for (const cell of differing) copyCell(after, day, cell)
   putRow(days, group, day)
 }
@@ -177,7 +177,7 @@ function removeFromSpans(partRows: PartRows, group: number, differing: readonly 
     if (ownCells.length === 0 || isDamaged(() => reader.open(data))) continue
     const cells = rowCells.get(level) as Cells
     cells.clear()
-    addChunk(reader, data, cells)
+    addRow(reader, data, cells)
     for (const cell of ownCells) clearCell(cells, (cell - first) * level.partsPerRow + offset)
     putRow(partRows, row, cells)
   }

@@ -10,8 +10,6 @@ import type { ChainTime, Epochs } from '#core/chain-time.ts'
 import { merge, type Range, within } from '#core/ranges.ts'
 import type { StateWriter } from '#storage/state.ts'
 import { measures } from '../method/measures.ts'
-import { addChunk, ChunkReader } from './chunk.ts'
-import { Cells } from './chunk-format.ts'
 import { coveredEpochs } from './coverage.ts'
 import { dropNetworkSummary } from './daily-summaries.ts'
 import { isDamaged } from './damage.ts'
@@ -29,10 +27,12 @@ import {
 } from './layout.ts'
 import { type MissedDuty, missedEpochs, packMissedDuties, unpackMissedDuties } from './missed.ts'
 import { replaceNetworkRows } from './network-rows.ts'
-import { packCells } from './pack-chunk.ts'
+import { packCells } from './pack-row.ts'
+import { addRow, RowReader } from './packed-row.ts'
 import { recordPastChange } from './past-changes.ts'
 import { emptySet, hasMember, packSet, unpackSet } from './presence.ts'
 import { isSameCell, replaceDays } from './replace-days.ts'
+import { Cells } from './row-format.ts'
 import { type PackedRow, putRows, rowsByGroup } from './rows.ts'
 import { type StagedSegment, stagedSegments } from './stage.ts'
 import { writeUnexplained } from './unexplained.ts'
@@ -176,7 +176,7 @@ async function replaceRows(
 const isSame = (a: Uint8Array | undefined, b: Uint8Array | undefined): boolean =>
   a !== undefined && b !== undefined && Buffer.compare(a, b) === 0
 
-const reader = new ChunkReader(measures.length)
+const reader = new RowReader(measures.length)
 const [before, after] = [
   new Cells(levels.hours.validators, measures.length),
   new Cells(levels.hours.validators, measures.length),
@@ -187,7 +187,7 @@ function hourRow(segments: readonly StagedSegment[], group: number): Uint8Array 
   const rows = segments.map(({ figures }) => figures.get(group)).filter((data) => data !== undefined)
   if (rows.length < 2) return rows[0]
   after.clear()
-  for (const data of rows) addChunk(reader, data, after)
+  for (const data of rows) addRow(reader, data, after)
   return packCells(after)
 }
 
@@ -203,8 +203,8 @@ async function replaceHours(
     const isLost = old !== undefined && isDamaged(() => reader.open(old))
     before.clear()
     after.clear()
-    if (old && !isLost) addChunk(reader, old, before)
-    if (now) addChunk(reader, now, after)
+    if (old && !isLost) addRow(reader, old, before)
+    if (now) addRow(reader, now, after)
     for (let cell = 0; cell < after.count; cell++)
       if (isLost ? after.isPresent[cell] === 1 : !isSameCell(before, after, cell))
         changed[group * levels.hours.validators + cell] = 1

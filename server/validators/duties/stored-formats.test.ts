@@ -63,10 +63,10 @@ const missedDuty: MissedDuty = {
   ...{ delay: 7, best_delay: 2, wrong: 1, missing: 6, payload: 9, builder: 8, ether: 4, gwei: 11 },
 }
 
-/** The columns of a chunk with `figures` in one cell. */
+/** The columns of a packed row with `figures` in one cell. */
 const columns =
   'ffffffff1f00e1010007800100108001800280040003000400090008000500f02e00060007000a0081897a0082897a0083b4891380658066806780688069806a00e90700ea0700eb0700ec0700ed0700ee0700ef070083951b00d10f00d20f806b806c'
-const dayChunk = `0125245e5c4740000000014000000000000000${columns}`
+const dayRow = `0125245e5c4740000000014000000000000000${columns}`
 /** Of each score: the number of validators, the mean and nine percentiles, which are equal. Then the measures. */
 const summary = [
   '01467f00c36d0100000000ffffffffffffffff3f',
@@ -74,10 +74,10 @@ const summary = [
   '00e10100e70100e00100f00100df0100de0100dc010003000400090008000500f02e00060007000a0081897a0082897a0083b4891380658066806780688069806a00e90700ea0700eb0700ec0700ed0700ee0700ef07009cd6981500d10f00d20f806b806c',
 ].join('')
 const golden: readonly string[] = [
-  `duty_hours 8796094070785: ${dayChunk}`,
-  `duty_hours 8796289105921: ${dayChunk}`,
-  `duty_hours 8796340486145: ${dayChunk}`,
-  `duty_days 8796270231553: ${dayChunk}`,
+  `duty_hours 8796094070785: ${dayRow}`,
+  `duty_hours 8796289105921: ${dayRow}`,
+  `duty_hours 8796340486145: ${dayRow}`,
+  `duty_days 8796270231553: ${dayRow}`,
   `duty_short_spans 8796160131080: 012583a62dd2800000000100000000000000000000000040000000${columns}`,
   `duty_long_spans 8796093022278: 01250202640f800000000102000000000000000000000000000000${columns}`,
   'missed_duties 8796270231553: 010c592475ae0100000000ff0f00060001000300050007000200010006000900080004000b',
@@ -89,11 +89,18 @@ const golden: readonly string[] = [
   `duty_summaries 2 an operator: ${summary}`,
 ]
 
-const chunkTables = ['duty_hours', 'duty_days', 'duty_short_spans', 'duty_long_spans', 'missed_duties', 'duty_presence']
+const packedTables = [
+  'duty_hours',
+  'duty_days',
+  'duty_short_spans',
+  'duty_long_spans',
+  'missed_duties',
+  'duty_presence',
+]
 
 async function packedRows({ duties }: TestContext): Promise<string[]> {
   const lines: string[] = []
-  for (const table of chunkTables)
+  for (const table of packedTables)
     for (const { id, data } of await duties.all<{ id: number; data: Uint8Array }>(
       `select id, data from ${table} order by id`,
     ))

@@ -10,8 +10,6 @@ import type { ChainTime, Epochs } from '#core/chain-time.ts'
 import { type Range, within } from '#core/ranges.ts'
 import type { StateWriter } from '#storage/state.ts'
 import { type Measure, measures } from '../method/measures.ts'
-import { addChunk, ChunkReader } from './chunk.ts'
-import { Cells } from './chunk-format.ts'
 import {
   type DayPart,
   groupOf,
@@ -23,8 +21,10 @@ import {
   segmentAt,
   toStored,
 } from './layout.ts'
-import { packCells } from './pack-chunk.ts'
+import { packCells } from './pack-row.ts'
+import { addRow, RowReader } from './packed-row.ts'
 import { addSet, addValidator, packSet, unpackSet } from './presence.ts'
+import { Cells } from './row-format.ts'
 import { dataByIds, type PackedRow, putRows } from './rows.ts'
 import { addUnit } from './units.ts'
 
@@ -113,7 +113,7 @@ export class SegmentRows {
 }
 
 const cells = new Cells(levels.days.validators, measures.length)
-const reader = new ChunkReader(measures.length)
+const reader = new RowReader(measures.length)
 
 async function addToUnit(
   tx: StateWriter,
@@ -134,7 +134,7 @@ async function addToUnit(
       for (const segment of segments) segment.addTo(cells, group)
       toStored(cells)
       const before = stored?.get(id)
-      if (before) addChunk(reader, before, cells)
+      if (before) addRow(reader, before, cells)
       return { id, data: packCells(cells) }
     })
     await putRows(tx, level.table, rows)

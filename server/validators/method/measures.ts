@@ -1,5 +1,5 @@
 // The figures that are stored about a validator's duties: whole numbers that can be added up over time.
-// docs/methodology.md explains each. Chunks store them by their index in `measures`: append new ones to that list, not to
+// docs/methodology.md explains each. Packed rows store them by their index in `measures`: append new ones to that list, not to
 // `counts`, which would move all amounts.
 
 export const counts = [

@@ -17,14 +17,14 @@ import { assertSameAnswers, catchUp, collectAnswers, openOracleNode, oracleSetti
 import { openQuietServer } from '#test/quiet-server.ts'
 import { type CompletedNetwork, simulateNetwork } from '#test/simulator/simulate-network.ts'
 import { everythingStored } from '#test/stored-duties.ts'
-import { addChunk, ChunkReader } from '../../duties/chunk.ts'
-import { Cells } from '../../duties/chunk-format.ts'
 import { coveredEpochs } from '../../duties/coverage.ts'
 import { hourEpochs } from '../../duties/hours.ts'
 import { dayPartAt, epochsOfUnit, type Level, levels, missedLevel, presenceLevel, unitIn } from '../../duties/layout.ts'
 import { listMissedDuties, missedFields } from '../../duties/missed.ts'
-import { packCells } from '../../duties/pack-chunk.ts'
+import { packCells } from '../../duties/pack-row.ts'
+import { addRow, RowReader } from '../../duties/packed-row.ts'
 import { emptySet, packSet } from '../../duties/presence.ts'
+import { Cells } from '../../duties/row-format.ts'
 import { type PackedRow, rowsBetween } from '../../duties/rows.ts'
 import { dutiesOnThisThread } from '../../duties/store.ts'
 import { measures } from '../../method/measures.ts'
@@ -98,7 +98,7 @@ async function falsify(context: TestContext, level: Level, pick = 0): Promise<Ra
   const rows = await rowsOf(context.dutiesState, level)
   const { id, data } = rows.at(pick % rows.length) as PackedRow
   const cells = new Cells(level.validators * level.partsPerRow, measures.length)
-  addChunk(new ChunkReader(measures.length), data, cells)
+  addRow(new RowReader(measures.length), data, cells)
   const present = [...cells.isPresent.keys()].filter((cell) => cells.isPresent[cell] === 1)
   const cell = present[pick % present.length] as number
   cells.add(cell, measures.indexOf('sync_reward'), 1000 + pick)

@@ -6,11 +6,11 @@ import { systemClock } from '#runtime/clock.ts'
 import { openReplay, type Replay } from '#test/beacon-replay.ts'
 import { openContext, type TestContext } from '#test/context.ts'
 import { openFollower } from '#test/open-follower.ts'
-import { addChunk, ChunkReader } from '../../duties/chunk.ts'
-import { Cells } from '../../duties/chunk-format.ts'
 import { dropHours } from '../../duties/hours.ts'
 import { groupOf, levels, networkId, rowId, segmentAt } from '../../duties/layout.ts'
-import { packCells } from '../../duties/pack-chunk.ts'
+import { packCells } from '../../duties/pack-row.ts'
+import { addRow, RowReader } from '../../duties/packed-row.ts'
+import { Cells } from '../../duties/row-format.ts'
 import { dataByIds, putRows } from '../../duties/rows.ts'
 import { measures } from '../../method/measures.ts'
 import { withChainTimes } from '../read/chain-identity.ts'
@@ -38,7 +38,7 @@ async function changeRow(
   await dutiesState.write(async (tx) => {
     const cells = new Cells(levels.hours.validators, measures.length)
     const before = (await dataByIds(tx, levels.hours.table, [id])).get(id)
-    if (before) addChunk(new ChunkReader(measures.length), before, cells)
+    if (before) addRow(new RowReader(measures.length), before, cells)
     change(cells)
     await putRows(tx, levels.hours.table, [{ id, data: packCells(cells) }])
   })

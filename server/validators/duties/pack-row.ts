@@ -1,4 +1,4 @@
-// Packs cells into the bytes of a chunk (chunk-format.ts).
+// Packs cells into the bytes of a packed row (row-format.ts).
 import { strict as assert } from 'node:assert'
 import { crc32 } from 'node:zlib'
 import {
@@ -11,7 +11,7 @@ import {
   isSparse,
   rankBytes,
   widths,
-} from './chunk-format.ts'
+} from './row-format.ts'
 
 /** A buffer that grows as needed. */
 class Output {

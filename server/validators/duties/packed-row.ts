@@ -1,7 +1,8 @@
-// Reads chunks (chunk-format.ts).
+// Reads packed rows (row-format.ts).
 import { strict as assert } from 'node:assert'
 import { crc32 } from 'node:zlib'
 import { Fault } from '#core/fault.ts'
+import { addNarrow, bitCounts, packedAt, uintAt, valueLimits } from './packed-numbers.ts'
 import {
   type Cells,
   checksumFrom,
@@ -11,26 +12,25 @@ import {
   isSparse,
   rankBytes,
   widths,
-} from './chunk-format.ts'
-import { addNarrow, bitCounts, packedAt, uintAt, valueLimits } from './packed-numbers.ts'
+} from './row-format.ts'
 
-const unreadable = (what: string): Fault => new Fault('store.unavailable', { detail: `a chunk of duties ${what}` })
+const unreadable = (what: string): Fault => new Fault('store.unavailable', { detail: `a packed row of duties ${what}` })
 
 /** The bytes of a row do not match their checksum. */
-export class DamagedChunk extends Fault {
+export class DamagedRow extends Fault {
   constructor(what: string) {
     const advice = 'run `tetrad doctor` to see which epochs to pass to `tetrad repair`, or restore a backup'
     super('store.unavailable', { detail: `${what} is damaged (wrong checksum); ${advice}` })
   }
 }
 
-/** Reads one chunk at a time, and can be reused. */
-export class ChunkReader {
+/** Reads one packed row at a time, and can be reused. */
+export class RowReader {
   /** The number of columns that the reader expects. */
   readonly #columns: number
   readonly #kinds: Uint8Array
   readonly #starts: Int32Array
-  /** The first `usedCount` entries are the columns of the open chunk that have non-zero or unknown values. */
+  /** The first `usedCount` entries are the columns of the open packed row that have non-zero or unknown values. */
   readonly used: Uint8Array
   usedCount = 0
   #bytes: Uint8Array = new Uint8Array(0)
@@ -64,7 +64,7 @@ export class ChunkReader {
       throw unreadable(`has ${written} columns, more than this version knows; update Tetrad, or restore a backup`)
     this.#bytes = bytes
     this.#at = 2
-    if (this.#uint(4) !== crc32(bytes.subarray(checksumFrom), written)) throw new DamagedChunk('a chunk of duties')
+    if (this.#uint(4) !== crc32(bytes.subarray(checksumFrom), written)) throw new DamagedRow('a packed row of duties')
     this.#cells = this.#uint(4)
     this.#bitsAt = 0
     this.#present = this.#cells
@@ -297,15 +297,15 @@ export class ChunkReader {
   }
 }
 
-/** Adds all cells of a chunk to the same number of cells. */
-export function addChunk(reader: ChunkReader, bytes: Uint8Array, into: Cells): void {
+/** Adds all cells of a packed row to the same number of cells. */
+export function addRow(reader: RowReader, bytes: Uint8Array, into: Cells): void {
   reader.open(bytes)
-  assert.equal(reader.cells, into.count, 'a chunk of duties has another number of cells than its level')
+  assert.equal(reader.cells, into.count, 'a packed row of duties has another number of cells than its level')
   addCells(reader, into, 0, into.count, identity(into.count))
 }
 
-/** Adds `count` cells of the open chunk from `first` on: cell n of them to cell `to[n]`. */
-export function addCells(reader: ChunkReader, into: Cells, first: number, count: number, to: Int32Array): void {
+/** Adds `count` cells of the open packed row from `first` on: cell n of them to cell `to[n]`. */
+export function addCells(reader: RowReader, into: Cells, first: number, count: number, to: Int32Array): void {
   if (!reader.selectCells(first, count)) return
   for (let cell = 0; cell < count; cell++) {
     const target = to[cell] as number

@@ -1,10 +1,10 @@
-// Packing and reading chunks.
+// Packing and reading packed rows.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { addChunk, ChunkReader } from './chunk.ts'
-import { Cells } from './chunk-format.ts'
-import { packCells } from './pack-chunk.ts'
+import { packCells } from './pack-row.ts'
+import { addRow, RowReader } from './packed-row.ts'
+import { Cells } from './row-format.ts'
 
 type Row = readonly (number | undefined)[]
 
@@ -21,7 +21,7 @@ function cellsOf(rows: readonly Row[], columns: number): Cells {
 
 function unpack(bytes: Uint8Array, count: number, columns: number): Cells {
   const cells = new Cells(count, columns)
-  addChunk(new ChunkReader(columns), bytes, cells)
+  addRow(new RowReader(columns), bytes, cells)
   return cells
 }
 
@@ -67,7 +67,7 @@ test('any range of cells can be read and is added to any targets', () => {
       (rows, from, length, targets) => {
         const first = from % rows.length
         const count = Math.min(length, rows.length - first)
-        const reader = new ChunkReader(columns).open(packCells(cellsOf(rows, columns)))
+        const reader = new RowReader(columns).open(packCells(cellsOf(rows, columns)))
         const to = Int32Array.from(targets)
         const chosen = rows.slice(first, first + count)
         assert.equal(
@@ -89,11 +89,11 @@ test('any range of cells can be read and is added to any targets', () => {
   )
 })
 
-test('when chunks are added up, a cell is present if it is in either', () => {
+test('when packed rows are added up, a cell is present if it is in either', () => {
   const sum = new Cells(3, 2)
-  const reader = new ChunkReader(2)
-  addChunk(reader, packCells(cellsOf([[1, 2], [undefined], [0, -5]], 2)), sum)
-  addChunk(reader, packCells(cellsOf([[undefined], [undefined], [4, 5]], 2)), sum)
+  const reader = new RowReader(2)
+  addRow(reader, packCells(cellsOf([[1, 2], [undefined], [0, -5]], 2)), sum)
+  addRow(reader, packCells(cellsOf([[undefined], [undefined], [4, 5]], 2)), sum)
   assert.deepEqual(plain(sum), {
     isPresent: [1, 0, 1],
     columns: [
@@ -117,7 +117,7 @@ test('the format is pinned byte by byte', () => {
 const golden =
   '010544a3e1131400000001f7ff0f1f00e10114000101f0a204040004000001020405060708090a0b0c0d0e0f1011121305c0843d0000e703ce079c0f83136a17511b381f1f230627ed2ad42ebb32a236893a703e57423e46254a0100525505'
 
-test('columns that a chunk does not have are unknown, not zero', () => {
+test('columns that a packed row does not have are unknown, not zero', () => {
   const older = packCells(cellsOf([[1, 2], [undefined]], 2))
   const cells = unpack(older, 2, 3)
   assert.deepEqual(plain(cells).columns, [
@@ -125,10 +125,10 @@ test('columns that a chunk does not have are unknown, not zero', () => {
     [2, 0],
     [Number.NaN, 0],
   ])
-  assert.throws(() => new ChunkReader(1).open(older), { code: 'store.unavailable' })
+  assert.throws(() => new RowReader(1).open(older), { code: 'store.unavailable' })
 })
 
-test('a chunk with any damaged byte, or of a later version, is refused', () => {
+test('a packed row with any damaged byte, or of a later version, is refused', () => {
   const bytes = packCells(
     cellsOf(
       [
@@ -141,7 +141,7 @@ test('a chunk with any damaged byte, or of a later version, is refused', () => {
   for (let at = 0; at < bytes.length; at++) {
     const damaged = Uint8Array.from(bytes)
     damaged[at] = (damaged[at] as number) ^ 4
-    assert.throws(() => new ChunkReader(2).open(damaged), { code: 'store.unavailable' }, `byte ${at}`)
+    assert.throws(() => new RowReader(2).open(damaged), { code: 'store.unavailable' }, `byte ${at}`)
   }
 })
 

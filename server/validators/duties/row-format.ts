@@ -5,8 +5,8 @@
 // 2. A column that is zero in all cells takes one bit. Any other column is dense or sparse, whichever is smaller.
 //    Dense: a base, and for each present cell an unsigned number of 0 to 56 bits above it. Sparse: a base that most
 //    cells have, and a list of the cells that differ (outliers), by their rank (index among the present cells).
-// 3. A value can be unknown: NaN in memory, so that a sum with it is unknown too; a bit per present cell in the chunk.
-// 4. Every chunk has the format version, its number of columns and a checksum. If it has fewer columns than the reader
+// 3. A value can be unknown: NaN in memory, so that a sum with it is unknown too; a bit per present cell in the packed row.
+// 4. Every packed row has the format version, its number of columns and a checksum. If it has fewer columns than the reader
 //    expects, it was written before they existed: their values are unknown.
 //
 // Bytes: version · columns · checksum (4; CRC-32 of all that follows, with the number of columns as start value) ·
@@ -25,7 +25,7 @@ export const byteWidth = 4
 /** Bytes of a rank. */
 export const rankBytes = (present: number): number => (present <= 256 ? 1 : present <= 65_536 ? 2 : 4)
 
-/** Cells in memory: chunks are packed from them and added up in them. */
+/** Cells in memory: packed rows are packed from them and added up in them. */
 export class Cells {
   readonly count: number
   readonly isPresent: Uint8Array
