@@ -272,9 +272,15 @@ describe('tetrad init', () => {
       stdio: ['pipe', 'pipe', 'inherit'],
     })
     const ended = once(terminal, 'exit')
-    terminal.stdin.end('http://127.0.0.1:9\n')
+    const limit = setTimeout(() => terminal.kill('SIGKILL'), 60_000)
     let output = ''
-    for await (const chunk of terminal.stdout) output += chunk
+    for await (const chunk of terminal.stdout) {
+      // Before the question, the terminal would lose the end of the input.
+      if (!output.includes('explorer: ') && String(output + chunk).includes('explorer: '))
+        terminal.stdin.end('http://127.0.0.1:9\n')
+      output += chunk
+    }
+    clearTimeout(limit)
     assert.match(output, /Stopped\. Nothing is written\./)
     assert.deepEqual(await ended, [1, null])
   })
