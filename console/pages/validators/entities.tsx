@@ -175,7 +175,6 @@ function EntityTable({ title, network, kind, entities, sorting }: EntityTablePro
                 <a href={hrefOf('validators', [], { network, q: name })}>{name}</a>
               </>
             ),
-            'nowrap',
           ],
           ['Effectiveness', ({ validatorEffectiveness }) => <Rating value={validatorEffectiveness} />, 'num'],
           [
