@@ -1,5 +1,9 @@
 // Trades that a node checks: the real Permit2 on a real EVM decides the same.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
 import { privateKeyToAccount } from 'viem/accounts'
 import { signQuote } from '#api/client/client.ts'
@@ -81,8 +85,13 @@ describe('trades on a real EVM', { skip: missing !== undefined }, () => {
     return (parseJson(new TextDecoder().decode(outcome.bytes)) as Trade).status
   }
 
-  const report = async (id: string, status: 'settled' | 'failed', settlementTransactionHash: string) => {
-    const outcome = await reportTrade.handle({ id, status, settlementTransactionHash }, withFx({}), testRequestInfo())
+  const report = async (
+    id: string,
+    status: 'settled' | 'failed',
+    settlementTransactionHash: string,
+    used: TestContext = withFx({}),
+  ) => {
+    const outcome = await reportTrade.handle({ id, status, settlementTransactionHash }, used, testRequestInfo())
     assert.ok(outcome.is === 'body', outcome.is)
     return (outcome.body as Trade).status
   }
@@ -158,4 +167,58 @@ describe('trades on a real EVM', { skip: missing !== undefined }, () => {
       [],
     )
   })
+
+  /** Two settled trades of one owner, each in a block of its own. */
+  async function settleTwo() {
+    const settleOne = async () => {
+      const quote = await quoteOf()
+      await accept(quote, taker.address)
+      const signature = await signQuote(quote, taker)
+      const { result, transaction } = await chain.settleWith(quote.typedData, taker.address, signature)
+      assert.equal(result, 'settled')
+      return { id: quote.id, transaction }
+    }
+    return [await settleOne(), await settleOne()] as const
+  }
+
+  test('the transaction of another trade of the same owner is refused, in both directions', async () => {
+    const [first, second] = await settleTwo()
+    const refusal = failsWith('fx.transaction_mismatch', /^Another transaction/)
+    await assert.rejects(report(first.id, 'settled', second.transaction), refusal)
+    await assert.rejects(report(second.id, 'settled', first.transaction), refusal)
+    assert.equal(await report(first.id, 'settled', first.transaction), 'settled')
+    assert.equal(await report(second.id, 'settled', second.transaction), 'settled')
+  })
+
+  test('a node without the state of the block of the transaction refuses no report that is true', async () => {
+    const [first] = await settleTwo()
+    await using node = await openPrunedNode(evm)
+    assert.equal(await report(first.id, 'settled', first.transaction, withFx({ rpcUrl: node.url })), 'settled')
+    assert.equal(node.refused(), 2)
+  })
 })
+
+/** Has the state of the newest block only. */
+async function openPrunedNode(evm: RealEvm) {
+  let refused = 0
+  const reply = async ({ id, method, params }: { id: unknown; method: string; params: unknown[] }) => {
+    const isPast = method === 'eth_call' && params[1] !== (await evm.request('eth_blockNumber'))
+    if (isPast) refused++
+    return isPast
+      ? { jsonrpc: '2.0', id, error: { code: -32000, message: 'missing trie node' } }
+      : { jsonrpc: '2.0', id, result: await evm.request(method, ...params) }
+  }
+  const server = createServer(async (request, response) => {
+    const calls = [JSON.parse(await text(request))].flat()
+    response.end(JSON.stringify(await Promise.all(calls.map(reply))))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    refused: () => refused,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
