@@ -2,37 +2,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { coverageReport } from '#operations/coverage.ts'
-import { serveAnswers } from '#test/altering-proxy.ts'
 import { openContext } from '#test/context.ts'
+import { forkAt, serveForkSchedule } from '#test/fork-schedule-node.ts'
 import { waitUntil } from '#test/wait-until.ts'
 import { followForks } from './funding/index/start-chains.ts'
 import { findNode } from './nodes.ts'
 
-const contracts = { BEACON_ROOTS_ADDRESS: '0x00' }
-const amsterdam = { ...contracts, BUILDER_DEPOSIT_CONTRACT_ADDRESS: '0x01', BUILDER_EXIT_CONTRACT_ADDRESS: '0x02' }
-const rulesOf = (activationTime: number, systemContracts: object) => ({
-  ...{ activationTime, systemContracts, precompiles: {}, blobSchedule: { max: 9 } },
-})
-
-/** `next`: the answer of `eth_config` at the time of the call; undefined: the node does not have the method. */
-const serveNode = (next: () => object | null | undefined) =>
-  serveAnswers(({ sent }) => {
-    const answer = ({ id, method }: { id: number; method: string }) => {
-      const fork = next()
-      if (method === 'eth_chainId') return { jsonrpc: '2.0', id, result: '0x1' }
-      if (method !== 'eth_config' || fork === undefined)
-        return { jsonrpc: '2.0', id, error: { code: -32_601, message: `the method ${method} does not exist` } }
-      return { jsonrpc: '2.0', id, result: { current: rulesOf(0, contracts), next: fork } }
-    }
-    const calls = JSON.parse(sent) as Parameters<typeof answer>[0] | Parameters<typeof answer>[0][]
-    return { body: JSON.stringify(Array.isArray(calls) ? calls.map(answer) : answer(calls)) }
-  })
-
 test('coverage has the next fork of a chain, whether it is supported, and whether all nodes schedule it', async () => {
   let first: object | null | undefined
   let second: object | null | undefined
-  await using one = await serveNode(() => first)
-  await using other = await serveNode(() => second)
+  await using one = await serveForkSchedule(() => first)
+  await using other = await serveForkSchedule(() => second)
   const rpc = [{ url: one.url }, { url: other.url }]
   await using context = await openContext({ explorer: { chains: [{ id: '1', name: 'One', mode: 'probe', rpc }] } })
   const node = findNode(context, '1')
@@ -58,7 +38,7 @@ test('coverage has the next fork of a chain, whether it is supported, and whethe
   await waitUntil(() => polls > 0)
   assert.equal((await read()).fork, undefined)
 
-  first = rulesOf(forkUnix, amsterdam)
+  first = forkAt(forkUnix, 'amsterdam')
   const known = { name: 'amsterdam', epoch: null, at, supported: true, differs: false }
   assert.deepEqual((await read()).fork, known)
   // The other node has `eth_config`, but was not upgraded.
@@ -67,7 +47,7 @@ test('coverage has the next fork of a chain, whether it is supported, and whethe
   assert.deepEqual(fork, { ...known, differs: true })
   assert.match(problem, /node 1 schedules a fork at .* \(amsterdam, in 19 days\); node 2 schedules no fork/)
 
-  second = first = rulesOf(forkUnix + 86_400, { ...contracts, OTHER: '0x03' })
+  second = first = forkAt(forkUnix + 86_400, 'unknown')
   const moved = new Date((forkUnix + 86_400) * 1000).toISOString()
   assert.deepEqual((await read()).fork, {
     name: 'unknown fork',

@@ -169,7 +169,7 @@ function executionChecks({ settings, clock }: Pick<Context, 'settings' | 'clock'
         if (outcome?.is !== 'result')
           return [failFinding(name, outcome?.message ?? 'no response', 'check the URL, the node and its log')]
         const next = await readNextChainFork(client, clock.monotonicMs() + checkTimeoutMs)
-        const nextMs = next && next.atMs
+        const nextMs = next === null ? null : next?.atMs
         const version = await readExecutionVersion(client, clock.monotonicMs() + checkTimeoutMs)
         return [
           okFinding(name, `reachable, chain ${chainId}, block ${toHeader(outcome.result).number}`),

@@ -1,7 +1,14 @@
 // The next fork is announced to webhooks (docs/alerts.md#forks).
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Coverage } from '#operations/coverage.ts'
+import { testWebhook } from '#test/alerts-network.ts'
 import { openContext } from '#test/context.ts'
+import { DrivenClock } from '#test/driven-clock.ts'
+import { openEmptyServer } from '#test/empty-server.ts'
+import { forkAt, serveForkSchedule } from '#test/fork-schedule-node.ts'
+import { serveScript } from '#test/scripted-server.ts'
+import { waitUntil } from '#test/wait-until.ts'
 import { announceFork } from './announce-fork.ts'
 import { listDeliveries } from './deliveries.ts'
 
@@ -71,4 +78,45 @@ test('a fork of a chain is announced on the same days, once each, and again if i
   const moved = { ...fork, atMs: context.clock.now() + 13 * dayMs }
   assert.equal(await announceFork(context, { chain: '1', fork: moved }), true)
   assert.equal((await sent()).length, 5)
+})
+
+test('a server sends the fork of a chain, and sends it again when its node moves it', async () => {
+  const hourMs = 3_600_000
+  const clock = new DrivenClock(0)
+  const unixIn = (days: number) => Math.floor(clock.now() / 1000) + days * 86_400
+  const [first, moved] = [unixIn(10), unixIn(12)]
+  const atOf = (unix: number) => new Date(unix * 1000).toISOString()
+  let next: object | null = forkAt(first, 'amsterdam')
+  await using node = await serveForkSchedule(() => next)
+  // A delivery that the moving clock ends is sent again, with the same id.
+  const texts = new Map<string, string>()
+  await using receiver = await serveScript(({ headers, body }) => {
+    texts.set(String(headers['webhook-id']), JSON.parse(body).text)
+    return { status: 200 }
+  })
+  const chain = { id: '1', name: 'One', mode: 'probe', rpc: [{ url: node.url }] }
+  const settings = { explorer: { chains: [chain] }, validators: { webhooks: [testWebhook({ url: receiver.url })] } }
+  await using server = await openEmptyServer(settings, clock)
+  const nextFork = async (): Promise<string | undefined> => {
+    const { streams } = (await (await fetch(`${server.url}/coverage`)).json()) as Coverage
+    return streams.find(({ name }) => name === 'chain 1')?.nextFork?.at
+  }
+  await waitUntil(() => texts.size === 1)
+  assert.equal(await nextFork(), atOf(first))
+
+  next = forkAt(moved, 'amsterdam')
+  clock.moveTo(hourMs)
+  await waitUntil(() => texts.size === 2)
+  assert.equal(await nextFork(), atOf(moved))
+  assert.deepEqual(
+    [...texts.values()],
+    [
+      `chain 1: a fork (amsterdam) starts at ${atOf(first)}; Tetrad supports it`,
+      `chain 1: a fork (amsterdam) starts at ${atOf(moved)}; Tetrad supports it`,
+    ],
+  )
+
+  next = null
+  clock.moveTo(2 * hourMs)
+  await waitUntil(async () => (await nextFork()) === undefined)
 })

@@ -61,7 +61,8 @@ async function findOtherForks(context: ValidatorsContext, network: Network): Pro
     const untilMs = clock.monotonicMs() + timeoutMs
     for (const index of execution.rpc.keys()) {
       const next = await readNextChainFork(rpc.of([index]), untilMs).catch(() => undefined)
-      const other = describeOtherLayer(network, fork, next && next.atMs, clock.now())
+      const nextMs = next === null ? null : next?.atMs
+      const other = describeOtherLayer(network, fork, nextMs, clock.now())
       if (other !== undefined) found.push(other)
     }
   }
