@@ -1,4 +1,4 @@
-// Reads feeds into a database, merges their changes, and kills its own process at a commit point, counted from 1:
+// Reads feeds into a database, and merges their changes. As a process, it kills itself at a commit point, counted from 1:
 // `node killed-feeds.ts <database> <settings> <commit point>`.
 import { readFeed } from '#markets/feeds/read-feed.ts'
 import { mergePacks } from '#markets/ticks/merge-packs.ts'
@@ -14,17 +14,19 @@ import { settingsWith } from './context.ts'
 
 /** Passes over each feed. */
 const passes = 12
+/** A failover takes longer than the default on a busy machine. */
+const stateWaitMs = 60_000
 
-/** Returns the number of commit points. */
-export async function readAndMerge(location: string, overrides: object, killAt = Number.POSITIVE_INFINITY) {
+/** Calls `onPoint` with the number of each commit point, and returns how many there were. */
+export async function readAndMerge(location: string, overrides: object, onPoint = (_: number): void => {}) {
   const settings = settingsWith(overrides)
-  const opened = await openStateAndIngest(location, { state: location })
+  const opened = await openStateAndIngest(location, { state: location, stateWaitMs })
   let points = 0
   try {
     // On PostgreSQL, state and ingest are one object.
     const ingest = withPoints(opened.ingest, () => {
       points += 1
-      if (points === killAt) process.kill(process.pid, 'SIGKILL')
+      onPoint(points)
     })
     const context = createContext({
       ...{ settings, clock: systemClock, random: systemRandom, log: silentLog },
@@ -46,5 +48,6 @@ export async function readAndMerge(location: string, overrides: object, killAt =
 
 if (import.meta.main) {
   const [, , location = '', settings = '{}', killAt = ''] = process.argv
-  console.log(await readAndMerge(location, JSON.parse(settings), Number(killAt)))
+  const kill = (point: number) => void (point === Number(killAt) && process.kill(process.pid, 'SIGKILL'))
+  console.log(await readAndMerge(location, JSON.parse(settings), kill))
 }
