@@ -1,5 +1,6 @@
 // What a state since Gloas contains about payloads, builders and withdrawals. Lists are kept as concatenated SSZ
 // records. All of it together is small compared with the validators.
+import { firstSlotOf } from '#core/chain-time.ts'
 import type { ConsensusRules } from './consensus.ts'
 import { builderOf, builderPaymentSize, committeeEpochs } from './gloas.ts'
 import type { View } from './ssz.ts'
@@ -67,6 +68,6 @@ export function payloadCommitteeOf(
   stateEpoch: number,
   slot: number,
 ): Uint32Array | undefined {
-  const at = (slot - (stateEpoch - 1) * slotsPerEpoch) * payloadCommitteeSize
+  const at = (slot - firstSlotOf({ slotsPerEpoch }, stateEpoch - 1)) * payloadCommitteeSize
   return at >= 0 && at < committees.length ? committees.subarray(at, at + payloadCommitteeSize) : undefined
 }

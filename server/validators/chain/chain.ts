@@ -6,6 +6,7 @@
 import { dirname } from 'node:path'
 import { type BeaconConfig, chainConfigFromJson, createBeaconConfig } from '@lodestar/config'
 import { ssz } from '@lodestar/types'
+import { type ChainTime, epochOfSlot, firstSlotOf } from '#core/chain-time.ts'
 import { type ConsensusRules, readRules } from '#sources/beacon/consensus.ts'
 import { View } from '#sources/beacon/ssz.ts'
 import { type DecodedBlock, decodeBlock, Refusal, rootText } from './check-block.ts'
@@ -72,7 +73,7 @@ export function createChains(start: ChainStart): (cursor: Cursor) => Chain {
 
 export class Chain implements ChainHandlers {
   readonly #config: BeaconConfig
-  readonly #slotsPerEpoch: number
+  readonly #time: Pick<ChainTime, 'slotsPerEpoch'>
   readonly #engines: Engines
   readonly #states: HeldStates
   readonly #reader: EpochStartReader
@@ -80,7 +81,7 @@ export class Chain implements ChainHandlers {
 
   constructor(config: BeaconConfig, rules: ConsensusRules, engines: Engines, states: HeldStates) {
     this.#config = config
-    this.#slotsPerEpoch = rules.slotsPerEpoch
+    this.#time = rules
     this.#engines = engines
     this.#states = states
     this.#reader = new EpochStartReader(config, rules)
@@ -124,8 +125,9 @@ export class Chain implements ChainHandlers {
   }
 
   #holdIfEpochStart(state: EngineState, block: BlockId): EpochStartId[] {
-    if (state.slot % this.#slotsPerEpoch !== 0) return []
-    const id = { epoch: state.slot / this.#slotsPerEpoch, root: block.root }
+    const epoch = epochOfSlot(this.#time, state.slot)
+    if (state.slot !== firstSlotOf(this.#time, epoch)) return []
+    const id = { epoch, root: block.root }
     this.#states.addEpochStart({ ...id, state }, state.currentJustifiedCheckpoint.epoch)
     return [id]
   }
@@ -164,7 +166,7 @@ export class Chain implements ChainHandlers {
 
   #verifyProposer(block: DecodedBlock, before: EngineState): void {
     const { proposerIndex } = block.signed.message
-    const proposer = before.proposers[block.slot % this.#slotsPerEpoch]
+    const proposer = before.proposers[block.slot % this.#time.slotsPerEpoch]
     if (proposerIndex === proposer) return
     throw new Refusal(
       'wrong-proposer',
@@ -187,14 +189,15 @@ export class Chain implements ChainHandlers {
   /** Advances the state of the parent up to the start of the block's epoch, which has the proposer of the block. */
   #advanceTo(parent: EngineState, { slot, parentRoot }: Pick<DecodedBlock, 'slot' | 'parentRoot'>) {
     const epochStarts: EpochStartId[] = []
-    const epochSlot = slot - (slot % this.#slotsPerEpoch)
+    const epochSlot = firstSlotOf(this.#time, epochOfSlot(this.#time, slot))
     let state = parent
     while (state.slot < epochSlot) {
-      const nextSlot = state.slot - (state.slot % this.#slotsPerEpoch) + this.#slotsPerEpoch
+      const epoch = epochOfSlot(this.#time, state.slot) + 1
+      const nextSlot = firstSlotOf(this.#time, epoch)
       state = state.advance(nextSlot)
       // An epoch that begins with this block has another start: the state after the block.
       if (nextSlot === slot) return { state, epochStarts, isTemporary: true }
-      const id = { epoch: nextSlot / this.#slotsPerEpoch, root: parentRoot }
+      const id = { epoch, root: parentRoot }
       this.#states.addEpochStart({ ...id, state }, state.currentJustifiedCheckpoint.epoch)
       epochStarts.push(id)
     }
@@ -220,7 +223,7 @@ export class Chain implements ChainHandlers {
   }
 
   advance({ epoch, root }: EpochStartId): EpochStartId {
-    const slot = epoch * this.#slotsPerEpoch
+    const slot = firstSlotOf(this.#time, epoch)
     const state = this.#states.latestWithBlock(root, slot)
     if (!state) throw new Error(`the state of the block ${root} is not held`)
     if (state.slot > slot) throw new Error(`the block ${root} is after the start of epoch ${epoch}`)
@@ -278,7 +281,7 @@ export class Chain implements ChainHandlers {
   }
 
   dropBefore({ epoch }: InputOf<'dropBefore'>): ChainStatus {
-    this.#states.dropBefore(epoch * this.#slotsPerEpoch)
+    this.#states.dropBefore(firstSlotOf(this.#time, epoch))
     return this.status()
   }
 

@@ -2,6 +2,7 @@
 // chain process, which sends balances whole and everything else as changes.
 //
 // 1. Columns are never changed after they were returned. A column without a change is shared with the base.
+import { firstSlotOf } from '#core/chain-time.ts'
 import type { Committees } from '#sources/beacon/committees.ts'
 import { View } from '#sources/beacon/ssz.ts'
 import { credentialsSize, pubkeySize } from '#sources/beacon/validator-keys.ts'
@@ -49,7 +50,7 @@ export async function readEpochStart(
       ...(message.payloads && { payloads: message.payloads }),
       scores: scoresOf(message),
     },
-    committees: committeesOf(message, epoch * units.slotsPerEpoch),
+    committees: committeesOf(message, firstSlotOf(units, epoch)),
   }
 }
 

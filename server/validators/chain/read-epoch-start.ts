@@ -3,6 +3,7 @@
 
 import { ContainerType, ProgressiveContainerType } from '@chainsafe/ssz'
 import type { BeaconConfig } from '@lodestar/config'
+import { epochOfSlot } from '#core/chain-time.ts'
 import { type ConsensusRules, type Fork, isForkFrom } from '#sources/beacon/consensus.ts'
 import { payloadStateFromSsz } from '#sources/beacon/payload-state.ts'
 import { View } from '#sources/beacon/ssz.ts'
@@ -68,7 +69,7 @@ export class EpochStartReader {
     const stateRoot = rootText(state.root())
     const before = base !== undefined && base === this.#last?.stateRoot ? this.#last.records : undefined
     const fork = this.#config.getForkName(state.slot) as Fork
-    const epoch = state.slot / this.#rules.slotsPerEpoch
+    const epoch = epochOfSlot(this.#rules, state.slot)
     const message: EpochStartMessage = {
       epoch,
       fork,

@@ -75,7 +75,8 @@ const toHourBounds = (time: ChainTime, requested: Range, served: Epochs): HourBo
 /** The requested epochs of days that are not requested completely. */
 export function partialDays(time: ChainTime, requested: Range): Range[] {
   const { from, until } = wholeDays(time, requested)
-  return holes([{ from: from * time.epochsPerDay, until: until * time.epochsPerDay }], requested)
+  const { epochsOf } = chainDays(time)
+  return holes([{ from: epochsOf(from as ChainDay).from, until: epochsOf(until as ChainDay).from }], requested)
 }
 
 export interface AggregatePage {

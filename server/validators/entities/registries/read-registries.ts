@@ -6,6 +6,7 @@
 // 2. A set is stored only if the block is still final at the end, and all nodes that respond agree (final-contracts.ts).
 // 3. A registry whose answer has another shape stops. The others continue.
 import type { Network } from '#api/contract/wire/validators.ts'
+import { type Epoch, epochStartMs } from '#core/chain-time.ts'
 import { errorMessage } from '#core/error-message.ts'
 import { networkSettings } from '#runtime/settings/validators.ts'
 import type { Rpc } from '#sources/evm/rpc.ts'
@@ -131,7 +132,7 @@ async function newestStoredUnix({ duties }: Context, network: Network): Promise<
   const [chain, covered] = await Promise.all([storedChain(duties, network), coveredEpochs(duties, network)])
   const until = covered.at(-1)?.until
   if (!chain || until === undefined) return undefined
-  return chain.genesisUnix + (until - 1) * chain.slotsPerEpoch * chain.slotSeconds
+  return epochStartMs(chain, (until - 1) as Epoch) / 1000
 }
 
 interface AddressSet {

@@ -1,6 +1,7 @@
 // The Beacon API requests of ingest, with decoded responses. They return undefined if the node does not have the data;
 // for a block this means that its slot is empty.
 
+import { firstSlotOf } from '#core/chain-time.ts'
 import type { Block } from '#sources/beacon/block.ts'
 import { headerRoot } from '#sources/beacon/block-type.ts'
 import type { Beacon } from '#sources/beacon/client.ts'
@@ -67,7 +68,7 @@ export function createBeaconQueries(beacon: Beacon, rules: ConsensusRules, signa
       const proposers = new Int32Array(slotsPerEpoch).fill(-1)
       for (const member of readList(data, 'duties')) {
         const duty = readFields(member, 'duties')
-        const at = figureOf(duty.slot, 'slot') - epoch * slotsPerEpoch
+        const at = figureOf(duty.slot, 'slot') - firstSlotOf(rules, epoch)
         if (!(at >= 0 && at < slotsPerEpoch)) throw new InvalidResponseError('a duty is outside the epoch')
         proposers[at] = figureOf(duty.validator_index, 'validator_index')
       }
@@ -141,7 +142,7 @@ export function createBeaconQueries(beacon: Beacon, rules: ConsensusRules, signa
 
     committees: (slot: number, epoch: number) =>
       queryData(`/eth/v1/beacon/states/${slot}/committees?epoch=${epoch}`, (data) =>
-        committeesFromJson(data, epoch * slotsPerEpoch, slotsPerEpoch),
+        committeesFromJson(data, firstSlotOf(rules, epoch), slotsPerEpoch),
       ),
 
     /**

@@ -5,7 +5,7 @@
 //    a much later one, if there is a snapshot between the two.
 // 2. Blocks and epoch starts are kept for `aheadMax` epochs. If an epoch is not final by then, only the roots of later
 //    blocks are kept until it is. Then the blocks are processed a second time, up to the final one.
-import { slotAt } from '#core/chain-time.ts'
+import { epochOfSlot, slotAt } from '#core/chain-time.ts'
 import { errorMessage } from '#core/error-message.ts'
 import type { Clock } from '#runtime/clock.ts'
 import { withdrawalsFrom } from '#sources/beacon/block-ssz.ts'
@@ -150,7 +150,7 @@ export class ComputedStates {
     if (!loaded) throw new StatesNotFoundError(`no snapshot and no node has a state at the start of epoch ${epoch}`)
     this.startAgain()
     this.#blocks = new BlockFollower({ beacon, chain, process, clock, signatures }, loaded.block, loaded.finalized)
-    this.#from = Math.ceil(loaded.slot / chain.rules.slotsPerEpoch)
+    this.#from = epochOfSlot(chain.rules, loaded.slot + chain.rules.slotsPerEpoch - 1)
   }
 
   async #saveSnapshot(epoch: number): Promise<void> {

@@ -1,6 +1,7 @@
 // What alerts examine of the epochs that were stored last, from their states and blocks, so that no node is asked for it
 // again.
 import type { Network } from '#api/contract/wire/validators.ts'
+import { firstSlotOf } from '#core/chain-time.ts'
 import type { Range } from '#core/ranges.ts'
 import type { Block } from '#sources/beacon/block.ts'
 import type { ValidatorsContext } from '../../context.ts'
@@ -28,6 +29,6 @@ export function addAlertSources(
   const before = validators.examined.get(network)
   const [first, earlier] = before?.epochs.until === from ? [before.epochs.from, before.proposed] : [from, []]
   const kept = Math.max(first, until - epochsMax)
-  const proposed = [...earlier.filter(({ slot }) => slot >= kept * slotsPerEpoch), ...alerts.proposed]
+  const proposed = [...earlier.filter(({ slot }) => slot >= firstSlotOf({ slotsPerEpoch }, kept)), ...alerts.proposed]
   validators.examined.set(network, { epochs: { from: kept, until }, proposed, deposits: alerts.deposits })
 }

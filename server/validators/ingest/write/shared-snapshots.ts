@@ -8,6 +8,7 @@
 import { randomUUID } from 'node:crypto'
 import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises'
 import type { Network } from '#api/contract/wire/validators.ts'
+import { chainDayOf } from '#core/chain-time.ts'
 import { failureFields } from '#runtime/failure-fields.ts'
 import { networkSettings } from '#runtime/settings/validators.ts'
 import type { State } from '#storage/state.ts'
@@ -43,7 +44,7 @@ export async function storeSnapshot(
 ): Promise<boolean> {
   const newest = (await listSnapshots(folder)).at(-1)
   const stored = await findStored(ingest, network)
-  const dayOf = (snapshot: { readonly epoch: number }) => Math.floor(snapshot.epoch / epochsPerDay)
+  const dayOf = (snapshot: { readonly epoch: number }) => chainDayOf({ epochsPerDay }, snapshot.epoch)
   if (!newest || (stored && dayOf(newest) <= dayOf(stored))) return false
   const { epoch, stateRoot } = newest
   // Later snapshots may delete the file meanwhile, but not what is open.
