@@ -51,6 +51,20 @@ test('lines wrap at 100 columns, except tables, code and a link that is longer',
   assert.deepEqual(tooLong, [])
 })
 
+// The console of the package is built from these folders, and fails at a link to a missing file.
+test('the container image is built from every folder that pages link to', async () => {
+  const lines = (await read('../ops/Dockerfile.dockerignore')).split('\n')
+  const included = lines.filter((line) => line.startsWith('!')).map((line) => line.slice(1))
+  const linked = globSync('**/*.md', { cwd: docs }).flatMap((page) =>
+    [...readFileSync(new URL(page, docs), 'utf8').matchAll(/\]\((\.\.\/[^)#]+)/g)].map(([, href = '']) =>
+      new URL(href, new URL(page, docs)).href.slice(root.href.length),
+    ),
+  )
+  const missing = linked.filter((path) => !included.includes(path.split('/')[0] as string) && !/^[^/]+\.md$/.test(path))
+  assert.ok(linked.some((path) => path.startsWith('examples/')))
+  assert.deepEqual(missing, [])
+})
+
 test('a status next to an error code is the one that endpoints return, of every group that can raise it', () => {
   const statuses = new Map<string, Set<number>>()
   for (const endpoint of [...Object.values<Endpoint>(contract), ...Object.values<Endpoint>(extensions)])
