@@ -73,8 +73,10 @@ test('gaps are filled at the start, every hour, and as long as some can be fille
   const warnings: string[] = []
   const log: Log = { ...silentLog, warn: (_, message) => void warnings.push(message), child: () => log }
   let [calls, mayContinue, fails] = [0, false, false]
+  let callMs = 5_000
   const fillGaps = async () => {
     calls += 1
+    clock.advance(callMs)
     if (fails) throw new Error('no node')
     return mayContinue
   }
@@ -93,6 +95,10 @@ test('gaps are filled at the start, every hour, and as long as some can be fille
   assert.deepEqual([await callsAfter(0), await callsAfter(hourMs - 1)], [1, 0])
   mayContinue = true
   assert.deepEqual([await callsAfter(1), await callsAfter(0), await callsAfter(0)], [1, 1, 1])
+  // Several short ones with one poll.
+  callMs = 1_000
+  assert.deepEqual([await callsAfter(0), await callsAfter(0)], [5, 5])
+  callMs = 0
   fails = true
   assert.deepEqual([await callsAfter(0), await callsAfter(hourMs - 1), await callsAfter(1)], [1, 0, 1])
   assert.deepEqual(new Set(warnings), new Set(['missing epochs could not be read; retrying in an hour']))
