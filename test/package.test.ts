@@ -486,7 +486,7 @@ describe('the container image', () => {
     }
     assert.deepEqual(await ended, [0, null], shown)
     assert.match(shown, /\r\u001b\[2K[^\r\n]*\d %\r\u001b\[2K/)
-    assert.match(shown, /^\u001b\[1mhttp[^\n]*\r$[^]*^curl /m)
+    assert.match(shown, /^\u001b\[1mhttp[^\n]*\r$[\s\S]*^curl /m)
   })
 
   test('SIGTERM to npx stops the server', async () => {
