@@ -130,6 +130,8 @@ describe('Markets page', { skip: noBrowser }, () => {
 
   test('the title of the document is the question of a market, or the title of an event', async () => {
     const page = await browser.page(`/#/markets/${slug}`)
+    // Until the market is loaded, the heading is its slug.
+    await page.getByRole('region', { name: 'Event and tags' }).waitFor()
     const question = await page.getByRole('heading', { level: 1 }).innerText()
     const titleIs = (title: string) => page.waitForFunction((expected) => document.title === expected, title)
     await titleIs(`${question} · Markets · Tetrad`)
